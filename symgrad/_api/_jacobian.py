@@ -1,0 +1,166 @@
+"""Jacobians: by columns (forward), by rows (reverse), one by one or as a batch.
+
+A few columns are written out one by one: each is then pruned to what depends on its input
+element, as by hand, and a zero is a zero, not ``0*inf``. Many columns are one batched pass
+over the identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._batch import batch
+from .._forward import push_forward
+from .._graph import Literal, Node
+from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
+from .._reverse import pull_back
+from .._rewrite import rewrite
+from .._shapes import as_dim, as_size, dim_product, hint, same
+from .._trace import Traced, as_node, collect, fresh, substitute
+from ..errors import ArgumentError
+from ._bodies import Opened, zeros_like
+
+#: Up to this many columns or rows are written out one by one.
+UNROLL = 32
+
+MODES = ("auto", "forward", "reverse")
+
+
+def jacobian_body(
+    function: Callable[..., Any], argnums: int | Sequence[int], mode: str, has_aux: bool = False
+) -> Callable[..., Any]:
+    """Return the Jacobian of ``function`` as a function on traced values."""
+    if mode not in MODES:
+        raise ArgumentError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
+    single = isinstance(argnums, int)
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+        opened = Opened(function, args, kwargs, numbers, _top)
+        nodes, tree, leaves = collect(opened.result)
+        blocks = [[_block(y, x, mode) for x in opened.inputs] for y in nodes]
+        flat = opened.close([b for row in blocks for b in row])
+        width = len(opened.inputs)
+        rows = [
+            opened.pack(flat[k * width : (k + 1) * width], single) for k in range(len(nodes))
+        ]
+        return tree.unflatten(None if isinstance(x, tuple) else rows[x] for x in leaves)
+
+    return body
+
+
+def _block(y: Node, x: Node, mode: str) -> Node:
+    """Return dy/dx with shape ``y.shape + x.shape``."""
+    if y.dtype.kind != "f":
+        raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
+    columns, rows = (hint(dim_product(n.shape)) for n in (x, y))
+    if mode == "auto":
+        mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
+    if mode == "forward":
+        return _columns(y, x) if columns <= UNROLL else _forward(y, x)
+    return _rows(y, x) if rows <= UNROLL else _reverse(y, x)
+
+
+def _fixed(node: Node) -> tuple[int, ...]:
+    """Return the sizes as numbers, guarded."""
+    return tuple(hint(d) if same(d, hint(d)) else hint(d) for d in node.shape)
+
+
+def _places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return list(np.ndindex(*shape))
+
+
+def _entry(place: tuple[int, ...]) -> tuple[tuple[int, int, None], ...]:
+    return tuple((k, 1, None) for k in place)
+
+
+def _whole(node: Node) -> tuple[tuple[int, int, Any], ...]:
+    return tuple((0, 1, d) for d in node.shape)
+
+
+def _columns(y: Node, x: Node) -> Node:
+    """One forward pass for each element of ``x``."""
+    places = _places(_fixed(x))
+    scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
+    [out] = rewrite(substitute([y], {x: _joined(x, places, scalars)}))
+    parts, regions = [], []
+    for place, scalar in zip(places, scalars, strict=True):
+        [column] = push_forward([out], {scalar: Literal(1, x.dtype)})
+        if column is not None:
+            parts.append(column)
+            regions.append((*_whole(y), *_entry(place)))
+    block = _assembled(parts, regions, (*y.shape, *x.shape), y)
+    [block] = substitute(
+        [block], {s: as_node(_element(x, p)) for s, p in zip(scalars, places, strict=True)}
+    )
+    return block
+
+
+def _rows(y: Node, x: Node) -> Node:
+    """One reverse pass for each element of ``y``."""
+    parts, regions = [], []
+    for place in _places(_fixed(y)):
+        element = as_node(_element(y, place))
+        [row] = pull_back([element], [Literal(1, y.dtype)], [x])
+        if row is not None:
+            parts.append(row)
+            regions.append((*_entry(place), *_whole(x)))
+    return _assembled(parts, regions, (*y.shape, *x.shape), y)
+
+
+def _element(node: Node, place: tuple[int, ...]) -> Traced:
+    return SLICE(Traced(node), region=_entry(place)) if place else Traced(node)
+
+
+def _joined(x: Node, places: list[tuple[int, ...]], scalars: Sequence[Node]) -> Node:
+    if not x.shape:
+        return scalars[0]
+    return as_node(
+        ASSEMBLE(*map(Traced, scalars), shape=x.shape, regions=tuple(map(_entry, places)),
+                 disjoint=True)
+    )  # fmt: skip
+
+
+def _assembled(parts: list[Node], regions: list[Any], shape: Any, like: Node) -> Node:
+    if not parts:
+        zero = Traced(Literal(0, like.dtype))
+        return as_node(np.broadcast_to(zero, tuple(map(as_size, shape))))  # type: ignore[call-overload]
+    if not shape:
+        return parts[0]
+    return as_node(
+        ASSEMBLE(*map(Traced, parts), shape=shape, regions=tuple(regions), disjoint=True)
+    )
+
+
+def _identity(node: Node) -> tuple[Node, Any]:
+    """Return all unit tangents of ``node`` along a leading axis, and its length."""
+    count = dim_product(node.shape)
+    one = Traced(Literal(1, node.dtype))
+    ones = np.broadcast_to(one, (as_size(count),))  # type: ignore[call-overload]
+    eye = DIAG_EMBED(ones, offset=0, shape=(count, count))
+    return as_node(RESHAPE(eye, shape=(count, *node.shape))), count
+
+
+def _forward(y: Node, x: Node) -> Node:
+    units, count = _identity(x)
+    tangent = fresh(x, "t")
+    [column] = push_forward([y], {x: tangent})
+    [(block, lifted)] = batch([column or zeros_like(y)], {tangent: units}, count)
+    if not lifted:
+        return _assembled([], [], (*y.shape, *x.shape), y)
+    rank = y.ndim
+    moved = TRANSPOSE(Traced(block), axes=(*range(1, rank + 1), 0))
+    return as_node(RESHAPE(moved, shape=(*y.shape, *x.shape)))
+
+
+def _reverse(y: Node, x: Node) -> Node:
+    units, count = _identity(y)
+    cotangent = fresh(y, "t")
+    [row] = pull_back([y], [cotangent], [x])
+    [(block, lifted)] = batch([row or zeros_like(x)], {cotangent: units}, count)
+    if not lifted:
+        return _assembled([], [], (*y.shape, *x.shape), y)
+    return as_node(RESHAPE(Traced(block), shape=tuple(map(as_dim, (*y.shape, *x.shape)))))

@@ -1,0 +1,360 @@
+"""The public transformations: plain NumPy functions in, compiled functions out."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._compile import Function
+from .._trace import flatten
+from ..errors import ArgumentError
+from ._bodies import grad_body, jvp_body, vjp_body
+from ._jacobian import jacobian_body
+from ._vmap import vmap_body
+
+Argnums = int | Sequence[int]
+
+
+def _check_function(function: Any, name: str) -> None:
+    if not callable(function):
+        raise ArgumentError(
+            f"{name} takes a function, not {type(function).__name__}: write "
+            f"sg.{name}(f)(x), not sg.{name}(f(x))"
+        )
+
+
+def _made(
+    maker: Callable[..., Any], function: Callable[..., Any], body: Callable[..., Any],
+    kwargs: dict[str, Any], **options: Any,
+) -> Function:  # fmt: skip
+    return Function(body, function, (maker, (function,), {**kwargs, **options}), **options)
+
+
+def compile(
+    f: Callable[..., Any],
+    *,
+    backend: str = "numba",
+    dynamic: bool = True,
+    cache: bool = True,
+) -> Function:
+    """Compile a NumPy function.
+
+    Parameters
+    ----------
+    f:
+        A function of arrays and numbers, written in NumPy.
+    backend:
+        ``"numba"`` (machine code) or ``"numpy"`` (step by step, no compile time).
+    dynamic:
+        Whether one compilation serves all array lengths; False bakes the sizes in.
+    cache:
+        Whether to keep kernels on disk for later processes.
+
+    Returns
+    -------
+    Function
+        Call it like ``f``.
+
+    Raises
+    ------
+    TraceError, UnsupportedError
+        On the first call, for what cannot be traced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> f = sg.compile(lambda x: np.sum(np.sin(x) ** 2 + np.cos(x) ** 2))
+    >>> f(np.arange(4.0))
+    np.float64(4.0)
+    """
+    _check_function(f, "compile")
+    options = {"backend": backend, "dynamic": dynamic, "cache": cache}
+
+    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return _made(compile, f, body, {}, **options)
+
+
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+    """Return the gradient of a function that returns one real number.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function with a scalar result.
+    argnums:
+        Which positional argument to differentiate by; several give a tuple.
+    has_aux:
+        Whether ``f`` returns ``(value, extra)``; the result is then ``(gradient, extra)``.
+
+    Returns
+    -------
+    Function
+        Its result has the structure, shapes and types of the argument.
+
+    Raises
+    ------
+    ArgumentError
+        When called, if the result of ``f`` is not one real number, or an argument to
+        differentiate by is not real.
+
+    Notes
+    -----
+    Reverse mode: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, ch. 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    array([ 3., 12.])
+    >>> sg.grad(sg.grad(np.sin))(0.5) == -np.sin(0.5)
+    np.True_
+    """
+    _check_function(f, "grad")
+    body = grad_body(f, argnums, has_aux, False, "grad")
+    return _made(grad, f, body, {"argnums": argnums, "has_aux": has_aux})
+
+
+def value_and_grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Function:
+    """Return a function that gives ``(value, gradient)``; see :func:`grad`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
+    _check_function(f, "value_and_grad")
+    body = grad_body(f, argnums, has_aux, True, "value_and_grad")
+    return _made(value_and_grad, f, body, {"argnums": argnums, "has_aux": has_aux})
+
+
+def jacobian(
+    f: Callable[..., Any], argnums: Argnums = 0, mode: str = "auto", sparse: bool = False
+) -> Function:
+    """Return the Jacobian of a function with array results.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function.
+    argnums:
+        Which positional argument to differentiate by; several give a tuple.
+    mode:
+        ``"forward"`` (columns), ``"reverse"`` (rows) or ``"auto"`` (the fewer).
+    sparse:
+        Reserved for compressed Jacobians; must be False.
+
+    Returns
+    -------
+    Function
+        Its result has the shape of the function's result followed by the argument's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.jacobian(lambda x: np.array([2.0, 3.0]) * x**2)(np.array([1.0, 2.0]))
+    array([[ 2.,  0.],
+           [ 0., 12.]])
+    """
+    _check_function(f, "jacobian")
+    if sparse:
+        raise ArgumentError("sparse Jacobians are not available: use sparse=False")
+    body = jacobian_body(f, argnums, mode)
+    return _made(jacobian, f, body, {"argnums": argnums, "mode": mode})
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, sparse: bool = False) -> Function:
+    """Return the matrix of second derivatives of a function with a scalar result.
+
+    Forward over reverse: the Jacobian of the gradient.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 2.0]))
+    array([[4., 6.],
+           [6., 0.]])
+    """
+    _check_function(f, "hessian")
+    if sparse:
+        raise ArgumentError("sparse Hessians are not available: use sparse=False")
+    inner = grad_body(f, argnums, False, False, "hessian")
+    body = jacobian_body(inner, argnums, "forward")
+    return _made(hessian, f, body, {"argnums": argnums})
+
+
+def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
+    """Turn a function of one example into a function of a batch.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function of single examples.
+    in_axes:
+        The batch axis of each argument (None: the same for all examples), or one for all.
+    out_axes:
+        Where the results have the batch axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.vmap(sg.grad(np.sin))(np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
+    _check_function(f, "vmap")
+    body = vmap_body(f, in_axes, out_axes)
+    return _made(vmap, f, body, {"in_axes": in_axes, "out_axes": out_axes})
+
+
+# ---------------------------------------------------------------- at given values
+
+
+_at_values: weakref.WeakKeyDictionary[Any, dict[str, Function]] = weakref.WeakKeyDictionary()
+
+
+def _remembered(
+    f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]
+) -> Function:
+    """Return ``maker(f)``, the same for the same function, so that it compiles once."""
+    try:
+        known = _at_values.setdefault(f, {})
+    except TypeError:  # not weakly referenceable (a builtin, a ufunc)
+        return maker(f)
+    name = maker.__name__
+    if name not in known:
+        known[name] = maker(f)
+    return known[name]
+
+
+def _jvp_function(f: Callable[..., Any]) -> Function:
+    return _made(_jvp_function, f, jvp_body(f), {})
+
+
+def _vjp_function(f: Callable[..., Any]) -> Function:
+    return _made(_vjp_function, f, vjp_body(f), {})
+
+
+def _hvp_function(f: Callable[..., Any]) -> Function:
+    def gradient(*primals: Any) -> Any:
+        return grad_body(f, tuple(range(len(primals))), False, False, "hvp")(*primals)
+
+    inner = jvp_body(gradient)
+
+    def body(primals: Any, tangents: Any, _top: bool = False) -> Any:
+        _, slopes = inner(primals, tangents, _top=_top)
+        return slopes[0] if len(primals) == 1 else slopes
+
+    return _made(_hvp_function, f, body, {})
+
+
+def _check_tuple(value: Any, name: str) -> None:
+    if not isinstance(value, (tuple, list)):
+        raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function.
+    primals, tangents:
+        Tuples with one entry for each argument, of equal structures and shapes.
+
+    Returns
+    -------
+    (out, tangent)
+        Both with the structure of the function's result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.jvp(lambda x, y: x * y, (3.0, 4.0), (1.0, 0.0))
+    (np.float64(12.0), np.float64(4.0))
+    """
+    _check_function(f, "jvp")
+    _check_tuple(primals, "primals")
+    _check_tuple(tangents, "tangents")
+    return _remembered(f, _jvp_function)(tuple(primals), tuple(tangents))
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Return ``f(*primals)`` and the function that pulls cotangents back.
+
+    Returns
+    -------
+    (out, pullback)
+        ``pullback(cotangent)`` takes a value of the structure of ``out`` and returns a
+        tuple with one entry for each primal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> out, pullback = sg.vjp(lambda x, y: x * y, 3.0, 4.0)
+    >>> out, pullback(1.0)
+    (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
+    """
+    _check_function(f, "vjp")
+    out = _remembered(f, compile)(*primals)
+    backward = _remembered(f, _vjp_function)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        result: tuple[Any, ...] = backward(primals, cotangent)
+        return result
+
+    return out, pullback
+
+
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Return the Hessian of ``f`` at ``primals`` times ``tangents``, without the Hessian.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function with a scalar result.
+    primals, tangents:
+        Tuples with one entry for each argument.
+
+    Returns
+    -------
+    The product, with the structure of the argument (a tuple for several arguments).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    array([6., 0.])
+    """
+    _check_function(f, "hvp")
+    _check_tuple(primals, "primals")
+    _check_tuple(tangents, "tangents")
+    return _remembered(f, _hvp_function)(tuple(primals), tuple(tangents))
+
+
+__all__ = [
+    "compile",
+    "flatten",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]

@@ -1,0 +1,72 @@
+"""vmap: a function of one example as a function of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._batch import batch
+from .._graph import Input, Node
+from .._shapes import Dimension, as_size, same, show
+from .._trace import Traced, as_node, collect, flatten, require_traced
+from ..errors import ArgumentError, ShapeError
+
+Axes = Any  # an int, None, or a tuple of them, one for each argument
+
+
+def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Callable[..., Any]:
+    """Return the batched ``function`` as a function on traced values."""
+
+    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+        axes = _spread(in_axes, len(args))
+        size: Dimension | None = None
+        replaced: dict[Node, Node] = {}
+        new = []
+        for number, (arg, axis) in enumerate(zip(args, axes, strict=True)):
+            leaves, tree = flatten(arg)
+            if axis is None:
+                new.append(arg)
+                continue
+            for k, leaf in enumerate(leaves):
+                if leaf is None or isinstance(leaf, str):
+                    continue
+                x = require_traced(leaf, f"argument {number}")
+                if not -x.ndim <= axis < x.ndim:
+                    raise ShapeError(
+                        f"vmap over axis {axis} of argument {number}, which has shape "
+                        f"{show(x.node.shape)}; use in_axes=None for what is not batched"
+                    )
+                moved = as_node(np.moveaxis(x, axis, 0))  # type: ignore[arg-type]
+                if size is not None and not same(size, moved.shape[0]):
+                    raise ShapeError(
+                        f"vmap over axes of different lengths: {size} and {moved.shape[0]}"
+                    )
+                size = moved.shape[0]
+                one = Input(getattr(x.node, "name", "x"), moved.shape[1:], moved.dtype)
+                replaced[one] = moved
+                leaves[k] = Traced(one)
+            new.append(tree.unflatten(leaves))
+        if size is None:
+            raise ArgumentError("vmap needs at least one argument with a batch axis")
+        nodes, tree, leaves = collect(function(*new, **kwargs))
+        results = []
+        outs = _spread(out_axes, len(nodes)) if isinstance(out_axes, tuple) else (
+            [out_axes] * len(nodes))  # fmt: skip
+        for (node, lifted), axis in zip(batch(nodes, replaced, size), outs, strict=True):
+            value: Any = Traced(node)
+            if not lifted and axis is not None:
+                value = np.broadcast_to(value, (as_size(size), *value.shape))
+            results.append(value if axis in (0, None) else np.moveaxis(value, 0, axis))
+        return tree.unflatten(x[0] if isinstance(x, tuple) else results[x] for x in leaves)
+
+    return body
+
+
+def _spread(axes: Axes, count: int) -> Sequence[int | None]:
+    if axes is None or isinstance(axes, int):
+        return [axes] * count
+    if len(axes) != count:
+        raise ArgumentError(f"{len(axes)} axes were given for {count} arguments: {axes}")
+    return list(axes)

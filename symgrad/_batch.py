@@ -1,0 +1,66 @@
+"""Batching: a pass that gives a graph a leading batch axis (``vmap``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ._graph import Node, apply, set_inherited, topological
+from ._ops import RESHAPE
+from ._shapes import Dimension, as_size
+from ._trace import Traced, as_node
+
+
+def batch(
+    outputs: Sequence[Node], batched: Mapping[Node, Node], size: Dimension
+) -> list[tuple[Node, bool]]:
+    """Return ``outputs`` computed for a whole batch.
+
+    Parameters
+    ----------
+    outputs:
+        Nodes of a function of one example.
+    batched:
+        For the nodes that differ between examples, the node with a leading axis of
+        length ``size`` that replaces it.
+    size:
+        The batch size.
+
+    Returns
+    -------
+    list
+        ``(node, has_batch_axis)`` for each output; a result that does not depend on the
+        batched nodes stays as it is.
+    """
+    done: dict[Node, Node] = dict(batched)
+    try:
+        for node in topological(outputs):
+            if node in done:
+                continue
+            flags = [x in done for x in node.operands]
+            if any(flags):
+                set_inherited(node.where)
+                done[node] = _rule(node, [done.get(x, x) for x in node.operands], flags, size)
+    finally:
+        set_inherited(None)
+    return [(done.get(x, x), x in done) for x in outputs]
+
+
+def _rule(node: Node, operands: list[Node], flags: list[bool], size: Dimension) -> Node:
+    if node.op.kind == "map":
+        aligned = tuple(
+            _align(x, node.ndim) if flag else x for x, flag in zip(operands, flags, strict=True)
+        )
+        return apply(node.op, aligned, node.items, (size, *node.shape), node.dtype)
+    assert node.op.batch is not None
+    result: Any = node.op.batch(as_size(size), flags, *map(Traced, operands), **node.params)
+    return as_node(result)
+
+
+def _align(x: Node, rank: int) -> Node:
+    """Put axes of length one behind the batch axis, so that broadcasting lines up."""
+    missing = rank - (x.ndim - 1)
+    if missing == 0:
+        return x
+    lead, *rest = Traced(x).shape
+    return as_node(RESHAPE(Traced(x), shape=(lead, *(1,) * missing, *rest)))

@@ -1,0 +1,183 @@
+"""From LLVM assembly to a numba function: an intrinsic that links and calls the module.
+
+Numba sees a tiny function with one call in it, whatever the size of the program: it has
+nothing to type-infer, and the result is an ordinary dispatcher, callable in ``@njit`` and
+``prange``, ``nogil`` and cacheable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+from numba.core import errors as numba_errors
+from numba.core import types
+from numba.extending import intrinsic
+from numba.np import numpy_support
+from numba.np.arrayobj import _empty_nd_impl
+
+from .._lower import Leaf
+
+I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER = I8.as_pointer()
+
+MISFIT = (
+    "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
+    "sizes (0 and 1 are special, equal sizes stay equal); make one with g.kernel(*args) for "
+    "arguments like these"
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """What the intrinsic needs to know of a lowered program."""
+
+    name: str
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Leaf, ...]
+    sizes: int
+    #: For each input, whether it is a size (a Python integer).
+    size_inputs: tuple[bool, ...]
+    text: Callable[[], str]
+
+
+def leaf_type(leaf: Leaf) -> Any:
+    """Return the numba type of a kernel's input or output."""
+    element = numpy_support.from_dtype(np.dtype(leaf.dtype))
+    return types.Array(element, leaf.ndim, "C") if leaf.ndim else element
+
+
+def make_intrinsic(body: Body) -> Any:
+    """Return the intrinsic ``call(arguments)``: a tuple of leaves in, result leaves out."""
+    results = [leaf_type(leaf) for leaf in body.outputs]
+    returned = results[0] if len(results) == 1 else types.Tuple(results)
+
+    @intrinsic
+    def call(typing_context: Any, arguments: Any) -> Any:
+        _check_types(body, arguments)
+        return returned(arguments), _Codegen(body, results, returned)
+
+    return call
+
+
+def _check_types(body: Body, arguments: Any) -> None:
+    for k, (leaf, given) in enumerate(zip(body.inputs, arguments, strict=True)):
+        wanted = leaf_type(leaf)
+        if isinstance(given, types.Array):
+            fits = given.dtype == getattr(wanted, "dtype", wanted) and given.ndim == leaf.ndim
+        else:
+            fits = leaf.ndim == 0 and isinstance(given, (types.Number, types.Boolean))
+        if not fits:
+            raise numba_errors.TypingError(
+                f"argument {k} of the symgrad kernel is {given}, but it was made for {wanted}; "
+                "make a kernel with g.kernel(*args) for arguments like these"
+            )
+
+
+class _Codegen:
+    """Generates the call: sizes, result arrays, then the program."""
+
+    def __init__(self, body: Body, results: list[Any], returned: Any) -> None:
+        self.body, self.results, self.returned = body, results, returned
+
+    def __call__(self, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        body = self.body
+        given = signature.args[0]
+        values = [builder.extract_value(args[0], k) for k in range(len(given))]
+        borrowed: list[tuple[Any, Any]] = []
+        leaves, extents = [], []
+        for k, (leaf, kind, value) in enumerate(zip(body.inputs, given, values, strict=True)):
+            if isinstance(kind, types.Array):
+                value, kind = self._contiguous(context, builder, kind, value, borrowed)
+                array = context.make_array(kind)(context, builder, value)
+                if leaf.ndim == 0:
+                    leaves.append(builder.load(array.data))
+                    continue
+                shape = [builder.extract_value(array.shape, j) for j in range(leaf.ndim)]
+                extents += shape
+                leaves.append(builder.bitcast(array.data, POINTER))
+            else:
+                value = context.cast(builder, value, kind, leaf_type(leaf))
+                if body.size_inputs[k]:
+                    extents.append(value)
+                if leaf.dtype == "bool":
+                    value = builder.zext(value, I8)
+                leaves.append(value)
+        ranks = [leaf.ndim for leaf in body.outputs]
+        found = self._alloca(builder, body.sizes + sum(ranks))
+        self._link(context)
+        status = self._call(builder, "sizes", [*extents, found])
+        with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
+            context.call_conv.return_user_exc(builder, ValueError, (MISFIT,))
+        numbers = [
+            builder.load(builder.gep(found, [I64(j)])) for j in range(body.sizes + sum(ranks))
+        ]
+        sizes, dims = numbers[: body.sizes], iter(numbers[body.sizes :])
+        outputs = []
+        for leaf, kind in zip(body.outputs, self.results, strict=True):
+            shape = [next(dims) for _ in range(leaf.ndim)]
+            outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
+        results = self._alloca(builder, max(len(ranks), 1))
+        pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
+        status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
+        with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
+            context.call_conv.return_user_exc(
+                builder, MemoryError, ("no memory for the kernel's temporaries",)
+            )
+        for kind, value in borrowed:
+            context.nrt.decref(builder, kind, value)
+        packed = [
+            o._getvalue() if o is not None else self._scalar(builder, results, k, leaf)
+            for k, (o, leaf) in enumerate(zip(outputs, body.outputs, strict=True))
+        ]
+        return packed[0] if len(packed) == 1 else context.make_tuple(builder, self.returned, packed)
+
+    @staticmethod
+    def _alloca(builder: Any, count: int) -> Any:
+        with builder.goto_entry_block():
+            return builder.alloca(I64, size=max(count, 1))
+
+    @staticmethod
+    def _scalar(builder: Any, results: Any, k: int, leaf: Leaf) -> Any:
+        element = np.dtype(leaf.dtype)
+        if element.kind == "f":
+            kind: Any = ir.DoubleType() if element.itemsize == 8 else ir.FloatType()
+        else:
+            kind = ir.IntType(8 * element.itemsize)
+        pointer = builder.bitcast(builder.gep(results, [I64(k)]), kind.as_pointer())
+        value = builder.load(pointer)
+        return builder.trunc(value, ir.IntType(1)) if element.kind == "b" else value
+
+    @staticmethod
+    def _contiguous(
+        context: Any, builder: Any, kind: Any, value: Any, borrowed: list[tuple[Any, Any]]
+    ) -> tuple[Any, Any]:
+        """Copy an array that is not known to be C-contiguous."""
+        if kind.layout == "C" or kind.ndim == 0:
+            return value, kind
+        target = types.Array(kind.dtype, kind.ndim, "C")
+        copied = context.compile_internal(
+            builder, lambda a: np.ascontiguousarray(a), target(kind), (value,)
+        )
+        borrowed.append((target, copied))
+        return copied, target
+
+    def _link(self, context: Any) -> None:
+        """Add the program's module to the library that is being compiled, once."""
+        library = context.active_code_library
+        linked = library.__dict__.setdefault("_symgrad_linked", set())
+        if self.body.name not in linked:
+            linked.add(self.body.name)
+            library.add_llvm_module(llvm.parse_assembly(self.body.text()))
+
+    def _call(self, builder: Any, part: str, arguments: list[Any]) -> Any:
+        name = f"{self.body.name}.{part}"
+        known = builder.module.globals.get(name)
+        if known is None:
+            kind = ir.FunctionType(I32, [a.type for a in arguments])
+            known = ir.Function(builder.module, kind, name)
+        return builder.call(known, arguments)

@@ -1,0 +1,85 @@
+"""Forward mode: a pass that carries tangents along with the values of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._graph import Literal, Node, set_inherited, topological
+from ._op import Op
+from ._trace import Traced, as_node, cast, partials
+
+
+def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list[Node | None]:
+    """Return the tangents of ``outputs`` for the given tangents of some nodes.
+
+    Parameters
+    ----------
+    outputs:
+        Nodes to differentiate.
+    tangents:
+        Tangents of nodes (usually inputs), of the same shapes and types.
+
+    Returns
+    -------
+    list
+        One node for each output, None where it is zero.
+    """
+    found: dict[Node, Node] = dict(tangents)
+    try:
+        for node in topological(outputs):
+            if node in found or node.dtype.kind != "f":
+                continue
+            given = [found.get(x) for x in node.operands]
+            if all(t is None for t in given):
+                continue
+            set_inherited(node.where)
+            tangent = _rule(node, [None if t is None else Traced(t) for t in given])
+            if tangent is not None:
+                found[node] = _fit(tangent, node)
+    finally:
+        set_inherited(None)
+    return [found.get(x) for x in outputs]
+
+
+def _rule(node: Node, tangents: list[Any]) -> Any:
+    op, xs = node.op, [Traced(x) for x in node.operands]
+    if op.transpose is not None:
+        return _linear(op, node, tangents, xs)
+    if op.kind == "map":
+        if op.reason is not None:
+            return None
+        slopes = partials(op, Traced(node), xs, node.params)
+        total: Any = None
+        for t, slope in zip(tangents, slopes, strict=True):
+            if t is None or slope is None or (isinstance(slope, (int, float)) and slope == 0):
+                continue
+            unit = isinstance(slope, (int, float)) and abs(slope) == 1
+            term = (t if slope == 1 else -t) if unit else t * slope
+            total = term if total is None else total + term
+        return total
+    return op.jvp(tangents, Traced(node), *xs, **node.params) if op.jvp else None
+
+
+def _linear(op: Op, node: Node, tangents: list[Any], xs: list[Any]) -> Any:
+    """A linear op applied to its tangents, zeros where there is none."""
+    linear = op.linear if op.linear is not None else tuple(range(len(xs)))
+    if all(tangents[k] is None for k in linear):
+        return None
+    operands = [
+        x if k not in linear else np.zeros_like(x) if t is None else t
+        for k, (x, t) in enumerate(zip(xs, tangents, strict=True))
+    ]
+    return op(*operands, **node.params)
+
+
+def _fit(tangent: Any, node: Node) -> Node:
+    """Bring a tangent to the shape and the element type of its value."""
+    result = cast(as_node(tangent), node.dtype)
+    if result.shape == node.shape:
+        return result
+    if isinstance(result, Literal) and result.value == 0:
+        return as_node(np.zeros_like(Traced(node)))  # type: ignore[call-overload]
+    return as_node(np.broadcast_to(Traced(result), Traced(node).shape))  # type: ignore[call-overload]

@@ -1,0 +1,38 @@
+"""The graph: interned nodes, the program, and the checker."""
+
+from ._node import (
+    Constant,
+    Input,
+    Iota,
+    Literal,
+    Node,
+    SizeOf,
+    Static,
+    apply,
+    as_sympy,
+    element_count,
+    literal_form,
+    node_class,
+    topological,
+)
+from ._where import Where, inheriting, set_inherited, user_line
+
+__all__ = [
+    "Constant",
+    "Input",
+    "Iota",
+    "Literal",
+    "Node",
+    "SizeOf",
+    "Static",
+    "Where",
+    "apply",
+    "as_sympy",
+    "element_count",
+    "inheriting",
+    "literal_form",
+    "node_class",
+    "set_inherited",
+    "topological",
+    "user_line",
+]

@@ -1,0 +1,390 @@
+"""Nodes: interned SymPy expressions that are never evaluated while they are built.
+
+A node is a ``sympy.Expr`` with a shape, an element type and the user's source line. Equal
+nodes are the same object (hash-consing), so identity is equality and a graph shares every
+common subexpression from the start. Nodes are made with ``Basic.__new__``-like cost
+(microseconds): SymPy's evaluating constructors are a hundred times slower and would change
+the program.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+import sympy as sp
+
+from .._op import Op
+from .._shapes import Dimension, Shape, hint
+from ._where import Where, user_line
+
+
+class Static(sp.Atom):  # type: ignore[misc]
+    """The parameters of a node (axes, permutations) as the SymPy atom among its args."""
+
+    __slots__ = ("items",)
+    items: tuple[tuple[str, Any], ...]
+
+    def __new__(cls, items: tuple[tuple[str, Any], ...]) -> Static:
+        self: Static = super().__new__(cls)
+        self.items = items
+        return self
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (self.items,)
+
+    def _sympystr(self, printer: Any) -> str:
+        return ", ".join(f"{k}={v}" for k, v in self.items)
+
+
+def _leaf(name: str) -> Op:
+    def evaluate(*_: Any, **__: Any) -> Any:
+        raise TypeError(f"{name} is a leaf and has no operands to compute from")
+
+    return Op(name=name, kind="leaf", evaluate=evaluate, reason="a leaf")
+
+
+class Node(sp.Expr):  # type: ignore[misc]
+    """One value of a graph: an op applied to operands.
+
+    Attributes
+    ----------
+    operands:
+        The nodes it is computed from.
+    items:
+        Its static parameters as sorted ``(name, value)`` pairs.
+    shape, dtype:
+        Shape (integers and SymPy size expressions) and NumPy element type.
+    where:
+        The user's source line that made it, or None.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "items", "operands", "shape", "where")
+    op: ClassVar[Op]
+    operands: tuple[Node, ...]
+    items: tuple[tuple[str, Any], ...]
+    shape: Shape
+    dtype: np.dtype[Any]
+    where: Where | None
+
+    is_commutative = True
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The static parameters as a dict."""
+        return dict(self.items)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    # Interned: identity is equality, and hashing must not walk the graph.
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self) >> 4
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Program.save writes graphs; pickling one node would recurse over the graph.
+        raise TypeError("nodes do not pickle by themselves; pickle or save their Program")
+
+    @property
+    def free_symbols(self) -> set[sp.Symbol]:
+        """The SymPy symbols of the inputs that the value depends on."""
+        from_inputs = {n.symbol for n in topological([self]) if isinstance(n, Input)}
+        return from_inputs
+
+    def as_sympy(self) -> sp.Expr:
+        """Return the value as a SymPy expression; array ops appear as functions by name."""
+        return as_sympy(self)
+
+    def diff(self, *symbols: Any, **assumptions: Any) -> sp.Expr:
+        """Differentiate the SymPy form; for small graphs (the compiler never calls it)."""
+        return as_sympy(self).diff(*(_as_symbol(s) for s in symbols), **assumptions)
+
+    def _sympystr(self, printer: Any) -> str:
+        return str(printer._print(as_sympy(self)))
+
+    def _latex(self, printer: Any, *_: Any, **__: Any) -> str:
+        return str(printer._print(as_sympy(self)))
+
+    def _pretty(self, printer: Any, *_: Any) -> Any:
+        return printer._print(as_sympy(self))
+
+    def __str__(self) -> str:
+        if sum(1 for _ in topological([self], limit=PRINT_LIMIT)) >= PRINT_LIMIT:
+            return f"<{self.op.name} node of a graph with {PRINT_LIMIT} or more nodes>"
+        return sp.sstr(as_sympy(self))
+
+    __repr__ = __str__
+
+
+PRINT_LIMIT = 400
+
+
+def _as_symbol(symbol: Any) -> Any:
+    return symbol.symbol if isinstance(symbol, Input) else symbol
+
+
+# ---------------------------------------------------------------- interning
+
+
+_table: dict[Any, weakref.ref[Node]] = {}
+_lock = threading.RLock()  # re-entrant: the collector may free nodes while it is held
+
+
+class _Entry(weakref.ref):  # type: ignore[type-arg]
+    __slots__ = ("key",)
+    key: Any
+
+
+def _forget(entry: _Entry) -> None:
+    with _lock:
+        if _table.get(entry.key) is entry:
+            del _table[entry.key]
+
+
+def _intern(key: Any, make: Callable[[], Node]) -> Node:
+    entry = _table.get(key)
+    node = entry() if entry is not None else None
+    if node is None:
+        with _lock:
+            entry = _table.get(key)
+            node = entry() if entry is not None else None
+            if node is None:
+                node = make()
+                fresh = _Entry(node, _forget)
+                fresh.key = key
+                _table[key] = fresh
+    return node
+
+
+def _new(
+    cls: type[Node],
+    operands: tuple[Node, ...],
+    items: tuple[tuple[str, Any], ...],
+    shape: Shape,
+    dtype: np.dtype[Any],
+) -> Node:
+    node: Node = object.__new__(cls)
+    node._assumptions = cls.default_assumptions
+    node._mhash = None
+    node._args = operands + (Static(items),) if items else operands
+    node.operands, node.items = operands, items
+    node.shape, node.dtype, node.where = shape, dtype, user_line()
+    return node
+
+
+_classes: dict[Op, type[Node]] = {}
+
+
+def node_class(op: Op) -> type[Node]:
+    """Return the class of the nodes of ``op``, named after it."""
+    cls = _classes.get(op)
+    if cls is None:
+        with _lock:
+            if op not in _classes:
+                _classes[op] = type(op.name, (Node,), {"__slots__": (), "op": op})
+            cls = _classes[op]
+    return cls
+
+
+def apply(
+    op: Op,
+    operands: tuple[Node, ...],
+    items: tuple[tuple[str, Any], ...],
+    shape: Shape,
+    dtype: np.dtype[Any],
+) -> Node:
+    """Return the interned node of ``op`` applied to ``operands``."""
+    key = (op, items, *map(id, operands))
+    return _intern(key, lambda: _new(node_class(op), operands, items, shape, dtype))
+
+
+# ---------------------------------------------------------------- leaves
+
+
+class Input(Node):
+    """An argument of the traced function. Each is distinct, whatever its name.
+
+    ``dim`` is the size symbol that the argument gives the value of, if it is a size.
+    """
+
+    __slots__ = ("dim", "name")
+    op = _leaf("Input")
+    name: str
+    dim: sp.Symbol | None
+
+    def __new__(
+        cls, name: str, shape: Shape, dtype: Any, dim: sp.Symbol | None = None
+    ) -> Input:
+        self: Input = _new(cls, (), (), shape, np.dtype(dtype))  # type: ignore[assignment]
+        self.name, self.dim, self.where = name, dim, None
+        return self
+
+    @property
+    def symbol(self) -> sp.Symbol:
+        """The input as a SymPy symbol."""
+        kind = self.dtype.kind
+        return sp.Symbol(self.name, real=True) if kind == "f" else sp.Symbol(self.name)
+
+
+class Literal(Node):
+    """A number written in the function, of a definite element type."""
+
+    __slots__ = ("value",)
+    op = _leaf("Literal")
+    value: Any
+
+    def __new__(cls, value: Any, dtype: Any) -> Literal:
+        dtype = np.dtype(dtype)
+        scalar = np.asarray(value).astype(dtype)[()]
+
+        def make() -> Node:
+            self: Literal = _new(cls, (), (), (), dtype)  # type: ignore[assignment]
+            self.value = scalar
+            return self
+
+        # Bytes tell 0.0 from -0.0 and keep nan equal to itself.
+        return _intern((cls, dtype, scalar.tobytes()), make)  # type: ignore[return-value]
+
+
+class Constant(Node):
+    """An array that the function closes over; copied, so later writes do not reach it."""
+
+    __slots__ = ("array", "digest")
+    op = _leaf("Constant")
+    array: np.ndarray[Any, Any]
+    digest: str
+
+    def __new__(cls, array: np.ndarray[Any, Any]) -> Constant:
+        array = np.array(array, order="C", copy=True)
+        array.flags.writeable = False
+        digest = hashlib.sha256(array.tobytes()).hexdigest()[:32]
+
+        def make() -> Node:
+            self: Constant = _new(cls, (), (), array.shape, array.dtype)  # type: ignore[assignment]
+            self.array, self.digest = array, digest
+            return self
+
+        return _intern((cls, array.dtype.str, array.shape, digest), make)  # type: ignore[return-value]
+
+
+class SizeOf(Node):
+    """A symbolic size as a number in the computation."""
+
+    __slots__ = ("size",)
+    op = _leaf("SizeOf")
+    size: Dimension
+
+    def __new__(cls, size: Dimension, dtype: Any = np.int64) -> SizeOf:
+        def make() -> Node:
+            self: SizeOf = _new(cls, (), (), (), np.dtype(dtype))  # type: ignore[assignment]
+            self.size = size
+            return self
+
+        return _intern((cls, size, np.dtype(dtype)), make)  # type: ignore[return-value]
+
+
+class Iota(Node):
+    """The integers ``0, 1, ..., size - 1``."""
+
+    __slots__ = ("size",)
+    op = _leaf("Iota")
+    size: Dimension
+
+    def __new__(cls, size: Dimension) -> Iota:
+        def make() -> Node:
+            self: Iota = _new(cls, (), (), (size,), np.dtype(np.int64))  # type: ignore[assignment]
+            self.size = size
+            return self
+
+        return _intern((cls, size), make)  # type: ignore[return-value]
+
+
+# ---------------------------------------------------------------- walks
+
+
+def topological(outputs: Iterable[Node], limit: int | None = None) -> Iterable[Node]:
+    """Yield the nodes that ``outputs`` need, operands before users, without recursion.
+
+    The order is depth-first from the first output on, so it depends on the graph alone.
+    """
+    seen: set[Node] = set()
+    count = 0
+    for root in outputs:
+        if root in seen:
+            continue
+        stack: list[tuple[Node, int]] = [(root, 0)]
+        while stack:
+            node, k = stack.pop()
+            if node in seen:
+                continue
+            operands = node.operands
+            while k < len(operands) and operands[k] in seen:
+                k += 1
+            if k < len(operands):
+                stack.append((node, k + 1))
+                stack.append((operands[k], 0))
+                continue
+            seen.add(node)
+            yield node
+            count += 1
+            if limit is not None and count >= limit:
+                return
+
+
+def as_sympy(node: Node) -> sp.Expr:
+    """Return ``node`` as a SymPy expression; see :meth:`Node.as_sympy`."""
+    forms: dict[Node, sp.Expr] = {}
+    for n in topological([node]):
+        forms[n] = _form(n, [forms[x] for x in n.operands])
+    return forms[node]
+
+
+def _form(node: Node, operands: list[sp.Expr]) -> sp.Expr:
+    if isinstance(node, Input):
+        return node.symbol
+    if isinstance(node, Literal):
+        return literal_form(node.value)
+    if isinstance(node, SizeOf):
+        return sp.sympify(node.size)
+    if node.op.sympy is not None:
+        return node.op.sympy(*operands)
+    name = node.op.name if not isinstance(node, Constant) else f"c{node.digest[:4]}"
+    statics = [sp.Symbol(f"{k}={v}") for k, v in node.items]
+    return sp.Function(name)(*operands, *statics) if operands else sp.Symbol(name)
+
+
+def literal_form(value: Any) -> sp.Expr:
+    """Return the exact SymPy number of a NumPy scalar: integers stay integers."""
+    if isinstance(value, np.bool_):
+        return sp.true if value else sp.false
+    number = value.item()
+    if isinstance(number, int):
+        return sp.Integer(number)
+    if number != number:
+        return sp.nan
+    if number in (float("inf"), float("-inf")):
+        return sp.oo if number > 0 else -sp.oo
+    if float(number).is_integer() and abs(number) < 2**53:
+        return sp.Integer(int(number))
+    # The shortest decimal for people; the oracle reads the exact binary value itself.
+    return sp.Float(number)
+
+
+def element_count(node: Node) -> int:
+    """Return the number of elements in the example call."""
+    count = 1
+    for dim in node.shape:
+        count *= hint(dim)
+    return count

@@ -1,0 +1,81 @@
+"""The user's source line behind each node."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+import numpy as np
+
+_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_SKIPPED = (_HERE, os.path.dirname(np.__file__) + os.sep, "<__array_function__")
+#: Parts of the package that are users of it: the demo's formulas should point to themselves.
+_USERS = (os.path.join(_HERE, "demo") + os.sep,)
+
+
+class Where(NamedTuple):
+    """A line of the user's code."""
+
+    filename: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.filename)}:{self.line}"
+
+
+class _State(threading.local):
+    inherited: Where | None = None
+
+
+_state = _State()
+_internal: dict[CodeType, bool] = {}
+_lines: dict[tuple[CodeType, int], Where] = {}
+
+
+def _is_internal(code: CodeType) -> bool:
+    known = _internal.get(code)
+    if known is None:
+        name = code.co_filename
+        known = name.startswith(_SKIPPED) and not name.startswith(_USERS)
+        _internal[code] = known
+    return known
+
+
+def user_line() -> Where | None:
+    """Return the innermost line on the stack that belongs neither to symgrad nor NumPy."""
+    if _state.inherited is not None:
+        return _state.inherited
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not _is_internal(code):
+            key = (code, frame.f_lasti)
+            found = _lines.get(key)
+            if found is None:
+                found = Where(code.co_filename, frame.f_lineno, code.co_name)
+                _lines[key] = found
+            return found
+        frame = frame.f_back
+    return None
+
+
+def set_inherited(where: Where | None) -> None:
+    """Give the nodes that a pass derives the line of the node it derives them from."""
+    _state.inherited = where
+
+
+@contextlib.contextmanager
+def inheriting(where: Where | None) -> Iterator[None]:
+    """Give nodes made in the block the line ``where``."""
+    before = _state.inherited
+    _state.inherited = where
+    try:
+        yield
+    finally:
+        _state.inherited = before

@@ -1,0 +1,252 @@
+"""Writing LLVM IR as text: types, constants, calls, index arithmetic.
+
+The modules are small enough in kinds of instruction that text is the clearest form: it is
+what ``program.llvm()`` shows, it is fast to make, and LLVM's own parser checks it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from ..errors import UnsupportedError
+from ._mathlib import Function, cython_symbol, vector_variants
+
+_FLOATS = {"f": "float", "d": "double"}
+
+
+def llvm_type(dtype: Any) -> str:
+    """Return the LLVM type of a value in a register."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return _FLOATS[dtype.char]
+    return "i1" if dtype.kind == "b" else f"i{8 * dtype.itemsize}"
+
+
+def memory_type(dtype: Any) -> str:
+    """Return the LLVM type of a value in memory: booleans take a byte."""
+    return "i8" if np.dtype(dtype).kind == "b" else llvm_type(dtype)
+
+
+def constant_text(value: Any, dtype: Any) -> str:
+    """Return ``value`` as an LLVM constant of element type ``dtype``, bit for bit."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        # LLVM writes float constants, too, as the bits of the equal double.
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(dtype.type(value))))[0]:016X}"
+    if dtype.kind == "b":
+        return "true" if value else "false"
+    number = int(value)
+    bits = 8 * dtype.itemsize
+    return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)
+
+
+class Module:
+    """What the functions of one LLVM module share: declarations and attributes."""
+
+    def __init__(self, vector_math: bool) -> None:
+        self.vector_math = vector_math
+        self.functions: list[str] = []
+        self.declarations: dict[str, str] = {}
+        self.attributes: dict[str, int] = {}
+        self.keep: dict[str, str] = {}
+        self.symbols: set[str] = set()
+
+    def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
+        """Declare an external function once."""
+        self.declarations.setdefault(name, f"declare {result} @{name}({', '.join(arguments)})")
+
+    def attribute(self, text: str) -> str:
+        """Return the number of an attribute group, ``#0``."""
+        return f"#{self.attributes.setdefault(text, len(self.attributes))}"
+
+    def text(self) -> str:
+        """Return the whole module as LLVM assembly."""
+        parts = list(self.functions)
+        if self.keep:
+            # The vectoriser needs the variants' declarations to live until it runs.
+            refs = ", ".join(f"ptr @{name}" for name in self.keep)
+            parts.insert(0, f"@llvm.compiler.used = appending global [{len(self.keep)} x ptr] "
+                            f'[{refs}], section "llvm.metadata"')  # fmt: skip
+        parts += self.declarations.values()
+        parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
+        return "\n".join(parts) + "\n"
+
+
+class Emitter:
+    """Writes the body of one function, with a list of lines for each loop depth.
+
+    A value goes to the shallowest depth at which everything it depends on is known, so
+    loop-invariant work leaves the loops by construction.
+    """
+
+    def __init__(self, module: Module, depth: int = 0) -> None:
+        self.module = module
+        self.lines: list[list[str]] = [[] for _ in range(depth + 1)]
+        self.depth = 0
+        self.count = 0
+        self.depths: dict[str, int] = {}
+        self._indices: dict[Any, str] = {}
+
+    # ---------------------------------------------------------------- instructions
+
+    def line(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines[self.depth].append(f"  {text}")
+
+    def op(self, text: str, _type: str | None = None) -> str:
+        """Append an instruction and return the name of its result."""
+        self.count += 1
+        name = f"%t{self.count}"
+        self.lines[self.depth].append(f"  {name} = {text}")
+        if self.depth:
+            self.depths[name] = self.depth
+        return name
+
+    def label(self, text: str) -> str:
+        """Return a fresh label name."""
+        self.count += 1
+        return f"{text}{self.count}"
+
+    type = staticmethod(llvm_type)
+    const = staticmethod(lambda value, dtype: constant_text(value, dtype))
+
+    def depth_of(self, *values: str) -> int:
+        """Return the deepest loop depth at which one of ``values`` is defined."""
+        return max((self.depths.get(v, 0) for v in values), default=0)
+
+    # ---------------------------------------------------------------- calls
+
+    def call_intrinsic(self, name: str, dtype: Any, *values: str) -> str:
+        """Call ``llvm.<name>`` on values of one type."""
+        kind = llvm_type(dtype)
+        short = {"float": "f32", "double": "f64"}.get(kind, kind)
+        full = f"llvm.{name}.{short}"
+        extra = ["i1 false"] if name == "abs" else []
+        arguments = [f"{kind} {v}" for v in values] + extra
+        self.module.declare(full, kind, [kind] * len(values) + ["i1"] * len(extra))
+        return self.op(f"call {kind} @{full}({', '.join(arguments)})")
+
+    def call_libm(self, name: str, dtype: Any, *values: str) -> str:
+        """Call a C mathematics function, with its SIMD variants attached where they exist."""
+        kind = llvm_type(dtype)
+        symbol = name if kind == "double" else f"{name}f"
+        self.module.declare(symbol, kind, [kind] * len(values))
+        attributes = "nounwind willreturn memory(none)"
+        variants = vector_variants(symbol, len(values)) if self.module.vector_math else []
+        if variants:
+            texts = []
+            for variant in variants:
+                vector = f"<{variant.width} x {kind}>"
+                self.module.declare(variant.symbol, vector, [vector] * len(values))
+                self.module.keep[variant.symbol] = ""
+                texts.append(f"{variant.symbol}({variant.symbol})")
+            attributes += f' "vector-function-abi-variant"="{",".join(texts)}"'
+        group = self.module.attribute(attributes)
+        arguments = ", ".join(f"{kind} {v}" for v in values)
+        return self.op(f"call {kind} @{symbol}({arguments}) {group}")
+
+    def call_cython(self, name: str, *values: str) -> str:
+        """Call a function of ``scipy.special.cython_special`` (float64)."""
+        symbol = cython_symbol(Function("scipy.special.cython_special", name))
+        self.module.symbols.add(symbol)
+        self.module.declare(symbol, "double", ["double"] * len(values) + ["i32"])
+        group = self.module.attribute("nounwind willreturn memory(none)")
+        arguments = ", ".join([*(f"double {v}" for v in values), "i32 0"])
+        return self.op(f"call double @{symbol}({arguments}) {group}")
+
+    # ---------------------------------------------------------------- sizes and indices
+
+    def bind_index(self, symbol: Any, name: str, depth: int) -> None:
+        """Say which register holds an index or size symbol, and from which depth on."""
+        self._indices[symbol] = name
+        if depth:
+            self.depths[name] = depth
+
+    def index(self, expr: Any) -> str:
+        """Return an ``i64`` register or constant with the value of an index expression."""
+        if isinstance(expr, int):
+            return str(expr)
+        known = self._indices.get(expr)
+        if known is not None:
+            return known
+        if expr.is_Integer:
+            return str(int(expr))
+        value = self._index(expr)
+        self._indices[expr] = value
+        return value
+
+    def _at(self, text: str, *values: str) -> str:
+        before, self.depth = self.depth, self.depth_of(*values)
+        try:
+            return self.op(text)
+        finally:
+            self.depth = before
+
+    def _index(self, e: Any) -> str:
+        if isinstance(e, (sp.Add, sp.Mul)):
+            word = "add" if isinstance(e, sp.Add) else "mul"
+            if isinstance(e, sp.Mul) and not e.args[0].is_Integer and e.args[0].is_Rational:
+                return self._divide(e, sp.denom(e.args[0]))
+            # Loop-invariant terms first, so that they are added outside of the loop.
+            parts = sorted((self.index(a) for a in e.args), key=self.depth_of)
+            total = parts[0]
+            for part in parts[1:]:
+                total = self._at(f"{word} nsw i64 {total}, {part}", total, part)
+            return total
+        if isinstance(e, sp.Pow) and e.exp.is_Integer and e.exp > 0:
+            return self.index(sp.Mul(*([e.base] * int(e.exp)), evaluate=False)) if e.exp < 2 else (
+                self._power(e)
+            )  # fmt: skip
+        if isinstance(e, sp.floor):
+            numerator, denominator = sp.fraction(sp.together(e.args[0]))
+            return self._floor_divide(numerator, denominator)
+        if isinstance(e, sp.Mod):
+            a, b = self.index(e.args[0]), self.index(e.args[1])
+            quotient = self._floor_divide(*e.args)
+            product = self._at(f"mul nsw i64 {quotient}, {b}", quotient, b)
+            return self._at(f"sub nsw i64 {a}, {product}", a, product)
+        if isinstance(e, (sp.Min, sp.Max)):
+            word = "smin" if isinstance(e, sp.Min) else "smax"
+            self.module.declare(f"llvm.{word}.i64", "i64", ["i64", "i64"])
+            values = [self.index(a) for a in e.args]
+            total = values[0]
+            for v in values[1:]:
+                total = self._at(f"call i64 @llvm.{word}.i64(i64 {total}, i64 {v})", total, v)
+            return total
+        raise UnsupportedError(f"a size or index expression cannot be compiled: {e}")
+
+    def _power(self, e: Any) -> str:
+        base = self.index(e.base)
+        total = base
+        for _ in range(int(e.exp) - 1):
+            total = self._at(f"mul nsw i64 {total}, {base}", total, base)
+        return total
+
+    def _divide(self, e: Any, denominator: Any) -> str:
+        return self._floor_divide(e * denominator, denominator)
+
+    def _floor_divide(self, numerator: Any, denominator: Any) -> str:
+        """Floor division by a positive divisor."""
+        a, b = self.index(numerator), self.index(denominator)
+        if getattr(numerator, "is_nonnegative", None):
+            return self._at(f"udiv i64 {a}, {b}", a, b)
+        quotient = self._at(f"sdiv i64 {a}, {b}", a, b)
+        remainder = self._at(f"srem i64 {a}, {b}", a, b)
+        negative = self._at(f"icmp slt i64 {remainder}, 0", remainder)
+        lower = self._at(f"sub i64 {quotient}, 1", quotient)
+        return self._at(
+            f"select i1 {negative}, i64 {lower}, i64 {quotient}", negative, lower, quotient
+        )
+
+    def relation(self, relation: Any) -> str:
+        """Return an ``i1`` with the truth of a relation between sizes."""
+        if relation in (sp.true, sp.false):
+            return "true" if relation == sp.true else "false"
+        word = {sp.Eq: "eq", sp.Ne: "ne", sp.Lt: "slt", sp.Le: "sle", sp.Gt: "sgt", sp.Ge: "sge"}
+        a, b = self.index(relation.lhs), self.index(relation.rhs)
+        return self._at(f"icmp {word[relation.func]} i64 {a}, {b}", a, b)

@@ -1,0 +1,132 @@
+"""Legalising: a graph in terms of ops that have an instruction or a library function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .._graph import Node, apply, inheriting, topological
+from .._op import Composed, Cython
+from .._rewrite import rewrite
+from .._shapes import Shape
+from .._trace import Traced, as_node, bind_nodes, cast
+from .._op import registry
+
+#: Formulas may use composed ops themselves, this deep.
+DEPTH = 8
+
+
+def legalize(outputs: Sequence[Node]) -> list[Node]:
+    """Expand composed ops and bring contractions and special functions to kernel form."""
+    for _ in range(DEPTH):
+        expanded = _expand(outputs)
+        if expanded == list(outputs):
+            return expanded
+        outputs = rewrite(expanded)
+    raise AssertionError("op formulas expand without end: a Composed op that uses itself")
+
+
+def _expand(outputs: Sequence[Node]) -> list[Node]:
+    done: dict[Node, Node] = {}
+    for node in topological(outputs):
+        operands = tuple([done[x] for x in node.operands])
+        lower = node.op.lower
+        if isinstance(lower, Composed):
+            with inheriting(node.where):
+                formula = as_node(lower.formula(*map(Traced, operands), **node.params))
+                done[node] = _shaped(cast(formula, node.dtype), node.shape)
+        elif isinstance(lower, Cython) and node.dtype != np.float64:
+            wide = tuple(cast(x, np.float64) for x in operands)
+            inner = apply(node.op, wide, node.items, node.shape, np.dtype(np.float64))
+            done[node] = cast(inner, node.dtype)
+        elif node.op.kind == "contract":
+            done[node] = _matrix_form(node, operands)
+        elif operands == node.operands:
+            done[node] = node
+        else:
+            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+    return [done[x] for x in outputs]
+
+
+def _shaped(node: Node, shape: Shape) -> Node:
+    if node.shape == shape:
+        return node
+    return bind_nodes(registry.ops["Broadcast"], (node,), {"shape": shape})
+
+
+# ---------------------------------------------------------------- contractions
+
+
+def roles(a: str, b: str, out: str) -> tuple[str, str, str, str]:
+    """Return the letters by role: batch, rows (of a), columns (of b), summed."""
+    batch = "".join(s for s in out if s in a and s in b)
+    rows = "".join(s for s in out if s in a and s not in b)
+    columns = "".join(s for s in out if s in b and s not in a)
+    summed = "".join(s for s in a if s in b and s not in out)
+    return batch, rows, columns, summed
+
+
+def is_matrix_product(node: Node) -> bool:
+    """Tell whether a contraction goes to BLAS: it has rows, columns and a sum."""
+    p = node.params
+    _, rows, columns, summed = roles(p["a"], p["b"], p["out"])
+    return bool(node.dtype.kind == "f" and rows and columns and summed)
+
+
+def _matrix_form(node: Node, operands: tuple[Node, ...]) -> Node:
+    """Bring a matrix-like contraction to ``[batch] m k, [batch] k n -> [batch] m n``.
+
+    Operands may be transposed within (BLAS has a flag for it); other orders are copied.
+    """
+    x, y = (cast(o, node.dtype) for o in operands)
+    a, b, out = (node.params[k] for k in ("a", "b", "out"))
+    batch, rows, columns, summed = roles(a, b, out)
+    if not is_matrix_product(node):
+        return apply(node.op, (x, y), node.items, node.shape, node.dtype)
+    x, a = _grouped(x, a, batch, rows, summed)
+    y, b = _grouped(y, b, batch, summed, columns)
+    x, a = _joined(x, a, batch, ((rows, "m"), (summed, "k")))
+    y, b = _joined(y, b, batch, ((summed, "k"), (columns, "n")))
+    flat = ("Z" if batch else "") + "mn"
+    product = bind_nodes(node.op, (x, y), {"a": a, "b": b, "out": flat})
+    sizes = dict(zip(out, node.shape, strict=True))
+    target = batch + rows + columns
+    full = bind_nodes(
+        registry.ops["Reshape"], (product,), {"shape": tuple(sizes[s] for s in target)}
+    )
+    return _permuted(full, target, out)
+
+
+def _permuted(x: Node, have: str, want: str) -> Node:
+    if have == want:
+        return x
+    return bind_nodes(
+        registry.ops["Transpose"], (x,), {"axes": tuple(have.index(s) for s in want)}
+    )
+
+
+def _grouped(x: Node, letters: str, batch: str, first: str, second: str) -> tuple[Node, str]:
+    """Order the axes as batch, first, second, or batch, second, first if they are so."""
+    for want in (batch + first + second, batch + second + first):
+        if letters == want:
+            return x, want
+    want = batch + first + second
+    return _permuted(x, letters, want), want
+
+
+def _joined(
+    x: Node, letters: str, batch: str, groups: tuple[tuple[str, str], ...]
+) -> tuple[Node, str]:
+    """Join each group of neighbouring axes into one, so that the operand is a matrix."""
+    sizes = dict(zip(letters, x.shape, strict=True))
+    ordered = sorted(groups, key=lambda g: letters.index(g[0][0]))
+    parts = ([(batch, "Z")] if batch else []) + list(ordered)
+    shape = []
+    for group, _ in parts:
+        size: object = 1
+        for letter in group:
+            size = size * sizes[letter]  # type: ignore[operator]
+        shape.append(size)
+    name = "".join(letter for _, letter in parts)
+    return bind_nodes(registry.ops["Reshape"], (x,), {"shape": tuple(shape)}), name

@@ -1,0 +1,85 @@
+"""The libraries that kernels call: libm and its SIMD twins, SciPy's special functions, BLAS.
+
+Special functions and BLAS come from SciPy's Cython modules by address. Their addresses are
+entered in LLVM's symbol table under names of our own, so that object code refers to them by
+name and can be cached on disk.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import platform
+from functools import lru_cache
+from typing import NamedTuple
+
+import llvmlite.binding as llvm
+from numba.extending import get_cython_function_address
+
+
+class Function(NamedTuple):
+    """A C function that a Cython module exports."""
+
+    module: str
+    name: str
+
+
+class Variant(NamedTuple):
+    """A SIMD twin of a scalar function."""
+
+    symbol: str
+    width: int
+
+
+#: The x86-64 vector ABI's letters with register widths in bytes: AVX-512, AVX2, SSE.
+_X86 = (("e", 64), ("d", 32), ("b", 16))
+
+
+@lru_cache(maxsize=1)
+def has_libmvec() -> bool:
+    """Tell whether glibc's vector mathematics library is here, and load it."""
+    if platform.machine() not in ("x86_64", "AMD64") or not ctypes.util.find_library("mvec"):
+        return False
+    try:
+        llvm.load_library_permanently("libmvec.so.1")
+    except RuntimeError:
+        return False
+    return True
+
+
+def vector_math_default() -> bool:
+    """Tell whether kernels use SIMD mathematics: where available, unless switched off."""
+    return os.environ.get("SYMGRAD_VECTOR_MATH", "1") != "0" and has_libmvec()
+
+
+@lru_cache(maxsize=256)
+def vector_variants(symbol: str, arguments: int) -> tuple[Variant, ...]:
+    """Return the SIMD twins of a libm function, widest first; none where there are none."""
+    if not has_libmvec():
+        return ()
+    size = 4 if symbol.endswith("f") and not symbol.endswith("erf") or symbol == "erff" else 8
+    found = []
+    for letter, register in _X86:
+        width = register // size
+        name = f"_ZGV{letter}N{width}{'v' * arguments}_{symbol}"
+        if llvm.address_of_symbol(name):
+            found.append(Variant(name, width))
+    return tuple(found)
+
+
+def cython_symbol(function: Function) -> str:
+    """Return the name under which object code calls ``function``; see :func:`bind_symbol`."""
+    return f"symgrad.{function.module}.{function.name}"
+
+
+@lru_cache(maxsize=256)
+def bind_symbol(symbol: str) -> None:
+    """Enter a Cython function's address in LLVM's symbol table."""
+    _, _, rest = symbol.partition(".")
+    module, _, name = rest.rpartition(".")
+    llvm.add_symbol(symbol, get_cython_function_address(module, name))
+
+
+def bind_array(symbol: str, address: int) -> None:
+    """Enter the address of a constant array in LLVM's symbol table."""
+    llvm.add_symbol(symbol, address)

@@ -1,0 +1,373 @@
+"""The whole LLVM module of a program: tasks, memory, and the two functions a caller needs.
+
+``NAME.sizes`` reads the size symbols off the arguments, checks the guards and computes the
+shapes of the results; ``NAME.run`` computes, into arrays that the caller has made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Constant, Input, Node
+from .._schedule import Program
+from .._shapes import Dimension, dim_product
+from ._emitter import Emitter, Module, constant_text, memory_type
+from ._legalize import legalize
+from ._mathlib import vector_math_default
+from ._nest import Frame, NestWriter, describe, identity_of
+from ._plan import Nest, Plan, plan
+from ._singles import write_single
+from ._values import Place
+
+#: Up to this many scalar slots live on the stack, more in the arena.
+STACK_SLOTS = 1024
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Element type and rank of an input or output of a kernel."""
+
+    dtype: str
+    ndim: int
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program as LLVM assembly, with all that loading and calling it needs.
+
+    Attributes
+    ----------
+    name:
+        Prefix of the two entry points, unique to the program.
+    text:
+        LLVM assembly.
+    inputs, outputs:
+        Element types and ranks, in order.
+    symbols:
+        External functions to bind before loading.
+    constants:
+        Constant arrays by the symbol that the code refers to them by.
+    sizes:
+        Number of size symbols.
+    """
+
+    name: str
+    text: str
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Leaf, ...]
+    symbols: tuple[str, ...]
+    constants: dict[str, np.ndarray[Any, Any]]
+    sizes: int
+
+
+def lower(program: Program, vector_math: bool | None = None) -> Lowered:
+    """Return ``program`` as LLVM assembly."""
+    vector = vector_math_default() if vector_math is None else vector_math
+    return _Writer(program, vector).lowered()
+
+
+class _Writer:
+    def __init__(self, program: Program, vector_math: bool) -> None:
+        self.program = program
+        self.module = Module(vector_math)
+        self.module.attribute("nounwind")
+        self.name = f"symgrad.{program.fingerprint[:24]}"
+        self.plan: Plan = plan(tuple(legalize(program.outputs)))
+        self.sizes = tuple(program.sizes)
+        self.places: dict[Node, Place] = {}
+        self.buffers: dict[Node, str] = {}
+        self.constants: dict[str, Constant] = {}
+        self.slots = 0
+        self.uses: dict[str, list[int]] = {}
+        self.calls: list[str] = []
+
+    # ---------------------------------------------------------------- places
+
+    def place(self, node: Node) -> Place | None:
+        known = self.places.get(node)
+        if known is not None:
+            return known
+        if isinstance(node, Input):
+            if node not in self.program.inputs:
+                return None
+            k = self.program.inputs.index(node)
+            place = Place(f"%in{k}", node.dtype) if node.shape else self.slot(node)
+        elif isinstance(node, Constant):
+            symbol = f"symgrad.constant.{node.digest}"
+            self.constants[symbol] = node
+            place = Place(f"%c{len(self.constants)}", node.dtype)
+        elif node in self.plan.results:
+            place = self.result(self.plan.results[node])
+        elif node in self.plan.stored:
+            if node.shape:
+                self.buffers[node] = f"%b{len(self.buffers)}"
+                place = Place(self.buffers[node], node.dtype)
+            else:
+                place = self.slot(node)
+        else:
+            return None
+        self.places[node] = place
+        return place
+
+    def slot(self, node: Node) -> Place:
+        self.slots += 1
+        return Place("%slots", node.dtype, self.slots - 1)
+
+    def result(self, k: int) -> Place:
+        node = self.plan.outputs[k]
+        if node.shape:
+            return Place(f"%out{k}", node.dtype)
+        return Place("%results", node.dtype, k)
+
+    # ---------------------------------------------------------------- tasks
+
+    def tasks(self) -> None:
+        for k, task in enumerate(self.plan.tasks):
+            frame = Frame(self.place, self.result, self.sizes)
+            name = f"{self.name}.task{k}"
+            if isinstance(task, Nest):
+                if not (task.nodes or task.stores or task.reductions):
+                    continue
+                NestWriter(self.module, name, task, frame).write(self.plan.stored)
+            else:
+                write_single(self.module, name, task.node, frame)
+            for pointer in frame.pointers:
+                self.uses.setdefault(pointer, []).append(len(self.calls))
+            arguments = [f"ptr {p}" for p in frame.pointers]
+            arguments += [f"i64 %{s.name}" for s in self.sizes]
+            self.calls.append(f"  call void @{name}({', '.join(arguments)})")
+
+    def initial(self, node: Node) -> Any:
+        """Return what a buffer must hold before its first task, or None."""
+        kind = node.op.kind
+        if kind == "scatter" or (kind == "assemble" and not covers(node)):
+            return 0
+        if kind in ("reduce", "contract"):
+            reduction = next(
+                (describe(r) for t in self.plan.tasks if isinstance(t, Nest)
+                 for r in t.reductions if r is node), None,
+            )  # fmt: skip
+            if reduction is not None:
+                rank = len(self.nest_of(node).domain)
+                suffix = tuple(range(rank - len(reduction.axes), rank))
+                if not reduction.axes or reduction.axes != suffix:
+                    return identity_of(reduction.how, reduction.dtype)
+        return None
+
+    def nest_of(self, node: Node) -> Nest:
+        return next(t for t in self.plan.tasks if isinstance(t, Nest) and node in t.reductions)
+
+    # ---------------------------------------------------------------- entry points
+
+    def lowered(self) -> Lowered:
+        self.tasks()
+        self.run_function()
+        self.sizes_function()
+        globals_ = [f"@{symbol} = external global i8" for symbol in self.constants]
+        text = "\n".join([*globals_, self.module.text()])
+        return Lowered(
+            self.name,
+            text,
+            tuple(Leaf(n.dtype.name, n.ndim) for n in self.program.inputs),
+            tuple(Leaf(n.dtype.name, n.ndim) for n in self.plan.outputs),
+            tuple(sorted(self.module.symbols)),
+            {s: n.array for s, n in self.constants.items()},
+            len(self.sizes),
+        )
+
+    def run_function(self) -> None:
+        e = Emitter(self.module)
+        for size in self.sizes:
+            e.bind_index(size, f"%{size.name}", 0)
+        parameters = []
+        for k, node in enumerate(self.program.inputs):
+            parameters.append(f"ptr %in{k}" if node.shape else f"{memory_type(node.dtype)} %in{k}")
+        parameters += [f"i64 %{s.name}" for s in self.sizes]
+        parameters += [f"ptr %out{k}" for k, n in enumerate(self.plan.outputs) if n.shape]
+        parameters.append("ptr %results")
+        initial = self.initials()
+        arena = self.arena(e)
+        lines = ["entry:", *e.lines[0]]
+        e.lines[0] = []
+        for k, node in enumerate(self.program.inputs):
+            place = self.places.get(node)
+            if place is not None and place.slot is not None:
+                pointer = e.op(f"getelementptr inbounds i64, ptr %slots, i64 {place.slot}")
+                e.line(f"store {memory_type(node.dtype)} %in{k}, ptr {pointer}")
+        for number, symbol in enumerate(self.constants, 1):
+            e.line(f"%c{number} = getelementptr i8, ptr @{symbol}, i64 0")
+        lines += e.lines[0]
+        for k, call in enumerate(self.calls):
+            e.lines[0] = []
+            for node, value in initial.get(k, ()):
+                self.fill(e, node, value)
+            lines += [*e.lines[0], call]
+        if arena:
+            lines.append("  call void @free(ptr %arena)")
+            lines += ["  ret i32 0", "failed:", "  ret i32 1"]
+        else:
+            lines.append("  ret i32 0")
+        self.module.functions.append(
+            f"define i32 @{self.name}.run({', '.join(parameters)}) #0 {{\n"
+            + "\n".join(lines) + "\n}\n"
+        )  # fmt: skip
+
+    def initials(self) -> dict[int, list[tuple[Node, Any]]]:
+        """Return what to fill before each call."""
+        found: dict[int, list[tuple[Node, Any]]] = {}
+        for node, place in list(self.places.items()):
+            value = self.initial(node)
+            if value is not None:
+                uses = self.uses.get(place.pointer, [0])
+                first = uses[0] if place.slot is None else 0
+                found.setdefault(first, []).append((node, value))
+        if found and not self.calls:
+            raise AssertionError("buffers without tasks")
+        return found
+
+    def fill(self, e: Emitter, node: Node, value: Any) -> None:
+        place = self.places[node]
+        kind = memory_type(node.dtype)
+        text = constant_text(value, node.dtype)
+        text = {"true": "1", "false": "0"}.get(text, text)
+        if place.slot is not None:
+            pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+            e.line(f"store {kind} {text}, ptr {pointer}")
+            return
+        count = e.index(sp.sympify(dim_product(node.shape)))
+        if value == 0:
+            self.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+            size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
+            e.line(f"call void @llvm.memset.p0.i64(ptr {place.pointer}, i8 0, i64 {size}, i1 0)")
+            return
+        helper = fill_function(self.module, kind)
+        e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
+
+    def arena(self, e: Emitter) -> bool:
+        """Lay out the temporaries: one allocation, memory reused once its last reader ran."""
+        if self.slots and self.slots <= STACK_SLOTS:
+            e.line(f"%slots = alloca [{self.slots} x i64], align 16")
+        heap = [(n, p) for n, p in self.buffers.items() if self.uses.get(p)]
+        if not heap and self.slots <= STACK_SLOTS:
+            return False
+        blocks: list[Dimension] = []
+        chosen: dict[str, int] = {}
+        free: dict[Any, list[tuple[int, int]]] = {}
+        for node, pointer in sorted(heap, key=lambda pair: self.uses[pair[1]][0]):
+            size = sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+            first, last = self.uses[pointer][0], self.uses[pointer][-1]
+            pool = free.setdefault(size, [])
+            reusable = [entry for entry in pool if entry[1] < first]
+            if reusable:
+                pool.remove(reusable[0])
+                block = reusable[0][0]
+            else:
+                block = len(blocks)
+                blocks.append(size)
+            pool.append((block, last))
+            chosen[pointer] = block
+        if self.slots > STACK_SLOTS:
+            blocks.append(8 * self.slots)
+            chosen["%slots"] = len(blocks) - 1
+        offsets = ["0"]
+        for size in blocks:
+            # A multiple of 64, so that every block is aligned to a cache line.
+            bytes_ = e.index(sp.sympify(size))
+            padded = e.op(f"add i64 {bytes_}, 127")
+            rounded = e.op(f"and i64 {padded}, -64")
+            offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
+        self.module.declare("malloc", "noalias ptr", ["i64"])
+        self.module.declare("free", "void", ["ptr"])
+        total = e.op(f"add i64 {offsets[-1]}, 64")
+        e.line(f"%arena = call noalias ptr @malloc(i64 {total})")
+        e.line("%absent = icmp eq ptr %arena, null")
+        e.line("br i1 %absent, label %failed, label %begin")
+        e.lines[0].append("begin:")
+        address = e.op("ptrtoint ptr %arena to i64")
+        shifted = e.op(f"add i64 {address}, 63")
+        base = e.op(f"and i64 {shifted}, -64")
+        for pointer, block in chosen.items():
+            position = e.op(f"add i64 {base}, {offsets[block]}")
+            e.line(f"{pointer} = inttoptr i64 {position} to ptr")
+        return True
+
+    def sizes_function(self) -> None:
+        """Read the sizes off the arguments, check the guards, compute result shapes."""
+        e = Emitter(self.module)
+        parameters: list[str] = []
+        names: dict[tuple[int, int | None], str] = {}
+        for k, node in enumerate(self.program.inputs):
+            if node.dim is not None:
+                names[k, None] = f"%n{k}"
+            names.update({(k, axis): f"%n{k}_{axis}" for axis in range(node.ndim)})
+        parameters = [f"i64 {n}" for n in names.values()]
+        for symbol, source in self.program.sizes.items():
+            e.bind_index(symbol, names[source], 0)
+        checks = []
+        for (k, axis), name in names.items():
+            dim = self.program.inputs[k].dim if axis is None else self.program.inputs[k].shape[axis]
+            expected = e.index(dim if isinstance(dim, int) else sp.sympify(dim))
+            if expected != name:
+                checks.append(e.op(f"icmp eq i64 {name}, {expected}"))
+        for relation, truth in self.program.guards.items():
+            value = e.relation(relation)
+            checks.append(value if truth else e.op(f"xor i1 {value}, true"))
+        result = "true"
+        for check in checks:
+            result = check if result == "true" else e.op(f"and i1 {result}, {check}")
+        position = 0
+        for symbol in self.sizes:
+            self.write_size(e, e.index(symbol), position)
+            position += 1
+        for node in self.plan.outputs:
+            for dim in node.shape:
+                self.write_size(e, e.index(dim if isinstance(dim, int) else dim), position)
+                position += 1
+        status = e.op(f"select i1 {result}, i32 0, i32 2")
+        body = ["entry:", *e.lines[0], f"  ret i32 {status}"]
+        self.module.functions.append(
+            f"define i32 @{self.name}.sizes({', '.join([*parameters, 'ptr %found'])}) #0 {{\n"
+            + "\n".join(body) + "\n}\n"
+        )  # fmt: skip
+
+    @staticmethod
+    def write_size(e: Emitter, value: str, position: int) -> None:
+        pointer = e.op(f"getelementptr inbounds i64, ptr %found, i64 {position}")
+        e.line(f"store i64 {value}, ptr {pointer}")
+
+
+def covers(node: Node) -> bool:
+    """Tell whether the parts of an assembly write every element exactly once."""
+    if not node.params.get("disjoint", False):
+        return False
+    total: Any = sp.Integer(0)
+    for part in node.operands:
+        total += sp.sympify(dim_product(part.shape))
+    return bool(sp.expand(total - sp.sympify(dim_product(node.shape))) == 0)
+
+
+def fill_function(module: Module, kind: str) -> str:
+    """Add the helper that fills a buffer with a value; return its name."""
+    name = f"fill.{kind}"
+    text = f"""define internal void @{name}(ptr noalias %p, i64 %n, {kind} %v) #0 {{
+entry:
+  %any = icmp sgt i64 %n, 0
+  br i1 %any, label %body, label %done
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %at = getelementptr inbounds {kind}, ptr %p, i64 %i
+  store {kind} %v, ptr %at
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %done
+done:
+  ret void
+}}
+"""
+    if text not in module.functions:
+        module.functions.insert(0, text)
+    return name

@@ -1,0 +1,288 @@
+"""Planning: which steps share a loop nest, what is stored, and where.
+
+The rules, in the order in which they decide:
+
+1.  Views (broadcast, transpose, slice, ...) are never stored: a consumer computes the index
+    it reads from.
+2.  An elementwise or gather step goes into the first nest over its own shape that runs
+    after everything it needs. Within a nest its operands of the same shape stay in
+    registers.
+3.  A reduction goes into a nest over its operand's shape; its result is ready after it.
+4.  A step's value is stored only if another nest needs it, or it is an output. A cheap step
+    (at most ``CHEAP`` by the weights below) whose operands are all at hand is computed
+    again instead: a store and a load cost more.
+5.  Matrix products and scans are tasks of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._graph import Constant, Input, Node, topological
+from .._op import Instr, Intrinsic
+from .._shapes import Shape
+from ._legalize import is_matrix_product
+
+#: Most steps in one nest: longer straight-line code makes LLVM's time grow faster than
+#: linearly, so long programs are cut into functions.
+SCALAR_NEST, ARRAY_NEST = 2000, 300
+
+#: Recompute rather than store up to this cost; a store with its load is about 4.
+CHEAP = 4
+
+COMPUTED = ("map", "gather")
+
+
+def weight(node: Node) -> int:
+    """Return the cost of one element of an op, in units of an addition."""
+    if node.op.kind == "gather":
+        return 4
+    if isinstance(node.op.lower, Instr):
+        return 6 if node.op.name == "Divide" else 1
+    return 2 if isinstance(node.op.lower, Intrinsic) else 20
+
+
+@dataclass(eq=False)
+class Store:
+    """Write ``node``'s element at ``index`` of the nest to ``target``'s buffer.
+
+    ``part`` is which operand of an assembling target the node is (None: the target is the
+    node itself); ``output`` is set where the copy goes to an output of the program.
+    """
+
+    node: Node
+    target: Node
+    part: int | None = None
+    output: int | None = None
+
+
+@dataclass(eq=False)
+class Nest:
+    """A loop nest over ``domain``: computed nodes, stores and reductions."""
+
+    domain: Shape
+    nodes: list[Node] = field(default_factory=list)
+    reductions: list[Node] = field(default_factory=list)
+    stores: list[Store] = field(default_factory=list)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more steps go in."""
+        return len(self.nodes) >= (ARRAY_NEST if self.domain else SCALAR_NEST)
+
+
+@dataclass(eq=False)
+class Single:
+    """A task of its own: a scan or a matrix product."""
+
+    node: Node
+
+
+Task = Nest | Single
+
+
+@dataclass(eq=False)
+class Plan:
+    """Tasks in order, and the nodes that have a place in memory."""
+
+    tasks: list[Task]
+    stored: dict[Node, None]
+    outputs: tuple[Node, ...]
+    #: The output that each node is, for those computed straight into an output.
+    results: dict[Node, int]
+
+
+class _Planner:
+    def __init__(self, outputs: tuple[Node, ...]) -> None:
+        self.outputs = outputs
+        self.tasks: list[Task] = []
+        self.nests: dict[Shape, list[int]] = {}
+        self.at: dict[Node, int] = {}
+        self.stored: dict[Node, None] = {}
+
+    # ---------------------------------------------------------------- what is at hand
+
+    def base(self, node: Node) -> Iterable[Node]:
+        """Return the computed nodes that a view reads from."""
+        while node.op.kind == "view":
+            node = node.operands[0]
+        return () if node.op.kind == "leaf" else (node,)
+
+    def cheap(self, node: Node) -> bool:
+        """Tell whether to compute ``node`` again wherever it is needed."""
+        if node.op.kind != "map" or not node.shape or weight(node) > CHEAP:
+            return False
+        return all(x.op.kind == "leaf" or x in self.stored for x in node.operands)
+
+    def need(self, node: Node) -> int:
+        """Make ``node`` readable from other nests; return the first task that can read it."""
+        ready = 0
+        for source in self.base(node):
+            if self.cheap(source):
+                ready = max([ready, *(self.need(x) for x in source.operands)])
+                continue
+            self.stored[source] = None
+            ready = max(ready, self.at[source] + 1)
+        return ready
+
+    def materialize(self, node: Node) -> int:
+        """Put ``node`` in memory, in C order; return the first task that can read it."""
+        while node.op.alias:
+            node = node.operands[0]
+        if node in self.stored:
+            return self.at[node] + 1
+        if isinstance(node, (Input, Constant)) and node.shape:
+            return 0
+        if node.op.kind in ("leaf", "view"):
+            k = self.nest(node.shape, self.need(node))
+            task = self.tasks[k]
+            assert isinstance(task, Nest)
+            task.stores.append(Store(node, node))
+            self.at[node] = k
+        self.stored[node] = None
+        return self.at[node] + 1
+
+    # ---------------------------------------------------------------- placing
+
+    def nest(self, domain: Shape, earliest: int) -> int:
+        """Return the first nest over ``domain`` from task ``earliest`` on; make one if none."""
+        candidates = self.nests.setdefault(domain, [])
+        for k in [k for k in candidates[-8:] if k >= earliest]:
+            task = self.tasks[k]
+            assert isinstance(task, Nest)
+            if not task.full:
+                return k
+        self.tasks.append(Nest(domain))
+        candidates.append(len(self.tasks) - 1)
+        return candidates[-1]
+
+    def local(self, operand: Node, domain: Shape) -> bool:
+        """Tell whether a nest over ``domain`` can have ``operand`` in a register."""
+        return operand.op.kind in COMPUTED and operand.shape == domain
+
+    def earliest(self, operands: Iterable[Node], domain: Shape) -> int:
+        """Return the first task at which all ``operands`` can be had."""
+        found = 0
+        for x in operands:
+            if self.local(x, domain):
+                found = max(found, self.at[x])
+            elif x.op.kind != "leaf":
+                found = max(found, self.need(x))
+        return found
+
+    def settle(self, operands: Iterable[Node], domain: Shape, k: int) -> None:
+        """Store the operands that a nest other than ``k`` computes."""
+        for x in operands:
+            if self.local(x, domain) and self.at[x] != k:
+                self.need(x)
+
+    def place(self, node: Node) -> None:
+        kind = node.op.kind
+        if kind in COMPUTED:
+            operands = node.operands
+            if kind == "gather":  # read at computed places: must be in memory
+                source, *indices = operands
+                for x in self.base(source):
+                    self.stored[x] = None
+                first = max([0, *(self.at[x] + 1 for x in self.base(source))])
+                k = self.nest(node.shape, max(first, self.earliest(indices, node.shape)))
+                self.settle(indices, node.shape, k)
+            else:
+                k = self.nest(node.shape, self.earliest(operands, node.shape))
+                self.settle(operands, node.shape, k)
+            self.add(node, k)
+        elif kind == "reduce" or (kind == "contract" and not is_matrix_product(node)):
+            domain = reduction_domain(node)
+            k = self.nest(domain, self.earliest(node.operands, domain))
+            self.settle(node.operands, domain, k)
+            task = self.tasks[k]
+            assert isinstance(task, Nest)
+            task.reductions.append(node)
+            self.at[node] = k
+            self.stored[node] = None
+        elif kind in ("assemble", "scatter"):
+            self.assemble(node)
+        else:  # scans and matrix products
+            for x in node.operands:
+                self.materialize(x) if kind == "contract" else self.need(x)
+            self.tasks.append(Single(node))
+            self.at[node] = len(self.tasks) - 1
+            self.stored[node] = None
+
+    def add(self, node: Node, k: int) -> None:
+        task = self.tasks[k]
+        assert isinstance(task, Nest)
+        task.nodes.append(node)
+        self.at[node] = k
+
+    def assemble(self, node: Node) -> None:
+        """Write each part from a nest over the part's shape; ready after the last."""
+        parts = node.operands if node.op.kind == "assemble" else node.operands[:1]
+        last = 0
+        for number, part in enumerate(parts):
+            if 0 in part.shape:
+                continue
+            extra = node.operands[1:] if node.op.kind == "scatter" else ()
+            for x in extra:
+                for source in self.base(x):
+                    self.stored[source] = None
+            # Parts of one target may overlap: their nests must not run out of order.
+            first = max(self.earliest((part,), part.shape), last,
+                        *(self.need(x) for x in extra), 0)  # fmt: skip
+            k = self.nest(part.shape, first)
+            self.settle((part,), part.shape, k)
+            task = self.tasks[k]
+            assert isinstance(task, Nest)
+            task.stores.append(Store(part, node, number))
+            last = k
+        self.at[node] = last
+        self.stored[node] = None
+
+    # ---------------------------------------------------------------- everything
+
+    def run(self) -> Plan:
+        for node in topological(self.outputs):
+            if node.op.kind not in ("leaf", "view"):
+                self.place(node)
+        results: dict[Node, int] = {}
+        for k, out in enumerate(self.outputs):
+            if out.op.kind not in ("leaf", "view") and out not in results:
+                results[out] = k
+                self.stored[out] = None
+        for k, out in enumerate(self.outputs):
+            if results.get(out) != k:  # views, leaves and repeated outputs are copied
+                task = self.tasks[self.nest(out.shape, self.need(out))]
+                assert isinstance(task, Nest)
+                task.stores.append(Store(out, out, output=k))
+        return Plan(self.tasks, self.stored, self.outputs, results)
+
+
+def reduction_domain(node: Node) -> Shape:
+    """Return the shape of the loops that a reduction or a contraction runs over."""
+    if node.op.kind == "reduce":
+        return node.operands[0].shape
+    sizes = contraction_sizes(node)
+    return tuple(sizes.values())
+
+
+def contraction_sizes(node: Node) -> dict[str, Any]:
+    """Return ``{letter: size}`` in loop order: as the axes of the larger operand lie."""
+    p = node.params
+    pairs = sorted(
+        ((p["a"], node.operands[0].shape), (p["b"], node.operands[1].shape)),
+        key=lambda pair: -len(pair[0]),
+    )
+    sizes: dict[str, Any] = {}
+    for letters, shape in pairs:
+        sizes.update((s, d) for s, d in zip(letters, shape, strict=True) if s not in sizes)
+    return sizes
+
+
+def plan(outputs: tuple[Node, ...]) -> Plan:
+    """Return the plan of a legalised graph."""
+    return _Planner(outputs).run()
+
+
+__all__ = ["Nest", "Plan", "Single", "Store", "contraction_sizes", "plan", "reduction_domain"]

@@ -1,0 +1,263 @@
+"""The value of a node at an index, inside a loop nest: the element formula as code.
+
+``Values.get(node, index)`` emits what is needed to have one element in a register. Views
+rewrite the index, elementwise ops compute, stored nodes are loaded; equal requests are
+emitted once, and each at the shallowest loop depth at which its index is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Iota, Literal, Node, SizeOf
+from .._op import Cython, Emit, Instr, Intrinsic, Libm
+from .._shapes import Shape
+from ..errors import UnsupportedError
+from ._emitter import Emitter, constant_text, llvm_type, memory_type
+
+Index = tuple[Any, ...]
+Key = tuple[Node, Index]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a stored node lies: a pointer register, or a slot among the scalars."""
+
+    pointer: str
+    dtype: np.dtype[Any]
+    slot: int | None = None
+
+
+class Read(sp.Symbol):  # type: ignore[misc]
+    """A computed integer (an index array's element) inside an index expression."""
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """What an element formula indexes; it answers with the index it was asked for."""
+
+    node: Node
+
+    @property
+    def shape(self) -> Shape:
+        return self.node.shape
+
+    def __getitem__(self, index: Any) -> tuple[Node, Index]:
+        return self.node, index if isinstance(index, tuple) else (index,)
+
+
+class Values:
+    """Emits node values into one function.
+
+    Parameters
+    ----------
+    emitter:
+        Where the instructions go.
+    place:
+        ``place(node)`` returns where a stored node lies, or None if it is not stored.
+    local:
+        Nodes that this nest computes itself, at the index ``identity``.
+    """
+
+    def __init__(
+        self,
+        emitter: Emitter,
+        place: Callable[[Node], Place | None],
+        local: set[Node],
+        identity: Index,
+    ) -> None:
+        self.emitter, self.place, self.local, self.identity = emitter, place, local, identity
+        self.memo: dict[Key, str] = {}
+        self.reads = 0
+
+    def get(self, node: Node, index: Index) -> str:
+        """Return the register or constant that holds element ``index`` of ``node``."""
+        stack: list[Key] = [(node, index)]
+        while stack:
+            key = stack[-1]
+            if key in self.memo:
+                stack.pop()
+                continue
+            needs = self._needs(*key)
+            missing = [k for k in needs if k not in self.memo]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            stack.pop()
+            self.memo[key] = self._emit(*key, [self.memo[k] for k in needs])
+        return self.memo[(node, index)]
+
+    def _loaded(self, node: Node, index: Index) -> Place | None:
+        if node in self.local and index == self.identity:
+            return None
+        return self.place(node)
+
+    def _needs(self, node: Node, index: Index) -> list[Key]:
+        kind = node.op.kind
+        if kind == "leaf" or self._loaded(node, index) is not None:
+            return []
+        if kind == "map":
+            return [(x, aligned(index, x.shape)) for x in node.operands]
+        if kind == "view":
+            if node.op.alias and self._memory(node) is not None:
+                return []
+            assert node.op.element is not None
+            return [node.op.element(index, _Operand(node.operands[0]), **node.params)]
+        if kind == "gather":
+            return self._gather(node, index)
+        raise AssertionError(f"{node.op.name} is not stored, and cannot be computed in place")
+
+    def _gather(self, node: Node, index: Index) -> list[Key]:
+        """The computed positions first; once they are known, the element they point to."""
+        assert node.op.element is not None
+        source, *positions = node.operands
+        asked: list[Key] = []
+
+        class Positions(_Operand):
+            def __getitem__(inner, at: Any) -> Any:  # noqa: N805
+                key = (inner.node, at if isinstance(at, tuple) else (at,))
+                asked.append(key)
+                known = self.memo.get(key)
+                return sp.Integer(0) if known is None else self._symbol(known)
+
+        key = node.op.element(
+            index, _Operand(source), *(Positions(p) for p in positions), **node.params
+        )
+        return [*asked, key] if all(k in self.memo for k in asked) else asked
+
+    def computed_index(self, make: Callable[..., Any], node: Node, first: int) -> Index:
+        """Return ``make(*operands)`` where operands from ``first`` on give computed indices."""
+
+        class Positions(_Operand):
+            def __getitem__(inner, at: Any) -> Any:  # noqa: N805
+                return self._symbol(self.get(inner.node, at if isinstance(at, tuple) else (at,)))
+
+        operands = [
+            Positions(x) if k >= first else _Operand(x) for k, x in enumerate(node.operands)
+        ]
+        return tuple(make(*operands))
+
+    def _symbol(self, register: str) -> Any:
+        if not register.startswith("%"):
+            return sp.Integer(int(register))
+        symbol = sp.Symbol(register, integer=True, nonnegative=True)
+        self.emitter.bind_index(symbol, register, self.emitter.depth_of(register))
+        return symbol
+
+    # ---------------------------------------------------------------- emission
+
+    def _memory(self, node: Node) -> Place | None:
+        """The place of the contiguous memory that a chain of aliases stands for."""
+        while True:
+            place = self.place(node) if node.shape else None
+            if place is not None or not node.op.alias or node in self.local:
+                return place
+            node = node.operands[0]
+
+    def _emit(self, node: Node, index: Index, values: Sequence[str]) -> str:
+        if isinstance(node, Literal):
+            return constant_text(node.value, node.dtype)
+        if isinstance(node, SizeOf):
+            return self._number(self.emitter.index(node.size), node.dtype)
+        if isinstance(node, Iota):
+            return self.emitter.index(index[0])
+        place = self._loaded(node, index)
+        if place is None and node.op.alias:
+            place = self._memory(node)
+        if place is not None:
+            return self.load(place, index, node.shape)
+        if node.op.kind == "map":
+            self.emitter.depth = self.emitter.depth_of(*values)
+            try:
+                return emit_map(self.emitter, node, values)
+            finally:
+                self.emitter.depth = 0
+        return values[-1]
+
+    def _number(self, integer: str, dtype: np.dtype[Any]) -> str:
+        if dtype == np.int64:
+            return integer
+        e = self.emitter
+        e.depth = e.depth_of(integer)
+        word = "sitofp" if dtype.kind == "f" else "trunc"
+        name = e.op(f"{word} i64 {integer} to {llvm_type(dtype)}")
+        e.depth = 0
+        return name
+
+    def address(self, place: Place, index: Index, shape: Shape) -> str:
+        """Return a pointer to an element of a stored node."""
+        e = self.emitter
+        if place.slot is not None:
+            e.depth = 0
+            return e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+        offset = e.index(flat(index, shape))
+        e.depth = e.depth_of(offset)
+        kind = memory_type(place.dtype)
+        name = e.op(f"getelementptr inbounds {kind}, ptr {place.pointer}, i64 {offset}")
+        e.depth = 0
+        return name
+
+    def load(self, place: Place, index: Index, shape: Shape) -> str:
+        """Return the loaded element."""
+        e = self.emitter
+        pointer = self.address(place, index, shape)
+        e.depth = e.depth_of(pointer)
+        value = e.op(f"load {memory_type(place.dtype)}, ptr {pointer}")
+        if place.dtype.kind == "b":
+            value = e.op(f"trunc i8 {value} to i1")
+        e.depth = 0
+        return value
+
+    def store(self, place: Place, index: Index, shape: Shape, value: str, depth: int) -> None:
+        """Write ``value`` to an element, at loop depth ``depth``."""
+        e = self.emitter
+        pointer = self.address(place, index, shape)
+        e.depth = depth
+        if place.dtype.kind == "b":
+            value = e.op(f"zext i1 {value} to i8")
+        e.line(f"store {memory_type(place.dtype)} {value}, ptr {pointer}")
+        e.depth = 0
+
+
+def aligned(index: Index, shape: Shape) -> Index:
+    """Return the index of a broadcast operand: aligned at the right, 0 along ones."""
+    if len(index) == len(shape) and 1 not in shape:
+        return index
+    lead = len(index) - len(shape)
+    return tuple(
+        0 if isinstance(d, int) and d == 1 else i
+        for i, d in zip(index[lead:], shape, strict=True)
+    )
+
+
+def flat(index: Index, shape: Shape) -> Any:
+    """Return the position of an element in C order."""
+    total: Any = sp.Integer(0)
+    for i, d in zip(index, shape, strict=True):
+        total = total * d + i
+    return sp.expand(total) if total.is_Add or total.is_Mul else total
+
+
+def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
+    """Emit one elementwise op on registers."""
+    lower = node.op.lower
+    dtype = node.operands[0].dtype
+    if isinstance(lower, Instr):
+        text = getattr(lower, {"f": "f", "i": "i", "u": "u", "b": "b"}[dtype.kind])
+        if text is None:
+            raise UnsupportedError(f"{node.op.name} has no instruction for {dtype}")
+        return e.op(f"{text} {llvm_type(dtype)} {', '.join(values)}")
+    if isinstance(lower, Intrinsic):
+        return e.call_intrinsic(lower.name, dtype, *values)
+    if isinstance(lower, Libm):
+        return e.call_libm(lower.name, dtype, *values)
+    if isinstance(lower, Cython):
+        return e.call_cython(lower.name, *values)
+    if isinstance(lower, Emit):
+        return lower.function(e, dtype, *values, **node.params)
+    raise AssertionError(f"{node.op.name} was not legalised")

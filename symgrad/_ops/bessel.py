@@ -1,0 +1,158 @@
+"""The gamma and zeta functions and the Bessel functions of ``scipy.special``.
+
+Derivatives raise the order of the function, so the families are closed under
+differentiation to any order. The derivative by the order itself is not known: nan.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Composed, Cython, Op, Positive, Real, define
+from .special import BOTH_POSITIVE, ORDER
+
+UNARY, POSITIVE = (Real,), (Positive,)
+
+
+# ---------------------------------------------------------------- gamma function
+
+GAMMA = define(
+    sc.gamma, name="Gamma", sympy=sp.gamma, partials=lambda y, x: (y * sc.psi(x),),
+    lower=Cython("__pyx_fuse_1gamma"), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
+)  # fmt: skip
+GAMMALN = define(
+    sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
+    lower=Cython("gammaln"), domain=POSITIVE, samples=(2.5, 9),
+    doc="log(abs(gamma(x))).",
+)  # fmt: skip
+LOGGAMMA = define(
+    sc.loggamma, name="Loggamma", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
+    lower=Cython("__pyx_fuse_1loggamma"), domain=POSITIVE, samples=(2.5, 9),
+    doc="log(gamma(x)); nan for negative x.",
+)  # fmt: skip
+DIGAMMA = define(
+    sc.psi, name="Digamma", sympy=sp.digamma, partials=lambda y, x: (POLYGAMMA(1.0, x),),
+    lower=Cython("__pyx_fuse_1psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
+)  # fmt: skip
+BETA = define(
+    sc.beta, name="Beta", sympy=sp.beta, lower=Cython("beta"), domain=BOTH_POSITIVE,
+    partials=lambda z, a, b: (
+        z * (sc.psi(a) - sc.psi(a + b)), z * (sc.psi(b) - sc.psi(a + b)),
+    ),
+    samples=(0.5, 5), ulp=32.0,
+)  # fmt: skip
+BETALN = define(
+    sc.betaln, name="Betaln", lower=Cython("betaln"), domain=BOTH_POSITIVE,
+    sympy=lambda a, b: sp.loggamma(a) + sp.loggamma(b) - sp.loggamma(a + b),
+    partials=lambda z, a, b: (sc.psi(a) - sc.psi(a + b), sc.psi(b) - sc.psi(a + b)),
+    samples=(1.5, 5), ulp=32.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Hurwitz zeta function
+
+SHIFT = 10
+#: Bernoulli numbers over factorials, B(2j)/(2j)!, for the Euler-Maclaurin formula.
+BERNOULLI = tuple(float(sp.bernoulli(2 * j) / sp.factorial(2 * j)) for j in range(1, 10))
+
+
+def _zeta_right(s: Any, q: Any) -> Any:
+    """``sum((q + k)**-s, k = 0, 1, ...)`` for q > 0: ten terms, then Euler-Maclaurin."""
+    a = q + float(SHIFT)
+    inverse = 1 / (a * a)
+    tail, factor = 0.0, s
+    series = []
+    for j, coefficient in enumerate(BERNOULLI):
+        series.append((coefficient, factor))
+        factor = factor * (s + (2.0 * j + 1)) * (s + (2.0 * j + 2))
+    for coefficient, rising in reversed(series):
+        tail = tail * inverse + coefficient * rising
+    total = (a / (s - 1.0) + 0.5 + tail / a) / a**s
+    for k in reversed(range(SHIFT)):
+        total = total + 1 / (q + float(k)) ** s
+    return total
+
+
+def _zeta(s: Any, x: Any) -> Any:
+    # Left of 0, for whole s, reflect: the sum over all integers has period 1, so with
+    # r = x - floor(x) it is zeta(s, r) + (-1)**s zeta(s, 1 - r), less the terms not wanted.
+    left = np.minimum(x, 0.0)
+    r, rest = left - np.floor(left), np.floor(left) + 1.0 - left
+    sign = np.where(np.remainder(s, 2.0) == 0, 1.0, -1.0)
+    reflected = _zeta_right(s, r) + sign * (_zeta_right(s, rest) - _zeta_right(s, 1.0 - left))
+    whole = np.where(np.floor(s) == s, reflected, math.nan)
+    plain = _zeta_right(s, np.where(x > 0, x, 1.0))
+    return np.where(x > 0, plain, np.where(x == np.floor(x), math.inf, whole))
+
+
+ZETA = define(
+    sc.zeta, name="Zeta", doc="Hurwitz zeta function of s > 1 and x.", sympy=sp.zeta,
+    partials=lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)), lower=Composed(_zeta),
+    domain=(sp.Interval.open(1, sp.oo), Positive), samples=((1.5, 6), (0.2, 9)), ulp=8.0,
+    convention=ORDER,
+)  # fmt: skip
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    sign = np.where(np.remainder(n, 2.0) == 0, -1.0, 1.0)
+    high = sign * sc.gamma(n + 1.0) * ZETA(np.where(n == 0, 2.0, n + 1.0), x)
+    return np.where(n == 0, sc.psi(x), high)
+
+
+POLYGAMMA = define(
+    sc.polygamma, name="Polygamma", doc="The n-th derivative of digamma.", sympy=sp.polygamma,
+    partials=lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)), lower=Composed(_polygamma),
+    domain=(sp.Naturals, Positive), samples=((1, 4), (0.2, 9)), ulp=16.0, convention=ORDER,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Bessel functions
+
+
+def _bessel(name: str, ufunc: np.ufunc, order: int, form: Any, slope: Any, *more: Any) -> Op:
+    return define(
+        ufunc, *more, name=name, sympy=lambda x: form(order, x), partials=slope, domain=POSITIVE,
+        lower=Cython(ufunc.__name__), samples=(0.2, 1.8), ulp=32.0,
+    )  # fmt: skip
+
+
+def _family(name: str, ufunc: np.ufunc, form: Any, slope: Any) -> Op:
+    return define(
+        ufunc, name=name, sympy=form, partials=lambda y, v, x: (math.nan, slope(v, x, y)),
+        lower=Cython(f"__pyx_fuse_1{ufunc.__name__}"), domain=(Real, Positive), ulp=64.0,
+        samples=((0, 3), (0.2, 1.8)), convention=ORDER,
+    )  # fmt: skip
+
+
+def _scaled(v: Any, x: Any) -> Any:
+    return sp.exp(-sp.Abs(x)) * sp.besseli(v, x)
+
+
+JV = _family("Jv", sc.jv, sp.besselj, lambda v, x, y: 0.5 * (sc.jv(v - 1, x) - sc.jv(v + 1, x)))
+YV = _family("Yv", sc.yv, sp.bessely, lambda v, x, y: 0.5 * (sc.yv(v - 1, x) - sc.yv(v + 1, x)))
+IV = _family("Iv", sc.iv, sp.besseli, lambda v, x, y: 0.5 * (sc.iv(v - 1, x) + sc.iv(v + 1, x)))
+KV = _family("Kv", sc.kv, sp.besselk, lambda v, x, y: -0.5 * (sc.kv(v - 1, x) + sc.kv(v + 1, x)))
+IVE = _family(
+    "Ive", sc.ive, _scaled,
+    lambda v, x, y: 0.5 * (sc.ive(v - 1, x) + sc.ive(v + 1, x)) - np.sign(x) * y,
+)  # fmt: skip
+
+J0 = _bessel("J0", sc.j0, 0, sp.besselj, lambda y, x: (-sc.j1(x),))
+J1 = _bessel("J1", sc.j1, 1, sp.besselj, lambda y, x: (0.5 * (sc.j0(x) - sc.jv(2.0, x)),))
+Y0 = _bessel("Y0", sc.y0, 0, sp.bessely, lambda y, x: (-sc.y1(x),))
+Y1 = _bessel("Y1", sc.y1, 1, sp.bessely, lambda y, x: (0.5 * (sc.y0(x) - sc.yv(2.0, x)),))
+I0 = _bessel("I0", sc.i0, 0, sp.besseli, lambda y, x: (sc.i1(x),), np.i0)
+I1 = _bessel("I1", sc.i1, 1, sp.besseli, lambda y, x: (0.5 * (sc.i0(x) + sc.iv(2.0, x)),))
+K0 = _bessel("K0", sc.k0, 0, sp.besselk, lambda y, x: (-sc.k1(x),))
+K1 = _bessel("K1", sc.k1, 1, sp.besselk, lambda y, x: (-0.5 * (sc.k0(x) + sc.kv(2.0, x)),))
+I0E = _bessel("I0e", sc.i0e, 0, _scaled, lambda y, x: (sc.i1e(x) - np.sign(x) * y,))
+I1E = _bessel(
+    "I1e", sc.i1e, 1, _scaled,
+    lambda y, x: (0.5 * (sc.i0e(x) + sc.ive(2.0, x)) - np.sign(x) * y,),
+)  # fmt: skip
+

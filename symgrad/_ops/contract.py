@@ -1,0 +1,75 @@
+"""The pairwise contraction: all of dot, matmul, tensordot, inner and einsum reduce to it.
+
+Each axis of the operands and of the result has a letter; letters missing from the result
+are summed over, as in ``np.einsum``. Derivatives and batching only rename letters.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import define_array
+from .._shapes import Shape, same, show
+from ..errors import ShapeError
+
+
+def _shape(a_shape: Shape, b_shape: Shape, a: str, b: str, out: str) -> Shape:
+    sizes: dict[str, Any] = {}
+    for letters, shape in ((a, a_shape), (b, b_shape)):
+        for letter, size in zip(letters, shape, strict=True):
+            if letter in sizes and not same(sizes[letter], size):
+                raise ShapeError(
+                    f"the summed sizes differ: {show(a_shape)} and {show(b_shape)} "
+                    f"as {a},{b}->{out}"
+                )
+            sizes.setdefault(letter, size)
+    return tuple(sizes[letter] for letter in out)
+
+
+def _element(index: Any, x: Any, y: Any, a: str, b: str, out: str) -> Any:
+    places: dict[str, Any] = dict(zip(out, index, strict=True))
+    limits = []
+    for letters, operand in ((a, x), (b, y)):
+        for letter, size in zip(letters, operand.shape, strict=True):
+            if letter not in places:
+                k = sp.Dummy("k", integer=True, nonnegative=True)
+                places[letter] = k
+                limits.append((k, 0, size - 1))
+    product = x[tuple(places[s] for s in a)] * y[tuple(places[s] for s in b)]
+    return sp.Sum(product, *limits) if limits else product
+
+
+def _jvp(t: Any, z: Any, x: Any, y: Any, a: str, b: str, out: str) -> Any:
+    terms = []
+    if t[0] is not None:
+        terms.append(CONTRACT(t[0], y, a=a, b=b, out=out))
+    if t[1] is not None:
+        terms.append(CONTRACT(x, t[1], a=a, b=b, out=out))
+    return sum(terms[1:], start=terms[0])
+
+
+def _batch(_: Any, batched: Any, x: Any, y: Any, a: str, b: str, out: str) -> Any:
+    new = next(s for s in string.ascii_letters if s not in a + b)
+    left, right = (new + s if flag else s for s, flag in zip((a, b), batched, strict=True))
+    return CONTRACT(x, y, a=left, b=right, out=new + out)
+
+
+CONTRACT = define_array(
+    "Contract",
+    "contract",
+    lambda x, y, a, b, out: np.einsum(f"{a},{b}->{out}", x, y, optimize=True),
+    doc="sum of products over named axes (pairwise einsum)",
+    types=lambda x, y, **_: np.result_type(x, y),
+    shape=_shape,
+    element=_element,
+    vjp=lambda ct, z, x, y, a, b, out: (
+        CONTRACT(ct, y, a=out, b=b, out=a),
+        CONTRACT(ct, x, a=out, b=a, out=b),
+    ),
+    jvp=_jvp,
+    batch=_batch,
+)

@@ -1,0 +1,335 @@
+"""Indexing: NumPy's index expressions as slices and gathers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import define_array
+from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint
+from ..errors import IndexingError
+from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE
+
+# ---------------------------------------------------------------- gather and scatter
+
+
+def _front(x: Any, axes: tuple[int, ...]) -> Any:
+    return np.moveaxis(x, axes, range(len(axes)))
+
+
+def _gather(x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> Any:
+    taken = _front(x, axes)[indices]
+    rank = np.ndim(indices[0])
+    return np.moveaxis(taken, range(rank), range(at, at + rank))
+
+
+def _gather_shape(x: Shape, *indices: Shape, axes: tuple[int, ...], at: int) -> Shape:
+    rest = tuple(d for k, d in enumerate(x) if k not in axes)
+    return (*rest[:at], *indices[0], *rest[at:])
+
+
+def _split(index: Any, indices: Any, at: int) -> tuple[tuple[Any, ...], list[Any]]:
+    rank = len(indices[0].shape)
+    inner = tuple(index[at : at + rank])
+    return inner, [*index[:at], *index[at + rank :]]
+
+
+def _gather_element(index: Any, x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> Any:
+    inner, rest = _split(index, indices, at)
+    computed = {a: i[inner] for a, i in zip(axes, indices, strict=True)}
+    others = iter(rest)
+    return x[tuple(computed[k] if k in computed else next(others) for k in range(len(x.shape)))]
+
+
+def _scatter(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape) -> Any:
+    out = np.zeros(shape, v.dtype)
+    rank = np.ndim(indices[0])
+    np.add.at(_front(out, axes), indices, np.moveaxis(v, range(at, at + rank), range(rank)))
+    return out
+
+
+def _scatter_place(
+    _: int, index: Any, v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+) -> tuple[Any, ...]:
+    inner, rest = _split(index, indices, at)
+    computed = {a: i[inner] for a, i in zip(axes, indices, strict=True)}
+    others = iter(rest)
+    return tuple(computed[k] if k in computed else next(others) for k in range(len(shape)))
+
+
+def _scatter_element(
+    index: Any, v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+) -> Any:
+    ks = [sp.Dummy("k", integer=True, nonnegative=True) for _ in indices[0].shape]
+    rest = [i for k, i in enumerate(index) if k not in axes]
+    hit = sp.And(*(sp.Eq(index[a], i[tuple(ks)]) for a, i in zip(axes, indices, strict=True)))
+    value = v[(*rest[:at], *ks, *rest[at:])]
+    limits = [(k, 0, n - 1) for k, n in zip(ks, indices[0].shape, strict=True)]
+    term = sp.Piecewise((value, hit), (0, True))
+    return sp.Sum(term, *limits) if limits else term
+
+
+def _lift(size: Any, batched: Any, operand: Any, indices: Any) -> tuple[Any, ...]:
+    """Give all indices a leading batch axis, and add the batch position as an index."""
+    lifted = [i if b else BROADCAST(i, shape=(size, *i.shape))
+              for i, b in zip(indices, batched[1:], strict=True)]  # fmt: skip
+    shape = lifted[0].shape
+    lane = BROADCAST(RESHAPE(_iota_like(lifted[0]), shape=(size, *(1,) * (len(shape) - 1))),
+                     shape=shape)  # fmt: skip
+    return lane, lifted
+
+
+def _iota_like(index: Any) -> Any:
+    """Return 0, 1, ... along the first axis of a traced or real index array."""
+    ones = np.ones_like(index)
+    for _ in range(index.ndim - 1):
+        ones = ones[:, 0]
+    return np.cumsum(ones) - 1
+
+
+def _gather_batch(size: Any, batched: Any, x: Any, *indices: Any, axes: Any, at: int) -> Any:
+    shifted = tuple(a + 1 for a in axes)
+    if not any(batched[1:]):
+        return GATHER(x, *indices, axes=shifted, at=at + 1)
+    if batched[0]:
+        lane, lifted = _lift(size, batched, x, indices)
+        out = GATHER(x, lane, *lifted, axes=(0, *shifted), at=at)
+    else:
+        _, lifted = _lift(size, batched, x, indices)
+        out = GATHER(x, *lifted, axes=axes, at=at)
+    return np.moveaxis(out, at, 0)
+
+
+def _scatter_batch(size: Any, batched: Any, v: Any, *indices: Any, axes: Any, at: int,
+                   shape: Any) -> Any:  # fmt: skip
+    shifted = tuple(a + 1 for a in axes)
+    if not batched[0]:
+        v = BROADCAST(v, shape=(size, *v.shape))
+    if not any(batched[1:]):
+        return SCATTER(v, *indices, axes=shifted, at=at + 1, shape=(size, *shape))
+    lane, lifted = _lift(size, batched, v, indices)
+    v = np.moveaxis(v, 0, at)
+    return SCATTER(v, lane, *lifted, axes=(0, *shifted), at=at, shape=(size, *shape))
+
+
+GATHER = define_array(
+    "Gather",
+    "gather",
+    _gather,
+    doc="read elements at positions given by integer arrays",
+    shape=_gather_shape,
+    element=_gather_element,
+    linear=(0,),
+    transpose=lambda ct, x, *indices, axes, at: (
+        SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape),
+        *(None for _ in indices),
+    ),
+    batch=_gather_batch,
+)
+SCATTER = define_array(
+    "Scatter",
+    "scatter",
+    _scatter,
+    doc="add elements at positions given by integer arrays",
+    shape=lambda *_, axes, at, shape: shape,
+    element=_scatter_element,
+    linear=(0,),
+    transpose=lambda ct, v, *indices, axes, at, shape: (
+        GATHER(ct, *indices, axes=axes, at=at),
+        *(None for _ in indices),
+    ),
+    batch=_scatter_batch,
+    place=_scatter_place,
+)
+
+# ---------------------------------------------------------------- index expressions
+
+
+def _slice_entry(item: slice, size: Dimension) -> tuple[Any, int, Any]:
+    """Return ``(start, step, count)`` of a slice along an axis of ``size``."""
+    step = 1 if item.step is None else int(item.step)
+    if step == 0:
+        raise IndexingError("slice step cannot be zero")
+    n = hint(size)
+    lo, hi = (0, n) if step > 0 else (-1, n - 1)
+
+    def bound(value: Any, default: Dimension) -> Dimension:
+        # Symbolic arithmetic, with a guard for every clamp that the hint decides.
+        if value is None:
+            return default
+        dim = as_dim(value)
+        if hint(dim) < 0:
+            dim = as_dim(dim + size)
+        if hint(dim) < lo:
+            guard(sp.Lt(dim, lo, evaluate=False), value_is=True)
+            return lo
+        if hint(dim) > hi:
+            limit: Dimension = size if step > 0 else as_dim(size - 1)
+            guard(sp.Gt(dim, limit, evaluate=False), value_is=True)
+            return limit
+        guard(sp.Ge(dim, lo, evaluate=False), value_is=True)
+        guard(sp.Le(dim, size if step > 0 else size - 1, evaluate=False), value_is=True)
+        return dim
+
+    last = as_dim(size - 1)
+    start = bound(item.start, 0 if step > 0 else last)
+    stop = bound(item.stop, size if step > 0 else -1)
+    span = as_dim(stop - start) if step > 0 else as_dim(start - stop)
+    if hint(span) <= 0:
+        guard(sp.Le(span, 0, evaluate=False), value_is=True)
+        return (0, 1, 0)
+    guard(sp.Gt(span, 0, evaluate=False), value_is=True)
+    stride = abs(step)
+    count = span if stride == 1 else as_dim(sp.floor(sp.sympify(span + stride - 1) / stride))
+    return (start, step, count)
+
+
+def _integer_entry(item: Any, size: Dimension, axis: int) -> tuple[Any, int, None]:
+    dim = as_dim(item)
+    n = hint(size)
+    if not -n <= hint(dim) < n:
+        raise IndexingError(f"index {dim} is out of bounds for axis {axis} with size {n}")
+    if hint(dim) < 0:
+        guard(sp.Ge(dim + size, 0, evaluate=False), value_is=True)
+        return (as_dim(dim + size), 1, None)
+    guard(sp.Lt(dim, size, evaluate=False), value_is=True)
+    return (dim, 1, None)
+
+
+def _is_integer(item: Any) -> bool:
+    return isinstance(item, (int, np.integer, Size)) and not isinstance(item, (bool, np.bool_))
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item, (list, np.ndarray, bool, np.bool_)) or hasattr(item, "node")
+
+
+def _expand(index: Any, ndim: int) -> list[Any]:
+    """Spell out the Ellipsis and turn boolean masks into integer arrays."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    plain: list[Any] = []
+    for item in items:
+        if isinstance(item, list):
+            item = np.asarray(item, dtype=np.int64 if not item else None)
+        if isinstance(item, np.ndarray) and item.dtype == bool and item.ndim:
+            plain.extend(np.nonzero(item))
+        elif isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
+            raise IndexingError(
+                "a traced boolean index selects a number of elements that depends on values: "
+                "write np.where(mask, x, 0.0), or a sum with the mask as weights"
+            )
+        else:
+            plain.append(item)
+    dots = sum(item is Ellipsis for item in plain)
+    if dots > 1:
+        raise IndexingError("an index can only have a single ellipsis ('...')")
+    taken = sum(item is not None and item is not Ellipsis for item in plain)
+    if taken > ndim:
+        raise IndexingError(
+            f"too many indices: the array is {ndim}-dimensional, but {taken} were indexed"
+        )
+    fill = [slice(None)] * (ndim - taken)
+    if not dots:
+        return plain + fill
+    k = next(i for i, item in enumerate(plain) if item is Ellipsis)
+    return plain[:k] + fill + plain[k + 1 :]
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """Return ``x[index]`` of a traced value.
+
+    Integers, slices, None, Ellipsis, integer arrays (constant or traced) and constant
+    boolean masks, with NumPy's rule for where the axes of index arrays go.
+    """
+    items = _expand(index, x.ndim)
+    arrays = [i for i, item in enumerate(items) if item is not None and _is_array(item)]
+    shape = tuple(map(as_dim, x.shape))
+    region: list[Any] = []
+    layout: list[Any] = []  # None for a new axis, else the slot's kind
+    axis = 0
+    for position, item in enumerate(items):
+        if item is None:
+            layout.append("new")
+            continue
+        if isinstance(item, slice):
+            region.append(_slice_entry(item, shape[axis]))
+            layout.append("slice")
+        elif position in arrays:
+            region.append((0, 1, shape[axis]))
+            layout.append("array")
+        elif _is_integer(item):
+            if arrays:  # with index arrays an integer is an index array of rank 0
+                region.append((0, 1, shape[axis]))
+                items[position] = np.asarray(item) if not isinstance(item, Size) else item
+                layout.append("array")
+                _integer_entry(item, shape[axis], axis)
+            else:
+                region.append(_integer_entry(item, shape[axis], axis))
+                layout.append("drop")
+        else:
+            raise IndexingError(
+                f"cannot index with {item!r}: only integers, slices, None, Ellipsis and "
+                "integer or boolean arrays are valid"
+            )
+        axis += 1
+    if any(entry != (0, 1, n) for entry, n in zip(region, shape, strict=True)):
+        x = SLICE(x, region=tuple(region))
+    if arrays:
+        return _advanced(x, items, layout)
+    if "new" in layout:
+        sizes = iter(x.shape)
+        x = RESHAPE(x, shape=tuple(
+            1 if kind == "new" else next(sizes) for kind in layout if kind != "drop"
+        ))  # fmt: skip
+    return x
+
+
+def _advanced(x: Any, items: list[Any], layout: list[Any]) -> Any:
+    sizes = iter(x.shape)
+    x = RESHAPE(x, shape=tuple(1 if kind == "new" else next(sizes) for kind in layout))
+    axes = tuple(k for k, kind in enumerate(layout) if kind == "array")
+    indices = [_in_range(items[k], x.shape[k], k) for k in axes]
+    adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))
+    return gather(x, indices, axes, axes[0] if adjacent else 0)
+
+
+def gather(x: Any, indices: list[Any], axes: tuple[int, ...], at: int) -> Any:
+    """Gather with indices of different shapes, which are broadcast together first."""
+    if len(indices) > 1:
+        total: Any = 0
+        for index in indices:
+            total = total + index  # only its shape is used
+        shape = total.shape
+        indices = [i if np.ndim(i) == len(shape) and tuple(i.shape) == tuple(shape)
+                   else np.broadcast_to(i, shape) for i in indices]  # fmt: skip
+    return GATHER(x, *indices, axes=axes, at=at)
+
+
+def _in_range(item: Any, size: int | Size, axis: int) -> Any:
+    """Return index values counted from the front; constants are checked now."""
+    dim = as_dim(size)
+    if isinstance(item, Size):
+        return np.asarray(int(item))
+    if not isinstance(item, np.ndarray):
+        if item.dtype.kind not in "iu":
+            raise IndexingError(f"index arrays must be of integer type, not {item.dtype}")
+        return np.where(item < 0, item + size, item)  # type: ignore[operator]
+    if item.dtype.kind not in "iu":
+        raise IndexingError(f"index arrays must be of integer type, not {item.dtype}")
+    item = item.astype(np.int64)
+    if item.size == 0:
+        return item
+    low, high, n = int(item.min()), int(item.max()), hint(dim)
+    if low < -n or high >= n:
+        bad = low if low < -n else high
+        raise IndexingError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+    guard(sp.Gt(dim, high, evaluate=False), value_is=True)
+    if low >= 0:
+        return item
+    guard(sp.Ge(dim, -low, evaluate=False), value_is=True)
+    return np.where(item < 0, item + as_size(dim), item)
+
+
+__all__ = ["GATHER", "SCATTER", "TRANSPOSE", "gather", "getitem"]

@@ -1,0 +1,261 @@
+"""Comparisons, logic, bits, selection, and conversion between element types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Composed, Emit, Instr, Op, Real, composite, define, refuse
+from .integers import shift_text
+
+UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
+TRUTH = "truth values and whole numbers have no derivative"
+
+
+def truth(x: Any) -> Any:
+    """Return a SymPy value as a condition: numbers are true unless zero."""
+    x = sp.sympify(x)
+    return x if is_truth(x) else sp.Ne(x, 0)
+
+
+def is_truth(x: Any) -> bool:
+    """Tell whether a SymPy value is a condition, not a number."""
+    return isinstance(x, (sp.logic.boolalg.Boolean, bool)) and not isinstance(x, sp.Symbol)
+
+
+def number(x: Any) -> Any:
+    """Return a SymPy value as a number: conditions are 1 or 0."""
+    return sp.Piecewise((1, x), (0, True)) if is_truth(x) else x
+
+
+def _relation(form: Any) -> Callable[[Any, Any], Any]:
+    def compare(x: Any, y: Any) -> Any:
+        if is_truth(x) and is_truth(y) and form in (sp.Eq, sp.Ne):
+            return sp.Equivalent(x, y) if form is sp.Eq else sp.Xor(x, y)
+        return form(number(x), number(y))
+
+    return compare
+
+
+def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any) -> Op:
+    signed = i if i in ("eq", "ne") else f"s{i}"
+    unsigned = i if i in ("eq", "ne") else f"u{i}"
+    return define(
+        ufunc,
+        name=name,
+        sympy=_relation(form),
+        reason=TRUTH,
+        lower=Instr(f"fcmp {f}", f"icmp {signed}", f"icmp {unsigned}", f"icmp {unsigned}"),
+        domain=BINARY,
+        samples=(-3, 3),
+        ulp=0.0,
+    )
+
+
+EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq)
+NOT_EQUAL = _compare(np.not_equal, "NotEqual", "une", "ne", sp.Ne)
+LESS = _compare(np.less, "Less", "olt", "lt", sp.Lt)
+LESS_EQUAL = _compare(np.less_equal, "LessEqual", "ole", "le", sp.Le)
+GREATER = _compare(np.greater, "Greater", "ogt", "gt", sp.Gt)
+GREATER_EQUAL = _compare(np.greater_equal, "GreaterEqual", "oge", "ge", sp.Ge)
+
+
+# ---------------------------------------------------------------- logic and bits
+
+
+def _as_truth(x: Any) -> Any:
+    return x if x.dtype == np.bool_ else x != 0
+
+
+def _logical(ufunc: np.ufunc, name: str, form: Any, bits: Any, arity: int = 2) -> Op:
+    return define(
+        ufunc,
+        name=name,
+        sympy=lambda *xs: form(*map(truth, xs)),
+        reason=TRUTH,
+        lower=Composed(lambda *xs: bits(*map(_as_truth, xs))),
+        domain=(Real,) * arity,
+        samples=(-3, 3),
+        ulp=0.0,
+    )
+
+
+LOGICAL_AND = _logical(np.logical_and, "LogicalAnd", sp.And, lambda x, y: x & y)
+LOGICAL_OR = _logical(np.logical_or, "LogicalOr", sp.Or, lambda x, y: x | y)
+LOGICAL_XOR = _logical(np.logical_xor, "LogicalXor", sp.Xor, lambda x, y: x ^ y)
+LOGICAL_NOT = _logical(np.logical_not, "LogicalNot", sp.Not, lambda x: ~x, 1)
+
+
+def _bits(ufunc: np.ufunc, name: str, form: Any, lower: Any, arity: int = 2) -> Op:
+    """Define a bitwise op: of conditions it is logic, of whole numbers it stays opaque."""
+    opaque = sp.Function(ufunc.__name__)
+
+    def combine(*xs: Any) -> Any:
+        return form(*xs) if all(map(is_truth, xs)) else opaque(*map(number, xs))
+
+    return define(
+        ufunc, name=name, sympy=combine, reason=TRUTH, lower=lower,
+        domain=(sp.Integers,) * arity, samples=(0, 9), ulp=0.0, exact_form=False,
+    )  # fmt: skip
+
+
+def _invert(e: Any, dtype: Any, x: str) -> str:
+    t = e.type(dtype)
+    return str(e.op(f"xor {t} {x}, {'true' if dtype.kind == 'b' else '-1'}", t))
+
+
+BITWISE_AND = _bits(np.bitwise_and, "BitwiseAnd", sp.And, Instr(None, "and", "and", "and"))
+BITWISE_OR = _bits(np.bitwise_or, "BitwiseOr", sp.Or, Instr(None, "or", "or", "or"))
+BITWISE_XOR = _bits(np.bitwise_xor, "BitwiseXor", sp.Xor, Instr(None, "xor", "xor", "xor"))
+INVERT = _bits(np.invert, "Invert", sp.Not, Emit(_invert), 1)
+LEFT_SHIFT = define(
+    np.left_shift, name="LeftShift", sympy=lambda x, n: x * sp.Integer(2) ** n, reason=TRUTH,
+    lower=Emit(shift_text(True)), domain=WHOLE, samples=((-9, 9), (0, 9)), ulp=0.0,
+)  # fmt: skip
+RIGHT_SHIFT = define(
+    np.right_shift, name="RightShift", sympy=lambda x, n: sp.floor(x / sp.Integer(2) ** n),
+    reason=TRUTH, lower=Emit(shift_text(False)), domain=WHOLE, samples=((-99, 99), (0, 9)),
+    ulp=0.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- kinds of numbers
+
+
+def _kind(ufunc: np.ufunc, name: str, form: Any, formula: Any) -> Op:
+    return define(
+        ufunc, name=name, sympy=lambda x: form, reason=TRUTH, domain=UNARY, samples=(-3, 3),
+        lower=Composed(lambda x: formula(x) if x.dtype.kind == "f" else (x != x) ^ bool(form)),
+        ulp=0.0, doc=f"np.{ufunc.__name__}; of a real number in a formula always {form}.",
+    )  # fmt: skip
+
+
+ISNAN = _kind(np.isnan, "Isnan", sp.false, lambda x: x != x)
+ISINF = _kind(np.isinf, "Isinf", sp.false, lambda x: np.fabs(x) == math.inf)
+ISFINITE = _kind(np.isfinite, "Isfinite", sp.true, lambda x: np.fabs(x) < math.inf)
+
+
+def _points(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    x = rng.normal(size=(3, 4))
+    x[0] = [math.nan, math.inf, -math.inf, 0.0]
+    yield (x,), {}
+    yield (x[1].astype(np.float32),), {}
+
+
+def _pairs(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    ((x,), _), _ = _points(rng)
+    yield (x, x + rng.normal(size=4) * [0, 1e-9, 1e-5, 1]), {}
+    yield (x, np.roll(x, 1), 0.5, 0.1), {"equal_nan": True}
+
+
+@composite(np.isposinf, samples=_points, differentiable=False)
+def isposinf(x: Any, out: None = None) -> Any:
+    """Where x is positive infinity."""
+    return np.equal(x, math.inf)
+
+
+@composite(np.isneginf, samples=_points, differentiable=False)
+def isneginf(x: Any, out: None = None) -> Any:
+    """Where x is negative infinity."""
+    return np.equal(x, -math.inf)
+
+
+@composite(np.isclose, samples=_pairs, differentiable=False)
+def isclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Where two values agree within ``atol + rtol*abs(b)``."""
+    near = (np.absolute(a - b) <= atol + rtol * np.absolute(b)) & np.isfinite(b)
+    result = near | np.equal(a, b)
+    return result | (np.isnan(a) & np.isnan(b)) if equal_nan else result
+
+
+# ---------------------------------------------------------------- selection
+
+
+def _where_types(condition: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    # Python numbers are weak: they take the type of the other side.
+    weak = [k(1) if isinstance(k, type) else k for k in (a, b)]
+    common = np.result_type(*weak)
+    return (np.dtype(bool), common, common), common
+
+
+def _select(e: Any, dtype: Any, condition: str, a: str, b: str) -> str:
+    t = e.type(dtype)
+    return str(e.op(f"select i1 {condition}, {t} {a}, {t} {b}", t))
+
+
+WHERE = define(
+    name="Where", evaluate=np.where, types=_where_types, lower=Emit(_select), ulp=0.0,
+    sympy=lambda c, a, b: sp.Piecewise((a, truth(c)), (b, True)),
+    partials=lambda y, c, a, b: (None, np.where(c, 1.0, 0.0), np.where(c, 0.0, 1.0)),
+    # As a linear op it also keeps nan and inf of the cotangent off the side not taken.
+    linear=(1, 2),
+    transpose=lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)),
+    domain=(Real, Real, Real), samples=(-3, 3), doc="np.where(condition, a, b).",
+)  # fmt: skip
+
+
+def _choices(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    x, y = rng.normal(size=(2, 3, 4))
+    yield (x > 0, x, y), {}
+    yield (x[0] > 0, x.astype(np.float32), 1.0), {}
+
+
+@composite(np.where, samples=_choices)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """``x`` where the condition holds, else ``y``."""
+    if x is None or y is None:
+        refuse(np.where, "with one argument it gives positions, whose number depends on values")
+    return WHERE(condition, x, y)
+
+
+# ---------------------------------------------------------------- conversion
+
+
+def _cast(e: Any, source: Any, x: str, *, dtype: Any) -> str:
+    target = np.dtype(dtype)
+    a, b, s, t = e.type(source), e.type(target), source.kind, target.kind
+    if t == "b":
+        if s == "b":
+            return x
+        return str(e.op(f"fcmp une {a} {x}, 0.0" if s == "f" else f"icmp ne {a} {x}, 0", b))
+    if s == "f" and t == "f":
+        if source.itemsize == target.itemsize:
+            return x
+        word = "fpext" if source.itemsize < target.itemsize else "fptrunc"
+    elif s == "f":
+        # Saturating: what does not fit is undefined in NumPy, and must not be in the kernel.
+        name = f"llvm.fpto{'s' if t == 'i' else 'u'}i.sat.{b}.f{8 * source.itemsize}"
+        e.module.declare(name, b, [a])
+        return str(e.op(f"call {b} @{name}({a} {x})", b))
+    elif t == "f":
+        word = "sitofp" if s == "i" else "uitofp"
+    elif a == b:
+        return x
+    elif s != "b" and source.itemsize > target.itemsize:
+        word = "trunc"
+    else:
+        word = "sext" if s == "i" else "zext"
+    return str(e.op(f"{word} {a} {x} to {b}", b))
+
+
+def _cast_form(x: Any, dtype: Any = None) -> Any:
+    return truth(x) if dtype == "bool" else number(x)
+
+
+CAST = define(
+    name="Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), sympy=_cast_form,
+    partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
+    types=lambda kind: ((kind,), kind), ulp=0.5, exact_form=False,
+    doc="Conversion to the element type dtype; its derivative is 1 between real types.",
+)  # fmt: skip
+STOP_GRADIENT = define(
+    name="StopGradient", evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
+    lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
+    reason="the value itself, held constant in derivatives",
+)  # fmt: skip

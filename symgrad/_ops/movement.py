@@ -1,0 +1,334 @@
+"""Ops that move elements: broadcast, reshape, transpose, slice, assemble, diagonal.
+
+All are linear. ``Slice`` and ``Assemble`` are each other's transposes: a slice reads a
+region, an assembly writes its parts into regions of a zero array. Concatenation, padding,
+stacking and the adjoint of ``x[i]`` are all assemblies.
+
+A *region* has one entry ``(start, step, size)`` for each axis, size None where an integer
+index drops the axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import define_array
+from .._shapes import Dimension, Shape, dim_expand, dim_product, evaluate_dim, same, show
+from ..errors import ShapeError
+
+Region = tuple[tuple[Any, int, Any], ...]
+
+
+def slices(region: Region) -> tuple[Any, ...]:
+    """Return the NumPy index that selects ``region`` (its numbers must be concrete)."""
+    index: list[Any] = []
+    for start, step, size in region:
+        if size is None:
+            index.append(start)
+        elif size == 0:
+            index.append(slice(0, 0))
+        else:
+            stop = start + step * size
+            index.append(slice(start, stop if stop >= 0 else None, step))
+    return tuple(index)
+
+
+def whole(size: Any) -> tuple[int, int, Any]:
+    """Return the region entry that takes a whole axis."""
+    return (0, 1, size)
+
+
+# ---------------------------------------------------------------- broadcast
+
+
+def _broadcast_element(index: Any, x: Any, shape: Shape) -> Any:
+    lead = len(shape) - len(x.shape)
+    return x[tuple(0 if d == 1 else i for i, d in zip(index[lead:], x.shape, strict=True))]
+
+
+def _broadcast_batch(size: Any, _: Any, x: Any, shape: Shape) -> Any:
+    ones = (1,) * (len(shape) - (x.ndim - 1))
+    return BROADCAST(RESHAPE(x, shape=(size, *ones, *x.shape[1:])), shape=(size, *shape))
+
+
+def unbroadcast(ct: Any, shape: tuple[Any, ...]) -> Any:
+    """Sum a cotangent over the axes along which its operand was broadcast."""
+    lead = ct.ndim - len(shape)
+    summed = tuple(range(lead)) + tuple(
+        k + lead for k, d in enumerate(shape) if d is not ct.shape[k + lead] and _is_one(d)
+        and not _is_one(ct.shape[k + lead])
+    )  # fmt: skip
+    if summed:
+        ct = np.sum(ct, axis=summed)
+    return RESHAPE(ct, shape=shape) if len(summed) > lead else ct
+
+
+def _is_one(size: Any) -> bool:
+    return isinstance(size, int) and size == 1
+
+
+BROADCAST = define_array(
+    "Broadcast",
+    "view",
+    lambda x, shape: np.broadcast_to(x, shape),
+    doc="repeat along new and length-one axes",
+    shape=lambda x, shape: shape,
+    element=_broadcast_element,
+    transpose=lambda ct, x, shape: (unbroadcast(ct, x.shape),),
+    batch=_broadcast_batch,
+)
+
+# ---------------------------------------------------------------- reshape
+
+
+def _groups(old: Shape, new: Shape) -> list[tuple[list[int], list[int]]]:
+    """Split the axes into the smallest runs whose sizes multiply to the same number."""
+    groups: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        left, right = [i] if i < len(old) else [], [j] if j < len(new) else []
+        i, j = i + len(left), j + len(right)
+        while not _equal([old[k] for k in left], [new[k] for k in right]):
+            behind = j >= len(new) or (i < len(old) and _shorter(old, left, new, right))
+            if behind and i < len(old):
+                left.append(i)
+                i += 1
+            elif j < len(new):
+                right.append(j)
+                j += 1
+            else:
+                return [(list(range(len(old))), list(range(len(new))))]
+        groups.append((left, right))
+    return groups
+
+
+def _equal(a: list[Dimension], b: list[Dimension]) -> bool:
+    return bool(dim_expand(dim_product(tuple(a))) == dim_expand(dim_product(tuple(b))))
+
+
+def _shorter(old: Shape, left: list[int], new: Shape, right: list[int]) -> bool:
+    a = dim_product(tuple(old[k] for k in left))
+    b = dim_product(tuple(new[k] for k in right))
+    sizes = {s: s.hint for s in (*sp.sympify(a).free_symbols, *sp.sympify(b).free_symbols)}
+    return evaluate_dim(a, sizes) < evaluate_dim(b, sizes)
+
+
+def _reshape_element(index: Any, x: Any, shape: Shape) -> Any:
+    out: list[Any] = [0] * len(x.shape)
+    for left, right in _groups(x.shape, shape):
+        linear: Any = 0
+        for k in right:
+            linear = linear * shape[k] + index[k]
+        big = [k for k in left if x.shape[k] != 1]
+        for k in reversed(big[1:]):
+            out[k] = sp.Mod(linear, x.shape[k])
+            linear = sp.floor(sp.sympify(linear) / x.shape[k])
+        if big:
+            out[big[0]] = linear
+    return x[tuple(out)]
+
+
+def _reshape_shape(x: Shape, shape: Shape) -> Shape:
+    # By guard where only the hints can tell: a vector of n = 6 elements is (2, 3) for n = 6.
+    if not same(dim_product(x), dim_product(shape)):
+        raise ShapeError(f"cannot reshape array of shape {show(x)} into shape {show(shape)}")
+    return shape
+
+
+RESHAPE = define_array(
+    "Reshape",
+    "view",
+    lambda x, shape: np.reshape(x, shape),
+    alias=True,
+    doc="the same elements in C order under another shape",
+    shape=_reshape_shape,
+    element=_reshape_element,
+    transpose=lambda ct, x, shape: (RESHAPE(ct, shape=x.shape),),
+    batch=lambda size, _, x, shape: RESHAPE(x, shape=(size, *shape)),
+)
+
+# ---------------------------------------------------------------- transpose
+
+
+def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the inverse permutation."""
+    return tuple(int(k) for k in np.argsort(axes))
+
+
+TRANSPOSE = define_array(
+    "Transpose",
+    "view",
+    lambda x, axes: np.transpose(x, axes),
+    doc="permute the axes",
+    shape=lambda x, axes: tuple(x[k] for k in axes),
+    element=lambda i, x, axes: x[tuple(i[k] for k in inverse(axes))],
+    transpose=lambda ct, x, axes: (TRANSPOSE(ct, axes=inverse(axes)),),
+    batch=lambda size, _, x, axes: TRANSPOSE(x, axes=(0, *(k + 1 for k in axes))),
+)
+
+# ---------------------------------------------------------------- slice and assemble
+
+
+def _slice_element(index: Any, x: Any, region: Region) -> Any:
+    return x[_inside(index, region)]
+
+
+SLICE = define_array(
+    "Slice",
+    "view",
+    lambda x, region: x[slices(region)],
+    doc="read a region: integer indices and slices with steps",
+    shape=lambda x, region: tuple(n for _, _, n in region if n is not None),
+    element=_slice_element,
+    transpose=lambda ct, x, region: (
+        ASSEMBLE(ct, shape=x.shape, regions=(region,), disjoint=True),
+    ),
+    batch=lambda size, _, x, region: SLICE(x, region=(whole(size), *region)),
+)
+
+
+def _assemble(*parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool) -> Any:
+    out = np.zeros(shape, np.result_type(*parts))
+    for part, region in zip(parts, regions, strict=True):
+        if disjoint:
+            out[slices(region)] = part
+        else:
+            out[slices(region)] += part
+    return out
+
+
+def _assemble_element(
+    index: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool
+) -> Any:
+    pieces = []
+    for part, region in zip(parts, regions, strict=True):
+        inside: list[Any] = []
+        position: list[Any] = []
+        for i, (start, step, size), extent in zip(index, region, shape, strict=True):
+            if size is None:
+                inside.append(sp.Eq(i, start))
+            elif not (start == 0 and step == 1 and size == extent):
+                offset = (i - start) * (1 if step > 0 else -1)
+                if abs(step) != 1:
+                    inside.append(sp.Eq(sp.Mod(offset, abs(step)), 0))
+                    offset = sp.floor(offset / abs(step))
+                inside += [offset >= 0, offset < size]
+                position.append(offset)
+            else:
+                position.append(i)
+        pieces.append((part[tuple(position)], sp.And(*inside)))
+    if disjoint:
+        return sp.Piecewise(*pieces, (0, True))
+    return sp.Add(*(sp.Piecewise(piece, (0, True)) for piece in pieces))
+
+
+def _inside(index: Any, region: Region) -> tuple[Any, ...]:
+    """Where an element of a part lies in the whole."""
+    rest = iter(index)
+    return tuple(s if n is None else s + step * next(rest) for s, step, n in region)
+
+
+def _assemble_batch(size: Any, batched: Any, *parts: Any, shape: Shape, regions: Any,
+                    disjoint: bool) -> Any:  # fmt: skip
+    full = [p if b else BROADCAST(p, shape=(size, *p.shape))
+            for p, b in zip(parts, batched, strict=True)]  # fmt: skip
+    return ASSEMBLE(
+        *full,
+        shape=(size, *shape),
+        regions=tuple((whole(size), *r) for r in regions),
+        disjoint=disjoint,
+    )
+
+
+def _assemble_merge(calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> Any:
+    parts = tuple(p for operands, _ in calls for p in operands)
+    regions = tuple(r for _, params in calls for r in params["regions"])
+    return parts, {"shape": calls[0][1]["shape"], "regions": regions,
+                   "disjoint": _distinct_elements(regions)}  # fmt: skip
+
+
+def _distinct_elements(regions: tuple[Region, ...]) -> bool:
+    """Tell whether all regions are single elements at different constant places."""
+    places = [tuple(start for start, _, _ in region) for region in regions]
+    single = all(size is None for region in regions for _, _, size in region)
+    constant = all(isinstance(start, int) for place in places for start in place)
+    return single and constant and len(set(places)) == len(places)
+
+
+ASSEMBLE = define_array(
+    "Assemble",
+    "assemble",
+    _assemble,
+    doc="write the operands into regions of a zero array, adding where they overlap",
+    types=lambda *dtypes, **_: np.result_type(*dtypes),
+    shape=lambda *_, shape, regions, disjoint: shape,
+    element=_assemble_element,
+    transpose=lambda ct, *parts, shape, regions, disjoint: tuple(
+        SLICE(ct, region=region) for region in regions
+    ),
+    batch=_assemble_batch,
+    merge=_assemble_merge,
+    place=lambda k, index, *_, shape, regions, disjoint: _inside(index, regions[k]),
+)
+
+# ---------------------------------------------------------------- diagonals
+
+
+def _corner(offset: int) -> tuple[int, int]:
+    return max(-offset, 0), max(offset, 0)
+
+
+def _diagonal_element(index: Any, x: Any, offset: int, size: Any) -> Any:
+    row, column = _corner(offset)
+    *lead, k = index
+    return x[(*lead, k + row, k + column)]
+
+
+def _embed_place(k: int, index: Any, x: Any, offset: int, shape: Shape) -> tuple[Any, ...]:
+    row, column = _corner(offset)
+    return (*index[:-1], index[-1] + row, index[-1] + column)
+
+
+def _embed(x: Any, offset: int, shape: Shape) -> Any:
+    out = np.zeros(shape, x.dtype)
+    row, column = _corner(offset)
+    k = np.arange(x.shape[-1])
+    out[..., k + row, k + column] = x
+    return out
+
+
+def _embed_element(index: Any, x: Any, offset: int, shape: Shape) -> Any:
+    row, column = _corner(offset)
+    *lead, i, j = index
+    k = i - row
+    inside = sp.And(sp.Eq(k, j - column), k >= 0, k < x.shape[-1])
+    return sp.Piecewise((x[(*lead, k)], inside), (0, True))
+
+
+DIAGONAL = define_array(
+    "Diagonal",
+    "view",
+    lambda x, offset, size: np.diagonal(x, offset, -2, -1),
+    doc="a diagonal of the last two axes",
+    shape=lambda x, offset, size: (*x[:-2], size),
+    element=_diagonal_element,
+    transpose=lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),),
+    batch=lambda n, _, x, offset, size: DIAGONAL(x, offset=offset, size=size),
+)
+
+DIAG_EMBED = define_array(
+    "DiagEmbed",
+    "assemble",
+    _embed,
+    doc="put the last axis on a diagonal of a zero matrix",
+    shape=lambda x, offset, shape: shape,
+    element=_embed_element,
+    transpose=lambda ct, x, offset, shape: (
+        DIAGONAL(ct, offset=offset, size=x.shape[-1]),
+    ),
+    place=_embed_place,
+    batch=lambda n, _, x, offset, shape: DIAG_EMBED(x, offset=offset, shape=(n, *shape)),
+)

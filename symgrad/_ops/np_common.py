@@ -1,0 +1,225 @@
+"""What the composites share: taking operands, constants beside traced values, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._graph import Iota, Node
+from .._op import registry
+from .._shapes import Dim, Shape, Size, as_dim, broadcast, same, show
+from ..errors import ShapeError
+from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE, whole
+
+# ---------------------------------------------------------------- operands
+
+
+def is_traced(value: Any) -> bool:
+    """Tell whether ops applied to ``value`` extend a graph (or a tape)."""
+    return hasattr(type(value), "__symgrad_bind__")
+
+
+def holds_traced(value: Any) -> bool:
+    """Tell whether ``value`` is traced or a (nested) list with a traced value in it."""
+    if isinstance(value, (list, tuple)):
+        return any(map(holds_traced, value))
+    return is_traced(value) or isinstance(value, Size)
+
+
+def as_array(value: Any) -> Any:
+    """Return an operand with NumPy's ``asarray``; traced values and lists of them stay traced.
+
+    A Python number becomes an array and is no longer weak in type promotion, as in NumPy.
+    """
+    if isinstance(value, Size):
+        value = Size.lift(value)
+    if is_traced(value):
+        return value if getattr(value, "weak", None) is None else value.astype(value.dtype)
+    if isinstance(value, (list, tuple)) and holds_traced(value):
+        return np.stack([as_array(v) for v in value])
+    return np.asarray(value)
+
+
+def as_arrays(values: Iterable[Any]) -> list[Any]:
+    """Return all of ``values`` as arrays or traced values."""
+    return [as_array(v) for v in values]
+
+
+def common_type(arrays: Sequence[Any]) -> list[Any]:
+    """Return ``arrays`` converted to their common element type."""
+    dtype = np.result_type(*(a.dtype for a in arrays))
+    return [a if a.dtype == dtype else a.astype(dtype) for a in arrays]
+
+
+def as_float(x: Any) -> Any:
+    """Return ``x`` with integers and booleans converted to float64."""
+    return x if x.dtype.kind == "f" else x.astype(np.float64)
+
+
+def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the element type of sums and products of elements of ``dtype``."""
+    if dtype.kind in "bi":
+        return np.dtype(np.int64)
+    return np.dtype(np.uint64) if dtype.kind == "u" else dtype
+
+
+# ---------------------------------------------------------------- constants beside traced values
+
+
+class _Leaf(NamedTuple):
+    """A node in the clothes of a traced value: what binding reads of an operand."""
+
+    node: Node
+    dtype: np.dtype[Any]
+
+
+def lift(value: Any, *beside: Any) -> Any:
+    """Return a constant as a traced value of the kind of the traced one in ``beside``.
+
+    Alone, an array operand would be computed with at once, and a symbolic size with it.
+    """
+    if is_traced(value):
+        return value
+    for other in beside:
+        if is_traced(other):
+            operand = value if isinstance(value, _Leaf) else np.asarray(value)
+            params = {"dtype": operand.dtype}
+            return type(other).__symgrad_bind__(registry.ops["Cast"], (operand,), params)
+    return value
+
+
+def iota(size: Any, *beside: Any) -> Any:
+    """Return the integers ``0, 1, ..., size - 1``; traced if the size is symbolic."""
+    if isinstance(size, Size):
+        return lift(_Leaf(Iota(as_dim(size)), np.dtype(np.int64)), *beside)
+    return np.arange(size)
+
+
+def full(shape: Sequence[Any], value: Any, dtype: Any, *beside: Any) -> Any:
+    """Return an array filled with a number or with a 0-d traced value."""
+    value = value.astype(dtype) if is_traced(value) else np.asarray(value).astype(dtype)
+    return BROADCAST(lift(value, *beside), shape=tuple(shape))
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def dims(x: Any) -> Shape:
+    """Return the shape of ``x`` as dimensions."""
+    return tuple(map(as_dim, x.shape))
+
+
+def sizes(value: Any) -> tuple[Any, ...]:
+    """Return a shape argument (number or sequence of numbers) as a tuple."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def is_one(size: Any) -> bool:
+    """Tell whether an axis has length one, by guard where the size is an expression."""
+    if isinstance(size, Size):
+        return not isinstance(size.expr, Dim) and bool(size == 1)  # a Dim is at least 2
+    return bool(size == 1)
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Tell whether two sizes are equal, by guard where only the hints can tell."""
+    return same(as_dim(a), as_dim(b))
+
+
+def permute(x: Any, axes: Sequence[int]) -> Any:
+    """Permute the axes; no operation if they are in order already."""
+    axes = tuple(axes)
+    return x if axes == tuple(range(x.ndim)) else TRANSPOSE(x, axes=axes)
+
+
+def reshaped(x: Any, shape: Sequence[Any]) -> Any:
+    """Reshape; no operation if the shape is the same already."""
+    target = tuple(map(as_dim, shape))
+    return x if target == dims(x) else RESHAPE(x, shape=tuple(shape))
+
+
+def spread(x: Any, shape: Sequence[Any], *beside: Any) -> Any:
+    """Broadcast to ``shape``; no operation if ``x`` has it already."""
+    target = tuple(map(as_dim, shape))
+    if target == dims(x):
+        return x
+    try:
+        fits = len(target) >= x.ndim and all(map(same, broadcast(dims(x), target), target))
+    except ShapeError:
+        fits = False
+    if not fits:
+        raise ShapeError(f"cannot broadcast an array of shape {show(dims(x))} to {show(target)}")
+    return BROADCAST(lift(x, *beside), shape=tuple(shape))
+
+
+def part(x: Any, axis: int, start: Any, count: Any) -> Any:
+    """Return ``count`` elements along an axis; the range must be known to be in bounds."""
+    entries = [whole(n) for n in x.shape]
+    entries[axis] = (start, 1, count)
+    return SLICE(x, region=tuple(entries))
+
+
+def section(x: Any, axis: int, start: Any, stop: Any) -> Any:
+    """Return ``x[start:stop]`` along an axis, with Python's rules for the bounds."""
+    return x[(*(slice(None),) * axis, slice(start, stop))]
+
+
+# ---------------------------------------------------------------- records
+
+
+def existing(*names: str, of: Any = np) -> tuple[Callable[..., Any], ...]:
+    """Return the functions of a module that the installed version has."""
+    return tuple(getattr(of, name) for name in names if hasattr(of, name))
+
+
+Sample = tuple[tuple[Any, ...], dict[str, Any]]
+Samples = Callable[[np.random.Generator], Iterator[Sample]]
+
+
+def on(
+    shapes: Iterable[tuple[int, ...]],
+    *calls: tuple[Any, ...] | dict[str, Any],
+    dtypes: Sequence[str] = ("f8",),
+) -> Samples:
+    """Return ``samples`` of a function of one array: each call on each shape and type.
+
+    A call is a tuple of further positional arguments or a dict of keyword arguments.
+    """
+    return _product([(shape,) for shape in shapes], calls, dtypes, listed=False)
+
+
+def on_all(
+    groups: Iterable[Sequence[tuple[int, ...]]],
+    *calls: tuple[Any, ...] | dict[str, Any],
+    dtypes: Sequence[str] = ("f8",),
+    listed: bool = False,
+) -> Samples:
+    """Return ``samples`` of a function of several arrays, or of a list of arrays."""
+    return _product(groups, calls, dtypes, listed)
+
+
+def _product(groups: Any, calls: Any, dtypes: Any, listed: bool) -> Samples:
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        for group in groups:
+            for call in calls or ((),):
+                for dtype in dtypes:
+                    arrays = tuple(numbers(rng, shape, dtype) for shape in group)
+                    head = (list(arrays),) if listed else arrays
+                    yield (head, dict(call)) if isinstance(call, dict) else ((*head, *call), {})
+
+    return samples
+
+
+def join(*parts: Samples) -> Samples:
+    """Return the samples of all ``parts``, one after the other."""
+    return lambda rng: (sample for part in parts for sample in part(rng))
+
+
+def numbers(rng: np.random.Generator, shape: Any, dtype: str = "f8") -> Any:
+    """Return a random array: normal floats, integers of both signs, or booleans."""
+    x = np.asarray(rng.standard_normal(shape))
+    return np.asarray(x > 0) if dtype == "?" else (4 * x if dtype[0] == "i" else x).astype(dtype)

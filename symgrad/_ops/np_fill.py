@@ -1,0 +1,180 @@
+"""NumPy's functions that broadcast, fill, and tell shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._op import composite
+from .._shapes import as_size, broadcast, normalize_axes
+from ..errors import ArgumentError
+from .np_common import (
+    as_array,
+    as_arrays,
+    dims,
+    existing,
+    full,
+    join,
+    on,
+    on_all,
+    reshaped,
+    sizes,
+    spread,
+)
+
+SHAPES = ((), (3,), (2, 3), (2, 1, 4))
+
+# ---------------------------------------------------------------- broadcasting
+
+
+@composite(
+    np.broadcast_to,
+    samples=join(
+        on([(3,), (1, 3), (2, 1), ()], ((2, 3),), ((4, 2, 3),)),
+        on([(3,)], ((3,),), ((0, 3),), dtypes=("f4", "?")),
+        on([()], (4,), ((),)),
+    ),
+)
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Repeat along new axes and axes of length one."""
+    return spread(as_array(array), sizes(shape))
+
+
+@composite(
+    np.broadcast_arrays,
+    samples=on_all([((3,), (2, 1), ()), ((2, 3), (2, 3)), ((4, 1, 3), (2, 1)), ((2,),)]),
+)
+def broadcast_arrays(*args: Any) -> Any:
+    """Broadcast arrays against each other."""
+    arrays = as_arrays(args)
+    shape = tuple(map(as_size, broadcast(*map(dims, arrays))))
+    return tuple(spread(x, shape, *arrays) for x in arrays)
+
+
+ANY_RANK = join(on(SHAPES), on_all([((), (2,)), ((2, 3), (3,))]))
+
+
+def _at_least(rank: int, place: Any) -> Any:
+    def at_least(*arys: Any) -> Any:
+        raised = tuple(x if x.ndim >= rank else reshaped(x, place(x.shape))
+                       for x in as_arrays(arys))  # fmt: skip
+        return raised[0] if len(raised) == 1 else raised
+
+    at_least.__doc__ = f"Give arrays at least {rank} axis." if rank == 1 else (
+        f"Give arrays at least {rank} axes."
+    )
+    return at_least
+
+
+atleast_1d = composite(np.atleast_1d, name="atleast_1d", samples=ANY_RANK)(
+    _at_least(1, lambda s: (1,))
+)
+atleast_2d = composite(np.atleast_2d, name="atleast_2d", samples=ANY_RANK)(
+    _at_least(2, lambda s: (1, *s) if s else (1, 1))
+)
+atleast_3d = composite(np.atleast_3d, name="atleast_3d", samples=ANY_RANK)(
+    _at_least(3, lambda s: (1, *(s or (1,)), 1) if len(s) < 2 else (*s, 1))
+)
+
+
+@composite(
+    np.meshgrid,
+    samples=on_all([((3,), (2,)), ((2,), (3,), (4,))], {}, {"indexing": "ij"}, {"sparse": True}),
+)
+def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True) -> Any:
+    """Coordinate arrays of a grid from its coordinate vectors."""
+    if indexing not in {"xy", "ij"}:
+        raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = 1, 0
+    grids = tuple(
+        _along(np.ravel(x), place, len(xi)) for x, place in zip(xi, places, strict=True)
+    )
+    return grids if sparse else broadcast_arrays(*grids)
+
+
+def _along(vector: Any, axis: int, rank: int) -> Any:
+    """Lay a vector along one of ``rank`` axes, the others of length one."""
+    return reshaped(vector, tuple(vector.shape[0] if k == axis else 1 for k in range(rank)))
+
+
+# ---------------------------------------------------------------- filled arrays and facts
+
+
+def _filled(function: Any, number: int | None, doc: str) -> Any:
+    if number is None:
+
+        def filled(a: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+            return _like(a, fill_value, dtype, shape)
+
+    else:
+
+        def filled(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:  # type: ignore[misc]
+            return _like(a, number, dtype, shape)
+
+    filled.__doc__ = doc
+    extra = (2.5,) if number is None else ()
+    return composite(
+        function,
+        name=function.__name__,
+        samples=join(
+            on(SHAPES, extra, dtypes=("f8", "f4", "i4")), on([(2, 3)], (*extra, "f4"))
+        ),
+    )(filled)
+
+
+def _like(a: Any, value: Any, dtype: Any, shape: Any) -> Any:
+    x = as_array(a)
+    target = x.shape if shape is None else sizes(shape)
+    return full(target, value, np.dtype(dtype) if dtype is not None else x.dtype, x, value)
+
+
+zeros_like = _filled(np.zeros_like, 0, "Zeros of the same shape.")
+ones_like = _filled(np.ones_like, 1, "Ones of the same shape.")
+full_like = _filled(np.full_like, None, "One value in the same shape.")
+
+
+@composite(np.empty_like, samples=lambda rng: iter(()), differentiable=False)
+def empty_like(a: Any, dtype: Any = None, *, shape: Any = None) -> Any:
+    """Zeros of the same shape: what is not written must still be the same in every call."""
+    return _like(a, 0, dtype, shape)
+
+
+@composite(np.copy, samples=on(SHAPES, dtypes=("f8", "i4")))
+def copy(a: Any, order: str = "K") -> Any:
+    """The value itself: traced values never change."""
+    return as_array(a)
+
+
+@composite(*existing("astype"), samples=on([(2, 3)], ("f4",), ("f8",), ("i8",)))
+def astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
+    """Convert to another element type."""
+    return as_array(x).astype(dtype)
+
+
+@composite(np.shape, samples=on(SHAPES), differentiable=False)
+def shape(a: Any) -> Any:
+    """The shape."""
+    return as_array(a).shape
+
+
+@composite(np.ndim, samples=on(SHAPES), differentiable=False)
+def ndim(a: Any) -> Any:
+    """The number of axes."""
+    return as_array(a).ndim
+
+
+@composite(
+    np.size,
+    samples=join(on(SHAPES), on([(2, 3)], (0,), (-1,))),
+    differentiable=False,
+)
+def size(a: Any, axis: Any = None) -> Any:
+    """The number of elements, or of those along axes."""
+    x = as_array(a)
+    count: Any = 1
+    for k in normalize_axes(axis, x.ndim):
+        count = count * x.shape[k]
+    return count

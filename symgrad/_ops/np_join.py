@@ -1,0 +1,256 @@
+"""NumPy's functions that put arrays together and take them apart."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._op import composite
+from .._shapes import as_dim, dim_product, normalize_axis, same, show
+from ..errors import ArgumentError, ShapeError
+from .movement import ASSEMBLE, whole
+from .np_common import (
+    as_array,
+    as_arrays,
+    common_type,
+    dims,
+    existing,
+    full,
+    holds_traced,
+    is_traced,
+    join,
+    on,
+    on_all,
+    part,
+    permute,
+    reshaped,
+    section,
+    sizes,
+    spread,
+)
+
+Region = tuple[tuple[Any, int, Any], ...]
+
+
+def _assemble(parts: list[Any], shape: tuple[Any, ...], regions: list[Region]) -> Any:
+    parts = common_type(parts)
+    return ASSEMBLE(*parts, shape=shape, regions=tuple(regions), disjoint=True)
+
+
+# ---------------------------------------------------------------- concatenate and stack
+
+
+@composite(
+    *existing("concatenate", "concat"),
+    samples=join(
+        on_all([((3,), (2,)), ((2, 3), (4, 3)), ((2, 3),)], (), {"axis": 0}, listed=True),
+        on_all([((2, 3), (2, 1), (2, 4))], (1,), {"axis": -1}, listed=True),
+        on_all([((2, 3), (4,)), ((0,), (3,))], {"axis": None}, listed=True),
+        lambda rng: iter([(([rng.normal(size=2), np.arange(3), np.float32([1, 2])],), {})]),
+    ),
+)
+def concatenate(arrays: Any, axis: int | None = 0) -> Any:
+    """Put arrays one behind the other along an axis."""
+    parts = as_arrays(arrays)
+    if not parts:
+        raise ShapeError("need at least one array to concatenate")
+    if axis is None:
+        parts, axis = [reshaped(p, (dim_product(dims(p)),)) for p in parts], 0
+    rank = parts[0].ndim
+    if rank == 0:
+        raise ShapeError("zero-dimensional arrays cannot be concatenated; use np.stack")
+    axis = normalize_axis(axis, rank)
+    head = dims(parts[0])
+    for p in parts[1:]:
+        fits = p.ndim == rank and all(
+            same(a, b) for k, (a, b) in enumerate(zip(head, dims(p), strict=True)) if k != axis
+        )
+        if not fits:
+            raise ShapeError(
+                f"all sizes but that of axis {axis} must agree to concatenate: "
+                + ", ".join(show(dims(p)) for p in parts)
+            )
+    if len(parts) == 1:
+        return parts[0]
+    total: Any = 0
+    regions = []
+    for p in parts:
+        entries = [whole(d) for d in head]
+        entries[axis] = (total, 1, p.shape[axis])
+        regions.append(tuple(entries))
+        total = total + p.shape[axis]
+    return _assemble(parts, (*head[:axis], total, *head[axis + 1 :]), regions)
+
+
+@composite(
+    np.stack,
+    samples=join(
+        on_all([((), ()), ((3,), (3,)), ((2, 3),) * 3, ((4,),)], (), (-1,), listed=True),
+        on_all([((2, 3),) * 3], {"axis": 1}, {"axis": 2}, listed=True),
+        on_all([((2, 3),) * 2], (), dtypes=("f4", "?"), listed=True),
+    ),
+)
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """Put arrays of one shape side by side along a new axis."""
+    parts = as_arrays(arrays)
+    if not parts:
+        raise ShapeError("need at least one array to stack")
+    head = dims(parts[0])
+    axis = normalize_axis(axis, len(head) + 1)
+    for p in parts[1:]:
+        if p.ndim != len(head) or not all(map(same, dims(p), head)):
+            raise ShapeError(
+                f"all arrays to stack must have one shape: {show(head)} and {show(dims(p))}"
+            )
+    before, after = [whole(d) for d in head[:axis]], [whole(d) for d in head[axis:]]
+    regions = [(*before, (k, 1, None), *after) for k in range(len(parts))]
+    return _assemble(parts, (*head[:axis], len(parts), *head[axis:]), regions)
+
+
+@composite(
+    np.hstack,
+    samples=on_all([((), ()), ((3,), (2,)), ((2, 3), (2, 1)), ((2, 1, 3), (2, 2, 3))], listed=True),
+)
+def hstack(tup: Any) -> Any:
+    """Put arrays side by side: along the second axis, vectors along the first."""
+    parts = [np.atleast_1d(p) for p in as_arrays(tup)]
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1)
+
+
+@composite(
+    *existing("vstack", "row_stack"),
+    samples=on_all([((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (1, 1, 3))], listed=True),
+)
+def vstack(tup: Any) -> Any:
+    """Put arrays on top of each other along the first axis; vectors become rows."""
+    return concatenate([np.atleast_2d(p) for p in as_arrays(tup)])
+
+
+@composite(np.dstack, samples=on_all([((), ()), ((3,), (3,)), ((2, 3), (2, 3))], listed=True))
+def dstack(tup: Any) -> Any:
+    """Put arrays behind each other along the third axis."""
+    return concatenate([np.atleast_3d(p) for p in as_arrays(tup)], 2)
+
+
+@composite(np.column_stack, samples=on_all([((), ()), ((3,), (3,)), ((2, 3), (2,))], listed=True))
+def column_stack(tup: Any) -> Any:
+    """Put arrays side by side; vectors become columns."""
+    parts = as_arrays(tup)
+    return concatenate([p if p.ndim > 1 else np.atleast_2d(p).T for p in parts], 1)
+
+
+@composite(
+    np.block,
+    samples=lambda rng: iter([
+        (([rng.normal(size=2), rng.normal(size=3)],), {}),
+        (([[rng.normal(size=(2, 2)), rng.normal(size=(2, 1))], [np.ones((1, 2)), 5.0]],), {}),
+        (([[rng.normal(size=3)], [rng.normal(size=3)]],), {}),
+        ((rng.normal(size=3),), {}),
+    ]),
+)  # fmt: skip
+def block(arrays: Any) -> Any:
+    """Put nested lists of blocks together: the innermost lists along the last axis."""
+    depth, ranks = _nesting(arrays)
+    rank = max(depth, *ranks)
+
+    def joined(level: Any, axis: int) -> Any:
+        if not isinstance(level, list):
+            x = as_array(level)
+            return reshaped(x, (*(1,) * (rank - x.ndim), *x.shape))
+        return concatenate([joined(inner, axis + 1) for inner in level], axis)
+
+    return joined(arrays, -depth)
+
+
+def _nesting(level: Any) -> tuple[int, list[int]]:
+    if not isinstance(level, list):
+        return 0, [as_array(level).ndim]
+    inner = [_nesting(x) for x in level]
+    if not inner or len({depth for depth, _ in inner}) > 1:
+        raise ShapeError("block: list depths differ or a list is empty")
+    return inner[0][0] + 1, [rank for _, ranks in inner for rank in ranks]
+
+
+@composite(
+    np.append,
+    samples=join(
+        on_all([((3,), (2,)), ((2, 3), (2,)), ((), ())]),
+        on_all([((2, 3), (1, 3))], {"axis": 0}),
+        on_all([((2, 3), (2, 2))], {"axis": -1}),
+    ),
+)
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Put values behind an array; both as vectors if no axis is given."""
+    return concatenate((arr, values), axis)
+
+
+# ---------------------------------------------------------------- split
+
+
+@composite(
+    np.array_split,
+    samples=on([(6,), (7, 3)], (3,), ([2, 5],), dtypes=("f8", "f4")),
+)
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Split into parts; sections may differ by one in length."""
+    x = as_array(ary)
+    axis = normalize_axis(axis, x.ndim)
+    n, cuts = x.shape[axis], indices_or_sections
+    if isinstance(cuts, (list, tuple, np.ndarray)):
+        edges = [0, *cuts, n]
+        return [section(x, axis, a, b) for a, b in itertools.pairwise(edges)]
+    sections = operator.index(cuts)
+    if sections <= 0:
+        raise ArgumentError("the number of sections must be larger than 0")
+    each, longer = n // sections, int(n % sections)
+    counts = [each + 1] * longer + [each] * (sections - longer)
+    starts = (each * k + min(k, longer) for k in range(sections))
+    return [part(x, axis, start, count) for start, count in zip(starts, counts, strict=True)]
+
+
+@composite(
+    np.split,
+    samples=join(
+        on([(6,), (6, 3)], (3,), ([2, 5],), ([4, 2, 9],), ([-2],)),
+        on([(2, 6)], (2, 1), ([1], -1)),
+    ),
+)
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    """Split into parts of equal length, or at the given places."""
+    x, cuts = as_array(ary), indices_or_sections
+    axis = normalize_axis(axis, x.ndim)
+    if not isinstance(cuts, (list, tuple, np.ndarray)) and x.shape[axis] % cuts != 0:
+        raise ShapeError(
+            f"axis {axis} of shape {show(dims(x))} does not split into {cuts} equal parts"
+        )
+    return array_split(x, cuts, axis)
+
+
+@composite(np.hsplit, samples=on([(6,), (2, 6)], (3,), ([1, 4],)))
+def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Split along the second axis, a vector along the first."""
+    x = as_array(ary)
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+@composite(np.vsplit, samples=on([(6, 2)], (3,), ([1, 4],)))
+def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Split along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+@composite(np.dsplit, samples=on([(2, 1, 6)], (3,), ([1, 4],)))
+def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    """Split along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+@composite(*existing("unstack"), samples=on([(3,), (2, 3)], (), {"axis": -1}))
+def unstack(x: Any, *, axis: int = 0) -> Any:
+    """The sub-arrays along an axis."""
+    x = np.moveaxis(as_array(x), axis, 0)
+    return tuple(x[k] for k in range(int(x.shape[0])))

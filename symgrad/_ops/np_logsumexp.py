@@ -1,0 +1,123 @@
+"""The log-sum-exp family, safe from overflow and exact to all orders of derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.special as special
+
+from .._op import composite
+from .._shapes import normalize_axes
+from .logic import STOP_GRADIENT
+from .np_common import Sample, Samples, as_array, as_float, join, numbers, on
+
+_EXTREMES = np.array([[1000.0, 999.0, -1000.0], [-np.inf, 0.0, -745.0], [-1e-20, -40.0, -50.0]])
+COMMON = join(
+    on([(4,), (2, 3)], {}, {"axis": 0}, {"axis": -1}),
+    on([(2, 3, 4)], {"axis": (0, 2)}),
+    on([(3,)], dtypes=("f4",)),
+)
+
+
+def _extremes(*options: dict[str, Any]) -> Samples:
+    return lambda rng: (((_EXTREMES.copy(),), dict(o)) for o in options)
+
+
+def _shifted(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """Return the maximum, ``x`` less the maximum, and what was taken off.
+
+    No result depends on the shift, so it is a constant for differentiation; it is 0 where the
+    maximum is not finite, since inf - inf is nan.
+    """
+    top = np.max(x, axis=axis, keepdims=True)
+    shift = STOP_GRADIENT(np.where(np.isfinite(top), top, 0))
+    return top, x - shift, shift
+
+
+def _log_sum(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """Return the logarithm of ``sum(exp(x - shift))``, then ``x - shift`` and the shift.
+
+    The k maxima contribute k, kept apart, and exp(0) - 1, which is 0 with the derivative of
+    exp. So log1p keeps what the others add, however small, and all derivatives are right.
+    """
+    top, away, shift = _shifted(x, axis)
+    hit = (x == top).astype(x.dtype)
+    k = np.sum(hit, axis=axis, keepdims=True)
+    rest = np.sum(np.exp(away) - hit, axis=axis, keepdims=True) / k
+    none = top == -np.inf  # the sum of nothing: -inf, with derivative 0 instead of nan
+    rest = np.where(none, 0, rest)
+    return np.where(none, -np.inf, np.log1p(rest) + np.log(k)), away, shift
+
+
+def _settled(y: Any, axis: Any, keepdims: bool) -> Any:
+    return y if keepdims else np.squeeze(y, normalize_axes(axis, y.ndim))
+
+
+def _weighted(rng: np.random.Generator) -> Iterator[Sample]:
+    x, b = numbers(rng, (2, 3)), rng.uniform(0.5, 2, (2, 3))
+    for options in ({"b": b}, {"b": b, "axis": 1, "keepdims": True}, {"b": b[0], "axis": 0}):
+        yield (x,), options
+    b = np.array([[1.0, -2.0, 0.5], [-1.0, 0.0, 2.0]])
+    yield (x,), {"b": b, "axis": 0, "return_sign": True}
+
+
+@composite(
+    special.logsumexp,
+    samples=join(
+        COMMON,
+        on([(2, 3)], {"axis": 1, "keepdims": True}, {"axis": -1, "return_sign": True}),
+        on([(3,)], dtypes=("i4",)),
+        _extremes({}, {"axis": 1}, {"axis": 0}),
+        lambda rng: iter([((np.array([np.inf, 1.0]),), {}), ((np.full(2, -np.inf),), {})]),
+        _weighted,
+    ),
+    convention="derivative 0 where all terms are -inf",
+)
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """Logarithm of the sum of exponentials, with weights ``b``, without overflow."""
+    x = as_float(as_array(a))
+    if x.ndim == 0:
+        x = np.reshape(x, (1,))
+        axis, keepdims = None, False
+    if b is None:
+        log, _, shift = _log_sum(x, axis)
+        y, sign = log + shift, None
+    else:
+        total, shift = _weighted_sum(x, as_array(b), axis)
+        sign = np.sign(total)
+        y = np.log(np.abs(total) if return_sign else total) + shift
+    y = _settled(y, axis, keepdims)
+    if not return_sign:
+        return y
+    return y, np.ones_like(y) if sign is None else _settled(sign, axis, keepdims)
+
+
+def _weighted_sum(x: Any, b: Any, axis: Any) -> tuple[Any, Any]:
+    """Return ``sum(b*exp(x - shift))`` and the shift, the largest x with a weight."""
+    x, b = np.broadcast_arrays(x, b.astype(x.dtype))
+    _, _, shift = _shifted(np.where(b == 0, -np.inf, x), axis)
+    away = x - shift
+    # An element without weight may be far above the shift: 0*exp(...) must not be 0*inf.
+    bound = 0.5 * float(np.log(np.finfo(x.dtype).max))
+    away = np.where(np.logical_and(b == 0, away > bound), bound, away)
+    return np.sum(b * np.exp(away), axis=axis, keepdims=True), shift
+
+
+@composite(special.softmax, samples=join(COMMON, _extremes({"axis": 1}, {"axis": None})))
+def softmax(x: Any, axis: Any = None) -> Any:
+    """Exponentials divided by their sum, without overflow."""
+    x = as_float(as_array(x))
+    top = STOP_GRADIENT(np.max(x, axis=axis, keepdims=True))
+    e = np.exp(x - top)
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+@composite(special.log_softmax, samples=join(COMMON, _extremes({"axis": 1}, {"axis": 0})))
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """Logarithm of the softmax, exact also where it underflows."""
+    log, away, _ = _log_sum(as_float(as_array(x)), axis)
+    return away - log

@@ -1,0 +1,256 @@
+"""NumPy's functions that pick elements: take, delete, insert, differences, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._op import composite
+from .._shapes import Size, as_size, broadcast, normalize_axis, show
+from ..errors import ArgumentError, DTypeError, IndexingError, ShapeError
+from .indexing import GATHER, getitem
+from .np_common import (
+    Sample,
+    as_array,
+    as_arrays,
+    dims,
+    iota,
+    is_traced,
+    join,
+    lift,
+    numbers,
+    on,
+    on_all,
+    part,
+    reshaped,
+    section,
+    spread,
+)
+
+# ---------------------------------------------------------------- take
+
+
+def _indices(value: Any) -> Any:
+    index = as_array(value)
+    index = index.astype(np.int64) if not is_traced(index) and index.size == 0 else index
+    if index.dtype.kind not in "iu":
+        raise IndexingError(f"indices must be integers, not {index.dtype}")
+    return index
+
+
+@composite(
+    np.take,
+    samples=join(
+        on([(4,), (2, 3)], (1,), ([0, -1, 1],), ([[0, 1], [1, 0]],)),
+        on([(2, 3)], (1, 0), (-1, 1), ([0, 1, 1], 0), ([[2, 0]], -1), ([], 1), dtypes=("f8", "f4")),
+        lambda rng: iter([((numbers(rng, (3, 4)), np.array([[2, 0], [-1, 1]])), {"axis": 1})]),
+    ),
+)
+def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+    """Read elements along an axis at integer positions."""
+    x = as_array(a)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = normalize_axis(axis, x.ndim)
+    index = indices if isinstance(indices, (int, Size)) else _indices(indices)
+    if not is_traced(x) and not is_traced(index):
+        return np.take(x, index, axis)
+    if isinstance(index, np.ndarray) and index.ndim == 0:
+        index = int(index)
+    return getitem(lift(x, index), (*(slice(None),) * axis, index))
+
+
+def _along_axis(rng: np.random.Generator) -> Any:
+    for shape, index_shape, axis in (
+        ((4,), (2,), 0), ((3, 4), (3, 2), 1), ((3, 4), (1, 4), 0), ((3, 4), (3, 1), -1),
+        ((2, 3, 2), (2, 2, 2), 1), ((3, 4), (5,), None),
+    ):  # fmt: skip
+        yield (numbers(rng, shape), rng.integers(-2, 2, index_shape), axis), {}
+
+
+@composite(np.take_along_axis, samples=_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """Read elements at positions along one axis, matched along the others."""
+    x, index = as_array(arr), _indices(indices)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = normalize_axis(axis, x.ndim)
+    if index.ndim != x.ndim:
+        raise ShapeError(
+            f"take_along_axis: the index of shape {show(dims(index))} and the array of shape "
+            f"{show(dims(x))} must have as many axes"
+        )
+    if not is_traced(index):
+        n = int(x.shape[axis])
+        if index.size and not -n <= index.min() <= index.max() < n:
+            raise IndexingError(f"take_along_axis: an index is out of range for size {n}")
+    position = np.where(index < 0, index + x.shape[axis], index)
+    shapes = [tuple(1 if k == axis else d for k, d in enumerate(dims(x))), dims(index)]
+    shape = tuple(map(as_size, broadcast(*shapes)))
+    places = []
+    for k, d in enumerate(x.shape):
+        place = position if k == axis else _on_axis(iota(d, x, index), k, x.ndim)
+        places.append(spread(place, shape, x, index))
+    return GATHER(x, *places, axes=tuple(range(x.ndim)), at=0)
+
+
+def _on_axis(vector: Any, axis: int, rank: int) -> Any:
+    return reshaped(vector, tuple(vector.shape[0] if k == axis else 1 for k in range(rank)))
+
+
+@composite(
+    np.delete,
+    samples=join(
+        on([(4,), (2, 3)], (1,), (-1,), ([0, 2],), (slice(0, 2),)),
+        on([(2, 3)], (1, 1), ([0, -1], 1), (0, 0)),
+    ),
+)
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """Leave out elements at constant places."""
+    x = as_array(arr)
+    x, axis = (np.ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
+    if isinstance(obj, (int, np.integer)):
+        n = x.shape[axis]
+        inside = obj < n if obj >= 0 else -obj <= n
+        if not inside:
+            raise IndexingError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+        place = obj + n if obj < 0 else obj
+        ends = part(x, axis, 0, place), part(x, axis, place + 1, n - place - 1)
+        return np.concatenate(ends, axis)
+    _constant_places("delete", obj)
+    return take(x, np.delete(np.arange(int(x.shape[axis])), obj), axis)
+
+
+@composite(
+    np.insert,
+    samples=lambda rng: iter([
+        ((numbers(rng, 4), 1, 5.0), {}),
+        ((numbers(rng, (2, 3)), -1, numbers(rng, 2)), {}),
+        ((numbers(rng, 4), [3, 0], numbers(rng, 2)), {}),
+        ((numbers(rng, 4), slice(0, 4, 2), numbers(rng, 2)), {}),
+        ((numbers(rng, 4, "f4"), [2], numbers(rng, 3)), {"axis": 0}),
+        ((numbers(rng, (2, 3)), 1, numbers(rng, 2)), {"axis": 1}),
+        ((numbers(rng, (2, 3)), [0, 3], numbers(rng, (2, 2))), {"axis": -1}),
+    ]),
+)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Put values before constant places."""
+    x = as_array(arr)
+    x, axis = (np.ravel(x), 0) if axis is None else (x, normalize_axis(axis, x.ndim))
+    _constant_places("insert", obj)
+    new = as_array(values).astype(x.dtype)
+    if new.ndim < x.ndim:
+        new = reshaped(new, (*(1,) * (x.ndim - new.ndim), *new.shape))
+    if np.ndim(obj) == 0 and not isinstance(obj, slice):
+        new = np.moveaxis(new, 0, axis)  # as NumPy does for a single place
+    n = int(x.shape[axis])
+    where = np.arange(n)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    where = np.flatnonzero(where) if where.dtype == np.bool_ else where
+    count = where.size if where.size != 1 else int(new.shape[axis])
+    new = spread(new, (*x.shape[:axis], count, *x.shape[axis + 1 :]), x)
+    # Which element of [x, new] comes where: NumPy inserts the numbers n, n + 1, ...
+    order = np.insert(np.arange(n), where, n + np.arange(count))
+    return take(np.concatenate([x, new], axis), order, axis)
+
+
+def _constant_places(name: str, obj: Any) -> None:
+    if is_traced(obj):
+        raise ArgumentError(f"{name}: the places decide the shape, so they cannot be traced")
+
+
+# ---------------------------------------------------------------- differences
+
+
+@composite(
+    np.diff,
+    samples=join(
+        on([(4,), (2, 3)], (), (2,), {"axis": 0}, dtypes=("f8", "f4", "i4")),
+        on([(4,)], (0,), (1, -1), {"prepend": 0.0}, {"append": [1.0, 2.0]}, dtypes=("f8", "?")),
+    ),
+)
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Differences of neighbours along an axis."""
+    x = as_array(a)
+    if x.ndim == 0:
+        raise ShapeError("diff takes arrays with at least one axis")
+    if n < 0:
+        raise ArgumentError(f"diff: the order must not be negative, got {n}")
+    axis = normalize_axis(axis, x.ndim)
+    if n == 0:
+        return x
+    edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    ends = [None if v is None else as_array(v) for v in (prepend, append)]
+    before, after = (spread(v, edge, x) if v is not None and v.ndim == 0 else v for v in ends)
+    x = np.concatenate([p for p in (before, x, after) if p is not None], axis)
+    for _ in range(n):
+        above, below = section(x, axis, 1, None), section(x, axis, None, -1)
+        x = above != below if x.dtype == np.bool_ else above - below
+    return x
+
+
+@composite(
+    np.ediff1d,
+    samples=on([(4,), (2, 2)], (), {"to_end": 1.0}, {"to_begin": [1.0, 2.0], "to_end": 3.0}),
+)
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours of the elements as a vector."""
+    x = np.ravel(as_array(ary))
+    ends = [None if v is None else np.ravel(as_array(v)).astype(x.dtype) for v in (to_begin, to_end)]
+    parts = [ends[0], x[1:] - x[:-1], ends[1]]
+    return np.concatenate([p for p in parts if p is not None])
+
+
+# ---------------------------------------------------------------- choices
+
+
+@composite(
+    np.clip,
+    samples=join(
+        on([(), (5,), (2, 3)], (-0.5, 0.5), (None, 0.0), (0.0, None), {"min": -0.5, "max": 0.7}),
+        on([(5,)], (-1, 2), dtypes=("f4", "i4")),
+        on_all([((2, 3), (3,), ()), ((3,), (2, 3), (2, 1))]),
+    ),
+    convention="equal shares where a bound is met exactly",
+)
+def clip(
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    *,
+    min: Any = None,  # noqa: A002
+    max: Any = None,  # noqa: A002
+) -> Any:
+    """Limit to an interval."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    x = as_array(a) if low is None and high is None else a
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def _choices(rng: np.random.Generator) -> Iterator[Sample]:
+    x, y = numbers(rng, (2, 3)), numbers(rng, (3,))
+    yield ([x < 0, x > 0.5], [x, y]), {}
+    yield ([x < 0, y > 0], [x * 2, 1.0], -1.0), {}
+    yield ([y.astype("f4") < 0], [y.astype("f4")], 0), {}
+
+
+@composite(np.select, samples=_choices)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Of several choices, the first whose condition holds."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ShapeError(
+            f"select: {len(condlist)} conditions and {len(choicelist)} choices; "
+            "give one condition for each choice, and at least one"
+        )
+    conditions = as_arrays(condlist)
+    for k, condition in enumerate(conditions):
+        if condition.dtype != np.bool_:
+            raise DTypeError(f"select: condition {k} must be boolean, not {condition.dtype}")
+    values = [v if type(v) in {int, float} else as_array(v) for v in (*choicelist, default)]
+    dtype = np.result_type(*(getattr(v, "dtype", v) for v in values))
+    *choices, result = (as_array(v).astype(dtype) for v in values)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = np.where(condition, choice, result)
+    return result

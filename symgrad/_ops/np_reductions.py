@@ -1,0 +1,193 @@
+"""NumPy's reductions and running sums, with ``axis=`` and ``keepdims=``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._op import Op, composite
+from .._shapes import normalize_axes, normalize_axis, show
+from ..errors import ShapeError
+from .np_common import as_array, dims, existing, join, on, reshaped, sum_type
+from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept
+from .scans import CUMPROD, CUMSUM
+
+SHAPES = ((), (4,), (2, 3), (2, 3, 4))
+AXES: tuple[dict[str, Any], ...] = ({}, {"axis": -1}, {"axis": 0, "keepdims": True})
+REDUCED = join(
+    on(SHAPES, {}, {"keepdims": True}),
+    on(SHAPES[1:], *AXES[1:]),
+    on(SHAPES[2:], {"axis": (0, -1)}, {"axis": 1}, {"axis": (1, 0), "keepdims": True}),
+    on([(2, 3)], {}, {"axis": 0}, dtypes=("f4", "i4", "?")),
+)
+
+
+def fold(op: Op, x: Any, axis: Any, keepdims: bool) -> Any:
+    """Apply a reduction over the axes that ``axis`` means."""
+    axes = normalize_axes(axis, x.ndim)
+    if not axes:
+        return x
+    y = op(x, axes=axes)
+    return reshaped(y, kept(x.shape, axes)) if keepdims else y
+
+
+# ---------------------------------------------------------------- sum, prod
+
+
+def _adding(function: Any, op: Op, doc: str) -> Any:
+    def total(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        x = as_array(a)
+        x = x.astype(np.dtype(dtype) if dtype is not None else sum_type(x.dtype))
+        return fold(op, x, axis, keepdims)
+
+    total.__doc__ = doc
+    samples = join(REDUCED, on([(0, 3), (0,)], {"axis": 0}), on([(2, 3)], (0, "f8"), dtypes=("f4",)))
+    return composite(function, name=function.__name__, samples=samples)(total)
+
+
+sum_ = _adding(np.sum, SUM, "Sum over axes.")
+prod = _adding(np.prod, PROD, "Product over axes.")
+
+
+# ---------------------------------------------------------------- extrema
+
+
+def not_empty(x: Any, axis: Any, name: str) -> None:
+    """Raise if an extremum would be taken of no elements."""
+    for k in normalize_axes(axis, x.ndim):
+        if isinstance(x.shape[k], int) and x.shape[k] == 0:
+            raise ShapeError(f"{name} of no elements: axis {k} of shape {show(dims(x))} is empty")
+
+
+def _extremum(functions: tuple[Callable[..., Any], ...], op: Op, doc: str) -> Any:
+    name = functions[0].__name__
+
+    def extremum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        x = as_array(a)
+        not_empty(x, axis, name)
+        return fold(op, x, axis, keepdims)
+
+    extremum.__doc__ = doc
+    return composite(*functions, name=name, samples=REDUCED, convention="equal shares among ties")(
+        extremum
+    )
+
+
+max_ = _extremum((np.max, np.amax), MAX, "Maximum over axes; nan if one is nan.")
+min_ = _extremum((np.min, np.amin), MIN, "Minimum over axes; nan if one is nan.")
+
+
+@composite(
+    np.ptp,
+    samples=join(on(SHAPES, {"keepdims": True}, {}), on(SHAPES[1:], *AXES)),
+    convention="equal shares among ties",
+)
+def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """Maximum less minimum over axes."""
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+def _place(function: Any, op: Op, doc: str) -> Any:
+    def place(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+        x = as_array(a)
+        not_empty(x, axis, function.__name__)
+        if axis is None:
+            y = op(np.ravel(x), axes=(0,))
+            return reshaped(y, (1,) * x.ndim) if keepdims else y
+        axis = normalize_axis(axis, x.ndim)
+        y = op(np.moveaxis(x, axis, -1), axes=(x.ndim - 1,))
+        return np.expand_dims(y, axis) if keepdims else y
+
+    place.__doc__ = doc
+    samples = join(
+        on(SHAPES, {}, {"keepdims": True}),
+        on(SHAPES[1:], *AXES),
+        on([(2, 3)], {"axis": 0}, dtypes=("f4", "i4", "?")),
+    )
+    return composite(function, name=function.__name__, samples=samples, differentiable=False)(place)
+
+
+argmax = _place(np.argmax, ARGMAX, "Index of the first maximum.")
+argmin = _place(np.argmin, ARGMIN, "Index of the first minimum.")
+
+
+# ---------------------------------------------------------------- truth and counts
+
+
+def _truth(function: Any, op: Op, doc: str) -> Any:
+    def truth(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        return fold(op, as_array(a).astype(np.bool_), axis, keepdims)
+
+    truth.__doc__ = doc
+    return composite(
+        function, name=function.__name__, samples=REDUCED, differentiable=False
+    )(truth)  # fmt: skip
+
+
+any_ = _truth(np.any, ANY, "Whether one element is true (not zero).")
+all_ = _truth(np.all, ALL, "Whether all elements are true (not zero).")
+
+
+@composite(np.count_nonzero, samples=REDUCED, differentiable=False)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """How many elements are not zero."""
+    return np.sum(as_array(a).astype(np.bool_), axis=axis, keepdims=keepdims)
+
+
+# ---------------------------------------------------------------- running sums
+
+RUNNING = join(
+    on(SHAPES),
+    on(SHAPES[1:], (0,), {"axis": -1}),
+    on([(2, 3)], (), (1,), dtypes=("f4", "i4", "?")),
+    on([(0, 2)], (0,)),
+)
+
+
+def _running(op: Op, a: Any, axis: int | None, dtype: Any) -> Any:
+    x = as_array(a)
+    x = x.astype(np.dtype(dtype) if dtype is not None else sum_type(x.dtype))
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    return op(x, axis=normalize_axis(axis, x.ndim), reverse=False)
+
+
+@composite(np.cumsum, samples=RUNNING)
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """Running sum along an axis."""
+    return _running(CUMSUM, a, axis, dtype)
+
+
+@composite(np.cumprod, samples=RUNNING)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """Running product along an axis."""
+    return _running(CUMPROD, a, axis, dtype)
+
+
+def _cumulative(name: str, op: Op, start: int, doc: str) -> None:
+    def cumulative(
+        x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+    ) -> Any:
+        x = as_array(x)
+        if axis is None and x.ndim != 1:
+            raise ShapeError(f"{name}: give the axis for an array of {x.ndim} axes")
+        axis = normalize_axis(0 if axis is None else axis, x.ndim)
+        y = _running(op, x, axis, dtype)
+        if not include_initial:
+            return y
+        first = np.full_like(y, start, shape=(*y.shape[:axis], 1, *y.shape[axis + 1 :]))
+        return np.concatenate([first, y], axis)
+
+    cumulative.__doc__ = doc
+    samples = join(
+        on([(4,)], {}, {"include_initial": True}, dtypes=("f8", "i4")),
+        on([(2, 3)], {"axis": -1}, {"axis": 0, "include_initial": True}),
+    )
+    for function in existing(name):  # NumPy 2.1 and later
+        composite(function, name=name, samples=samples)(cumulative)
+
+
+_cumulative("cumulative_sum", CUMSUM, 0, "Running sum along an axis, from 0 if asked for.")
+_cumulative("cumulative_prod", CUMPROD, 1, "Running product along an axis, from 1 if asked for.")

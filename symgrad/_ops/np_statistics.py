@@ -1,0 +1,223 @@
+"""NumPy's statistics: mean, variance, weighted averages, and the functions that skip nan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._op import Op, composite
+from .._shapes import normalize_axes, show
+from ..errors import ArgumentError, ShapeError
+from .np_common import Sample, as_array, as_float, dims, join, numbers, on, reshaped, spread
+from .np_reductions import AXES, REDUCED, RUNNING, SHAPES, fold, not_empty
+from .reductions import MAX, MIN, kept
+
+
+def count(x: Any, axis: Any) -> Any:
+    """Return the number of elements along axes."""
+    number: Any = 1
+    for k in normalize_axes(axis, x.ndim):
+        number = number * x.shape[k]
+    return number
+
+
+def root(square: Any) -> Any:
+    """Return the square root of a sum of squares, with derivative 0 at 0."""
+    positive = square > 0
+    # Both branches must have finite derivatives; 0 and nan are their own results.
+    return np.where(positive, np.sqrt(np.where(positive, square, 1)), square)
+
+
+def _float(a: Any, dtype: Any) -> Any:
+    x = as_array(a)
+    return as_float(x) if dtype is None else x.astype(np.dtype(dtype))
+
+
+@composite(np.mean, samples=REDUCED)
+def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    """Mean over axes."""
+    x = _float(a, dtype)
+    return np.sum(x, axis=axis, keepdims=keepdims) / count(x, axis)
+
+
+SPREAD = join(
+    REDUCED,
+    on([(4,), (2, 3)], {"ddof": 1}, {"correction": 1}),
+    on([(2, 3)], {"ddof": 1, "axis": 1, "keepdims": True}, {"axis": 0, "ddof": 0.5}),
+)
+
+
+def _degrees(x: Any, axis: Any, ddof: Any, correction: Any) -> Any:
+    if correction is not None and ddof != 0:
+        raise ArgumentError("give ddof or correction, not both")
+    less = ddof if correction is None else correction
+    number = count(x, axis)
+    if isinstance(less, (int, float)) and less == 0:
+        return number
+    free = number - less
+    return free if not isinstance(less, int) or free > 0 else 0
+
+
+@composite(np.var, samples=SPREAD)
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
+    correction: Any = None, mean: Any = None,
+) -> Any:  # fmt: skip
+    """Variance over axes: the mean square deviation from the mean."""
+    x = _float(a, dtype)
+    centre = np.mean(x, axis=axis, keepdims=True) if mean is None else as_array(mean)
+    away = x - centre
+    total = np.sum(away * away, axis=axis, keepdims=keepdims)
+    return total / _degrees(x, axis, ddof, correction)
+
+
+@composite(np.std, samples=SPREAD, convention="derivative 0 where all elements are equal")
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
+    correction: Any = None, mean: Any = None,
+) -> Any:  # fmt: skip
+    """Standard deviation over axes: the root of the variance."""
+    options = {"ddof": ddof, "keepdims": keepdims, "correction": correction, "mean": mean}
+    return root(var(a, axis, dtype, **options))
+
+
+def _weighted(rng: np.random.Generator) -> Iterator[Sample]:
+    x, w = numbers(rng, (2, 3)), rng.uniform(0.5, 2, (2, 3))
+    yield (x,), {}
+    yield (x,), {"axis": 1, "keepdims": True}
+    yield (x, None, w), {}
+    yield (x, 1, w), {}
+    yield (x, -1, w[0]), {"keepdims": True}
+    yield (x, 0, [1.0, 3.0]), {"returned": True}
+    yield (numbers(rng, (2, 3, 4)), (2, 0), rng.uniform(0.5, 2, (4, 2))), {}
+    yield (numbers(rng, (3,), "i4"), None, numbers(rng, (3,)) ** 2 + 0.5), {}
+
+
+@composite(np.average, samples=_weighted)
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
+    """Mean over axes, weighted if weights are given."""
+    x = as_array(a)
+    if weights is None:
+        result = np.mean(x, axis=axis, keepdims=keepdims)
+        return (result, np.full_like(result, count(x, axis))) if returned else result
+    w = as_array(weights)
+    if axis is not None and w.ndim != x.ndim:
+        given = axis if isinstance(axis, (tuple, list)) else (axis,)
+        axes = [int(k) % x.ndim for k in given]
+        if w.ndim != len(axes):
+            raise ShapeError(
+                f"average: weights of shape {show(dims(w))} do not fit the axes {axis} "
+                f"of an array of shape {show(dims(x))}"
+            )
+        w = np.transpose(w, tuple(int(k) for k in np.argsort(axes)))
+        w = reshaped(w, tuple(d if k in axes else 1 for k, d in enumerate(x.shape)))
+    elif w.ndim != x.ndim:
+        raise ShapeError(
+            f"average: give the axis for weights of shape {show(dims(w))} and an array of "
+            f"shape {show(dims(x))}"
+        )
+    w = as_float(w) if x.dtype.kind != "f" else w
+    w = spread(w, x.shape, x)
+    total = np.sum(w, axis=axis, keepdims=keepdims)
+    result = np.sum(x * w, axis=axis, keepdims=keepdims) / total
+    return (result, np.broadcast_to(total, result.shape)) if returned else result
+
+
+# ---------------------------------------------------------------- skipping nan
+
+
+def _with_nans(rng: np.random.Generator) -> Iterator[Sample]:
+    x = numbers(rng, (3, 4))
+    x[0, 1] = x[2, 0] = x[2, 3] = np.nan
+    for options in ({}, {"axis": 0}, {"axis": -1, "keepdims": True}, {"axis": (0, 1)}):
+        yield (x,), options
+    yield (numbers(rng, (2, 3)),), {"axis": 1}
+    yield (numbers(rng, (2, 3), "i4"),), {"axis": 1}
+
+
+def _filled(x: Any, fill: int) -> Any:
+    return np.where(np.isnan(x), fill, x) if x.dtype.kind == "f" else x
+
+
+def _skipping(function: Any, plain: Any, fill: int, doc: str) -> Any:
+    def skipping(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+        return plain(_filled(as_array(a), fill), axis=axis, dtype=dtype, keepdims=keepdims)
+
+    skipping.__doc__ = doc
+    return composite(function, name=function.__name__, samples=_with_nans)(skipping)
+
+
+nansum = _skipping(np.nansum, np.sum, 0, "Sum over axes without the nans.")
+nanprod = _skipping(np.nanprod, np.prod, 1, "Product over axes without the nans.")
+
+
+def _running(function: Any, plain: Any, fill: int, doc: str) -> Any:
+    def running(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+        return plain(_filled(as_array(a), fill), axis=axis, dtype=dtype)
+
+    running.__doc__ = doc
+    return composite(function, name=function.__name__, samples=RUNNING)(running)
+
+
+nancumsum = _running(np.nancumsum, np.cumsum, 0, "Running sum along an axis, nan as 0.")
+nancumprod = _running(np.nancumprod, np.cumprod, 1, "Running product along an axis, nan as 1.")
+
+
+def _extremum(function: Any, op: Op, fill: float, doc: str) -> Any:
+    def extremum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        x = as_array(a)
+        not_empty(x, axis, function.__name__)
+        if x.dtype.kind != "f":
+            return fold(op, x, axis, keepdims)
+        missing = np.isnan(x)
+        best = fold(op, np.where(missing, fill, x), axis, keepdims)
+        return np.where(np.all(missing, axis=axis, keepdims=keepdims), np.nan, best)
+
+    extremum.__doc__ = doc
+    return composite(
+        function, name=function.__name__, samples=_with_nans, convention="equal shares among ties"
+    )(extremum)
+
+
+nanmax = _extremum(np.nanmax, MAX, -np.inf, "Maximum over axes without the nans.")
+nanmin = _extremum(np.nanmin, MIN, np.inf, "Minimum over axes without the nans.")
+
+
+def _present(x: Any, axis: Any, keepdims: bool) -> Any:
+    return np.sum(~np.isnan(x), axis=axis, keepdims=keepdims).astype(x.dtype)
+
+
+@composite(np.nanmean, samples=_with_nans)
+def nanmean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    """Mean over axes without the nans."""
+    x = _float(a, dtype)
+    return np.nansum(x, axis=axis, keepdims=keepdims) / _present(x, axis, keepdims)
+
+
+@composite(np.nanvar, samples=_with_nans)
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False
+) -> Any:
+    """Variance over axes without the nans."""
+    x = _float(a, dtype)
+    away = x - np.nanmean(x, axis=axis, keepdims=True)
+    free = _present(x, axis, keepdims) - ddof
+    total = np.nansum(away * away, axis=axis, keepdims=keepdims)
+    return np.where(free > 0, total / np.where(free > 0, free, 1), np.nan)
+
+
+@composite(
+    np.nanstd, samples=_with_nans, convention="derivative 0 where all elements are equal"
+)  # fmt: skip
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False
+) -> Any:
+    """Standard deviation over axes without the nans."""
+    return root(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+
+
+__all__ = ["AXES", "SHAPES", "count", "kept", "root"]

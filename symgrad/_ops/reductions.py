@@ -1,0 +1,144 @@
+"""Ops that fold axes away: sum, prod, max, min, any, all, argmax, argmin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import define_array
+from .._shapes import Shape
+from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
+from .scans import exclusive_products
+
+Axes = tuple[int, ...]
+
+
+def reduced(shape: Shape, axes: Axes) -> Shape:
+    """Return ``shape`` without ``axes``."""
+    return tuple(d for k, d in enumerate(shape) if k not in axes)
+
+
+def kept(shape: tuple[Any, ...], axes: Axes) -> tuple[Any, ...]:
+    """Return ``shape`` with ``axes`` of length one, as ``keepdims=True`` has it."""
+    return tuple(1 if k in axes else d for k, d in enumerate(shape))
+
+
+def restore(value: Any, x: Any, axes: Axes) -> Any:
+    """Repeat a reduced value along the axes it was reduced over."""
+    return BROADCAST(RESHAPE(value, shape=kept(x.shape, axes)), shape=x.shape)
+
+
+def full_index(index: Any, axes: Axes, bound: Any) -> tuple[Any, ...]:
+    """Merge the result's index with the indices bound by the reduction."""
+    rest, inner = iter(index), iter(bound)
+    return tuple(next(inner) if k in axes else next(rest) for k in range(len(index) + len(axes)))
+
+
+def bound_indices(x: Any, axes: Axes) -> list[tuple[sp.Symbol, Any, Any]]:
+    """Return ``(k, 0, n - 1)`` for each reduced axis, with fresh symbols."""
+    return [(sp.Dummy("k", integer=True, nonnegative=True), 0, x.shape[a] - 1) for a in axes]
+
+
+def _fold(make: Any) -> Any:
+    def element(index: Any, x: Any, axes: Axes) -> Any:
+        limits = bound_indices(x, axes)
+        return make(x[full_index(index, axes, [k for k, _, _ in limits])], *limits)
+
+    return element
+
+
+def _last(x: Any, axes: Axes) -> tuple[Any, tuple[int, ...], tuple[Any, ...]]:
+    """Move ``axes`` last and join them into one; also return the way back."""
+    order = tuple(k for k in range(x.ndim) if k not in axes) + axes
+    moved = TRANSPOSE(x, axes=order)
+    joined = 1
+    for k in axes:
+        joined = joined * x.shape[k]
+    lead = tuple(moved.shape[: x.ndim - len(axes)])
+    return RESHAPE(moved, shape=(*lead, joined)), order, tuple(moved.shape)
+
+
+def _prod_partial(x: Any, axes: Axes) -> Any:
+    """The product of all others, exact with any number of zeros among them."""
+    flat, order, shape = _last(x, axes)
+    others = exclusive_products(flat)
+    return TRANSPOSE(RESHAPE(others, shape=shape), axes=inverse(order))
+
+
+def _share(x: Any, y: Any, axes: Axes) -> Any:
+    """Equal shares among the elements that attain the extremum."""
+    hit = (x == restore(y, x, axes)).astype(x.dtype)
+    return hit / restore(np.sum(hit, axis=axes), x, axes)
+
+
+def _batch(op_name: str) -> Any:
+    def batch(size: Any, _: Any, x: Any, axes: Axes) -> Any:
+        return _OPS[op_name](x, axes=tuple(a + 1 for a in axes))
+
+    return batch
+
+
+def _reduction(name: str, function: Any, element: Any, combine: str, **fields: Any) -> Any:
+    return define_array(
+        name,
+        "reduce",
+        lambda x, axes: function(x, axis=axes),
+        shape=reduced,
+        element=element,
+        batch=_batch(name),
+        combine=combine,
+        **fields,
+    )
+
+
+def _in_type(function: Any) -> Any:
+    """NumPy's function without its promotion of small integers."""
+    return lambda x, axis: function(x, axis=axis, dtype=x.dtype)
+
+
+_shared = "equal shares among ties"
+
+SUM = _reduction(
+    "Sum", _in_type(np.sum), _fold(sp.Sum), "add",
+    doc="sum over axes",
+    transpose=lambda ct, x, axes: (restore(ct, x, axes),),
+)  # fmt: skip
+PROD = _reduction(
+    "Prod", _in_type(np.prod), _fold(sp.Product), "multiply",
+    doc="product over axes",
+    vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
+    jvp=lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
+)  # fmt: skip
+MAX = _reduction(
+    "Max", np.max, _fold(lambda e, *ks: sp.Function("Max")(e, *map(sp.Tuple, *[ks]))), "maximum",
+    doc="maximum over axes; nan if one is nan",
+    vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
+    jvp=lambda t, y, x, axes: np.sum(t[0] * _share(x, y, axes), axis=axes),
+    convention=_shared,
+)  # fmt: skip
+MIN = _reduction(
+    "Min", np.min, _fold(lambda e, *ks: sp.Function("Min")(e, *map(sp.Tuple, *[ks]))), "minimum",
+    doc="minimum over axes; nan if one is nan",
+    vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
+    jvp=lambda t, y, x, axes: np.sum(t[0] * _share(x, y, axes), axis=axes),
+    convention=_shared,
+)  # fmt: skip
+
+
+def _named(name: str) -> Any:
+    return _fold(lambda e, *ks: sp.Function(name)(e, *map(sp.Tuple, *[ks])))
+
+
+ANY = _reduction("Any", np.any, _named("Any"), "or", doc="whether one is true",
+                 types=lambda *_, **__: np.bool_, reason="boolean")  # fmt: skip
+ALL = _reduction("All", np.all, _named("All"), "and", doc="whether all are true",
+                 types=lambda *_, **__: np.bool_, reason="boolean")  # fmt: skip
+ARGMAX = _reduction("Argmax", lambda x, axis: np.argmax(x, axis=axis[0]), _named("Argmax"),
+                    "argmax", doc="index of the first maximum along one axis",
+                    types=lambda *_, **__: np.int64, reason="integer-valued")  # fmt: skip
+ARGMIN = _reduction("Argmin", lambda x, axis: np.argmin(x, axis=axis[0]), _named("Argmin"),
+                    "argmin", doc="index of the first minimum along one axis",
+                    types=lambda *_, **__: np.int64, reason="integer-valued")  # fmt: skip
+_OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN)}

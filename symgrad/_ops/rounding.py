@@ -1,0 +1,109 @@
+"""Rounding, and the parts of a number: whole and fraction, real and imaginary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Emit, Op, Real, composite, define
+from .arithmetic import STEP
+
+
+def _step(name: str, form: Any, *functions: Any) -> Op:
+    intrinsic = functions[0].__name__
+
+    def emit(e: Any, dtype: Any, x: str) -> str:
+        return str(e.call_intrinsic(intrinsic, dtype, x)) if dtype.kind == "f" else x
+
+    return define(
+        *functions, name=name, sympy=form, reason=STEP, lower=Emit(emit), domain=(Real,),
+        samples=(-9, 9), ulp=0.0, exact_form=name != "Rint",
+    )  # fmt: skip
+
+
+FLOOR = _step("Floor", sp.floor, np.floor)
+CEIL = _step("Ceil", sp.ceiling, np.ceil)
+TRUNC = _step("Trunc", lambda x: sp.sign(x) * sp.floor(sp.Abs(x)), np.trunc, np.fix)
+# Halves go to the even neighbour; the form has them go up.
+RINT = _step("Rint", lambda x: sp.floor(x + sp.Rational(1, 2)), np.rint)
+
+
+def _numbers(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    yield (rng.normal(size=(3, 4)) * 100,), {}
+    yield (np.array([0.5, 1.5, -2.5, -0.0, np.inf, -np.inf, np.nan]),), {}
+
+
+def _decimals(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    for (x,), _ in _numbers(rng):
+        for decimals in (0, 2, -1):
+            yield (x, decimals), {}
+    yield (np.array([14, 15, 25, -25]), 1), {}
+
+
+@composite(np.round, np.around, samples=_decimals, convention=STEP)
+def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """Round to a number of decimals, halves to the even neighbour."""
+    scale = 10.0 ** abs(int(decimals))
+    if a.dtype.kind != "f":
+        return a if decimals >= 0 else (np.rint(a / scale) * scale).astype(a.dtype)
+    if decimals == 0:
+        return np.rint(a)
+    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+@composite(np.modf, samples=_numbers)
+def modf(x: Any) -> tuple[Any, Any]:
+    """Fraction and whole part, both with the sign of x."""
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole
+
+
+def _divisions(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    yield (rng.normal(size=(3, 4)) * 9, rng.uniform(0.5, 3, size=4)), {}
+    yield (np.array([7, -7, 7, -7]), np.array([2, 2, -2, -2])), {}
+
+
+@composite(np.divmod, samples=_divisions)
+def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient rounded down, and remainder."""
+    return np.floor_divide(x, y), np.remainder(x, y)
+
+
+# ---------------------------------------------------------------- real and imaginary parts
+
+
+@composite(np.real, np.real_if_close, samples=_numbers)
+def real(val: Any) -> Any:
+    """The value itself: symgrad computes with real numbers."""
+    return val
+
+
+@composite(np.imag, samples=_numbers)
+def imag(val: Any) -> Any:
+    """Zeros: symgrad computes with real numbers."""
+    return np.zeros_like(val)
+
+
+@composite(np.angle, samples=_numbers, convention="derivative 0")
+def angle(z: Any, deg: bool = False) -> Any:
+    """Angle of a real number in the complex plane: 0, or pi where it is negative."""
+    phase = np.arctan2(0.0, z)
+    return np.rad2deg(phase) if deg else phase
+
+
+@composite(np.nan_to_num, samples=_numbers)
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """Replace nan and infinities by numbers."""
+    if x.dtype.kind != "f":
+        return x
+    largest = float(np.finfo(x.dtype).max)
+    top = largest if posinf is None else posinf
+    bottom = -largest if neginf is None else neginf
+    finite = np.where(x == math.inf, top, np.where(x == -math.inf, bottom, x))
+    return np.where(np.isnan(x), nan, finite)

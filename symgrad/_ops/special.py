@@ -1,0 +1,213 @@
+"""Special functions, by the names of ``scipy.special``: error function, gamma, entropy.
+
+The rules stay inside the table: every derivative is made of functions that are records too,
+to any order. Where the textbook rule loses digits (tails of the normal distribution, sinc
+near 0), the derivative is a record of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Composed, Cython, Libm, Positive, Real, define
+
+UNARY, BINARY = (Real,), (Real, Real)
+BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
+ROOT_PI = math.sqrt(math.pi)
+ORDER = "by the order or parameter: nan (not known)"
+
+
+# ---------------------------------------------------------------- error function
+
+
+def _bell(x: Any, power: float) -> Any:
+    """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify.
+
+    x = h + l with h a multiple of 1/16: h*h is exact and x*x - h*h = (x - h)*(x + h) small.
+    """
+    x = np.minimum(np.fabs(x), 40.0)
+    h = np.rint(x * 16.0) * 0.0625
+    return np.exp(-power * (h * h)) * np.exp(-power * ((x - h) * (x + h)))
+
+
+def _density(x: Any) -> Any:
+    return _bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
+
+
+BELL = define(
+    name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: _bell(x, 1.0),
+    sympy=lambda x: sp.exp(-(x**2)), partials=lambda y, x: (-2 * x * y,),
+    lower=Composed(lambda x: _bell(x, 1.0)), domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+DENSITY = define(
+    name="NormalDensity", doc="Density of the standard normal distribution.", evaluate=_density,
+    sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi), partials=lambda y, x: (-x * y,),
+    lower=Composed(_density), domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+ERF = define(
+    sc.erf, name="Erf", sympy=sp.erf, partials=lambda y, x: ((2 / ROOT_PI) * BELL(x),),
+    lower=Libm("erf"), domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+ERFC = define(
+    sc.erfc, name="Erfc", sympy=sp.erfc, partials=lambda y, x: ((-2 / ROOT_PI) * BELL(x),),
+    lower=Libm("erfc"), domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+ERFCX = define(
+    sc.erfcx, name="Erfcx", sympy=lambda x: sp.exp(x**2) * sp.erfc(x),
+    partials=lambda y, x: (2 * x * y - 2 / ROOT_PI,), lower=Cython("__pyx_fuse_1erfcx"),
+    domain=UNARY, samples=(-3, 3), ulp=30.0,
+)  # fmt: skip
+ERFINV = define(
+    sc.erfinv, name="Erfinv", sympy=sp.erfinv, partials=lambda y, x: (ROOT_PI / 2 / BELL(y),),
+    lower=Cython("__pyx_fuse_0erfinv"), domain=(sp.Interval.open(-1, 1),), samples=(-0.9, 0.9),
+)  # fmt: skip
+ERFCINV = define(
+    sc.erfcinv, name="Erfcinv", sympy=sp.erfcinv, partials=lambda y, x: (-ROOT_PI / 2 / BELL(y),),
+    lower=Cython("erfcinv"), domain=(sp.Interval.open(0, 2),), samples=(0.1, 1.9), ulp=8.0,
+)  # fmt: skip
+DAWSN = define(
+    sc.dawsn, name="Dawsn", sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
+    partials=lambda y, x: (1 - 2 * x * y,), lower=Cython("__pyx_fuse_1dawsn"), domain=UNARY,
+    samples=(-3, 3),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- normal distribution
+
+
+def _hazard(x: Any) -> Any:
+    left, right = np.minimum(x, 0.0), np.maximum(x, 0.0)
+    below = math.sqrt(2 / math.pi) / sc.erfcx(-math.sqrt(0.5) * left)
+    return np.where(x < 0, below, DENSITY(right) / sc.ndtr(right))
+
+
+NDTR = define(
+    sc.ndtr, name="Ndtr", sympy=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
+    partials=lambda y, x: (DENSITY(x),), lower=Cython("__pyx_fuse_1ndtr"), domain=UNARY,
+    samples=(-3, 3), ulp=30.0,
+)  # fmt: skip
+NDTRI = define(
+    sc.ndtri, name="Ndtri", sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),
+    partials=lambda y, p: (1 / DENSITY(y),), lower=Cython("ndtri"), domain=UNIT,
+    samples=(0.1, 0.4), ulp=8.0,
+)  # fmt: skip
+HAZARD = define(
+    name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
+    evaluate=_hazard, partials=lambda y, x: (-y * (x + y),), lower=Composed(_hazard),
+    sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
+    domain=UNARY, samples=(-3, 3), ulp=30.0,
+)  # fmt: skip
+LOG_NDTR = define(
+    sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
+    partials=lambda y, x: (HAZARD(x),), lower=Cython("__pyx_fuse_1log_ndtr"), domain=UNARY,
+    samples=(-3, 3), ulp=30.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- logistic function
+
+
+def _logit(x: Any) -> Any:
+    # Near 1/2, where the result is near 0, the quotient x/(1 - x) would round too early.
+    s = 2.0 * (x - 0.5)
+    middle = np.log1p(s) - np.log1p(-s)
+    return np.where((x < 0.3) | (x > 0.65), np.log(x / (1.0 - x)), middle)
+
+
+EXPIT = define(
+    sc.expit, name="Expit", sympy=lambda x: 1 / (1 + sp.exp(-x)),
+    partials=lambda y, x: (y * sc.expit(-x),), lower=Composed(lambda x: 1 / (1 + np.exp(-x))),
+    domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+LOGIT = define(
+    sc.logit, name="Logit", sympy=lambda x: sp.log(x / (1 - x)),
+    partials=lambda y, x: (1 / (x * (1 - x)),), lower=Composed(_logit), domain=UNIT,
+    samples=(0.1, 0.9),
+)  # fmt: skip
+LOG_EXPIT = define(
+    sc.log_expit, name="LogExpit", sympy=lambda x: -sp.log(1 + sp.exp(-x)),
+    partials=lambda y, x: (sc.expit(-x),),
+    lower=Composed(lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.fabs(x)))),
+    domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- entropy
+
+
+def _over(x: Any, y: Any) -> Any:
+    """``x/y``, and 0 at 0/0."""
+    return x / np.where((x == 0) & (y == 0), 1.0, y)
+
+
+XLOGY = define(
+    sc.xlogy, name="Xlogy", sympy=lambda x, y: x * sp.log(y),
+    partials=lambda z, x, y: (np.log(y), _over(x, y)),
+    lower=Composed(lambda x, y: np.where((x == 0) & (y == y), 0.0, x * np.log(y))),
+    domain=(Real, Positive), samples=((-3, 3), (0.2, 3)), convention="0/0 counts as 0",
+)  # fmt: skip
+XLOG1PY = define(
+    sc.xlog1py, name="Xlog1py", sympy=lambda x, y: x * sp.log(1 + y),
+    partials=lambda z, x, y: (np.log1p(y), _over(x, 1 + y)),
+    lower=Composed(lambda x, y: np.where((x == 0) & (y == y), 0.0, x * np.log1p(y))),
+    domain=(Real, Positive), samples=((-3, 3), (0.2, 3)), convention="0/0 counts as 0",
+)  # fmt: skip
+ENTR = define(
+    sc.entr, name="Entr", sympy=lambda x: -x * sp.log(x), partials=lambda y, x: (-np.log(x) - 1,),
+    lower=Composed(
+        lambda x: np.where(x == 0, 0.0, np.where(x < 0, -math.inf, -x * np.log(x)))
+    ),
+    domain=(Positive,), samples=(0.1, 0.9), convention="infinite derivative at 0",
+)  # fmt: skip
+REL_ENTR = define(
+    sc.rel_entr, name="RelEntr", sympy=lambda x, y: x * sp.log(x / y),
+    partials=lambda z, x, y: (np.log(x / y) + 1, -(x / y)), lower=Cython("rel_entr"),
+    domain=BOTH_POSITIVE, samples=((0.1, 0.9), (1, 3)),
+)  # fmt: skip
+KL_DIV = define(
+    sc.kl_div, name="KlDiv", sympy=lambda x, y: x * sp.log(x / y) - x + y,
+    partials=lambda z, x, y: (np.log(x / y), 1 - x / y), lower=Cython("kl_div"),
+    domain=BOTH_POSITIVE, samples=((0.1, 0.5), (1, 3)), ulp=16.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- exponential integrals
+
+EXP1 = define(
+    sc.exp1, name="Exp1", sympy=lambda x: sp.expint(1, x), partials=lambda y, x: (-np.exp(-x) / x,),
+    lower=Cython("__pyx_fuse_1exp1"), domain=(Positive,), samples=(0.1, 5), ulp=8.0,
+)  # fmt: skip
+EXPI = define(
+    sc.expi, name="Expi", sympy=sp.Ei, partials=lambda y, x: (np.exp(x) / x,),
+    lower=Cython("__pyx_fuse_1expi"), domain=(Positive,), samples=(0.6, 5), ulp=8.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- sinc
+
+
+def _sinc(x: Any) -> Any:
+    angle = math.pi * np.where(x == 0, 1e-20, x)
+    return np.sin(angle) / angle
+
+
+HYP0F1 = define(
+    # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
+    # differences of nearly equal numbers that these have near 0.
+    sc.hyp0f1, name="Hyp0f1", sympy=lambda v, z: sp.hyper([], [v], z),
+    partials=lambda y, v, z: (math.nan, sc.hyp0f1(v + 1, z) / v),
+    lower=Cython("__pyx_fuse_1hyp0f1"), domain=(Positive, Real), samples=((1, 3), (-3, 3)),
+    ulp=64.0, convention=ORDER,
+)  # fmt: skip
+SINC = define(
+    np.sinc, name="Sinc", sympy=lambda x: sp.sinc(sp.pi * x), lower=Composed(_sinc),
+    partials=lambda y, x: (
+        (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, -((math.pi / 2 * x) ** 2)),
+    ),
+    domain=UNARY, samples=(-0.9, 0.9),
+)  # fmt: skip

@@ -1,0 +1,152 @@
+"""Reverse mode: a pass that extends a graph by its adjoint program.
+
+The walk visits each node once, users before operands, and pulls the cotangent of a node
+back to its operands through the rule in the op's record. What is common to all rules is
+done here, once: un-broadcasting, element types, the order of accumulation, zeros (a node
+without a cotangent costs nothing) and the provenance of adjoint nodes.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._graph import Node, set_inherited, topological
+from ._op import Op
+from ._ops import unbroadcast
+from ._trace import Traced, as_node, as_traced, bind_nodes, cast, partials
+
+
+def differentiable(op: Op) -> bool:
+    """Tell whether derivatives flow through ``op`` at all."""
+    if op.kind == "map":
+        return op.reason is None
+    return bool(op.transpose or op.vjp)
+
+
+def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
+    """Return the real-valued nodes of ``order`` through which derivatives to ``wrt`` flow."""
+    found = set(wrt)
+    for node in order:
+        if (
+            node.dtype.kind == "f"
+            and any(x in found for x in node.operands)
+            and differentiable(node.op)
+        ):
+            found.add(node)
+    return found
+
+
+def pull_back(
+    outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
+) -> list[Node | None]:
+    """Return the cotangents of ``wrt`` for the given cotangents of ``outputs``.
+
+    Parameters
+    ----------
+    outputs, cotangents:
+        Nodes and their cotangents, of the same shapes and types; None is zero.
+    wrt:
+        The nodes to differentiate with respect to, usually inputs.
+
+    Returns
+    -------
+    list
+        One node for each of ``wrt``, None where nothing flows.
+    """
+    order = list(topological(outputs))
+    active = dependents(order, wrt)
+    pending: dict[Node, list[Node]] = {}
+    for node, ct in zip(outputs, cotangents, strict=True):
+        if ct is not None and node in active:
+            pending.setdefault(node, []).append(ct)
+    wanted = set(wrt)
+    found: dict[Node, Node] = {}
+    try:
+        for node in reversed(order):
+            parts = pending.pop(node, None)
+            if parts is None:
+                continue
+            if node.where is not None:
+                set_inherited(node.where)
+            ct = accumulate(parts)
+            if node in wanted:
+                found[node] = ct
+            if not node.operands:
+                continue
+            for operand, part in zip(node.operands, _rule(node, ct, active), strict=True):
+                if part is not None:
+                    pending.setdefault(operand, []).append(part)
+    finally:
+        set_inherited(None)
+    return [found.get(node) for node in wrt]
+
+
+def accumulate(parts: Sequence[Node]) -> Node:
+    """Add cotangents in the given order; ops that can merge their results do so."""
+    if len(parts) == 1:
+        return parts[0]
+    by_op: dict[Op, list[Node]] = {}
+    plain = []
+    for part in parts:
+        if part.op.merge is not None:
+            by_op.setdefault(part.op, []).append(part)
+        else:
+            plain.append(part)
+    for op, nodes in by_op.items():
+        if len(nodes) == 1:
+            plain.append(nodes[0])
+        else:
+            assert op.merge is not None
+            operands, params = op.merge([(n.operands, n.params) for n in nodes])
+            plain.append(bind_nodes(op, tuple(operands), params))
+    total: Any = Traced(plain[0])
+    for part in plain[1:]:
+        total = total + Traced(part)
+    return as_node(total)
+
+
+def _rule(node: Node, ct: Node, active: set[Node]) -> list[Node | None]:
+    op = node.op
+    xs = [Traced(x) for x in node.operands]
+    given = Traced(ct)
+    raw: Sequence[Any]
+    if op.transpose is not None:
+        raw = op.transpose(given, *xs, **node.params)
+    elif op.kind == "map":
+        slopes = partials(op, Traced(node), xs, node.params)
+        raw = [
+            None if x not in active else scale(given, p)
+            for x, p in zip(node.operands, slopes, strict=True)
+        ]
+    else:
+        assert op.vjp is not None
+        raw = op.vjp(given, Traced(node), *xs, **node.params)
+    return [
+        None if part is None or x not in active else _fit(part, x)
+        for part, x in zip(raw, node.operands, strict=True)
+    ]
+
+
+def scale(ct: Any, slope: Any) -> Any:
+    """Return ``ct * slope`` without the work where the slope is 1, -1 or None (zero)."""
+    if slope is None:
+        return None
+    if isinstance(slope, (int, float)):
+        if slope == 1:
+            return ct
+        if slope == -1:
+            return -ct
+        if slope == 0:
+            return None
+    return ct * slope
+
+
+def _fit(part: Any, operand: Node) -> Node:
+    """Bring a cotangent to the shape and the element type of its operand."""
+    node = as_node(part)
+    if node.shape != operand.shape:
+        node = as_node(unbroadcast(as_traced(node), Traced(operand).shape))
+    return cast(node, operand.dtype)

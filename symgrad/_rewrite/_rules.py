@@ -1,0 +1,200 @@
+"""The rewrite rules: named, with their side conditions beside them, as data.
+
+A rule keeps the value: bit for bit, or (marked ``rounds=True``) up to rounding, and never
+loses an infinity, a nan or the sign of a zero. ``x + 0.0`` is no rule, since it turns -0.0
+into 0.0; ``x*0`` is none, since it is nan for infinite x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._graph import Literal, Node, apply
+from .._op import registry
+from .._trace import cast
+
+OPS = registry.ops
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rewrite.
+
+    Parameters
+    ----------
+    name:
+        What it does, in words or symbols.
+    ops:
+        The ops at whose nodes it may apply.
+    then:
+        ``then(node, *operands)`` returns the replacement, or None where the side
+        condition fails.
+    rounds:
+        Whether the replacement may differ by rounding.
+    """
+
+    name: str
+    ops: tuple[str, ...]
+    then: Callable[..., Node | None]
+    rounds: bool = False
+
+
+def literal(node: Node) -> Any:
+    """Return the number that every element of ``node`` has, or None."""
+    while node.op.name in ("Broadcast", "Reshape"):
+        node = node.operands[0]
+    return node.value if isinstance(node, Literal) else None
+
+
+def equals(node: Node, value: float) -> bool:
+    """Tell whether ``node`` is a constant equal to ``value``, sign of zero included."""
+    number = literal(node)
+    return (
+        number is not None and number == value and np.signbit(number) == np.signbit(value)
+    )
+
+
+def build(name: str, *operands: Node, like: Node) -> Node:
+    """Return the map op ``name`` on operands, with the shape and type of ``like``."""
+    return apply(OPS[name], operands, (), like.shape, like.dtype)
+
+
+def _same(x: Node, node: Node) -> Node | None:
+    return x if x.shape == node.shape and x.dtype == node.dtype else None
+
+
+def _is(x: Node, name: str) -> bool:
+    return x.op.name == name
+
+
+def _fold(node: Node, *operands: Node) -> Node | None:
+    if not operands or not all(isinstance(x, Literal) for x in operands):
+        return None
+    values = [x.value for x in operands]  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):
+        return Literal(node.op.evaluate(*values, **node.params), node.dtype)
+
+
+def _narrow(node: Node, *operands: Node) -> Node | None:
+    """Drop a broadcast that the op's own broadcasting makes needless."""
+    for k, x in enumerate(operands):
+        if _is(x, "Broadcast") and any(
+            y.shape == node.shape for j, y in enumerate(operands) if j != k
+        ):
+            inner = x.operands[0]
+            return apply(node.op, (*operands[:k], inner, *operands[k + 1 :]), node.items,
+                         node.shape, node.dtype)  # fmt: skip
+    return None
+
+
+def _integer_power(node: Node, x: Node, y: Node) -> Node | None:
+    n = literal(y)
+    if n is None or node.dtype.kind != "f" or x.shape != node.shape:
+        return None
+    if n == 1:
+        return x
+    if n == 2:
+        return build("Multiply", x, x, like=node)
+    if n == -1:
+        return build("Divide", Literal(1, node.dtype), x, like=node)
+    return None
+
+
+def _cube(node: Node, x: Node, y: Node) -> Node | None:
+    n = literal(y)
+    if n not in (3, 4) or node.dtype.kind != "f" or x.shape != node.shape:
+        return None
+    square = build("Multiply", x, x, like=node)
+    return build("Multiply", square, square if n == 4 else x, like=node)
+
+
+def _cast_twice(node: Node, x: Node) -> Node | None:
+    if not _is(x, "Cast"):
+        return None
+    inner = x.operands[0]
+    return cast(inner, node.dtype) if np.can_cast(inner.dtype, x.dtype, "safe") else None
+
+
+def _view_of(name: str, merge: Callable[[Node, Node], Node | None]) -> Callable[..., Node | None]:
+    def then(node: Node, x: Node) -> Node | None:
+        if x.shape == node.shape and node.op.name != "Transpose":
+            return x
+        return merge(node, x) if _is(x, name) else None
+
+    return then
+
+
+def _transpose(node: Node, x: Node) -> Node | None:
+    axes = node.params["axes"]
+    if axes == tuple(range(len(axes))):
+        return x
+    if not _is(x, "Transpose"):
+        return None
+    inner = x.params["axes"]
+    items = (("axes", tuple(inner[k] for k in axes)),)
+    return apply(node.op, x.operands, items, node.shape, node.dtype)
+
+
+def _whole_slice(node: Node, x: Node) -> Node | None:
+    region = node.params["region"]
+    whole = all(entry == (0, 1, n) for entry, n in zip(region, x.shape, strict=True))
+    return x if whole else None
+
+
+def _reuse(node: Node, x: Node) -> Node:
+    return apply(node.op, x.operands, node.items, node.shape, node.dtype)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("constant folding", tuple(n for n, op in OPS.items() if op.kind == "map"), _fold),
+    Rule("x*1 = x", ("Multiply",), lambda n, x, y: _same(x, n) if equals(y, 1) else None),
+    Rule("1*x = x", ("Multiply",), lambda n, x, y: _same(y, n) if equals(x, 1) else None),
+    Rule("x/1 = x", ("Divide",), lambda n, x, y: _same(x, n) if equals(y, 1) else None),
+    Rule("x - 0 = x", ("Subtract",), lambda n, x, y: _same(x, n) if equals(y, 0.0) else None),
+    Rule("x + -0 = x", ("Add",), lambda n, x, y: _same(x, n) if equals(y, -0.0) else None),
+    Rule("-0 + x = x", ("Add",), lambda n, x, y: _same(y, n) if equals(x, -0.0) else None),
+    Rule(
+        "x*(-1) = -x", ("Multiply",),
+        lambda n, x, y: build("Negative", x, like=n)
+        if equals(y, -1) and x.shape == n.shape else None,
+    ),
+    Rule(
+        "-(-x) = x", ("Negative",),
+        lambda n, x: x.operands[0] if _is(x, "Negative") else None,
+    ),
+    Rule(
+        "x + (-y) = x - y", ("Add",),
+        lambda n, x, y: build("Subtract", x, y.operands[0], like=n)
+        if _is(y, "Negative") else None,
+    ),
+    Rule(
+        "(-x) + y = y - x", ("Add",),
+        lambda n, x, y: build("Subtract", y, x.operands[0], like=n)
+        if _is(x, "Negative") else None,
+    ),
+    Rule(
+        "x - (-y) = x + y", ("Subtract",),
+        lambda n, x, y: build("Add", x, y.operands[0], like=n) if _is(y, "Negative") else None,
+    ),
+    Rule(
+        "(-x)*(-y) = x*y", ("Multiply",),
+        lambda n, x, y: build("Multiply", x.operands[0], y.operands[0], like=n)
+        if _is(x, "Negative") and _is(y, "Negative") else None,
+    ),
+    Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True),
+    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True),
+    Rule(
+        "where(True, a, b) = a", ("Where",),
+        lambda n, c, a, b: None if literal(c) is None else _same(a if literal(c) else b, n),
+    ),
+    Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow),
+    Rule("convert twice", ("Cast",), _cast_twice),
+    Rule("reshape of reshape", ("Reshape",), _view_of("Reshape", _reuse)),
+    Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
+    Rule("transpose of transpose", ("Transpose",), _transpose),
+    Rule("whole slice", ("Slice",), _whole_slice),
+)  # fmt: skip

@@ -1,0 +1,259 @@
+"""The Program: a graph as steps in order, each a single assignment."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from .._op import Op
+from .._shapes import Shape, evaluate_dim
+from ..errors import ShapeError
+from ._kahn import kahn
+
+Source = tuple[int, int | None]  # (input, axis); axis None: the input is the size itself
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Steps in Kahn order; at once the formula, the program and the kernel's blueprint.
+
+    Attributes
+    ----------
+    inputs:
+        Input nodes, in the order of the function's flattened arguments.
+    outputs:
+        Result nodes.
+    steps:
+        All computed nodes in the order in which they run.
+    levels:
+        ``levels[k]`` is the round of Kahn's algorithm in which ``steps[k]`` is ready;
+        steps of one level do not depend on each other.
+    guards:
+        Relations between sizes under which the program is the function's.
+    """
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Node, ...]
+    steps: tuple[Node, ...]
+    levels: tuple[int, ...]
+    guards: Mapping[sp.Basic, bool] = field(default_factory=dict)
+
+    # ---------------------------------------------------------------- what it contains
+
+    @cached_property
+    def leaves(self) -> tuple[Node, ...]:
+        """Literals, constants, sizes and ranges that the steps and outputs use."""
+        used = dict.fromkeys(x for n in self.steps for x in n.operands)
+        used |= dict.fromkeys(self.outputs)
+        return tuple(n for n in used if n.op.kind == "leaf" and not isinstance(n, Input))
+
+    @cached_property
+    def constants(self) -> tuple[Constant, ...]:
+        """The arrays that the function closes over."""
+        return tuple(n for n in self.leaves if isinstance(n, Constant))
+
+    @cached_property
+    def sizes(self) -> dict[sp.Symbol, Source]:
+        """For each size symbol, the input and axis that it is read from."""
+        found: dict[sp.Symbol, Source] = {}
+        for k, node in enumerate(self.inputs):
+            if node.dim is not None:
+                found.setdefault(node.dim, (k, None))
+            for axis, dim in enumerate(node.shape):
+                if isinstance(dim, sp.Symbol):
+                    found.setdefault(dim, (k, axis))
+        return found
+
+    def bind_sizes(self, values: Sequence[Any]) -> dict[sp.Symbol, int]:
+        """Return the number of each size symbol for the given argument leaves.
+
+        Raises
+        ------
+        ShapeError
+            If the arguments do not have the ranks and sizes that the program is for.
+        """
+        sizes = {
+            symbol: int(values[k]) if axis is None else int(np.shape(values[k])[axis])
+            for symbol, (k, axis) in self.sizes.items()
+        }
+        for node, value in zip(self.inputs, values, strict=True):
+            expected = tuple(evaluate_dim(d, sizes) for d in node.shape)
+            if np.shape(value) != expected:
+                raise ShapeError(f"{node.name} has shape {np.shape(value)}, expected {expected}")
+        return sizes
+
+    def admits(self, sizes: Mapping[sp.Symbol, int]) -> bool:
+        """Tell whether all guards hold for these sizes."""
+        numbers = {s: sp.Integer(v) for s, v in sizes.items()}
+        return all(bool(g.xreplace(numbers)) == truth for g, truth in self.guards.items())
+
+    # ---------------------------------------------------------------- running under NumPy
+
+    def run(self, *values: Any) -> tuple[Any, ...]:
+        """Run the steps one by one under NumPy: the reference that kernels are tested by.
+
+        Parameters
+        ----------
+        *values:
+            One number or array for each of ``inputs``.
+        """
+        sizes = self.bind_sizes(values)
+        env: dict[Node, Any] = {
+            n: np.asarray(v, n.dtype) if n.shape else n.dtype.type(v)
+            for n, v in zip(self.inputs, values, strict=True)
+        }
+        for leaf in self.leaves:
+            env[leaf] = _leaf_value(leaf, sizes)
+        with np.errstate(all="ignore"):
+            for node in self.steps:
+                params = {k: concrete(v, sizes) for k, v in node.items}
+                result = node.op.evaluate(*[env[x] for x in node.operands], **params)
+                env[node] = np.asarray(result, node.dtype)[()]
+        return tuple(env[x] for x in self.outputs)
+
+    # ---------------------------------------------------------------- text
+
+    @cached_property
+    def names(self) -> dict[Node, str]:
+        """A name for each input, literal, constant and step."""
+        names: dict[Node, str] = {n: n.name for n in self.inputs}
+        taken = {*names.values(), *(str(s) for s in self.sizes), "np", "special"}
+        for k, node in enumerate(self.constants):
+            names[node] = _free(f"c{k}", taken)
+        for leaf in self.leaves:
+            if leaf not in names:
+                names[leaf] = _leaf_text(leaf)
+        for k, node in enumerate(self.steps):
+            names[node] = _free(f"v{k}", taken)
+        return names
+
+    def __str__(self) -> str:
+        names = self.names
+        heads = [f"{n.name}: {type_text(n)}" for n in self.inputs]
+        rows = [
+            (f"{names[n]} = {step_text(n, names)}", type_text(n), str(n.where or ""))
+            for n in self.steps
+        ]
+        wide = min(max((len(r[0]) for r in rows), default=0), 60)
+        typed = max((len(r[1]) for r in rows), default=0)
+        lines = [f"program({', '.join(heads)})"]
+        lines += [f"    {a:{wide}}  {b:{typed}}  {c}".rstrip() for a, b, c in rows]
+        lines.append(f"    return {', '.join(names[x] for x in self.outputs)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Program of {len(self.steps)} steps, {len(self.inputs)} inputs>"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of everything that the kernel depends on, the same in every process."""
+        number: dict[Node, int] = {}
+        digest = hashlib.sha256()
+        for node in (*self.inputs, *self.leaves, *self.steps):
+            number[node] = len(number)
+            operands = [number[x] for x in node.operands]
+            extra = _leaf_text(node) if node.op.kind == "leaf" else ""
+            if isinstance(node, Literal):
+                extra = node.value.tobytes().hex()
+            text = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype}{extra};"
+            digest.update(text.encode())
+        digest.update(str([number[x] for x in self.outputs]).encode())
+        digest.update(str(sorted((str(g), t) for g, t in self.guards.items())).encode())
+        digest.update(str([str(n.dim) for n in self.inputs]).encode())
+        return digest.hexdigest()
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _leaf_value(leaf: Node, sizes: Mapping[sp.Symbol, int]) -> Any:
+    if isinstance(leaf, Literal):
+        return leaf.value
+    if isinstance(leaf, Constant):
+        return leaf.array
+    if isinstance(leaf, SizeOf):
+        return leaf.dtype.type(evaluate_dim(leaf.size, sizes))
+    assert isinstance(leaf, Iota)
+    return np.arange(evaluate_dim(leaf.size, sizes))
+
+
+def _leaf_text(leaf: Node) -> str:
+    if isinstance(leaf, Literal):
+        text = repr(leaf.value.item())
+        return f"({text})" if text.startswith("-") else text
+    if isinstance(leaf, Constant):
+        return f"constant[{leaf.digest}]"
+    if isinstance(leaf, SizeOf):
+        return str(leaf.size) if leaf.size.is_Symbol else f"({leaf.size})"  # type: ignore[union-attr]
+    if isinstance(leaf, Iota):
+        return f"arange({leaf.size})"
+    return leaf.name if isinstance(leaf, Input) else leaf.op.name
+
+
+def concrete(value: Any, sizes: Mapping[sp.Symbol, int]) -> Any:
+    """Return a parameter with its symbolic sizes replaced by numbers."""
+    if isinstance(value, tuple):
+        return tuple([concrete(v, sizes) for v in value])
+    if isinstance(value, sp.Basic):
+        return evaluate_dim(value, sizes)
+    return value
+
+
+def shape_text(shape: Shape) -> str:
+    """Return a shape as ``[n, 3]``; a number has none."""
+    return f"[{', '.join(map(str, shape))}]" if shape else ""
+
+
+def type_text(node: Node) -> str:
+    """Return element type and shape, as ``float64[n, 3]``."""
+    return f"{node.dtype.name}{shape_text(node.shape)}"
+
+
+@lru_cache(maxsize=1024)
+def _template(op: Op) -> str | None:
+    """The op's mathematics with places for the operands' names, made once per op."""
+    if op.sympy is None:
+        return None
+    places = [sp.Symbol(f"\x00{k}\x01", real=True) for k in range(op.arity)]
+    with sp.evaluate(False):
+        form = op.sympy(*places)
+    text = sp.sstr(form, order="none").replace("{", "{{").replace("}", "}}")
+    return text.replace("\x00", "{").replace("\x01", "}")
+
+
+def step_text(node: Node, names: Mapping[Node, str]) -> str:
+    """Return the right-hand side of a step as mathematics."""
+    operands = [names[x] for x in node.operands]
+    template = _template(node.op) if node.op.kind == "map" else None
+    if template is not None:
+        return template.format(*operands)
+    params = [f"{k}={_param_text(v)}" for k, v in node.items]
+    return f"{node.op.name.lower()}({', '.join([*operands, *params])})"
+
+
+def _param_text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_param_text, value))}{',' if len(value) == 1 else ''})"
+    return str(value)
+
+
+def schedule(
+    inputs: Sequence[Input],
+    outputs: Sequence[Node],
+    guards: Mapping[sp.Basic, bool] | None = None,
+) -> Program:
+    """Return the Program of a graph: its computed nodes in Kahn order, with levels."""
+    nodes = [n for n in topological(outputs) if n.op.kind != "leaf"]
+    needs: Callable[[Node], Sequence[Node]] = lambda n: n.operands  # noqa: E731
+    order, levels = kahn(nodes, needs, name=lambda n: n.op.name)
+    return Program(tuple(inputs), tuple(outputs), tuple(order), tuple(levels), dict(guards or {}))

@@ -1,0 +1,338 @@
+"""Symbolic sizes: dimensions, guards and the broadcasting law.
+
+A dimension is a Python ``int`` or a SymPy expression in :class:`Dim` symbols. Users see
+a symbolic dimension as a :class:`Size`, which computes like an integer. A decision that
+needs its number (``range(n)``, ``if n > 3``) takes the hint, the value of the example call,
+and records a *guard*: a relation that a later call must satisfy to reuse the trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Any, ClassVar, Union
+
+import numpy as np
+import sympy as sp
+
+from .errors import ShapeError
+
+Dimension = Union[int, sp.Expr]
+Shape = tuple[Dimension, ...]
+
+
+class Dim(sp.Symbol):  # type: ignore[misc]
+    """A symbolic dimension: a positive integer symbol that carries its hint."""
+
+    __slots__ = ("hint",)
+    hint: int
+
+    def __new__(cls, name: str, hint: int) -> Dim:
+        self: Dim = sp.Symbol.__xnew__(cls, name, integer=True, positive=True)
+        self.hint = hint
+        return self
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (*super()._hashable_content(), self.hint)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Dim, (self.name, self.hint))
+
+    # Symbol pickles through __getnewargs_ex__, which knows nothing of the hint.
+    def __getnewargs_ex__(self) -> tuple[tuple[str, int], dict[str, Any]]:
+        return ((self.name, self.hint), {})
+
+    def __getstate__(self) -> None:
+        return None
+
+
+class Size:
+    """A symbolic dimension as the traced function sees it: an integer that is not baked in.
+
+    Arithmetic with integers stays symbolic; comparing, ``int()``, ``range()`` and ``bool()``
+    take the example call's value and record a guard.
+    """
+
+    __slots__ = ("expr",)
+    #: Turns a size into a traced number; set by the tracer, which is a layer above.
+    lift: ClassVar[Callable[[Size], Any]]
+
+    def __init__(self, expr: sp.Expr):
+        self.expr = expr
+
+    @property
+    def hint(self) -> int:
+        """The value in the example call."""
+        return hint(self.expr)
+
+    def __index__(self) -> int:
+        value = self.hint
+        guard(sp.Eq(self.expr, value, evaluate=False), value_is=True)
+        return value
+
+    __int__ = __index__
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __hash__(self) -> int:
+        return hash(self.expr)
+
+    def __repr__(self) -> str:
+        return str(self.expr)
+
+    def _binary(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
+        if isinstance(other, Size):
+            right: Any = other.expr
+        elif isinstance(other, (int, np.integer)) and not isinstance(other, bool):
+            right = sp.Integer(int(other))
+        else:
+            return NotImplemented if isinstance(other, str) else self._lifted(other, op, swap)
+        exact = _EXACT.get(op, op)
+        return as_size(exact(right, self.expr) if swap else exact(self.expr, right))
+
+    def _lifted(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
+        number = Size.lift(self)
+        return op(other, number) if swap else op(number, other)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        lifted = [Size.lift(x) if isinstance(x, Size) else x for x in inputs]
+        return getattr(ufunc, method)(*lifted, **kwargs)
+
+    def __add__(self, other: object) -> Any:
+        return self._binary(other, operator.add)
+
+    def __radd__(self, other: object) -> Any:
+        return self._binary(other, operator.add, swap=True)
+
+    def __sub__(self, other: object) -> Any:
+        return self._binary(other, operator.sub)
+
+    def __rsub__(self, other: object) -> Any:
+        return self._binary(other, operator.sub, swap=True)
+
+    def __mul__(self, other: object) -> Any:
+        return self._binary(other, operator.mul)
+
+    def __rmul__(self, other: object) -> Any:
+        return self._binary(other, operator.mul, swap=True)
+
+    def __floordiv__(self, other: object) -> Any:
+        return self._binary(other, operator.floordiv)
+
+    def __rfloordiv__(self, other: object) -> Any:
+        return self._binary(other, operator.floordiv, swap=True)
+
+    def __mod__(self, other: object) -> Any:
+        return self._binary(other, operator.mod)
+
+    def __rmod__(self, other: object) -> Any:
+        return self._binary(other, operator.mod, swap=True)
+
+    def __truediv__(self, other: object) -> Any:
+        return self._lifted(other, operator.truediv)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._lifted(other, operator.truediv, swap=True)
+
+    def __pow__(self, other: object) -> Any:
+        return self._lifted(other, operator.pow)
+
+    def __rpow__(self, other: object) -> Any:
+        return self._lifted(other, operator.pow, swap=True)
+
+    def __neg__(self) -> Any:
+        return as_size(-self.expr)
+
+    def __pos__(self) -> Size:
+        return self
+
+    def _compare(self, other: object, relation: Any, op: Callable[[int, int], bool]) -> Any:
+        if isinstance(other, Size):
+            right: Dimension = other.expr
+        elif isinstance(other, int):
+            right = other
+        else:
+            return NotImplemented
+        truth = op(self.hint, hint(right))
+        guard(relation(self.expr, right, evaluate=False), value_is=truth)
+        return truth
+
+    def __eq__(self, other: object) -> Any:
+        return self._compare(other, sp.Eq, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compare(other, sp.Ne, operator.ne)
+
+    def __lt__(self, other: object) -> Any:
+        return self._compare(other, sp.Lt, operator.lt)
+
+    def __le__(self, other: object) -> Any:
+        return self._compare(other, sp.Le, operator.le)
+
+    def __gt__(self, other: object) -> Any:
+        return self._compare(other, sp.Gt, operator.gt)
+
+    def __ge__(self, other: object) -> Any:
+        return self._compare(other, sp.Ge, operator.ge)
+
+
+# ---------------------------------------------------------------- numbers of dimensions
+
+
+@lru_cache(maxsize=65536)
+def _hint(expr: sp.Expr) -> int:
+    return int(expr.xreplace({s: sp.Integer(s.hint) for s in expr.free_symbols}))
+
+
+def hint(dim: Dimension | Size) -> int:
+    """Return the number that ``dim`` stands for in the example call."""
+    if isinstance(dim, int):
+        return dim
+    return _hint(dim.expr if isinstance(dim, Size) else dim)
+
+
+def as_dim(value: Any) -> Dimension:
+    """Return the canonical dimension of an int, NumPy integer, Size or SymPy expression."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, Size):
+        return value.expr
+    if isinstance(value, sp.Expr):
+        return int(value) if value.is_Integer else value
+    return operator.index(value)
+
+
+def as_size(dim: Dimension) -> int | Size:
+    """Return what the traced function sees for ``dim``: an int, or a Size if symbolic."""
+    if isinstance(dim, int):
+        return dim
+    return int(dim) if dim.is_Integer else Size(dim)
+
+
+@lru_cache(maxsize=65536)
+def floor_div(a: Any, b: Any) -> Any:
+    """Return ``a // b`` of dimensions, exact where SymPy can show divisibility."""
+    quotient = sp.cancel(sp.sympify(a) / sp.sympify(b))
+    return quotient if quotient.is_integer else sp.floor(sp.sympify(a) / sp.sympify(b))
+
+
+@lru_cache(maxsize=65536)
+def dim_product(dims: Shape) -> Dimension:
+    """Return the number of elements of an array of shape ``dims``."""
+    return as_dim(sp.Mul(*dims)) if dims else 1
+
+
+@lru_cache(maxsize=65536)
+def dim_expand(dim: Dimension) -> Dimension:
+    """Return ``dim`` in expanded normal form, so that equal polynomials compare equal."""
+    return dim if isinstance(dim, int) else as_dim(sp.expand(dim))
+
+
+_EXACT: dict[Any, Callable[[Any, Any], Any]] = {operator.floordiv: floor_div, operator.mod: sp.Mod}
+
+
+def evaluate_dim(dim: Any, sizes: Mapping[sp.Symbol, int]) -> int:
+    """Return the number of ``dim`` for the given values of the size symbols."""
+    if isinstance(dim, int):
+        return dim
+    return int(dim.xreplace({s: sp.Integer(v) for s, v in sizes.items()}))
+
+
+# ---------------------------------------------------------------- guards
+
+
+_recording: ContextVar[dict[sp.Basic, bool] | None] = ContextVar("guards", default=None)
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[dict[sp.Basic, bool]]:
+    """Collect the guards recorded while the block runs: ``{relation: truth}``."""
+    guards: dict[sp.Basic, bool] = {}
+    token = _recording.set(guards)
+    try:
+        yield guards
+    finally:
+        _recording.reset(token)
+
+
+def guard(relation: sp.Basic, value_is: bool) -> None:
+    """Record that the trace holds only while ``relation`` has the truth value ``value_is``."""
+    guards = _recording.get()
+    if guards is not None and relation.free_symbols:
+        guards[relation] = value_is
+
+
+def same(a: Dimension, b: Dimension) -> bool:
+    """Tell whether two dimensions are equal, by guard where only the hints can tell."""
+    if a == b:
+        return True
+    if isinstance(a, int) and isinstance(b, int):
+        return False
+    if dim_expand(a) == dim_expand(b):
+        return True
+    truth = hint(a) == hint(b)
+    guard(sp.Eq(a, b, evaluate=False), value_is=truth)
+    return truth
+
+
+# ---------------------------------------------------------------- laws of shapes
+
+
+def is_one(dim: Dimension) -> bool:
+    """Tell whether ``dim`` broadcasts; a symbolic dimension is decided by guard."""
+    return dim == 1 if isinstance(dim, int) else same(dim, 1)
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """Return the common shape of ``shapes`` under NumPy's broadcasting law."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(s)) + s for s in shapes]
+    out: list[Dimension] = []
+    for dims in zip(*padded, strict=True):
+        result: Dimension = 1
+        for dim in dims:
+            if (isinstance(dim, int) and dim == 1) or dim == result:
+                continue
+            if (isinstance(result, int) and result == 1) or is_one(result):
+                result = dim
+            elif not same(result, dim) and not is_one(dim):
+                raise ShapeError(
+                    "operands could not be broadcast together with shapes "
+                    + " ".join(show(s) for s in shapes)
+                )
+            elif isinstance(dim, int):
+                result = dim
+        out.append(result)
+    return tuple(out)
+
+
+def show(shape: Sequence[Any]) -> str:
+    """Return ``shape`` as text, symbolic dimensions with their hints: ``(n=5, 3)``."""
+    names = [str(d) if isinstance(d, int) else f"{d}={hint(d)}" for d in shape]
+    return f"({', '.join(names)}{',' if len(names) == 1 else ''})"
+
+
+def normalize_axis(axis: Any, ndim: int) -> int:
+    """Return ``axis`` counted from the front, or raise if it is out of range."""
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        raise ShapeError(f"axis {index} is out of bounds for array of dimension {ndim}")
+    return index % ndim
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the sorted tuple of axes that NumPy's ``axis=`` argument means."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    result = tuple(sorted(normalize_axis(a, ndim) for a in axes))
+    if len(set(result)) != len(result):
+        raise ShapeError(f"duplicate value in axis {axis}")
+    return result

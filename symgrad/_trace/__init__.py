@@ -1,0 +1,36 @@
+"""Tracing: an ordinary NumPy function becomes a graph of nodes."""
+
+from .._shapes import Size
+from ._bind import as_node, bind_nodes, cast, promote
+from ._formula import evaluate, partials
+from ._function import Graph, collect, fresh, require_traced, substitute, trace
+from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
+from ._traced import Traced, as_traced
+from ._tree import LEAF, Tree, flatten
+
+Size.lift = staticmethod(lambda size: Traced(as_node(size), weak=int))  # type: ignore[assignment]
+
+__all__ = [
+    "LEAF",
+    "Graph",
+    "LeafKind",
+    "Signature",
+    "Traced",
+    "Tree",
+    "argument_names",
+    "as_leaf",
+    "as_node",
+    "as_traced",
+    "bind_nodes",
+    "cast",
+    "collect",
+    "evaluate",
+    "flatten",
+    "fresh",
+    "partials",
+    "promote",
+    "require_traced",
+    "signature_of",
+    "substitute",
+    "trace",
+]

@@ -1,0 +1,209 @@
+"""SymPy formulas as calls on values: the way in for ``from_sympy`` and for derived rules."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+import scipy.special as special
+import sympy as sp
+
+from .._op import Op, registry
+from ..errors import UnsupportedError
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    sp.sin: np.sin, sp.cos: np.cos, sp.tan: np.tan, sp.asin: np.arcsin, sp.acos: np.arccos,
+    sp.atan: np.arctan, sp.atan2: np.arctan2, sp.sinh: np.sinh, sp.cosh: np.cosh,
+    sp.tanh: np.tanh, sp.asinh: np.arcsinh, sp.acosh: np.arccosh, sp.atanh: np.arctanh,
+    sp.exp: np.exp, sp.log: np.log, sp.Abs: np.abs, sp.sign: np.sign, sp.floor: np.floor,
+    sp.ceiling: np.ceil, sp.erf: special.erf, sp.erfc: special.erfc, sp.gamma: special.gamma,
+    sp.loggamma: special.gammaln, sp.digamma: special.digamma, sp.LambertW: None,
+    sp.Heaviside: np.heaviside, sp.re: lambda x: x, sp.conjugate: lambda x: x,
+    sp.sec: lambda x: 1 / np.cos(x), sp.csc: lambda x: 1 / np.sin(x),
+    sp.cot: lambda x: 1 / np.tan(x), sp.sech: lambda x: 1 / np.cosh(x),
+    sp.csch: lambda x: 1 / np.sinh(x), sp.coth: lambda x: 1 / np.tanh(x),
+    sp.sinc: lambda x: np.sinc(x / np.pi), sp.Mod: np.mod,
+    sp.DiracDelta: lambda x, *_: 0.0 * x,
+}  # fmt: skip
+_RELATIONS: dict[Any, Callable[..., Any]] = {
+    sp.Eq: np.equal, sp.Ne: np.not_equal, sp.Lt: np.less, sp.Le: np.less_equal,
+    sp.Gt: np.greater, sp.Ge: np.greater_equal,
+}  # fmt: skip
+
+
+def evaluate(expr: Any, values: Mapping[sp.Symbol, Any]) -> Any:
+    """Compute a SymPy expression on values (traced, arrays or numbers).
+
+    Equal subexpressions are computed once; the walk does not recurse, so a formula may be
+    as large as memory allows.
+
+    Raises
+    ------
+    UnsupportedError
+        For a SymPy function that has no numerical counterpart here.
+    """
+    done: dict[Any, Any] = dict(values)
+    stack: list[tuple[Any, bool]] = [(sp.sympify(expr), False)]
+    while stack:
+        e, ready = stack.pop()
+        if e in done:
+            continue
+        if ready or not e.args or isinstance(e, sp.Rational):
+            done[e] = _apply(e, [done[a] for a in _parts(e)] if ready else [])
+        else:
+            stack.append((e, True))
+            stack.extend((a, False) for a in reversed(_parts(e)))
+    return done[sp.sympify(expr)]
+
+
+def _parts(e: Any) -> tuple[Any, ...]:
+    if isinstance(e, sp.Piecewise):
+        return tuple(x for pair in e.args for x in pair.args)
+    if isinstance(e, sp.Pow) and isinstance(e.exp, sp.Rational):
+        return (e.base,)
+    if isinstance(e, sp.Add):
+        return tuple(term for term, _ in _terms(e))
+    if isinstance(e, sp.Mul):
+        _, above, below = _factors(e)
+        return (*above, *below)
+    return tuple(e.args)
+
+
+def _terms(e: sp.Add) -> list[tuple[Any, int]]:
+    """The terms with their signs taken out: ``a - b`` is one operation, not two."""
+    signed = []
+    for term in e.args:
+        negative = term.as_coeff_Mul()[0].is_negative
+        signed.append((-term, -1) if negative else (term, 1))
+    return signed
+
+
+def _factors(e: sp.Mul) -> tuple[int, list[Any], list[Any]]:
+    """Sign, numerator and denominator: ``a/b`` rounds once, ``a*(1/b)`` twice."""
+    sign, above, below = 1, [], []
+    for factor in e.args:
+        if isinstance(factor, sp.Rational):
+            sign = -sign if factor.is_negative else sign
+            if abs(factor.p) != 1:
+                above.append(sp.Integer(abs(factor.p)))
+            if factor.q != 1:
+                below.append(sp.Integer(factor.q))
+        elif isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp.is_negative:
+            below.append(factor.base ** -factor.exp)
+        else:
+            above.append(factor)
+    return sign, above, below
+
+
+def _apply(e: Any, args: list[Any]) -> Any:
+    if e.is_Integer:
+        return int(e) if abs(int(e)) < 2**53 else float(e)
+    if e.is_Number or e.is_NumberSymbol:
+        return float(e)
+    if e in (sp.true, sp.false):
+        return bool(e)
+    if isinstance(e, sp.Add):
+        return _sum(e, args)
+    if isinstance(e, sp.Mul):
+        return _product(e, args)
+    if isinstance(e, sp.Pow):
+        return _power(e, args)
+    if isinstance(e, sp.Piecewise):
+        return _piecewise(e, args)
+    if isinstance(e, (sp.Min, sp.Max)):
+        return reduce(np.minimum if isinstance(e, sp.Min) else np.maximum, args)
+    if isinstance(e, (sp.And, sp.Or)):
+        return reduce(np.logical_and if isinstance(e, sp.And) else np.logical_or, args)
+    if isinstance(e, sp.Not):
+        return np.logical_not(args[0])
+    if isinstance(e, sp.polygamma) and e.args[0] == 0:
+        return special.digamma(args[1])
+    function = _RELATIONS.get(e.func) or _FUNCTIONS.get(e.func) or _own_form(e.func)
+    if function is None:
+        what = f"the symbol {e}" if e.is_Symbol else f"the SymPy function {e.func.__name__}"
+        hint = (
+            "name it among the symbols of from_sympy(expression, symbols)"
+            if e.is_Symbol
+            else "rewrite it in elementary functions (expression.rewrite(...), .doit())"
+        )
+        raise UnsupportedError(f"{what} has no value to compute with: {hint}")
+    return function(*args)
+
+
+def _sum(e: sp.Add, args: list[Any]) -> Any:
+    signed = sorted(zip(_terms(e), args, strict=True), key=lambda pair: -pair[0][1])
+    (_, sign), total = signed[0]
+    total = -total if sign < 0 else total
+    for (_, sign), value in signed[1:]:
+        total = total - value if sign < 0 else total + value
+    return total
+
+
+def _product(e: sp.Mul, args: list[Any]) -> Any:
+    sign, above, _ = _factors(e)
+    top = reduce(operator.mul, args[: len(above)]) if above else 1
+    if len(args) > len(above):
+        top = top / reduce(operator.mul, args[len(above) :])
+    return -top if sign < 0 else top
+
+
+def _power(e: sp.Pow, args: list[Any]) -> Any:
+    base, exponent = args[0], e.exp
+    if exponent is sp.S.Half:
+        return np.sqrt(base)
+    if exponent == -sp.S.Half:
+        return 1 / np.sqrt(base)
+    if exponent is sp.S.NegativeOne:
+        return 1 / base
+    if isinstance(exponent, sp.Rational):
+        if exponent.is_Integer:
+            n = int(exponent)
+            return base**n if n > 0 else 1 / base ** (-n)
+        return base ** float(exponent)
+    return base ** args[1] if e.base is not sp.E else np.exp(args[1])
+
+
+def _piecewise(e: sp.Piecewise, args: list[Any]) -> Any:
+    pairs = list(zip(args[::2], args[1::2], strict=True))
+    result = pairs[-1][0] if pairs[-1][1] is True else np.nan
+    rest = pairs[:-1] if pairs[-1][1] is True else pairs
+    for value, condition in reversed(rest):
+        result = np.where(condition, value, result)
+    return result
+
+
+@lru_cache(maxsize=1)
+def _own_forms() -> dict[Any, Op]:
+    """Ops by the SymPy function class that is their form (Bessel functions, zeta, ...)."""
+    forms = {}
+    for op in registry.ops.values():
+        if op.kind == "map" and isinstance(op.sympy, type) and issubclass(op.sympy, sp.Function):
+            forms[op.sympy] = op
+    return forms
+
+
+def _own_form(function: Any) -> Callable[..., Any] | None:
+    return _own_forms().get(function)
+
+
+@lru_cache(maxsize=1024)
+def _derived(op: Op) -> tuple[tuple[sp.Symbol, ...], tuple[sp.Expr, ...]]:
+    assert op.sympy is not None
+    symbols = tuple(sp.Symbol(f"x{k}", real=True) for k in range(op.arity))
+    form = op.sympy(*symbols)
+    return symbols, tuple(sp.diff(form, s) for s in symbols)
+
+
+def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the derivatives of a map op by its operands, at traced operands.
+
+    From the record's rule, or from the derivative of its SymPy form where there is none.
+    """
+    if op.partials is not None:
+        return op.partials(y, *xs, **params)
+    symbols, derivatives = _derived(op)
+    values = dict(zip(symbols, xs, strict=True))
+    return [None if d == 0 else evaluate(d, values) for d in derivatives]

@@ -1,0 +1,122 @@
+"""Tracing: running a NumPy function once on traced values, to get its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Input, Node, apply, topological
+from .._shapes import Size, recording
+from ..errors import ArgumentError
+from ._bind import as_node, check_dtype
+from ._signature import Signature, make_inputs
+from ._traced import Traced
+from ._tree import Tree, flatten
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A traced function: inputs, outputs and what the trace took for granted.
+
+    Attributes
+    ----------
+    inputs:
+        One node for each argument leaf that is an array, a float or a size.
+    outputs:
+        The result leaves that are values.
+    tree, leaves:
+        The result's structure; ``leaves[k]`` is the index of an output, or a static
+        value wrapped in a one-tuple.
+    guards:
+        Relations between sizes that held, ``{relation: truth}``.
+    """
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Node, ...]
+    tree: Tree
+    leaves: tuple[Any, ...]
+    guards: Mapping[sp.Basic, bool]
+
+    def pack(self, values: Sequence[Any]) -> Any:
+        """Return the function's nested result from the values of the outputs."""
+        return self.tree.unflatten(
+            leaf[0] if isinstance(leaf, tuple) else values[leaf] for leaf in self.leaves
+        )
+
+
+def trace(
+    function: Callable[..., Any],
+    signature: Signature,
+    sizes: Sequence[int],
+    names: Sequence[str],
+) -> Graph:
+    """Run ``function(*args, **kwargs)`` on traced values of the given kinds.
+
+    ``signature.tree`` is the structure of ``(args, kwargs)``.
+    """
+    values, inputs = make_inputs(signature, sizes, names)
+    args, kwargs = signature.tree.unflatten(values)
+    with recording() as guards:
+        result = function(*args, **kwargs)
+        nodes, tree, leaves = collect(result)
+    return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), guards)
+
+
+def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
+    """Split a nested result into value nodes and static leaves."""
+    flat, tree = flatten(result)
+    nodes: list[Node] = []
+    leaves: list[Any] = []
+    for leaf in flat:
+        if isinstance(leaf, Traced) or is_value(leaf):
+            leaves.append(len(nodes))
+            nodes.append(as_node(leaf))
+        else:
+            leaves.append((leaf,))
+    return nodes, tree, leaves
+
+
+def is_value(leaf: Any) -> bool:
+    """Tell whether a result leaf is a number or an array (and not None or a string)."""
+    if isinstance(leaf, (float, int, Size, np.generic)) and not isinstance(leaf, bool):
+        return True
+    if isinstance(leaf, list):
+        return True
+    if isinstance(leaf, np.ndarray):
+        check_dtype(leaf.dtype, "a result")
+        return True
+    return False
+
+
+def substitute(outputs: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
+    """Return ``outputs`` with the nodes in ``values`` replaced, sharing what is unchanged."""
+    done: dict[Node, Node] = dict(values)
+    for node in topological(outputs):
+        if node in done:
+            continue
+        operands = tuple(done[x] for x in node.operands)
+        if operands == node.operands:
+            done[node] = node
+        else:
+            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+            if done[node].where is None:
+                done[node].where = node.where
+    return [done[x] for x in outputs]
+
+
+def fresh(node: Node, name: str) -> Input:
+    """Return a new input of the kind of ``node``: its stand-in inside a nested trace."""
+    return Input(name, node.shape, node.dtype)
+
+
+def require_traced(value: Any, what: str) -> Traced:
+    """Return ``value`` as a traced value, or raise for what has no numbers."""
+    if isinstance(value, Traced):
+        return value
+    if is_value(value) or isinstance(value, bool):
+        return Traced(as_node(value))
+    raise ArgumentError(f"{what} must be a number or an array, not {type(value).__name__}")

@@ -1,0 +1,184 @@
+"""What a trace depends on: the kinds of the arguments, not their values.
+
+Two calls with equal signatures share one trace: equal nesting, element types, ranks, and
+the same pattern of sizes (which are 0 or 1, and which are equal to each other).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._graph import Input, SizeOf
+from .._shapes import Dim, Dimension, Size
+from ..errors import ArgumentError, DTypeError
+from ._bind import check_dtype
+from ._traced import Traced
+from ._tree import Tree, flatten, is_number_list
+
+_DIM_NAMES = ("n", "m", "p", "q", "r", "s", "t", "u", "v", "w")
+
+
+def as_leaf(value: Any, what: str) -> Any:
+    """Return an argument leaf as the kernels take it: a contiguous native array or scalar.
+
+    Arrays that a kernel can read as they are pass through; the caller's arrays are never
+    written to. Numbers and other hashable values pass through too.
+    """
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.char == "e":
+            check_dtype(value.dtype, what)
+        flags = value.flags
+        if type(value) is np.ndarray and flags.carray and value.dtype.isnative:
+            return value
+        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+            raise ArgumentError(f"{what} is a masked array: fill it first (x.filled(0.0))")
+        # A fresh writable copy: kernels have one compiled form, for C-contiguous arrays.
+        return np.array(value, dtype=value.dtype.newbyteorder("="), order="C", subok=False)
+    if is_number_list(value):
+        try:
+            return as_leaf(np.array(value), what)
+        except ValueError as error:
+            raise ArgumentError(f"{what} is a ragged nested list: {error}") from error
+    if isinstance(value, np.generic):
+        if value.dtype.kind not in "biuf":
+            check_dtype(value.dtype, what)
+        return np.asarray(value.newbyteorder("=") if not value.dtype.isnative else value)
+    if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
+        return as_leaf(np.asarray(value), what)
+    return value
+
+
+@dataclass(frozen=True)
+class LeafKind:
+    """The kind of one argument leaf.
+
+    ``kind`` is "array" (with dtype and size pattern), "float" (a Python float), "int"
+    (a Python integer, a size), or "static" (baked in by value).
+    """
+
+    kind: str
+    dtype: str = ""
+    sizes: tuple[int, ...] = ()
+    value: Any = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The kinds of a call's arguments; hashable."""
+
+    tree: Tree
+    leaves: tuple[LeafKind, ...]
+    dynamic: bool = True
+
+
+def signature_of(
+    leaves: Sequence[Any], tree: Tree, dynamic: bool
+) -> tuple[Signature, list[int]]:
+    """Return the signature of flat arguments and the example's symbolic sizes."""
+    classes: dict[int, int] = {}
+    kinds = []
+    for leaf in leaves:
+        if isinstance(leaf, np.ndarray):
+            sizes = leaf.shape
+            if dynamic and sizes:
+                sizes = tuple(d if d < 2 else 2 + classes.setdefault(d, len(classes))
+                              for d in sizes)  # fmt: skip
+            kinds.append(LeafKind("array", leaf.dtype.char, sizes))
+        elif type(leaf) is float:
+            kinds.append(LeafKind("float"))
+        elif type(leaf) is int:
+            pattern = 2 + classes.setdefault(leaf, len(classes)) if dynamic and leaf > 1 else -1
+            value = None if pattern > 0 else leaf
+            kinds.append(LeafKind("int", sizes=(pattern,), value=value))
+        else:
+            kinds.append(LeafKind("static", value=_hashable(leaf)))
+    return Signature(tree, tuple(kinds), dynamic), list(classes)
+
+
+def _hashable(leaf: Any) -> Any:
+    if isinstance(leaf, (set, bytearray)):
+        raise ArgumentError(f"cannot take an argument of type {type(leaf).__name__}: {leaf!r:.60}")
+    try:
+        hash(leaf)
+    except TypeError:
+        raise ArgumentError(
+            f"cannot take an argument of type {type(leaf).__name__}: arguments are arrays, "
+            "numbers, nested tuples, lists, dicts and dataclasses of them, and hashable "
+            "values, which are baked in"
+        ) from None
+    # The type tells True from 1 and np.float64(1) from 1.0.
+    return (type(leaf), leaf)
+
+
+def make_inputs(
+    signature: Signature, sizes: Sequence[int], names: Sequence[str]
+) -> tuple[list[Any], list[Input]]:
+    """Return the values to call the traced function with, and the inputs among them."""
+    taken = set(names)
+    free = (n for k in range(10**6) for n in (f"{s}{k or ''}" for s in _DIM_NAMES))
+    dims = [Dim(next(n for n in free if n not in taken), size) for size in sizes]
+
+    def dim(pattern: int) -> Dimension:
+        return dims[pattern - 2] if signature.dynamic and pattern >= 2 else pattern
+
+    values: list[Any] = []
+    inputs: list[Input] = []
+    for leaf, name in zip(signature.leaves, names, strict=True):
+        if leaf.kind == "array":
+            node = Input(name, tuple(map(dim, leaf.sizes)), np.dtype(leaf.dtype))
+            inputs.append(node)
+            values.append(Traced(node))
+        elif leaf.kind == "float":
+            node = Input(name, (), np.float64)
+            inputs.append(node)
+            values.append(Traced(node, weak=float))
+        elif leaf.kind == "int":
+            size = leaf.value if leaf.value is not None else Size(dims[leaf.sizes[0] - 2])
+            # The size itself is an input, so that a kernel can read it.
+            if isinstance(size, Size):
+                inputs.append(Input(name, (), np.int64, dim=size.expr))
+            values.append(size)
+        else:
+            values.append(leaf.value[1])
+    return values, inputs
+
+
+def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> list[str]:
+    """Return an identifier for each leaf of ``(args, kwargs)``."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "x")
+    single = len(args) == 1 and not plain
+    names: list[str] = []
+    for k, arg in enumerate(args):
+        name = plain[k] if k < len(plain) else rest if single else f"{rest}{k - len(plain)}"
+        names += flatten(arg)[1].names(name)
+    for key, arg in kwargs.items():
+        names += flatten(arg)[1].names(key)
+    unique: dict[str, int] = {}
+    for k, name in enumerate(names):
+        count = unique.setdefault(name, 0)
+        unique[name] += 1
+        if count:
+            names[k] = f"{name}_{count}"
+    return names
+
+
+__all__ = [
+    "DTypeError",
+    "LeafKind",
+    "Signature",
+    "SizeOf",
+    "argument_names",
+    "as_leaf",
+    "make_inputs",
+    "signature_of",
+]

@@ -1,0 +1,105 @@
+"""Nested arguments and results: flattening and rebuilding containers.
+
+Tuples, lists, dicts, namedtuples and dataclasses are containers; everything else is a leaf.
+A list of plain numbers is an array, as for every NumPy function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The structure of a nested value: a container's type with the trees inside it.
+
+    ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple" or "dataclass"; ``meta`` is
+    what rebuilding needs (keys, class).
+    """
+
+    kind: str
+    meta: Any = None
+    children: tuple[Tree, ...] = ()
+
+    @property
+    def leaves(self) -> int:
+        """Number of leaves."""
+        return 1 if self.kind == "leaf" else sum(c.leaves for c in self.children)
+
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """Rebuild the nested value from its leaves in order."""
+        return _unflatten(self, iter(leaves))
+
+    def names(self, name: str) -> Iterator[str]:
+        """Yield an identifier for each leaf: ``x``, ``x_0``, ``params_w``."""
+        if self.kind == "leaf":
+            yield name
+            return
+        keys = self.meta[-1] if self.meta is not None else range(len(self.children))
+        for key, child in zip(keys, self.children, strict=True):
+            text = "".join(c if c.isalnum() else "_" for c in str(key))
+            yield from child.names(f"{name}_{text}" if name else f"_{text}")
+
+
+LEAF = Tree("leaf")
+
+
+def is_number_list(value: Any) -> bool:
+    """Tell whether ``value`` is a non-empty list, possibly nested, of plain numbers only."""
+    if not isinstance(value, list) or not value:
+        return False
+    return all(
+        (isinstance(v, (int, float, np.number)) and not isinstance(v, bool)) or is_number_list(v)
+        for v in value
+    )
+
+
+def flatten(value: Any) -> tuple[list[Any], Tree]:
+    """Return the leaves of ``value`` and its structure."""
+    leaves: list[Any] = []
+    return leaves, _flatten(value, leaves)
+
+
+def _flatten(value: Any, leaves: list[Any]) -> Tree:
+    kind = type(value)
+    if kind is tuple:
+        return Tree("tuple", None, tuple(_flatten(v, leaves) for v in value))
+    if kind is list and not is_number_list(value):
+        return Tree("list", None, tuple(_flatten(v, leaves) for v in value))
+    if isinstance(value, dict):
+        keys = tuple(value)
+        return Tree("dict", (kind, keys), tuple(_flatten(value[k], leaves) for k in keys))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        inner = tuple(_flatten(v, leaves) for v in value)
+        return Tree("namedtuple", (kind, kind._fields), inner)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = tuple(f.name for f in dataclasses.fields(value))
+        inner = tuple(_flatten(getattr(value, n), leaves) for n in names)
+        return Tree("dataclass", (kind, names), inner)
+    leaves.append(value)
+    return LEAF
+
+
+def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
+    if tree.kind == "leaf":
+        return next(leaves)
+    children = [_unflatten(c, leaves) for c in tree.children]
+    if tree.kind == "tuple":
+        return tuple(children)
+    if tree.kind == "list":
+        return children
+    kind, keys = tree.meta
+    if tree.kind == "dict":
+        return kind(zip(keys, children, strict=True))
+    if tree.kind == "namedtuple":
+        return kind(*children)
+    # Not through __init__, which may compute or refuse: the fields are what was flattened.
+    rebuilt = object.__new__(kind)
+    for name, child in zip(keys, children, strict=True):
+        object.__setattr__(rebuilt, name, child)
+    return rebuilt

@@ -1,0 +1,131 @@
+"""The error hierarchy.
+
+Every error that symgrad raises on purpose derives from :class:`SymgradError` and also from
+the built-in exception that ported code is likely to catch::
+
+    SymgradError
+    ├── TraceError        (TypeError)     a traced value was used where a number is needed
+    ├── ArgumentError     (TypeError)     an argument of a kind symgrad cannot take
+    ├── DTypeError        (TypeError)     an element type symgrad cannot take
+    ├── ShapeError        (ValueError)    shapes or axes that do not fit together
+    ├── IndexingError     (IndexError)    an index out of range or of a wrong kind
+    ├── UnsupportedError  (TypeError)     a NumPy function or option that is refused, and why
+    ├── DefinitionError   (ValueError)    an op record with a hole, or defined twice
+    ├── CycleError        (ValueError)    a hand-made graph that is not acyclic
+    ├── CheckError        (AssertionError) a graph or program that breaks the IR's law
+    ├── VerificationError (AssertionError) a kernel that disagrees with the exact derivative
+    ├── BackwardError     (RuntimeError)  eager backward that cannot run
+    ├── ParseError        (ValueError)    formula text that is refused
+    ├── DataError         (ValueError)    a data file that is damaged or foreign
+    └── MissingExtraError (ImportError)   an optional dependency that is not installed
+
+A message says what was wrong, where in the user's code, and what to write instead.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentError",
+    "BackwardError",
+    "CheckError",
+    "CycleError",
+    "DTypeError",
+    "DataError",
+    "DefinitionError",
+    "IndexingError",
+    "MissingExtraError",
+    "ParseError",
+    "ShapeError",
+    "SymgradError",
+    "TraceError",
+    "UnsupportedError",
+    "VerificationError",
+]
+
+
+class SymgradError(Exception):
+    """Base of all errors that symgrad raises on purpose."""
+
+
+class TraceError(SymgradError, TypeError):
+    """A traced value was used where Python needs a concrete number."""
+
+
+class ArgumentError(SymgradError, TypeError):
+    """An argument of a kind that symgrad cannot take."""
+
+
+class DTypeError(SymgradError, TypeError):
+    """An array's element type that symgrad cannot take."""
+
+
+class ShapeError(SymgradError, ValueError):
+    """Shapes or axes that do not fit together."""
+
+
+class IndexingError(SymgradError, IndexError):
+    """An index that is out of range or of a wrong kind."""
+
+
+class UnsupportedError(SymgradError, TypeError):
+    """A NumPy function, or an option of one, that is refused."""
+
+
+class DefinitionError(SymgradError, ValueError):
+    """An op record that is incomplete, inconsistent or defined twice."""
+
+
+class CycleError(SymgradError, ValueError):
+    """A graph with a cycle; only hand-made or loaded graphs can have one."""
+
+
+class CheckError(SymgradError, AssertionError):
+    """A graph or a program that breaks the law of the intermediate representation."""
+
+
+class VerificationError(SymgradError, AssertionError):
+    """A kernel whose result is further from the exact one than allowed."""
+
+
+class BackwardError(SymgradError, RuntimeError):
+    """An eager backward pass that cannot run."""
+
+
+class ParseError(SymgradError, ValueError):
+    """Formula text that is refused.
+
+    Parameters
+    ----------
+    message:
+        What is wrong and what to write instead.
+    text, position:
+        The formula and the offset of the offending character; when both are given the
+        message shows the line with a caret below the place.
+    """
+
+    def __init__(self, message: str, *, text: str | None = None, position: int | None = None):
+        self.text, self.position = text, position
+        if text is not None and position is not None:
+            begin = text.rfind("\n", 0, position) + 1
+            end = text.find("\n", position)
+            line = text[begin : len(text) if end < 0 else end]
+            column = position - begin
+            # Only a window around the place: hostile text may be one very long line.
+            left = max(0, column - 60)
+            window = line[left : column + 20]
+            message = f"{message}\n    {window}\n    {' ' * (column - left)}^"
+        super().__init__(message)
+
+
+class DataError(SymgradError, ValueError):
+    """A data file that is damaged or foreign; the message names the file and the line."""
+
+
+class MissingExtraError(SymgradError, ImportError):
+    """An optional dependency is not installed; the message says how to install it."""
+
+    def __init__(self, module: str, extra: str, purpose: str):
+        super().__init__(
+            f"{purpose} needs the package {module!r}: pip install 'symgrad[{extra}]'",
+            name=module,
+        )

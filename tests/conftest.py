@@ -1,0 +1,44 @@
+"""Settings of the whole test session."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Read when NumPy and Numba are imported, so set before any test module imports them. Two
+# threads are enough to be parallel, and BLAS threads beside pytest-xdist's workers only
+# slow each other down. What the caller has set stays.
+os.environ.setdefault("NUMBA_NUM_THREADS", "2")
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
+# The checker runs after every pass.
+os.environ.setdefault("SYMGRAD_CHECK", "1")
+
+# The same examples on every run and machine, so that a red test is red for everyone;
+# HYPOTHESIS_PROFILE=explore looks for new ones. Compiling takes longer than any deadline.
+_common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, max_examples=50, **_common)
+settings.register_profile("explore", max_examples=1000, print_blob=True, **_common)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the session a kernel cache of its own, shared by pytest-xdist's workers."""
+    if "PYTEST_XDIST_WORKER" in os.environ:  # a worker inherits the session's folder
+        return
+    folder = tempfile.TemporaryDirectory(prefix="symgrad-tests-", ignore_cleanup_errors=True)
+    os.environ["SYMGRAD_CACHE_DIR"] = folder.name
+    config.add_cleanup(folder.cleanup)
+
+
+@pytest.fixture
+def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty kernel cache for one test alone."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
+    return folder

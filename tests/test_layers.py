@@ -1,0 +1,66 @@
+"""A module imports only from the layers below it, and at its top."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "symgrad").rglob("*.py"))
+
+# Packages of optional extras: imported by the function that needs them, because symgrad works
+# without them. Everything else is imported at the top, where the layers are visible.
+OPTIONAL = {"flint", "graphviz", "matplotlib", "rich"}
+
+
+def local_imports(source: str) -> list[tuple[int, str]]:
+    """Return line and name of the imports inside functions that are no optional extra."""
+    found: dict[tuple[int, str], None] = {}
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = ["." * node.level + (node.module or "")]
+            else:
+                continue
+            for name in names:
+                if name.split(".")[0] not in OPTIONAL:
+                    found[node.lineno, name] = None
+    return list(found)
+
+
+def test_layers_contract() -> None:
+    """The contract is in pyproject.toml, [[tool.importlinter.contracts]]."""
+    # A process of its own: the linter puts the working directory on sys.path and prints.
+    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
+    command = [sys.executable, "-c", code, "--no-cache"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "1 kept, 0 broken" in run.stdout
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_local_imports(path: Path) -> None:
+    assert local_imports(path.read_text(encoding="utf-8")) == []
+
+
+def test_local_imports_are_found() -> None:
+    source = """
+import numpy
+def f():
+    import scipy.special, rich.table
+    class C:
+        def g(self):
+            from . import _graph
+            from ..errors import ShapeError
+            from rich.progress import Progress
+            from flint import arb
+"""
+    assert local_imports(source) == [(4, "scipy.special"), (7, "."), (8, "..errors")]
