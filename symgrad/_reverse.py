@@ -16,7 +16,7 @@ from typing import Any
 from ._graph import Node, set_inherited, topological
 from ._op import Op
 from ._ops import unbroadcast
-from ._trace import Traced, as_node, as_traced, bind_nodes, cast, partials
+from ._trace import Traced, as_node, bind_nodes, cast, partials
 
 
 def differentiable(op: Op) -> bool:
@@ -148,5 +148,5 @@ def _fit(part: Any, operand: Node) -> Node:
     """Bring a cotangent to the shape and the element type of its operand."""
     node = as_node(part)
     if node.shape != operand.shape:
-        node = as_node(unbroadcast(as_traced(node), Traced(operand).shape))
+        node = as_node(unbroadcast(Traced(node), Traced(operand).shape))
     return cast(node, operand.dtype)

@@ -20,10 +20,10 @@ DEPTH = 8
 def legalize(outputs: Sequence[Node]) -> list[Node]:
     """Expand composed ops and bring contractions and special functions to kernel form."""
     for _ in range(DEPTH):
-        expanded = _expand(outputs)
+        expanded = rewrite(_expand(outputs))
         if expanded == list(outputs):
             return expanded
-        outputs = rewrite(expanded)
+        outputs = expanded
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
 

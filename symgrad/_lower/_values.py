@@ -259,5 +259,5 @@ def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
     if isinstance(lower, Cython):
         return e.call_cython(lower.name, *values)
     if isinstance(lower, Emit):
-        return lower.function(e, dtype, *values, **node.params)
+        return lower.function(e, node.operands[-1].dtype, *values, **node.params)
     raise AssertionError(f"{node.op.name} was not legalised")

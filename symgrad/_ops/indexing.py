@@ -11,6 +11,7 @@ from .._op import define_array
 from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint
 from ..errors import IndexingError
 from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE
+from .np_common import iota, lift
 
 # ---------------------------------------------------------------- gather and scatter
 
@@ -76,17 +77,8 @@ def _lift(size: Any, batched: Any, operand: Any, indices: Any) -> tuple[Any, ...
     lifted = [i if b else BROADCAST(i, shape=(size, *i.shape))
               for i, b in zip(indices, batched[1:], strict=True)]  # fmt: skip
     shape = lifted[0].shape
-    lane = BROADCAST(RESHAPE(_iota_like(lifted[0]), shape=(size, *(1,) * (len(shape) - 1))),
-                     shape=shape)  # fmt: skip
-    return lane, lifted
-
-
-def _iota_like(index: Any) -> Any:
-    """Return 0, 1, ... along the first axis of a traced or real index array."""
-    ones = np.ones_like(index)
-    for _ in range(index.ndim - 1):
-        ones = ones[:, 0]
-    return np.cumsum(ones) - 1
+    column = RESHAPE(iota(size, operand, *lifted), shape=(size, *(1,) * (len(shape) - 1)))
+    return BROADCAST(lift(column, operand, *lifted), shape=shape), lifted
 
 
 def _gather_batch(size: Any, batched: Any, x: Any, *indices: Any, axes: Any, at: int) -> Any:

@@ -10,21 +10,18 @@ import numpy as np
 
 from .._op import composite
 from .._shapes import as_size, broadcast, normalize_axis, show
-from ..errors import ArgumentError, ShapeError
-from .contract import CONTRACT
+from ..errors import ShapeError
 from .np_common import (
     as_array,
-    common_type,
     dims,
     equal,
     existing,
-    is_one,
     iota,
+    is_one,
     join,
     on,
     on_all,
     reshaped,
-    section,
     spread,
 )
 from .np_einsum import Term, product
@@ -58,13 +55,13 @@ def _batched(x: Any, y: Any, x_core: str, y_core: str, out: str, name: str) -> A
         places = zip(term.letters, own, sizes[len(sizes) - len(own) :], strict=False)
         term.drop([s for s, d, full in places if is_one(as_size(d)) and not is_one(as_size(full))])
         terms.append(term)
-    return product(*terms, batch + out)
+    return product(terms[0], terms[1], batch + out)
 
 
 # ---------------------------------------------------------------- matrices
 
 
-def _at_least(x: Any, rank: int, name: str) -> Any:
+def with_axes(x: Any, rank: int, name: str) -> Any:
     x = as_array(x)
     if x.ndim < rank:
         raise ShapeError(
@@ -77,16 +74,22 @@ def _at_least(x: Any, rank: int, name: str) -> Any:
     np.matmul,
     np.linalg.matmul,
     samples=join(
-        on_all([((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4))], dtypes=("f8", "f4")),
-        on_all([((2, 3, 4), (4, 2)), ((3, 4), (2, 4, 2)), ((5, 2, 3), (5, 3, 2)), ((2, 3, 4), (4,))]),
-        on_all([((5, 1, 2, 3), (2, 3, 2)), ((3,), (2, 3, 4)), ((1, 2, 3), (1, 3, 2)), ((2, 1), (1, 2))]),
+        on_all(
+            [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4))], dtypes=("f8", "f4")
+        ),
+        on_all(
+            [((2, 3, 4), (4, 2)), ((3, 4), (2, 4, 2)), ((5, 2, 3), (5, 3, 2)), ((2, 3, 4), (4,))]
+        ),
+        on_all(
+            [((5, 1, 2, 3), (2, 3, 2)), ((3,), (2, 3, 4)), ((1, 2, 3), (1, 3, 2)), ((2, 1), (1, 2))]
+        ),
         on_all([((2, 0), (0, 3)), ((0, 3), (3, 2))]),
         on_all([((2, 3), (3, 2))], dtypes=("i4",)),
     ),
 )
 def matmul(x1: Any, x2: Any) -> Any:
     """Matrix product; leading axes broadcast."""
-    x, y = _at_least(x1, 1, "matmul"), _at_least(x2, 1, "matmul")
+    x, y = with_axes(x1, 1, "matmul"), with_axes(x2, 1, "matmul")
     _core(x, y, -1, -2 if y.ndim > 1 else -1, "matmul")
     row, column = ("i" if x.ndim > 1 else ""), ("k" if y.ndim > 1 else "")
     return _batched(x, y, row + "j", "j" + column, row + column, "matmul")
@@ -94,7 +97,7 @@ def matmul(x1: Any, x2: Any) -> Any:
 
 def _vectors(names: str, x_core: str, y_core: str, out: str, doc: str, samples: Any) -> None:
     def contraction(x1: Any, x2: Any) -> Any:
-        x, y = _at_least(x1, len(x_core), names), _at_least(x2, len(y_core), names)
+        x, y = with_axes(x1, len(x_core), names), with_axes(x2, len(y_core), names)
         _core(x, y, -1, -1 if y_core == "j" or x_core == "ij" else -2, names)
         return _batched(x, y, x_core, y_core, out, names)
 
@@ -116,7 +119,7 @@ _vectors("vecmat", "j", "jk", "k", "Vector times matrix; leading axes broadcast.
 )
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Any:
     """Sum of products along an axis; the other axes broadcast."""
-    x, y = _at_least(x1, 1, "vecdot"), _at_least(x2, 1, "vecdot")
+    x, y = with_axes(x1, 1, "vecdot"), with_axes(x2, 1, "vecdot")
     if axis != -1:
         x, y = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
     _core(x, y, -1, -1, "vecdot")
@@ -129,7 +132,7 @@ def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Any:
 )
 def matrix_power(a: Any, n: int) -> Any:
     """A square matrix times itself, n times."""
-    x = _at_least(a, 2, "matrix_power")
+    x = with_axes(a, 2, "matrix_power")
     if not equal(x.shape[-1], x.shape[-2]):
         raise ShapeError(f"matrix_power takes square matrices, not the shape {show(dims(x))}")
     if n < 0:
@@ -178,7 +181,9 @@ def vdot(a: Any, b: Any) -> Any:
 
 @composite(
     np.inner,
-    samples=on_all([((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3)), ((), (3,)), ((2, 1, 3), (2, 3))]),
+    samples=on_all(
+        [((3,), (3,)), ((2, 3), (3,)), ((2, 3), (4, 3)), ((), (3,)), ((2, 1, 3), (2, 3))]
+    ),
 )
 def inner(a: Any, b: Any) -> Any:
     """Sum of products over the last axes."""
@@ -187,22 +192,6 @@ def inner(a: Any, b: Any) -> Any:
         return np.multiply(x, y)
     _core(x, y, -1, -1, "inner")
     return _tensordot(x, y, [x.ndim - 1], [y.ndim - 1])
-
-
-@composite(np.outer, samples=on_all([((3,), (2,)), ((2, 2), (3,)), ((), (2,))]))
-def outer(a: Any, b: Any) -> Any:
-    """All products of two elements, as a matrix."""
-    x, y = np.ravel(as_array(a)), np.ravel(as_array(b))
-    return reshaped(x, (x.shape[0], 1)) * reshaped(y, (1, y.shape[0]))
-
-
-@composite(np.linalg.outer, name="linalg.outer", samples=on_all([((3,), (2,))]))
-def linalg_outer(x1: Any, x2: Any, /) -> Any:
-    """All products of the elements of two vectors, as a matrix."""
-    x, y = as_array(x1), as_array(x2)
-    if x.ndim != 1 or y.ndim != 1:
-        raise ShapeError(f"outer takes vectors, not shapes {show(dims(x))} and {show(dims(y))}")
-    return outer(x, y)
 
 
 def _tensordot(x: Any, y: Any, x_axes: Sequence[int], y_axes: Sequence[int]) -> Any:
@@ -244,79 +233,3 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     for i, j in pairs:
         _core(x, y, i, j, "tensordot")
     return _tensordot(x, y, [i for i, _ in pairs], [j for _, j in pairs])
-
-
-@composite(
-    np.kron,
-    samples=on_all([((2,), (3,)), ((2, 3), (3, 2)), ((2,), (2, 3)), ((2, 1, 2), (2,)), ((), (2, 2))]),
-)
-def kron(a: Any, b: Any) -> Any:
-    """Kronecker product: each element of one array times the whole other."""
-    x, y = as_array(a), as_array(b)
-    rank = max(x.ndim, y.ndim)
-    left, right = ((1,) * (rank - v.ndim) + tuple(v.shape) for v in (x, y))
-    x = reshaped(x, tuple(d for n in left for d in (n, 1)))
-    y = reshaped(y, tuple(d for n in right for d in (1, n)))
-    return reshaped(x * y, tuple(m * n for m, n in zip(left, right, strict=True)))
-
-
-def _cross(x: Any, y: Any, name: str) -> Any:
-    """The cross product along the last axis."""
-    for v in (x, y):
-        if v.shape[-1] != 3:
-            raise ShapeError(
-                f"{name} takes vectors of 3 components, not shapes {show(dims(x))} and "
-                f"{show(dims(y))} (for 2 write a[0]*b[1] - a[1]*b[0])"
-            )
-    (a, b, c), (d, e, f) = ([v[..., k] for k in range(3)] for v in (x, y))
-    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
-
-
-@composite(
-    np.cross,
-    samples=join(
-        on_all([((3,), (3,)), ((2, 3), (3,)), ((2, 3), (2, 3))]),
-        on_all([((3, 2), (3, 2))], {"axis": 0}, {"axisa": 0, "axisb": 0, "axisc": 1}),
-    ),
-)
-def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
-) -> Any:
-    """Cross product of vectors of three components."""
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x = np.moveaxis(_at_least(a, 1, "cross"), axisa, -1)
-    y = np.moveaxis(_at_least(b, 1, "cross"), axisb, -1)
-    return np.moveaxis(_cross(x, y, "cross"), -1, axisc)
-
-
-@composite(np.linalg.cross, name="linalg.cross", samples=on_all([((3,), (3,)), ((2, 3), (2, 3))]))
-def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Cross product of vectors of three components along an axis."""
-    return cross(x1, x2, axis=axis)
-
-
-@composite(
-    np.trapezoid,
-    samples=join(
-        on([(4,), (2, 3)], {}, {"dx": 0.5}, {"axis": 0}),
-        on([(2, 3)], {"x": [0.0, 1.5], "axis": 0}),
-        on_all([((4,), (4,)), ((2, 4), (4,)), ((2, 3), (2, 3))]),
-    ),
-)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integral along an axis by the trapezoidal rule."""
-    v = as_array(y)
-    axis = normalize_axis(axis, v.ndim)
-    if x is None:
-        step = dx
-    else:
-        at = as_array(x)
-        step = np.diff(at, axis=axis) if at.ndim > 1 else np.diff(at)
-        if at.ndim == 1:
-            step = reshaped(step, tuple(step.shape[0] if k == axis else 1 for k in range(v.ndim)))
-    above, below = section(v, axis, 1, None), section(v, axis, None, -1)
-    return np.sum(step * (above + below) / 2.0, axis=axis)
-
-
-__all__ = ["CONTRACT", "ArgumentError", "common_type", "cross", "dot", "matmul"]

@@ -13,6 +13,7 @@ from ..errors import ShapeError
 from .movement import DIAG_EMBED, DIAGONAL
 from .np_common import as_array, dims, iota, join, on, reshaped, spread
 
+
 def diagonal_of(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     """Return a diagonal of two axes as the last axis."""
     if x.ndim < 2:
@@ -61,9 +62,7 @@ def linalg_diagonal(x: Any, *, offset: int = 0) -> Any:
     return diagonal_of(as_array(x), offset, -2, -1)
 
 
-@composite(
-    np.linalg.trace, name="linalg.trace", samples=on([(2, 3, 3), (2, 4)], (), {"offset": 1})
-)
+@composite(np.linalg.trace, name="linalg.trace", samples=on([(2, 3, 3), (2, 4)], (), {"offset": 1}))
 def linalg_trace(x: Any, *, offset: int = 0) -> Any:
     """Sum over a diagonal of the last two axes."""
     return np.sum(diagonal_of(as_array(x), offset, -2, -1), axis=-1)
@@ -99,7 +98,9 @@ def _triangle(x: Any, k: int, lower: bool) -> Any:
     return np.where(keep, x, np.zeros((), x.dtype))
 
 
-TRIANGLES = join(on([(3, 3), (2, 4), (2, 3, 3), (3,)], (), (1,), (-1,)), on([(2, 2)], dtypes=("f4",)))
+TRIANGLES = join(
+    on([(3, 3), (2, 4), (2, 3, 3), (3,)], (), (1,), (-1,)), on([(2, 2)], dtypes=("f4",))
+)
 
 
 @composite(np.tril, samples=TRIANGLES)

@@ -61,8 +61,10 @@ def _at_least(rank: int, place: Any) -> Any:
                        for x in as_arrays(arys))  # fmt: skip
         return raised[0] if len(raised) == 1 else raised
 
-    at_least.__doc__ = f"Give arrays at least {rank} axis." if rank == 1 else (
-        f"Give arrays at least {rank} axes."
+    at_least.__doc__ = (
+        f"Give arrays at least {rank} axis."
+        if rank == 1
+        else (f"Give arrays at least {rank} axes.")
     )
     return at_least
 
@@ -89,9 +91,7 @@ def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False, copy: bool = 
     places = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         places[:2] = 1, 0
-    grids = tuple(
-        _along(np.ravel(x), place, len(xi)) for x, place in zip(xi, places, strict=True)
-    )
+    grids = tuple(_along(np.ravel(x), place, len(xi)) for x, place in zip(xi, places, strict=True))
     return grids if sparse else broadcast_arrays(*grids)
 
 
@@ -119,9 +119,7 @@ def _filled(function: Any, number: int | None, doc: str) -> Any:
     return composite(
         function,
         name=function.__name__,
-        samples=join(
-            on(SHAPES, extra, dtypes=("f8", "f4", "i4")), on([(2, 3)], (*extra, "f4"))
-        ),
+        samples=join(on(SHAPES, extra, dtypes=("f8", "f4", "i4")), on([(2, 3)], (*extra, "f4"))),
     )(filled)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._op import composite
-from .._shapes import as_dim, dim_product, normalize_axis, same, show
-from ..errors import ArgumentError, ShapeError
+from .._shapes import dim_product, normalize_axis, same, show
+from ..errors import ArgumentError, DTypeError, ShapeError
 from .movement import ASSEMBLE, whole
 from .np_common import (
     as_array,
@@ -19,25 +18,31 @@ from .np_common import (
     common_type,
     dims,
     existing,
-    full,
-    holds_traced,
-    is_traced,
     join,
     on,
     on_all,
     part,
-    permute,
     reshaped,
     section,
-    sizes,
-    spread,
 )
 
 Region = tuple[tuple[Any, int, Any], ...]
 
 
+def _parts(arrays: Any, dtype: Any, casting: str) -> list[Any]:
+    """Return the arrays to put together, all of one element type."""
+    parts = as_arrays(arrays)
+    if not parts:
+        raise ShapeError("need at least one array to put together")
+    if dtype is None:
+        return common_type(parts)
+    for p in parts:
+        if not np.can_cast(p.dtype, dtype, casting):
+            raise DTypeError(f"cannot convert {p.dtype} to {np.dtype(dtype)} with {casting=}")
+    return [p.astype(np.dtype(dtype)) for p in parts]
+
+
 def _assemble(parts: list[Any], shape: tuple[Any, ...], regions: list[Region]) -> Any:
-    parts = common_type(parts)
     return ASSEMBLE(*parts, shape=shape, regions=tuple(regions), disjoint=True)
 
 
@@ -50,14 +55,15 @@ def _assemble(parts: list[Any], shape: tuple[Any, ...], regions: list[Region]) -
         on_all([((3,), (2,)), ((2, 3), (4, 3)), ((2, 3),)], (), {"axis": 0}, listed=True),
         on_all([((2, 3), (2, 1), (2, 4))], (1,), {"axis": -1}, listed=True),
         on_all([((2, 3), (4,)), ((0,), (3,))], {"axis": None}, listed=True),
+        on_all([((2, 3), (4, 3))], {"dtype": "f4"}, listed=True),
         lambda rng: iter([(([rng.normal(size=2), np.arange(3), np.float32([1, 2])],), {})]),
     ),
 )
-def concatenate(arrays: Any, axis: int | None = 0) -> Any:
+def concatenate(
+    arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """Put arrays one behind the other along an axis."""
-    parts = as_arrays(arrays)
-    if not parts:
-        raise ShapeError("need at least one array to concatenate")
+    parts = _parts(arrays, dtype, casting)
     if axis is None:
         parts, axis = [reshaped(p, (dim_product(dims(p)),)) for p in parts], 0
     rank = parts[0].ndim
@@ -94,11 +100,9 @@ def concatenate(arrays: Any, axis: int | None = 0) -> Any:
         on_all([((2, 3),) * 2], (), dtypes=("f4", "?"), listed=True),
     ),
 )
-def stack(arrays: Any, axis: int = 0) -> Any:
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Put arrays of one shape side by side along a new axis."""
-    parts = as_arrays(arrays)
-    if not parts:
-        raise ShapeError("need at least one array to stack")
+    parts = _parts(arrays, dtype, casting)
     head = dims(parts[0])
     axis = normalize_axis(axis, len(head) + 1)
     for p in parts[1:]:
@@ -115,19 +119,19 @@ def stack(arrays: Any, axis: int = 0) -> Any:
     np.hstack,
     samples=on_all([((), ()), ((3,), (2,)), ((2, 3), (2, 1)), ((2, 1, 3), (2, 2, 3))], listed=True),
 )
-def hstack(tup: Any) -> Any:
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Put arrays side by side: along the second axis, vectors along the first."""
-    parts = [np.atleast_1d(p) for p in as_arrays(tup)]
-    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1)
+    parts = [np.atleast_1d(p) for p in _parts(tup, dtype, casting)]
+    return concatenate(parts, 0 if parts[0].ndim == 1 else 1)
 
 
 @composite(
     *existing("vstack", "row_stack"),
     samples=on_all([((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (1, 1, 3))], listed=True),
 )
-def vstack(tup: Any) -> Any:
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Put arrays on top of each other along the first axis; vectors become rows."""
-    return concatenate([np.atleast_2d(p) for p in as_arrays(tup)])
+    return concatenate([np.atleast_2d(p) for p in _parts(tup, dtype, casting)])
 
 
 @composite(np.dstack, samples=on_all([((), ()), ((3,), (3,)), ((2, 3), (2, 3))], listed=True))

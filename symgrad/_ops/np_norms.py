@@ -9,10 +9,8 @@ import numpy as np
 from .._op import composite
 from .._shapes import normalize_axes, normalize_axis, show
 from ..errors import ArgumentError, ShapeError, UnsupportedError
-from .np_common import as_array, as_float, dims, join, on, on_all, reshaped
-from .np_reductions import not_empty
+from .np_common import as_array, as_float, dims, join, on
 from .np_statistics import root
-from .reductions import kept
 
 Axes = tuple[int, ...]
 
@@ -61,7 +59,10 @@ def _matrix(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
     np.linalg.norm,
     samples=join(
         on([(), (4,), (2, 3), (2, 3, 4)], {}, {"keepdims": True}),
-        on([(4,), (3, 4)], *({"ord": p, "axis": -1} for p in (1, 2, 3, 2.5, np.inf, -np.inf, 0, -1))),
+        on(
+            [(4,), (3, 4)],
+            *({"ord": p, "axis": -1} for p in (1, 2, 3, 2.5, np.inf, -np.inf, 0, -1)),
+        ),
         on([(3, 4)], *({"ord": p} for p in ("fro", 1, -1, np.inf, -np.inf))),
         on([(2, 3, 4)], {"axis": (0, 2)}, {"ord": "fro", "axis": (2, 1), "keepdims": True}),
         on([(2, 3, 4)], {"ord": 1, "axis": (2, 0)}, {"ord": np.inf, "axis": (-1, 0)}),
@@ -75,7 +76,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None and ord is None:
         return _vector(x, 2, tuple(range(x.ndim)), keepdims)
     given = tuple(range(x.ndim)) if axis is None else axis
-    axes = tuple(normalize_axis(k, x.ndim) for k in (given if isinstance(given, tuple) else (given,)))
+    axes = tuple(
+        normalize_axis(k, x.ndim) for k in (given if isinstance(given, tuple) else (given,))
+    )
     if len(axes) == 1:
         return _vector(x, ord, axes, keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:

@@ -1,4 +1,4 @@
-"""NumPy's functions that pick elements: take, delete, insert, differences, choices."""
+"""NumPy's functions that pick elements: take, delete, insert, choices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from .np_common import (
     on_all,
     part,
     reshaped,
-    section,
     spread,
 )
 
@@ -48,8 +47,10 @@ def _indices(value: Any) -> Any:
         lambda rng: iter([((numbers(rng, (3, 4)), np.array([[2, 0], [-1, 1]])), {"axis": 1})]),
     ),
 )
-def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
     """Read elements along an axis at integer positions."""
+    if mode != "raise":
+        raise ArgumentError(f"take: mode={mode!r} is not traced; clip or wrap the indices first")
     x = as_array(a)
     if axis is None:
         x, axis = np.ravel(x), 0
@@ -125,15 +126,17 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 @composite(
     np.insert,
-    samples=lambda rng: iter([
-        ((numbers(rng, 4), 1, 5.0), {}),
-        ((numbers(rng, (2, 3)), -1, numbers(rng, 2)), {}),
-        ((numbers(rng, 4), [3, 0], numbers(rng, 2)), {}),
-        ((numbers(rng, 4), slice(0, 4, 2), numbers(rng, 2)), {}),
-        ((numbers(rng, 4, "f4"), [2], numbers(rng, 3)), {"axis": 0}),
-        ((numbers(rng, (2, 3)), 1, numbers(rng, 2)), {"axis": 1}),
-        ((numbers(rng, (2, 3)), [0, 3], numbers(rng, (2, 2))), {"axis": -1}),
-    ]),
+    samples=lambda rng: iter(
+        [
+            ((numbers(rng, 4), 1, 5.0), {}),
+            ((numbers(rng, (2, 3)), -1, numbers(rng, 2)), {}),
+            ((numbers(rng, 4), [3, 0], numbers(rng, 2)), {}),
+            ((numbers(rng, 4), slice(0, 4, 2), numbers(rng, 2)), {}),
+            ((numbers(rng, 4, "f4"), [2], numbers(rng, 3)), {"axis": 0}),
+            ((numbers(rng, (2, 3)), 1, numbers(rng, 2)), {"axis": 1}),
+            ((numbers(rng, (2, 3)), [0, 3], numbers(rng, (2, 2))), {"axis": -1}),
+        ]
+    ),
 )
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Put values before constant places."""
@@ -158,48 +161,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def _constant_places(name: str, obj: Any) -> None:
     if is_traced(obj):
         raise ArgumentError(f"{name}: the places decide the shape, so they cannot be traced")
-
-
-# ---------------------------------------------------------------- differences
-
-
-@composite(
-    np.diff,
-    samples=join(
-        on([(4,), (2, 3)], (), (2,), {"axis": 0}, dtypes=("f8", "f4", "i4")),
-        on([(4,)], (0,), (1, -1), {"prepend": 0.0}, {"append": [1.0, 2.0]}, dtypes=("f8", "?")),
-    ),
-)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Differences of neighbours along an axis."""
-    x = as_array(a)
-    if x.ndim == 0:
-        raise ShapeError("diff takes arrays with at least one axis")
-    if n < 0:
-        raise ArgumentError(f"diff: the order must not be negative, got {n}")
-    axis = normalize_axis(axis, x.ndim)
-    if n == 0:
-        return x
-    edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-    ends = [None if v is None else as_array(v) for v in (prepend, append)]
-    before, after = (spread(v, edge, x) if v is not None and v.ndim == 0 else v for v in ends)
-    x = np.concatenate([p for p in (before, x, after) if p is not None], axis)
-    for _ in range(n):
-        above, below = section(x, axis, 1, None), section(x, axis, None, -1)
-        x = above != below if x.dtype == np.bool_ else above - below
-    return x
-
-
-@composite(
-    np.ediff1d,
-    samples=on([(4,), (2, 2)], (), {"to_end": 1.0}, {"to_begin": [1.0, 2.0], "to_end": 3.0}),
-)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Differences of neighbours of the elements as a vector."""
-    x = np.ravel(as_array(ary))
-    ends = [None if v is None else np.ravel(as_array(v)).astype(x.dtype) for v in (to_begin, to_end)]
-    parts = [ends[0], x[1:] - x[:-1], ends[1]]
-    return np.concatenate([p for p in parts if p is not None])
 
 
 # ---------------------------------------------------------------- choices

@@ -43,7 +43,9 @@ def _adding(function: Any, op: Op, doc: str) -> Any:
         return fold(op, x, axis, keepdims)
 
     total.__doc__ = doc
-    samples = join(REDUCED, on([(0, 3), (0,)], {"axis": 0}), on([(2, 3)], (0, "f8"), dtypes=("f4",)))
+    samples = join(
+        REDUCED, on([(0, 3), (0,)], {"axis": 0}), on([(2, 3)], (0, "f8"), dtypes=("f4",))
+    )
     return composite(function, name=function.__name__, samples=samples)(total)
 
 

@@ -149,7 +149,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
             x = np.concatenate([p for p, w in zip(ends, (left, n, right), strict=True)
                              if not isinstance(w, int) or w], axis)  # fmt: skip
         else:  # several reflections: NumPy finds the places
-            x = np.take(x, np.pad(np.arange(int(n)), (int(left), int(right)), mode=mode), axis)  # type: ignore[call-overload]
+            x = np.take(x, np.pad(np.arange(int(n)), (int(left), int(right)), mode=mode), axis)
     return x
 
 
@@ -157,7 +157,11 @@ def _pad_constant(x: Any, widths: list[tuple[Any, Any]], constants: Any) -> Any:
     if not is_traced(constants) and not isinstance(constants, (tuple, list)) and constants == 0:
         shape = tuple(a + n + b for n, (a, b) in zip(x.shape, widths, strict=True))
         region = tuple((a, 1, n) for n, (a, _) in zip(x.shape, widths, strict=True))
-        return x if dims(x) == tuple(map(as_dim, shape)) else ASSEMBLE(x, shape=shape, regions=(region,), disjoint=True)
+        return (
+            x
+            if dims(x) == tuple(map(as_dim, shape))
+            else ASSEMBLE(x, shape=shape, regions=(region,), disjoint=True)
+        )
     for axis, (pair, values) in enumerate(zip(widths, _widths(constants, x.ndim), strict=True)):
         ends = [
             full((*x.shape[:axis], w, *x.shape[axis + 1 :]), v, x.dtype, x)

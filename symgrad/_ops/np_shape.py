@@ -7,22 +7,18 @@ from typing import Any
 import numpy as np
 
 from .._op import composite
-from .._shapes import as_size, broadcast, dim_product, normalize_axes, normalize_axis, show
-from ..errors import ArgumentError, ShapeError, UnsupportedError
+from .._shapes import as_size, dim_product, normalize_axes, normalize_axis, show
+from ..errors import ShapeError, UnsupportedError
 from .np_common import (
     as_array,
-    as_arrays,
     dims,
     existing,
-    full,
     is_one,
     join,
     on,
-    on_all,
     permute,
     reshaped,
     sizes,
-    spread,
 )
 
 SHAPES = ((), (3,), (2, 3), (2, 1, 4))
@@ -130,9 +126,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return permute(x, order)
 
 
-@composite(
-    np.matrix_transpose, np.linalg.matrix_transpose, samples=on([(2, 3), (2, 3, 4), (1, 2)])
-)
+@composite(np.matrix_transpose, np.linalg.matrix_transpose, samples=on([(2, 3), (2, 3, 4), (1, 2)]))
 def matrix_transpose(x: Any) -> Any:
     """Exchange the last two axes."""
     return swapaxes(x, -1, -2)

@@ -11,8 +11,8 @@ from .._op import Op, composite
 from .._shapes import normalize_axes, show
 from ..errors import ArgumentError, ShapeError
 from .np_common import Sample, as_array, as_float, dims, join, numbers, on, reshaped, spread
-from .np_reductions import AXES, REDUCED, RUNNING, SHAPES, fold, not_empty
-from .reductions import MAX, MIN, kept
+from .np_reductions import REDUCED, RUNNING, fold, not_empty
+from .reductions import MAX, MIN
 
 
 def count(x: Any, axis: Any) -> Any:
@@ -218,6 +218,3 @@ def nanstd(
 ) -> Any:
     """Standard deviation over axes without the nans."""
     return root(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
-
-
-__all__ = ["AXES", "SHAPES", "count", "kept", "root"]

@@ -49,6 +49,11 @@ def _fold(make: Any) -> Any:
     return element
 
 
+def _named(name: str) -> Any:
+    """A fold without a SymPy class of its own: ``Max(x[k], (k, 0, n - 1))``."""
+    return _fold(lambda e, *limits: sp.Function(name)(e, *(sp.Tuple(*k) for k in limits)))
+
+
 def _last(x: Any, axes: Axes) -> tuple[Any, tuple[int, ...], tuple[Any, ...]]:
     """Move ``axes`` last and join them into one; also return the way back."""
     order = tuple(k for k in range(x.ndim) if k not in axes) + axes
@@ -112,23 +117,19 @@ PROD = _reduction(
     jvp=lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
 )  # fmt: skip
 MAX = _reduction(
-    "Max", np.max, _fold(lambda e, *ks: sp.Function("Max")(e, *map(sp.Tuple, *[ks]))), "maximum",
+    "Max", np.max, _named("Max"), "maximum",
     doc="maximum over axes; nan if one is nan",
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
     jvp=lambda t, y, x, axes: np.sum(t[0] * _share(x, y, axes), axis=axes),
     convention=_shared,
 )  # fmt: skip
 MIN = _reduction(
-    "Min", np.min, _fold(lambda e, *ks: sp.Function("Min")(e, *map(sp.Tuple, *[ks]))), "minimum",
+    "Min", np.min, _named("Min"), "minimum",
     doc="minimum over axes; nan if one is nan",
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
     jvp=lambda t, y, x, axes: np.sum(t[0] * _share(x, y, axes), axis=axes),
     convention=_shared,
 )  # fmt: skip
-
-
-def _named(name: str) -> Any:
-    return _fold(lambda e, *ks: sp.Function(name)(e, *map(sp.Tuple, *[ks])))
 
 
 ANY = _reduction("Any", np.any, _named("Any"), "or", doc="whether one is true",

@@ -21,13 +21,13 @@ from sympy.logic.boolalg import BooleanAtom, BooleanFunction
 
 from ..errors import ArgumentError, ParseError
 from ._limits import (
+    MAX_CONSTANT_NODES,
     MAX_POWER_BITS,
     MAX_ROOT_BITS,
     MAX_ROOTS_BITS,
-    exp_bits,
-    fault,
     power_bits,
     roots_bits,
+    survey,
 )
 from ._scan import MAX_DEPTH
 from ._vocabulary import CONSTANTS, FUNCTIONS, RESERVED
@@ -36,6 +36,8 @@ _SPECIAL = ("where", "Piecewise", "power", "pow", "Eq", "Ne")
 _CONDITION = (sp.core.relational.Relational, BooleanFunction, BooleanAtom)
 # What SymPy's constructors raise, beside ValueError, on arguments they cannot evaluate.
 _SYMPY_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
+_TOO_LARGE = "this power of a number is too large to be written out"
+_TOO_LONG = "the integers in here are too long to be handled exactly; write 1e20 instead"
 _COMPARISONS: dict[type[ast.cmpop], Callable[[sp.Expr, sp.Expr], sp.Basic]] = {
     ast.Lt: sp.Lt,
     ast.LtE: sp.Le,
@@ -147,11 +149,7 @@ class _Builder:
         values: dict[ast.expr, _Value] = {}
         for node, operands in reversed(order):
             values[node] = self.value(node, [values.pop(operand) for operand in operands])
-        result, _ = self.real(values[root], root)
-        message = fault(result, deep=True)
-        if message:
-            raise self.error(message, root)
-        return result
+        return self.real(values[root], root)[0]
 
     def error(self, message: str, node: ast.expr) -> ParseError:
         return self.refuse(message, node.col_offset)
@@ -215,9 +213,15 @@ class _Builder:
         except _SYMPY_ERRORS as error:
             text = f"SymPy cannot build this expression ({type(error).__name__})"
             raise self.error(text, node) from error
-        message = fault(result.meaning)
+        parts, message = survey(result.meaning)
         if message:
             raise self.error(message, node)
+        if result.number is None and isinstance(result.meaning, sp.Expr):
+            # Symbols may have cancelled, as in 2**(x - x + 10**9).
+            if not result.meaning.free_symbols:
+                result = _Value(result.meaning, float(result.meaning))
+        if result.number is not None and parts > MAX_CONSTANT_NODES:
+            return _Value(sp.Float(result.number), result.number)
         return result
 
     def evaluate(self, node: ast.expr, below: list[_Value]) -> _Value:
@@ -265,16 +269,15 @@ class _Builder:
         (base, base_number), (exponent, number) = self.reals(below, node)
         if base == sp.E:
             return self.call("exp", below[1:], node)
-        if number is None:
-            return _Value(sp.Pow(base, exponent))
-        bits = power_bits(base)
-        result = None if base_number is None else _finite(base_number**number)
-        if not exponent.is_Integer and bits > MAX_ROOT_BITS:
+        result = None
+        if number is not None and base_number is not None:
+            result = _finite(base_number**number)
+        if not exponent.is_Integer and power_bits(base) > MAX_ROOT_BITS:
             if result is not None:
                 return _Value(sp.Float(result), result)
-            raise self.error("the integers below this root are too long; write 1e20*x", node)
-        if bits * abs(number) > MAX_POWER_BITS:
-            raise self.error("this power of a number is too large to be written out", node)
+            raise self.error(_TOO_LONG, node)
+        if power_bits(base, exponent) > MAX_POWER_BITS:
+            raise self.error(_TOO_LARGE, node)
         return _Value(sp.Pow(base, exponent), result)
 
     def call(self, name: str, below: list[_Value], node: ast.expr) -> _Value:
@@ -293,8 +296,10 @@ class _Builder:
         numbers = [number for _, number in arguments if number is not None]
         long = max(map(power_bits, meanings)) > MAX_ROOT_BITS
         if len(numbers) < len(arguments):
-            if long or max(map(exp_bits, meanings)) > MAX_POWER_BITS:
-                raise self.error(f"the integers inside {name} are too long; write 1e20*x", node)
+            if long:
+                raise self.error(_TOO_LONG, node)
+            if name in ("exp", "expm1") and power_bits(sp.exp(meanings[0], evaluate=False)) > MAX_POWER_BITS:
+                raise self.error(_TOO_LARGE, node)
             return _Value(function.build(*meanings))
         number = _finite(function.value(*numbers))
         inexact = any(meaning.has(sp.Float) for meaning in meanings)

@@ -18,30 +18,38 @@ MAX_POWER_BITS = 4096
 # in the products of all roots of one product.
 MAX_ROOT_BITS = 64
 MAX_ROOTS_BITS = 2048
+# Forms such as tanh(acosh(x)) = sqrt(x - 1)*sqrt(x + 1)/x repeat their argument: nested, they
+# would grow exponentially. The longest text without them has fewer parts than this.
+MAX_NODES = 20_000
+# A constant with more parts than this is taken as its double: SymPy's exact comparison of
+# nested roots takes time exponential in their depth.
+MAX_CONSTANT_NODES = 24
 
 
-def power_bits(base: sp.Expr) -> float:
-    """The size in bits of the rational factors that SymPy raises to a power with ``base``."""
-    most, waiting = 0.0, [(base, 1.0)]
+def power_bits(base: sp.Expr, exponent: sp.Expr = sp.S.One) -> float:
+    """The size in bits of the numbers that ``base**exponent`` may come to.
+
+    SymPy raises the rational factors of a base to the rational factor of the exponent.
+    Symbols in the exponent do not protect from that, since they may cancel later, as in
+    ``(2**x)**(10**9/x)``.
+    """
+    most, waiting = 0.0, [(base, _scale(exponent))]
     while waiting:
         part, times = waiting.pop()
         if isinstance(part, sp.Rational):
             most = max(most, times * _bits(part))
         elif isinstance(part, sp.Mul):
             waiting.extend((factor, times) for factor in part.args)
-        elif isinstance(part, sp.Pow) and isinstance(part.exp, sp.Number):
-            waiting.append((part.base, times * abs(float(part.exp))))
-    return most
-
-
-def exp_bits(exponent: sp.Expr) -> float:
-    """The same for ``exp(n*log(base))``, which SymPy turns into ``base**n``."""
-    most = 0.0
-    for term in sp.Add.make_args(exponent):
-        number, rest = term.as_coeff_Mul()
-        for factor in sp.Mul.make_args(rest):
-            if isinstance(factor, sp.log):
-                most = max(most, abs(float(number)) * power_bits(factor.args[0]))
+        elif isinstance(part, sp.Pow):
+            waiting.append((part.base, times * _scale(part.exp)))
+        elif isinstance(part, sp.exp):
+            # exp(n*log(b)) becomes b**n.
+            for term in sp.Add.make_args(part.args[0]):
+                waiting.extend(
+                    (factor.args[0], times * _scale(term))
+                    for factor in sp.Mul.make_args(term)
+                    if isinstance(factor, sp.log)
+                )
     return most
 
 
@@ -55,25 +63,30 @@ def roots_bits(factors: list[sp.Expr]) -> int:
     return total
 
 
-def fault(expression: sp.Basic, *, deep: bool = False) -> str | None:
-    """Why a freshly built expression cannot be used, or None.
-
-    Looks at the expression and its direct operands, which suffices after one construction
-    step, or (``deep``) at all of it.
-    """
-    parts = sp.preorder_traversal(expression) if deep else (expression, *expression.args)
-    for part in parts:
+def survey(expression: sp.Basic) -> tuple[int, str | None]:
+    """The number of parts of an expression, and why it cannot be used, if so."""
+    count, waiting = 0, [expression]
+    while waiting:
+        part = waiting.pop()
+        count += 1
+        if count > MAX_NODES:
+            return count, "SymPy's form of this expression has too many parts"
         if part in (sp.zoo, sp.oo, -sp.oo, sp.nan):
-            return "division by zero, or a value that is not finite"
+            return count, "division by zero, or a value that is not finite"
         if part is sp.I:
-            return "this is imaginary for every real value of the symbols"
+            return count, "this is imaginary for every real value of the symbols"
         if isinstance(part, sp.Rational) and _bits(part) > MAX_BITS:
-            return "the exact numbers in this expression grow beyond the range of doubles"
+            return count, "the exact numbers in this expression grow beyond the range of doubles"
         if isinstance(part, sp.Float) and math.isinf(float(part)):
-            return "this constant is larger than any double, 1.8e308"
-    return None
+            return count, "this constant is larger than any double, 1.8e308"
+        waiting.extend(part.args)
+    return count, None
 
 
 def _bits(number: sp.Rational) -> int:
     size = max(abs(int(number.p)), int(number.q))
     return size.bit_length() if size > 1 else 0
+
+
+def _scale(exponent: sp.Expr) -> float:
+    return max(abs(float(term.as_coeff_Mul()[0])) for term in sp.Add.make_args(exponent))

@@ -317,10 +317,17 @@ Traced.conj = Traced.conjugate  # type: ignore[attr-defined]
 Traced.ptp = _method(np.ptp)  # type: ignore[attr-defined]
 
 
+#: Options whose None means that they are not used.
+_ABSENT = frozenset(("out", "dtype", "initial", "where", "like"))
+
+
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; say which option is not traced."""
     handler = registry.handler(function)
-    kwargs = {k: v for k, v in kwargs.items() if v is not None and v is not np._NoValue}
+    kwargs = {
+        k: v for k, v in kwargs.items()
+        if v is not np._NoValue and not (v is None and k in _ABSENT)
+    }  # fmt: skip
     if not kwargs:
         return handler(*args)
     code = getattr(handler, "__code__", None)
