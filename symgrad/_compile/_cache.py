@@ -25,13 +25,13 @@ import numba
 
 from .._lower import Leaf, lower, vector_math_default
 from .._schedule import Program
+from ..errors import DataError
 from ._kernel import Layout, bind_all, make_kernel
+from ._objects import emit_objects, load_objects
 from ._runtime import Body, make_intrinsic
 
 #: Raise when the emitted code changes for equal programs.
 FORMAT = 1
-
-_FILES = ("program.ll", "kernel.json", "kernel.py")
 
 
 def cache_folder() -> Path | None:
@@ -110,13 +110,21 @@ def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool
         "size_inputs": list(size_inputs),
         "symbols": list(lowered.symbols),
         "constants": list(lowered.constants),
-        "digest": hashlib.sha256(lowered.text.encode()).hexdigest(),
+        "linked": lowered.linked,
+        "exports": lowered.exports,
     }
-    contents = (lowered.text, json.dumps(description), layout.source(cache=True))
+    code: dict[str, bytes] = {}
+    if lowered.linked:
+        code["program.ll"] = lowered.text.encode()
+    else:
+        code.update((f"code{k}.o", o) for k, o in enumerate(emit_objects(lowered)))
+    description["digests"] = {k: hashlib.sha256(v).hexdigest() for k, v in code.items()}
+    code["kernel.json"] = json.dumps(description).encode()
+    code["kernel.py"] = layout.source(cache=True).encode()
     scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
     try:
-        for name, content in zip(_FILES, contents, strict=True):
-            (scratch / name).write_text(content)
+        for name, content in code.items():
+            (scratch / name).write_bytes(content)
         # Renaming onto an existing folder fails: another process was first, with the same.
         with contextlib.suppress(OSError):
             scratch.rename(home)
@@ -130,19 +138,20 @@ def _load(home: Path, program: Program) -> Any:
     needed = {symbol: constants[symbol] for symbol in description["constants"]}
     bind_all(tuple(description["symbols"]), needed)
 
-    def text() -> str:
-        found = (home / "program.ll").read_text()
-        if hashlib.sha256(found.encode()).hexdigest() != description["digest"]:
-            return lower(program).text
-        return found
-
+    code = {}
+    for name, digest in description["digests"].items():
+        code[name] = (home / name).read_bytes()
+        if hashlib.sha256(code[name]).hexdigest() != digest:
+            raise DataError(f"the cached file {home / name} is damaged")
+    if not description["linked"]:
+        load_objects(description["name"], list(code.values()), description["exports"])
     body = Body(
         description["name"],
         tuple(Leaf(d, n) for d, n in description["inputs"]),
         tuple(Leaf(d, n) for d, n in description["outputs"]),
         description["sizes"],
         tuple(description["size_inputs"]),
-        text,
+        (lambda: code["program.ll"].decode()) if description["linked"] else None,
     )
     name = f"symgrad_kernel_{home.name}"
     spec = importlib.util.spec_from_file_location(name, home / "kernel.py")

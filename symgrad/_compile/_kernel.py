@@ -12,6 +12,7 @@ import numpy as np
 
 from .._lower import Lowered, bind_array, bind_symbol
 from .._trace import Tree
+from ._objects import emit_objects, load_objects
 from ._runtime import Body, make_intrinsic
 
 #: What a kernel's source looks like; the body is one call whatever the program's size.
@@ -112,7 +113,7 @@ def body_of(lowered: Lowered, size_inputs: tuple[bool, ...]) -> Body:
     """Return what the intrinsic needs to know of a lowered program."""
     return Body(
         lowered.name, lowered.inputs, lowered.outputs, lowered.sizes, size_inputs,
-        lambda: lowered.text,
+        (lambda: lowered.text) if lowered.linked else None,
     )  # fmt: skip
 
 
@@ -132,6 +133,8 @@ _kept: dict[str, np.ndarray[Any, Any]] = {}
 def make_kernel(lowered: Lowered, layout: Layout, size_inputs: tuple[bool, ...]) -> Any:
     """Return the numba dispatcher of a lowered program, compiled on its first call."""
     bind_all(lowered.symbols, lowered.constants)
+    if not lowered.linked:
+        load_objects(lowered.name, emit_objects(lowered), lowered.exports)
     source = layout.source(cache=False)
     filename = f"<symgrad kernel {lowered.name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)

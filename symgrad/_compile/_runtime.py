@@ -42,7 +42,8 @@ class Body:
     sizes: int
     #: For each input, whether it is a size (a Python integer).
     size_inputs: tuple[bool, ...]
-    text: Callable[[], str]
+    #: The assembly to link in; None where the code is loaded by itself.
+    text: Callable[[], str] | None
 
 
 def leaf_type(leaf: Leaf) -> Any:
@@ -168,6 +169,8 @@ class _Codegen:
 
     def _link(self, context: Any) -> None:
         """Add the program's module to the library that is being compiled, once."""
+        if self.body.text is None:
+            return
         library = context.active_code_library
         linked = library.__dict__.setdefault("_symgrad_linked", set())
         if self.body.name not in linked:

@@ -52,7 +52,7 @@ class Module:
         self.vector_math = vector_math
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
-        self.attributes: dict[str, int] = {}
+        self.attributes: dict[str, int] = {"nounwind": 0}
         self.keep: dict[str, str] = {}
         self.symbols: set[str] = set()
 

@@ -18,13 +18,20 @@ from .._shapes import Dimension, dim_product
 from ._emitter import Emitter, Module, constant_text, memory_type
 from ._legalize import legalize
 from ._mathlib import vector_math_default
-from ._nest import Frame, NestWriter, describe, identity_of
+from ._nest import Frame, NestWriter, describe, identity_of, parameter_types
 from ._plan import Nest, Plan, plan
 from ._singles import write_single
 from ._values import Place
 
 #: Up to this many scalar slots live on the stack, more in the arena.
 STACK_SLOTS = 1024
+
+#: A program of up to this many steps is linked into its callers, where LLVM can inline it;
+#: a longer one is compiled by itself, once, and called by its address.
+LINKED_STEPS = 500
+
+#: Functions in one module of straight-line code: modules compile side by side.
+TASKS_PER_MODULE = 8
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,14 @@ class Lowered:
     name:
         Prefix of the two entry points, unique to the program.
     text:
-        LLVM assembly.
+        LLVM assembly of the module with the entry points.
+    straight:
+        Further modules of straight-line code. They need no optimisation: what LLVM could
+        find, the graph's sharing and rewriting have found already.
+    exports:
+        The functions that each module defines for the others, the main module's first.
+    linked:
+        Whether to link the code into its callers.
     inputs, outputs:
         Element types and ranks, in order.
     symbols:
@@ -57,6 +71,9 @@ class Lowered:
 
     name: str
     text: str
+    straight: tuple[str, ...]
+    exports: tuple[tuple[str, ...], ...]
+    linked: bool
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
     symbols: tuple[str, ...]
@@ -74,9 +91,12 @@ class _Writer:
     def __init__(self, program: Program, vector_math: bool) -> None:
         self.program = program
         self.module = Module(vector_math)
-        self.module.attribute("nounwind")
+        self.straight: list[Module] = []
+        self.exports: list[list[str]] = []
         self.name = f"symgrad.{program.fingerprint[:24]}"
         self.plan: Plan = plan(tuple(legalize(program.outputs)))
+        count = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
+        self.linked = count <= LINKED_STEPS
         self.sizes = tuple(program.sizes)
         self.places: dict[Node, Place] = {}
         self.buffers: dict[Node, str] = {}
@@ -132,7 +152,12 @@ class _Writer:
             if isinstance(task, Nest):
                 if not (task.nodes or task.stores or task.reductions):
                     continue
-                NestWriter(self.module, name, task, frame).write(self.plan.stored)
+                module = self.module_for(task)
+                writer = NestWriter(module, name, task, frame, module is self.module)
+                writer.write(self.plan.stored)
+                if module is not self.module:
+                    self.module.declare(name, "void", parameter_types(frame))
+                    self.exports[-1].append(name)
             else:
                 write_single(self.module, name, task.node, frame)
             for pointer in frame.pointers:
@@ -140,6 +165,15 @@ class _Writer:
             arguments = [f"ptr {p}" for p in frame.pointers]
             arguments += [f"i64 %{s.name}" for s in self.sizes]
             self.calls.append(f"  call void @{name}({', '.join(arguments)})")
+
+    def module_for(self, task: Nest) -> Module:
+        """Return the module that a nest's function goes into."""
+        if self.linked or task.domain:
+            return self.module
+        if not self.straight or len(self.straight[-1].functions) >= TASKS_PER_MODULE:
+            self.straight.append(Module(vector_math=False))
+            self.exports.append([])
+        return self.straight[-1]
 
     def initial(self, node: Node) -> Any:
         """Return what a buffer must hold before its first task, or None."""
@@ -172,9 +206,12 @@ class _Writer:
         return Lowered(
             self.name,
             text,
+            tuple(m.text() for m in self.straight),
+            ((f"{self.name}.sizes", f"{self.name}.run"), *map(tuple, self.exports)),
+            self.linked,
             tuple(Leaf(n.dtype.name, n.ndim) for n in self.program.inputs),
             tuple(Leaf(n.dtype.name, n.ndim) for n in self.plan.outputs),
-            tuple(sorted(self.module.symbols)),
+            tuple(sorted(set().union(*(m.symbols for m in (self.module, *self.straight))))),
             {s: n.array for s, n in self.constants.items()},
             len(self.sizes),
         )

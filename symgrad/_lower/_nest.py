@@ -239,8 +239,10 @@ def result_index(reduction: Reduction, index: list[Any]) -> tuple[Any, ...]:
 class NestWriter:
     """Writes one nest as one function."""
 
-    def __init__(self, module: Module, name: str, nest: Nest, frame: Frame) -> None:
-        self.name, self.nest, self.frame = name, nest, frame
+    def __init__(
+        self, module: Module, name: str, nest: Nest, frame: Frame, internal: bool = True
+    ) -> None:
+        self.name, self.nest, self.frame, self.internal = name, nest, frame, internal
         self.rank = len(nest.domain)
         self.emitter = Emitter(module, self.rank)
         for size in frame.sizes:
@@ -276,7 +278,7 @@ class NestWriter:
         )
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
-        e.module.functions.append(function_text(self.name, self.frame, body))
+        e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
 
     def put(self, target: Node, part: int, place: Place, value: str) -> None:
         """Write an element of a part into the whole, adding where parts may overlap."""
@@ -409,18 +411,18 @@ class NestWriter:
         self.finish(r, place, [f"load i64, ptr {where}"], start)
 
 
-def function_text(name: str, frame: Frame, body: list[str], result: str = "void") -> str:
+def function_text(name: str, frame: Frame, body: list[str], internal: bool = True) -> str:
     """Return a function of the frame's pointers and sizes as text."""
-    return (
-        f"define internal {result} @{name}({', '.join(parameters(frame))}) #0 {{\n"
-        + "\n".join(body)
-        + "\n}\n"
-    )
+    parameters = [f"ptr noalias {p}" for p in frame.pointers]
+    parameters += [f"i64 %{s.name}" for s in frame.sizes]
+    linkage = "internal " if internal else ""
+    head = f"define {linkage}void @{name}({', '.join(parameters)}) #0 {{"
+    return "\n".join([head, *body, "}\n"])
 
 
-def parameters(frame: Frame) -> list[str]:
-    """Return the typed parameters of a task's function."""
-    return [f"ptr noalias {p}" for p in frame.pointers] + [f"i64 %{s.name}" for s in frame.sizes]
+def parameter_types(frame: Frame) -> list[str]:
+    """Return the types of a task's parameters."""
+    return ["ptr noalias"] * len(frame.pointers) + ["i64"] * len(frame.sizes)
 
 
 def cascade_functions(module: Module, kind: str) -> str:

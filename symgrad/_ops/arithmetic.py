@@ -1,8 +1,7 @@
-"""Arithmetic: operators, powers and roots, extremes, signs."""
+"""Arithmetic: operators, division with remainder, powers and roots."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,15 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Emit, Instr, Intrinsic, Libm, NonZero, Positive, Real, define
-from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, SCALE, divmod_text, power_text
+from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, divmod_text, power_text
 
 UNARY, BINARY = (Real,), (Real, Real)
 STEP = "piecewise constant: its derivative is zero where it exists"
 
 
-def _is_float(*operands: Any) -> bool:
-    return bool(operands[0].dtype.kind == "f")
+def is_float(x: Any) -> bool:
+    """Tell whether an operand is of a real type, not whole numbers or truth values."""
+    return bool(x.dtype.kind == "f")
 
 
 # ---------------------------------------------------------------- operators
@@ -63,7 +63,7 @@ SQUARE = define(
 )  # fmt: skip
 RECIPROCAL = define(
     np.reciprocal, name="Reciprocal", sympy=lambda x: 1 / x, partials=lambda y, x: (-y * y,),
-    lower=Composed(lambda x: 1 / x if _is_float(x) else np.where(np.absolute(x) == 1, x, 0)),
+    lower=Composed(lambda x: 1 / x if is_float(x) else np.where(np.absolute(x) == 1, x, 0)),
     domain=(NonZero,), samples=(0.5, 3), ulp=0.5,
 )  # fmt: skip
 
@@ -72,7 +72,7 @@ RECIPROCAL = define(
 
 
 def _floor_divide(x: Any, y: Any) -> Any:
-    if not _is_float(x):
+    if not is_float(x):
         return INT_FLOOR_DIVIDE(x, y)
     # As NumPy does it: the quotient is taken of what fmod leaves, so it agrees with `%`.
     r = np.fmod(x, y)
@@ -85,7 +85,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    if not _is_float(x):
+    if not is_float(x):
         return INT_REMAINDER(x, y)
     r = np.fmod(x, y)
     r_as_y = np.where((y < 0) != (r < 0), r + y, r)
@@ -151,151 +151,4 @@ HYPOT = define(
     partials=lambda z, x, y: (x / np.where(z == 0, 1, z), y / np.where(z == 0, 1, z)),
     lower=Libm("hypot"), domain=(NonZero, NonZero), samples=(-3, 3), ulp=1.0,
     convention="derivative 0 at (0, 0)",
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------- signs and extremes
-
-
-def _absolute(e: Any, dtype: Any, x: str) -> str:
-    if dtype.kind == "f":
-        return str(e.call_intrinsic("fabs", dtype, x))
-    if dtype.kind != "i":
-        return x
-    t = e.type(dtype)
-    below = e.op(f"icmp slt {t} {x}, 0", "i1")
-    return str(e.op(f"select i1 {below}, {t} {e.op(f'sub {t} 0, {x}', t)}, {t} {x}", t))
-
-
-ABSOLUTE = define(
-    np.absolute, name="Absolute", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
-    lower=Emit(_absolute), domain=UNARY, samples=(-3, 3), ulp=0.0, convention="derivative 0 at 0",
-)  # fmt: skip
-FABS = define(
-    np.fabs, name="Fabs", sympy=lambda x: sp.Abs(x), partials=lambda y, x: (np.sign(x),),
-    lower=Intrinsic("fabs"), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    convention="derivative 0 at 0",
-)  # fmt: skip
-def _sign(x: Any) -> Any:
-    if not _is_float(x):
-        return np.minimum(x if x.dtype.kind == "u" else np.maximum(x, -1), 1)
-    return np.where(x > 0, 1, np.where(x < 0, -1, x + 0))  # x + 0: nan stays, -0.0 becomes 0.0
-
-
-SIGN = define(
-    np.sign, name="Sign", sympy=sp.sign, reason=STEP, lower=Composed(_sign),
-    domain=UNARY, samples=(-3, 3), ulp=0.0,
-)  # fmt: skip
-COPYSIGN = define(
-    np.copysign, name="Copysign", sympy=lambda x, y: sp.Abs(x) * sp.sign(y),
-    partials=lambda z, x, y: (np.sign(x) * np.copysign(1.0, y), None),
-    lower=Intrinsic("copysign"), domain=(Real, NonZero), samples=(-3, 3), ulp=0.0,
-    convention="derivative 0 at 0", exact_form=False,
-)  # fmt: skip
-SIGNBIT = define(
-    np.signbit, name="Signbit", sympy=lambda x: x < 0, reason=STEP,
-    lower=Composed(lambda x: np.copysign(1.0, x) < 0), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    exact_form=False,
-)  # fmt: skip
-HEAVISIDE = define(
-    np.heaviside, name="Heaviside", sympy=lambda x, h: sp.Heaviside(x, h),
-    partials=lambda z, x, h: (None, 1.0 - np.fabs(np.sign(x))),
-    lower=Composed(
-        lambda x, h: np.where(x == 0, h, np.where(x > 0, 1, np.where(x < 0, 0, x)))
-    ),
-    domain=(NonZero, Real), samples=(-3, 3), ulp=0.0, convention="derivative 0 at the step",
-)  # fmt: skip
-
-
-def _share(x: Any, y: Any) -> Any:
-    tie = np.where(x == y, 0.5, x + y)  # unordered: nan
-    return np.where(x > y, 1, np.where(x < y, 0, tie))
-
-
-SHARE = define(
-    name="Share", doc="What x has of max(x, y): 1, 0, or half at a tie.", reason=STEP,
-    evaluate=lambda x, y: _share(*map(np.asarray, (x, y))).astype(np.result_type(x, y, 0.0)),
-    sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)), lower=Composed(_share),
-    domain=BINARY, samples=(-3, 3), ulp=0.0,
-)  # fmt: skip
-
-
-def _extreme(name: str) -> Emit:
-    """Select by one comparison; a second one passes nan on (max, min) or over (fmax, fmin)."""
-    compare = "ge" if name.endswith("max") else "le"
-    watch = 1 if name[0] == "f" else 0
-
-    def emit(e: Any, dtype: Any, x: str, y: str) -> str:
-        t = e.type(dtype)
-        if dtype.kind == "b":
-            return str(e.op(f"{'or' if compare == 'ge' else 'and'} i1 {x}, {y}", t))
-        if dtype.kind == "f":
-            first = e.op(f"fcmp o{compare} {t} {x}, {y}", "i1")
-            watched = (x, y)[watch]
-            nan = e.op(f"fcmp uno {t} {watched}, {watched}", "i1")
-            first = e.op(f"or i1 {first}, {nan}", "i1")
-        else:
-            first = e.op(f"icmp {'s' if dtype.kind == 'i' else 'u'}{compare} {t} {x}, {y}", "i1")
-        return str(e.op(f"select i1 {first}, {t} {x}, {t} {y}", t))
-
-    return Emit(emit)
-
-
-def _present(x: Any, y: Any, share: Any) -> Any:
-    """``share``, but 1 where y is missing (nan) and 0 where x is."""
-    return np.where(np.isnan(y), 1.0, np.where(np.isnan(x), 0.0, share))
-
-
-TIE = "equal shares at ties"
-MAXIMUM = define(
-    np.maximum, name="Maximum", sympy=sp.Max, lower=_extreme("max"), domain=BINARY,
-    partials=lambda z, x, y: (SHARE(x, y), SHARE(y, x)), samples=(-3, 3), ulp=0.0, convention=TIE,
-)  # fmt: skip
-MINIMUM = define(
-    np.minimum, name="Minimum", sympy=sp.Min, lower=_extreme("min"), domain=BINARY,
-    partials=lambda z, x, y: (SHARE(y, x), SHARE(x, y)), samples=(-3, 3), ulp=0.0, convention=TIE,
-)  # fmt: skip
-FMAX = define(
-    np.fmax, name="Fmax", sympy=lambda x, y: sp.Max(x, y), lower=_extreme("fmax"), domain=BINARY, samples=(-3, 3),
-    partials=lambda z, x, y: (_present(x, y, SHARE(x, y)), _present(y, x, SHARE(y, x))),
-    ulp=0.0, convention=TIE,
-)  # fmt: skip
-FMIN = define(
-    np.fmin, name="Fmin", sympy=lambda x, y: sp.Min(x, y), lower=_extreme("fmin"), domain=BINARY, samples=(-3, 3),
-    partials=lambda z, x, y: (_present(x, y, SHARE(y, x)), _present(y, x, SHARE(x, y))),
-    ulp=0.0, convention=TIE,
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------- the number format
-
-
-def _ldexp(x: Any, n: Any) -> Any:
-    # Two guarded steps bring the exponent in range without rounding twice (as in musl).
-    wide, n = x.astype(np.float64), np.minimum(np.maximum(n.astype(np.int64), -3000), 3000)
-    for _ in range(2):
-        far, low = n > 1023, n < -1022
-        wide = wide * np.where(far, 2.0**1023, np.where(low, 2.0**-969, 1.0))
-        n = n - np.where(far, 1023, np.where(low, -969, 0))
-    wide = wide * SCALE(np.minimum(np.maximum(n, -1022), 1023))
-    return wide.astype(x.dtype)
-
-
-NO_FORM = "about the number format, not the number"
-LDEXP = define(
-    np.ldexp, name="Ldexp", sympy=lambda x, n: x * sp.Integer(2) ** n,
-    partials=lambda z, x, n: (np.ldexp(1.0, n), None), lower=Composed(_ldexp),
-    domain=(Real, sp.Integers), samples=((-3, 3), (-9, 9)), ulp=0.5,
-)  # fmt: skip
-NEXTAFTER = define(
-    np.nextafter, name="Nextafter", sympy=None, reason=NO_FORM, lower=Libm("nextafter"),
-    domain=BINARY, samples=(-3, 3), ulp=0.0,
-)  # fmt: skip
-SPACING = define(
-    np.spacing, name="Spacing", sympy=None, reason=NO_FORM,
-    lower=Composed(
-        lambda x: np.where(x == 0, np.nextafter(np.fabs(x), 1.0),
-                           np.nextafter(x, np.copysign(math.inf, x)) - x)
-    ),
-    domain=UNARY, samples=(-3, 3), ulp=0.0,
 )  # fmt: skip

@@ -72,7 +72,7 @@ def _zeta_right(s: Any, q: Any) -> Any:
         factor = factor * (s + (2.0 * j + 1)) * (s + (2.0 * j + 2))
     for coefficient, rising in reversed(series):
         tail = tail * inverse + coefficient * rising
-    total = (a / (s - 1.0) + 0.5 + tail / a) / a**s
+    total = a ** (1.0 - s) * (1 / (s - 1.0) + 0.5 / a + tail * inverse)
     for k in reversed(range(SHIFT)):
         total = total + 1 / (q + float(k)) ** s
     return total
@@ -86,11 +86,12 @@ def _zeta(s: Any, x: Any) -> Any:
     sign = np.where(np.remainder(s, 2.0) == 0, 1.0, -1.0)
     reflected = _zeta_right(s, r) + sign * (_zeta_right(s, rest) - _zeta_right(s, 1.0 - left))
     whole = np.where(np.floor(s) == s, reflected, math.nan)
-    plain = _zeta_right(s, np.where(x > 0, x, 1.0))
-    return np.where(x > 0, plain, np.where(x == np.floor(x), math.inf, whole))
+    result = np.where(x == np.floor(x), math.inf, whole)
+    result = np.where(x > 0, _zeta_right(s, np.where(x > 0, x, 1.0)), result)
+    return np.where(s > 1, result, np.where(s == 1, math.inf, math.nan))
 
 
-ZETA = define(
+ZETA: Op = define(
     sc.zeta, name="Zeta", doc="Hurwitz zeta function of s > 1 and x.", sympy=sp.zeta,
     partials=lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)), lower=Composed(_zeta),
     domain=(sp.Interval.open(1, sp.oo), Positive), samples=((1.5, 6), (0.2, 9)), ulp=8.0,
@@ -99,12 +100,12 @@ ZETA = define(
 
 
 def _polygamma(n: Any, x: Any) -> Any:
-    sign = np.where(np.remainder(n, 2.0) == 0, -1.0, 1.0)
+    sign = np.where(np.remainder(n, 2.0) == 0, -1.0, np.where(np.floor(n) == n, 1.0, math.nan))
     high = sign * sc.gamma(n + 1.0) * ZETA(np.where(n == 0, 2.0, n + 1.0), x)
     return np.where(n == 0, sc.psi(x), high)
 
 
-POLYGAMMA = define(
+POLYGAMMA: Op = define(
     sc.polygamma, name="Polygamma", doc="The n-th derivative of digamma.", sympy=sp.polygamma,
     partials=lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)), lower=Composed(_polygamma),
     domain=(sp.Naturals, Positive), samples=((1, 4), (0.2, 9)), ulp=16.0, convention=ORDER,
@@ -155,4 +156,3 @@ I1E = _bessel(
     "I1e", sc.i1e, 1, _scaled,
     lambda y, x: (0.5 * (sc.i0e(x) + sc.ive(2.0, x)) - np.sign(x) * y,),
 )  # fmt: skip
-

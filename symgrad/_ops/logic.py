@@ -165,9 +165,7 @@ def isneginf(x: Any, out: None = None) -> Any:
 
 
 @composite(np.isclose, samples=_pairs, differentiable=False)
-def isclose(
-    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Any:
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Where two values agree within ``atol + rtol*abs(b)``."""
     near = (np.absolute(a - b) <= atol + rtol * np.absolute(b)) & np.isfinite(b)
     result = near | np.equal(a, b)
@@ -192,7 +190,7 @@ def _select(e: Any, dtype: Any, condition: str, a: str, b: str) -> str:
 WHERE = define(
     name="Where", evaluate=np.where, types=_where_types, lower=Emit(_select), ulp=0.0,
     sympy=lambda c, a, b: sp.Piecewise((a, truth(c)), (b, True)),
-    partials=lambda y, c, a, b: (None, np.where(c, 1.0, 0.0), np.where(c, 0.0, 1.0)),
+    partials=lambda y, c, a, b: (None, CAST(c, dtype=y.dtype.name), CAST(~c, dtype=y.dtype.name)),
     # As a linear op it also keeps nan and inf of the cotangent off the side not taken.
     linear=(1, 2),
     transpose=lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)),
@@ -248,7 +246,7 @@ def _cast_form(x: Any, dtype: Any = None) -> Any:
     return truth(x) if dtype == "bool" else number(x)
 
 
-CAST = define(
+CAST: Op = define(
     name="Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), sympy=_cast_form,
     partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
     types=lambda kind: ((kind,), kind), ulp=0.5, exact_form=False,

@@ -204,9 +204,10 @@ def nanvar(
 ) -> Any:
     """Variance over axes without the nans."""
     x = _float(a, dtype)
-    away = x - np.nanmean(x, axis=axis, keepdims=True)
+    # Not nansum of the squares: the derivative of nan*nan is nan even with weight 0.
+    away = np.where(np.isnan(x), 0, x - np.nanmean(x, axis=axis, keepdims=True))
     free = _present(x, axis, keepdims) - ddof
-    total = np.nansum(away * away, axis=axis, keepdims=keepdims)
+    total = np.sum(away * away, axis=axis, keepdims=keepdims)
     return np.where(free > 0, total / np.where(free > 0, free, 1), np.nan)
 
 

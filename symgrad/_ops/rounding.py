@@ -1,4 +1,4 @@
-"""Rounding, and the parts of a number: whole and fraction, real and imaginary."""
+"""Rounding, the parts of a number, and the number format."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Emit, Op, Real, composite, define
+from .._op import Composed, Emit, Libm, Op, Real, composite, define
 from .arithmetic import STEP
+from .integers import SCALE
 
 
 def _step(name: str, form: Any, *functions: Any) -> Op:
@@ -78,7 +79,7 @@ def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
 
 @composite(np.real, np.real_if_close, samples=_numbers)
 def real(val: Any) -> Any:
-    """The value itself: symgrad computes with real numbers."""
+    """Return the value itself: symgrad computes with real numbers."""
     return val
 
 
@@ -107,3 +108,37 @@ def nan_to_num(
     bottom = -largest if neginf is None else neginf
     finite = np.where(x == math.inf, top, np.where(x == -math.inf, bottom, x))
     return np.where(np.isnan(x), nan, finite)
+
+
+# ---------------------------------------------------------------- the number format
+
+
+def _ldexp(x: Any, n: Any) -> Any:
+    # Two guarded steps bring the exponent in range without rounding twice (as in musl).
+    wide, n = x.astype(np.float64), np.minimum(np.maximum(n.astype(np.int64), -3000), 3000)
+    for _ in range(2):
+        far, low = n > 1023, n < -1022
+        wide = wide * np.where(far, 2.0**1023, np.where(low, 2.0**-969, 1.0))
+        n = n - np.where(far, 1023, np.where(low, -969, 0))
+    wide = wide * SCALE(np.minimum(np.maximum(n, -1022), 1023))
+    return wide.astype(x.dtype)
+
+
+NO_FORM = "about the number format, not the number"
+LDEXP = define(
+    np.ldexp, name="Ldexp", sympy=lambda x, n: x * sp.Integer(2) ** n,
+    partials=lambda z, x, n: (np.ldexp(1.0, n), None), lower=Composed(_ldexp),
+    domain=(Real, sp.Integers), samples=((-3, 3), (-9, 9)), ulp=0.5,
+)  # fmt: skip
+NEXTAFTER = define(
+    np.nextafter, name="Nextafter", sympy=None, reason=NO_FORM, lower=Libm("nextafter"),
+    domain=(Real, Real), samples=(-3, 3), ulp=0.0,
+)  # fmt: skip
+SPACING = define(
+    np.spacing, name="Spacing", sympy=None, reason=NO_FORM,
+    lower=Composed(
+        lambda x: np.where(x == 0, np.nextafter(np.fabs(x), 1.0),
+                           np.nextafter(x, np.copysign(math.inf, x)) - x)
+    ),
+    domain=(Real,), samples=(-3, 3), ulp=0.0,
+)  # fmt: skip

@@ -7,21 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from .._op import refuse, registry
+
 _DIGITS = "it is an algorithm on the digits of whole numbers, without a derivative"
-_TIME = "it is about dates and times"
-_PRODUCT = "it contracts axes and is no elementwise function"
 
 #: Universal functions without a record, each with the reason.
 REFUSED: dict[Callable[..., Any], str] = {
-    np.gcd: _DIGITS,
-    np.lcm: _DIGITS,
-    np.bitwise_count: _DIGITS,
-    np.frexp: "it splits the number format: use np.log2 for the exponent, np.ldexp to scale",
-    np.isnat: _TIME,
+    getattr(np, name): why
+    for name, why in (
+        ("gcd", _DIGITS),
+        ("lcm", _DIGITS),
+        ("bitwise_count", _DIGITS),
+        ("frexp", "it splits the number format: use np.log2 for the exponent, np.ldexp to scale"),
+        ("isnat", "it is about dates and times"),
+    )
 }
-#: Universal functions that are contractions; the modules of array functions handle them.
-CONTRACTIONS: dict[Callable[..., Any], str] = {
-    getattr(np, name): _PRODUCT
-    for name in ("matmul", "vecdot", "matvec", "vecmat")
-    if hasattr(np, name)
-}
+#: Universal functions that contract axes: no elementwise records, see ``np_contract``.
+CONTRACTIONS: tuple[str, ...] = ("matmul", "vecdot", "matvec", "vecmat")
+
+
+def _refusal(function: Callable[..., Any], why: str) -> Callable[..., Any]:
+    def refused(*_: Any, **__: Any) -> Any:
+        refuse(function, why)
+
+    return refused
+
+
+for _function, _why in REFUSED.items():
+    registry.handlers.setdefault(_function, _refusal(_function, _why))

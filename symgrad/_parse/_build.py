@@ -298,7 +298,10 @@ class _Builder:
         if len(numbers) < len(arguments):
             if long:
                 raise self.error(_TOO_LONG, node)
-            if name in ("exp", "expm1") and power_bits(sp.exp(meanings[0], evaluate=False)) > MAX_POWER_BITS:
+            if (
+                name in ("exp", "expm1")
+                and power_bits(sp.exp(meanings[0], evaluate=False)) > MAX_POWER_BITS
+            ):
                 raise self.error(_TOO_LARGE, node)
             return _Value(function.build(*meanings))
         number = _finite(function.value(*numbers))
@@ -339,8 +342,7 @@ class _Builder:
     def condition(self, value: _Value, node: ast.expr) -> sp.Basic:
         if value.pair or not isinstance(value.meaning, _CONDITION):
             raise self.error(
-                "a condition such as x > 0 is needed here; put each side of & and | in "
-                "parentheses",
+                "a condition such as x > 0 is needed here; put each side of & and | in parentheses",
                 node,
             )
         return value.meaning

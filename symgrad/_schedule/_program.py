@@ -91,8 +91,16 @@ class Program:
 
     def admits(self, sizes: Mapping[sp.Symbol, int]) -> bool:
         """Tell whether all guards hold for these sizes."""
-        numbers = {s: sp.Integer(v) for s, v in sizes.items()}
-        return all(bool(g.xreplace(numbers)) == truth for g, truth in self.guards.items())
+        return bool(self._guard(*sizes.values()))
+
+    @cached_property
+    def _guard(self) -> Callable[..., Any]:
+        """All guards as one Python function of the sizes, in the order of ``sizes``."""
+        relations = [g if truth else sp.Not(g) for g, truth in self.guards.items()]
+        symbols = {s: sp.Dummy() for s in self.sizes}
+        holds = sp.And(*relations).xreplace(symbols)
+        function: Callable[..., Any] = sp.lambdify(list(symbols.values()), holds, modules="math")
+        return function
 
     # ---------------------------------------------------------------- running under NumPy
 

@@ -1,0 +1,123 @@
+"""Signs and extremes: abs, sign, heaviside, maximum, minimum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Composed, Emit, Intrinsic, NonZero, Real, define
+from .arithmetic import BINARY, STEP, UNARY, is_float
+
+
+def _absolute(e: Any, dtype: Any, x: str) -> str:
+    if dtype.kind == "f":
+        return str(e.call_intrinsic("fabs", dtype, x))
+    if dtype.kind != "i":
+        return x
+    t = e.type(dtype)
+    below = e.op(f"icmp slt {t} {x}, 0", "i1")
+    return str(e.op(f"select i1 {below}, {t} {e.op(f'sub {t} 0, {x}', t)}, {t} {x}", t))
+
+
+ABSOLUTE = define(
+    np.absolute, name="Absolute", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
+    lower=Emit(_absolute), domain=UNARY, samples=(-3, 3), ulp=0.0, convention="derivative 0 at 0",
+)  # fmt: skip
+FABS = define(
+    np.fabs, name="Fabs", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
+    lower=Intrinsic("fabs"), domain=UNARY, samples=(-3, 3), ulp=0.0,
+    convention="derivative 0 at 0",
+)  # fmt: skip
+
+
+def _sign(x: Any) -> Any:
+    if not is_float(x):
+        return np.minimum(x if x.dtype.kind == "u" else np.maximum(x, -1), 1)
+    return np.where(x > 0, 1, np.where(x < 0, -1, x + 0))  # x + 0: nan stays, -0.0 becomes 0.0
+
+
+SIGN = define(
+    np.sign, name="Sign", sympy=sp.sign, reason=STEP, lower=Composed(_sign),
+    domain=UNARY, samples=(-3, 3), ulp=0.0,
+)  # fmt: skip
+COPYSIGN = define(
+    np.copysign, name="Copysign", sympy=lambda x, y: sp.Abs(x) * sp.sign(y),
+    partials=lambda z, x, y: (np.sign(x) * np.copysign(1.0, y), None),
+    lower=Intrinsic("copysign"), domain=(Real, NonZero), samples=(-3, 3), ulp=0.0,
+    convention="derivative 0 at 0", exact_form=False,
+)  # fmt: skip
+SIGNBIT = define(
+    np.signbit, name="Signbit", sympy=lambda x: x < 0, reason=STEP,
+    lower=Composed(lambda x: np.copysign(1.0, x) < 0), domain=UNARY, samples=(-3, 3), ulp=0.0,
+    exact_form=False,
+)  # fmt: skip
+HEAVISIDE = define(
+    np.heaviside, name="Heaviside", sympy=sp.Heaviside,
+    partials=lambda z, x, h: (None, 1.0 - np.fabs(np.sign(x))),
+    lower=Composed(
+        lambda x, h: np.where(x == 0, h, np.where(x > 0, 1, np.where(x < 0, 0, x)))
+    ),
+    domain=(NonZero, Real), samples=(-3, 3), ulp=0.0, convention="derivative 0 at the step",
+)  # fmt: skip
+
+
+def _share(x: Any, y: Any) -> Any:
+    tie = np.where(x == y, 0.5, x + y)  # unordered: nan
+    return np.where(x > y, 1, np.where(x < y, 0, tie))
+
+
+SHARE = define(
+    name="Share", doc="What x has of max(x, y): 1, 0, or half at a tie.", reason=STEP,
+    evaluate=lambda x, y: _share(*map(np.asarray, (x, y))).astype(np.result_type(x, y, 0.0)),
+    sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)), lower=Composed(_share),
+    domain=BINARY, samples=(-3, 3), ulp=0.0,
+)  # fmt: skip
+
+
+def _extreme(name: str) -> Emit:
+    """Select by one comparison; a second one passes nan on (max, min) or over (fmax, fmin)."""
+    compare = "ge" if name.endswith("max") else "le"
+    watch = 1 if name[0] == "f" else 0
+
+    def emit(e: Any, dtype: Any, x: str, y: str) -> str:
+        t = e.type(dtype)
+        if dtype.kind == "b":
+            return str(e.op(f"{'or' if compare == 'ge' else 'and'} i1 {x}, {y}", t))
+        if dtype.kind == "f":
+            first = e.op(f"fcmp o{compare} {t} {x}, {y}", "i1")
+            watched = (x, y)[watch]
+            nan = e.op(f"fcmp uno {t} {watched}, {watched}", "i1")
+            first = e.op(f"or i1 {first}, {nan}", "i1")
+        else:
+            first = e.op(f"icmp {'s' if dtype.kind == 'i' else 'u'}{compare} {t} {x}, {y}", "i1")
+        return str(e.op(f"select i1 {first}, {t} {x}, {t} {y}", t))
+
+    return Emit(emit)
+
+
+def _present(x: Any, y: Any, share: Any) -> Any:
+    """``share``, but 1 where y is missing (nan) and 0 where x is."""
+    return np.where(np.isnan(y), 1.0, np.where(np.isnan(x), 0.0, share))
+
+
+TIE = "equal shares at ties"
+MAXIMUM = define(
+    np.maximum, name="Maximum", sympy=sp.Max, lower=_extreme("max"), domain=BINARY,
+    partials=lambda z, x, y: (SHARE(x, y), SHARE(y, x)), samples=(-3, 3), ulp=0.0, convention=TIE,
+)  # fmt: skip
+MINIMUM = define(
+    np.minimum, name="Minimum", sympy=sp.Min, lower=_extreme("min"), domain=BINARY,
+    partials=lambda z, x, y: (SHARE(y, x), SHARE(x, y)), samples=(-3, 3), ulp=0.0, convention=TIE,
+)  # fmt: skip
+FMAX = define(
+    np.fmax, name="Fmax", sympy=sp.Max, lower=_extreme("fmax"), domain=BINARY, samples=(-3, 3),
+    partials=lambda z, x, y: (_present(x, y, SHARE(x, y)), _present(y, x, SHARE(y, x))),
+    ulp=0.0, convention=TIE,
+)  # fmt: skip
+FMIN = define(
+    np.fmin, name="Fmin", sympy=sp.Min, lower=_extreme("fmin"), domain=BINARY, samples=(-3, 3),
+    partials=lambda z, x, y: (_present(x, y, SHARE(y, x)), _present(y, x, SHARE(x, y))),
+    ulp=0.0, convention=TIE,
+)  # fmt: skip
