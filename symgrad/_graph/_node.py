@@ -84,14 +84,9 @@ class Node(sp.Expr):  # type: ignore[misc]
         return len(self.shape)
 
     # Interned: identity is equality, and hashing must not walk the graph.
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return self is not other
-
-    def __hash__(self) -> int:
-        return id(self) >> 4
+    __eq__ = object.__eq__
+    __ne__ = object.__ne__
+    __hash__ = object.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Program.save writes graphs; pickling one node would recurse over the graph.

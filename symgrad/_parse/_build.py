@@ -216,10 +216,13 @@ class _Builder:
         parts, message = survey(result.meaning)
         if message:
             raise self.error(message, node)
-        if result.number is None and isinstance(result.meaning, sp.Expr):
-            # Symbols may have cancelled, as in 2**(x - x + 10**9).
-            if not result.meaning.free_symbols:
-                result = _Value(result.meaning, float(result.meaning))
+        if (
+            result.number is None
+            and isinstance(result.meaning, sp.Expr)
+            and not result.meaning.free_symbols
+        ):
+            # Symbols have cancelled, as in 2**(x - x + 10**9).
+            result = _Value(result.meaning, float(result.meaning))
         if result.number is not None and parts > MAX_CONSTANT_NODES:
             return _Value(sp.Float(result.number), result.number)
         return result
@@ -405,7 +408,7 @@ def _arity(name: str) -> tuple[int, int]:
     return {"where": (3, 3), "Piecewise": (1, 1000)}.get(name, (2, 2))
 
 
-def _finite(number: float | complex | None) -> float | None:
+def _finite(number: complex | None) -> float | None:
     """The double value of a constant; raises what ``value`` turns into a message."""
     if isinstance(number, complex):
         raise ValueError("a root of a negative number")

@@ -49,7 +49,7 @@ def _heaviside(x: float, at_zero: float = 0.5) -> float:
     return at_zero if x == 0 else float(x > 0)
 
 
-def _extremum(kind: type[sp.Max] | type[sp.Min]) -> Callable[..., sp.Expr]:
+def _extremum(kind: type[sp.Max | sp.Min]) -> Callable[..., sp.Expr]:
     def build(*arguments: sp.Expr) -> sp.Expr:
         # Flat, but unevaluated: SymPy compares all pairs, seconds for a hundred arguments.
         flat = (part for argument in arguments for part in kind.make_args(argument))

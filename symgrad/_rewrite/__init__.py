@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .._graph import Node, apply, inheriting, topological
+from .._graph import Node, apply, set_inherited, topological
 from ._rules import RULES, Rule
 
 #: A node is rewritten at most this often; rules that undo each other are an error.
@@ -46,22 +46,23 @@ def rewrite(
     """
     table = _TABLE if rules is RULES else _by_op(rules)
     done: dict[Node, Node] = {}
-    for node in topological(outputs):
-        operands = tuple([done[x] for x in node.operands])
-        result = node
-        if operands != node.operands:
-            with inheriting(node.where):
+    try:
+        for node in topological(outputs):
+            operands = tuple([done[x] for x in node.operands])
+            set_inherited(node.where)
+            result = node
+            if operands != node.operands:
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
-        result = _simplify(result, table, counts)
-        done[node] = result
+            done[node] = _simplify(result, table, counts)
+    finally:
+        set_inherited(None)
     return [done[x] for x in outputs]
 
 
 def _simplify(node: Node, table: dict[str, list[Rule]], counts: Counter[str] | None) -> Node:
     for _ in range(ROUNDS):
         for rule in table.get(node.op.name, ()):
-            with inheriting(node.where):
-                replacement = rule.then(node, *node.operands)
+            replacement = rule.then(node, *node.operands)
             if replacement is not None and replacement is not node:
                 if counts is not None:
                     counts[rule.name] += 1

@@ -170,7 +170,7 @@ class Program:
             extra = _leaf_text(node) if node.op.kind == "leaf" else ""
             if isinstance(node, Literal):
                 extra = node.value.tobytes().hex()
-            text = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype}{extra};"
+            text = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype.char}{extra};"
             digest.update(text.encode())
         digest.update(str([number[x] for x in self.outputs]).encode())
         digest.update(str(sorted((str(g), t) for g, t in self.guards.items())).encode())

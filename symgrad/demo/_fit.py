@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
-Residual = Callable[[Vector], Vector]
-Jacobian = Callable[[Vector], Matrix]
+Vector: TypeAlias = npt.NDArray[np.float64]
+Matrix: TypeAlias = npt.NDArray[np.float64]
+Residual: TypeAlias = Callable[[Vector], Vector]
+Jacobian: TypeAlias = Callable[[Vector], Matrix]
 
 # NIST certifies 11 significant digits.
 MAX_DIGITS = 11.0

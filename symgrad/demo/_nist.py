@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ import sympy as sp
 from ..errors import DataError, ParseError
 from ._model import Model, read_model
 
-Vector = npt.NDArray[np.float64]
+Vector: TypeAlias = npt.NDArray[np.float64]
 DIFFICULTIES = ("Lower", "Average", "Higher")
 
 _MAX_BYTES = 10_000_000

@@ -110,15 +110,20 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
         logs = [math.log(getattr(o.times, name) / o.times.symgrad) for o in outcomes]
         return f"{math.exp(sum(logs) / total):.1f}"
 
-    return [
+    reached = (
         f"Problems with {GOAL} digits or more: from start 2 {count(near)} "
         f"(least: {floor(min(near))}, {worst.problem.name}), from start 1 {exact1}; "
-        f"with 2-point differences {rough2} and {rough1}.",
+        f"with 2-point differences {rough2} and {rough1}."
+    )
+    exact = (
         f"Worst element of all Jacobians: {ulps(least_exact.report.max_ulp)} ulp "
-        f"({least_exact.problem.name}).",
+        f"({least_exact.problem.name})."
+    )
+    fast = (
         f"Time for a Jacobian against the compiled one (geometric mean): "
-        f"2-point differences {ratio('two_point')}x, lambdify {ratio('lambdify')}x.",
-    ]
+        f"2-point differences {ratio('two_point')}x, lambdify {ratio('lambdify')}x."
+    )
+    return [reached, exact, fast]
 
 
 def describe(problem: Problem, width: int, unicode: bool) -> list[str]:
@@ -129,9 +134,12 @@ def describe(problem: Problem, width: int, unicode: bool) -> list[str]:
         return ["    " + line for line in text.splitlines()]
 
     predictors = ", ".join(problem.predictors)
-    lines = [
+    title = (
         f"{problem.name}: {problem.model_class} model, {problem.difficulty.lower()} level of "
-        f"difficulty, {len(problem.y)} observations of y and {predictors}",
+        f"difficulty, {len(problem.y)} observations of y and {predictors}"
+    )
+    lines = [
+        title,
         problem.description,
         problem.reference,
         "",
@@ -185,8 +193,6 @@ def timings(outcome: Outcome) -> list[str]:
             f"{times.lambdify / times.symgrad:.1f}x",
         ),
     ]
-    return [
-        f"Compiled in {outcome.compile_seconds:.2f} s. One Jacobian "
-        f"({len(outcome.problem.y)} by {len(outcome.problem.parameters)}):",
-        *align(texts, left=2, gap="  "),
-    ]
+    shape = f"{len(outcome.problem.y)} by {len(outcome.problem.parameters)}"
+    title = f"Compiled in {outcome.compile_seconds:.2f} s. One Jacobian ({shape}):"
+    return [title, *align(texts, left=2, gap="  ")]
