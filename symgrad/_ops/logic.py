@@ -13,6 +13,7 @@ from .._op import Composed, Emit, Instr, Op, Real, composite, define, refuse
 from .integers import shift_text
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
+CONDITION = sp.FiniteSet(sp.false, sp.true)
 TRUTH = "truth values and whole numbers have no derivative"
 
 
@@ -194,7 +195,7 @@ WHERE = define(
     # As a linear op it also keeps nan and inf of the cotangent off the side not taken.
     linear=(1, 2),
     transpose=lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)),
-    domain=(Real, Real, Real), samples=(-3, 3), doc="np.where(condition, a, b).",
+    domain=(CONDITION, Real, Real), samples=(-3, 3), doc="np.where(condition, a, b).",
 )  # fmt: skip
 
 

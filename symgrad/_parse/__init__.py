@@ -14,20 +14,18 @@ The text goes through three gates, and is never executed:
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
 
 import sympy as sp
 
 from ..errors import ArgumentError, ParseError
-from ._build import Names, build
+from ._build import build
+from ._names import Names, Symbols
 from ._scan import scan
 
 __all__ = ["parse"]
 
 
-def parse(
-    text: str, *, symbols: str | Iterable[str | sp.Symbol] | Mapping[str, sp.Expr] | None = None
-) -> sp.Expr:
+def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
     """Read a formula such as ``"b1*(1 - exp(-b2*x))"`` into a SymPy expression.
 
     Text is read as mathematics over the real numbers, with Python's operators and

@@ -12,27 +12,24 @@ from __future__ import annotations
 
 import ast
 import difflib
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import sympy as sp
 from sympy.logic.boolalg import BooleanAtom, BooleanFunction
 
-from ..errors import ArgumentError, ParseError
+from ..errors import ParseError
 from ._limits import (
     MAX_CONSTANT_NODES,
     MAX_POWER_BITS,
     MAX_ROOT_BITS,
-    MAX_ROOTS_BITS,
     power_bits,
-    roots_bits,
     survey,
 )
+from ._names import Names
 from ._scan import MAX_DEPTH
-from ._vocabulary import CONSTANTS, FUNCTIONS, RESERVED
+from ._value import Real, Value, finite, product_of, row_of, sum_of
+from ._vocabulary import FUNCTIONS, SPECIAL
 
-_SPECIAL = ("where", "Piecewise", "power", "pow", "Eq", "Ne")
 _CONDITION = (sp.core.relational.Relational, BooleanFunction, BooleanAtom)
 # What SymPy's constructors raise, beside ValueError, on arguments they cannot evaluate.
 _SYMPY_ERRORS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError)
@@ -48,67 +45,6 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[sp.Expr, sp.Expr], sp.Basic]] = {
 }
 
 Refuse = Callable[[str, int], ParseError]
-Symbols = str | Iterable[str | sp.Symbol] | Mapping[str, sp.Expr] | None
-
-
-@dataclass(frozen=True)
-class Names:
-    """What names mean: those declared by the caller, or any (``declared`` is None)."""
-
-    declared: dict[str, sp.Expr] | None
-
-    @staticmethod
-    def of(symbols: Symbols) -> Names:
-        """Read the ``symbols`` argument of ``parse``; raises ArgumentError."""
-        if symbols is None:
-            return Names(None)
-        declared: dict[str, sp.Expr] = {}
-        if isinstance(symbols, Mapping):
-            for name, meaning in symbols.items():
-                if not isinstance(name, str) or not isinstance(meaning, sp.Expr):
-                    raise ArgumentError(f"symbols maps names to expressions, got {name!r}")
-                declared[name] = meaning
-            return Names(declared)
-        if isinstance(symbols, str):
-            symbols = symbols.replace(",", " ").split()
-        if not isinstance(symbols, Iterable):
-            raise ArgumentError(f"symbols holds names or SymPy symbols, got {symbols!r}")
-        for entry in symbols:
-            if isinstance(entry, sp.Symbol):
-                declared[entry.name] = entry
-            elif isinstance(entry, str):
-                declared[entry] = sp.Symbol(entry, real=True)
-            else:
-                raise ArgumentError(f"symbols holds names or SymPy symbols, got {entry!r}")
-        return Names(declared)
-
-    def look_up(self, name: str) -> sp.Expr | str:
-        """The expression that a name stands for, or why it is refused."""
-        if self.declared is not None and name in self.declared:
-            return self.declared[name]
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in FUNCTIONS or name in _SPECIAL:
-            return f"{name} is a function: write {name}(x), or declare the name in symbols="
-        if name in RESERVED or name.startswith("__"):
-            return f"the name {name} is refused in a formula"
-        if self.declared is None:
-            return sp.Symbol(name, real=True)
-        near = difflib.get_close_matches(name, [*self.declared, *CONSTANTS], n=3)
-        known = "did you mean " + " or ".join(near) if near else "known: "
-        return f"unknown name {name!r}; {known if near else known + ', '.join(self.declared)}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """The meaning of a node: SymPy's, and the double if no name occurs in it.
-
-    ``pair`` is set for the ``(value, condition)`` entries of Piecewise only.
-    """
-
-    meaning: sp.Basic
-    number: float | None = None
-    pair: tuple[_Value, ...] = ()
 
 
 def build(root: ast.expr, names: Names, refuse: Refuse) -> sp.Expr:
@@ -146,7 +82,7 @@ class _Builder:
             operands = self.operands(node)
             order.append((node, operands))
             waiting.extend((operand, depth + 1) for operand in operands)
-        values: dict[ast.expr, _Value] = {}
+        values: dict[ast.expr, Value] = {}
         for node, operands in reversed(order):
             values[node] = self.value(node, [values.pop(operand) for operand in operands])
         return self.real(values[root], root)[0]
@@ -166,7 +102,7 @@ class _Builder:
             case ast.BinOp(op=ast.Pow()):
                 return [node.left, node.right]
             case ast.BinOp():
-                return [operand for _, operand in _row(node)]
+                return [operand for _, operand in row_of(node)]
             case ast.Compare():
                 if any(type(op) not in _COMPARISONS for op in node.ops):
                     raise self.error("only < <= > >= == != compare in a formula", node)
@@ -185,8 +121,8 @@ class _Builder:
         name = node.func.id
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self.error(f"{name} takes plain arguments only in a formula", node)
-        if name not in FUNCTIONS and name not in _SPECIAL:
-            near = difflib.get_close_matches(name, [*FUNCTIONS, *_SPECIAL], n=3)
+        if name not in FUNCTIONS and name not in SPECIAL:
+            near = difflib.get_close_matches(name, [*FUNCTIONS, *SPECIAL], n=3)
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             raise self.error(f"unknown function {name!r}{hint}", node)
         least, most = _arity(name)
@@ -197,7 +133,7 @@ class _Builder:
 
     # ------------------------------------------------------------ meaning
 
-    def value(self, node: ast.expr, below: list[_Value]) -> _Value:
+    def value(self, node: ast.expr, below: list[Value]) -> Value:
         """The value of a node from those of its operands, checked."""
         try:
             result = self.evaluate(node, below)
@@ -222,79 +158,79 @@ class _Builder:
             and not result.meaning.free_symbols
         ):
             # Symbols have cancelled, as in 2**(x - x + 10**9).
-            result = _Value(result.meaning, float(result.meaning))
+            result = Value(result.meaning, float(result.meaning))
         if result.number is not None and parts > MAX_CONSTANT_NODES:
-            return _Value(sp.Float(result.number), result.number)
+            return Value(sp.Float(result.number), result.number)
         return result
 
-    def evaluate(self, node: ast.expr, below: list[_Value]) -> _Value:
+    def evaluate(self, node: ast.expr, below: list[Value]) -> Value:
         match node:
             case ast.Constant(value=bool() as truth):
-                return _Value(sp.true if truth else sp.false)
+                return Value(sp.true if truth else sp.false)
             case ast.Constant(value=int() as integer):
-                return _Value(sp.Integer(integer), float(integer))
+                return Value(sp.Integer(integer), float(integer))
             case ast.Constant(value=float() as number):
-                return _Value(sp.Float(number), number)
+                return Value(sp.Float(number), number)
             case ast.Name():
                 return self.name(node)
             case ast.UnaryOp(op=ast.Invert()):
-                return _Value(sp.Not(self.condition(below[0], node)))
+                return Value(sp.Not(self.condition(below[0], node)))
             case ast.UnaryOp():
                 (operand,) = self.reals(below, node)
-                return _sum([(-1 if isinstance(node.op, ast.USub) else 1, operand)])
+                return sum_of([(-1 if isinstance(node.op, ast.USub) else 1, operand)])
             case ast.BinOp(op=ast.Pow()):
                 return self.power(below, node)
             case ast.BinOp(op=ast.BitAnd()):
-                return _Value(sp.And(*(self.condition(value, node) for value in below)))
+                return Value(sp.And(*(self.condition(value, node) for value in below)))
             case ast.BinOp(op=ast.BitOr()):
-                return _Value(sp.Or(*(self.condition(value, node) for value in below)))
+                return Value(sp.Or(*(self.condition(value, node) for value in below)))
             case ast.BinOp():
-                signs = [sign for sign, _ in _row(node)]
+                signs = [sign for sign, _ in row_of(node)]
                 row = list(zip(signs, self.reals(below, node), strict=True))
-                return _sum(row) if isinstance(node.op, ast.Add | ast.Sub) else _product(row)
+                return sum_of(row) if isinstance(node.op, ast.Add | ast.Sub) else product_of(row)
             case ast.Compare():
                 reals = [meaning for meaning, _ in self.reals(below, node)]
                 steps = zip(node.ops, reals, reals[1:], strict=False)
-                return _Value(sp.And(*(_COMPARISONS[type(op)](a, b) for op, a, b in steps)))
+                return Value(sp.And(*(_COMPARISONS[type(op)](a, b) for op, a, b in steps)))
             case ast.Tuple():
-                return _Value(sp.Tuple(), pair=tuple(below))
+                return Value(sp.Tuple(), pair=tuple(below))
             case ast.Call(func=ast.Name(id=name)):
                 return self.call(name, below, node)
         raise AssertionError(node)  # operands() has refused everything else
 
-    def name(self, node: ast.Name) -> _Value:
+    def name(self, node: ast.Name) -> Value:
         meaning = self.names.look_up(node.id)
         if isinstance(meaning, str):
             raise self.error(meaning, node)
-        return _Value(meaning, None if meaning.free_symbols else float(meaning))
+        return Value(meaning, None if meaning.free_symbols else float(meaning))
 
-    def power(self, below: list[_Value], node: ast.expr) -> _Value:
+    def power(self, below: list[Value], node: ast.expr) -> Value:
         (base, base_number), (exponent, number) = self.reals(below, node)
         if base == sp.E:
             return self.call("exp", below[1:], node)
         result = None
         if number is not None and base_number is not None:
-            result = _finite(base_number**number)
+            result = finite(base_number**number)
         if not exponent.is_Integer and power_bits(base) > MAX_ROOT_BITS:
             if result is not None:
-                return _Value(sp.Float(result), result)
+                return Value(sp.Float(result), result)
             raise self.error(_TOO_LONG, node)
         if power_bits(base, exponent) > MAX_POWER_BITS:
             raise self.error(_TOO_LARGE, node)
-        return _Value(sp.Pow(base, exponent), result)
+        return Value(sp.Pow(base, exponent), result)
 
-    def call(self, name: str, below: list[_Value], node: ast.expr) -> _Value:
+    def call(self, name: str, below: list[Value], node: ast.expr) -> Value:
         if name == "Piecewise":
             return self.piecewise([value.pair for value in below], node)
         if name == "where":
             condition, yes, no = below
-            return self.piecewise([(yes, condition), (no, _Value(sp.true))], node)
+            return self.piecewise([(yes, condition), (no, Value(sp.true))], node)
         if name in ("power", "pow"):
             return self.power(below, node)
         arguments = self.reals(below, node)
         meanings = [meaning for meaning, _ in arguments]
         if name in ("Eq", "Ne"):
-            return _Value((sp.Eq if name == "Eq" else sp.Ne)(*meanings))
+            return Value((sp.Eq if name == "Eq" else sp.Ne)(*meanings))
         function = FUNCTIONS[name]
         numbers = [number for _, number in arguments if number is not None]
         long = max(map(power_bits, meanings)) > MAX_ROOT_BITS
@@ -306,14 +242,14 @@ class _Builder:
                 and power_bits(sp.exp(meanings[0], evaluate=False)) > MAX_POWER_BITS
             ):
                 raise self.error(_TOO_LARGE, node)
-            return _Value(function.build(*meanings))
-        number = _finite(function.value(*numbers))
+            return Value(function.build(*meanings))
+        number = finite(function.value(*numbers))
         inexact = any(meaning.has(sp.Float) for meaning in meanings)
         if inexact or long or max(map(abs, numbers)) > function.exact:
-            return _Value(sp.Float(number), number)
-        return _Value(function.build(*meanings), number)
+            return Value(sp.Float(number), number)
+        return Value(function.build(*meanings), number)
 
-    def piecewise(self, pairs: list[tuple[_Value, ...]], node: ast.expr) -> _Value:
+    def piecewise(self, pairs: list[tuple[Value, ...]], node: ast.expr) -> Value:
         cases = []
         for pair in pairs:
             if len(pair) != 2:
@@ -326,23 +262,23 @@ class _Builder:
         if not cases:
             raise self.error("no case of this Piecewise can occur", node)
         if cases[0][1] == sp.true:
-            return _Value(cases[0][0])
+            return Value(cases[0][0])
         # Unevaluated: SymPy would solve compound conditions for their symbol.
-        return _Value(sp.Piecewise(*cases, evaluate=False))
+        return Value(sp.Piecewise(*cases, evaluate=False))
 
     # ------------------------------------------------------------ kinds
 
-    def real(self, value: _Value, node: ast.expr) -> tuple[sp.Expr, float | None]:
+    def real(self, value: Value, node: ast.expr) -> Real:
         if value.pair:
             raise self.error("a comma is refused here", node)
         if not isinstance(value.meaning, sp.Expr):
             raise self.error("a number is needed here, not a condition", node)
         return value.meaning, value.number
 
-    def reals(self, values: list[_Value], node: ast.expr) -> list[tuple[sp.Expr, float | None]]:
+    def reals(self, values: list[Value], node: ast.expr) -> list[Real]:
         return [self.real(value, node) for value in values]
 
-    def condition(self, value: _Value, node: ast.expr) -> sp.Basic:
+    def condition(self, value: Value, node: ast.expr) -> sp.Basic:
         if value.pair or not isinstance(value.meaning, _CONDITION):
             raise self.error(
                 "a condition such as x > 0 is needed here; put each side of & and | in parentheses",
@@ -351,72 +287,7 @@ class _Builder:
         return value.meaning
 
 
-# ---------------------------------------------------------------- rows of + - and * /
-
-
-def _row(node: ast.BinOp) -> list[tuple[int, ast.expr]]:
-    """The operands of ``a - b + c`` or ``a/b*c`` with +1, or -1 if subtracted or divided by."""
-    group: tuple[type[ast.operator], ...]
-    for group in ((ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.BitAnd,), (ast.BitOr,)):
-        if isinstance(node.op, group):
-            break
-    else:
-        return [(1, node.left), (1, node.right)]
-    row: list[tuple[int, ast.expr]] = []
-    left: ast.expr = node
-    while isinstance(left, ast.BinOp) and isinstance(left.op, group):
-        row.append((-1 if isinstance(left.op, ast.Sub | ast.Div) else 1, left.right))
-        left = left.left
-    row.append((1, left))
-    row.reverse()
-    return row
-
-
-_Row = list[tuple[int, tuple[sp.Expr, float | None]]]
-
-
-def _sum(row: _Row) -> _Value:
-    total: float | None = 0.0
-    for sign, (_, number) in row:
-        total = None if total is None or number is None else total + sign * number
-    terms = [meaning if sign > 0 else -meaning for sign, (meaning, _) in row]
-    return _Value(sp.Add(*terms), _finite(total))
-
-
-def _product(row: _Row) -> _Value:
-    total: float | None = 1.0
-    for sign, (_, number) in row:
-        if total is None or number is None:
-            total = None
-        else:
-            total = total * number if sign > 0 else total / number
-    total = _finite(total)
-    if roots_bits([meaning for _, (meaning, _) in row]) > MAX_ROOTS_BITS:
-        if total is None:
-            raise ValueError("too many roots of numbers in one product")
-        return _Value(sp.Float(total), total)
-    factors = [meaning if sign > 0 else sp.Pow(meaning, -1) for sign, (meaning, _) in row]
-    return _Value(sp.Mul(*factors), total)
-
-
-# ---------------------------------------------------------------- checks
-
-
 def _arity(name: str) -> tuple[int, int]:
     if name in FUNCTIONS:
         return FUNCTIONS[name].least, FUNCTIONS[name].most
     return {"where": (3, 3), "Piecewise": (1, 1000)}.get(name, (2, 2))
-
-
-def _finite(number: complex | None) -> float | None:
-    """The double value of a constant; raises what ``value`` turns into a message."""
-    if isinstance(number, complex):
-        raise ValueError("a root of a negative number")
-    if number is None:
-        return None
-    number = float(number)
-    if math.isnan(number):
-        raise ValueError("not a number")
-    if math.isinf(number):
-        raise OverflowError
-    return number

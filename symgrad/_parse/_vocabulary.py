@@ -121,5 +121,8 @@ FUNCTIONS: dict[str, Function] = {
 
 CONSTANTS: dict[str, sp.Expr] = {"pi": sp.pi, "E": sp.E}
 
+# Functions that are more than a SymPy constructor; ``_build`` knows them.
+SPECIAL = ("where", "Piecewise", "power", "pow", "Eq", "Ne")
+
 # A symbol called "oo" would print like infinity, and one called "I" like the imaginary unit.
 RESERVED = frozenset({"I", "oo", "zoo", "nan", "inf", "infty", "NaN", "Infinity"})

@@ -145,6 +145,23 @@ def _whole_slice(node: Node, x: Node) -> Node | None:
     return x if whole else None
 
 
+def _read_back(node: Node, x: Node) -> Node | None:
+    """Reading exactly the region that a part was written to gives the part."""
+    if not _is(x, "Assemble") or not x.params["disjoint"]:
+        return None
+    wanted, regions = node.params["region"], x.params["regions"]
+    for part, region in zip(x.operands, regions, strict=True):
+        if region == wanted:
+            return cast(part, node.dtype)
+    if all(map(_is_element, (wanted, *regions))):
+        return Literal(0, node.dtype)  # between the parts there are zeros
+    return None
+
+
+def _is_element(region: tuple[tuple[object, int, object], ...]) -> bool:
+    return all(size is None and isinstance(start, int) for start, _, size in region)
+
+
 def _reuse(node: Node, x: Node) -> Node:
     return apply(node.op, x.operands, node.items, node.shape, node.dtype)
 
@@ -197,4 +214,5 @@ RULES: tuple[Rule, ...] = (
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
     Rule("transpose of transpose", ("Transpose",), _transpose),
     Rule("whole slice", ("Slice",), _whole_slice),
+    Rule("slice of what was assembled", ("Slice",), _read_back),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import sympy as sp
 import symgrad as sg
 
 from ._fit import Jacobian, Matrix, Residual, Vector
-from ._nist import Problem
+from ._problem import Problem
 
 
 class Report(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._fit import Fit, Vector, digits, fit, two_point
 from ._kernels import Kernels, Report, lambdify_kernels
-from ._nist import Problem
+from ._problem import Problem
 
 # The goal: so many of the 11 certified digits.
 GOAL = 9.5

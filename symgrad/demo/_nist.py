@@ -15,78 +15,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
-import sympy as sp
 
 from ..errors import DataError, ParseError
 from ._model import Model, read_model
-
-Vector: TypeAlias = npt.NDArray[np.float64]
-DIFFICULTIES = ("Lower", "Average", "Higher")
+from ._problem import DIFFICULTIES, Problem, Vector
 
 _MAX_BYTES = 10_000_000
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 _RANGE = re.compile(r"(Starting Values|Certified Values|Data)\s+\(lines\s+(\d+)\s+to\s+(\d+)\)")
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """One certified regression problem.
-
-    Parameters
-    ----------
-    name, difficulty, model_class, description, reference:
-        The header's words; ``difficulty`` is ``"Lower"``, ``"Average"`` or ``"Higher"``.
-    formula:
-        The model as the file writes it, on one line.
-    response, model:
-        Both sides of it: an expression in ``y`` (``log(y)`` for Nelson) and one in the
-        predictors and parameters.
-    predictors, parameters:
-        Names, in the file's order.
-    start1, start2:
-        NIST's two starting points: far, and near.
-    certified, deviations:
-        The certified parameters and their standard deviations.
-    rss, dof:
-        Certified residual sum of squares, and its degrees of freedom.
-    x, y:
-        The observations: one array for each predictor, and the response as observed.
-    target:
-        ``response`` at the observations, which is what ``model`` is fitted to.
-    """
-
-    name: str
-    difficulty: str
-    model_class: str
-    description: str
-    reference: str
-    formula: str
-    response: sp.Expr
-    model: sp.Expr
-    predictors: tuple[str, ...]
-    parameters: tuple[str, ...]
-    start1: Vector
-    start2: Vector
-    certified: Vector
-    deviations: Vector
-    rss: float
-    dof: int
-    x: tuple[Vector, ...]
-    y: Vector
-    target: Vector
-
-    @property
-    def symbols(self) -> tuple[sp.Symbol, ...]:
-        """The model's symbols: predictors, then parameters."""
-        return tuple(sp.Symbol(name, real=True) for name in (*self.predictors, *self.parameters))
 
 
 def read(path: Path | Traversable) -> Problem:
@@ -98,62 +39,6 @@ def read(path: Path | Traversable) -> Problem:
         The file cannot be read, is damaged, or is no StRD file.
     """
     return _Reader(path).problem()
-
-
-def load(name: str, data: Path | None = None) -> Problem:
-    """Read the problem called ``name``, in any capitalisation.
-
-    Parameters
-    ----------
-    name:
-        Such as ``"Thurber"``.
-    data:
-        A folder of StRD files; default: the copy that comes with symgrad.
-
-    Raises
-    ------
-    DataError
-        There is no such problem, or its file is damaged.
-    """
-    files = {_stem(file).lower(): file for file in _files(data)}
-    if name.lower() not in files:
-        known = ", ".join(_stem(file) for file in files.values())
-        raise DataError(f"there is no problem {name!r}; there are {known}")
-    return read(files[name.lower()])
-
-
-def load_all(data: Path | None = None) -> tuple[Problem, ...]:
-    """Read all problems of a folder (default: symgrad's), by difficulty and name.
-
-    ``data`` may also be a single file.
-
-    Raises
-    ------
-    DataError
-        The folder cannot be read or has no StRD file, or one of them is damaged.
-    """
-    problems = [read(file) for file in _files(data)]
-    return tuple(sorted(problems, key=lambda p: (DIFFICULTIES.index(p.difficulty), p.name)))
-
-
-def _files(data: Path | None) -> list[Path | Traversable]:
-    if data is None:
-        folder: Path | Traversable = resources.files(__package__) / "data"
-    elif data.is_dir():
-        folder = data
-    else:
-        return [data]
-    try:
-        files = [file for file in folder.iterdir() if file.name.endswith(".dat")]
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be read: {error.strerror}") from error
-    if not files:
-        raise DataError(f"{folder}: no StRD file (*.dat) in this folder")
-    return sorted(files, key=lambda file: file.name)
-
-
-def _stem(file: Path | Traversable) -> str:
-    return file.name.removesuffix(".dat")
 
 
 class _Reader:

@@ -10,7 +10,7 @@ import sympy as sp
 from ._fit import digits
 from ._kernels import derivatives
 from ._measure import GOAL, Outcome
-from ._nist import Problem
+from ._problem import Problem
 
 # Two lines each; narrow enough for a terminal of 80 columns.
 HEADINGS = (

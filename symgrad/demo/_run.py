@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import MissingExtraError
 from . import _report
 from ._kernels import Kernels, compile_kernels
+from ._library import load, load_all
 from ._measure import GOAL, Outcome, explain, measure
-from ._nist import Problem, load, load_all
+from ._problem import Problem
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,0 +1,123 @@
+"""SymPy formulas as NumPy functions."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._trace import evaluate
+from ..errors import ArgumentError
+
+
+def from_sympy(
+    expressions: Any, symbols: sp.Symbol | str | Sequence[sp.Symbol | str]
+) -> Callable[..., Any]:
+    """Return a SymPy formula as a function of numbers or arrays.
+
+    The function works on plain arrays and under every transformation; arrays broadcast.
+
+    Parameters
+    ----------
+    expressions:
+        A SymPy expression, a nested tuple or list of them (the result has its structure),
+        or a Matrix (the result is one array of its shape, for scalar arguments).
+    symbols:
+        The symbols that become the function's arguments, in order: SymPy symbols or names.
+
+    Returns
+    -------
+    callable
+        ``f(*values)``, one value for each symbol.
+
+    Raises
+    ------
+    ArgumentError
+        If the formula has symbols that are not among ``symbols``, or a symbol is repeated.
+    UnsupportedError
+        When called, for a SymPy function without a numerical counterpart.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> import symgrad as sg
+    >>> a, x = sp.symbols("a x", real=True)
+    >>> f = sg.from_sympy(sp.exp(-a * x), [a, x])
+    >>> float(f(0.0, 3.0))
+    1.0
+    >>> float(sg.grad(f)(0.0, 3.0))
+    -3.0
+    """
+    listed = [symbols] if isinstance(symbols, (sp.Symbol, str)) else list(symbols)
+    flat = _leaves(expressions)
+    free = set().union(*(e.free_symbols for e in flat)) if flat else set()
+    arguments = [_match(s, free) for s in listed]
+    if len(set(arguments)) != len(arguments):
+        raise ArgumentError(f"a symbol is listed twice: {', '.join(map(str, listed))}")
+    missing = sorted(str(s) for s in free - set(arguments))
+    if missing:
+        raise ArgumentError(
+            f"the formula has symbols that are no arguments: {', '.join(missing)}; "
+            f"list them in symbols=, or substitute numbers for them"
+        )
+
+    def formula(*values: Any) -> Any:
+        if len(values) != len(arguments):
+            raise ArgumentError(
+                f"the formula takes {len(arguments)} values "
+                f"({', '.join(map(str, arguments))}), not {len(values)}"
+            )
+        known = dict(zip(arguments, values, strict=True))
+        return _compute(expressions, known)
+
+    names = [_identifier(str(s), k) for k, s in enumerate(arguments)]
+    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+    formula.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    formula.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
+    return formula
+
+
+def _leaves(expressions: Any) -> list[Any]:
+    if isinstance(expressions, (tuple, list)):
+        return [leaf for e in expressions for leaf in _leaves(e)]
+    if isinstance(expressions, str):
+        raise ArgumentError(
+            "from_sympy takes SymPy expressions, not text: write "
+            f"sg.from_sympy(sg.parse({expressions!r:.60}), symbols)"
+        )
+    if isinstance(expressions, sp.MatrixBase):
+        return list(expressions)
+    return [sp.sympify(expressions)]
+
+
+def _match(symbol: sp.Symbol | str, free: set[sp.Symbol]) -> sp.Symbol:
+    """A name means the formula's symbol of that name, whatever its assumptions."""
+    if isinstance(symbol, sp.Symbol):
+        return symbol
+    if not isinstance(symbol, str):
+        raise ArgumentError(f"symbols are SymPy symbols or names, not {symbol!r}")
+    found = [s for s in free if s.name == symbol]
+    return found[0] if len(found) == 1 else sp.Symbol(symbol, real=True)
+
+
+def _identifier(name: str, position: int) -> str:
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"x{position}"
+
+
+def _compute(expressions: Any, values: dict[sp.Symbol, Any]) -> Any:
+    if isinstance(expressions, tuple):
+        return tuple(_compute(e, values) for e in expressions)
+    if isinstance(expressions, list):
+        return [_compute(e, values) for e in expressions]
+    if isinstance(expressions, sp.MatrixBase):
+        # Every entry as a 0-d value, also the ones that are plain numbers.
+        traced = next((v for v in values.values() if hasattr(v, "node")), None)
+        zero = 0.0 if traced is None else 0.0 * traced
+        entries = [_compute(e, values) for e in expressions]
+        full = [e if hasattr(e, "node") or traced is None else zero + e for e in entries]
+        return np.reshape(np.stack(full), expressions.shape)
+    return evaluate(expressions, values)
