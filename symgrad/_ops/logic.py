@@ -250,7 +250,7 @@ def _cast_form(x: Any, dtype: Any = None) -> Any:
 CAST: Op = define(
     name="Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), sympy=_cast_form,
     partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
-    types=lambda kind: ((kind,), kind), ulp=0.5, exact_form=False,
+    types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), ulp=0.5, exact_form=False,
     doc="Conversion to the element type dtype; its derivative is 1 between real types.",
 )  # fmt: skip
 STOP_GRADIENT = define(

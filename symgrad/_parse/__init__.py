@@ -42,6 +42,8 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
       formula and the program compiled from it mean the same number.
     - A subexpression without names must have a finite real value in double precision:
       ``9**9**9``, ``1/0`` and ``sqrt(-2)`` are refused, before they are evaluated.
+    - Constants are kept exact while they are short (``1/3``, ``sqrt(2)``, ``sin(1)``), and
+      become doubles when not (``exp(100)``, ``loggamma(10**6)``).
     - SymPy's ordinary evaluation applies: like terms are collected, ``x/x`` is 1.
 
     Parameters

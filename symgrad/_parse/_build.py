@@ -22,8 +22,9 @@ from ._limits import (
     MAX_CONSTANT_NODES,
     MAX_POWER_BITS,
     MAX_ROOT_BITS,
+    TooLargeError,
+    check,
     power_bits,
-    survey,
 )
 from ._names import Names
 from ._scan import MAX_DEPTH
@@ -137,6 +138,12 @@ class _Builder:
         """The value of a node from those of its operands, checked."""
         try:
             result = self.evaluate(node, below)
+            parts = check(result.meaning)
+            if result.number is None and _is_constant(result.meaning):
+                # Symbols have cancelled, as in 2**(x - x + 10**9).
+                result = Value(result.meaning, finite(float(result.meaning)))
+        except TooLargeError as error:
+            raise self.error(str(error), node) from None
         except ZeroDivisionError:
             raise self.error("division by zero", node) from None
         except OverflowError:
@@ -149,16 +156,6 @@ class _Builder:
         except _SYMPY_ERRORS as error:
             text = f"SymPy cannot build this expression ({type(error).__name__})"
             raise self.error(text, node) from error
-        parts, message = survey(result.meaning)
-        if message:
-            raise self.error(message, node)
-        if (
-            result.number is None
-            and isinstance(result.meaning, sp.Expr)
-            and not result.meaning.free_symbols
-        ):
-            # Symbols have cancelled, as in 2**(x - x + 10**9).
-            result = Value(result.meaning, float(result.meaning))
         if result.number is not None and parts > MAX_CONSTANT_NODES:
             return Value(sp.Float(result.number), result.number)
         return result
@@ -214,9 +211,9 @@ class _Builder:
         if not exponent.is_Integer and power_bits(base) > MAX_ROOT_BITS:
             if result is not None:
                 return Value(sp.Float(result), result)
-            raise self.error(_TOO_LONG, node)
+            raise TooLargeError(_TOO_LONG)
         if power_bits(base, exponent) > MAX_POWER_BITS:
-            raise self.error(_TOO_LARGE, node)
+            raise TooLargeError(_TOO_LARGE)
         return Value(sp.Pow(base, exponent), result)
 
     def call(self, name: str, below: list[Value], node: ast.expr) -> Value:
@@ -236,12 +233,12 @@ class _Builder:
         long = max(map(power_bits, meanings)) > MAX_ROOT_BITS
         if len(numbers) < len(arguments):
             if long:
-                raise self.error(_TOO_LONG, node)
+                raise TooLargeError(_TOO_LONG)
             if (
                 name in ("exp", "expm1")
                 and power_bits(sp.exp(meanings[0], evaluate=False)) > MAX_POWER_BITS
             ):
-                raise self.error(_TOO_LARGE, node)
+                raise TooLargeError(_TOO_LARGE)
             return Value(function.build(*meanings))
         number = finite(function.value(*numbers))
         inexact = any(meaning.has(sp.Float) for meaning in meanings)
@@ -285,6 +282,10 @@ class _Builder:
                 node,
             )
         return value.meaning
+
+
+def _is_constant(meaning: sp.Basic) -> bool:
+    return isinstance(meaning, sp.Expr) and not meaning.free_symbols
 
 
 def _arity(name: str) -> tuple[int, int]:

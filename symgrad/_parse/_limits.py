@@ -26,6 +26,10 @@ MAX_NODES = 20_000
 MAX_CONSTANT_NODES = 24
 
 
+class TooLargeError(Exception):
+    """An expression that SymPy would take too long to build; the message says why."""
+
+
 def power_bits(base: sp.Expr, exponent: sp.Expr = sp.S.One) -> float:
     """The size in bits of the numbers that ``base**exponent`` may come to.
 
@@ -63,24 +67,34 @@ def roots_bits(factors: list[sp.Expr]) -> int:
     return total
 
 
-def survey(expression: sp.Basic) -> tuple[int, str | None]:
-    """The number of parts of an expression, and why it cannot be used, if so."""
+def check(expression: sp.Basic) -> int:
+    """Count the parts of a freshly built expression.
+
+    Raises
+    ------
+    TooLargeError
+        It, or a number in it, has become too large.
+    ValueError
+        It is not finite, or not real, for any values of the symbols.
+    """
     count, waiting = 0, [expression]
     while waiting:
         part = waiting.pop()
         count += 1
         if count > MAX_NODES:
-            return count, "SymPy's form of this expression has too many parts"
+            raise TooLargeError("SymPy's form of this expression has too many parts")
         if part in (sp.zoo, sp.oo, -sp.oo, sp.nan):
-            return count, "division by zero, or a value that is not finite"
+            raise ValueError("division by zero, or a value that is not finite")
         if part is sp.I:
-            return count, "this is imaginary for every real value of the symbols"
+            raise ValueError("it is imaginary for every value of the symbols")
         if isinstance(part, sp.Rational) and _bits(part) > MAX_BITS:
-            return count, "the exact numbers in this expression grow beyond the range of doubles"
+            raise TooLargeError(
+                "the exact numbers in this expression grow beyond the range of doubles"
+            )
         if isinstance(part, sp.Float) and math.isinf(float(part)):
-            return count, "this constant is larger than any double, 1.8e308"
+            raise OverflowError
         waiting.extend(part.args)
-    return count, None
+    return count
 
 
 def _bits(number: sp.Rational) -> int:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import sympy as sp
 
-from ._limits import MAX_ROOTS_BITS, roots_bits
+from ._limits import MAX_ROOTS_BITS, TooLargeError, roots_bits
 
 Real: TypeAlias = tuple[sp.Expr, float | None]
 
@@ -31,7 +31,13 @@ class Value:
 
 
 def finite(number: complex | None) -> float | None:
-    """The double value of a constant; raises what ``value`` turns into a message."""
+    """The double value of a constant, or None.
+
+    Raises
+    ------
+    ValueError, OverflowError
+        It has no finite real value.
+    """
     if isinstance(number, complex):
         raise ValueError("a root of a negative number")
     if number is None:
@@ -63,6 +69,7 @@ def row_of(node: ast.BinOp) -> list[tuple[int, ast.expr]]:
 
 
 def sum_of(row: list[tuple[int, Real]]) -> Value:
+    """The sum of a row: each operand plus or minus."""
     total: float | None = 0.0
     for sign, (_, number) in row:
         total = None if total is None or number is None else total + sign * number
@@ -71,6 +78,7 @@ def sum_of(row: list[tuple[int, Real]]) -> Value:
 
 
 def product_of(row: list[tuple[int, Real]]) -> Value:
+    """The product of a row: each operand multiplied or divided by."""
     total: float | None = 1.0
     for sign, (_, number) in row:
         if total is None or number is None:
@@ -80,7 +88,7 @@ def product_of(row: list[tuple[int, Real]]) -> Value:
     total = finite(total)
     if roots_bits([meaning for _, (meaning, _) in row]) > MAX_ROOTS_BITS:
         if total is None:
-            raise ValueError("too many roots of numbers in one product")
+            raise TooLargeError("too many roots of numbers in one product")
         return Value(sp.Float(total), total)
     factors = [meaning if sign > 0 else sp.Pow(meaning, -1) for sign, (meaning, _) in row]
     return Value(sp.Mul(*factors), total)

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply
+from .._graph import Constant, Literal, Node, apply
 from .._op import registry
 from .._trace import cast
 
 OPS = registry.ops
+
+#: Constant arrays of up to this many elements are computed with while compiling.
+FOLDED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,21 @@ def _is(x: Node, name: str) -> bool:
 
 
 def _fold(node: Node, *operands: Node) -> Node | None:
-    if not operands or not all(isinstance(x, Literal) for x in operands):
+    values = []
+    for x in operands:
+        if isinstance(x, Literal):
+            values.append(x.value)
+        elif isinstance(x, Constant) and x.array.size <= FOLDED:
+            values.append(x.array)
+        else:
+            return None
+    if not values:
         return None
-    values = [x.value for x in operands]  # type: ignore[attr-defined]
     with np.errstate(all="ignore"):
-        return Literal(node.op.evaluate(*values, **node.params), node.dtype)
+        result = np.asarray(node.op.evaluate(*values, **node.params), node.dtype)
+    if result.shape != node.shape:
+        return None
+    return Constant(result) if result.shape else Literal(result[()], node.dtype)
 
 
 def _narrow(node: Node, *operands: Node) -> Node | None:
@@ -89,6 +102,15 @@ def _narrow(node: Node, *operands: Node) -> Node | None:
             return apply(node.op, (*operands[:k], inner, *operands[k + 1 :]), node.items,
                          node.shape, node.dtype)  # fmt: skip
     return None
+
+
+def _negated_product(node: Node, x: Node) -> Node | None:
+    if not _is(x, "Multiply"):
+        return None
+    a, b = x.operands
+    if _is(a, "Negative"):
+        return build("Multiply", a.operands[0], b, like=node)
+    return build("Multiply", a, b.operands[0], like=node) if _is(b, "Negative") else None
 
 
 def _integer_power(node: Node, x: Node, y: Node) -> Node | None:
@@ -183,6 +205,7 @@ RULES: tuple[Rule, ...] = (
         "-(-x) = x", ("Negative",),
         lambda n, x: x.operands[0] if _is(x, "Negative") else None,
     ),
+    Rule("-((-x)*y) = x*y", ("Negative",), _negated_product),
     Rule(
         "x + (-y) = x - y", ("Add",),
         lambda n, x, y: build("Subtract", x, y.operands[0], like=n)

@@ -1,7 +1,8 @@
 """Tracing: an ordinary NumPy function becomes a graph of nodes."""
 
+from .._graph._types import promote
 from .._shapes import Size
-from ._bind import as_node, bind_nodes, cast, promote
+from ._bind import as_node, bind_nodes, cast
 from ._formula import evaluate, partials
 from ._function import Graph, collect, fresh, require_traced, substitute, trace
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of

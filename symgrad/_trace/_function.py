@@ -10,9 +10,10 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Node, apply, topological
+from .._graph._types import check_dtype
 from .._shapes import Size, recording
 from ..errors import ArgumentError
-from ._bind import as_node, check_dtype
+from ._bind import as_node
 from ._signature import Signature, make_inputs
 from ._traced import Traced
 from ._tree import Tree, flatten

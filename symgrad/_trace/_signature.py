@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._graph import Input, SizeOf
+from .._graph._types import check_dtype
 from .._shapes import Dim, Dimension, Size
 from ..errors import ArgumentError, DTypeError
-from ._bind import check_dtype
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
 

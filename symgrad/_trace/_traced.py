@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._graph import Node
+from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
 from .._shapes import Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError, UnsupportedError
-from ._bind import as_node, bind, check_dtype
+from ._bind import as_node, bind
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,

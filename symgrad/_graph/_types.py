@@ -1,0 +1,68 @@
+"""Element types: which ones there are, and NumPy's promotion of an op's operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._op import Op
+from ..errors import DTypeError
+
+SUPPORTED = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
+Kind = Any  # a NumPy dtype, or the Python type of a weak operand
+
+#: The element types of Python numbers where nothing else decides.
+WEAK = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(np.float64)}
+
+
+def check_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
+    """Return ``dtype`` in native byte order, or raise for one that symgrad cannot take."""
+    native = dtype.newbyteorder("=") if dtype.kind in "biufc" else dtype
+    if native in SUPPORTED:
+        return native
+    if dtype.kind == "c":
+        hint = "symgrad computes with real numbers; pass real and imaginary parts separately"
+    elif dtype.kind == "f":
+        hint = "convert with .astype(np.float64) or .astype(np.float32)"
+    else:
+        hint = "convert to numbers with .astype(np.float64)"
+    raise DTypeError(f"{what} has element type {dtype}, which symgrad cannot trace: {hint}")
+
+
+def promote(*kinds: Kind) -> np.dtype[Any]:
+    """Return NumPy's common type of dtypes and weak Python types."""
+    return np.result_type(*(k(1) if isinstance(k, type) else k for k in kinds))
+
+
+@lru_cache(maxsize=4096)
+def resolve(
+    op: Op, kinds: tuple[Kind, ...], items: tuple[tuple[str, Any], ...] = ()
+) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
+    """Return the element types that the map ``op`` computes in and its result type."""
+    if all(isinstance(k, type) for k in kinds):
+        kinds = tuple(WEAK[k] for k in kinds)
+    ufunc = op.ufunc
+    if op.types is not None:
+        operand_types, result = op.types(*kinds, **dict(items))
+    elif ufunc is not None:
+        try:
+            *found, result = ufunc.resolve_dtypes((*kinds, None))
+        except TypeError as error:
+            names = ", ".join(k.__name__ if isinstance(k, type) else k.name for k in kinds)
+            raise DTypeError(f"{op.name} is not defined for element types {names}") from error
+        operand_types = tuple(found)
+    else:  # elementwise functions of one real variable: integers compute in float64
+        common = promote(*kinds)
+        common = common if common.kind == "f" else np.dtype(np.float64)
+        operand_types, result = (common,) * len(kinds), common
+    for dtype in (*operand_types, result):
+        check_dtype(dtype, f"the result of {op.name}")
+    return tuple(map(np.dtype, operand_types)), np.dtype(result)
+
+
+def array_type(op: Op, kinds: tuple[np.dtype[Any], ...], params: Mapping[str, Any]) -> Any:
+    """Return the result type of an array op: by its rule, else that of its first operand."""
+    return np.dtype(op.types(*kinds, **params)) if op.types is not None else kinds[0]

@@ -1,0 +1,382 @@
+"""Formulas from text: what is accepted, what is refused, and that nothing is executed."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import time
+
+import pytest
+import sympy as sp
+from hypothesis import example, given
+from hypothesis import strategies as st
+from symgrad._parse import parse
+from symgrad._parse._vocabulary import FUNCTIONS
+from symgrad.errors import ArgumentError, ParseError
+from sympy.codegen import cfunctions
+
+x, y, z = sp.symbols("x y z", real=True)
+b1, b2, b3 = sp.symbols("b1 b2 b3", real=True)
+
+
+# ---------------------------------------------------------------- accepted
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x", x),
+        ("  x\n + y\t", x + y),
+        ("-x**2", -(x**2)),
+        ("2**-x", 2 ** (-x)),
+        ("x**y**z", x ** (y**z)),
+        ("x - y - z", x - y - z),
+        ("x/y/z", x / y / z),
+        ("x/y*z", x * z / y),
+        ("+x", x),
+        ("1/3", sp.Rational(1, 3)),
+        ("0.1", sp.Float(0.1)),
+        (".5e1", sp.Float(5.0)),
+        ("2.*x", 2.0 * x),
+        ("pi*E", sp.pi * sp.E),
+        ("e", sp.Symbol("e", real=True)),
+        ("E**x", sp.exp(x)),
+        ("-0.5*((x-b3)/b2)**2", -0.5 * ((x - b3) / b2) ** 2),
+        ("b1*(1-exp(-b2*x))", b1 * (1 - sp.exp(-b2 * x))),
+        ("(x+1)**(10**9)", sp.Pow(x + 1, 10**9)),
+        ("x**(-1/3)", x ** sp.Rational(-1, 3)),
+        ("arctan2(y, x) + atan2(y, x)", 2 * sp.atan2(y, x)),
+        ("arcsinh(x)*asinh(y)", sp.asinh(x) * sp.asinh(y)),
+        ("ln(x) + log(x)", 2 * sp.log(x)),
+        ("log10(x)", cfunctions.log10(x)),
+        ("expm1(x) + log1p(x)", cfunctions.expm1(x) + cfunctions.log1p(x)),
+        ("cbrt(x)", sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3)),
+        ("cbrt(-8)", -2),
+        ("abs(x) + Abs(y)", sp.Abs(x) + sp.Abs(y)),
+        ("maximum(x, y) - Min(x, 3)", sp.Max(x, y) - sp.Min(x, 3)),
+        ("heaviside(x, 1)", sp.Heaviside(x, 1)),
+        ("where(x > 0, x, -x)", sp.Piecewise((x, x > 0), (-x, True))),
+        ("where((x > 0) & ~(y <= 1), x, 0)", sp.Piecewise((x, (x > 0) & (y > 1)), (0, True))),
+        ("where(0 < x < 1, x, 0)", sp.Piecewise((x, sp.Lt(0, x) & (x < 1)), (0, True))),
+        ("where(x == y, 1, 2)", sp.Piecewise((1, sp.Eq(x, y)), (2, True))),
+        ("where(1 < 2, x, y)", x),
+        ("Piecewise((x, x > 0), (y, Ne(x, y)), (z, True))", None),
+        ("gamma(x)/gamma(5)", sp.gamma(x) / 24),
+        ("sqrt(8)", 2 * sp.sqrt(2)),
+        ("power(x, 2) + square(y)", x**2 + y**2),
+        ("polygamma(1, x)", sp.polygamma(1, x)),
+        ("λ + é", sp.Symbol("λ", real=True) + sp.Symbol("é", real=True)),
+    ],
+)
+def test_accepts(text: str, expected: sp.Expr | None) -> None:
+    got = parse(text)
+    if expected is not None:
+        assert got == expected
+    assert parse(str(got)) == got
+
+
+def test_float_literals_are_the_doubles_that_python_reads() -> None:
+    for text in ("0.1", "1e-300", "3.141592653589793238462643383279E0", "5e-324", "1e-400"):
+        assert float(parse(text)) == float(text)
+    assert parse("0.1") != sp.Rational(1, 10)
+    assert parse("10") == sp.Integer(10)
+    assert parse("9" * 300) == sp.Integer("9" * 300)
+
+
+def test_constants_too_long_to_be_exact_become_doubles() -> None:
+    assert parse("loggamma(10**8)") == sp.Float(math.lgamma(1e8))
+    assert parse("sqrt(10**30)") == sp.Float(1e15)
+    assert float(parse("digamma(10**8)*x").coeff(x)) == pytest.approx(math.log(1e8), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_function_agrees_with_its_double(name: str) -> None:
+    function = FUNCTIONS[name]
+    values = [2, 0.375][: function.least] if function.least > 1 else [1.25]
+    if name in ("arcsin", "asin", "arccos", "acos", "arctanh", "atanh"):
+        values = [0.375]
+    symbols = sp.symbols(f"t:{len(values)}", real=True)
+    names = ", ".join(map(str, symbols))
+    if name == "polygamma":
+        symbols, names = symbols[1:], "2, t1"
+    formula = parse(f"{name}({names})")
+    exact = formula.subs(dict(zip(symbols, values[-len(symbols) :], strict=True)))
+    assert float(exact) == pytest.approx(function.value(*values), rel=1e-13)
+    # Written with numbers, the formula is a constant with the same value.
+    constant = parse(f"{name}({', '.join(map(str, values))})")
+    assert float(constant) == pytest.approx(function.value(*values), rel=1e-13)
+
+
+def test_symbols_restrict_and_define_names() -> None:
+    t = sp.Symbol("t", positive=True)
+    assert parse("t**2", symbols=[t]) == t**2
+    assert parse("pi + gamma", symbols="pi, gamma") == sum(sp.symbols("pi gamma", real=True))
+    assert parse("k*x", symbols={"k": sp.Float(2.5), "x": x}) == 2.5 * x
+    assert parse("I*V", symbols=["I", "V"]).free_symbols == set(sp.symbols("I V", real=True))
+    with pytest.raises(ParseError, match="unknown name 'alpa'; did you mean alpha"):
+        parse("alpa*x", symbols="alpha x")
+    for wrong in (3, [3], {"x": 3}):
+        with pytest.raises(ArgumentError, match="symbols"):
+            parse("x", symbols=wrong)
+    with pytest.raises(ArgumentError, match="string, got int"):
+        parse(3)
+
+
+# ---------------------------------------------------------------- refused
+
+ATTACKS = {
+    # code
+    "__import__('os').system('true')": "strings",
+    "__import__(os)": "unknown function '__import__'",
+    "__import__": "refused",
+    "__builtins__": "refused",
+    "x.__class__": "attributes",
+    "x.real": "attributes",
+    "().__class__": "attributes",
+    "x[0]": "subscripts",
+    "lambda: 1": "word of Python",
+    "lambda x: x": "word of Python",
+    "[x for x in y]": "subscripts and lists",
+    "{x: y}": "braces",
+    "(x for x in y)": "operator is missing|word of Python",
+    "(x := 5)": "refused",
+    "x if y else z": r"where\(condition, a, b\)",
+    "await x": "word of Python",
+    "yield": "word of Python",
+    "import os": "word of Python",
+    "x; y": "one expression",
+    "x = 1": "assignments",
+    "sin(x=1)": "keyword arguments",
+    "sin(*x)": "plain arguments",
+    "print(x)": "unknown function 'print'",
+    "eval(x)": "unknown function 'eval'",
+    "exec(x)": "unknown function 'exec'",
+    "open(x)": "unknown function 'open'",
+    "getattr(x, y)": "unknown function 'getattr'",
+    "sin(x)(y)": "operator is missing",
+    "'x'": "strings",
+    'f"{x}"': "strings",
+    "b'x'": "strings",
+    "x\\\n+y": "refused",
+    "x # y": "comments",
+    "x @ y": "matrix",
+    "...": "attributes",
+    "None": "word of Python",
+    "True": "number is needed",
+    "x\0": "refused",
+    "x\ud800": "refused",
+    "x\x0c+y": "refused",
+    # mathematics that is not
+    "x^2": r"write \*\*",
+    "2x": "operator is missing",
+    "2(x)": "operator is missing",
+    "(x)(y)": "operator is missing",
+    "sin x": "operator is missing",
+    "x!": "factorial",
+    "x % y": "remainder",
+    "x // y": "floor",
+    "x << 2": "refused",
+    "x − y": "minus",
+    "2π": "operator is missing",
+    "π": "write pi",
+    "x²": "no name",
+    "arctn(x)": "did you mean arctan",
+    "sin": "is a function",
+    "gamma*x": "is a function",
+    "sin(x, y)": "takes 1 arguments, got 2",
+    "max()": "takes 1 to",
+    "oo": "refused",
+    "nan": "refused",
+    "I": "refused",
+    "x, y": "comma",
+    "()": "number is needed",
+    "sin((x, y))": "comma",
+    "x > 0": "condition",
+    "(x > 0) + 1": "condition",
+    "where(x, y, z)": "condition such as",
+    "where(x > 0 & y > 0, x, y)": "parentheses",
+    "Piecewise(x)": "pairs",
+    "Piecewise((x, y, z))": "pairs",
+    "Piecewise((x, 1 > 2))": "no case",
+    "~x": "condition",
+    "x & y": "condition",
+    "": "empty",
+    " \n ": "empty",
+    "(": "never closed",
+    ")": "unmatched",
+    "x +": "not a formula",
+    "007": "leading zeros",
+    "0x10": "operator is missing",
+    "1_000": "operator is missing",
+    "1j": "operator is missing",
+    "1e400": "larger than any double",
+    # constants without a finite real value
+    "1/0": "division by zero",
+    "0**-1": "division by zero",
+    "x/(y - y)": "division by zero",
+    "tan(pi/2)": "not finite",
+    "log(0)": "no meaning",
+    "log(-1)": "no meaning",
+    "sqrt(-2)": "no meaning",
+    "(-8)**(1/3)": "root of a negative",
+    "asin(2)": "no meaning",
+    "gamma(-1)": "no meaning",
+    "sqrt(-x**2)": "imaginary",
+    "1e200*1e200": "larger than any double",
+    "(1e200*x)**2": "larger than any double",
+    # constants that grow
+    "9**9**9": "larger than any double",
+    "9**9**9**9": "larger than any double",
+    "2**1000000": "larger than any double",
+    "x*2**1000000": "larger than any double",
+    "2**(x - x + 10**9)": "larger than any double",
+    "(2*x)**1000000": "too large",
+    "2**(10**9*x)": "too large",
+    "(2**x)**(10**9/x)": "too large",
+    "3**x*3**(10**9 - x)": "too large",
+    "exp(10**9*log(2*x))": "too large",
+    "exp(-10**12*log(2*x))": "too large",
+    "(10**300/(10**300 + 1))**1000000": "too large",
+    "x**(10**300)*x**(10**300)**2": "larger than any double",
+    "((x**(10**300))**(10**300))": "grow beyond",
+    "gamma(10**9)": "larger than any double",
+    "exp(exp(exp(10)))": "larger than any double",
+    "polygamma(10**9, x)": "order of polygamma",
+    "9" * 301: "301 digits",
+    "*".join(["x" + "9" * 5] * 2000): "characters",
+    "*".join(f"({2**63 - k}*x)**(1/7)" for k in range(300)): "too many roots",
+    # depth and length
+    "(" * 100_000 + "x" + ")" * 100_000: "characters",
+    "(" * 4000 + "x" + ")" * 4000: "nested parentheses",
+    "(" * 9000: "nested parentheses",
+    "-" * 9000 + "x": "too deep",
+    "~" * 9000 + "x": "too deep",
+    "x**" * 3000 + "x": "too deep",
+    "x**" * 150 + "x": "inside each other",
+    "-" * 150 + "x": "inside each other",
+    "sin(" * 90 + "-" * 20 + "x" + ")" * 90: "inside each other",
+    "tanh(arccosh(" * 49 + "x" + "))" * 49: "too many parts",
+    "cbrt(" * 49 + "x" + "+1)" * 49: "too many parts",
+}
+
+
+@pytest.mark.parametrize("text", ATTACKS, ids=lambda text: ascii(text[:30]))
+def test_refuses(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def executed(*_: object) -> None:
+        raise AssertionError("parse executed text")
+
+    monkeypatch.setattr(builtins, "eval", executed)
+    monkeypatch.setattr(builtins, "exec", executed)
+    begin = time.perf_counter()
+    with pytest.raises(ParseError, match=ATTACKS[text]):
+        parse(text)
+    # No benchmark: an attack that worked would take minutes, or all memory.
+    assert time.perf_counter() - begin < 20
+
+
+def test_the_error_points_at_the_place() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse("x +\n  é*foo(y)")
+    assert caught.value.position == 8
+    assert str(caught.value).splitlines()[-2:] == ["      é*foo(y)", "        ^"]
+    assert isinstance(caught.value, ValueError)
+
+
+LONG = {
+    "a long sum": "+".join(f"x{k}*y" for k in range(1000)),
+    "a long product": "*".join(f"(x+{k})" for k in range(1000)),
+    "a deep nest": "sin(" * 98 + "x" + ")" * 98,
+    "many roots of numbers": "+".join(f"sqrt({k})" for k in range(2, 800)),
+    "many unlike denominators": "+".join(f"x**(1/{k})" for k in range(1, 700)),
+    "many arguments": f"max({', '.join(f'x{k}' for k in range(500))})",
+    "nested maxima": "max(x, " * 49 + "y" + "+1)" * 49,
+    "nested constants": "sqrt(" * 49 + "2" + "+1)" * 49,
+    "nested absolute values": "abs(" * 40 + "x" + "+y)" * 40,
+    "many conditions": f"where({'&'.join(f'(x>{k})' for k in range(300))}, 1, 2)",
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_formulas_are_read_in_reasonable_time(name: str) -> None:
+    begin = time.perf_counter()
+    assert isinstance(parse(LONG[name]), sp.Expr)
+    assert time.perf_counter() - begin < 20
+
+
+# ---------------------------------------------------------------- properties
+
+
+@given(st.text())
+@example("0" * 400)
+@example("x" * 10_000)
+def test_arbitrary_text_raises_nothing_but_parse_errors(text: str) -> None:
+    try:
+        result = parse(text)
+    except ParseError:
+        return
+    assert isinstance(result, sp.Expr)
+
+
+TOKENS = ["x", "y", "1", "2", "0.5", "10", "9", "+", "-", "*", "/", "**", "(", ")", ",", "<", "&"]
+TOKENS += ["sin(", "exp(", "log(", "sqrt(", "max(", "where(", "gamma(", "x>0", "pi", "1e300", "~"]
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=30).map("".join))
+def test_text_that_looks_like_formulas_raises_nothing_but_parse_errors(text: str) -> None:
+    test_arbitrary_text_raises_nothing_but_parse_errors.hypothesis.inner_test(text)
+
+
+def _grow(inner: st.SearchStrategy[sp.Expr]) -> st.SearchStrategy[sp.Expr]:
+    unary = [sp.sin, sp.cos, sp.exp, sp.atan, sp.tanh, sp.Abs, sp.erf, sp.sign, cfunctions.expm1]
+    binary = [
+        sp.Add,
+        sp.Mul,
+        sp.Max,
+        sp.atan2,
+        lambda a, b: a / (b**2 + 1),
+        lambda a, b: a - b,
+        lambda a, b: sp.sqrt(a**2 + b**2 + 1),
+        lambda a, b: sp.Piecewise((a, x > 1), (b, True)),
+    ]
+    return st.one_of(
+        st.builds(lambda f, a: f(a), st.sampled_from(unary), inner),
+        st.builds(lambda f, a, b: f(a, b), st.sampled_from(binary), inner, inner),
+        st.builds(lambda a, n: (a**2 + 1) ** n, inner, st.integers(-3, 3)),
+    )
+
+
+LEAVES = st.one_of(
+    st.sampled_from([x, y, z, sp.pi]),
+    st.integers(-9, 9).map(sp.Integer),
+    st.fractions(-9, 9, max_denominator=9).map(lambda q: sp.Rational(q.numerator, q.denominator)),
+)
+
+
+@given(st.recursive(LEAVES, _grow, max_leaves=6))
+def test_what_sympy_prints_is_read_back_with_the_same_value(expression: sp.Expr) -> None:
+    if expression.has(sp.I, sp.zoo, sp.nan):
+        return
+    again = parse(str(expression))
+    # Constants may be doubles now; otherwise nothing has changed.
+    if not again.has(sp.Float):
+        assert again == expression or sp.simplify(again - expression) == 0
+    for point in ((0.3, 1.7, -0.6), (2.1, -0.4, 0.9)):
+        values = dict(zip((x, y, z), point, strict=True))
+        assert complex(again.evalf(subs=values)) == pytest.approx(
+            complex(expression.evalf(subs=values)), rel=1e-9, abs=1e-9
+        )
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_double_written_with_repr_is_read_exactly(number: float) -> None:
+    assert float(parse(repr(number))) == number
+
+
+@given(st.text(alphabet="()+-*x ", max_size=60))
+def test_agrees_with_python_on_arithmetic(text: str) -> None:
+    try:
+        got = parse(text)
+    except ParseError:
+        return
+    python = eval(compile(text.strip(), "formula", "eval"), {"__builtins__": {}, "x": x})  # noqa: S307
+    assert sp.simplify(got - python) == 0
