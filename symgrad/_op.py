@@ -150,6 +150,13 @@ class Op:
         is the same memory.
     lower:
         For maps: one of Instr, Intrinsic, Libm, Cython, Composed, Emit.
+    source:
+        ``source(*operands, **params) -> str``: the op as one expression of NumPy code.
+        An operand formats as its name (or as a number) and has ``shape`` and ``dtype``.
+        Not needed by maps whose ``evaluate`` is a function of NumPy or SciPy: they are
+        spelled by its name.
+    helpers:
+        Functions, plain NumPy, that the code calls; a program's source contains them.
     combine:
         For reductions: name of the combining step ("add", "multiply", "maximum", ...).
     domain:
@@ -184,6 +191,8 @@ class Op:
     place: Callable[..., Any] | None = None
     alias: bool = False
     lower: Lowering | None = None
+    source: Callable[..., str] | None = None
+    helpers: tuple[Callable[..., Any], ...] = ()
     combine: str | None = None
     domain: tuple[sp.Set, ...] = ()
     samples: tuple[Any, ...] = ()

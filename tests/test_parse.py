@@ -10,10 +10,11 @@ import pytest
 import sympy as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
+from sympy.codegen import cfunctions
+
 from symgrad._parse import parse
 from symgrad._parse._vocabulary import FUNCTIONS
 from symgrad.errors import ArgumentError, ParseError
-from sympy.codegen import cfunctions
 
 x, y, z = sp.symbols("x y z", real=True)
 b1, b2, b3 = sp.symbols("b1 b2 b3", real=True)
@@ -57,7 +58,10 @@ b1, b2, b3 = sp.symbols("b1 b2 b3", real=True)
         ("heaviside(x, 1)", sp.Heaviside(x, 1)),
         ("where(x > 0, x, -x)", sp.Piecewise((x, x > 0), (-x, True))),
         ("where((x > 0) & ~(y <= 1), x, 0)", sp.Piecewise((x, (x > 0) & (y > 1)), (0, True))),
-        ("where(0 < x < 1, x, 0)", sp.Piecewise((x, sp.Lt(0, x) & (x < 1)), (0, True))),
+        (
+            "where(0 < x < 1, x, 0)",
+            sp.Piecewise((x, sp.Lt(0, x) & (x < 1)), (0, True), evaluate=False),
+        ),
         ("where(x == y, 1, 2)", sp.Piecewise((1, sp.Eq(x, y)), (2, True))),
         ("where(1 < 2, x, y)", x),
         ("Piecewise((x, x > 0), (y, Ne(x, y)), (z, True))", None),
@@ -177,7 +181,7 @@ ATTACKS = {
     "x // y": "floor",
     "x << 2": "refused",
     "x − y": "minus",
-    "2π": "operator is missing",
+    "2π": "write pi",
     "π": "write pi",
     "x²": "no name",
     "arctn(x)": "did you mean arctan",
@@ -356,7 +360,14 @@ LEAVES = st.one_of(
 def test_what_sympy_prints_is_read_back_with_the_same_value(expression: sp.Expr) -> None:
     if expression.has(sp.I, sp.zoo, sp.nan):
         return
-    again = parse(str(expression))
+    try:
+        again = parse(str(expression))
+    except ParseError as error:
+        # SymPy keeps exp((1 + pi**2)**3) as it is; here a constant must have a double.
+        exponents = [e.exp for e in expression.atoms(sp.exp) if not e.free_symbols]
+        if "larger than any double" in str(error) and any(e > 709 for e in exponents):
+            return
+        raise
     # Constants may be doubles now; otherwise nothing has changed.
     if not again.has(sp.Float):
         assert again == expression or sp.simplify(again - expression) == 0
@@ -375,8 +386,8 @@ def test_a_double_written_with_repr_is_read_exactly(number: float) -> None:
 @given(st.text(alphabet="()+-*x ", max_size=60))
 def test_agrees_with_python_on_arithmetic(text: str) -> None:
     try:
-        got = parse(text)
+        got = parse(text, symbols="x")
     except ParseError:
         return
-    python = eval(compile(text.strip(), "formula", "eval"), {"__builtins__": {}, "x": x})  # noqa: S307
+    python = eval(compile(text.strip(), "formula", "eval"), {"__builtins__": {}, "x": x})
     assert sp.simplify(got - python) == 0

@@ -10,13 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
-import numpy as np
-
-from .._graph import Input
-from .._rewrite import rewrite
-from .._schedule import Program, schedule
+from .._schedule import Program
 from .._trace import (
-    Graph,
     Signature,
     Traced,
     Tree,
@@ -27,8 +22,9 @@ from .._trace import (
     trace,
 )
 from ..errors import ArgumentError
-from ._cache import cached_kernel
-from ._kernel import Layout, layout_of
+from ._caller import MISS
+from ._kernel import layout_of
+from ._specialization import Specialization
 
 Backend = Literal["numba", "numpy"]
 
@@ -67,85 +63,6 @@ def backend(name: Backend) -> Iterator[None]:
         _backend.reset(token)
 
 
-class Specialization:
-    """One trace of a function: its graph, its program, and its kernel once needed."""
-
-    def __init__(self, graph: Graph, layout: Layout, traced: list[bool], cache: bool) -> None:
-        self.graph, self.layout, self.cache = graph, layout, cache
-        outputs = rewrite(graph.outputs)
-        self.program = schedule(graph.inputs, outputs, graph.guards)
-        self.takes = [k for k, flag in enumerate(traced) if flag]
-        self.guarded = bool(graph.guards)
-        self._lock = threading.Lock()
-        self._kernel: Any = None
-        self._unpack = _unpacker(graph)
-
-    def admits(self, leaves: Sequence[Any]) -> bool:
-        """Tell whether the trace holds for the sizes of these arguments."""
-        if not self.guarded:
-            return True
-        values = [leaves[k] for k in self.takes]
-        return self.program.admits(self.program.bind_sizes(values))
-
-    @property
-    def kernel(self) -> Any:
-        """The numba dispatcher; made when first asked for."""
-        if self._kernel is None:
-            with self._lock:
-                if self._kernel is None:
-                    self._kernel = cached_kernel(self.program, self.layout, self.cache)
-        return self._kernel
-
-    def run(self, leaves: Sequence[Any], tree: Tree, name: str) -> Any:
-        """Compute the function's result for flat arguments."""
-        if name == "numpy":
-            values = self.program.run(*[leaves[k] for k in self.takes])
-        elif self.layout.flat:
-            flat = (leaves[k] for k in self.takes)
-            values = self._unpack(self.kernel(*map(_native, flat)))
-        else:
-            args, kwargs = tree.unflatten(map(_native, leaves))
-            values = self._unpack(self.kernel(*args, *kwargs.values()))
-        return self.graph.pack([
-            v if n.shape else n.dtype.type(v)
-            for v, n in zip(values, self.program.outputs, strict=True)
-        ])  # fmt: skip
-
-
-def _native(leaf: Any) -> Any:
-    """Numba takes a 0-d array as a number."""
-    return leaf[()] if isinstance(leaf, np.ndarray) and leaf.ndim == 0 else leaf
-
-
-def _unpacker(graph: Graph) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the function that reads the result leaves off a kernel's nested tuple."""
-    count = len(graph.outputs)
-    if count == 1:
-        return lambda r: (_first(r, graph.tree, iter(graph.leaves)),)
-
-    def unpack(result: Any) -> tuple[Any, ...]:
-        found: list[Any] = []
-        _collect(result, graph.tree, iter(graph.leaves), found)
-        return tuple(found)
-
-    return unpack
-
-
-def _collect(result: Any, tree: Tree, leaves: Iterator[Any], found: list[Any]) -> None:
-    if tree.kind == "leaf":
-        if not isinstance(next(leaves), tuple):
-            found.append(result)
-        return
-    for part, child in zip(result, tree.children, strict=True):
-        _collect(part, child, leaves, found)
-
-
-def _first(result: Any, tree: Tree, leaves: Iterator[Any]) -> Any:
-    found: list[Any] = []
-    _collect(result, tree, leaves, found)
-    return found[0]
-
-
 class Function:
     """A NumPy function with its compiled forms; call it like the function itself.
 
@@ -175,6 +92,7 @@ class Function:
         self._dynamic, self._cache = dynamic, cache
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = threading.RLock()
+        self._fast: tuple[int, Callable[..., Any]] | None = None
         self.traces = 0
         functools.update_wrapper(self, wraps, updated=())
 
@@ -189,13 +107,25 @@ class Function:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fast = self._fast
+        if fast is not None and not kwargs and len(args) == fast[0] and _backend.get() is None:
+            result = fast[1](*args)
+            if result is not MISS:
+                return result
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, Traced) for leaf in raw):
             return self._body(*args, **kwargs)
         leaves = self._leaves(raw)
         found = self._specialize(leaves, tree, args, kwargs)
-        name = _backend.get() or os.environ.get("SYMGRAD_BACKEND") or self._backend
-        return found.run(leaves, tree, check_backend(name))
+        chosen = _backend.get()
+        name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
+        if name == "numpy":
+            return found.run_numpy(leaves)
+        result = found.run(leaves, tree)
+        if chosen is None:
+            direct = found.fast()
+            self._fast = None if direct is None else (len(args), direct)
+        return result
 
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:
         return [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
@@ -213,11 +143,10 @@ class Function:
                     return candidate
             names = argument_names(self._body_function, args, kwargs)
             graph = trace(functools.partial(self._body, _top=True), signature, sizes, names)
-            traced = [leaf.kind in ("array", "float") or _is_size(leaf)
-                      for leaf in signature.leaves]  # fmt: skip
+            traced = [leaf.is_value for leaf in signature.leaves]
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, traced, graph.tree, graph.leaves)
-            made = Specialization(graph, layout, traced, self._cache)
+            made = Specialization(graph, layout, signature, self._cache)
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1
             return made
@@ -245,10 +174,6 @@ class Function:
         return self._specialization(args, kwargs).kernel
 
 
-def _is_size(leaf: Any) -> bool:
-    return leaf.kind == "int" and leaf.value is None
-
-
 def _argument_trees(tree: Tree) -> list[Tree]:
     args, kwargs = tree.children
     return [*args.children, *kwargs.children]
@@ -271,4 +196,4 @@ def _remake(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     return make(*args, **kwargs)
 
 
-__all__ = ["Backend", "Function", "Input", "Specialization", "backend"]
+__all__ = ["Backend", "Function", "backend"]

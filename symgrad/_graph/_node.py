@@ -116,7 +116,7 @@ class Node(sp.Expr):  # type: ignore[misc]
         return printer._print(as_sympy(self))
 
     def __str__(self) -> str:
-        if sum(1 for _ in topological([self], limit=PRINT_LIMIT)) >= PRINT_LIMIT:
+        if len(topological([self], limit=PRINT_LIMIT)) == PRINT_LIMIT:
             return f"<{self.op.name} node of a graph with {PRINT_LIMIT} or more nodes>"
         return sp.sstr(as_sympy(self))
 
@@ -309,33 +309,32 @@ class Iota(Node):
 # ---------------------------------------------------------------- walks
 
 
-def topological(outputs: Iterable[Node], limit: int | None = None) -> Iterable[Node]:
-    """Yield the nodes that ``outputs`` need, operands before users, without recursion.
+def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]:
+    """Return the nodes that ``outputs`` need, operands before users, without recursion.
 
     The order is depth-first from the first output on, so it depends on the graph alone.
+    With ``limit`` the walk stops after that many nodes.
     """
     seen: set[Node] = set()
-    count = 0
+    order: list[Node] = []
     for root in outputs:
-        if root in seen:
-            continue
-        stack: list[tuple[Node, int]] = [(root, 0)]
+        stack = [root]
         while stack:
-            node, k = stack.pop()
+            node = stack[-1]
             if node in seen:
+                stack.pop()
                 continue
-            operands = node.operands
-            while k < len(operands) and operands[k] in seen:
-                k += 1
-            if k < len(operands):
-                stack.append((node, k + 1))
-                stack.append((operands[k], 0))
+            waiting = [x for x in node.operands if x not in seen]
+            if waiting:
+                waiting.reverse()
+                stack += waiting
                 continue
+            stack.pop()
             seen.add(node)
-            yield node
-            count += 1
-            if limit is not None and count >= limit:
-                return
+            order.append(node)
+            if len(order) == limit:
+                return order
+    return order
 
 
 def as_sympy(node: Node) -> sp.Expr:

@@ -20,10 +20,13 @@ DEPTH = 8
 def legalize(outputs: Sequence[Node]) -> list[Node]:
     """Expand composed ops and bring contractions and special functions to kernel form."""
     for _ in range(DEPTH):
-        expanded = rewrite(_expand(outputs))
+        expanded = _expand(outputs)
         if expanded == list(outputs):
             return expanded
-        outputs = expanded
+        simplified = rewrite(expanded)
+        if simplified == list(outputs):
+            return simplified
+        outputs = simplified
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
 

@@ -31,7 +31,7 @@ STACK_SLOTS = 1024
 LINKED_STEPS = 500
 
 #: Functions in one module of straight-line code: modules compile side by side.
-TASKS_PER_MODULE = 8
+TASKS_PER_MODULE = 16
 
 
 @dataclass(frozen=True)

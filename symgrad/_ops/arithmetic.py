@@ -9,6 +9,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Emit, Instr, Intrinsic, Libm, NonZero, Positive, Real, define
+from .._spell import infix
 from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, divmod_text, power_text
 
 UNARY, BINARY = (Real,), (Real, Real)
@@ -31,22 +32,27 @@ def _negative(e: Any, dtype: Any, x: str) -> str:
 ADD = define(
     np.add, name="Add", sympy=lambda x, y: x + y, partials=lambda z, x, y: (1, 1),
     lower=Instr(f="fadd", i="add", u="add", b="or"), domain=BINARY, samples=(-3, 3), ulp=0.5,
+    source=infix("+"),
 )  # fmt: skip
 SUBTRACT = define(
     np.subtract, name="Subtract", sympy=lambda x, y: x - y, partials=lambda z, x, y: (1, -1),
     lower=Instr(f="fsub", i="sub", u="sub"), domain=BINARY, samples=(-3, 3), ulp=0.5,
+    source=infix("-"),
 )  # fmt: skip
 MULTIPLY = define(
     np.multiply, name="Multiply", sympy=lambda x, y: x * y, partials=lambda z, x, y: (y, x),
     lower=Instr(f="fmul", i="mul", u="mul", b="and"), domain=BINARY, samples=(-3, 3), ulp=0.5,
+    source=infix("*"),
 )  # fmt: skip
 DIVIDE = define(
     np.divide, name="Divide", sympy=lambda x, y: x / y, partials=lambda z, x, y: (1 / y, -z / y),
     lower=Instr(f="fdiv"), domain=(Real, NonZero), samples=((-3, 3), (0.5, 3)), ulp=0.5,
+    source=infix("/"),
 )  # fmt: skip
 NEGATIVE = define(
     np.negative, name="Negative", sympy=lambda x: -x, partials=lambda y, x: (-1,),
     lower=Emit(_negative), domain=UNARY, samples=(-3, 3), ulp=0.0,
+    source=lambda x: f"-{x}",
 )  # fmt: skip
 POSITIVE = define(
     np.positive, name="Positive", sympy=lambda x: x, partials=lambda y, x: (1,),

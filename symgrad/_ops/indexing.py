@@ -9,6 +9,7 @@ import sympy as sp
 
 from .._op import define_array
 from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint
+from .._spell import spell
 from ..errors import IndexingError
 from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .np_common import iota, lift
@@ -42,6 +43,37 @@ def _gather_element(index: Any, x: Any, *indices: Any, axes: tuple[int, ...], at
     computed = {a: i[inner] for a, i in zip(axes, indices, strict=True)}
     others = iter(rest)
     return x[tuple(computed[k] if k in computed else next(others) for k in range(len(x.shape)))]
+
+
+def _index(indices: Any, axes: tuple[int, ...], at: int) -> tuple[str, tuple[int, ...], Any]:
+    """Return the text of an index, and where NumPy puts its axes and where they belong."""
+    entries = [":"] * (max(axes) + 1)
+    for axis, index in zip(axes, indices, strict=True):
+        entries[axis] = str(index)
+    rank = len(indices[0].shape)
+    adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))
+    first = axes[0] if adjacent else 0
+    return ", ".join(entries), tuple(range(first, first + rank)), tuple(range(at, at + rank))
+
+
+def _gather_source(x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> str:
+    index, have, want = _index(indices, axes, at)
+    return f"{x}[{index}]" if have == want else f"np.moveaxis({x}[{index}], {have}, {want})"
+
+
+def scattered(values: Any, index: Any, shape: Shape) -> Any:
+    """Zeros with values added at an index, in which places may repeat."""
+    out = np.zeros(shape, values.dtype)
+    np.add.at(out, index, values)
+    return out
+
+
+def _scatter_source(
+    v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+) -> str:
+    index, have, want = _index(indices, axes, at)
+    values = v if have == want else f"np.moveaxis({v}, {want}, {have})"
+    return f"scattered({values}, np.s_[{index}], {spell(shape)})"
 
 
 def _scatter(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape) -> Any:
@@ -119,6 +151,7 @@ GATHER = define_array(
         *(None for _ in indices),
     ),
     batch=_gather_batch,
+    source=_gather_source,
 )
 SCATTER = define_array(
     "Scatter",
@@ -134,6 +167,8 @@ SCATTER = define_array(
     ),
     batch=_scatter_batch,
     place=_scatter_place,
+    source=_scatter_source,
+    helpers=(scattered,),
 )
 
 # ---------------------------------------------------------------- index expressions

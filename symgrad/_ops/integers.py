@@ -82,7 +82,7 @@ def _scale(e: Any, dtype: Any, n: str) -> str:
     return str(e.op(f"bitcast {t} {exponent} to double", "double"))
 
 
-def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any = (-9, 9)) -> Any:
+def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any = ((-9, 9), (1, 9))) -> Any:
     return define(
         name=name,
         evaluate=evaluate,
@@ -93,6 +93,7 @@ def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any =
         domain=(sp.Integers, sp.Integers),
         samples=samples,
         doc=f"np.{evaluate.__name__} of whole numbers.",
+        source=lambda x, y: f"np.{evaluate.__name__}({x}, {y})",
     )
 
 
@@ -121,4 +122,5 @@ SCALE = define(
     domain=(sp.Integers,),
     samples=(-1000, 1000),
     ulp=0.0,
+    source=lambda n: f"np.ldexp(1.0, {n})",
 )

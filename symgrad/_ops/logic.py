@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import Composed, Emit, Instr, Op, Real, composite, define, refuse
+from .._spell import infix
 from .integers import shift_text
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
@@ -42,7 +43,7 @@ def _relation(form: Any) -> Callable[[Any, Any], Any]:
     return compare
 
 
-def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any) -> Op:
+def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str) -> Op:
     signed = i if i in ("eq", "ne") else f"s{i}"
     unsigned = i if i in ("eq", "ne") else f"u{i}"
     return define(
@@ -54,15 +55,16 @@ def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any) -> Op:
         domain=BINARY,
         samples=(-3, 3),
         ulp=0.0,
+        source=infix(sign),
     )
 
 
-EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq)
-NOT_EQUAL = _compare(np.not_equal, "NotEqual", "une", "ne", sp.Ne)
-LESS = _compare(np.less, "Less", "olt", "lt", sp.Lt)
-LESS_EQUAL = _compare(np.less_equal, "LessEqual", "ole", "le", sp.Le)
-GREATER = _compare(np.greater, "Greater", "ogt", "gt", sp.Gt)
-GREATER_EQUAL = _compare(np.greater_equal, "GreaterEqual", "oge", "ge", sp.Ge)
+EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq, "==")
+NOT_EQUAL = _compare(np.not_equal, "NotEqual", "une", "ne", sp.Ne, "!=")
+LESS = _compare(np.less, "Less", "olt", "lt", sp.Lt, "<")
+LESS_EQUAL = _compare(np.less_equal, "LessEqual", "ole", "le", sp.Le, "<=")
+GREATER = _compare(np.greater, "Greater", "ogt", "gt", sp.Gt, ">")
+GREATER_EQUAL = _compare(np.greater_equal, "GreaterEqual", "oge", "ge", sp.Ge, ">=")
 
 
 # ---------------------------------------------------------------- logic and bits
@@ -91,7 +93,7 @@ LOGICAL_XOR = _logical(np.logical_xor, "LogicalXor", sp.Xor, lambda x, y: x ^ y)
 LOGICAL_NOT = _logical(np.logical_not, "LogicalNot", sp.Not, lambda x: ~x, 1)
 
 
-def _bits(ufunc: np.ufunc, name: str, form: Any, lower: Any, arity: int = 2) -> Op:
+def _bits(ufunc: np.ufunc, name: str, form: Any, lower: Any, source: Any, arity: int = 2) -> Op:
     """Define a bitwise op: of conditions it is logic, of whole numbers it stays opaque."""
     opaque = sp.Function(ufunc.__name__)
 
@@ -101,6 +103,7 @@ def _bits(ufunc: np.ufunc, name: str, form: Any, lower: Any, arity: int = 2) -> 
     return define(
         ufunc, name=name, sympy=combine, reason=TRUTH, lower=lower,
         domain=(sp.Integers,) * arity, samples=(0, 9), ulp=0.0, exact_form=False,
+        source=source,
     )  # fmt: skip
 
 
@@ -109,10 +112,10 @@ def _invert(e: Any, dtype: Any, x: str) -> str:
     return str(e.op(f"xor {t} {x}, {'true' if dtype.kind == 'b' else '-1'}", t))
 
 
-BITWISE_AND = _bits(np.bitwise_and, "BitwiseAnd", sp.And, Instr(None, "and", "and", "and"))
-BITWISE_OR = _bits(np.bitwise_or, "BitwiseOr", sp.Or, Instr(None, "or", "or", "or"))
-BITWISE_XOR = _bits(np.bitwise_xor, "BitwiseXor", sp.Xor, Instr(None, "xor", "xor", "xor"))
-INVERT = _bits(np.invert, "Invert", sp.Not, Emit(_invert), 1)
+BITWISE_AND = _bits(np.bitwise_and, "BitwiseAnd", sp.And, Instr(None, "and", "and", "and"), infix("&"))
+BITWISE_OR = _bits(np.bitwise_or, "BitwiseOr", sp.Or, Instr(None, "or", "or", "or"), infix("|"))
+BITWISE_XOR = _bits(np.bitwise_xor, "BitwiseXor", sp.Xor, Instr(None, "xor", "xor", "xor"), infix("^"))
+INVERT = _bits(np.invert, "Invert", sp.Not, Emit(_invert), lambda x: f"~{x}", 1)
 LEFT_SHIFT = define(
     np.left_shift, name="LeftShift", sympy=lambda x, n: x * sp.Integer(2) ** n, reason=TRUTH,
     lower=Emit(shift_text(True)), domain=WHOLE, samples=((-9, 9), (0, 9)), ulp=0.0,
@@ -196,6 +199,7 @@ WHERE = define(
     linear=(1, 2),
     transpose=lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)),
     domain=(CONDITION, Real, Real), samples=(-3, 3), doc="np.where(condition, a, b).",
+    source=lambda c, a, b: f"np.where({c}, {a}, {b})",
 )  # fmt: skip
 
 
@@ -252,9 +256,10 @@ CAST: Op = define(
     partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
     types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), ulp=0.5, exact_form=False,
     doc="Conversion to the element type dtype; its derivative is 1 between real types.",
+    source=lambda x, dtype: f"{x}.astype(np.{dtype})",
 )  # fmt: skip
 STOP_GRADIENT = define(
     name="StopGradient", evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
     lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    reason="the value itself, held constant in derivatives",
+    reason="the value itself, held constant in derivatives", source=str,
 )  # fmt: skip

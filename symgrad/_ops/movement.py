@@ -17,6 +17,7 @@ import sympy as sp
 
 from .._op import define_array
 from .._shapes import Dimension, Shape, dim_expand, dim_product, evaluate_dim, same, show
+from .._spell import size_text, spell
 from ..errors import ShapeError
 
 Region = tuple[tuple[Any, int, Any], ...]
@@ -39,6 +40,44 @@ def slices(region: Region) -> tuple[Any, ...]:
 def whole(size: Any) -> tuple[int, int, Any]:
     """Return the region entry that takes a whole axis."""
     return (0, 1, size)
+
+
+def index_text(region: Region, shape: Shape) -> tuple[str, str]:
+    """Return the text of the index of ``region`` in an array, and of what reverses axes.
+
+    Axes with a negative step are read forwards and reversed after: the stop of a backward
+    slice may be -1, which Python would count from the end.
+    """
+    index: list[str] = []
+    flips: list[str] = []
+    for (start, step, size), extent in zip(region, shape, strict=True):
+        if size is None:
+            index.append(size_text(start))
+            continue
+        backward = step < 0
+        # A bounded region of no elements may start anywhere; nothing follows from it.
+        low = dim_expand(start + step * (size - 1)) if backward else start
+        high = dim_expand(start + 1 if backward else start + step * size)
+        full = dim_expand(extent)
+        begin = "" if low == 0 else size_text(low)
+        # The last step of a forward slice may end beyond the axis.
+        end = "" if high == full else size_text(high)
+        stride = "" if abs(step) == 1 else f":{abs(step)}"
+        index.append(f"{begin}:{end}{stride}")
+        flips.append("::-1" if backward else ":")
+    return _plain(index), _plain(flips)
+
+
+def _plain(entries: list[str]) -> str:
+    """Join index entries without whole axes at the end, which need not be named."""
+    while entries and entries[-1] == ":":
+        entries = entries[:-1]
+    return ", ".join(entries)
+
+
+def _slice_source(x: Any, region: Region) -> str:
+    index, flips = index_text(region, x.shape)
+    return f"{x}[{index or '...'}]" + (f"[{flips}]" if flips else "")
 
 
 # ---------------------------------------------------------------- broadcast
@@ -79,6 +118,7 @@ BROADCAST = define_array(
     element=_broadcast_element,
     transpose=lambda ct, x, shape: (unbroadcast(ct, x.shape),),
     batch=_broadcast_batch,
+    source=lambda x, shape: f"np.broadcast_to({x}, {spell(shape)})",
 )
 
 # ---------------------------------------------------------------- reshape
@@ -148,6 +188,7 @@ RESHAPE = define_array(
     element=_reshape_element,
     transpose=lambda ct, x, shape: (RESHAPE(ct, shape=x.shape),),
     batch=lambda size, _, x, shape: RESHAPE(x, shape=(size, *shape)),
+    source=lambda x, shape: f"np.reshape({x}, {spell(shape)})",
 )
 
 # ---------------------------------------------------------------- transpose
@@ -167,6 +208,7 @@ TRANSPOSE = define_array(
     element=lambda i, x, axes: x[tuple(i[k] for k in inverse(axes))],
     transpose=lambda ct, x, axes: (TRANSPOSE(ct, axes=inverse(axes)),),
     batch=lambda size, _, x, axes: TRANSPOSE(x, axes=(0, *(k + 1 for k in axes))),
+    source=lambda x, axes: f"np.transpose({x}, {axes})",
 )
 
 # ---------------------------------------------------------------- slice and assemble
@@ -187,17 +229,69 @@ SLICE = define_array(
         ASSEMBLE(ct, shape=x.shape, regions=(region,), disjoint=True),
     ),
     batch=lambda size, _, x, region: SLICE(x, region=(whole(size), *region)),
+    source=_slice_source,
 )
 
 
-def _assemble(*parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool) -> Any:
-    out = np.zeros(shape, np.result_type(*parts))
-    for part, region in zip(parts, regions, strict=True):
-        if disjoint:
-            out[slices(region)] = part
-        else:
-            out[slices(region)] += part
+def placed(shape: Shape, *pieces: tuple[Any, Any]) -> Any:
+    """Zeros with each part written where its index says."""
+    out = np.zeros(shape, np.result_type(*[part for _, part in pieces]))
+    for index, part in pieces:
+        out[index] = part
     return out
+
+
+def added(shape: Shape, *pieces: tuple[Any, Any]) -> Any:
+    """Zeros with each part added where its index says."""
+    out = np.zeros(shape, np.result_type(*[part for _, part in pieces]))
+    for index, part in pieces:
+        out[index] += part
+    return out
+
+
+def _assemble(*parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool) -> Any:
+    pieces = zip(map(slices, regions), parts, strict=True)
+    return placed(shape, *pieces) if disjoint else added(shape, *pieces)
+
+
+def _joined(parts: Any, shape: Shape, regions: tuple[Region, ...]) -> str | None:
+    """Return the assembly as a concatenation or a stack along one axis, if it is one."""
+    for axis, extent in enumerate(shape):
+        others = [r[:axis] + r[axis + 1 :] for r in regions]
+        rest = [whole(n) for k, n in enumerate(shape) if k != axis]
+        if any(list(r) != rest for r in others):
+            continue
+        places = [r[axis] for r in regions]
+        if places == [(k, 1, None) for k in range(len(parts))] and extent == len(parts):
+            return f"np.stack({_tuple(parts)}, axis={axis})"
+        at: Any = 0
+        for start, step, size in places:
+            if size is None or step != 1 or dim_expand(start) != dim_expand(at):
+                break
+            at = at + size
+        else:
+            if dim_expand(at) == dim_expand(extent):
+                return f"np.concatenate({_tuple(parts)}, axis={axis})"
+    return None
+
+
+def _tuple(items: Any) -> str:
+    return f"({', '.join(map(str, items))}{',' if len(items) == 1 else ''})"
+
+
+def _assemble_source(
+    *parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool
+) -> str:
+    joined = _joined(parts, shape, regions) if disjoint else None
+    if joined is not None:
+        return joined
+    pieces = []
+    for part, region in zip(parts, regions, strict=True):
+        index, flips = index_text(region, shape)
+        value = f"{part}[{flips}]" if flips else str(part)
+        pieces.append(f"(np.s_[{index or '...'}], {value})")
+    name = "placed" if disjoint else "added"
+    return f"{name}({spell(shape)}, {', '.join(pieces)})"
 
 
 def _assemble_element(
@@ -272,6 +366,8 @@ ASSEMBLE = define_array(
     batch=_assemble_batch,
     merge=_assemble_merge,
     place=lambda k, index, *_, shape, regions, disjoint: _inside(index, regions[k]),
+    source=_assemble_source,
+    helpers=(placed, added),
 )
 
 # ---------------------------------------------------------------- diagonals
@@ -292,9 +388,10 @@ def _embed_place(k: int, index: Any, x: Any, offset: int, shape: Shape) -> tuple
     return (*index[:-1], index[-1] + row, index[-1] + column)
 
 
-def _embed(x: Any, offset: int, shape: Shape) -> Any:
+def embedded(x: Any, offset: int, shape: Shape) -> Any:
+    """Zeros with ``x`` on a diagonal of the last two axes."""
     out = np.zeros(shape, x.dtype)
-    row, column = _corner(offset)
+    row, column = max(-offset, 0), max(offset, 0)
     k = np.arange(x.shape[-1])
     out[..., k + row, k + column] = x
     return out
@@ -317,12 +414,13 @@ DIAGONAL = define_array(
     element=_diagonal_element,
     transpose=lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),),
     batch=lambda n, _, x, offset, size: DIAGONAL(x, offset=offset, size=size),
+    source=lambda x, offset, size: f"np.diagonal({x}, {offset}, -2, -1)",
 )
 
 DIAG_EMBED = define_array(
     "DiagEmbed",
     "assemble",
-    _embed,
+    embedded,
     doc="put the last axis on a diagonal of a zero matrix",
     shape=lambda x, offset, shape: shape,
     element=_embed_element,
@@ -331,4 +429,6 @@ DIAG_EMBED = define_array(
     ),
     place=_embed_place,
     batch=lambda n, _, x, offset, shape: DIAG_EMBED(x, offset=offset, shape=(n, *shape)),
+    source=lambda x, offset, shape: f"embedded({x}, {offset}, {spell(shape)})",
+    helpers=(embedded,),
 )

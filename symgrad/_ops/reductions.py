@@ -85,6 +85,16 @@ def _batch(op_name: str) -> Any:
     return batch
 
 
+def _source(name: str, typed: bool) -> Any:
+    def source(x: Any, axes: Axes) -> str:
+        axis = axes[0] if len(axes) == 1 else axes
+        # NumPy would widen sums and products of small integers.
+        dtype = f", dtype=np.{x.dtype.name}" if typed and x.dtype.kind != "f" else ""
+        return f"np.{name}({x}, axis={axis}{dtype})"
+
+    return source
+
+
 def _reduction(name: str, function: Any, element: Any, combine: str, **fields: Any) -> Any:
     return define_array(
         name,
@@ -94,6 +104,7 @@ def _reduction(name: str, function: Any, element: Any, combine: str, **fields: A
         element=element,
         batch=_batch(name),
         combine=combine,
+        source=_source(name.lower(), typed=name in ("Sum", "Prod")),
         **fields,
     )
 

@@ -54,6 +54,16 @@ def _running(function: Any) -> Any:
     return evaluate
 
 
+def _running_source(name: str) -> Any:
+    def source(x: Any, axis: int, reverse: bool) -> str:
+        dtype = f", dtype=np.{x.dtype.name}" if x.dtype.kind != "f" else ""
+        inner = f"np.flip({x}, {axis})" if reverse else x
+        text = f"np.{name}({inner}, axis={axis}{dtype})"
+        return f"np.flip({text}, {axis})" if reverse else text
+
+    return source
+
+
 def _running_element(fold: Any) -> Any:
     def element(index: Any, x: Any, axis: int, reverse: bool) -> Any:
         k = sp.Dummy("k", integer=True, nonnegative=True)
@@ -64,7 +74,8 @@ def _running_element(fold: Any) -> Any:
     return element
 
 
-def _recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
+def recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
+    """Return r with ``r[i] = a[i]*r[i-1] + b[i]`` along an axis, backwards if reverse."""
     a, b = (np.moveaxis(np.flip(v, axis) if reverse else v, axis, 0) for v in (a, b))
     out = np.empty(b.shape, np.result_type(a, b))
     carry = np.zeros(b.shape[1:], out.dtype)
@@ -125,6 +136,7 @@ CUMSUM = define_array(
     shape=lambda x, axis, reverse: x,
     element=_running_element(sp.Sum),
     transpose=lambda ct, x, axis, reverse: (CUMSUM(ct, axis=axis, reverse=not reverse),),
+    source=_running_source("cumsum"),
     batch=lambda n, _, x, axis, reverse: CUMSUM(x, axis=axis + 1, reverse=reverse),
     combine="add",
 )
@@ -137,19 +149,22 @@ CUMPROD = define_array(
     element=_running_element(sp.Product),
     vjp=_cumprod_vjp,
     jvp=_cumprod_jvp,
+    source=_running_source("cumprod"),
     batch=lambda n, _, x, axis, reverse: CUMPROD(x, axis=axis + 1, reverse=reverse),
     combine="multiply",
 )
 RECURRENCE = define_array(
     "Recurrence",
     "scan",
-    _recurrence,
+    recurrence,
     doc="linear recurrence r[i] = a[i]*r[i-1] + b[i] along an axis",
     types=lambda a, b, **_: np.result_type(a, b),
     shape=lambda a, b, axis, reverse: b,
     element=_recurrence_element,
     vjp=_recurrence_vjp,
     jvp=_recurrence_jvp,
+    source=lambda a, b, axis, reverse: f"recurrence({a}, {b}, {axis}, {reverse})",
+    helpers=(recurrence,),
     batch=_recurrence_batch,
     combine="recurrence",
 )

@@ -63,16 +63,18 @@ HEAVISIDE = define(
 )  # fmt: skip
 
 
-def _share(x: Any, y: Any) -> Any:
+def share(x: Any, y: Any) -> Any:
+    """What x has of max(x, y): 1, 0, or half at a tie."""
     tie = np.where(x == y, 0.5, x + y)  # unordered: nan
     return np.where(x > y, 1, np.where(x < y, 0, tie))
 
 
 SHARE = define(
     name="Share", doc="What x has of max(x, y): 1, 0, or half at a tie.", reason=STEP,
-    evaluate=lambda x, y: _share(*map(np.asarray, (x, y))).astype(np.result_type(x, y, 0.0)),
-    sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)), lower=Composed(_share),
+    evaluate=lambda x, y: share(*map(np.asarray, (x, y))).astype(np.result_type(x, y, 0.0)),
+    sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)), lower=Composed(share),
     domain=BINARY, samples=(-3, 3), ulp=0.0,
+    source=lambda x, y: f"share({x}, {y})", helpers=(share,),
 )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ ORDER = "by the order or parameter: nan (not known)"
 # ---------------------------------------------------------------- error function
 
 
-def _bell(x: Any, power: float) -> Any:
+def bell(x: Any, power: float) -> Any:
     """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify.
 
     x = h + l with h a multiple of 1/16: h*h is exact and x*x - h*h = (x - h)*(x + h) small.
@@ -35,19 +35,23 @@ def _bell(x: Any, power: float) -> Any:
     return np.exp(-power * (h * h)) * np.exp(-power * ((x - h) * (x + h)))
 
 
-def _density(x: Any) -> Any:
-    return _bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
+def normal_density(x: Any) -> Any:
+    """Density of the standard normal distribution."""
+    return bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
 
 
 BELL = define(
-    name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: _bell(x, 1.0),
+    name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: bell(x, 1.0),
     sympy=lambda x: sp.exp(-(x**2)), partials=lambda y, x: (-2 * x * y,),
-    lower=Composed(lambda x: _bell(x, 1.0)), domain=UNARY, samples=(-3, 3),
+    lower=Composed(lambda x: bell(x, 1.0)), domain=UNARY, samples=(-3, 3),
+    source=lambda x: f"bell({x}, 1.0)", helpers=(bell,),
 )  # fmt: skip
 DENSITY = define(
-    name="NormalDensity", doc="Density of the standard normal distribution.", evaluate=_density,
+    name="NormalDensity", doc="Density of the standard normal distribution.",
+    evaluate=normal_density,
     sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi), partials=lambda y, x: (-x * y,),
-    lower=Composed(_density), domain=UNARY, samples=(-3, 3),
+    lower=Composed(normal_density), domain=UNARY, samples=(-3, 3),
+    source=lambda x: f"normal_density({x})", helpers=(normal_density,),
 )  # fmt: skip
 ERF = define(
     sc.erf, name="Erf", sympy=sp.erf, partials=lambda y, x: ((2 / ROOT_PI) * BELL(x),),
@@ -80,10 +84,11 @@ DAWSN = define(
 # ---------------------------------------------------------------- normal distribution
 
 
-def _hazard(x: Any) -> Any:
+def normal_hazard(x: Any) -> Any:
+    """Density over distribution function of the standard normal distribution."""
     left, right = np.minimum(x, 0.0), np.maximum(x, 0.0)
     below = math.sqrt(2 / math.pi) / sc.erfcx(-math.sqrt(0.5) * left)
-    return np.where(x < 0, below, DENSITY(right) / sc.ndtr(right))
+    return np.where(x < 0, below, normal_density(right) / sc.ndtr(right))
 
 
 NDTR = define(
@@ -98,9 +103,10 @@ NDTRI = define(
 )  # fmt: skip
 HAZARD = define(
     name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
-    evaluate=_hazard, partials=lambda y, x: (-y * (x + y),), lower=Composed(_hazard),
+    evaluate=normal_hazard, partials=lambda y, x: (-y * (x + y),), lower=Composed(normal_hazard),
     sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
     domain=UNARY, samples=(-3, 3), ulp=30.0,
+    source=lambda x: f"normal_hazard({x})", helpers=(normal_hazard,),
 )  # fmt: skip
 LOG_NDTR = define(
     sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),

@@ -145,16 +145,18 @@ COSH = define(
 )  # fmt: skip
 
 
-def _sech_squared(x: Any) -> Any:
+def sech_squared(x: Any) -> Any:
+    """``1/cosh(x)**2`` without overflow."""
     t = np.exp(-2.0 * np.fabs(x))
     return 4.0 * t / ((1.0 + t) * (1.0 + t))
 
 
 SECH_SQUARED = define(
     # A record of its own: 1 - tanh(x)**2 keeps no digits for large x, cosh(x)**2 overflows.
-    name="SechSquared", doc="1/cosh(x)**2, the derivative of tanh.", evaluate=_sech_squared,
+    name="SechSquared", doc="1/cosh(x)**2, the derivative of tanh.", evaluate=sech_squared,
     sympy=lambda x: 1 / sp.cosh(x) ** 2, partials=lambda y, x: (-2 * y * np.tanh(x),),
-    lower=Composed(_sech_squared), domain=UNARY, samples=(-3, 3),
+    lower=Composed(sech_squared), domain=UNARY, samples=(-3, 3),
+    source=lambda x: f"sech_squared({x})", helpers=(sech_squared,),
 )  # fmt: skip
 TANH = define(
     np.tanh, name="Tanh", sympy=sp.tanh, partials=lambda y, x: (SECH_SQUARED(x),),

@@ -40,9 +40,10 @@ def kahn(
     users: list[list[int]] = [[] for _ in items]
     missing = [0] * len(items)
     for k, item in enumerate(items):
-        for need in set(needs(item)):
-            if need in rank:
-                users[rank[need]].append(k)
+        for need in needs(item):
+            before = rank.get(need)
+            if before is not None:
+                users[before].append(k)
                 missing[k] += 1
     level = [0] * len(items)
     ready = [k for k, count in enumerate(missing) if count == 0]
@@ -51,8 +52,10 @@ def kahn(
     while ready:
         k = heappop(ready)
         order.append(k)
+        later = level[k] + 1
         for user in users[k]:
-            level[user] = max(level[user], level[k] + 1)
+            if level[user] < later:
+                level[user] = later
             missing[user] -= 1
             if missing[user] == 0:
                 heappush(ready, user)

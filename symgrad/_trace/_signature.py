@@ -66,6 +66,11 @@ class LeafKind:
     sizes: tuple[int, ...] = ()
     value: Any = None
 
+    @property
+    def is_value(self) -> bool:
+        """Whether the leaf is an input of the program, and not baked in."""
+        return self.kind in ("array", "float") or (self.kind == "int" and self.value is None)
+
 
 @dataclass(frozen=True)
 class Signature:

@@ -1,0 +1,94 @@
+"""Time from a NumPy function to its first compiled value and gradient, by program size.
+
+    python examples/benchmarks/compile_time.py [--quick]
+
+Two programs: a chain of np.sin, and a random graph of scalar operations (add, subtract,
+multiply, sin, Gauss bell) on eight inputs. Linear compile time shows as a constant last
+column. One small compilation beforehand keeps numba's own start-up out of the figures.
+Nothing is read from the disk cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import symgrad as sg
+
+
+def chain(length: int) -> Callable[[Any], Any]:
+    """Return ``sin(sin(...sin(sum(x))))``."""
+
+    def function(x: Any) -> Any:
+        value = np.sum(x)
+        for _ in range(length):
+            value = np.sin(value)
+        return value
+
+    return function
+
+
+def random_graph(length: int) -> Callable[[Any], Any]:
+    """Return a random straight-line program; operands are among the last 30 values."""
+
+    def function(x: Any) -> Any:
+        rng = random.Random(0)
+        values = [x[k] for k in range(8)]
+        for _ in range(length):
+            a, b = (values[-1 - rng.randrange(min(30, len(values)))] for _ in range(2))
+            kind = rng.choice(("add", "subtract", "multiply", "sin", "bell"))
+            if kind == "add":
+                values.append(0.5 * (a + b))
+            elif kind == "subtract":
+                values.append(a - b)
+            elif kind == "multiply":
+                values.append(a * b)
+            elif kind == "sin":
+                values.append(np.sin(a))
+            else:
+                values.append(np.exp(-a * a))
+        return values[-1]
+
+    return function
+
+
+def measure(function: Callable[[Any], Any]) -> tuple[int, float, float, float]:
+    """Return steps, seconds for the program, for the kernel, and per call."""
+    x = np.linspace(0.1, 0.9, 8)
+    compiled = sg.value_and_grad(sg.compile(function, cache=False))
+    start = time.perf_counter()
+    steps = len(compiled.program(x).steps)
+    traced = time.perf_counter()
+    value, gradient = compiled(x)
+    ready = time.perf_counter()
+    assert np.isfinite(value) and np.all(np.isfinite(gradient))
+    repeats = []
+    for _ in range(7):
+        begin = time.perf_counter()
+        compiled(x)
+        repeats.append(time.perf_counter() - begin)
+    return steps, traced - start, ready - traced, sorted(repeats)[3]
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--quick", action="store_true", help="small sizes only")
+    sizes = (100, 1000) if options.parse_args().quick else (1000, 10_000, 100_000)
+    measure(chain(10))
+    print(f"{'program':>8} {'ops':>8} {'steps':>8} {'trace s':>9} {'compile s':>9} "
+          f"{'call us':>9} {'s per 1000 ops':>15}")  # fmt: skip
+    for name, make in (("chain", chain), ("random", random_graph)):
+        for size in sizes:
+            steps, trace, compile_, call = measure(make(size))
+            print(f"{name:>8} {size:>8} {steps:>8} {trace:>9.2f} {compile_:>9.2f} "
+                  f"{call * 1e6:>9.1f} {(trace + compile_) / size * 1000:>15.3f}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

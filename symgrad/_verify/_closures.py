@@ -1,0 +1,297 @@
+"""SymPy formulas as functions of multiple-precision numbers, with IEEE's meaning of 1/0.
+
+A formula is compiled once to nested closures ``(context, values) -> value``. Values are
+``mpf`` numbers of the context, Python integers, and Python booleans. What has no real value
+(the logarithm of a negative number) is nan, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import sympy as sp
+
+from ..errors import UnsupportedError
+
+Closure = Callable[[Any, Sequence[Any]], Any]
+
+#: Numbers beyond 2**HUGE count as infinite: exp(exp(exp(10))) must not fill the memory.
+HUGE = 1_000_000
+
+
+def real(context: Any, value: Any) -> Any:
+    """Return a result as a real number: nan if it is complex, infinite if it is huge."""
+    if hasattr(value, "imag") and not isinstance(value, int):
+        if value.imag != 0:
+            return context.nan
+        value = value.real
+        if value._mpf_[3] + value._mpf_[2] > HUGE and value._mpf_[1]:
+            return context.inf if value > 0 else -context.inf
+    return value
+
+
+def reciprocal(context: Any, x: Any) -> Any:
+    """Return ``1/x``; zeros have no sign here, so 1/0 is +inf."""
+    return context.inf if x == 0 else context.one / x
+
+
+def power(context: Any, x: Any, y: Any) -> Any:
+    """Return ``x**y`` as C's pow has it."""
+    if y == 0 or x == 1:
+        return context.one
+    if x != x or y != y:
+        return context.nan
+    if x == 0:
+        return context.zero if y > 0 else context.inf
+    whole = isinstance(y, int) or (abs(y) < 2**64 and y == int(y))
+    if whole and isinstance(x, int) and y > 0:
+        return x ** int(y)
+    if x < 0 and not whole:
+        return context.nan
+    return real(context, context.power(x, int(y) if whole else y))
+
+
+def heaviside(context: Any, x: Any, at_zero: Any = None) -> Any:
+    """Return the unit step, by default one half at 0."""
+    if x == 0:
+        return context.mpf(0.5) if at_zero is None else at_zero
+    return context.nan if x != x else 1 if x > 0 else 0
+
+
+def extreme(largest: bool) -> Callable[..., Any]:
+    """Return the maximum or minimum of numbers, nan if one is nan."""
+
+    def pick(context: Any, *xs: Any) -> Any:
+        if any(x != x for x in xs):
+            return context.nan
+        return max(xs) if largest else min(xs)
+
+    return pick
+
+
+def _mod(context: Any, x: Any, y: Any) -> Any:
+    return context.nan if y == 0 else x - y * context.floor(context.mpf(x) / y)
+
+
+_OWN: dict[str, Callable[..., Any]] = {
+    "Abs": lambda c, x: abs(x),
+    "sign": lambda c, x: c.nan if x != x else (x > 0) - (x < 0),
+    "floor": lambda c, x: c.floor(x),
+    "ceiling": lambda c, x: c.ceil(x),
+    "Mod": _mod,
+    "Max": extreme(True),
+    "Min": extreme(False),
+    "Heaviside": heaviside,
+    "DiracDelta": lambda c, *_: 0,
+    "KroneckerDelta": lambda c, x, y, *_: int(x == y),
+    "bitwise_and": lambda c, x, y: int(x) & int(y),
+    "bitwise_or": lambda c, x, y: int(x) | int(y),
+    "bitwise_xor": lambda c, x, y: int(x) ^ int(y),
+    "invert": lambda c, x: ~int(x),
+    "uppergamma": lambda c, s, x: c.gammainc(s, x, c.inf),
+    "lowergamma": lambda c, s, x: c.gammainc(s, 0, x),
+    "polygamma": lambda c, n, x: c.psi(int(n), x) if n == int(n) else c.nan,
+    "digamma": lambda c, x: c.psi(0, x),
+    "erfcinv": lambda c, x: c.erfinv(1 - c.mpf(x)),
+    "log": lambda c, x: -c.inf if x == 0 else c.nan if x < 0 else c.ln(x),
+    "hyper": lambda c, a, b, z: c.hyper(a, b, z),
+}
+#: SymPy's name, where mpmath's differs.
+_NAMES = {
+    "ceiling": "ceil", "Ei": "ei", "Si": "si", "Ci": "ci", "Shi": "shi", "Chi": "chi",
+    "LambertW": "lambertw", "RisingFactorial": "rf", "FallingFactorial": "ff", "re": "re",
+    "dirichlet_eta": "altzeta", "fresnelc": "fresnelc", "fresnels": "fresnels",
+}  # fmt: skip
+_KNOWN = frozenset(
+    "sin cos tan cot sec csc asin acos atan acot atan2 sinh cosh tanh coth sech csch asinh "
+    "acosh atanh exp gamma loggamma beta zeta erf erfc erfi erfinv expint besselj bessely "
+    "besseli besselk sinc airyai airybi binomial factorial factorial2".split()
+) | frozenset(_NAMES)  # fmt: skip
+_RELATIONS: dict[Any, Callable[[Any, Any], bool]] = {
+    sp.Eq: lambda x, y: x == y,
+    sp.Ne: lambda x, y: x != y,
+    sp.Lt: lambda x, y: x < y,
+    sp.Le: lambda x, y: x <= y,
+    sp.Gt: lambda x, y: x > y,
+    sp.Ge: lambda x, y: x >= y,
+}
+
+
+def closure(expression: sp.Basic, symbols: Sequence[sp.Symbol]) -> Closure:
+    """Return ``expression`` as a function of the values of ``symbols``.
+
+    Raises
+    ------
+    UnsupportedError
+        For a SymPy function that has no multiple-precision counterpart.
+    """
+    return _compile(expression, {s: k for k, s in enumerate(symbols)})
+
+
+def _compile(e: Any, places: dict[Any, int]) -> Closure:
+    if e in places:
+        k = places[e]
+        return lambda c, v: v[k]
+    if e.is_Atom:
+        return _constant(e)
+    if isinstance(e, sp.Piecewise):
+        return _piecewise([(_compile(x, places), _compile(q, places)) for x, q in e.args])
+    if isinstance(e, (sp.Derivative, sp.Subs)):
+        # A derivative that SymPy does not know (by the order of a Bessel function).
+        return lambda c, v: c.nan
+    if isinstance(e, sp.hyper):
+        upper, lower = ([_compile(a, places) for a in group] for group in (e.ap, e.bq))
+        z = _compile(e.argument, places)
+        return lambda c, v: real(
+            c, c.hyper([a(c, v) for a in upper], [b(c, v) for b in lower], z(c, v))
+        )
+    args = [_compile(a, places) for a in e.args]
+    relation = _RELATIONS.get(e.func)
+    if relation is not None:
+        x, y = args
+        return lambda c, v: relation(x(c, v), y(c, v))
+    return _operation(e, args)
+
+
+def _constant(e: Any) -> Closure:
+    if e in (sp.true, sp.false):
+        truth = bool(e)
+        return lambda c, v: truth
+    if e.is_Integer:
+        whole = int(e)
+        return lambda c, v: whole
+    if isinstance(e, sp.Rational):
+        p, q = int(e.p), int(e.q)
+        return lambda c, v: c.mpf(p) / q
+    if isinstance(e, sp.Float):
+        # Exact: the stored binary mantissa and exponent.
+        parts = e._mpf_
+        return lambda c, v: c.make_mpf(parts)
+    special = {sp.oo: "inf", sp.nan: "nan", sp.zoo: "nan", sp.pi: "pi", sp.E: "e",
+               sp.EulerGamma: "euler", sp.GoldenRatio: "phi", sp.Catalan: "catalan"}  # fmt: skip
+    if e is sp.S.NegativeInfinity:
+        return lambda c, v: -c.inf
+    if e in special:
+        name = special[e]
+        return lambda c, v: +getattr(c, name)
+    raise UnsupportedError(f"the symbol {e} has no value in an exact formula")
+
+
+def _piecewise(pairs: list[tuple[Closure, Closure]]) -> Closure:
+    def choose(c: Any, v: Sequence[Any]) -> Any:
+        for value, condition in pairs:
+            if condition(c, v):
+                return value(c, v)
+        return c.nan
+
+    return choose
+
+
+def _operation(e: Any, args: list[Closure]) -> Closure:
+    if e.is_Add:
+        first, *rest = args
+
+        def add(c: Any, v: Sequence[Any]) -> Any:
+            total = first(c, v)
+            for term in rest:
+                total = total + term(c, v)
+            return total
+
+        return add
+    if e.is_Mul:
+        return lambda c, v: reduce(lambda x, y: x * y, (a(c, v) for a in args))
+    if e.is_Pow:
+        return _power(e, *args)
+    if isinstance(e, sp.And):
+        return lambda c, v: all(a(c, v) for a in args)
+    if isinstance(e, sp.Or):
+        return lambda c, v: any(a(c, v) for a in args)
+    if isinstance(e, sp.Not):
+        return lambda c, v: not args[0](c, v)
+    if isinstance(e, (sp.Xor, sp.Equivalent)):
+        even = isinstance(e, sp.Equivalent)
+        return lambda c, v: (sum(map(bool, (a(c, v) for a in args))) % 2 == 0) == even
+    if isinstance(e, sp.ITE):
+        return lambda c, v: args[1](c, v) if args[0](c, v) else args[2](c, v)
+    name = type(e).__name__
+    own = _OWN.get(name)
+    if own is not None:
+        return lambda c, v: real(c, own(c, *[a(c, v) for a in args]))
+    if name not in _KNOWN:
+        raise UnsupportedError(f"the SymPy function {name} cannot be evaluated exactly")
+    name = _NAMES.get(name, name)
+    return lambda c, v: real(c, getattr(c, name)(*[a(c, v) for a in args]))
+
+
+def _power(e: Any, base: Closure, exponent: Closure) -> Closure:
+    if e.exp is sp.S.NegativeOne:
+        return lambda c, v: reciprocal(c, base(c, v))
+    if e.exp is sp.S.Half:
+        return lambda c, v: real(c, c.sqrt(base(c, v)))
+    if e.base is sp.E:
+        return lambda c, v: real(c, c.exp(exponent(c, v)))
+    return lambda c, v: power(c, base(c, v), exponent(c, v))
+
+
+# ---------------------------------------------------------------- trustworthy digits
+
+
+#: Working precisions beyond this many bits are not tried.
+PRECISION_LIMIT = 6000
+
+FAILURES = (ValueError, ZeroDivisionError, OverflowError, ArithmeticError, NotImplementedError)
+
+
+def evaluate(context: Any, function: Closure, values: Sequence[Any], direct: bool) -> Any:
+    """Return ``function(values)`` with all digits of the context right.
+
+    A formula such as ``log(1 + x)`` loses digits inside: it is computed at two precisions,
+    and at higher ones until they agree. ``direct`` says that it cannot lose any.
+    """
+    try:
+        if direct:
+            return function(context, values)
+        return _agreed(context, function, values)
+    except FAILURES:
+        return context.nan
+
+
+def _agreed(context: Any, function: Closure, values: Sequence[Any]) -> Any:
+    wanted = context.prec
+    bits = wanted + 32
+    try:
+        context.prec = bits
+        before = function(context, values)
+        while bits < PRECISION_LIMIT:
+            bits *= 2
+            context.prec = bits
+            value = function(context, values)
+            if isinstance(value, (int, bool)) or value - value != 0:  # inf, nan
+                return value
+            # Zero may be what absorption left: 1 + 1e-300 - 1.
+            if value != 0 and abs(value - before) <= abs(value) * context.ldexp(1, -wanted):
+                return value
+            before = value
+        return before
+    finally:
+        context.prec = wanted
+
+
+def is_direct(expression: Any) -> bool:
+    """Tell whether a formula cannot lose digits: one operation, or products of powers."""
+
+    def product(e: Any) -> bool:
+        if e.is_Mul:
+            return all(map(product, e.args))
+        return e.is_Atom or bool(e.is_Pow and e.base.is_Atom and e.exp.is_Atom)
+
+    if product(expression) or isinstance(expression, sp.logic.boolalg.Boolean):
+        return True
+    if expression.is_Piecewise:
+        return all(is_direct(x) for x, _ in expression.args)
+    if expression.is_Add:  # exact operands, one rounding
+        return all(len(t.args) <= 2 and all(x.is_Atom for x in t.args) and not t.is_Pow
+                   and (t.is_Atom or t.args[0].is_Integer) for t in expression.args)  # fmt: skip
+    return all(a.is_Atom for a in expression.args)
