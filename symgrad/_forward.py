@@ -81,5 +81,5 @@ def _fit(tangent: Any, node: Node) -> Node:
     if result.shape == node.shape:
         return result
     if isinstance(result, Literal) and result.value == 0:
-        return as_node(np.zeros_like(Traced(node)))  # type: ignore[call-overload]
-    return as_node(np.broadcast_to(Traced(result), Traced(node).shape))  # type: ignore[call-overload]
+        return as_node(np.zeros_like(Traced(node)))
+    return as_node(np.broadcast_to(Traced(result), Traced(node).shape))

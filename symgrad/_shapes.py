@@ -13,14 +13,14 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, ClassVar, Union
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import sympy as sp
 
 from .errors import ShapeError
 
-Dimension = Union[int, sp.Expr]
+Dimension: TypeAlias = int | sp.Expr
 Shape = tuple[Dimension, ...]
 
 

@@ -37,7 +37,7 @@ EXPECTED = {
     "Kirby2": (151, 5, (0.0082, 9.65), (92.2, 371.3), 2.1664802578e-5),
     "Lanczos1": (24, 6, (2.5134, 0), (0.06239312536719, 1.15), 5.0000000001),
     "Lanczos2": (24, 6, (2.5134, 0), (0.0623931, 1.15), 5.0028798100),
-    "Lanczos3": (24, 6, (2.5134, 0), (0.0624, 1.15), 4.8628105700),
+    "Lanczos3": (24, 6, (2.5134, 0), (0.0624, 1.15), 4.9863565084),
     "MGH09": (11, 4, (0.1957, 4), (0.0246, 0.0625), 0.13606233068),
     "MGH10": (16, 3, (34780, 50), (2872, 125), 345.22363462),
     "MGH17": (33, 5, (0.844, 0), (0.406, 320), 0.022122699662),
@@ -80,7 +80,7 @@ def test_reads(name: str, problems: dict[str, Problem]) -> None:
     assert {vector.shape for vector in vectors} == {(parameters,)}
     assert np.all(problem.deviations > 0)
     assert problem.model.free_symbols == set(problem.symbols)
-    assert not rows.flags.writeable or not problem.y.flags.writeable
+    assert not problem.y.flags.writeable
     assert problem.description
     assert problem.reference
 
@@ -115,7 +115,6 @@ def test_words_and_notation(problems: dict[str, Problem]) -> None:
     assert len(enso.model.args) == 7
     assert problems["BoxBOD"].formula == "y = b1*(1-exp[-b2*x]) + e"
     assert problems["Hahn1"].model_class == "Rational (cubic/cubic)"
-    assert problems["Misra1a"].description == ""[:0] or problems["Misra1a"].description
     assert problems["BoxBOD"].reference.startswith("Box, G. P., W. G. Hunter")
     levels = [problem.difficulty for problem in problems.values()]
     assert [levels.count(level) for level in ("Lower", "Average", "Higher")] == [8, 11, 8]
@@ -186,7 +185,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], int, str]] = {
     ),
     "a line lost above": (without_line(30), 96, "truncated"),
     "rows and header disagree": (
-        change("(lines 61 to  97)", "(lines 61 to  96)"),
+        change("(lines 61 to 97)", "(lines 61 to 96)"),
         61,
         "lines 61 to 96, but 37 observations",
     ),
@@ -195,8 +194,8 @@ DAMAGES: dict[str, tuple[Callable[[str], str], int, str]] = {
         20,
         "expected 'Data (lines",
     ),
-    "reversed range": (change("(lines 41 to  52)", "(lines 52 to  41)"), 7, "no range"),
-    "huge range": (change("to  97)", "to  99999999)"), 97, "truncated"),
+    "reversed range": (change("(lines 41 to 52)", "(lines 52 to 41)"), 7, "no range"),
+    "huge range": (change("to 97)", "to 99999999)"), 97, "truncated"),
     "wrong number of observations": (
         change("37 Observations", "38 Observations"),
         61,
@@ -204,14 +203,14 @@ DAMAGES: dict[str, tuple[Callable[[str], str], int, str]] = {
     ),
     "observations in words": (
         change("37 Observations", "many Observations"),
-        23,
+        25,
         "expected '... Observations'",
     ),
     "two predictors": (change("1 Predictor", "2 Predictor"), 60, "the names of 2 predictors"),
-    "no predictors": (change("1 Predictor", "One Predictor"), 23, "expected '... Predictor"),
-    "unknown level": (change("Higher Level", "Extreme Level"), 23, "Lower, Average or Higher"),
+    "no predictors": (change("1 Predictor", "One Predictor"), 25, "expected '... Predictor"),
+    "unknown level": (change("Higher Level", "Extreme Level"), 25, "Lower, Average or Higher"),
     "no model": (change("Model:", "Models"), 40, "expected a line 'Model:'"),
-    "parameters in words": (change("7 Parameters", "Some Parameters"), 30, "number of parameters"),
+    "parameters in words": (change("7 Parameters", "Some Parameters"), 32, "number of parameters"),
     "too few parameters": (
         change("7 Parameters (b1 to b7)", "6 Parameters (b1 to b6)"),
         41,
@@ -221,28 +220,23 @@ DAMAGES: dict[str, tuple[Callable[[str], str], int, str]] = {
         lambda text: change("(1 + b5*x + b6*x**2 + b7*x**3)  +  e", "")(
             change("y = (b1 + b2*x + b3*x**2 + b4*x**3) /", "")(text)
         ),
-        29,
+        31,
         "expected the model's formula",
     ),
-    "unknown parameter": (change("+ b4*x**3)", "+ b8*x**3)"), 32, "unknown name 'b8'"),
-    "unused parameter": (change("+ b4*x**3)", "+ b3*x**3)"), 32, "b4 does not occur"),
-    "unknown function": (change("(b1 + b2*x", "foo(b1 + b2*x"), 32, "unknown function 'foo'"),
+    "unknown parameter": (change("+ b4*x**3)", "+ b8*x**3)"), 34, "unknown name 'b8'"),
+    "unused parameter": (change("+ b4*x**3)", "+ b3*x**3)"), 34, "b4 does not occur"),
+    "unknown function": (change("(b1 + b2*x", "foo(b1 + b2*x"), 34, "unknown function 'foo'"),
     "code in the model": (
         change("(b1 + b2*x", "__import__('os').system('true')*(b1 + b2*x"),
-        32,
+        34,
         "strings are refused",
     ),
-    "open parenthesis": (change("y = (b1", "y = b1"), 32, "unmatched"),
-    "half a formula": (change("+ b4*x**3) /", "+ b4*x**3) / ("), 32, "never closed"),
-    "no error term": (change("b7*x**3)  +  e", "b7*x**3)"), 32, "the error term"),
-    "no response": (change("y = (b1", "1 = (b1"), 32, "expected the response y"),
-    "other response": (change("y = (b1", "z = (b1"), 32, "unknown name 'z'"),
+    "open parenthesis": (change("y = (b1", "y = b1"), 34, "unmatched"),
+    "half a formula": (change("+ b4*x**3) /", "+ b4*x**3) / ("), 34, "never closed"),
+    "no error term": (change("b7*x**3)  +  e", "b7*x**3)"), 34, "the error term"),
+    "no response": (change("y = (b1", "1 = (b1"), 34, "expected the response y"),
+    "other response": (change("y = (b1", "z = (b1"), 34, "unknown name 'z'"),
     "transformed out of range": (change("y = (b1", "log[y-84] = (b1"), 61, "not finite"),
-    "odd definition": (
-        change("y = (b1", "q+1 = 2\n y = (b1"),
-        96 + 2,
-        "expected the end",
-    ),
     "parameter renamed": (change("  b3 =", "  c3 ="), 43, "expected 'b3 = start1 start2"),
     "parameter line lost": (
         change("  b3 =    400         500          5.8323836877E+02  2.8698696102E+01", ""),
@@ -311,28 +305,28 @@ def test_enormous_files_are_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["Thurber", "Nelson", "Roszman1"])
-def test_any_lost_line_is_noticed_or_harmless(name: str, tmp_path: Path) -> None:
+def test_any_lost_line_is_noticed(name: str, tmp_path: Path) -> None:
     text = (PACKAGED / f"{name}.dat").read_text()
-    whole = read(PACKAGED / f"{name}.dat")
     file = tmp_path / "damaged.dat"
     for number in range(1, text.count("\n") + 1):
         file.write_text(without_line(number)(text))
         try:
             problem = read(file)
         except DataError as error:
-            assert f"{file}, line " in str(error)
+            message = str(error)
         else:
-            raise AssertionError(f"line {number} was lost, and {whole.name} read {problem.name}")
+            message = f"line {number} was lost, and {problem.name} was read"
+        assert f"{file}, line " in message
 
 
 def test_definitions_above_the_formula(tmp_path: Path) -> None:
     text = (PACKAGED / "Roszman1.dat").read_text()
     file = tmp_path / "changed.dat"
-    file.write_text(change("pi = 3.141592653589793238462643383279E0", "pi = 3.25")(text))
-    assert read(file).model.has(sp.Float(3.25) ** -1)
+    file.write_text(change("pi = 3.141592653589793238462643383279E0", "pi = 4.0")(text))
+    assert read(file).model.has(sp.Float(-0.25))
     file.write_text(change("pi = 3.141592653589793238462643383279E0", "pi + 1 = 3")(text))
     with pytest.raises(DataError, match="expected 'name = number' above the formula"):
         read(file)
     file.write_text(change("pi = 3.141592653589793238462643383279E0", "pi = three")(text))
-    with pytest.raises(DataError, match=r"line 32: expected a number, found 'three'"):
+    with pytest.raises(DataError, match=r"line 34: expected a number, found 'three'"):
         read(file)

@@ -175,12 +175,12 @@ def number(value: Any) -> Any:
     value = value.item()
     if isinstance(value, bool):
         return sp.true if value else sp.false
-    return sp.Integer(value) if isinstance(value, int) else sp.Rational(*value.as_integer_ratio())
+    return sp.Integer(value) if isinstance(value, int) else sp.Float(value, DIGITS + 20)
 
 
 def truly(op: Op, form: Callable[..., Any], point: tuple[Any, ...]) -> Any:
     """Return the form at a point to 40 digits, or its truth value."""
-    value = form(*map(number, point))
+    value = form(*map(number, point)).replace(sp.erfcinv, lambda x: sp.erfinv(1 - x))
     if isinstance(value, (sp.logic.boolalg.BooleanAtom, bool)):
         return bool(value)
     with mpmath.workdps(DIGITS):

@@ -122,7 +122,7 @@ def scalar_of(result: Any, name: str) -> Node:
 def zeros_like(node: Node) -> Node:
     """Return zeros of the shape and type of ``node``."""
     zero = Literal(0, node.dtype)
-    return zero if not node.shape else as_node(np.broadcast_to(Traced(zero), Traced(node).shape))  # type: ignore[call-overload]
+    return zero if not node.shape else as_node(np.broadcast_to(Traced(zero), Traced(node).shape))
 
 
 def grad_body(

@@ -66,7 +66,10 @@ def _block(y: Node, x: Node, mode: str) -> Node:
 
 def _fixed(node: Node) -> tuple[int, ...]:
     """Return the sizes as numbers, guarded."""
-    return tuple(hint(d) if same(d, hint(d)) else hint(d) for d in node.shape)
+    numbers = tuple(hint(d) for d in node.shape)
+    for dim, number in zip(node.shape, numbers, strict=True):
+        same(dim, number)
+    return numbers
 
 
 def _places(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -127,7 +130,7 @@ def _joined(x: Node, places: list[tuple[int, ...]], scalars: Sequence[Node]) -> 
 def _assembled(parts: list[Node], regions: list[Any], shape: Any, like: Node) -> Node:
     if not parts:
         zero = Traced(Literal(0, like.dtype))
-        return as_node(np.broadcast_to(zero, tuple(map(as_size, shape))))  # type: ignore[call-overload]
+        return as_node(np.broadcast_to(zero, tuple(map(as_size, shape))))
     if not shape:
         return parts[0]
     return as_node(
@@ -139,7 +142,7 @@ def _identity(node: Node) -> tuple[Node, Any]:
     """Return all unit tangents of ``node`` along a leading axis, and its length."""
     count = dim_product(node.shape)
     one = Traced(Literal(1, node.dtype))
-    ones = np.broadcast_to(one, (as_size(count),))  # type: ignore[call-overload]
+    ones = np.broadcast_to(one, (as_size(count),))
     eye = DIAG_EMBED(ones, offset=0, shape=(count, count))
     return as_node(RESHAPE(eye, shape=(count, *node.shape))), count
 

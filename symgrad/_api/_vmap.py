@@ -38,7 +38,7 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
                         f"vmap over axis {axis} of argument {number}, which has shape "
                         f"{show(x.node.shape)}; use in_axes=None for what is not batched"
                     )
-                moved = as_node(np.moveaxis(x, axis, 0))  # type: ignore[arg-type]
+                moved = as_node(np.moveaxis(x, axis, 0))
                 if size is not None and not same(size, moved.shape[0]):
                     raise ShapeError(
                         f"vmap over axes of different lengths: {size} and {moved.shape[0]}"

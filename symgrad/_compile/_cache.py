@@ -42,8 +42,9 @@ def cache_folder() -> Path | None:
     chosen = os.environ.get("SYMGRAD_CACHE_DIR")
     if chosen == "":
         return None
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(chosen or os.path.join(base, "symgrad"))
+    base = os.environ.get("XDG_CACHE_HOME")
+    home = Path(base) if base else Path.home() / ".cache"
+    folder = Path(chosen) if chosen else home / "symgrad"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
@@ -91,7 +92,7 @@ def cached_kernel(program: Program, layout: Layout, cache: bool) -> Any:
     home = folder / cache_key(program, layout)
     try:
         return _load(home, program)
-    except Exception:  # whatever is wrong with a cache entry, it is made again
+    except Exception:  # noqa: BLE001  whatever is wrong with an entry, it is made again
         shutil.rmtree(home, ignore_errors=True)
     try:
         _write(home, program, layout, size_inputs)
@@ -155,7 +156,8 @@ def _load(home: Path, program: Program) -> Any:
     )
     name = f"symgrad_kernel_{home.name}"
     spec = importlib.util.spec_from_file_location(name, home / "kernel.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     module.call = make_intrinsic(body)  # type: ignore[attr-defined]
     # Numba pickles references to the module by name when another function calls the kernel.

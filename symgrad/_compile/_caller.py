@@ -26,7 +26,7 @@ def make_pack(graph: Graph) -> tuple[Callable[[Any], Any], bool]:
     count = sum(not isinstance(leaf, tuple) for leaf in graph.leaves)
     single = count == 1
     text = _packed(graph.tree, iter(graph.leaves), graph, "r", single, scope)
-    exec(f"def pack(r):\n    return {text}\n", scope)
+    exec(f"def pack(r):\n    return {text}\n", scope)  # noqa: S102  of names made here
     pack: Callable[[Any], Any] = scope["pack"]
     return pack, text != "r"
 
@@ -98,6 +98,6 @@ def make_fast(
         raise
     return {'pack(r)' if packs else 'r'}
 """
-    exec(source, scope)
+    exec(source, scope)  # noqa: S102  of names made here
     fast: Callable[..., Any] = scope["fast"]
     return fast

@@ -143,6 +143,6 @@ def make_kernel(lowered: Lowered, layout: Layout, size_inputs: tuple[bool, ...])
         "numba": numba,
         "__name__": "symgrad_kernel",
     }
-    exec(compile(source, filename, "exec"), scope)
+    exec(compile(source, filename, "exec"), scope)  # noqa: S102  of names made here
     kernel: Callable[..., Any] = scope["kernel"]
     return kernel

@@ -95,8 +95,7 @@ class Node(sp.Expr):  # type: ignore[misc]
     @property
     def free_symbols(self) -> set[sp.Symbol]:
         """The SymPy symbols of the inputs that the value depends on."""
-        from_inputs = {n.symbol for n in topological([self]) if isinstance(n, Input)}
-        return from_inputs
+        return {n.symbol for n in topological([self]) if isinstance(n, Input)}
 
     def as_sympy(self) -> sp.Expr:
         """Return the value as a SymPy expression; array ops appear as functions by name."""
@@ -118,7 +117,7 @@ class Node(sp.Expr):  # type: ignore[misc]
     def __str__(self) -> str:
         if len(topological([self], limit=PRINT_LIMIT)) == PRINT_LIMIT:
             return f"<{self.op.name} node of a graph with {PRINT_LIMIT} or more nodes>"
-        return sp.sstr(as_sympy(self))
+        return str(sp.sstr(as_sympy(self)))
 
     __repr__ = __str__
 
@@ -173,7 +172,7 @@ def _new(
     node: Node = object.__new__(cls)
     node._assumptions = cls.default_assumptions
     node._mhash = None
-    node._args = operands + (Static(items),) if items else operands
+    node._args = (*operands, Static(items)) if items else operands
     node.operands, node.items = operands, items
     node.shape, node.dtype, node.where = shape, dtype, user_line()
     return node
@@ -222,7 +221,7 @@ class Input(Node):
     def __new__(
         cls, name: str, shape: Shape, dtype: Any, dim: sp.Symbol | None = None
     ) -> Input:
-        self: Input = _new(cls, (), (), shape, np.dtype(dtype))  # type: ignore[assignment]
+        self: Input = _new(cls, (), (), shape, np.dtype(dtype))
         self.name, self.dim, self.where = name, dim, None
         return self
 
@@ -245,12 +244,12 @@ class Literal(Node):
         scalar = np.asarray(value).astype(dtype)[()]
 
         def make() -> Node:
-            self: Literal = _new(cls, (), (), (), dtype)  # type: ignore[assignment]
+            self: Literal = _new(cls, (), (), (), dtype)
             self.value = scalar
             return self
 
         # Bytes tell 0.0 from -0.0 and keep nan equal to itself.
-        return _intern((cls, dtype, scalar.tobytes()), make)  # type: ignore[return-value]
+        return _intern((cls, dtype, scalar.tobytes()), make)
 
 
 class Constant(Node):
@@ -267,11 +266,11 @@ class Constant(Node):
         digest = hashlib.sha256(array.tobytes()).hexdigest()[:32]
 
         def make() -> Node:
-            self: Constant = _new(cls, (), (), array.shape, array.dtype)  # type: ignore[assignment]
+            self: Constant = _new(cls, (), (), array.shape, array.dtype)
             self.array, self.digest = array, digest
             return self
 
-        return _intern((cls, array.dtype.str, array.shape, digest), make)  # type: ignore[return-value]
+        return _intern((cls, array.dtype.str, array.shape, digest), make)
 
 
 class SizeOf(Node):
@@ -283,11 +282,11 @@ class SizeOf(Node):
 
     def __new__(cls, size: Dimension, dtype: Any = np.int64) -> SizeOf:
         def make() -> Node:
-            self: SizeOf = _new(cls, (), (), (), np.dtype(dtype))  # type: ignore[assignment]
+            self: SizeOf = _new(cls, (), (), (), np.dtype(dtype))
             self.size = size
             return self
 
-        return _intern((cls, size, np.dtype(dtype)), make)  # type: ignore[return-value]
+        return _intern((cls, size, np.dtype(dtype)), make)
 
 
 class Iota(Node):
@@ -299,11 +298,11 @@ class Iota(Node):
 
     def __new__(cls, size: Dimension) -> Iota:
         def make() -> Node:
-            self: Iota = _new(cls, (), (), (size,), np.dtype(np.int64))  # type: ignore[assignment]
+            self: Iota = _new(cls, (), (), (size,), np.dtype(np.int64))
             self.size = size
             return self
 
-        return _intern((cls, size), make)  # type: ignore[return-value]
+        return _intern((cls, size), make)
 
 
 # ---------------------------------------------------------------- walks

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._graph import Node, apply, inheriting, topological
-from .._op import Composed, Cython
+from .._op import Composed, Cython, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
 from .._trace import Traced, as_node, bind_nodes, cast
-from .._op import registry
 
 #: Formulas may use composed ops themselves, this deep.
 DEPTH = 8

@@ -57,7 +57,7 @@ def vector_variants(symbol: str, arguments: int) -> tuple[Variant, ...]:
     """Return the SIMD twins of a libm function, widest first; none where there are none."""
     if not has_libmvec():
         return ()
-    size = 4 if symbol.endswith("f") and not symbol.endswith("erf") or symbol == "erff" else 8
+    size = 4 if (symbol.endswith("f") and not symbol.endswith("erf")) or symbol == "erff" else 8
     found = []
     for letter, register in _X86:
         width = register // size

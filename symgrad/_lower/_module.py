@@ -362,7 +362,7 @@ class _Writer:
             position += 1
         for node in self.plan.outputs:
             for dim in node.shape:
-                self.write_size(e, e.index(dim if isinstance(dim, int) else dim), position)
+                self.write_size(e, e.index(dim), position)
                 position += 1
         status = e.op(f"select i1 {result}, i32 0, i32 2")
         body = ["entry:", *e.lines[0], f"  ret i32 {status}"]

@@ -9,6 +9,7 @@ SIAM 2002, section 4.2 (pairwise summation), as a binary counter of partial sums
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,7 +115,7 @@ class Loops:
                     f"{body}:",
                     f"  {i} = phi i64 [ 0, %{label} ], [ {i}.next, %latch{depth} ]",
                 ],
-                body if depth == len(self.domain) - 1 else body,
+                body,
                 [
                     f"  br label %latch{depth}",
                     f"latch{depth}:",
@@ -286,7 +287,7 @@ class NestWriter:
         assert op.place is not None
         first = 1 if op.kind == "scatter" else len(target.operands)
         index = self.values.computed_index(
-            lambda *xs: op.place(part, self.index, *xs, **target.params), target, first
+            functools.partial(op.place, part, self.index, **target.params), target, first
         )
         if op.kind == "assemble" and target.params.get("disjoint", True):
             self.values.store(place, index, target.shape, value, self.rank)

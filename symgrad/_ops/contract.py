@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import define_array
+from .._op import Op, define_array
 from .._shapes import Shape, same, show
 from ..errors import ShapeError
 
@@ -58,7 +58,7 @@ def _batch(_: Any, batched: Any, x: Any, y: Any, a: str, b: str, out: str) -> An
     return CONTRACT(x, y, a=left, b=right, out=new + out)
 
 
-CONTRACT = define_array(
+CONTRACT: Op = define_array(
     "Contract",
     "contract",
     lambda x, y, a, b, out: np.einsum(f"{a},{b}->{out}", x, y, optimize=True),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import define_array
+from .._op import Op, define_array
 from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint
 from .._spell import spell
 from ..errors import IndexingError
@@ -138,7 +138,7 @@ def _scatter_batch(size: Any, batched: Any, v: Any, *indices: Any, axes: Any, at
     return SCATTER(v, lane, *lifted, axes=(0, *shifted), at=at, shape=(size, *shape))
 
 
-GATHER = define_array(
+GATHER: Op = define_array(
     "Gather",
     "gather",
     _gather,
@@ -153,7 +153,7 @@ GATHER = define_array(
     batch=_gather_batch,
     source=_gather_source,
 )
-SCATTER = define_array(
+SCATTER: Op = define_array(
     "Scatter",
     "scatter",
     _scatter,
@@ -342,7 +342,7 @@ def _in_range(item: Any, size: int | Size, axis: int) -> Any:
     if not isinstance(item, np.ndarray):
         if item.dtype.kind not in "iu":
             raise IndexingError(f"index arrays must be of integer type, not {item.dtype}")
-        return np.where(item < 0, item + size, item)  # type: ignore[operator]
+        return np.where(item < 0, item + size, item)
     if item.dtype.kind not in "iu":
         raise IndexingError(f"index arrays must be of integer type, not {item.dtype}")
     item = item.astype(np.int64)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import define_array
+from .._op import Op, define_array
 from .._shapes import Dimension, Shape, dim_expand, dim_product, evaluate_dim, same, show
 from .._spell import size_text, spell
 from ..errors import ShapeError
@@ -109,7 +109,7 @@ def _is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
-BROADCAST = define_array(
+BROADCAST: Op = define_array(
     "Broadcast",
     "view",
     lambda x, shape: np.broadcast_to(x, shape),
@@ -178,7 +178,7 @@ def _reshape_shape(x: Shape, shape: Shape) -> Shape:
     return shape
 
 
-RESHAPE = define_array(
+RESHAPE: Op = define_array(
     "Reshape",
     "view",
     lambda x, shape: np.reshape(x, shape),
@@ -199,7 +199,7 @@ def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(k) for k in np.argsort(axes))
 
 
-TRANSPOSE = define_array(
+TRANSPOSE: Op = define_array(
     "Transpose",
     "view",
     lambda x, axes: np.transpose(x, axes),
@@ -218,7 +218,7 @@ def _slice_element(index: Any, x: Any, region: Region) -> Any:
     return x[_inside(index, region)]
 
 
-SLICE = define_array(
+SLICE: Op = define_array(
     "Slice",
     "view",
     lambda x, region: x[slices(region)],
@@ -352,7 +352,7 @@ def _distinct_elements(regions: tuple[Region, ...]) -> bool:
     return single and constant and len(set(places)) == len(places)
 
 
-ASSEMBLE = define_array(
+ASSEMBLE: Op = define_array(
     "Assemble",
     "assemble",
     _assemble,
@@ -405,7 +405,7 @@ def _embed_element(index: Any, x: Any, offset: int, shape: Shape) -> Any:
     return sp.Piecewise((x[(*lead, k)], inside), (0, True))
 
 
-DIAGONAL = define_array(
+DIAGONAL: Op = define_array(
     "Diagonal",
     "view",
     lambda x, offset, size: np.diagonal(x, offset, -2, -1),
@@ -417,7 +417,7 @@ DIAGONAL = define_array(
     source=lambda x, offset, size: f"np.diagonal({x}, {offset}, -2, -1)",
 )
 
-DIAG_EMBED = define_array(
+DIAG_EMBED: Op = define_array(
     "DiagEmbed",
     "assemble",
     embedded,

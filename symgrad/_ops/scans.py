@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import define_array
+from .._op import Op, define_array
 from .movement import ASSEMBLE, BROADCAST, SLICE, whole
 
 
@@ -128,7 +128,7 @@ def _recurrence_batch(size: Any, batched: Any, a: Any, b: Any, axis: int, revers
     return RECURRENCE(a, b, axis=axis + 1, reverse=reverse)
 
 
-CUMSUM = define_array(
+CUMSUM: Op = define_array(
     "Cumsum",
     "scan",
     _running(np.cumsum),
@@ -140,7 +140,7 @@ CUMSUM = define_array(
     batch=lambda n, _, x, axis, reverse: CUMSUM(x, axis=axis + 1, reverse=reverse),
     combine="add",
 )
-CUMPROD = define_array(
+CUMPROD: Op = define_array(
     "Cumprod",
     "scan",
     _running(np.cumprod),
@@ -153,7 +153,7 @@ CUMPROD = define_array(
     batch=lambda n, _, x, axis, reverse: CUMPROD(x, axis=axis + 1, reverse=reverse),
     combine="multiply",
 )
-RECURRENCE = define_array(
+RECURRENCE: Op = define_array(
     "Recurrence",
     "scan",
     recurrence,

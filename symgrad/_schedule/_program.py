@@ -16,6 +16,7 @@ from .._op import Op
 from .._shapes import Shape, evaluate_dim
 from ..errors import ShapeError
 from ._kahn import kahn
+from ._source import source
 
 Source = tuple[int, int | None]  # (input, axis); axis None: the input is the size itself
 
@@ -126,7 +127,49 @@ class Program:
                 env[node] = np.asarray(result, node.dtype)[()]
         return tuple(env[x] for x in self.outputs)
 
+    def __call__(self, *values: Any) -> Any:
+        """Run the program under NumPy; one result comes alone, several as a tuple.
+
+        Parameters
+        ----------
+        *values:
+            One number or array for each of ``inputs``.
+        """
+        results = self.run(*values)
+        return results[0] if len(results) == 1 else results
+
     # ---------------------------------------------------------------- text
+
+    def source(self, name: str = "program") -> str:
+        """Return the program as NumPy code: one line a step, the user's line behind it.
+
+        Parameters
+        ----------
+        name:
+            The name of the function that the code defines.
+
+        Returns
+        -------
+        str
+            Python code that needs nothing but NumPy and SciPy. It gives the same bits as
+            the program itself.
+
+        Raises
+        ------
+        UnsupportedError
+            If an op of the user's own does not say how to write it (``source=``).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symgrad as sg
+        >>> program = sg.grad(lambda x: np.sum(np.sin(x))).program(np.ones(3))
+        >>> scope = {}
+        >>> exec(program.source("gradient"), scope)
+        >>> scope["gradient"](np.array([0.0, np.pi]))
+        array([ 1., -1.])
+        """
+        return source(self, name)
 
     @cached_property
     def names(self) -> dict[Node, str]:
@@ -236,7 +279,7 @@ def _template(op: Op) -> str | None:
     with sp.evaluate(False):
         form = op.sympy(*places)
     text = sp.sstr(form, order="none").replace("{", "{{").replace("}", "}}")
-    return text.replace("\x00", "{").replace("\x01", "}")
+    return str(text.replace("\x00", "{").replace("\x01", "}"))
 
 
 def step_text(node: Node, names: Mapping[Node, str]) -> str:

@@ -9,7 +9,7 @@ from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_
 from ._traced import Traced, as_traced
 from ._tree import LEAF, Tree, flatten
 
-Size.lift = staticmethod(lambda size: Traced(as_node(size), weak=int))  # type: ignore[assignment]
+Size.lift = staticmethod(lambda size: Traced(as_node(size), weak=int))
 
 __all__ = [
     "LEAF",

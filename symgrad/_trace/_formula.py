@@ -20,7 +20,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sp.tanh: np.tanh, sp.asinh: np.arcsinh, sp.acosh: np.arccosh, sp.atanh: np.arctanh,
     sp.exp: np.exp, sp.log: np.log, sp.Abs: np.abs, sp.sign: np.sign, sp.floor: np.floor,
     sp.ceiling: np.ceil, sp.erf: special.erf, sp.erfc: special.erfc, sp.gamma: special.gamma,
-    sp.loggamma: special.gammaln, sp.digamma: special.digamma, sp.LambertW: None,
+    sp.loggamma: special.gammaln, sp.digamma: special.digamma,
     sp.Heaviside: np.heaviside, sp.re: lambda x: x, sp.conjugate: lambda x: x,
     sp.sec: lambda x: 1 / np.cos(x), sp.csc: lambda x: 1 / np.sin(x),
     sp.cot: lambda x: 1 / np.tan(x), sp.sech: lambda x: 1 / np.cosh(x),
@@ -203,7 +203,8 @@ def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Se
     From the record's rule, or from the derivative of its SymPy form where there is none.
     """
     if op.partials is not None:
-        return op.partials(y, *xs, **params)
+        given: Sequence[Any] = op.partials(y, *xs, **params)
+        return given
     symbols, derivatives = _derived(op)
     values = dict(zip(symbols, xs, strict=True))
     return [None if d == 0 else evaluate(d, values) for d in derivatives]

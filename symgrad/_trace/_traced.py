@@ -132,12 +132,12 @@ class Traced:
     @property
     def T(self) -> Any:
         """The transpose."""
-        return np.transpose(self)  # type: ignore[call-overload]
+        return np.transpose(self)
 
     @property
     def mT(self) -> Any:
         """The transpose of the last two axes."""
-        return np.swapaxes(self, -1, -2)  # type: ignore[call-overload]
+        return np.swapaxes(self, -1, -2)
 
     @property
     def real(self) -> Any:
@@ -147,12 +147,12 @@ class Traced:
     @property
     def imag(self) -> Any:
         """Zeros: traced values are real."""
-        return np.zeros_like(self)  # type: ignore[call-overload]
+        return np.zeros_like(self)
 
     @property
     def flat(self) -> Iterator[Any]:
         """The elements in C order."""
-        return iter(self.ravel())
+        return iter(self.flatten())
 
     def __repr__(self) -> str:
         shape = show(self.node.shape)
@@ -240,8 +240,8 @@ class Traced:
     __rshift__, __rrshift__ = _operator("RightShift"), _operator("RightShift", swap=True)
     __lt__, __le__ = _operator("Less"), _operator("LessEqual")
     __gt__, __ge__ = _operator("Greater"), _operator("GreaterEqual")
-    __eq__ = _operator("Equal")  # type: ignore[assignment]
-    __ne__ = _operator("NotEqual")  # type: ignore[assignment]
+    __eq__ = _operator("Equal")
+    __ne__ = _operator("NotEqual")
 
     def __neg__(self) -> Any:
         return Traced(bind(_OPS["Negative"], (self,), {}), self.weak)
@@ -265,7 +265,7 @@ class Traced:
         return _call(np.matmul, (other, self), {})
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        return np.round(self, ndigits or 0)  # type: ignore[call-overload]
+        return np.round(self, ndigits or 0)
 
     # ---------------------------------------------------------------- methods
 

@@ -105,9 +105,7 @@ _NAMES = {
     "dirichlet_eta": "altzeta", "fresnelc": "fresnelc", "fresnels": "fresnels",
 }  # fmt: skip
 _KNOWN = frozenset(
-    "sin cos tan cot sec csc asin acos atan acot atan2 sinh cosh tanh coth sech csch asinh "
-    "acosh atanh exp gamma loggamma beta zeta erf erfc erfi erfinv expint besselj bessely "
-    "besseli besselk sinc airyai airybi binomial factorial factorial2".split()
+    ["sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "acot", "atan2", "sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh", "acosh", "atanh", "exp", "gamma", "loggamma", "beta", "zeta", "erf", "erfc", "erfi", "erfinv", "expint", "besselj", "bessely", "besseli", "besselk", "sinc", "airyai", "airybi", "binomial", "factorial", "factorial2"]
 ) | frozenset(_NAMES)  # fmt: skip
 _RELATIONS: dict[Any, Callable[[Any, Any], bool]] = {
     sp.Eq: lambda x, y: x == y,

@@ -7,7 +7,6 @@ branches. symgrad's own derivative rules play no part, so a mistake in one shows
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -107,21 +106,18 @@ class Rule(Calculus):
         Where the form differs from the function by design (rounding halves to even, sign
         bits, infinities), NumPy's result decides.
         """
-        if self.result != "f" and (self.kinds[:1] == "f" and (
-            not self.exact or not all(map(finite, values))
-        )):  # fmt: skip
+        if self.result != "f":
+            if self.exact and all(map(finite, values)):
+                value = self.value(context, values)
+                return bool(value) if self.result == "b" else int(value) if finite(value) else 0
             return self._numpy(values, dtypes).item()
-        if not self.known or (self.result != "f" and not self.exact):
+        if not self.known:
             return number(context, self._numpy(values, dtypes))
         value = self.value(context, values)
-        if self.result == "f" and not self.exact:
+        if not self.exact:
             plain = number(context, self._numpy(values, dtypes))
             if finite(plain) and abs(value - plain) > context.ldexp(abs(plain), -21):
                 return plain
-        if self.result == "b":
-            return bool(value)
-        if self.result != "f":
-            return int(value) if finite(value) else 0
         return value if isinstance(value, context.mpf) else context.mpf(value)
 
     def _numpy(self, values: Sequence[Any], dtypes: Sequence[Any]) -> Any:
@@ -192,9 +188,11 @@ def _freeze(e: Any, constants: dict[Any, Any]) -> Any:
     if isinstance(e, sp.Heaviside) and len(e.args) == 2:
         x, h = e.args
         e = sp.Piecewise((0, x < 0), (h, sp.Eq(x, 0)), (1, True))
-    if not e.args or isinstance(e, sp.logic.boolalg.Boolean):
+    if isinstance(e, sp.Piecewise):
+        return sp.Piecewise(*((_freeze(x, constants), condition) for x, condition in e.args))
+    if not e.args or isinstance(e, sp.logic.boolalg.Boolean) or not isinstance(e, sp.Expr):
         return e
-    return e.func(*(a if isinstance(a, sp.Tuple) else _freeze(a, constants) for a in e.args))
+    return e.func(*(_freeze(a, constants) for a in e.args))
 
 
 def switches(expression: Any) -> list[tuple[Any, bool]]:
@@ -224,5 +222,3 @@ def near_jump(context: Any, gap: Any, whole: bool, slack: Any) -> bool:
         gap = gap - context.floor(gap + context.mpf(0.5))
     return bool(abs(gap) <= slack)
 
-
-__all__ = ["Calculus", "Formula", "Rule", "finite", "math", "near_jump", "number", "rounded", "rule_of"]

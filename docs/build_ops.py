@@ -1,0 +1,336 @@
+"""Write docs/ops.md, the table of all ops, from the registry.
+
+Run ``python docs/build_ops.py`` after a change to a record; tests/test_docs_ops.py compares.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+import symgrad._ops
+from symgrad._graph import Input, Node, as_sympy
+from symgrad._op import Composite, Op, registry
+from symgrad._reverse import pull_back
+from symgrad._schedule import schedule
+from symgrad._shapes import Dim
+from symgrad._trace import Traced, as_node, partials
+from symgrad.errors import UnsupportedError
+
+PAGE = Path(__file__).with_name("ops.md")
+OPS = registry.ops
+PI = sp.pi
+
+INTRO = """\
+# Ops
+
+<!-- Made by docs/build_ops.py from the registry; do not edit. -->
+
+Every NumPy and SciPy function that symgrad traces. `np` is `numpy`, `special` is `scipy.special`. Operators (`+`, `@`, `<`, `&`, `x[i]`) and methods (`x.sum()`, `x.T`) are the functions that they are in NumPy. An op without a function stands behind composites and rules.
+
+- **value**: the mathematics, as SymPy prints it.
+- **derivative**: the rule in the op's record, by each real operand in turn, with `y` for the result of one operand and `z` for that of two. Reverse and forward mode both use it; the tests prove it against `sympy.diff` of the value.
+- **ulps**: the largest error of a compiled float64 result on ordinary arguments, in units in the last place; the tests hold it to that.
+- **notes**: the operands for which the rule is proved, if not all real numbers; the [convention](conventions.md) where the derivative does not exist.
+"""  # noqa: E501
+
+
+# ---------------------------------------------------------------- names
+
+
+def named(function: Any) -> str:
+    """Return a function as it is written after ``import numpy as np``."""
+    name = function.__name__
+    if isinstance(function, np.ufunc):
+        home = "np" if getattr(np, name, None) is function else "special"
+        return f"{home}.{name}"
+    module = function.__module__
+    for prefix, short in (("numpy.linalg", "np.linalg"), ("numpy", "np"),
+                          ("scipy.special", "special")):  # fmt: skip
+        if module == prefix or module.startswith(f"{prefix}."):
+            return f"{short}.{name}"
+    return f"{module}.{name}"
+
+
+def functions(record: Op | Composite) -> str:
+    """Return the functions of a record, each once."""
+    return ", ".join(dict.fromkeys(f"`{named(f)}`" for f in record.functions))
+
+
+def code(text: Any) -> str:
+    """Return text as code in a table cell."""
+    return f"`{str(text).replace('|', chr(92) + '|')}`"
+
+
+def heading(module: ModuleType) -> str:
+    """Return a module's title."""
+    first = (module.__doc__ or module.__name__).strip().split("\n")[0].rstrip(".")
+    return first.replace("``", "`")
+
+
+def owners() -> dict[str, ModuleType]:
+    """Return for each op and composite the module that defines it."""
+    found: dict[str, ModuleType] = {}
+    for info in pkgutil.iter_modules(symgrad._ops.__path__):
+        module = importlib.import_module(f"symgrad._ops.{info.name}")
+        tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+        imported = {
+            alias.asname or alias.name
+            for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+        }  # fmt: skip
+        for name, value in vars(module).items():
+            if isinstance(value, Op) and name not in imported:
+                found[value.name] = module
+    for record in registry.composites.values():
+        found[record.name] = importlib.import_module(record.function.__module__)
+    return found
+
+
+#: The sections that come first, in this order; the rest by the names of their modules.
+FIRST = ("arithmetic", "transcendental", "signs", "rounding", "logic", "special", "bessel")
+
+
+def position(module: ModuleType) -> tuple[int, str]:
+    """Return where a module's section stands on the page."""
+    name = module.__name__.rpartition(".")[2]
+    return (FIRST.index(name) if name in FIRST else len(FIRST), name)
+
+
+# ---------------------------------------------------------------- elementwise ops
+
+CONSTANTS = {
+    float(c): c
+    for c in (
+        PI, PI / 2, PI / 180, 180 / PI, PI**2 / 3, PI**2 / 4, sp.sqrt(PI) / 2, 2 / sp.sqrt(PI),
+        1 / sp.sqrt(2 * PI), sp.sqrt(2 / PI), sp.log(2), 1 / sp.log(2), 1 / sp.log(10),
+    )
+}  # fmt: skip
+
+
+def exact(number: sp.Float) -> Any:
+    """Return the number that a float in a rule stands for, or the float itself."""
+    value = float(number)
+    if abs(value) in CONSTANTS:
+        return sp.sign(sp.Rational(value)) * CONSTANTS[abs(value)]
+    for d in range(1, 9):
+        if float(sp.Rational(round(value * d), d)) == value:
+            return sp.Rational(round(value * d), d)
+    return number
+
+
+def formula(value: Any) -> str:
+    """Return a number or a traced value as mathematics."""
+    if value is None:
+        return "0"
+    form = as_sympy(as_node(value))
+    form = form.replace(lambda e: isinstance(e, sp.Float), exact)
+    # A condition is an operand like any other to the rules; to people it is a condition.
+    form = form.replace(sp.Function("invert"), sp.Not)
+    return sp.sstr(form).replace("Ne(c, 0)", "c")
+
+
+def operands(op: Op) -> tuple[Input, list[Input]]:
+    """Return stand-ins for the result and the operands, named as in the rule."""
+    names = ["y", "x"] if op.arity == 1 else ["z", "x", "y"] if op.arity == 2 else []
+    if op.partials is not None:
+        names = list(inspect.signature(op.partials).parameters)
+    names = names[: op.arity + 1]
+    types = ["bool" if d.contains(sp.true) == True else  # noqa: E712
+             "int64" if d.is_subset(sp.Integers) else "float64" for d in op.domain]  # fmt: skip
+    inputs = [Input(n, (), t) for n, t in zip(names[1:], types, strict=True)]
+    return Input(names[0], (), "float64"), inputs
+
+
+def where(op: Op, inputs: list[Input]) -> Iterator[str]:
+    """Yield the domain in words, where it is not the whole line."""
+    for domain, node in zip(op.domain, inputs, strict=True):
+        if node.dtype == bool or domain == sp.Reals:
+            continue
+        name = node.name
+        if domain in (sp.Integers, sp.Naturals):
+            yield f"{name} whole" + (" and positive" if domain is sp.Naturals else "")
+        elif domain.is_subset(sp.Reals) and 0 not in domain and domain.inf is -sp.oo:
+            yield f"{name} ≠ 0"
+        else:
+            low, high = domain.inf, domain.sup
+            left = f"{low} < " if low is not -sp.oo else ""
+            right = f" < {high}" if high is not sp.oo else ""
+            yield f"{name} > {low}" if not right else f"{left}{name}{right}"
+
+
+def map_row(op: Op) -> str:
+    """Return the table row of an elementwise op."""
+    result, inputs = operands(op)
+    params = {"dtype": "float32"} if op.name == "Cast" else {}
+    value = derivative = ""
+    if op.sympy is not None:
+        value = code(formula(op(*map(Traced, inputs), **params)))
+    if op.reason is None:
+        slopes = partials(op, Traced(result), list(map(Traced, inputs)), params)
+        shown = [formula(s) for s, x in zip(slopes, inputs, strict=True) if x.dtype.kind == "f"]
+        derivative = ", ".join(map(code, shown))
+    notes = [op.doc.rstrip(".")] if op.doc else []
+    domain = ", ".join(where(op, inputs)) if op.reason is None else ""
+    notes += [n for n in (domain, op.convention, op.reason) if n]
+    cells = (op.name, functions(op), value, derivative or "none", f"{op.ulp:g}", "; ".join(notes))
+    return f"| {' | '.join(cells)} |"
+
+
+# ---------------------------------------------------------------- array ops
+
+N, M, K = Dim("n", 7), Dim("m", 5), Dim("p", 3)
+
+
+def array(name: str, *shape: Any, dtype: str = "float64") -> Traced:
+    return Traced(Input(name, shape, dtype))
+
+
+X, Y, V, W = array("x", N, M), array("y", M, K), array("x", N), array("y", M)
+A, SQUARE, WHOLE = array("a", N), array("x", N, N), array("k", M, dtype="int64")
+
+#: An example of each array op: how it is written, and the result.
+CALLS: dict[str, tuple[str, Callable[[], Any]]] = {
+    "Sum": ("np.sum(x, axis=1)", lambda: np.sum(X, axis=1)),
+    "Prod": ("np.prod(x, axis=1)", lambda: np.prod(X, axis=1)),
+    "Max": ("np.max(x, axis=1)", lambda: np.max(X, axis=1)),
+    "Min": ("np.min(x, axis=1)", lambda: np.min(X, axis=1)),
+    "Any": ("np.any(x > 0, axis=1)", lambda: OPS["Any"](array("b", N, M, dtype="bool"), axes=(1,))),
+    "All": ("np.all(x > 0, axis=1)", lambda: OPS["All"](array("b", N, M, dtype="bool"), axes=(1,))),
+    "Argmax": ("np.argmax(x, axis=1)", lambda: OPS["Argmax"](X, axes=(1,))),
+    "Argmin": ("np.argmin(x, axis=1)", lambda: OPS["Argmin"](X, axes=(1,))),
+    "Cumsum": ("np.cumsum(x)", lambda: np.cumsum(V)),
+    "Cumprod": ("np.cumprod(x)", lambda: np.cumprod(V)),
+    "Recurrence": ("", lambda: OPS["Recurrence"](A, V, axis=0, reverse=False)),
+    "Contract": ("x @ y", lambda: X @ Y),
+    "Broadcast": ("np.broadcast_to(y, (n, m))", lambda: np.broadcast_to(W, X.shape)),
+    "Reshape": ("x.reshape(n*m)", lambda: X.reshape(-1)),
+    "Transpose": ("x.T", lambda: X.T),
+    "Slice": ("x[1:-1]", lambda: V[1:-1]),
+    "Assemble": ("np.concatenate([x, y])", lambda: np.concatenate([V, W])),
+    "Diagonal": ("np.diagonal(x)", lambda: np.diagonal(SQUARE)),
+    "DiagEmbed": ("np.diag(x)", lambda: OPS["DiagEmbed"](V, offset=0, shape=(N, N))),
+    "Gather": ("x[k]", lambda: OPS["Gather"](V, WHOLE, axes=(0,), at=0)),
+    "Scatter": (
+        "np.add.at(out, k, y)",
+        lambda: OPS["Scatter"](W, WHOLE, axes=(0,), at=0, shape=(N,)),
+    ),
+}
+
+
+def element(node: Node) -> str:
+    """Return the formula of one element of an array op's result."""
+    index = sp.symbols("i j", integer=True, nonnegative=True)[: node.ndim]
+    given = [sp.IndexedBase(x.name, shape=x.shape) for x in node.operands]  # type: ignore[attr-defined]
+    assert node.op.element is not None
+    form = node.op.element(index, *given, **node.params)
+    bound = sorted(form.atoms(sp.Dummy), key=lambda s: (s.name, s.dummy_index))
+    letters = iter("ls")
+    form = form.xreplace({d: sp.Symbol(next(letters), integer=True) for d in bound})
+    place = f"[{', '.join(map(str, index))}]" if index else ""
+    return f"out{place} = {sp.sstr(form)}"
+
+
+def adjoint(node: Node) -> str:
+    """Return the ops that pull a cotangent back through an array op."""
+    if node.op.reason is not None:
+        return "none"
+    ct = Input("ct", node.shape, node.dtype)
+    found = pull_back([node], [ct], list(node.operands))
+    program = schedule([], [g for g in found if g is not None])
+    names = dict.fromkeys(n.op.name for n in program.steps if n is not node)
+    return ", ".join(names)
+
+
+def array_row(op: Op) -> str:
+    """Return the table row of an array op."""
+    written, value, back = "", "", ""
+    if op.name in CALLS:
+        written, call = CALLS[op.name]
+        node = call().node
+        assert node.op is op, f"the example of {op.name} gives {node.op.name}"
+        written, value, back = code(written) if written else "", code(element(node)), adjoint(node)
+    notes = "; ".join(n for n in (op.doc, op.convention, op.reason) if n)
+    return f"| {op.name} | {op.kind} | {written} | {value} | {back} | {notes} |"
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def refusals() -> dict[str, list[str]]:
+    """Return the functions that are refused by name, under the reason."""
+    found: dict[str, list[str]] = {}
+    for function, handler in registry.handlers.items():
+        if getattr(handler, "__name__", "") != "refused":
+            continue
+        try:
+            handler()
+        except UnsupportedError as error:
+            match = re.search(r"cannot be traced: (.*)\. Write it with", str(error))
+            assert match is not None, error
+            found.setdefault(match[1], []).append(f"`{named(function)}`")
+    return found
+
+
+# ---------------------------------------------------------------- the page
+
+
+def page() -> str:
+    """Return the text of docs/ops.md."""
+    home = owners()
+    modules = sorted({*home.values()}, key=position)
+    lines = [INTRO, "", "## Elementwise ops", ""]
+    for module in modules:
+        ops = [op for op in OPS.values() if op.kind == "map" and home.get(op.name) is module]
+        if not ops:
+            continue
+        lines += [f"### {heading(module)}", ""]
+        lines += ["| op | functions | value | derivative | ulps | notes |"]
+        lines += ["| --- | --- | --- | --- | ---: | --- |", *map(map_row, ops), ""]
+
+    lines += [
+        "## Array ops", "",
+        "All other NumPy functions reduce to these. The element formula is for arrays of sizes "
+        "`n`, `m`, `p`; the adjoint names the ops that the reverse pass makes of it. `Slice` and "
+        "`Assemble`, `Gather` and `Scatter`, `Diagonal` and `DiagEmbed` are each other's "
+        "adjoints.", "",
+        "| op | kind | as in | one element | adjoint | what it does |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(array_row(op) for op in OPS.values() if op.kind != "map"), "",
+        "## Functions written in others", "",
+        "They make no node of their own: a program shows the ops that they are made of.", "",
+    ]  # fmt: skip
+    for module in modules:
+        records = [c for c in registry.composites.values() if home[c.name] is module]
+        if not records:
+            continue
+        lines += [f"### {heading(module)}", "", "| functions | what it does | notes |"]
+        lines += ["| --- | --- | --- |"]
+        for record in records:
+            what = record.doc.rstrip(".").replace("``", "`")
+            note = record.convention or ("" if record.differentiable else "no derivative")
+            lines.append(f"| {functions(record)} | {what} | {note} |")
+        lines.append("")
+
+    lines += [
+        "## Refused functions", "",
+        "These raise `UnsupportedError` with the reason. So does every function that is on "
+        "this page nowhere.", "",
+        "| functions | reason |", "| --- | --- |",
+        *(f"| {', '.join(names)} | {why} |" for why, names in refusals().items()),
+    ]  # fmt: skip
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}")

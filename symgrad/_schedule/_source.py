@@ -1,0 +1,270 @@
+"""A Program as NumPy code: a function that anyone can run, read and step through.
+
+One line a step, in the program's order, with the user's line behind it. The code needs NumPy
+and SciPy only; where an op is no NumPy function, the few lines that it is are put before.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import inspect
+import keyword
+import math
+import textwrap
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._graph import Iota, Literal, Node, SizeOf
+from .._op import Op
+from .._spell import Operand, relation_text, size_text
+from ..errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+#: Arrays of up to this many elements are written out in decimals, longer ones in base64.
+WRITTEN_OUT = 16
+
+#: Comments are aligned up to this column.
+COLUMN = 64
+
+_DEFAULT = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)}
+_RESERVED = {"np", "math", "special", "base64", "array", "float", "int"}
+
+
+def source(program: Program, name: str = "program") -> str:
+    """Return the code of ``program`` as the function ``name``."""
+    return _Writer(program, name).text()
+
+
+class _Writer:
+    def __init__(self, program: Program, name: str) -> None:
+        self.program, self.name = program, name
+        self.helpers: dict[str, FunctionType] = {}
+        for node in program.steps:
+            self._need(node.op.helpers)
+        self.names = self._names()
+
+    def _need(self, functions: Iterable[Callable[..., Any]]) -> None:
+        """Take in helper functions and the functions of their modules that they call."""
+        for function in functions:
+            assert isinstance(function, FunctionType)
+            if function.__name__ in self.helpers:
+                continue
+            self.helpers[function.__name__] = function
+            scope = function.__globals__
+            called = (scope.get(n) for n in function.__code__.co_names)
+            self._need(f for f in called if isinstance(f, FunctionType))
+
+    def _names(self) -> dict[Node, str]:
+        """The program's names, except those that would hide something in the code."""
+        program = self.program
+        taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *(s.name for s in program.sizes)}
+        names: dict[Node, str] = {}
+        for node in (*program.inputs, *program.constants, *program.steps):
+            text = program.names[node]
+            text = text if text.isidentifier() else "x_" + text
+            while text in taken:
+                text += "_"
+            taken.add(text)
+            names[node] = text
+        return names
+
+    # ---------------------------------------------------------------- lines
+
+    def text(self) -> str:
+        body = [*self.head(), *self.steps()]
+        width = min(max((len(code) for code, _ in body), default=0), COLUMN)
+        lines = [f"    {code:{width}}  # {where}" if where else f"    {code}"
+                 for code, where in body]  # fmt: skip
+        constants = [f"{self.names[c]} = {array_text(c.array)}" for c in self.program.constants]
+        helpers = [helper_text(f) for f in reversed(self.helpers.values())]
+        parameters = ", ".join(self.names[n] for n in self.program.inputs)
+        function = [
+            '@np.errstate(all="ignore")',
+            f"def {self.name}({parameters}):",
+            *self.guards(),
+            *lines,
+            f"    return {', '.join(self.operand(x) for x in self.program.outputs)}",
+        ]
+        code = "\n".join([*constants, *([""] * 2 if constants else []),
+                          *(f"{h}\n\n" for h in helpers), *function])  # fmt: skip
+        imports = ["import numpy as np"]
+        if "special." in code:
+            imports.append("from scipy import special")
+        standard = [f"import {m}" for m in ("base64", "math") if f"{m}." in code]
+        return "\n".join([*standard, *([""] if standard else []), *imports, "", "", code]) + "\n"
+
+    def guards(self) -> list[str]:
+        """What the sizes must satisfy, as the function's docstring."""
+        relations = []
+        for relation, truth in self.program.guards.items():
+            text = relation_text(relation)
+            relations.append(text if truth else f"not {text}")
+        if not relations:
+            return []
+        text = f"For sizes with {', '.join(relations)}."
+        if len(text) > COLUMN:
+            lines = textwrap.wrap(text, 90)
+            return [f'    """{lines[0]}', *(f"    {line}" for line in lines[1:]), '    """']
+        return [f'    """{text}"""']
+
+    def head(self) -> list[tuple[str, str]]:
+        """Give the arguments their types, and read the sizes off their shapes."""
+        lines = []
+        for node in self.program.inputs:
+            name, dtype = self.names[node], f"np.{node.dtype.name}"
+            value = f"np.asarray({name}, {dtype})" if node.shape else f"{dtype}({name})"
+            lines.append((f"{name} = {value}", ""))
+        for symbol, (k, axis) in self.program.sizes.items():
+            name = self.names[self.program.inputs[k]]
+            lines.append(
+                (f"{symbol} = {f'int({name})' if axis is None else f'{name}.shape[{axis}]'}", "")
+            )
+        return lines
+
+    def steps(self) -> list[tuple[str, str]]:
+        return [
+            (f"{self.names[n]} = {self.right(n)}", str(n.where) if n.where else "")
+            for n in self.program.steps
+        ]
+
+    # ---------------------------------------------------------------- right-hand sides
+
+    def right(self, node: Node) -> str:
+        op = node.op
+        operands = [Operand(t, x.shape, x.dtype)
+                    for t, x in zip(self.operands(node), node.operands, strict=True)]  # fmt: skip
+        if op.source is not None:
+            text = op.source(*operands, **node.params)
+        else:
+            arguments = [*map(str, operands), *(f"{k}={v!r}" for k, v in node.items)]
+            text = f"{function_name(op)}({', '.join(arguments)})"
+        if op.kind == "map" and op.ufunc is None:
+            # What is no universal function may keep a 0-d array, or compute wider.
+            if node.dtype.name == "float32" and "dtype" not in node.params:
+                text = f"np.asarray({text}, np.float32)"
+            if not node.shape and (op.source is None or "(" in text):
+                text += "[()]" if not text.endswith("[()]") else ""
+        return text
+
+    def operands(self, node: Node) -> list[str]:
+        """Return the operands' texts: names, and numbers as plain as NumPy's rules allow.
+
+        A Python number takes the type of the array beside it. Alone it would be float64 or
+        int64, and two of them would be computed by Python, which knows no infinity of 1/0.
+        """
+        free = [x for x in node.operands if not isinstance(x, (Literal, SizeOf))]
+        weak = node.op.kind == "map" and (node.op.ufunc is not None)
+        texts = []
+        for x in node.operands:
+            beside = weak and any(y.dtype == x.dtype for y in free) and (
+                x.dtype in _DEFAULT or x.dtype == np.float32
+            )
+            plain = isinstance(x, Literal) and x.dtype in _DEFAULT and (
+                bool(free) if node.op.kind == "map" else node.op.kind == "view"
+            )
+            texts.append(self.operand(x, plain=plain or beside))
+        return texts
+
+    def operand(self, node: Node, plain: bool = False) -> str:
+        known = self.names.get(node)
+        if known is not None:
+            return known
+        if isinstance(node, Iota):
+            return f"np.arange({size_text(node.size)})"
+        dtype = f"np.{node.dtype.name}"
+        if isinstance(node, SizeOf):
+            text = size_text(node.size)
+            if not plain:
+                return f"{dtype}({text})"
+            return text if text.isidentifier() or text.isdigit() else f"({text})"
+        assert isinstance(node, Literal)
+        text = number_text(node.value)
+        if not plain:
+            return f"{dtype}({text})"
+        return f"({text})" if text.startswith("-") else text
+
+
+# ---------------------------------------------------------------- texts
+
+
+def number_text(value: Any) -> str:
+    """Return a number as Python text that gives the same bits back."""
+    number = value.item()
+    if isinstance(number, float) and not math.isfinite(number):
+        return "np.nan" if number != number else "np.inf" if number > 0 else "-np.inf"
+    return repr(number)
+
+
+def array_text(array: np.ndarray[Any, Any]) -> str:
+    """Return an array as Python text that gives the same bits back."""
+    dtype = f"np.{array.dtype.name}"
+    if array.size <= WRITTEN_OUT:
+        numbers = iter([number_text(v) for v in array.ravel()])
+        if array.size:
+            return f"np.array({_nested(numbers, array.shape)}, {dtype})"
+        return f"np.zeros({array.shape}, {dtype})"
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    data = base64.b64encode(little.tobytes()).decode()
+    return (
+        f'np.frombuffer(base64.b64decode("{data}"), "{little.dtype.str}")'
+        f".astype({dtype}).reshape({array.shape})"
+    )
+
+
+def _nested(numbers: Any, shape: tuple[int, ...]) -> str:
+    if not shape:
+        return str(next(numbers))
+    return f"[{', '.join(_nested(numbers, shape[1:]) for _ in range(shape[0]))}]"
+
+
+def function_name(op: Op) -> str:
+    """Return the name of the NumPy or SciPy function that an op is."""
+    function = op.functions[0] if op.functions else None
+    name = getattr(function, "__name__", "")
+    if function is not None and op.evaluate is function:
+        if getattr(np, name, None) is function:
+            return f"np.{name}"
+        # Of a module of SciPy, or of the user's, which he then has to import himself.
+        module = getattr(function, "__module__", None) or "scipy.special"
+        return f"special.{name}" if module.startswith("scipy.special") else f"{module}.{name}"
+    raise UnsupportedError(
+        f"the op {op.name} is no NumPy function: give source= in its definition, which says "
+        "how to write it in NumPy code"
+    )
+
+
+class _Bare(ast.NodeTransformer):
+    """Strip what only the package's own modules need: annotations, their import aliases."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name("special", node.ctx), node) if node.id == "sc" else node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        node.returns = None
+        self.generic_visit(node)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        assert node.value is not None
+        return ast.copy_location(ast.Assign([node.target], node.value, lineno=node.lineno), node)
+
+
+def helper_text(function: FunctionType) -> str:
+    """Return the code of a helper function, without annotations."""
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except OSError as error:
+        raise UnsupportedError(f"the code of {function.__name__} is not at hand: {error}") from None
+    return ast.unparse(ast.fix_missing_locations(_Bare().visit(ast.parse(text))))
+
+
