@@ -44,6 +44,21 @@ Every NumPy and SciPy function that symgrad traces. `np` is `numpy`, `special` i
 - **notes**: the operands for which the rule is proved, if not all real numbers; the [convention](conventions.md) where the derivative does not exist.
 """  # noqa: E501
 
+ARRAYS = """\
+All other NumPy functions reduce to these. The element formula is for arrays of sizes `n`, `m`, `p`; the adjoint names the ops that the reverse pass makes of it. `Slice` and `Assemble`, `Gather` and `Scatter`, `Diagonal` and `DiagEmbed` are each other's adjoints.
+
+| op | kind | as in | one element | adjoint | what it does |
+| --- | --- | --- | --- | --- | --- |"""  # noqa: E501
+
+COMPOSITES = """\
+They make no node of their own: a program shows the ops that they are made of."""
+
+REFUSED = """\
+These raise `UnsupportedError` with the reason. So does every function that is nowhere on this page.
+
+| functions | reason |
+| --- | --- |"""
+
 
 # ---------------------------------------------------------------- names
 
@@ -276,8 +291,8 @@ def refusals() -> dict[str, list[str]]:
             handler()
         except UnsupportedError as error:
             match = re.search(r"cannot be traced: (.*)\. Write it with", str(error))
-            assert match is not None, error
-            found.setdefault(match[1], []).append(f"`{named(function)}`")
+            reason = match[1] if match else str(error)
+            found.setdefault(reason, []).append(f"`{named(function)}`")
     return found
 
 
@@ -297,18 +312,9 @@ def page() -> str:
         lines += ["| op | functions | value | derivative | ulps | notes |"]
         lines += ["| --- | --- | --- | --- | ---: | --- |", *map(map_row, ops), ""]
 
-    lines += [
-        "## Array ops", "",
-        "All other NumPy functions reduce to these. The element formula is for arrays of sizes "
-        "`n`, `m`, `p`; the adjoint names the ops that the reverse pass makes of it. `Slice` and "
-        "`Assemble`, `Gather` and `Scatter`, `Diagonal` and `DiagEmbed` are each other's "
-        "adjoints.", "",
-        "| op | kind | as in | one element | adjoint | what it does |",
-        "| --- | --- | --- | --- | --- | --- |",
-        *(array_row(op) for op in OPS.values() if op.kind != "map"), "",
-        "## Functions written in others", "",
-        "They make no node of their own: a program shows the ops that they are made of.", "",
-    ]  # fmt: skip
+    rows = [array_row(op) for op in OPS.values() if op.kind != "map"]
+    lines += ["## Array ops", "", ARRAYS, "", *rows, ""]
+    lines += ["## Functions written in others", "", COMPOSITES, ""]
     for module in modules:
         records = [c for c in registry.composites.values() if home[c.name] is module]
         if not records:
@@ -321,13 +327,8 @@ def page() -> str:
             lines.append(f"| {functions(record)} | {what} | {note} |")
         lines.append("")
 
-    lines += [
-        "## Refused functions", "",
-        "These raise `UnsupportedError` with the reason. So does every function that is on "
-        "this page nowhere.", "",
-        "| functions | reason |", "| --- | --- |",
-        *(f"| {', '.join(names)} | {why} |" for why, names in refusals().items()),
-    ]  # fmt: skip
+    rows = [f"| {', '.join(names)} | {why} |" for why, names in refusals().items()]
+    lines += ["## Refused functions", "", REFUSED, "", *rows]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

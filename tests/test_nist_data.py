@@ -194,7 +194,8 @@ DAMAGES: dict[str, tuple[Callable[[str], str], int, str]] = {
         20,
         "expected 'Data (lines",
     ),
-    "reversed range": (change("(lines 41 to 52)", "(lines 52 to 41)"), 7, "no range"),
+    "reversed range": (change("(lines 41 to 52)", "(lines 52 to 41)"), 6, "no range"),
+    "range in the header": (change("(lines 41 to 47)", "(lines 1 to 7)"), 5, "no range"),
     "huge range": (change("to 97)", "to 99999999)"), 97, "truncated"),
     "wrong number of observations": (
         change("37 Observations", "38 Observations"),

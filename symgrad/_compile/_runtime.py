@@ -25,6 +25,8 @@ from .._lower import Leaf
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
 
+OUT_OF_RANGE = "a computed index is out of bounds for its axis"
+
 MISFIT = (
     "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
     "sizes (0 and 1 are special, equal sizes stay equal); make one with g.kernel(*args) for "
@@ -125,10 +127,12 @@ class _Codegen:
         results = self._alloca(builder, max(len(ranks), 1))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
         status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
-        with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
+        with builder.if_then(builder.icmp_unsigned("==", status, I32(1)), likely=False):
             context.call_conv.return_user_exc(
                 builder, MemoryError, ("no memory for the kernel's temporaries",)
             )
+        with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, (OUT_OF_RANGE,))
         for kind, value in borrowed:
             context.nrt.decref(builder, kind, value)
         packed = [

@@ -230,6 +230,10 @@ class _Writer:
         arena = self.arena(e)
         lines = ["entry:", *e.lines[0]]
         e.lines[0] = []
+        checked = "%status" in self.uses
+        if checked:
+            # In the entry block of the function, wherever the arena's code has led.
+            lines[1:1] = ["  %status = alloca i32", "  store i32 0, ptr %status"]
         for k, node in enumerate(self.program.inputs):
             place = self.places.get(node)
             if place is not None and place.slot is not None:
@@ -245,9 +249,11 @@ class _Writer:
             lines += [*e.lines[0], call]
         if arena:
             lines.append("  call void @free(ptr %arena)")
-            lines += ["  ret i32 0", "failed:", "  ret i32 1"]
-        else:
-            lines.append("  ret i32 0")
+        if checked:
+            lines.append("  %code = load i32, ptr %status")
+        lines.append(f"  ret i32 {'%code' if checked else 0}")
+        if arena:
+            lines += ["failed:", "  ret i32 1"]
         self.module.functions.append(
             f"define i32 @{self.name}.run({', '.join(parameters)}) #0 {{\n"
             + "\n".join(lines) + "\n}\n"

@@ -43,6 +43,11 @@ class Frame:
         return place
 
 
+    def status(self) -> str:
+        """Return the pointer to the kernel's status, noting it as a parameter."""
+        self.pointers["%status"] = None
+        return "%status"
+
     def using_output(self, store: Store) -> Place:
         """Return where ``store`` writes: an output, or its target's place."""
         if store.output is None:
@@ -251,7 +256,9 @@ class NestWriter:
         self.loops = Loops(self.emitter, nest.domain)
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}
-        self.values = Values(self.emitter, frame.using, copied | set(nest.nodes), self.index)
+        self.values = Values(
+            self.emitter, frame.using, copied | set(nest.nodes), self.index, frame.status
+        )
         self.before: dict[int, list[str]] = {}
         self.after: dict[int, list[str]] = {}
         self.block: tuple[list[str], list[str]] = ([], [])

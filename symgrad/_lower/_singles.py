@@ -37,7 +37,7 @@ def _scan(module: Module, name: str, node: Node, frame: Frame) -> None:
     if reverse:
         at[axis] = node.shape[axis] - 1 - step
     index = tuple(at[k] for k in range(node.ndim))
-    values = Values(e, frame.using, set(), ())
+    values = Values(e, frame.using, set(), (), frame.status)
     operands = [values.get(x, index) for x in node.operands]
     kind, deep = llvm_type(node.dtype), node.ndim
     e.depth = 0

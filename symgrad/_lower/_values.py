@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Iota, Literal, Node, SizeOf
+from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import Cython, Emit, Instr, Intrinsic, Libm
 from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._emitter import Emitter, constant_text, llvm_type, memory_type
+
+#: Status of a kernel that met an index outside of an axis.
+OUT_OF_RANGE = 4
 
 Index = tuple[Any, ...]
 Key = tuple[Node, Index]
@@ -62,6 +65,8 @@ class Values:
         ``place(node)`` returns where a stored node lies, or None if it is not stored.
     local:
         Nodes that this nest computes itself, at the index ``identity``.
+    status:
+        Returns the pointer to the kernel's status, where a bad index is reported.
     """
 
     def __init__(
@@ -70,8 +75,11 @@ class Values:
         place: Callable[[Node], Place | None],
         local: set[Node],
         identity: Index,
+        status: Callable[[], str],
     ) -> None:
         self.emitter, self.place, self.local, self.identity = emitter, place, local, identity
+        self.status = status
+        self.checked: dict[tuple[str, Any], Any] = {}
         self.memo: dict[Key, str] = {}
         self.reads = 0
 
@@ -116,6 +124,7 @@ class Values:
         """The computed positions first; once they are known, the element they point to."""
         assert node.op.element is not None
         source, *positions = node.operands
+        extents = {p: source.shape[a] for p, a in zip(positions, node.params["axes"], strict=True)}
         asked: list[Key] = []
 
         class Positions(_Operand):
@@ -123,7 +132,9 @@ class Values:
                 key = (inner.node, at if isinstance(at, tuple) else (at,))
                 asked.append(key)
                 known = self.memo.get(key)
-                return sp.Integer(0) if known is None else self._symbol(known)
+                if known is None:
+                    return sp.Integer(0)
+                return self._position(inner.node, known, extents[inner.node])
 
         key = node.op.element(
             index, _Operand(source), *(Positions(p) for p in positions), **node.params
@@ -132,19 +143,45 @@ class Values:
 
     def computed_index(self, make: Callable[..., Any], node: Node, first: int) -> Index:
         """Return ``make(*operands)`` where operands from ``first`` on give computed indices."""
+        axes = node.params.get("axes", ())
+        extents = dict(zip(node.operands[first:], (node.shape[a] for a in axes), strict=False))
 
         class Positions(_Operand):
             def __getitem__(inner, at: Any) -> Any:  # noqa: N805
-                return self._symbol(self.get(inner.node, at if isinstance(at, tuple) else (at,)))
+                register = self.get(inner.node, at if isinstance(at, tuple) else (at,))
+                return self._position(inner.node, register, extents[inner.node])
 
         operands = [
             Positions(x) if k >= first else _Operand(x) for k, x in enumerate(node.operands)
         ]
         return tuple(make(*operands))
 
-    def _symbol(self, register: str) -> Any:
+    def _position(self, node: Node, register: str, extent: Any) -> Any:
+        """Return a computed index, checked against the extent unless it is constant.
+
+        Constants were checked while tracing. A bad index reads element 0 and sets the
+        status, so that the caller raises IndexError and nothing outside is touched.
+        """
         if not register.startswith("%"):
             return sp.Integer(int(register))
+        if not any(isinstance(n, Input) for n in topological([node])):
+            return self._symbol(register)
+        known = self.checked.get((register, extent))
+        if known is None:
+            e = self.emitter
+            limit = e.index(extent)
+            e.depth = e.depth_of(register, limit)
+            fits = e.op(f"icmp ult i64 {register}, {limit}")
+            safe = e.op(f"select i1 {fits}, i64 {register}, i64 0")
+            code = e.op(f"select i1 {fits}, i32 0, i32 {OUT_OF_RANGE}")
+            before = e.op(f"load i32, ptr {self.status()}")
+            after = e.op(f"or i32 {before}, {code}")
+            e.line(f"store i32 {after}, ptr {self.status()}")
+            e.depth = 0
+            known = self.checked[register, extent] = self._symbol(safe)
+        return known
+
+    def _symbol(self, register: str) -> Any:
         symbol = sp.Symbol(register, integer=True, nonnegative=True)
         self.emitter.bind_index(symbol, register, self.emitter.depth_of(register))
         return symbol

@@ -79,6 +79,7 @@ def _zeta_right(s: Any, q: Any) -> Any:
 
 
 def _zeta(s: Any, x: Any) -> Any:
+    s, x = s.astype(np.float64), x.astype(np.float64)
     # Left of 0, for whole s, reflect: the sum over all integers has period 1, so with
     # r = x - floor(x) it is zeta(s, r) + (-1)**s zeta(s, 1 - r), less the terms not wanted.
     left = np.minimum(x, 0.0)
@@ -100,6 +101,7 @@ ZETA: Op = define(
 
 
 def _polygamma(n: Any, x: Any) -> Any:
+    n, x = n.astype(np.float64), x.astype(np.float64)
     sign = np.where(np.remainder(n, 2.0) == 0, -1.0, np.where(np.floor(n) == n, 1.0, math.nan))
     high = sign * sc.gamma(n + 1.0) * ZETA(np.where(n == 0, 2.0, n + 1.0), x)
     return np.where(n == 0, sc.psi(x), high)
@@ -118,15 +120,17 @@ POLYGAMMA: Op = define(
 def _bessel(name: str, ufunc: np.ufunc, order: int, form: Any, slope: Any, *more: Any) -> Op:
     return define(
         ufunc, *more, name=name, sympy=lambda x: form(order, x), partials=slope, domain=POSITIVE,
-        lower=Cython(ufunc.__name__), samples=(0.2, 1.8), ulp=32.0,
+        lower=Cython(ufunc.__name__), samples=(0.2, 1.8), ulp=64.0 if name == "Y0" else 8.0,
     )  # fmt: skip
 
 
 def _family(name: str, ufunc: np.ufunc, form: Any, slope: Any) -> Op:
+    # SciPy's Y and K of broken order lose two to three digits in places.
     return define(
         ufunc, name=name, sympy=form, partials=lambda y, v, x: (math.nan, slope(v, x, y)),
-        lower=Cython(f"__pyx_fuse_1{ufunc.__name__}"), domain=(Real, Positive), ulp=64.0,
-        samples=((0, 3), (0.2, 1.8)), convention=ORDER,
+        lower=Cython(f"__pyx_fuse_1{ufunc.__name__}"), domain=(Real, Positive),
+        ulp=1024.0 if name in ("Yv", "Kv") else 64.0, samples=((0, 3), (0.2, 1.8)),
+        convention=ORDER,
     )  # fmt: skip
 
 

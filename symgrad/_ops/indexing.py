@@ -21,8 +21,15 @@ def _front(x: Any, axes: tuple[int, ...]) -> Any:
     return np.moveaxis(x, axes, range(len(axes)))
 
 
+def _counted(indices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return indices that count from the front; NumPy would wrap negative ones again."""
+    if any(np.any(np.asarray(i) < 0) for i in indices):
+        raise IndexingError("a computed index is out of bounds for its axis")
+    return indices
+
+
 def _gather(x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> Any:
-    taken = _front(x, axes)[indices]
+    taken = _front(x, axes)[_counted(indices)]
     rank = np.ndim(indices[0])
     return np.moveaxis(taken, range(rank), range(at, at + rank))
 
@@ -79,7 +86,7 @@ def _scatter_source(
 def _scatter(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape) -> Any:
     out = np.zeros(shape, v.dtype)
     rank = np.ndim(indices[0])
-    np.add.at(_front(out, axes), indices, np.moveaxis(v, range(at, at + rank), range(rank)))
+    np.add.at(_front(out, axes), _counted(indices), np.moveaxis(v, range(at, at + rank), range(rank)))
     return out
 
 
@@ -342,6 +349,8 @@ def _in_range(item: Any, size: int | Size, axis: int) -> Any:
     if not isinstance(item, np.ndarray):
         if item.dtype.kind not in "iu":
             raise IndexingError(f"index arrays must be of integer type, not {item.dtype}")
+        item = item.astype(np.int64)
+        item = item.astype(np.int64)
         return np.where(item < 0, item + size, item)
     if item.dtype.kind not in "iu":
         raise IndexingError(f"index arrays must be of integer type, not {item.dtype}")

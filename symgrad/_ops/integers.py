@@ -92,6 +92,7 @@ def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any =
         lower=Emit(emit),
         domain=(sp.Integers, sp.Integers),
         samples=samples,
+        ulp=0.0,
         doc=f"np.{evaluate.__name__} of whole numbers.",
         source=lambda x, y: f"np.{evaluate.__name__}({x}, {y})",
     )

@@ -130,17 +130,19 @@ RIGHT_SHIFT = define(
 # ---------------------------------------------------------------- kinds of numbers
 
 
-def _kind(ufunc: np.ufunc, name: str, form: Any, formula: Any) -> Op:
+def _kind(ufunc: np.ufunc, name: str, form: Any, formula: Any, whole: Any) -> Op:
     return define(
         ufunc, name=name, sympy=lambda x: form, reason=TRUTH, domain=UNARY, samples=(-3, 3),
-        lower=Composed(lambda x: formula(x) if x.dtype.kind == "f" else (x != x) ^ bool(form)),
-        ulp=0.0, doc=f"np.{ufunc.__name__}; of a real number in a formula always {form}.",
+        lower=Composed(lambda x: (formula if x.dtype.kind == "f" else whole)(x)), ulp=0.0,
+        doc=f"np.{ufunc.__name__}; of a real number in a formula always {form}.",
     )  # fmt: skip
 
 
-ISNAN = _kind(np.isnan, "Isnan", sp.false, lambda x: x != x)
-ISINF = _kind(np.isinf, "Isinf", sp.false, lambda x: np.fabs(x) == math.inf)
-ISFINITE = _kind(np.isfinite, "Isfinite", sp.true, lambda x: np.fabs(x) < math.inf)
+ISNAN = _kind(np.isnan, "Isnan", sp.false, lambda x: x != x, lambda x: x != x)
+ISINF = _kind(np.isinf, "Isinf", sp.false, lambda x: np.fabs(x) == math.inf, lambda x: x != x)
+ISFINITE = _kind(
+    np.isfinite, "Isfinite", sp.true, lambda x: np.fabs(x) < math.inf, lambda x: x == x
+)
 
 
 def _points(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

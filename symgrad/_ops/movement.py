@@ -10,6 +10,7 @@ index drops the axis.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -264,19 +265,29 @@ def _joined(parts: Any, shape: Shape, regions: tuple[Region, ...]) -> str | None
         places = [r[axis] for r in regions]
         if places == [(k, 1, None) for k in range(len(parts))] and extent == len(parts):
             return f"np.stack({_tuple(parts)}, axis={axis})"
-        at: Any = 0
-        for start, step, size in places:
-            if size is None or step != 1 or dim_expand(start) != dim_expand(at):
-                break
-            at = at + size
-        else:
-            if dim_expand(at) == dim_expand(extent):
-                return f"np.concatenate({_tuple(parts)}, axis={axis})"
+        row = _row([(start, size) if step == 1 else None for start, step, size in places], extent)
+        if row is not None:
+            return f"np.concatenate({_tuple(parts[k] for k in row)}, axis={axis})"
     return None
 
 
-def _tuple(items: Any) -> str:
-    return f"({', '.join(map(str, items))}{',' if len(items) == 1 else ''})"
+def _row(places: list[Any], extent: Dimension) -> list[int] | None:
+    """Return the order in which ranges ``(start, size)`` fill an axis without a gap."""
+    if any(p is None or p[1] is None for p in places):
+        return None
+    starts = {dim_expand(start): k for k, (start, _) in enumerate(places)}
+    row: list[int] = []
+    at: Any = 0
+    while at in starts and len(row) < len(places):
+        k = starts.pop(at)
+        row.append(k)
+        at = dim_expand(at + places[k][1])
+    return row if len(row) == len(places) and at == dim_expand(extent) else None
+
+
+def _tuple(items: Iterable[Any]) -> str:
+    texts = [str(x) for x in items]
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
 def _assemble_source(

@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from .._graph import Iota, Literal, Node, SizeOf
 from .._op import Op
@@ -32,7 +33,9 @@ WRITTEN_OUT = 16
 #: Comments are aligned up to this column.
 COLUMN = 64
 
+#: Element types of Python numbers, and those which a Python number takes on without loss.
 _DEFAULT = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)}
+_WRITTEN = _DEFAULT | {np.dtype(np.float32)}
 _RESERVED = {"np", "math", "special", "base64", "array", "float", "int"}
 
 
@@ -89,7 +92,7 @@ class _Writer:
             f"def {self.name}({parameters}):",
             *self.guards(),
             *lines,
-            f"    return {', '.join(self.operand(x) for x in self.program.outputs)}",
+            f"    return {', '.join(map(self.operand, self.program.outputs)) or '()'}",
         ]
         code = "\n".join([*constants, *([""] * 2 if constants else []),
                           *(f"{h}\n\n" for h in helpers), *function])  # fmt: skip
@@ -103,6 +106,8 @@ class _Writer:
         """What the sizes must satisfy, as the function's docstring."""
         relations = []
         for relation, truth in self.program.guards.items():
+            if relation.func(*relation.args) == sp.sympify(truth):
+                continue  # true of all sizes, since they are positive
             text = relation_text(relation)
             relations.append(text if truth else f"not {text}")
         if not relations:
@@ -159,15 +164,14 @@ class _Writer:
         int64, and two of them would be computed by Python, which knows no infinity of 1/0.
         """
         free = [x for x in node.operands if not isinstance(x, (Literal, SizeOf))]
-        weak = node.op.kind == "map" and (node.op.ufunc is not None)
+        ufunc = node.op.ufunc
+        # SciPy's universal functions do not all treat Python numbers as weak.
+        weak = ufunc is not None and getattr(np, ufunc.__name__, None) is ufunc
+        alone = not free if node.op.kind == "map" else node.op.kind != "view"
         texts = []
         for x in node.operands:
-            beside = weak and any(y.dtype == x.dtype for y in free) and (
-                x.dtype in _DEFAULT or x.dtype == np.float32
-            )
-            plain = isinstance(x, Literal) and x.dtype in _DEFAULT and (
-                bool(free) if node.op.kind == "map" else node.op.kind == "view"
-            )
+            beside = weak and x.dtype in _WRITTEN and any(y.dtype == x.dtype for y in free)
+            plain = isinstance(x, Literal) and x.dtype in _DEFAULT and not alone
             texts.append(self.operand(x, plain=plain or beside))
         return texts
 
@@ -266,5 +270,3 @@ def helper_text(function: FunctionType) -> str:
     except OSError as error:
         raise UnsupportedError(f"the code of {function.__name__} is not at hand: {error}") from None
     return ast.unparse(ast.fix_missing_locations(_Bare().visit(ast.parse(text))))
-
-

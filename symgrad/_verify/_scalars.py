@@ -105,15 +105,13 @@ class Applied(Scalar):
         scale, passed_on = abs(self.value), context.zero
         for k, part in enumerate(self.parts):
             slope = self.calculus.slopes[k]
-            if slope is None or (not mixed and part.error == 0):
+            wobble = mixed and (part.parts or part.active)  # not a number of the formula
+            if slope is None or not (wobble or part.error):
                 continue
             p = abs(slope(context, values))
             if finite(p) and finite(part.value):
                 passed_on += p * part.error
-                if mixed and part.parts:  # leaves are exact
-                    scale += p * abs(part.value)
-                elif mixed and not slope.constant:
-                    scale += p * abs(part.value)
+                scale += p * abs(part.value) if wobble else 0
             elif part.error:
                 passed_on = context.inf
         self._round(context, passed_on, own, scale)

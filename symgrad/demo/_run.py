@@ -64,8 +64,8 @@ def run(
         problems: Sequence[Problem] = load_all(folder)
     else:
         problems = [load(problem, folder)]
-        unicode = console.encoding.lower().startswith("utf")
-        _print(console, [*_report.describe(problems[0], console.width, unicode), ""])
+        text = _report.describe(problems[0], console.width, _has_unicode(console))
+        _print(console, [*text, ""])
     outcomes = []
     with _progress(console, len(problems)) as step:
         for one in problems:
@@ -93,7 +93,19 @@ def _console() -> Console:
 def _print(console: Console, lines: Sequence[str]) -> None:
     # As it stands: no mark-up in data, and in a pipe no line breaks at a made-up width.
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+        text = _encodable(console, line)
+        console.print(text, markup=False, highlight=False, soft_wrap=not console.is_terminal)
+
+
+def _encodable(console: Console, text: str) -> str:
+    """The text with what the console's encoding does not have replaced."""
+    if _has_unicode(console):
+        return text
+    return text.replace("µ", "u").encode(console.encoding, "replace").decode(console.encoding)
+
+
+def _has_unicode(console: Console) -> bool:
+    return console.encoding.lower().startswith("utf")
 
 
 def _print_table(console: Console, outcomes: Sequence[Outcome]) -> None:
@@ -104,7 +116,7 @@ def _print_table(console: Console, outcomes: Sequence[Outcome]) -> None:
         table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
         for k, heading in enumerate(_report.HEADINGS):
             justify: Literal["left", "right"] = "right" if k else "left"
-            table.add_column("\n".join(heading), justify=justify, no_wrap=True)
+            table.add_column(_encodable(console, "\n".join(heading)), justify=justify, no_wrap=True)
         for row in _report.rows(outcomes):
             cells = [Text(text, style="" if row[1] else "dim") for text in row]
             for cell in cells[1:3]:

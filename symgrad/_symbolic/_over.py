@@ -1,0 +1,157 @@
+"""SymPy functions of a formula over a range of an index: maximum, minimum, any, all.
+
+``MaxOver(a[k], (k, 0, n - 1))`` is to ``Max`` what ``Sum`` is to ``+``: it binds ``k``,
+expands with ``doit`` where the range is known, and has a derivative.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, ClassVar
+
+import sympy as sp
+from sympy.concrete.expr_with_intlimits import ExprWithIntLimits
+
+
+class Over(ExprWithIntLimits):  # type: ignore[misc]
+    """A function of ``function`` over all values of the bound indices.
+
+    ``title`` is how it prints; ``join`` gives it for a list of expressions.
+    """
+
+    __slots__ = ()
+    title: ClassVar[str] = ""
+
+    def __new__(cls, function: Any, *limits: Any) -> Any:
+        """Bind the indices of ``limits``, triples ``(index, first, last)``."""
+        return ExprWithIntLimits.__new__(cls, function, *limits)
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return the function of the listed expressions."""
+        raise NotImplementedError
+
+    def doit(self, **hints: Any) -> Any:
+        """Expand over the range, if its ends are numbers."""
+        body = self.function.doit(**hints) if hints.get("deep", True) else self.function
+        ends = [end for _, low, high in self.limits for end in (low, high)]
+        if not all(getattr(end, "is_Integer", False) for end in ends):
+            return self.func(body, *self.limits)
+        names = [k for k, _, _ in self.limits]
+        ranges = [range(int(low), int(high) + 1) for _, low, high in self.limits]
+        return self.join(
+            [body.subs(dict(zip(names, place, strict=True))) for place in product(*ranges)]
+        )
+
+    def _eval_derivative(self, symbol: Any) -> Any:
+        return sp.S.Zero  # piecewise constant
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"{self.title}({', '.join(printer._print(a) for a in self.args)})"
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        ranges = ", ".join(
+            rf"{printer._print(low)} \leq {printer._print(k)} \leq {printer._print(high)}"
+            for k, low, high in self.limits
+        )
+        name = rf"\{self.title.lower()}" if self.title in ("Max", "Min") else (
+            rf"\operatorname*{{{self.title.lower()}}}")  # fmt: skip
+        text = rf"{name}_{{{ranges}}} {printer._print(self.function)}"
+        return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
+
+
+class _Extreme(Over):
+    def _eval_derivative(self, symbol: Any) -> Any:
+        """Equal shares among the elements that attain the extremum."""
+        slope = self.function.diff(symbol)
+        if slope == 0:
+            return sp.S.Zero
+        fresh = [sp.Dummy(k.name, integer=True, nonnegative=True) for k, _, _ in self.limits]
+        # The extremum inside keeps its own bound indices.
+        names = {k: f for (k, _, _), f in zip(self.limits, fresh, strict=True)}
+        hit = sp.Piecewise((1, sp.Eq(self.function.xreplace(names), self)), (0, True))
+        limits = [(names[k], low, high) for k, low, high in self.limits]
+        return sp.Sum(hit * slope.xreplace(names), *limits) / sp.Sum(hit, *limits)
+
+
+class MaxOver(_Extreme):
+    """The largest value of a formula over a range."""
+
+    title = "Max"
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return SymPy's maximum."""
+        return sp.Max(*parts)
+
+
+class MinOver(_Extreme):
+    """The smallest value of a formula over a range."""
+
+    title = "Min"
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return SymPy's minimum."""
+        return sp.Min(*parts)
+
+
+def _first(parts: list[Any], better: Any) -> Any:
+    """Return the place of the first best part, as a Piecewise."""
+    pieces = [
+        (k, sp.And(*(better(x, y, j < k) for j, y in enumerate(parts) if j != k)))
+        for k, x in enumerate(parts)
+    ]
+    return sp.Piecewise(*pieces)
+
+
+class ArgmaxOver(Over):
+    """The index of the first largest value."""
+
+    title = "Argmax"
+    is_integer = True
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return the place as a Piecewise of comparisons."""
+        return _first(parts, lambda x, y, earlier: x > y if earlier else x >= y)
+
+
+class ArgminOver(Over):
+    """The index of the first smallest value."""
+
+    title = "Argmin"
+    is_integer = True
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return the place as a Piecewise of comparisons."""
+        return _first(parts, lambda x, y, earlier: x < y if earlier else x <= y)
+
+
+class AnyOver(Over, sp.logic.boolalg.Boolean):  # type: ignore[misc]
+    """Whether a condition holds somewhere in a range."""
+
+    title = "Any"
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return SymPy's disjunction."""
+        return sp.Or(*parts)
+
+
+class AllOver(Over, sp.logic.boolalg.Boolean):  # type: ignore[misc]
+    """Whether a condition holds everywhere in a range."""
+
+    title = "All"
+
+    @staticmethod
+    def join(parts: list[Any]) -> Any:
+        """Return SymPy's conjunction."""
+        return sp.And(*parts)
+
+
+#: By the name that the records' element formulas use.
+BY_NAME: dict[str, type[Over]] = {
+    c.title: c for c in (MaxOver, MinOver, ArgmaxOver, ArgminOver, AnyOver, AllOver)
+}

@@ -1,0 +1,96 @@
+"""How far a computed number is from the exact one, and how far it may be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._rules import finite
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number compared.
+
+    Attributes
+    ----------
+    place:
+        What it is, as ``"d f[3] / d b[1]"``.
+    exact, computed:
+        The exact value (to the digits asked for) and the kernel's.
+    ulp:
+        Distance in units in the last place of the exact value in the result's type.
+    condition:
+        How much the rounding of a direct evaluation may be amplified at this point: to
+        first order the error may be ``condition`` ulp times a small number, whatever
+        the code.
+    allowed:
+        Whether the distance is within the limit.
+    kink:
+        Whether the derivative does not exist here and follows a stated convention, or
+        rounding may decide for another branch.
+    """
+
+    place: str
+    exact: str
+    computed: float
+    ulp: float
+    condition: float
+    allowed: bool
+    kink: bool
+
+
+def spacing(context: Any, exact: Any, dtype: np.dtype[Any]) -> Any:
+    """Return the unit in the last place of ``exact`` rounded to ``dtype``."""
+    info = np.finfo(dtype)
+    if exact == 0:
+        return context.mpf(float(info.smallest_subnormal))
+    # Bits that the type keeps of a number of this magnitude; fewer near zero.
+    exponent = max(int(context.mag(exact)) - 1, int(info.minexp)) - int(info.nmant)
+    return context.ldexp(1, exponent)
+
+
+def compare(
+    context: Any, place: str, computed: Any, exact: Any, bound: Any, limit: float, digits: int,
+    *, doubtful: bool = False, kink: bool = False,
+) -> Entry:  # fmt: skip
+    """Compare a computed number (a NumPy scalar) with the exact one.
+
+    ``bound`` is the first-order rounding error of a direct evaluation. The distance may be
+    ``limit`` times the larger of ``bound`` and one ulp. A computed infinity is right for an
+    exact value that rounds to it; nan is right for nan.
+    """
+    ulp, condition = _distance(context, computed, exact, bound)
+    allowed = ulp <= limit * max(1.0, condition) or doubtful
+    return Entry(
+        place, text(context, exact, digits), float(computed), ulp, condition, allowed,
+        kink or doubtful,
+    )  # fmt: skip
+
+
+def _distance(context: Any, computed: Any, exact: Any, bound: Any) -> tuple[float, float]:
+    dtype, value = computed.dtype, float(computed)
+    info = np.finfo(dtype)
+    if not finite(exact):
+        same = (value != value) if exact != exact else value == float(exact)
+        return (0.0 if same else math.inf), 0.0
+    unit = spacing(context, exact, dtype)
+    if math.isinf(value) and abs(exact) >= context.mpf(float(info.max)) + unit / 2:
+        return (0.0 if (value > 0) == (exact > 0) else math.inf), 0.0
+    condition = math.inf if bound == context.inf else float(bound / unit)
+    if not math.isfinite(value):
+        return math.inf, condition if math.isfinite(condition) else 0.0
+    error = abs(context.mpf(value) - exact)
+    if exact == 0 and bound > 0:  # terms that cancel: their rounding is the unit
+        return (float(error / bound) if bound != context.inf else 0.0), 1.0
+    return float(error / unit), condition
+
+
+def text(context: Any, exact: Any, digits: int) -> str:
+    """Return an exact number with ``digits`` digits."""
+    if isinstance(exact, int):
+        return str(exact)
+    return str(context.nstr(exact, digits))

@@ -1,0 +1,234 @@
+"""Expanding a graph into scalars, and pulling derivatives back through them.
+
+Nothing here knows symgrad's derivative rules, transposes, rewrites or loop nests: the graph
+is the one that tracing gave, array ops are taken apart by their element formulas, and the
+chain rule runs over single numbers (A. Griewank, A. Walther, Evaluating Derivatives, 2nd
+ed., SIAM 2008, section 3.2).
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from ..errors import VerificationError
+from ._rules import rule_of
+from ._scalars import Applied, Scalar, Total, spacing_of
+from ._templates import Key, Steps, Template
+
+#: Scalars that an expansion may have: some half a minute and half a gigabyte.
+SCALARS = 300_000
+
+
+class TooLarge(VerificationError):
+    """The problem has more scalar operations than can be carried out exactly."""
+
+
+class Expansion:
+    """The scalars of a graph at given inputs, made as they are asked for.
+
+    Parameters
+    ----------
+    context:
+        The mpmath context; its precision is that of the exact values.
+    inputs:
+        The value of each input.
+    active:
+        The inputs to differentiate by.
+    """
+
+    def __init__(
+        self, context: Any, inputs: Mapping[Node, np.ndarray[Any, Any]], active: set[Node]
+    ) -> None:
+        self.context, self.inputs, self.active = context, inputs, active
+        self.memo: dict[Key, Scalar] = {}
+        self.scalars: list[Scalar] = []
+        self._templates: dict[Node, Template] = {}
+
+    def scalar(self, node: Node, index: tuple[int, ...]) -> Scalar:
+        """Return one element of a node."""
+        root = (node, index)
+        known = self.memo.get(root)
+        if known is not None:
+            return known
+        stack: list[tuple[Key, Steps]] = [(root, self._build(*root))]
+        given: Any = None
+        while stack:
+            key, steps = stack[-1]
+            try:
+                wanted = steps.send(given)
+            except StopIteration as stop:
+                stack.pop()
+                given = self.memo[key] = self._entered(stop.value, key[0])
+                continue
+            given = self.memo.get(wanted)
+            if given is None:
+                stack.append((wanted, self._build(*wanted)))
+        found: Scalar = given
+        return found
+
+    def _entered(self, scalar: Scalar, node: Node) -> Scalar:
+        """Number a new scalar and those made on the way to it, parts first."""
+        if scalar.order:
+            return scalar
+        stack = [scalar]
+        while stack:
+            top = stack[-1]
+            fresh = [p for p in top.parts if not p.order]
+            if fresh:
+                stack += fresh
+                continue
+            stack.pop()
+            if not top.order:
+                self.scalars.append(top)
+                top.order = len(self.scalars)
+                top.source = top.source or (node, ())
+        if len(self.scalars) > SCALARS:
+            raise TooLarge(
+                f"the function has more than {SCALARS} scalar operations at these sizes, too "
+                "many to carry out exactly: verify it with smaller arrays (one compiled "
+                "kernel serves all lengths)"
+            )
+        return scalar
+
+    # ---------------------------------------------------------------- elements
+
+    def _build(self, node: Node, index: tuple[int, ...]) -> Steps:
+        if node.op.kind == "leaf":
+            yield from ()
+            return self._leaf(node, index)
+        if node.op.kind != "map":
+            template = self._templates.get(node)
+            if template is None:
+                template = self._templates[node] = Template(node, self.context, self._number)
+            return (yield from template(index))
+        parts = []
+        for x in node.operands:
+            key = (x, aligned(index, x))
+            part = self.memo.get(key)
+            parts.append((yield key) if part is None else part)
+        kinds = "".join(x.dtype.kind for x in node.operands)
+        rule = rule_of(node.op, node.items, kinds, node.dtype.kind)
+        made = Applied(self.context, rule, parts, node.dtype)
+        if node.dtype.kind in "iu":
+            made.value = wrapped(made.value, node.dtype)
+        return made
+
+    def _leaf(self, node: Node, index: tuple[int, ...]) -> Scalar:
+        if isinstance(node, Input):
+            scalar = Scalar(self.context, self._exact(self.inputs[node][index]), node.dtype)
+            scalar.source = (node, index)
+            scalar.active = node in self.active
+            return scalar
+        if isinstance(node, Literal):
+            value = self._exact(node.value)
+        elif isinstance(node, Constant):
+            value = self._exact(node.array[index])
+        elif isinstance(node, SizeOf):
+            value = int(node.size)
+        else:
+            assert isinstance(node, Iota)
+            value = index[0]
+        return Scalar(self.context, value, node.dtype)
+
+    def _exact(self, value: Any) -> Any:
+        return self.context.mpf(float(value)) if value.dtype.kind == "f" else value.item()
+
+    def _number(self, number: Any) -> Scalar:
+        value = int(number) if number.is_Integer else self.context.mpf(int(number.p)) / int(number.q)
+        return Scalar(self.context, value, np.dtype(np.float64))
+
+
+def aligned(index: tuple[int, ...], operand: Node) -> tuple[int, ...]:
+    """Return the index of a broadcast operand: aligned at the right, 0 along ones."""
+    shape = operand.shape
+    lead = len(index) - len(shape)
+    return tuple([0 if d == 1 else i for i, d in zip(index[lead:], shape, strict=True)])
+
+
+def wrapped(value: int, dtype: np.dtype[Any]) -> int:
+    """Return an integer as the type holds it: modulo its range."""
+    info = np.iinfo(dtype)
+    return (value - int(info.min)) % (1 << info.bits) + int(info.min)
+
+
+# ---------------------------------------------------------------- the chain rule
+
+
+@dataclass
+class Adjoint:
+    """A derivative, the first-order bound of its rounding error, and how it came about.
+
+    ``convention`` says that the derivative does not exist here and was chosen.
+    """
+
+    value: Any
+    error: Any
+    convention: bool = False
+
+
+@dataclass
+class Pulled:
+    """The derivatives of one result element by all input elements that it depends on."""
+
+    adjoints: dict[Scalar, Adjoint]
+    visited: int
+    held: bool
+
+
+def pull(context: Any, output: Scalar, through: bool) -> Pulled:
+    """Return the derivatives of ``output`` by the active input scalars.
+
+    ``through`` says whether to differentiate also what the function holds constant
+    (``held`` tells whether there is any).
+    """
+    adjoints: dict[int, Adjoint] = {}
+    scalars: dict[int, Scalar] = {}
+    found: dict[Scalar, Adjoint] = {}
+    queue: list[int] = []
+    held = False
+
+    def reach(scalar: Scalar) -> Adjoint:
+        if scalar.order not in adjoints:
+            adjoints[scalar.order] = Adjoint(context.zero, context.zero)
+            scalars[scalar.order] = scalar
+            heapq.heappush(queue, -scalar.order)
+        return adjoints[scalar.order]
+
+    if output.active:
+        reach(output).value = context.one
+    visited = 0
+    while queue:
+        order = -heapq.heappop(queue)
+        scalar, own = scalars.pop(order), adjoints.pop(order)
+        visited += 1
+        if not scalar.parts:
+            found[scalar] = own
+            continue
+        if scalar.held:
+            held = True
+            if not through:
+                continue
+        size = abs(own.value)
+        for part, slope in zip(scalar.parts, scalar.slopes(context), strict=True):
+            if slope is None or not part.active:
+                continue
+            p, wobble, chosen = slope
+            flow = own.value * p
+            unit, tiny = spacing_of(part.dtype)
+            target = reach(part)
+            plain = isinstance(scalar, Total)
+            target.error += abs(p) * own.error + (0 if plain else size * wobble + tiny)
+            target.error += unit * abs(flow)
+            target.value += flow
+            target.convention |= chosen or own.convention
+    for adjoint in found.values():
+        if adjoint.error != adjoint.error:
+            adjoint.error = context.inf
+    return Pulled(found, visited, held)
+

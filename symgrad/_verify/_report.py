@@ -1,0 +1,146 @@
+"""The report of a verification: what was compared, and how far off the worst was."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from ._compare import Entry
+
+
+@dataclass(frozen=True)
+class Check:
+    """The comparison of one thing: the value, or the derivatives by one input.
+
+    Attributes
+    ----------
+    name:
+        ``"value"``, or the input's name.
+    max_ulp, median_ulp:
+        Of the compared entries in ulp of the exact value. Entries that are zero because
+        nothing depends on them are compared, too, but not part of the median.
+    worst:
+        The entry with the largest error; None if there is none.
+    checked, total:
+        How many entries were compared, of how many.
+    kinks:
+        How many of them lie where the derivative does not exist.
+    tier:
+        ``"symbolic"`` if entries were also confirmed by differentiating the whole
+        expression with SymPy, else ``"chain rule"`` (SymPy's derivative of every
+        operation, accumulated exactly).
+    """
+
+    name: str
+    max_ulp: float
+    median_ulp: float
+    worst: Entry | None
+    checked: int
+    total: int
+    kinks: int
+    tier: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """What :func:`symgrad.verify` found.
+
+    Attributes
+    ----------
+    function:
+        Name of the function.
+    checks:
+        One for the value, then one for each input that was differentiated by.
+    digits:
+        Digits of the exact values.
+    limit:
+        The allowed error in ulp, where the condition number is at most 1.
+    confirmed:
+        How many derivative entries were confirmed by whole-expression differentiation.
+    notes:
+        What to know about this verification.
+    """
+
+    function: str
+    checks: tuple[Check, ...]
+    digits: int
+    limit: float
+    confirmed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def max_ulp(self) -> float:
+        """The largest error of any compared entry, in ulp."""
+        return max((c.max_ulp for c in self.checks), default=0.0)
+
+    @property
+    def median_ulp(self) -> float:
+        """The largest median of the checks, in ulp."""
+        return max((c.median_ulp for c in self.checks), default=0.0)
+
+    def __getitem__(self, name: str) -> Check:
+        """Return the check of the value or of an input by its name."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(f"{name!r}: the report is on {', '.join(c.name for c in self.checks)}")
+
+    def __str__(self) -> str:
+        rows = [("", "max ulp", "median", "condition", "checked", "tier", "worst place")]
+        for c in self.checks:
+            condition = f"{c.worst.condition:.2g}" if c.worst else "-"
+            checked = f"{c.checked}/{c.total}" + (f" ({c.kinks} kinks)" if c.kinks else "")
+            place = c.worst.place if c.worst and c.max_ulp > 0 else "-"
+            label = c.name if c.name == "value" else f"d/d {c.name}"
+            rows.append((label, _ulp(c.max_ulp), _ulp(c.median_ulp), condition, checked,
+                         c.tier, place))  # fmt: skip
+        wide = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
+        lines = [f"{self.function}: kernel against exact values to {self.digits} digits"]
+        for r in rows:
+            cells = [r[0].ljust(wide[0])]
+            cells += [x.rjust(w) for x, w in zip(r[1:5], wide[1:5], strict=True)]
+            cells += [x.ljust(w) for x, w in zip(r[5:], wide[5:], strict=True)]
+            lines.append(("  " + "  ".join(cells)).rstrip())
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the report as JSON text; infinities and nan are strings."""
+        data = asdict(self)
+        data["max_ulp"], data["median_ulp"] = self.max_ulp, self.median_ulp
+        return json.dumps(_plain(data), indent=2, allow_nan=False)
+
+
+def _ulp(value: float) -> str:
+    return f"{value:.2f}" if value < 1e4 else f"{value:.1e}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def summarize(
+    name: str, entries: Sequence[Entry], zeros: int, total: int, confirmed: int
+) -> Check:
+    """Return the check of compared ``entries`` and ``zeros`` more that are exactly right."""
+    worst = max(entries, key=lambda e: (not e.allowed, e.ulp), default=None)
+    return Check(
+        name,
+        max((e.ulp for e in entries), default=0.0),
+        median(e.ulp for e in entries) if entries else 0.0,
+        worst,
+        len(entries) + zeros,
+        total,
+        sum(e.kink for e in entries),
+        "symbolic" if confirmed else "chain rule",
+    )

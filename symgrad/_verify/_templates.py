@@ -1,0 +1,285 @@
+"""Element formulas as recipes: compiled once for a node, carried out for each element.
+
+The record of an array op gives the formula of one element in SymPy, for a symbolic index.
+A recipe carries it out for a concrete index: it asks for the elements it reads and combines
+them. Recipes are generators, so that a graph of any depth is walked without recursion: they
+yield the ``(node, index)`` they need and are sent its scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from .._graph import Node
+from .._shapes import Shape
+from ..errors import UnsupportedError
+from ._rules import Calculus
+from ._scalars import Applied, Extreme, Multiple, Scalar, Total, decision
+
+Key = tuple[Node, tuple[int, ...]]
+Steps = Generator[Key, Scalar, Scalar]
+Environment = dict[sp.Symbol, int]
+Whole = Callable[[Environment], Any]
+Recipe = Callable[[Environment], Steps]
+
+DECISIONS = ("Argmax", "Argmin", "Any", "All")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What an element formula indexes; each read becomes a symbol in the formula."""
+
+    node: Node
+    reads: dict[sp.Symbol, tuple[Node, tuple[Any, ...]]]
+
+    @property
+    def shape(self) -> Shape:
+        """The operand's shape."""
+        return self.node.shape
+
+    def __getitem__(self, index: Any) -> sp.Symbol:
+        whole = self.node.dtype.kind != "f"
+        symbol = sp.Dummy("e", integer=True) if whole else sp.Dummy("e", real=True)
+        self.reads[symbol] = (self.node, index if isinstance(index, tuple) else (index,))
+        return symbol
+
+
+class Template:
+    """The element formula of a node, as a recipe.
+
+    Parameters
+    ----------
+    node:
+        A node of a kind that has an element formula, with sizes that are numbers.
+    leaf:
+        ``leaf(number)`` gives the scalar of a number in the formula.
+    """
+
+    def __init__(self, node: Node, context: Any, leaf: Callable[[Any], Scalar]) -> None:
+        assert node.op.element is not None
+        self.node, self.context, self.leaf = node, context, leaf
+        self.nothing = leaf(sp.Integer(0))
+        self.reads: dict[sp.Symbol, tuple[Node, tuple[Any, ...]]] = {}
+        self.index = [
+            sp.Dummy(f"i{k}", integer=True, nonnegative=True) for k in range(len(node.shape))
+        ]
+        operands = [Reader(x, self.reads) for x in node.operands]
+        formula = node.op.element(tuple(self.index), *operands, **node.params)
+        self.recipe = self._compile(sp.sympify(formula))
+
+    def __call__(self, index: Sequence[int]) -> Steps:
+        """Compute the element at ``index``."""
+        return self.recipe(dict(zip(self.index, index, strict=True)))
+
+    # ---------------------------------------------------------------- recipes
+
+    def _compile(self, e: Any) -> Recipe:
+        if e in self.reads:
+            return self._read(e)
+        if e.is_Number:
+            scalar = self.leaf(e) if e != 0 else self.nothing
+            return lambda env: _ready(scalar)
+        if isinstance(e, (sp.Sum, sp.Product)):
+            return self._fold(e.function, e.limits, Total if isinstance(e, sp.Sum) else Multiple)
+        if isinstance(e, AppliedUndef):
+            return self._named(e)
+        if isinstance(e, sp.Piecewise):
+            return self._piecewise(e)
+        if e.is_Add or e.is_Mul:
+            return self._combine(e)
+        return self._unusual(e)
+
+    def _read(self, symbol: sp.Symbol) -> Recipe:
+        node, index = self.reads[symbol]
+        places = [whole_number(sp.sympify(i)) for i in index]
+        needs = self._needs(index)
+
+        def run(env: Environment) -> Steps:
+            if needs:
+                env = yield from self._positions(needs, env)
+            return (yield node, tuple([int(p(env)) for p in places]))
+
+        return run
+
+    def _needs(self, expressions: Sequence[Any]) -> list[tuple[sp.Symbol, Recipe]]:
+        """The computed positions (elements of index arrays) among ``expressions``."""
+        symbols = set().union(*(sp.sympify(e).free_symbols for e in expressions))
+        return [(s, self._read(s)) for s in self.reads if s in symbols]
+
+    def _positions(
+        self, needs: list[tuple[sp.Symbol, Recipe]], env: Environment
+    ) -> Generator[Key, Scalar, Environment]:
+        env = dict(env)
+        for symbol, recipe in needs:
+            scalar = yield from recipe(env)
+            env[symbol] = int(scalar.value)
+        return env
+
+    def _all(self, body: Recipe, limits: Sequence[Any]) -> Callable[
+        [Environment], Generator[Key, Scalar, list[Scalar]]
+    ]:  # fmt: skip
+        names = [k for k, _, _ in limits]
+        bounds = [(whole_number(low), whole_number(high)) for _, low, high in limits]
+
+        def run(env: Environment) -> Generator[Key, Scalar, list[Scalar]]:
+            env, parts = dict(env), []
+            for place in product(*(range(low(env), high(env) + 1) for low, high in bounds)):
+                env.update(zip(names, place, strict=True))
+                parts.append((yield from body(env)))
+            return parts
+
+        return run
+
+    def _fold(self, body: Any, limits: Sequence[Any], combine: Any) -> Recipe:
+        collect = self._all(self._compile(body), limits)
+
+        def run(env: Environment) -> Steps:
+            return self._joined(combine, (yield from collect(env)))
+
+        return run
+
+    def _joined(self, combine: Any, parts: list[Scalar]) -> Scalar:
+        if combine is Total:  # regions that do not cover this element
+            parts = [p for p in parts if p is not self.nothing] or [self.nothing]
+        return parts[0] if len(parts) == 1 else combine(self.context, parts, self.node.dtype)
+
+    def _named(self, e: Any) -> Recipe:
+        """Maximum, minimum, and what they decide: ``Max(x[k], (k, 0, n - 1))``."""
+        name, (body, *limits) = type(e).__name__, e.args
+        collect = self._all(self._compile(body), limits)
+        if name in DECISIONS:
+            def combine(parts: list[Scalar]) -> Scalar:
+                return decision(self.context, name, parts, self.node.dtype)
+        elif name in ("Max", "Min"):
+            def combine(parts: list[Scalar]) -> Scalar:
+                return Extreme(self.context, parts, self.node.dtype, name == "Max")
+        else:
+            raise UnsupportedError(f"the element formula of {self.node.op.name} uses {name}, "
+                                   "which has no exact value")  # fmt: skip
+
+        def run(env: Environment) -> Steps:
+            return combine((yield from collect(env)))
+
+        return run
+
+    def _piecewise(self, e: Any) -> Recipe:
+        pieces = [
+            (self._compile(sp.sympify(x)), condition(c), self._needs([c])) for x, c in e.args
+        ]
+
+        def run(env: Environment) -> Steps:
+            for recipe, holds, needs in pieces:
+                known = (yield from self._positions(needs, env)) if needs else env
+                if holds(known):
+                    return (yield from recipe(env))
+            return self.nothing
+
+        return run
+
+    def _combine(self, e: Any) -> Recipe:
+        terms = [self._compile(a) for a in e.args]
+        kind = Total if e.is_Add else Multiple
+
+        def run(env: Environment) -> Steps:
+            parts = []
+            for term in terms:
+                parts.append((yield from term(env)))
+            return self._joined(kind, parts)
+
+        return run
+
+    def _unusual(self, e: Any) -> Recipe:
+        """Any other formula of elements, as an elementwise op is treated."""
+        symbols = [s for s in self.reads if s in e.free_symbols]
+        if e.free_symbols - set(symbols):
+            number = whole_number(e)
+            return lambda env: _ready(self.leaf(sp.Integer(number(env))))
+        reads = [self._read(s) for s in symbols]
+        kinds = [self.reads[s][0].dtype.kind == "f" for s in symbols]
+        calculus = Calculus(e, symbols, kinds)
+
+        def run(env: Environment) -> Steps:
+            parts = []
+            for read in reads:
+                parts.append((yield from read(env)))
+            return Applied(self.context, calculus, parts, self.node.dtype)
+
+        return run
+
+
+def _ready(scalar: Scalar) -> Steps:
+    yield from ()
+    return scalar
+
+
+# ---------------------------------------------------------------- index arithmetic
+
+
+def whole_number(e: Any) -> Whole:
+    """Return an index expression as a function of the values of its symbols."""
+    e = sp.sympify(e)
+    if e.is_Integer:
+        number = int(e)
+        return lambda env: number
+    if e.is_Symbol:
+        return lambda env: env[e]
+    if isinstance(e, sp.floor):
+        top, bottom = (whole_number(part) for part in e.args[0].as_numer_denom())
+        return lambda env: top(env) // bottom(env)
+    args = [whole_number(a) for a in e.args]
+    if isinstance(e, sp.Mod):
+        x, y = args
+        return lambda env: x(env) % y(env)
+    if e.is_Add:
+        return lambda env: sum(a(env) for a in args)
+    if e.is_Mul:
+        def multiply(env: Environment) -> Any:
+            total = 1
+            for a in args:
+                total *= a(env)
+            return total
+
+        return multiply
+    if isinstance(e, (sp.Max, sp.Min)):
+        pick = max if isinstance(e, sp.Max) else min
+        return lambda env: pick(a(env) for a in args)
+    raise UnsupportedError(f"the index expression {e} cannot be evaluated")
+
+
+_RELATIONS: Mapping[Any, Callable[[Any, Any], bool]] = {
+    sp.Eq: lambda x, y: x == y,
+    sp.Ne: lambda x, y: x != y,
+    sp.Lt: lambda x, y: x < y,
+    sp.Le: lambda x, y: x <= y,
+    sp.Gt: lambda x, y: x > y,
+    sp.Ge: lambda x, y: x >= y,
+}
+
+
+def condition(e: Any) -> Whole:
+    """Return a condition on indices as a function of the values of its symbols."""
+    if e in (sp.true, sp.false) or isinstance(e, bool):
+        truth = bool(e)
+        return lambda env: truth
+    relation = _RELATIONS.get(e.func)
+    if relation is not None:
+        # Both sides over one denominator: i/2 <= 3/2 needs no fractions.
+        top, bottom = (e.lhs - e.rhs).as_numer_denom()
+        if bottom.is_negative or not bottom.is_Integer:
+            raise UnsupportedError(f"the condition {e} cannot be evaluated")
+        gap = whole_number(top)
+        return lambda env: relation(gap(env), 0)
+    args = [condition(a) for a in e.args]
+    if isinstance(e, sp.And):
+        return lambda env: all(a(env) for a in args)
+    if isinstance(e, sp.Or):
+        return lambda env: any(a(env) for a in args)
+    if isinstance(e, sp.Not):
+        return lambda env: not args[0](env)
+    raise UnsupportedError(f"the condition {e} cannot be evaluated")
