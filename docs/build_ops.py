@@ -313,7 +313,7 @@ def page() -> str:
         lines += ["| --- | --- | --- | --- | ---: | --- |", *map(map_row, ops), ""]
 
     rows = [array_row(op) for op in OPS.values() if op.kind != "map"]
-    lines += ["## Array ops", "", ARRAYS, "", *rows, ""]
+    lines += ["## Array ops", "", ARRAYS, *rows, ""]
     lines += ["## Functions written in others", "", COMPOSITES, ""]
     for module in modules:
         records = [c for c in registry.composites.values() if home[c.name] is module]
@@ -328,7 +328,7 @@ def page() -> str:
         lines.append("")
 
     rows = [f"| {', '.join(names)} | {why} |" for why, names in refusals().items()]
-    lines += ["## Refused functions", "", REFUSED, "", *rows]
+    lines += ["## Refused functions", "", REFUSED, *rows]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._graph import Node, apply, set_inherited, topological
+from ._graph import Node, apply, checked, set_inherited, topological
 from ._ops import RESHAPE
 from ._shapes import Dimension, as_size
 from ._trace import Traced, as_node
@@ -43,6 +43,7 @@ def batch(
                 done[node] = _rule(node, [done.get(x, x) for x in node.operands], flags, size)
     finally:
         set_inherited(None)
+    checked("batching", [done.get(x, x) for x in outputs])
     return [(done.get(x, x), x in done) for x in outputs]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._graph import Literal, Node, set_inherited, topological
+from ._graph import Literal, Node, checked, set_inherited, topological
 from ._op import Op
 from ._trace import Traced, as_node, cast, partials
 
@@ -41,7 +41,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                 found[node] = _fit(tangent, node)
     finally:
         set_inherited(None)
-    return [found.get(x) for x in outputs]
+    return checked("forward mode", [found.get(x) for x in outputs])
 
 
 def _rule(node: Node, tangents: list[Any]) -> Any:

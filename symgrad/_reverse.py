@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ._graph import Node, set_inherited, topological
+from ._graph import Node, checked, set_inherited, topological
 from ._op import Op
 from ._ops import unbroadcast
 from ._trace import Traced, as_node, bind_nodes, cast, partials
@@ -81,7 +81,7 @@ def pull_back(
                     pending.setdefault(operand, []).append(part)
     finally:
         set_inherited(None)
-    return [found.get(node) for node in wrt]
+    return checked("reverse mode", [found.get(node) for node in wrt])
 
 
 def accumulate(parts: Sequence[Node]) -> Node:

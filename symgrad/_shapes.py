@@ -79,7 +79,7 @@ class Size:
         return bool(self != 0)
 
     def __hash__(self) -> int:
-        return hash(self.expr)
+        return hash(int(self))  # as an equal int: sizes are looked up in dicts of ints
 
     def __repr__(self) -> str:
         return str(self.expr)
@@ -92,11 +92,16 @@ class Size:
         else:
             return NotImplemented if isinstance(other, str) else self._lifted(other, op, swap)
         exact = _EXACT.get(op, op)
+        if exact is not op:
+            _check_divisor(self.expr if swap else right)
         return as_size(exact(right, self.expr) if swap else exact(self.expr, right))
 
     def _lifted(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
         number = Size.lift(self)
         return op(other, number) if swap else op(number, other)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(int(self), dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         lifted = [Size.lift(x) if isinstance(x, Size) else x for x in inputs]
@@ -123,6 +128,12 @@ class Size:
     def __floordiv__(self, other: object) -> Any:
         return self._binary(other, operator.floordiv)
 
+    def __divmod__(self, other: object) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> Any:
+        return other // self, other % self  # type: ignore[operator]
+
     def __rfloordiv__(self, other: object) -> Any:
         return self._binary(other, operator.floordiv, swap=True)
 
@@ -139,10 +150,15 @@ class Size:
         return self._lifted(other, operator.truediv, swap=True)
 
     def __pow__(self, other: object) -> Any:
-        return self._lifted(other, operator.pow)
+        if isinstance(other, int) and other >= 0:
+            return as_size(self.expr**other)
+        # As for integers: a negative exponent gives a float.
+        negative = isinstance(other, (int, Size)) and other < 0
+        return (1.0 * self if negative else Size.lift(self)) ** other
 
-    def __rpow__(self, other: object) -> Any:
-        return self._lifted(other, operator.pow, swap=True)
+    def __rpow__(self, other: Any) -> Any:
+        negative = isinstance(other, int) and self < 0
+        return (1.0 * other if negative else other) ** Size.lift(self)
 
     def __neg__(self) -> Any:
         return as_size(-self.expr)
@@ -150,11 +166,22 @@ class Size:
     def __pos__(self) -> Size:
         return self
 
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return self if ndigits is None or ndigits >= 0 else round(int(self), ndigits)
+
+    def __format__(self, spec: str) -> str:
+        return format(int(self), spec) if spec else str(self)
+
     def _compare(self, other: object, relation: Any, op: Callable[[int, int], bool]) -> Any:
         if isinstance(other, Size):
             right: Dimension = other.expr
-        elif isinstance(other, int):
-            right = other
+        elif isinstance(other, (int, np.integer)):
+            right = int(other)
+        elif isinstance(other, float):
+            return bool(op(int(self), other))  # type: ignore[arg-type]
         else:
             return NotImplemented
         truth = op(self.hint, hint(right))
@@ -230,6 +257,14 @@ def dim_product(dims: Shape) -> Dimension:
 def dim_expand(dim: Dimension) -> Dimension:
     """Return ``dim`` in expanded normal form, so that equal polynomials compare equal."""
     return dim if isinstance(dim, int) else as_dim(sp.expand(dim))
+
+
+def _check_divisor(divisor: sp.Expr) -> None:
+    """Raise for a divisor that is zero in the example call; record that it is not."""
+    if hint(as_dim(divisor)) == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
+    if not divisor.is_positive:
+        guard(sp.Ne(divisor, 0, evaluate=False), value_is=True)
 
 
 _EXACT: dict[Any, Callable[[Any, Any], Any]] = {operator.floordiv: floor_div, operator.mod: sp.Mod}

@@ -54,7 +54,13 @@ def test_names_are_the_functions(build: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.5, "1/2"), (-2.0, "-2"), (np.pi, "pi"), (-1 / np.log(2.0), "-1/log(2)"), (0.1, "0.100000000000000")],
+    [
+        (0.5, "1/2"),
+        (-2.0, "-2"),
+        (np.pi, "pi"),
+        (-1 / np.log(2.0), "-1/log(2)"),
+        (0.1, "0.100000000000000"),
+    ],
 )
 def test_constants_are_exact(build: ModuleType, value: float, text: str) -> None:
     assert build.formula(value) == text

@@ -87,6 +87,8 @@ def _whole(node: Node) -> tuple[tuple[int, int, Any], ...]:
 def _columns(y: Node, x: Node) -> Node:
     """One forward pass for each element of ``x``."""
     places = _places(_fixed(x))
+    if not places:
+        return _assembled([], [], (*y.shape, *x.shape), y)
     scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
     [out] = rewrite(substitute([y], {x: _joined(x, places, scalars)}))
     parts, regions = [], []

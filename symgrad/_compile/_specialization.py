@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._graph import checked
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
 from .._trace import Graph, Signature, Tree
@@ -21,7 +22,10 @@ class Specialization:
 
     def __init__(self, graph: Graph, layout: Layout, signature: Signature, cache: bool) -> None:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
-        self.program: Program = schedule(graph.inputs, rewrite(graph.outputs), graph.guards)
+        outputs = checked("rewriting", rewrite(checked("tracing", graph).outputs))
+        self.program: Program = checked(
+            "scheduling", schedule(graph.inputs, outputs, graph.guards)
+        )
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
         self._taken = set(self.takes)
         self._pack, self._packs = make_pack(graph)

@@ -1,5 +1,6 @@
 """The graph: interned nodes, the program, and the checker."""
 
+from ._check import check, checked
 from ._node import (
     Constant,
     Input,
@@ -28,6 +29,8 @@ __all__ = [
     "Where",
     "apply",
     "as_sympy",
+    "check",
+    "checked",
     "element_count",
     "inheriting",
     "literal_form",

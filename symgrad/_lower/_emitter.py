@@ -231,17 +231,23 @@ class Emitter:
         return self._floor_divide(e * denominator, denominator)
 
     def _floor_divide(self, numerator: Any, denominator: Any) -> str:
-        """Floor division by a positive divisor."""
+        """Floor division as Python's; guards keep divisors from being 0."""
         a, b = self.index(numerator), self.index(denominator)
-        if getattr(numerator, "is_nonnegative", None):
+        positive = getattr(denominator, "is_positive", None)
+        if not positive:
+            # Guards are checked only after the sizes are computed: no trap before.
+            zero = self._at(f"icmp eq i64 {b}, 0", b)
+            b = self._at(f"select i1 {zero}, i64 1, i64 {b}", zero, b)
+        if positive and getattr(numerator, "is_nonnegative", None):
             return self._at(f"udiv i64 {a}, {b}", a, b)
         quotient = self._at(f"sdiv i64 {a}, {b}", a, b)
         remainder = self._at(f"srem i64 {a}, {b}", a, b)
-        negative = self._at(f"icmp slt i64 {remainder}, 0", remainder)
+        signs = self._at(f"xor i64 {remainder}, {b}", remainder, b)
+        opposite = self._at(f"icmp slt i64 {signs}, 0", signs)
+        inexact = self._at(f"icmp ne i64 {remainder}, 0", remainder)
+        down = self._at(f"and i1 {opposite}, {inexact}", opposite, inexact)
         lower = self._at(f"sub i64 {quotient}, 1", quotient)
-        return self._at(
-            f"select i1 {negative}, i64 {lower}, i64 {quotient}", negative, lower, quotient
-        )
+        return self._at(f"select i1 {down}, i64 {lower}, i64 {quotient}", down, lower, quotient)
 
     def relation(self, relation: Any) -> str:
         """Return an ``i1`` with the truth of a relation between sizes."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Node, apply, inheriting, topological
+from .._graph import Node, apply, checked, inheriting, topological
 from .._op import Composed, Cython, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
@@ -21,10 +21,10 @@ def legalize(outputs: Sequence[Node]) -> list[Node]:
     for _ in range(DEPTH):
         expanded = _expand(outputs)
         if expanded == list(outputs):
-            return expanded
+            return checked("legalising", expanded)
         simplified = rewrite(expanded)
         if simplified == list(outputs):
-            return simplified
+            return checked("legalising", simplified)
         outputs = simplified
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
@@ -103,9 +103,7 @@ def _matrix_form(node: Node, operands: tuple[Node, ...]) -> Node:
 def _permuted(x: Node, have: str, want: str) -> Node:
     if have == want:
         return x
-    return bind_nodes(
-        registry.ops["Transpose"], (x,), {"axes": tuple(have.index(s) for s in want)}
-    )
+    return bind_nodes(registry.ops["Transpose"], (x,), {"axes": tuple(have.index(s) for s in want)})
 
 
 def _grouped(x: Node, letters: str, batch: str, first: str, second: str) -> tuple[Node, str]:

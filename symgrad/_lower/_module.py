@@ -6,6 +6,7 @@ shapes of the results; ``NAME.run`` computes, into arrays that the caller has ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +15,18 @@ import sympy as sp
 
 from .._graph import Constant, Input, Node
 from .._schedule import Program
-from .._shapes import Dimension, dim_product
+from .._shapes import dim_product
+from ._arena import write_arena
 from ._emitter import Emitter, Module, constant_text, memory_type
+from ._fold import describe, identity_of, in_register
 from ._legalize import legalize
+from ._loops import Frame, parameter_types
 from ._mathlib import vector_math_default
-from ._nest import Frame, NestWriter, describe, identity_of, parameter_types
+from ._nest import NestWriter
 from ._plan import Nest, Plan, plan
 from ._singles import write_single
+from ._sizes import write_sizes
 from ._values import Place
-
-#: Up to this many scalar slots live on the stack, more in the arena.
-STACK_SLOTS = 1024
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
 #: a longer one is compiled by itself, once, and called by its address.
@@ -104,6 +106,7 @@ class _Writer:
         self.slots = 0
         self.uses: dict[str, list[int]] = {}
         self.calls: list[str] = []
+        self.folded = dict(folded_in_memory(self.plan))
 
     # ---------------------------------------------------------------- places
 
@@ -180,27 +183,14 @@ class _Writer:
         kind = node.op.kind
         if kind == "scatter" or (kind == "assemble" and not covers(node)):
             return 0
-        if kind in ("reduce", "contract"):
-            reduction = next(
-                (describe(r) for t in self.plan.tasks if isinstance(t, Nest)
-                 for r in t.reductions if r is node), None,
-            )  # fmt: skip
-            if reduction is not None:
-                rank = len(self.nest_of(node).domain)
-                suffix = tuple(range(rank - len(reduction.axes), rank))
-                if not reduction.axes or reduction.axes != suffix:
-                    return identity_of(reduction.how, reduction.dtype)
-        return None
-
-    def nest_of(self, node: Node) -> Nest:
-        return next(t for t in self.plan.tasks if isinstance(t, Nest) and node in t.reductions)
+        return self.folded.get(node)
 
     # ---------------------------------------------------------------- entry points
 
     def lowered(self) -> Lowered:
         self.tasks()
         self.run_function()
-        self.sizes_function()
+        write_sizes(self.module, self.name, self.program, self.sizes, self.plan.outputs)
         globals_ = [f"@{symbol} = external global i8" for symbol in self.constants]
         text = "\n".join([*globals_, self.module.text()])
         return Lowered(
@@ -227,7 +217,7 @@ class _Writer:
         parameters += [f"ptr %out{k}" for k, n in enumerate(self.plan.outputs) if n.shape]
         parameters.append("ptr %results")
         initial = self.initials()
-        arena = self.arena(e)
+        arena = write_arena(e, self.buffers, self.uses, self.slots)
         lines = ["entry:", *e.lines[0]]
         e.lines[0] = []
         checked = "%status" in self.uses
@@ -290,97 +280,14 @@ class _Writer:
         helper = fill_function(self.module, kind)
         e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
 
-    def arena(self, e: Emitter) -> bool:
-        """Lay out the temporaries: one allocation, memory reused once its last reader ran."""
-        if self.slots and self.slots <= STACK_SLOTS:
-            e.line(f"%slots = alloca [{self.slots} x i64], align 16")
-        heap = [(n, p) for n, p in self.buffers.items() if self.uses.get(p)]
-        if not heap and self.slots <= STACK_SLOTS:
-            return False
-        blocks: list[Dimension] = []
-        chosen: dict[str, int] = {}
-        free: dict[Any, list[tuple[int, int]]] = {}
-        for node, pointer in sorted(heap, key=lambda pair: self.uses[pair[1]][0]):
-            size = sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
-            first, last = self.uses[pointer][0], self.uses[pointer][-1]
-            pool = free.setdefault(size, [])
-            reusable = [entry for entry in pool if entry[1] < first]
-            if reusable:
-                pool.remove(reusable[0])
-                block = reusable[0][0]
-            else:
-                block = len(blocks)
-                blocks.append(size)
-            pool.append((block, last))
-            chosen[pointer] = block
-        if self.slots > STACK_SLOTS:
-            blocks.append(8 * self.slots)
-            chosen["%slots"] = len(blocks) - 1
-        offsets = ["0"]
-        for size in blocks:
-            # A multiple of 64, so that every block is aligned to a cache line.
-            bytes_ = e.index(sp.sympify(size))
-            padded = e.op(f"add i64 {bytes_}, 127")
-            rounded = e.op(f"and i64 {padded}, -64")
-            offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
-        self.module.declare("malloc", "noalias ptr", ["i64"])
-        self.module.declare("free", "void", ["ptr"])
-        total = e.op(f"add i64 {offsets[-1]}, 64")
-        e.line(f"%arena = call noalias ptr @malloc(i64 {total})")
-        e.line("%absent = icmp eq ptr %arena, null")
-        e.line("br i1 %absent, label %failed, label %begin")
-        e.lines[0].append("begin:")
-        address = e.op("ptrtoint ptr %arena to i64")
-        shifted = e.op(f"add i64 {address}, 63")
-        base = e.op(f"and i64 {shifted}, -64")
-        for pointer, block in chosen.items():
-            position = e.op(f"add i64 {base}, {offsets[block]}")
-            e.line(f"{pointer} = inttoptr i64 {position} to ptr")
-        return True
 
-    def sizes_function(self) -> None:
-        """Read the sizes off the arguments, check the guards, compute result shapes."""
-        e = Emitter(self.module)
-        parameters: list[str] = []
-        names: dict[tuple[int, int | None], str] = {}
-        for k, node in enumerate(self.program.inputs):
-            if node.dim is not None:
-                names[k, None] = f"%n{k}"
-            names.update({(k, axis): f"%n{k}_{axis}" for axis in range(node.ndim)})
-        parameters = [f"i64 {n}" for n in names.values()]
-        for symbol, source in self.program.sizes.items():
-            e.bind_index(symbol, names[source], 0)
-        checks = []
-        for (k, axis), name in names.items():
-            dim = self.program.inputs[k].dim if axis is None else self.program.inputs[k].shape[axis]
-            expected = e.index(dim if isinstance(dim, int) else sp.sympify(dim))
-            if expected != name:
-                checks.append(e.op(f"icmp eq i64 {name}, {expected}"))
-        for relation, truth in self.program.guards.items():
-            value = e.relation(relation)
-            checks.append(value if truth else e.op(f"xor i1 {value}, true"))
-        result = "true"
-        for check in checks:
-            result = check if result == "true" else e.op(f"and i1 {result}, {check}")
-        position = 0
-        for symbol in self.sizes:
-            self.write_size(e, e.index(symbol), position)
-            position += 1
-        for node in self.plan.outputs:
-            for dim in node.shape:
-                self.write_size(e, e.index(dim), position)
-                position += 1
-        status = e.op(f"select i1 {result}, i32 0, i32 2")
-        body = ["entry:", *e.lines[0], f"  ret i32 {status}"]
-        self.module.functions.append(
-            f"define i32 @{self.name}.sizes({', '.join([*parameters, 'ptr %found'])}) #0 {{\n"
-            + "\n".join(body) + "\n}\n"
-        )  # fmt: skip
-
-    @staticmethod
-    def write_size(e: Emitter, value: str, position: int) -> None:
-        pointer = e.op(f"getelementptr inbounds i64, ptr %found, i64 {position}")
-        e.line(f"store i64 {value}, ptr {pointer}")
+def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
+    """Yield the reductions that accumulate in memory, with the value they start from."""
+    for task in tasks.tasks:
+        if isinstance(task, Nest):
+            for r in map(describe, task.reductions):
+                if not in_register(r, len(task.domain)):
+                    yield r.node, identity_of(r.how, r.dtype)
 
 
 def covers(node: Node) -> bool:

@@ -8,8 +8,8 @@ import numpy as np
 
 from .._graph import Node
 from ._emitter import Emitter, Module, constant_text, llvm_type
+from ._loops import Frame, Loops, function_text
 from ._mathlib import Function, cython_symbol
-from ._nest import Frame, Loops, function_text
 from ._values import Place, Values
 
 

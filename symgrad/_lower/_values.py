@@ -267,8 +267,7 @@ def aligned(index: Index, shape: Shape) -> Index:
         return index
     lead = len(index) - len(shape)
     return tuple(
-        0 if isinstance(d, int) and d == 1 else i
-        for i, d in zip(index[lead:], shape, strict=True)
+        0 if isinstance(d, int) and d == 1 else i for i, d in zip(index[lead:], shape, strict=True)
     )
 
 

@@ -139,6 +139,11 @@ def _power(e: Any, dtype: Any, x: str, y: str) -> str:
 
 POWER_CONVENTION = "x**0 has derivative 0 in x everywhere; 0**y has derivative 0 in y"
 FLOAT_POWER = define(
+    np.float_power, name="FloatPower", sympy=lambda x, y: x**y, partials=_power_partials,
+    lower=Libm("pow"), domain=(Positive, Real), samples=((0.2, 3), (-3, 3)), ulp=1.0,
+    convention=POWER_CONVENTION,
+)  # fmt: skip
+POWER = define(
     np.power, name="Power", sympy=sp.Pow, partials=_power_partials, lower=Emit(_power),
     domain=(Positive, Real), samples=((0.2, 3), (-3, 3)), ulp=1.0, convention=POWER_CONVENTION,
 )  # fmt: skip

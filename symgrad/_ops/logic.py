@@ -261,7 +261,7 @@ CAST: Op = define(
     source=lambda x, dtype: f"{x}.astype(np.{dtype})",
 )  # fmt: skip
 STOP_GRADIENT = define(
-    name="StopGradient", evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
+    name="StopGradient", doc="The value itself, held constant in derivatives.", evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
     lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    reason="the value itself, held constant in derivatives", source=str,
+    reason="its derivative is zero by definition", source=str,
 )  # fmt: skip

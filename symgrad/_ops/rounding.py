@@ -127,7 +127,7 @@ def _ldexp(x: Any, n: Any) -> Any:
 NO_FORM = "about the number format, not the number"
 LDEXP = define(
     np.ldexp, name="Ldexp", sympy=lambda x, n: x * sp.Integer(2) ** n,
-    partials=lambda z, x, n: (np.ldexp(1.0, n), None), lower=Composed(_ldexp),
+    partials=lambda z, x, n: (np.ldexp(x.dtype.type(1), n), None), lower=Composed(_ldexp),
     domain=(Real, sp.Integers), samples=((-3, 3), (-9, 9)), ulp=0.5,
 )  # fmt: skip
 NEXTAFTER = define(

@@ -71,7 +71,7 @@ def share(x: Any, y: Any) -> Any:
 
 SHARE = define(
     name="Share", doc="What x has of max(x, y): 1, 0, or half at a tie.", reason=STEP,
-    evaluate=lambda x, y: share(*map(np.asarray, (x, y))).astype(np.result_type(x, y, 0.0)),
+    evaluate=lambda x, y: share(*(np.asarray(v, np.result_type(x, y, 0.0)) for v in (x, y))),
     sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)), lower=Composed(share),
     domain=BINARY, samples=(-3, 3), ulp=0.0,
     source=lambda x, y: f"share({x}, {y})", helpers=(share,),

@@ -49,18 +49,20 @@ class Over(ExprWithIntLimits):  # type: ignore[misc]
     def _sympystr(self, printer: Any) -> str:
         return f"{self.title}({', '.join(printer._print(a) for a in self.args)})"
 
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
+    def _latex(self, printer: Any) -> str:
         ranges = ", ".join(
             rf"{printer._print(low)} \leq {printer._print(k)} \leq {printer._print(high)}"
             for k, low, high in self.limits
         )
         name = rf"\{self.title.lower()}" if self.title in ("Max", "Min") else (
             rf"\operatorname*{{{self.title.lower()}}}")  # fmt: skip
-        text = rf"{name}_{{{ranges}}} {printer._print(self.function)}"
-        return text if exp is None else rf"\left({text}\right)^{{{exp}}}"
+        return rf"{name}_{{{ranges}}}\left({printer._print(self.function)}\right)"
 
 
 class _Extreme(Over):
+    def _eval_is_extended_real(self) -> bool | None:
+        return self.function.is_extended_real  # type: ignore[no-any-return]
+
     def _eval_derivative(self, symbol: Any) -> Any:
         """Equal shares among the elements that attain the extremum."""
         slope = self.function.diff(symbol)

@@ -7,13 +7,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Node
+from .._graph import Input, Node
 from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
 from .._shapes import Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError, UnsupportedError
 from ._bind import as_node, bind
+from ._known import known_number
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -37,9 +38,13 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
             return NotImplemented
         weak = self.weak and (type(other) is float or type(other) is int or _weak(other))
         node = bind(op, (other, self) if swap else (self, other), {})
-        return Traced(node, float if weak and node.dtype == np.float64 else None)
+        return Traced(node, _PYTHON.get(node.dtype.char) if weak else None)
 
     return method
+
+
+#: The Python type of what an operator makes of Python numbers.
+_PYTHON = {"d": float, "l": int, "q": int}
 
 
 def _weak(value: Any) -> bool:
@@ -162,24 +167,39 @@ class Traced:
 
     def _leaked(self, wanted: str, instead: str) -> NoReturn:
         made = f", made at {self.node.where}" if self.node.where else ""
+        name = "a traced value"
+        if isinstance(self.node, Input):
+            name = f"the traced argument {self.node.name}"
         raise TraceError(
-            f"{wanted} was asked of a traced value (shape {show(self.node.shape)}{made}), "
+            f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"which has no numbers yet. Write instead: {instead}"
         )
 
     def __bool__(self) -> bool:
+        known = known_number(self.node)
+        if known is not None:
+            return bool(known)
         self._leaked(
             "a truth value (`if`, `while`, `and`, `or`, `not`, `in`)",
             "np.where(condition, a, b); np.logical_and(a, b) or `&` for `and`",
         )
 
     def __float__(self) -> float:
+        known = known_number(self.node)
+        if known is not None:
+            return float(known)
         self._leaked("a Python float (`float(x)`, `math.sin(x)`)", "np.sin(x), np.exp(x), ...")
 
     def __int__(self) -> int:
+        known = known_number(self.node)
+        if known is not None:
+            return int(known)
         self._leaked("a Python int (`int(x)`)", "np.floor(x), np.rint(x), or x.astype(int)")
 
     def __index__(self) -> int:
+        known = known_number(self.node) if self.dtype.kind in "iu" else None
+        if known is not None:
+            return int(known)
         self._leaked("an index (`range(x)`, `list[x]`)", "np.take(array, x), or pass an int")
 
     def __complex__(self) -> complex:

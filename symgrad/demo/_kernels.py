@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,12 +15,40 @@ from ._fit import Jacobian, Matrix, Residual, Vector
 from ._problem import Problem
 
 
+class Entry(Protocol):
+    """What the demo reads of a compared element; see ``symgrad.verify``."""
+
+    @property
+    def place(self) -> str:
+        """Which element."""
+
+    @property
+    def condition(self) -> float:
+        """How much the rounding of a direct evaluation is amplified there."""
+
+
+class Check(Protocol):
+    """What the demo reads of the comparison by one input."""
+
+    @property
+    def name(self) -> str:
+        """``"value"``, or the input."""
+
+    @property
+    def max_ulp(self) -> float:
+        """The largest distance from the exact one, in units in the last place."""
+
+    @property
+    def worst(self) -> Entry | None:
+        """The element with that distance."""
+
+
 class Report(Protocol):
     """What the demo reads of a verification report."""
 
     @property
-    def max_ulp(self) -> float:
-        """The largest distance of a derivative from the exact one, in units in the last place."""
+    def checks(self) -> Sequence[Check]:
+        """One for the value and one for each input."""
 
 
 @dataclass(frozen=True)

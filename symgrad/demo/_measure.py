@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._fit import Fit, Vector, digits, fit, two_point
-from ._kernels import Kernels, Report, lambdify_kernels
+from ._kernels import Check, Kernels, Report, lambdify_kernels
 from ._problem import Problem
 
 # The goal: so many of the 11 certified digits.
@@ -66,6 +66,12 @@ class Outcome:
     def reached_roughly(self) -> tuple[float, float]:
         """The same with 2-point differences."""
         return self.digits(self.rough_fits[0]), self.digits(self.rough_fits[1])
+
+    @property
+    def worst(self) -> Check:
+        """The verification of the Jacobian, with its worst element."""
+        derivatives = [check for check in self.report.checks if check.name != "value"]
+        return max(derivatives, key=lambda check: check.max_ulp)
 
 
 Step = Callable[[str], None]

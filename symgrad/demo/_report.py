@@ -27,6 +27,8 @@ HEADINGS = (
     ("lamb-", "dify"),
 )
 
+FEW_ULP = 4.0
+
 LEGEND = """\
 digits       correct digits of the worst parameter (NIST's log relative error, at most 11)
 2-point      the same fits with forward differences for the Jacobian
@@ -56,7 +58,7 @@ def row(outcome: Outcome) -> tuple[str, ...]:
         outcome.problem.name,
         *(floor(value) for value in (*outcome.reached, *outcome.reached_roughly)),
         *(f"{fit.residuals}/{fit.jacobians}" for fit in outcome.fits),
-        ulps(outcome.report.max_ulp),
+        ulps(outcome.worst.max_ulp),
         f"{times.symgrad * 1e6:.1f}",
         f"{times.two_point / times.symgrad:.1f}x",
         f"{times.lambdify / times.symgrad:.1f}x",
@@ -101,7 +103,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
 
     near = [outcome.reached[1] for outcome in outcomes]
     worst = min(outcomes, key=lambda outcome: outcome.reached[1])
-    least_exact = max(outcomes, key=lambda outcome: outcome.report.max_ulp)
+    least_exact = max(outcomes, key=lambda outcome: outcome.worst.max_ulp)
     exact1 = count([outcome.reached[0] for outcome in outcomes])
     rough1 = count([outcome.reached_roughly[0] for outcome in outcomes])
     rough2 = count([outcome.reached_roughly[1] for outcome in outcomes])
@@ -115,10 +117,20 @@ def summary(outcomes: Sequence[Outcome]) -> list[str]:
         f"(least: {floor(min(near))}, {worst.problem.name}), from start 1 {exact1}; "
         f"with 2-point differences {rough2} and {rough1}."
     )
+    within = sum(outcome.worst.max_ulp <= FEW_ULP for outcome in outcomes)
     exact = (
-        f"Worst element of all Jacobians: {ulps(least_exact.report.max_ulp)} ulp "
-        f"({least_exact.problem.name})."
+        f"Jacobians with every element within {FEW_ULP:g} ulp of the exact one: {within} of "
+        f"{total}. Worst: {ulps(least_exact.worst.max_ulp)} ulp ({least_exact.problem.name}"
     )
+    if least_exact.worst.worst is not None:
+        entry = least_exact.worst.worst
+        exact += (
+            f", {entry.place}), where the model's own operations amplify rounding "
+            f"{entry.condition:.2g} times"
+        )
+    else:
+        exact += ")"
+    exact += "."
     fast = (
         f"Time for a Jacobian against the compiled one (geometric mean): "
         f"2-point differences {ratio('two_point')}x, lambdify {ratio('lambdify')}x."

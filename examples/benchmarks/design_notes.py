@@ -1,0 +1,273 @@
+"""The measurements behind the design notes (docs/design).
+
+    python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
+
+Sections: long (0002), text (0003), recompute (0009), jacobian (0007), cache (0008); all by
+default. Times are the least of several runs where a run is short. The sections change
+settings of the compiler that are not public, to measure what was not chosen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from llvmlite import ir
+
+import symgrad as sg
+from symgrad._api import _jacobian
+from symgrad._compile import _objects
+from symgrad._lower import _module, _plan, lower
+
+
+@contextmanager
+def setting(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Give a constant of a module another value within the block."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
+
+
+def seconds(run: Callable[[], Any], repeats: int = 1) -> float:
+    """Return the least time of several runs."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def row(name: str, *values: str) -> None:
+    """Print a line of a table."""
+    print(f"  {name:44}" + "".join(f"{v:>14}" for v in values), flush=True)
+
+
+# ---------------------------------------------------------------- 0002: long programs
+
+
+def straight_line(operations: int) -> Callable[[Any], Any]:
+    """Return a function that computes a random graph of scalar operations."""
+
+    def function(x: Any) -> Any:
+        rng = random.Random(1)
+        values = [x[k] for k in range(8)]
+        for _ in range(operations):
+            a, b = (values[-1 - rng.randrange(min(30, len(values)))] for _ in range(2))
+            kind = rng.randrange(4)
+            if kind == 0:
+                values.append(0.5 * (a + b))
+            elif kind == 1:
+                values.append(a - b)
+            elif kind == 2:
+                values.append(a * b)
+            else:
+                values.append(np.sin(a))
+        return values[-1]
+
+    return function
+
+
+def generated(text: str, optimize: bool) -> tuple[float, float, int]:
+    """Return the seconds of passes and of code generation, and the size of the code."""
+    machine = _objects._machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    passes = 0.0
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        builder = llvm.create_pass_builder(machine, options)
+        manager = builder.getModulePassManager()
+        passes = seconds(lambda: manager.run(module, builder))
+    found: list[bytes] = []
+    emitting = seconds(lambda: found.append(machine.emit_object(module)))
+    return passes, emitting, len(found[0])
+
+
+def long(quick: bool) -> None:
+    """A long straight-line program: through LLVM's optimiser, through numba, or neither."""
+    function = straight_line(1000 if quick else 10_000)
+    x = np.linspace(0.1, 0.9, 8)
+    compiled = sg.value_and_grad(function)
+    program = compiled.program(x)
+    print(f"long: value and gradient, {len(program.steps)} steps")
+    _objects._initialize()
+    lowered = lower(program)
+    row("one thread, modules of straight-line code", "passes s", "code s", "code KB")
+    for name, optimize in (("without passes (chosen)", False), ("with LLVM's O3 passes", True)):
+        parts = [generated(text, optimize) for text in lowered.straight]
+        passes, emitting, size = map(sum, zip(*parts, strict=True))
+        row(name, f"{passes:.2f}", f"{emitting:.2f}", f"{size / 1000:.0f}")
+    row("lowered program to first result", "seconds", "us a call")
+    for name, steps in (("own objects (chosen)", _module.LINKED_STEPS), ("numba", 10**9)):
+        with setting(_module, "LINKED_STEPS", steps):
+            gradient = sg.value_and_grad(function)
+            uncached(gradient)
+            gradient.program(x)
+            first = seconds(lambda: gradient(x))
+            call = seconds(lambda: gradient(x), 20)
+            row(name, f"{first:.2f}", f"{call * 1e6:.0f}")
+
+
+def uncached(function: Any) -> None:
+    """Keep a transformation's kernels off the disk."""
+    function._cache = False
+
+
+# ---------------------------------------------------------------- 0003: LLVM as text
+
+
+def text(quick: bool) -> None:
+    """Straight-line LLVM IR, made as text or with llvmlite's builder."""
+    count = 2000 if quick else 20_000
+    print(f"text: {count} instructions, made and parsed")
+
+    def as_text() -> str:
+        lines = ["define double @f(double %x) {", "entry:", "  %t0 = fadd double %x, %x"]
+        lines += [
+            f"  %t{k} = {('fadd', 'fmul')[k % 2]} double %t{k - 1}, %x" for k in range(1, count)
+        ]
+        return "\n".join([*lines, f"  ret double %t{count - 1}", "}"])
+
+    def as_objects() -> str:
+        module, double = ir.Module(), ir.DoubleType()
+        function = ir.Function(module, ir.FunctionType(double, [double]), "f")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        x = function.args[0]
+        value = builder.fadd(x, x)
+        for k in range(1, count):
+            value = (builder.fadd, builder.fmul)[k % 2](value, x)
+        builder.ret(value)
+        return str(module)
+
+    row("", "made s", "parsed s")
+    for name, make in (("text (chosen)", as_text), ("llvmlite.ir objects", as_objects)):
+        source = make()
+        row(name, f"{seconds(make, 5):.3f}", f"{seconds(lambda: llvm.parse_assembly(source), 5):.3f}")  # fmt: skip  # noqa: B023
+
+
+# ---------------------------------------------------------------- 0007: Jacobians by columns
+
+
+def jacobian(quick: bool) -> None:
+    """A Jacobian of few columns, unrolled or batched."""
+    count = 1000 if quick else 100_000
+    t = np.linspace(0.0, 4.0, count)
+    b = np.array([1.3, 0.6, 2.1, 0.4, 0.3, 1.1, 0.2, 0.5])
+
+    def model(b: Any, t: Any) -> Any:
+        peaks = b[0] * np.exp(-b[1] * t) + b[2] * np.exp(-(((t - b[3]) / b[4]) ** 2))
+        return peaks + b[5] * np.exp(-(((t - b[6]) / b[7]) ** 2))
+
+    print(f"jacobian: a model with 8 parameters at {count} points")
+    row("", "steps", "first call s", "ms a call")
+    for name, columns in (("one by one (chosen)", _jacobian.UNROLL), ("as a batch", 0)):
+        with setting(_jacobian, "UNROLL", columns):
+            slope = sg.jacobian(model, mode="forward")
+            uncached(slope)
+            steps = len(slope.program(b, t).steps)
+            first = seconds(lambda: slope(b, t))
+            row(name, str(steps), f"{first:.2f}", f"{seconds(lambda: slope(b, t), 20) * 1e3:.2f}")
+
+
+# ---------------------------------------------------------------- 0008: the disk cache
+
+FIRST = """
+import sys, time
+import numpy as np
+import numba
+import symgrad as sg
+sys.path.insert(0, {folder!r})
+from design_notes import straight_line
+numba.njit(lambda x: x + 1)(1.0)
+gradient = sg.value_and_grad(straight_line({operations}))
+x = np.linspace(0.1, 0.9, 8)
+start = time.perf_counter()
+gradient.program(x)
+traced = time.perf_counter()
+gradient(x)
+print(traced - start, time.perf_counter() - traced)
+"""
+
+
+def cache(quick: bool) -> None:
+    """The first call of a process, without and with kernels on the disk."""
+    print("cache: first call in a new process")
+    row("", "trace s", "empty s", "filled s")
+    for operations in (30, 300) if quick else (30, 300, 3000):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = os.environ | {"SYMGRAD_CACHE_DIR": folder}
+            here = os.path.dirname(os.path.abspath(__file__))
+            script = FIRST.format(folder=here, operations=operations)
+            command = [sys.executable, "-c", script]
+            runs = [
+                subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                .stdout.split()
+                for _ in range(2)
+            ]  # fmt: skip
+        trace = min(float(r[0]) for r in runs)
+        row(f"{operations} operations", f"{trace:.3f}", *(f"{float(r[1]):.3f}" for r in runs))
+
+
+# ---------------------------------------------------------------- 0009: store or recompute
+
+
+def recompute(quick: bool) -> None:
+    """The planner's bound on the cost of values that are computed again."""
+    count = 10_000 if quick else 10_000_000
+    x = np.linspace(-1.0, 1.0, count)
+
+    def standard(x: Any) -> Any:
+        y = x - np.mean(x)
+        return y / np.sqrt(np.mean(y * y))
+
+    def softmax(x: Any) -> Any:
+        y = np.exp(x)
+        return y / np.sum(y)
+
+    print(f"recompute: {count} elements")
+    row("", "tasks", "temporaries", "ms a call")
+    cases = (
+        ("(x - mean(x))/std(x)", standard, (("never", 0), ("up to 4 (chosen)", _plan.CHEAP))),
+        ("exp(x)/sum(exp(x))", softmax, (("up to 4 (chosen)", _plan.CHEAP), ("always", 10**9))),
+    )
+    for name, function, bounds in cases:
+        for word, bound in bounds:
+            with setting(_plan, "CHEAP", bound):
+                compiled = sg.compile(function, cache=False)
+                program = compiled.program(x)
+                made = _plan.plan(tuple(_module.legalize(program.outputs)))
+                stored = sum(bool(n.shape) and n not in made.results for n in made.stored)
+                compiled(x)
+                call = seconds(lambda: compiled(x), 7)  # noqa: B023
+                row(f"{name}, recompute {word}", str(len(made.tasks)), str(stored), f"{call * 1e3:.2f}")  # fmt: skip
+
+
+SECTIONS = {"long": long, "text": text, "jacobian": jacobian, "cache": cache, "recompute": recompute}  # fmt: skip
+
+
+def main() -> None:
+    """Run the chosen sections."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--quick", action="store_true", help="small sizes only")
+    options.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
+    chosen = options.parse_args()
+    for name in chosen.sections or SECTIONS:
+        SECTIONS[name](chosen.quick)
+
+
+if __name__ == "__main__":
+    main()

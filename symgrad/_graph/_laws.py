@@ -1,0 +1,275 @@
+"""The law of the intermediate representation of one node, as data.
+
+A :class:`Law` has a name and a predicate that returns None, or says in words how the node
+breaks it. The laws stand in the order in which they may rely on each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import sympy as sp
+
+from .._op import registry
+from .._shapes import Dim, Dimension, Shape, broadcast, dim_expand, hint, recording, show
+from ..errors import SymgradError
+from ._node import Constant, Input, Iota, Literal, Node, SizeOf
+from ._types import SUPPORTED, array_type, resolve
+
+T = TypeVar("T")
+
+#: What a rule raises when its operands or parameters make no sense to it.
+RULE_ERRORS = (
+    SymgradError, TypeError, ValueError, KeyError, IndexError, AttributeError, AssertionError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Law(Generic[T]):
+    """A law: its name, and what is wrong with a subject that breaks it (None: nothing)."""
+
+    name: str
+    broken: Callable[[T], str | None]
+
+
+# ---------------------------------------------------------------- what a node is made of
+
+_LEAVES = (Input, Literal, Constant, SizeOf, Iota)
+
+
+def _operation(node: Node) -> str | None:
+    if node.op.kind == "leaf":
+        return None if isinstance(node, _LEAVES) else f"{node.op.name} is no kind of leaf"
+    known = registry.ops.get(node.op.name)
+    return None if known is node.op else f"{node.op.name} is not in the registry"
+
+
+def _operands(node: Node) -> str | None:
+    operands: Sequence[Any] = node.operands
+    stray = next((x for x in operands if not isinstance(x, Node)), None)
+    if stray is not None:
+        return f"its operand {stray!r:.40} is no node"
+    count, op = len(node.operands), node.op
+    if op.kind == "leaf":
+        return f"a leaf has no operands, this one has {count}" if count else None
+    if op.kind == "map" and op.arity != count:
+        return f"{op.name} takes {op.arity} operands, it has {count}"
+    return None if count else f"{op.name} needs an operand"
+
+
+def _element_type(node: Node) -> str | None:
+    return None if node.dtype in SUPPORTED else f"{node.dtype} is no type that symgrad computes in"
+
+
+def is_size(value: Any) -> bool:
+    """Tell whether ``value`` is an integer or an expression in size symbols."""
+    if isinstance(value, sp.Expr):
+        return all(isinstance(s, Dim) for s in value.free_symbols)
+    return type(value) is int
+
+
+def _sizes(node: Node) -> str | None:
+    for dim in node.shape:
+        if not is_size(dim):
+            return f"{dim!r:.40} in its shape is neither an integer nor made of size symbols"
+        if hint(dim) < 0:
+            return f"the size {dim} in its shape is negative"
+    return None
+
+
+def _frozen(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_frozen, value))
+    return value is None or isinstance(value, (bool, int, str)) or is_size(value)
+
+
+def _parameters(node: Node) -> str | None:
+    names = [name for name, _ in node.items]
+    if names != sorted(set(names)):
+        return f"the parameters {', '.join(names)} are not sorted by name"
+    bad = next((name for name, value in node.items if not _frozen(value)), None)
+    return None if bad is None else f"the parameter {bad} is no nested tuple of sizes and text"
+
+
+# ---------------------------------------------------------------- leaves
+
+
+def _literal(node: Node) -> str | None:
+    if not isinstance(node, (Literal, SizeOf)):
+        return None
+    if node.shape != ():
+        return f"it has shape {show(node.shape)}"
+    if isinstance(node, Literal) and np.asarray(node.value).dtype != node.dtype:
+        return f"its number is of type {np.asarray(node.value).dtype}, not {node.dtype}"
+    return None
+
+
+def _constant(node: Node) -> str | None:
+    if not isinstance(node, Constant):
+        return None
+    array = node.array
+    if array.shape != node.shape or array.dtype != node.dtype:
+        return f"its array is {array.dtype}{list(array.shape)}"
+    if array.flags.writeable or not array.flags.c_contiguous:
+        return "its array can be written to, or is not in C order"
+    return None
+
+
+# ---------------------------------------------------------------- places within operands
+
+
+def _span(start: Any, step: Any, size: Any) -> tuple[int, int]:
+    """Return the first and last place of a region entry in the example call."""
+    first = hint(start)
+    count = 1 if size is None else hint(size)
+    return first, first + step * (count - 1)
+
+
+def _outside(region: Sequence[Any], shape: Shape) -> str | None:
+    if len(region) != len(shape):
+        return f"a region of {len(region)} axes in an array of {len(shape)}"
+    for (start, step, size), extent in zip(region, shape, strict=True):
+        if size is not None and hint(size) == 0:
+            continue
+        first, last = _span(start, step, size)
+        if step == 0 or min(first, last) < 0 or max(first, last) >= hint(extent):
+            return f"the range {start}:{step}:{size} is not within an axis of size {extent}"
+    return None
+
+
+def _regions(node: Node) -> str | None:
+    params = node.params
+    if "region" in params:
+        return _outside(params["region"], node.operands[0].shape)
+    regions = params.get("regions", ())
+    for region, part in zip(regions, node.operands if regions else (), strict=True):
+        wrong = _outside(region, params["shape"])
+        sizes = tuple(n for _, _, n in region if n is not None)
+        if wrong is None and not agree(part.shape, sizes):
+            wrong = f"a part of shape {show(part.shape)} in a region of {show(sizes)}"
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _axes(node: Node) -> str | None:
+    params = node.params
+    axes = params.get("axes", (params["axis"],) if "axis" in params else None)
+    if axes is None:
+        return None
+    ndim = len(params["shape"]) if node.op.kind == "scatter" else node.operands[0].ndim
+    if len(set(axes)) != len(axes) or not all(0 <= a < ndim for a in axes):
+        return f"{axes} are not distinct axes of {ndim}"
+    if node.op.kind == "view" and len(axes) != ndim:
+        return f"{axes} is no permutation of {ndim} axes"
+    return None
+
+
+# ---------------------------------------------------------------- rules
+
+
+def agree(a: Shape, b: Shape) -> bool:
+    """Tell whether shapes are equal: as expressions, or where a guard holds them equal."""
+    return len(a) == len(b) and all(map(_same, a, b))
+
+
+def _same(a: Dimension, b: Dimension) -> bool:
+    if a == b or dim_expand(a) == dim_expand(b):
+        return True
+    fixed = isinstance(a, int) and isinstance(b, int)
+    return not fixed and hint(a) == hint(b)
+
+
+def shape_by_rule(node: Node) -> Shape:
+    """Return the shape that the op's rule gives, without recording guards."""
+    shapes = [x.shape for x in node.operands]
+    with recording():
+        if node.op.kind == "map":
+            return broadcast(*shapes)
+        assert node.op.shape is not None
+        return tuple(node.op.shape(*shapes, **node.params))
+
+
+def _shape_rule(node: Node) -> str | None:
+    if node.op.kind == "leaf":
+        if isinstance(node, Iota) and node.shape != (node.size,):
+            return f"its shape is {show(node.shape)}, it has {node.size} elements"
+        return None
+    shapes = " ".join(show(x.shape) for x in node.operands)
+    try:
+        expected = shape_by_rule(node)
+    except RULE_ERRORS as error:
+        return f"the shape rule fails for operands of {shapes}: {error}"
+    if agree(node.shape, expected):
+        return None
+    return f"its shape is {show(node.shape)}, the rule gives {show(expected)} for {shapes}"
+
+
+def types_by_rule(node: Node) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
+    """Return the operand types and the result type that the op's rule gives."""
+    kinds = tuple(x.dtype for x in node.operands)
+    if node.op.kind == "map":
+        return resolve(node.op, kinds, node.items)
+    return kinds, array_type(node.op, kinds, node.params)
+
+
+def _type_rule(node: Node) -> str | None:
+    if node.op.kind == "leaf":
+        wrong = isinstance(node, Iota) and node.dtype != np.int64
+        return f"a range is of type int64, not {node.dtype}" if wrong else None
+    kinds = ", ".join(x.dtype.name for x in node.operands)
+    try:
+        _, expected = types_by_rule(node)
+    except RULE_ERRORS as error:
+        return f"the type rule fails for operands of {kinds}: {error}"
+    if expected == node.dtype:
+        return None
+    return f"its type is {node.dtype}, the rule gives {expected} for {kinds}"
+
+
+def _operand_types(node: Node) -> str | None:
+    if node.op.kind != "map":
+        return None
+    expected, _ = types_by_rule(node)
+    kinds = tuple(x.dtype for x in node.operands)
+    if kinds == expected:
+        return None
+    have, want = (", ".join(k.name for k in types) for types in (kinds, expected))
+    return f"its operands are {have}, {node.op.name} computes in {want}"
+
+
+NODE_LAWS: tuple[Law[Node], ...] = (
+    Law("a registered op", _operation),
+    Law("operands are nodes, as many as the op takes", _operands),
+    Law("a supported element type", _element_type),
+    Law("sizes are integers or expressions in size symbols", _sizes),
+    Law("parameters are frozen", _parameters),
+    Law("literals are single numbers of their type", _literal),
+    Law("constants are frozen arrays", _constant),
+    Law("axes are axes of the operand", _axes),
+    Law("regions lie within", _regions),
+    Law("the shape is what the shape rule gives", _shape_rule),
+    Law("the type is what the type rule gives", _type_rule),
+    Law("map operands have the types that the op computes in", _operand_types),
+)
+
+
+def size_symbols(node: Node) -> set[sp.Symbol]:
+    """Return the size symbols in a node's shape, parameters and value."""
+    found: set[sp.Symbol] = set()
+    value = (node.size,) if isinstance(node, (SizeOf, Iota)) else ()
+    for part in chain(node.shape, value, (v for _, v in node.items)):
+        _collect(part, found)
+    return found
+
+
+def _collect(value: Any, found: set[sp.Symbol]) -> None:
+    if isinstance(value, tuple):
+        for part in value:
+            _collect(part, found)
+    elif isinstance(value, sp.Basic):
+        found |= value.free_symbols

@@ -1,0 +1,171 @@
+"""Reductions: what to fold, from which value, and how two parts combine.
+
+Sums along the innermost loop run in blocks whose partial sums are combined pairwise, as
+NumPy does, so the error grows with the logarithm of the length; the order is fixed.
+
+Source of the cascade: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+SIAM 2002, section 4.2 (pairwise summation), as a binary counter of partial sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._graph import Node
+from ._emitter import Emitter, Module, constant_text, llvm_type
+from ._plan import contraction_sizes
+from ._values import Values
+
+
+def identity_of(combine: str, dtype: np.dtype[Any]) -> Any:
+    """Return the value that a reduction starts from."""
+    if combine in ("maximum", "minimum", "argmax", "argmin"):
+        largest = combine.endswith("max") or combine == "maximum"
+        if dtype.kind == "f":
+            return -np.inf if largest else np.inf
+        if dtype.kind == "b":
+            return not largest
+        info = np.iinfo(dtype)
+        return info.min if largest else info.max
+    return {"add": 0, "multiply": 1, "or": False, "and": True}[combine]
+
+
+def combine(e: Emitter, how: str, dtype: np.dtype[Any], a: str, b: str) -> str:
+    """Emit one combining step of a reduction."""
+    kind = llvm_type(dtype)
+    real = dtype.kind == "f"
+    if how in ("add", "multiply"):
+        word = {"add": "add", "multiply": "mul"}[how]
+        if dtype.kind == "b":
+            return e.op(f"{'or' if how == 'add' else 'and'} i1 {a}, {b}")
+        return e.op(f"{'f' + word + ' reassoc' if real else word} {kind} {a}, {b}")
+    if how in ("or", "and"):
+        return e.op(f"{how} i1 {a}, {b}")
+    if real:
+        return e.call_intrinsic(how, dtype, a, b)
+    sign = "u" if dtype.kind in "ub" else "s"
+    return e.call_intrinsic(f"{sign}{'max' if how == 'maximum' else 'min'}", dtype, a, b)
+
+
+@dataclass
+class Reduction:
+    """One reduction of a nest: the axes it folds and how its operand is computed."""
+
+    node: Node
+    axes: tuple[int, ...]
+    value: Callable[[Values, tuple[Any, ...]], str]
+    how: str
+    dtype: np.dtype[Any]
+
+
+def describe(node: Node) -> Reduction:
+    """Return what to fold for a reduction or contraction node."""
+    if node.op.kind == "reduce":
+        operand = node.operands[0]
+        assert node.op.combine is not None
+        return Reduction(node, node.params["axes"], lambda v, i: v.get(operand, i),
+                         node.op.combine, operand.dtype)  # fmt: skip
+    letters = list(contraction_sizes(node))
+    p = node.params
+
+    def product(values: Values, index: tuple[Any, ...]) -> str:
+        at = dict(zip(letters, index, strict=True))
+        a, b = (
+            values.get(x, tuple(0 if d == 1 and isinstance(d, int) else at[s]
+                                for s, d in zip(p[k], x.shape, strict=True)))
+            for k, x in zip("ab", node.operands, strict=True)
+        )  # fmt: skip
+        e = values.emitter
+        e.depth = e.depth_of(a, b)
+        word = "fmul" if node.dtype.kind == "f" else "mul"
+        name = e.op(f"{word} {llvm_type(node.dtype)} {a}, {b}")
+        e.depth = 0
+        return name
+
+    axes = tuple(k for k, s in enumerate(letters) if s not in p["out"])
+    return Reduction(node, axes, product, "add", node.dtype)
+
+
+def in_register(reduction: Reduction, rank: int) -> bool:
+    """Tell whether the folded loops are the innermost, so that a register can hold the part."""
+    suffix = tuple(range(rank - len(reduction.axes), rank))
+    return bool(reduction.axes) and reduction.axes == suffix
+
+
+def result_index(reduction: Reduction, index: list[Any]) -> tuple[Any, ...]:
+    """Return the index of the result that an index of the domain is folded into."""
+    node = reduction.node
+    if node.op.kind == "contract":
+        at = dict(zip(contraction_sizes(node), index, strict=True))
+        return tuple(at[s] for s in node.params["out"])
+    return tuple(i for k, i in enumerate(index) if k not in reduction.axes)
+
+
+def cascade_functions(module: Module, kind: str) -> str:
+    """Add the pairwise-summation helpers for an element type; return their prefix."""
+    name = f"cascade.{kind}"
+    text = CASCADE.replace("TYPE", kind).replace("NAME", name)
+    text = text.replace("ZERO", constant_text(0, "f" if kind == "float" else "d"))
+    if text not in module.functions:
+        module.functions.insert(0, text)
+    return name
+
+
+#: A binary counter: the stack holds sums of 2^k blocks for the ones in the block count.
+CASCADE = """define internal void @NAME.push(ptr %stack, ptr %counter, TYPE %value) #0 {
+entry:
+  %count = load i64, ptr %counter
+  %next = add i64 %count, 1
+  store i64 %next, ptr %counter
+  br label %loop
+loop:
+  %sum = phi TYPE [ %value, %entry ], [ %more, %carry ]
+  %bits = phi i64 [ %count, %entry ], [ %rest, %carry ]
+  %level = phi i64 [ 0, %entry ], [ %up, %carry ]
+  %odd = and i64 %bits, 1
+  %full = icmp ne i64 %odd, 0
+  %place = getelementptr inbounds TYPE, ptr %stack, i64 %level
+  br i1 %full, label %carry, label %done
+carry:
+  %other = load TYPE, ptr %place
+  %more = fadd TYPE %other, %sum
+  %rest = lshr i64 %bits, 1
+  %up = add i64 %level, 1
+  br label %loop
+done:
+  store TYPE %sum, ptr %place
+  ret void
+}
+
+define internal TYPE @NAME.sum(ptr %stack, ptr %counter) #0 {
+entry:
+  %count = load i64, ptr %counter
+  br label %loop
+loop:
+  %sum = phi TYPE [ ZERO, %entry ], [ %after, %next ]
+  %bits = phi i64 [ %count, %entry ], [ %rest, %next ]
+  %level = phi i64 [ 0, %entry ], [ %up, %next ]
+  %more = icmp ne i64 %bits, 0
+  br i1 %more, label %test, label %done
+test:
+  %odd = and i64 %bits, 1
+  %full = icmp ne i64 %odd, 0
+  br i1 %full, label %add, label %next
+add:
+  %place = getelementptr inbounds TYPE, ptr %stack, i64 %level
+  %part = load TYPE, ptr %place
+  %total = fadd TYPE %part, %sum
+  br label %next
+next:
+  %after = phi TYPE [ %sum, %test ], [ %total, %add ]
+  %rest = lshr i64 %bits, 1
+  %up = add i64 %level, 1
+  br label %loop
+done:
+  ret TYPE %sum
+}
+"""

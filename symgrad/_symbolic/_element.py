@@ -1,0 +1,236 @@
+"""A graph in index notation: what one element of a node is, as one SymPy expression.
+
+Elementwise ops give their SymPy form; array ops give their element formula. Inputs become
+symbols (numbers) or indexed symbols (arrays), sizes stay symbols.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._shapes import Shape
+from ..errors import UnsupportedError
+from ._over import BY_NAME, AllOver, AnyOver
+
+Key = tuple[Node, tuple[Any, ...]]
+
+#: A formula of more elements than this is nobody's to read.
+NODES = 2000
+#: SymPy prints and differentiates by recursion: deeper expressions exhaust Python's stack.
+DEPTH = 80
+
+
+@dataclass
+class Operand:
+    """What an element formula indexes: each element asked for becomes a symbol."""
+
+    node: Node
+    asked: dict[sp.Symbol, Key]
+
+    @property
+    def shape(self) -> Shape:
+        """The operand's shape."""
+        return self.node.shape
+
+    def __getitem__(self, index: Any) -> sp.Symbol:
+        places = index if isinstance(index, tuple) else (index,)
+        whole = self.node.dtype.kind != "f"
+        symbol = sp.Dummy("e", integer=True) if whole else sp.Dummy("e", real=True)
+        self.asked[symbol] = (self.node, tuple(map(sp.sympify, places)))
+        return symbol
+
+
+@dataclass
+class _Frame:
+    """An element whose formula is known, waiting for the elements that occur in it."""
+
+    key: Key
+    formula: Any
+    waiting: list[tuple[sp.Symbol, Key]]
+    known: dict[sp.Symbol, Any] = field(default_factory=dict)
+    depth: int = 0
+
+
+class Elements:
+    """Expands nodes of one graph to element expressions; equal elements only once.
+
+    Parameters
+    ----------
+    exact:
+        Whether numbers in the function are their exact binary values (for proofs) or what
+        a reader expects (``0.1``, ``pi``).
+    taken:
+        Names that closed-over arrays must not get.
+    """
+
+    def __init__(self, exact: bool = False, taken: Iterable[str] = ()) -> None:
+        self.exact, self.taken = exact, set(taken)
+        self.memo: dict[Key, tuple[Any, int]] = {}
+        self.constants: dict[Node, str] = {}
+
+    def expression(self, node: Node, index: tuple[Any, ...]) -> Any:
+        """Return element ``index`` of ``node``.
+
+        Raises
+        ------
+        UnsupportedError
+            If the formula would be too large to read.
+        """
+        root: Key = (node, tuple(map(sp.sympify, index)))
+        stack = [] if root in self.memo else [self._frame(root)]
+        while stack:
+            frame = stack[-1]
+            if frame.waiting:
+                symbol, (source, places) = frame.waiting[0]
+                # A position may be an element itself (x[index[i]]): those come first.
+                wanted = (source, tuple(p.xreplace(frame.known) for p in places))
+                if wanted not in self.memo:
+                    stack.append(self._frame(wanted))
+                    continue
+                frame.waiting.pop(0)
+                frame.known[symbol], depth = self.memo[wanted]
+                frame.depth = max(frame.depth, depth)
+                continue
+            stack.pop()
+            self._enter(frame)
+        return self.memo[root][0]
+
+    def _enter(self, frame: _Frame) -> None:
+        node = frame.key[0]
+        depth = frame.depth + (node.op.kind not in ("leaf", "view"))
+        if len(self.memo) >= NODES or depth > DEPTH:
+            raise UnsupportedError(
+                f"the function is too large to be written as one formula (more than {NODES} "
+                f"elements, or nested deeper than {DEPTH} operations): print its program "
+                "instead, sg.compile(f).program(*args)"
+            )
+        self.memo[frame.key] = (_filled(node, frame.formula, frame.known), depth)
+
+    def _frame(self, key: Key) -> _Frame:
+        node, index = key
+        if node.op.kind == "leaf":
+            return _Frame(key, self._leaf(node, index), [])
+        asked: dict[sp.Symbol, Key] = {}
+        operands = [Operand(x, asked) for x in node.operands]
+        if node.op.kind == "map":
+            # Filled in by the op's own form: SymPy's evaluation needs the real operands.
+            formula: Any = [x[_aligned(index, x.shape)] for x in operands]
+        else:
+            assert node.op.element is not None
+            formula = node.op.element(index, *operands, **node.params)
+        return _Frame(key, formula, list(asked.items()))
+
+    def _leaf(self, node: Node, index: tuple[Any, ...]) -> Any:
+        if isinstance(node, Input):
+            if not node.shape:
+                return node.symbol
+            return indexed(node)[index]
+        if isinstance(node, Literal):
+            return self._literal(node.value)
+        if isinstance(node, Constant):
+            if all(i.is_Integer for i in index):
+                return self._literal(node.array[tuple(map(int, index))])
+            if node not in self.constants:
+                free = (f"c{k}" for k in range(10**6) if f"c{k}" not in self.taken)
+                self.constants[node] = next(free)
+                self.taken.add(self.constants[node])
+            return sp.IndexedBase(self.constants[node], real=True)[index]
+        if isinstance(node, SizeOf):
+            return sp.sympify(node.size)
+        assert isinstance(node, Iota)
+        return index[0]
+
+    def _literal(self, value: Any) -> Any:
+        return exact_number(value) if self.exact else readable_number(value)
+
+
+def indexed(node: Input) -> Any:
+    """Return an array input as SymPy's indexed base."""
+    if node.dtype.kind == "f":
+        return sp.IndexedBase(node.name, real=True)
+    return sp.IndexedBase(node.name, integer=True)
+
+
+def _aligned(index: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
+    lead = len(index) - len(shape)
+    return tuple(0 if d == 1 else i for i, d in zip(index[lead:], shape, strict=True))
+
+
+def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
+    """Put the elements in the place of the symbols that stand for them."""
+    if node.op.kind == "map":
+        return _mapped(node, [known[s] for s in formula])
+    formula = sp.sympify(formula)
+    if formula in known:
+        return known[formula]
+    values = dict(known)
+    if not isinstance(formula, AppliedUndef) or type(formula).__name__ not in ("Any", "All"):
+        values = {s: _number(v) for s, v in known.items()}
+    for over in formula.atoms(AppliedUndef):
+        made = BY_NAME.get(type(over).__name__)
+        if made is not None:
+            body, *limits = over.args
+            replaced = body.xreplace(values)
+            if made in (AnyOver, AllOver) and not _is_truth(replaced):
+                replaced = sp.Ne(replaced, 0)
+            formula = formula.xreplace({over: made(replaced, *limits)})
+    return formula.xreplace(values) if node.op.kind != "leaf" else formula
+
+
+def _mapped(node: Node, operands: list[Any]) -> Any:
+    form = node.op.sympy
+    if form is None:
+        return sp.Function(node.op.name)(*operands)
+    if node.op.name == "StopGradient":
+        return operands[0]
+    try:
+        return form(*operands, **node.params)
+    except TypeError:  # arithmetic with truth values
+        return form(*map(_number, operands), **node.params)
+
+
+def _is_truth(x: Any) -> bool:
+    return isinstance(x, sp.logic.boolalg.Boolean) and not isinstance(x, sp.Symbol)
+
+
+def _number(x: Any) -> Any:
+    return sp.Piecewise((1, x), (0, True)) if _is_truth(x) else x
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def exact_number(value: Any) -> Any:
+    """Return a NumPy scalar as the rational number that it is."""
+    if value.dtype.kind == "b":
+        return sp.true if value else sp.false
+    if value.dtype.kind != "f":
+        return sp.Integer(int(value))
+    if not math.isfinite(value):
+        return sp.nan if math.isnan(value) else sp.oo if value > 0 else -sp.oo
+    return sp.Rational(*float(value).as_integer_ratio())
+
+
+#: Denominators up to this are written as fractions: 0.5 as 1/2, but 0.1 stays a decimal.
+FRACTIONS = 64
+
+
+def readable_number(value: Any) -> Any:
+    """Return a NumPy scalar as a reader expects it."""
+    exact = exact_number(value)
+    if not isinstance(exact, sp.Rational) or exact.q <= FRACTIONS:
+        return exact
+    number = float(value)
+    if value.dtype.itemsize == 8 and abs(number) == math.pi:
+        return sp.pi if number > 0 else -sp.pi
+    if value.dtype.itemsize == 8 and number == math.e:
+        return sp.E
+    # As many digits as the type has: float32's 0.1 is 0.1, not 0.100000001490116.
+    return sp.Float(str(value), 15 if value.dtype.itemsize == 8 else 7)
