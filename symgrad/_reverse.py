@@ -10,7 +10,7 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._graph import Node, checked, set_inherited, topological
@@ -109,25 +109,50 @@ def accumulate(parts: Sequence[Node]) -> Node:
 
 
 def _rule(node: Node, ct: Node, active: set[Node]) -> list[Node | None]:
-    op = node.op
+    wanted = [x in active for x in node.operands]
     xs = [Traced(x) for x in node.operands]
-    given = Traced(ct)
-    raw: Sequence[Any]
-    if op.transpose is not None:
-        raw = op.transpose(given, *xs, **node.params)
-    elif op.kind == "map":
-        slopes = partials(op, Traced(node), xs, node.params)
-        raw = [
-            None if x not in active else scale(given, p)
-            for x, p in zip(node.operands, slopes, strict=True)
-        ]
-    else:
-        assert op.vjp is not None
-        raw = op.vjp(given, Traced(node), *xs, **node.params)
+    raw = pull(node.op, Traced(ct), Traced(node), xs, node.params, wanted)
     return [
-        None if part is None or x not in active else _fit(part, x)
+        None if part is None else _fit(part, x)
         for part, x in zip(raw, node.operands, strict=True)
     ]
+
+
+def pull(
+    op: Op,
+    ct: Any,
+    y: Any,
+    xs: Sequence[Any],
+    params: Mapping[str, Any],
+    wanted: Sequence[bool],
+) -> list[Any]:
+    """Return the cotangents of one op's operands by the rule in its record.
+
+    Parameters
+    ----------
+    op, params:
+        The op and its static parameters.
+    ct, y, xs:
+        Cotangent, result and operands: traced values, or numbers, or tensors.
+    wanted:
+        Which operands' cotangents are asked for.
+
+    Returns
+    -------
+    list
+        One for each operand, None where it is zero or not wanted; of the result's shape,
+        where the operand was broadcast to it.
+    """
+    raw: Sequence[Any]
+    if op.transpose is not None:
+        raw = op.transpose(ct, *xs, **params)
+    elif op.kind == "map":
+        slopes = partials(op, y, xs, params)
+        return [scale(ct, p) if w else None for w, p in zip(wanted, slopes, strict=True)]
+    else:
+        assert op.vjp is not None
+        raw = op.vjp(ct, y, *xs, **params)
+    return [part if w else None for w, part in zip(wanted, raw, strict=True)]
 
 
 def scale(ct: Any, slope: Any) -> Any:

@@ -41,12 +41,12 @@ def setting(module: Any, name: str, value: Any) -> Iterator[None]:
         setattr(module, name, before)
 
 
-def seconds(run: Callable[[], Any], repeats: int = 1) -> float:
-    """Return the least time of several runs."""
+def seconds(run: Callable[..., Any], *args: Any, repeats: int = 1) -> float:
+    """Return the least time of several runs of ``run(*args)``."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        run()
+        run(*args)
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -91,7 +91,7 @@ def generated(text: str, optimize: bool) -> tuple[float, float, int]:
         options = llvm.create_pipeline_tuning_options(speed_level=3)
         builder = llvm.create_pass_builder(machine, options)
         manager = builder.getModulePassManager()
-        passes = seconds(lambda: manager.run(module, builder))
+        passes = seconds(manager.run, module, builder)
     found: list[bytes] = []
     emitting = seconds(lambda: found.append(machine.emit_object(module)))
     return passes, emitting, len(found[0])
@@ -115,16 +115,10 @@ def long(quick: bool) -> None:
     for name, steps in (("own objects (chosen)", _module.LINKED_STEPS), ("numba", 10**9)):
         with setting(_module, "LINKED_STEPS", steps):
             gradient = sg.value_and_grad(function)
-            uncached(gradient)
             gradient.program(x)
-            first = seconds(lambda: gradient(x))
-            call = seconds(lambda: gradient(x), 20)
+            first = seconds(gradient, x)
+            call = seconds(gradient, x, repeats=20)
             row(name, f"{first:.2f}", f"{call * 1e6:.0f}")
-
-
-def uncached(function: Any) -> None:
-    """Keep a transformation's kernels off the disk."""
-    function._cache = False
 
 
 # ---------------------------------------------------------------- 0003: LLVM as text
@@ -156,7 +150,8 @@ def text(quick: bool) -> None:
     row("", "made s", "parsed s")
     for name, make in (("text (chosen)", as_text), ("llvmlite.ir objects", as_objects)):
         source = make()
-        row(name, f"{seconds(make, 5):.3f}", f"{seconds(lambda: llvm.parse_assembly(source), 5):.3f}")  # fmt: skip  # noqa: B023
+        made, parsed = seconds(make, repeats=5), seconds(llvm.parse_assembly, source, repeats=5)
+        row(name, f"{made:.3f}", f"{parsed:.3f}")
 
 
 # ---------------------------------------------------------------- 0007: Jacobians by columns
@@ -177,10 +172,10 @@ def jacobian(quick: bool) -> None:
     for name, columns in (("one by one (chosen)", _jacobian.UNROLL), ("as a batch", 0)):
         with setting(_jacobian, "UNROLL", columns):
             slope = sg.jacobian(model, mode="forward")
-            uncached(slope)
             steps = len(slope.program(b, t).steps)
-            first = seconds(lambda: slope(b, t))
-            row(name, str(steps), f"{first:.2f}", f"{seconds(lambda: slope(b, t), 20) * 1e3:.2f}")
+            first = seconds(slope, b, t)
+            call = seconds(slope, b, t, repeats=20)
+            row(name, str(steps), f"{first:.2f}", f"{call * 1e3:.2f}")
 
 
 # ---------------------------------------------------------------- 0008: the disk cache
@@ -227,7 +222,7 @@ def cache(quick: bool) -> None:
 
 def recompute(quick: bool) -> None:
     """The planner's bound on the cost of values that are computed again."""
-    count = 10_000 if quick else 10_000_000
+    count = 10_000 if quick else 100_000
     x = np.linspace(-1.0, 1.0, count)
 
     def standard(x: Any) -> Any:
@@ -239,7 +234,7 @@ def recompute(quick: bool) -> None:
         return y / np.sum(y)
 
     print(f"recompute: {count} elements")
-    row("", "tasks", "temporaries", "ms a call")
+    row("", "tasks", "temporaries", "us a call")
     cases = (
         ("(x - mean(x))/std(x)", standard, (("never", 0), ("up to 4 (chosen)", _plan.CHEAP))),
         ("exp(x)/sum(exp(x))", softmax, (("up to 4 (chosen)", _plan.CHEAP), ("always", 10**9))),
@@ -247,16 +242,17 @@ def recompute(quick: bool) -> None:
     for name, function, bounds in cases:
         for word, bound in bounds:
             with setting(_plan, "CHEAP", bound):
-                compiled = sg.compile(function, cache=False)
+                compiled = sg.compile(function)
                 program = compiled.program(x)
                 made = _plan.plan(tuple(_module.legalize(program.outputs)))
                 stored = sum(bool(n.shape) and n not in made.results for n in made.stored)
                 compiled(x)
-                call = seconds(lambda: compiled(x), 7)  # noqa: B023
-                row(f"{name}, recompute {word}", str(len(made.tasks)), str(stored), f"{call * 1e3:.2f}")  # fmt: skip
+                call = seconds(compiled, x, repeats=500)
+                label = f"{name}, recompute {word}"
+                row(label, str(len(made.tasks)), str(stored), f"{call * 1e6:.0f}")
 
 
-SECTIONS = {"long": long, "text": text, "jacobian": jacobian, "cache": cache, "recompute": recompute}  # fmt: skip
+SECTIONS = {f.__name__: f for f in (long, text, jacobian, cache, recompute)}
 
 
 def main() -> None:
@@ -265,6 +261,7 @@ def main() -> None:
     options.add_argument("--quick", action="store_true", help="small sizes only")
     options.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(SECTIONS))
     chosen = options.parse_args()
+    os.environ["SYMGRAD_CACHE_DIR"] = ""  # nothing from the disk, but for the section on it
     for name in chosen.sections or SECTIONS:
         SECTIONS[name](chosen.quick)
 

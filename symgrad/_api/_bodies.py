@@ -9,6 +9,7 @@ outermost trace, which nothing can close over.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,8 +19,30 @@ from .._forward import push_forward
 from .._graph import Input, Literal, Node
 from .._reverse import pull_back
 from .._shapes import show
-from .._trace import Traced, Tree, as_node, collect, flatten, fresh, require_traced, substitute
+from .._trace import (
+    Traced,
+    Tree,
+    as_node,
+    collect,
+    flatten,
+    fresh,
+    is_value,
+    require_traced,
+    substitute,
+)
 from ..errors import ArgumentError, ShapeError
+
+
+def positions_of(argnums: Any) -> tuple[tuple[int, ...], bool]:
+    """Return ``argnums`` as a tuple of positions, and whether it was a single one."""
+    try:
+        single = not isinstance(argnums, (tuple, list))
+        return tuple(map(operator.index, (argnums,) if single else argnums)), single
+    except TypeError:
+        raise ArgumentError(
+            "argnums is the position of an argument, counted from 0, or a tuple of positions, "
+            f"not {argnums!r}"
+        ) from None
 
 
 def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
@@ -27,8 +50,9 @@ def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
     leaves, tree = flatten(value)
     positions = []
     for k, leaf in enumerate(leaves):
-        if leaf is None or isinstance(leaf, str):
-            continue
+        number = isinstance(leaf, Traced) or is_value(leaf)
+        if not number and (tree.kind != "leaf" or leaf is None or isinstance(leaf, str)):
+            continue  # baked in among the values: a name, a flag, a callable
         traced = require_traced(leaf, what)
         if traced.dtype.kind != "f":
             raise ArgumentError(
@@ -130,8 +154,7 @@ def grad_body(
     name: str,
 ) -> Callable[..., Any]:  # fmt: skip
     """Return the gradient of ``function`` as a function on traced values."""
-    single = isinstance(argnums, int)
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    numbers, single = positions_of(argnums)
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         opened = Opened(function, args, kwargs, numbers, _top)

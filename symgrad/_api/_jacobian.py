@@ -21,7 +21,7 @@ from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, hint, same
 from .._trace import Traced, as_node, collect, fresh, substitute
 from ..errors import ArgumentError
-from ._bodies import Opened, zeros_like
+from ._bodies import Opened, positions_of, zeros_like
 
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
@@ -35,8 +35,7 @@ def jacobian_body(
     """Return the Jacobian of ``function`` as a function on traced values."""
     if mode not in MODES:
         raise ArgumentError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
-    single = isinstance(argnums, int)
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    numbers, single = positions_of(argnums)
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         opened = Opened(function, args, kwargs, numbers, _top)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Node, apply, checked, inheriting, topological
+from .._graph import Literal, Node, apply, checked, inheriting, topological
 from .._op import Composed, Cython, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
@@ -34,7 +34,9 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
     for node in topological(outputs):
         operands = tuple([done[x] for x in node.operands])
         lower = node.op.lower
-        if isinstance(lower, Composed):
+        if node.op.kind != "leaf" and _concerns_nothing(node):
+            done[node] = _of_nothing(node, operands)
+        elif isinstance(lower, Composed):
             with inheriting(node.where):
                 formula = as_node(lower.formula(*map(Traced, operands), **node.params))
                 done[node] = _shaped(cast(formula, node.dtype), node.shape)
@@ -49,6 +51,29 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
         else:
             done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
     return [done[x] for x in outputs]
+
+
+def _concerns_nothing(node: Node) -> bool:
+    """Tell whether the node has no elements, or is made of something without elements."""
+    return 0 in node.shape or any(0 in x.shape for x in node.operands)
+
+
+def _of_nothing(node: Node, operands: tuple[Node, ...]) -> Node:
+    """Return an empty result as a literal, a fold of nothing as its identity."""
+    op, value = node.op, 0
+    if 0 not in node.shape:
+        if op.kind == "assemble":
+            parts = [k for k, x in enumerate(operands) if 0 not in x.shape]
+            if parts:
+                regions = tuple(node.params["regions"][k] for k in parts)
+                items = tuple((k, regions if k == "regions" else v) for k, v in node.items)
+                inner = tuple(operands[k] for k in parts)
+                return apply(op, inner, items, node.shape, node.dtype)
+        elif op.kind == "reduce":
+            value = 1 if op.combine in ("multiply", "and") else 0
+        elif op.kind not in ("contract", "scatter"):
+            return apply(op, operands, node.items, node.shape, node.dtype)
+    return _shaped(Literal(value, node.dtype), node.shape)
 
 
 def _shaped(node: Node, shape: Shape) -> Node:

@@ -82,7 +82,9 @@ def _scale(e: Any, dtype: Any, n: str) -> str:
     return str(e.op(f"bitcast {t} {exponent} to double", "double"))
 
 
-def _integer(name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any = ((-9, 9), (1, 9))) -> Any:
+def _integer(
+    name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any = ((-9, 9), (1, 9))
+) -> Any:
     return define(
         name=name,
         evaluate=evaluate,

@@ -112,9 +112,13 @@ def _invert(e: Any, dtype: Any, x: str) -> str:
     return str(e.op(f"xor {t} {x}, {'true' if dtype.kind == 'b' else '-1'}", t))
 
 
-BITWISE_AND = _bits(np.bitwise_and, "BitwiseAnd", sp.And, Instr(None, "and", "and", "and"), infix("&"))
+BITWISE_AND = _bits(
+    np.bitwise_and, "BitwiseAnd", sp.And, Instr(None, "and", "and", "and"), infix("&")
+)
 BITWISE_OR = _bits(np.bitwise_or, "BitwiseOr", sp.Or, Instr(None, "or", "or", "or"), infix("|"))
-BITWISE_XOR = _bits(np.bitwise_xor, "BitwiseXor", sp.Xor, Instr(None, "xor", "xor", "xor"), infix("^"))
+BITWISE_XOR = _bits(
+    np.bitwise_xor, "BitwiseXor", sp.Xor, Instr(None, "xor", "xor", "xor"), infix("^")
+)
 INVERT = _bits(np.invert, "Invert", sp.Not, Emit(_invert), lambda x: f"~{x}", 1)
 LEFT_SHIFT = define(
     np.left_shift, name="LeftShift", sympy=lambda x, n: x * sp.Integer(2) ** n, reason=TRUTH,
@@ -261,7 +265,8 @@ CAST: Op = define(
     source=lambda x, dtype: f"{x}.astype(np.{dtype})",
 )  # fmt: skip
 STOP_GRADIENT = define(
-    name="StopGradient", doc="The value itself, held constant in derivatives.", evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
+    name="StopGradient", doc="The value itself, held constant in derivatives.",
+    evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
     lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
     reason="its derivative is zero by definition", source=str,
 )  # fmt: skip

@@ -125,7 +125,8 @@ class Program:
                 params = {k: concrete(v, sizes) for k, v in node.items}
                 result = node.op.evaluate(*[env[x] for x in node.operands], **params)
                 env[node] = np.asarray(result, node.dtype)[()]
-        return tuple(env[x] for x in self.outputs)
+        foreign = {id(env[x]) for x in (*self.inputs, *self.leaves)}
+        return tuple([_owned(env[x], foreign) for x in self.outputs])
 
     def __call__(self, *values: Any) -> Any:
         """Run the program under NumPy; one result comes alone, several as a tuple.
@@ -219,6 +220,16 @@ class Program:
         digest.update(str(sorted((str(g), t) for g, t in self.guards.items())).encode())
         digest.update(str([str(n.dim) for n in self.inputs]).encode())
         return digest.hexdigest()
+
+
+def _owned(value: Any, taken: set[int]) -> Any:
+    """Return a result that shares memory with no argument, constant or other result."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if id(value) in taken or not (value.flags.owndata and value.flags.c_contiguous):
+        return np.array(value, order="C")
+    taken.add(id(value))
+    return value
 
 
 def _free(name: str, taken: set[str]) -> str:

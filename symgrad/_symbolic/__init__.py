@@ -10,7 +10,8 @@ from .._graph import Input, Node
 from .._trace import Graph
 from ._deltas import resolve
 from ._element import Elements, exact_number, indexed, readable_number
-from ._readable import index_symbols, rename_bound, simplified
+from ._indices import index_symbols, rename_bound
+from ._shorter import simplified
 
 __all__ = [
     "Elements",

@@ -1,18 +1,17 @@
-"""Sums over Kronecker deltas: the derivative by one element picks one term of a sum.
+"""Sums in index notation, carried out where that is simple.
 
+The derivative by one element picks one term of a sum:
 ``Sum(cos(a[k])*KroneckerDelta(i, k), (k, 0, n - 1))`` is ``cos(a[i])``, since ``i`` is an
 index of ``a``. Where the range does not cover every index the term is kept on a condition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import sympy as sp
 
-#: For each index symbol its first and last value.
-Ranges = Mapping[sp.Symbol, tuple[Any, Any]]
+from ._conditions import Ranges, at_least_zero, branches, never_negative
 
 
 def resolve(expression: Any, ranges: Ranges) -> Any:
@@ -25,14 +24,17 @@ def resolve(expression: Any, ranges: Ranges) -> Any:
     ranges:
         First and last value of the free indices.
     """
-    if not expression.has(sp.KroneckerDelta, sp.Sum):
+    if not expression.has(sp.Sum, sp.Piecewise):
         return expression
     if isinstance(expression, sp.Sum):
         bound = {k: (low, high) for k, low, high in expression.limits}
         body = resolve(expression.function, {**ranges, **bound})
         return _summed(body, list(expression.limits), ranges)
-    if not expression.args:
-        return expression
+    if isinstance(expression, sp.Piecewise):
+        made = branches(expression, ranges)
+        if not isinstance(made, sp.Piecewise):
+            return resolve(made, ranges)
+        return sp.Piecewise(*((resolve(v, ranges), c) for v, c in made.args))
     return expression.func(*(
         resolve(a, ranges) if isinstance(a, sp.Basic) else a for a in expression.args
     ))  # fmt: skip
@@ -45,6 +47,9 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
         known = {**ranges, **{i: (a, b) for i, a, b in others}}
         if any(end.has(k) for _, *ends in others for end in ends):
             continue
+        pair = _rows_and_columns(body, k, low, high)
+        if pair is not None:
+            return _summed(pair[0], [*pair[1], *others], ranges)
         for delta in sorted(_deltas_of(body, k), key=sp.default_sort_key):
             place = _solved(delta, k)
             if place is None:
@@ -57,7 +62,7 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
                 picked = sp.Piecewise((picked, inside), (0, True))
             left = marked.xreplace({mark: sp.Integer(0)})
             rest = _summed(left, limits, ranges) if left != 0 else sp.Integer(0)
-            return _summed(picked, others, ranges) + rest
+            return _summed(resolve(picked, known), others, ranges) + rest
     return folded(body, limits)
 
 
@@ -82,38 +87,22 @@ def _solved(delta: Any, k: sp.Symbol) -> Any:
 
 def within(place: Any, low: Any, high: Any, ranges: Ranges) -> Any:
     """Return the condition ``low <= place <= high``, without what the ranges imply."""
-    conditions = []
-    if not never_negative(place - low, ranges):
-        conditions.append(_at_least(place, low))
-    if not never_negative(high - place, ranges):
-        conditions.append(_at_least(high, place))
-    return sp.And(*conditions)
+    gaps = [gap for gap in (place - low, high - place) if not never_negative(gap, ranges)]
+    return sp.And(*map(at_least_zero, gaps))
 
 
-def _at_least(x: Any, y: Any) -> Any:
-    """Return ``x >= y`` with the index alone on its side, if it is one index."""
-    gap = sp.expand(x - y)
-    for index in sorted(gap.free_symbols, key=lambda s: str(s)):
-        if index.is_nonnegative and not index.is_positive and gap.coeff(index) in (1, -1):
-            rest = gap - gap.coeff(index) * index
-            return index >= -rest if gap.coeff(index) == 1 else index <= rest
-    return x >= y
-
-
-def never_negative(gap: Any, ranges: Ranges) -> bool:
-    """Tell whether a linear expression is at least 0 for all indices in their ranges."""
-    gap = sp.expand(gap)
-    for _ in range(len(ranges) + 1):
-        inside = [i for i in ranges if gap.has(i)]
-        if not inside:
-            break
-        for index in inside:
-            slope = gap.coeff(index, 1)
-            if not slope.is_number:
-                return False
-            low, high = ranges[index]
-            gap = sp.expand(gap.subs(index, low if slope > 0 else high))
-    return bool(gap.is_nonnegative)
+def _rows_and_columns(body: Any, k: sp.Symbol, low: Any, high: Any) -> Any:
+    """Split a sum over a flattened array: ``floor(k/m)`` is its row, ``Mod(k, m)`` its column."""
+    for column in sorted(body.atoms(sp.Mod), key=sp.default_sort_key):
+        if column.args[0] != k or low != 0:
+            continue
+        width = column.args[1]
+        height = sp.cancel((high + 1) / width)
+        i, j = (sp.Dummy(s, integer=True, nonnegative=True) for s in "ij")
+        split = body.xreplace({column: j, sp.floor(k / width): i})
+        if height.is_integer and not split.has(k):
+            return split, [(j, sp.Integer(0), width - 1), (i, sp.Integer(0), height - 1)]
+    return None
 
 
 def folded(body: Any, limits: list[Any]) -> Any:
@@ -131,9 +120,9 @@ def folded(body: Any, limits: list[Any]) -> Any:
     bound = [k for k, _, _ in limits]
     constant, inner = body.as_independent(*bound, as_Add=False)
     if inner.is_Add:
-        parts = [folded(t, limits) if not t.has(*bound) else t for t in inner.args]
-        counted = [p for p, t in zip(parts, inner.args, strict=True) if not t.has(*bound)]
-        inner = sp.Add(*(t for t in inner.args if t.has(*bound)))
+        counted = [t for t in inner.args if not t.has(*bound)]
         if counted:
-            return outside * constant * (sp.Add(*counted) + folded(inner, limits))
+            left = sp.Add(*(t for t in inner.args if t.has(*bound)))
+            total = folded(sp.Add(*counted), limits) + folded(left, limits)
+            return outside * constant * total
     return outside * constant * sp.Sum(inner, *limits)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import sympy as sp
@@ -220,17 +221,28 @@ def exact_number(value: Any) -> Any:
 
 #: Denominators up to this are written as fractions: 0.5 as 1/2, but 0.1 stays a decimal.
 FRACTIONS = 64
+#: What a double is taken for that equals it to the last bit.
+CONSTANTS = {
+    float(e): e
+    for root in (sp.E, sp.sqrt(2), sp.sqrt(3), sp.sqrt(sp.pi), sp.sqrt(2 * sp.pi), sp.log(2),
+                 sp.log(10))
+    for e in (root, 1 / root, 2 / root)
+}  # fmt: skip
 
 
 def readable_number(value: Any) -> Any:
-    """Return a NumPy scalar as a reader expects it."""
+    """Return a NumPy scalar as a reader expects it: a fraction, a constant or a decimal."""
     exact = exact_number(value)
     if not isinstance(exact, sp.Rational) or exact.q <= FRACTIONS:
         return exact
+    if value.dtype.itemsize < 8:
+        # As many digits as the type has: float32's 0.1 is 0.1, not 0.100000001490116.
+        return sp.Float(str(value), 15)
     number = float(value)
-    if value.dtype.itemsize == 8 and abs(number) == math.pi:
-        return sp.pi if number > 0 else -sp.pi
-    if value.dtype.itemsize == 8 and number == math.e:
-        return sp.E
-    # As many digits as the type has: float32's 0.1 is 0.1, not 0.100000001490116.
-    return sp.Float(str(value), 15 if value.dtype.itemsize == 8 else 7)
+    turns = Fraction(number / math.pi).limit_denominator(FRACTIONS)
+    if turns.numerator * math.pi / turns.denominator == number:
+        return sp.Rational(turns.numerator, turns.denominator) * sp.pi
+    known = CONSTANTS.get(abs(number))
+    if known is not None:
+        return known if number > 0 else -known
+    return sp.Float(str(value), 15)

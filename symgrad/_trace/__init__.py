@@ -4,7 +4,7 @@ from .._graph._types import promote
 from .._shapes import Size
 from ._bind import as_node, bind_nodes, cast
 from ._formula import evaluate, partials
-from ._function import Graph, collect, fresh, require_traced, substitute, trace
+from ._function import Graph, collect, fresh, is_value, require_traced, substitute, trace
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
 from ._traced import Traced, as_traced
 from ._tree import LEAF, Tree, flatten
@@ -28,6 +28,7 @@ __all__ = [
     "evaluate",
     "flatten",
     "fresh",
+    "is_value",
     "partials",
     "promote",
     "require_traced",

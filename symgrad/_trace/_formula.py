@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.special as special
 import sympy as sp
+from sympy.codegen import cfunctions
 
 from .._op import Op, registry
 from ..errors import UnsupportedError
@@ -26,7 +27,10 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     sp.cot: lambda x: 1 / np.tan(x), sp.sech: lambda x: 1 / np.cosh(x),
     sp.csch: lambda x: 1 / np.sinh(x), sp.coth: lambda x: 1 / np.tanh(x),
     sp.sinc: lambda x: np.sinc(x / np.pi), sp.Mod: np.mod,
-    sp.DiracDelta: lambda x, *_: 0.0 * x,
+    sp.DiracDelta: lambda x, *_: 0.0 * x, cfunctions.expm1: np.expm1,
+    cfunctions.log1p: np.log1p, cfunctions.log2: np.log2, cfunctions.log10: np.log10,
+    cfunctions.exp2: np.exp2, cfunctions.hypot: np.hypot, cfunctions.Cbrt: np.cbrt,
+    cfunctions.Sqrt: np.sqrt,
 }  # fmt: skip
 _RELATIONS: dict[Any, Callable[..., Any]] = {
     sp.Eq: np.equal, sp.Ne: np.not_equal, sp.Lt: np.less, sp.Le: np.less_equal,

@@ -96,7 +96,7 @@ def signature_of(
             kinds.append(LeafKind("array", leaf.dtype.char, sizes))
         elif type(leaf) is float:
             kinds.append(LeafKind("float"))
-        elif type(leaf) is int:
+        elif type(leaf) is int and leaf.bit_length() < 64:
             pattern = 2 + classes.setdefault(leaf, len(classes)) if dynamic and leaf > 1 else -1
             value = None if pattern > 0 else leaf
             kinds.append(LeafKind("int", sizes=(pattern,), value=value))

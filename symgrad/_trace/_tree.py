@@ -7,6 +7,7 @@ A list of plain numbers is an array, as for every NumPy function.
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +74,9 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
         return Tree("list", None, tuple(_flatten(v, leaves) for v in value))
     if isinstance(value, dict):
         keys = tuple(value)
-        return Tree("dict", (kind, keys), tuple(_flatten(value[k], leaves) for k in keys))
+        # A defaultdict is made from its factory first.
+        made = (kind, value.default_factory) if isinstance(value, defaultdict) else (kind,)
+        return Tree("dict", (*made, keys), tuple(_flatten(value[k], leaves) for k in keys))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         inner = tuple(_flatten(v, leaves) for v in value)
         return Tree("namedtuple", (kind, kind._fields), inner)
@@ -93,9 +96,9 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
         return tuple(children)
     if tree.kind == "list":
         return children
-    kind, keys = tree.meta
+    kind, *first, keys = tree.meta
     if tree.kind == "dict":
-        return kind(zip(keys, children, strict=True))
+        return kind(*first, zip(keys, children, strict=True))
     if tree.kind == "namedtuple":
         return kind(*children)
     # Not through __init__, which may compute or refuse: the fields are what was flattened.

@@ -1,0 +1,97 @@
+"""Conditions on indices: what their ranges already decide, and a uniform way to write them.
+
+A relation between whole numbers is kept as its *gap*, an expression that is at least 0
+exactly where the relation holds: ``i < n`` is ``n - i - 1 >= 0``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+
+#: For each index symbol its first and last value.
+Ranges = Mapping[sp.Symbol, tuple[Any, Any]]
+
+
+def never_negative(gap: Any, ranges: Ranges) -> bool:
+    """Tell whether a linear expression is at least 0 for all indices in their ranges."""
+    gap = sp.expand(gap)
+    for _ in range(len(ranges) + 1):
+        inside = [i for i in ranges if gap.has(i)]
+        if not inside:
+            break
+        for index in inside:
+            slope = gap.coeff(index, 1)
+            if not slope.is_number or (gap - slope * index).has(index):
+                return False
+            low, high = ranges[index]
+            gap = sp.expand(gap.subs(index, low if slope > 0 else high))
+    return bool(gap.is_nonnegative)
+
+
+def gap_of(relation: Any) -> Any:
+    """Return the gap of a relation between whole numbers, or None if it is another one."""
+    if not isinstance(relation, sp.core.relational.Relational):
+        return None
+    if relation.has(sp.Indexed) or not all(s.is_integer for s in relation.free_symbols):
+        return None
+    x, y = relation.lhs, relation.rhs
+    if isinstance(relation, (sp.Lt, sp.Le)):
+        x, y = y, x
+    elif not isinstance(relation, (sp.Gt, sp.Ge)):
+        return None
+    return sp.expand(x - y - (1 if isinstance(relation, (sp.Lt, sp.Gt)) else 0))
+
+
+def at_least_zero(gap: Any) -> Any:
+    """Return ``gap >= 0`` with one index alone on its side, if there is one."""
+    gap = sp.expand(gap)
+    for index in sorted(gap.free_symbols, key=str):
+        slope = gap.coeff(index)
+        if index.is_nonnegative and not index.is_positive and slope in (1, -1):
+            rest = gap - slope * index
+            if slope == 1:
+                return index >= -rest
+            below = rest.as_coeff_Add()[0] == -1
+            return index < rest + 1 if below else index <= rest
+    return sp.Ge(gap, 0)
+
+
+def decided(condition: Any, ranges: Ranges) -> Any:
+    """Return ``condition`` without the relations that the ranges decide."""
+    swap = {}
+    for relation in condition.atoms(sp.core.relational.Relational):
+        gap = gap_of(relation)
+        if gap is None:
+            continue
+        if never_negative(gap, ranges):
+            swap[relation] = sp.true
+        elif never_negative(-gap - 1, ranges):
+            swap[relation] = sp.false
+        else:
+            swap[relation] = at_least_zero(gap)
+    return condition.xreplace(swap)
+
+
+def branches(expression: sp.Piecewise, ranges: Ranges) -> Any:
+    """Return a Piecewise without branches and relations that the ranges decide."""
+    pieces: list[tuple[Any, Any]] = []
+    denied: list[Any] = []  # gaps of the relations that failed in an earlier branch
+    for value, condition in expression.args:
+        condition = decided(condition, ranges)
+        implied = {
+            r: sp.true for r in condition.atoms(sp.core.relational.Relational)
+            if gap_of(r) is not None and any(sp.expand(gap_of(r) + g + 1) == 0 for g in denied)
+        }  # fmt: skip
+        condition = condition.xreplace(implied)
+        if condition == sp.false:
+            continue
+        pieces.append((value, condition))
+        if condition == sp.true:
+            break
+        gap = gap_of(condition)
+        if gap is not None:
+            denied.append(gap)
+    return sp.Piecewise(*pieces) if pieces else sp.nan

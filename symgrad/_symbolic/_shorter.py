@@ -1,0 +1,129 @@
+"""Of equal formulas the one that is easiest to read.
+
+Each level of a formula (a sum's body, a branch) is simplified on its own, with what lies
+deeper as plain symbols: SymPy's simplifications are made for such expressions, and index
+notation stays as it is.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.functions.elementary.trigonometric import TrigonometricFunction
+
+#: Seconds that simplification may take before it is left at what was found.
+PATIENCE = 2.0
+
+
+def cost(expression: Any) -> tuple[int, int]:
+    """Return how hard a formula is to read: its operations, then its length in characters.
+
+    Operations are SymPy's ``count_ops``: each sign, operator and function call counts once.
+    """
+    return int(expression.count_ops()), len(sp.sstr(expression))
+
+
+#: Simplifications, each with the largest operation count it is tried on. The limits keep a
+#: single step well below a second; the clock is read between steps.
+_STEPS = (
+    (sp.factor_terms, 400),
+    (sp.powsimp, 300),
+    (sp.cancel, 80),
+    (sp.factor, 80),
+    (sp.trigsimp, 50),
+    (sp.simplify, 40),
+)
+
+
+def simplified(expression: Any, patience: float = PATIENCE) -> Any:
+    """Return the cheapest of the forms that SymPy's simplifications reach.
+
+    Parameters
+    ----------
+    expression:
+        A SymPy expression, possibly in index notation.
+    patience:
+        Seconds after which no further step is begun.
+    """
+    return _level(expression, time.monotonic() + patience)
+
+
+def _level(expression: Any, deadline: float) -> Any:
+    inner: dict[Any, Any] = {}
+    plain = _shortest(_covered(expression, inner, deadline), deadline)
+    whole = plain.xreplace(inner)
+    joined = _joined_sums(whole, deadline)
+    return joined if cost(joined) < cost(whole) else whole
+
+
+def _covered(e: Any, inner: dict[Any, Any], deadline: float) -> Any:
+    """Put symbols in the place of sums, branches, deltas and elements."""
+    if isinstance(e, ExprWithLimits):
+        body = e.function
+        if isinstance(body, sp.Expr):
+            e = e.func(_level(body, deadline), *e.limits)
+    elif isinstance(e, sp.Piecewise):
+        e = sp.Piecewise(*((_level(v, deadline), c) for v, c in e.args))
+    elif not isinstance(e, (sp.Indexed, sp.KroneckerDelta)):
+        if not e.args or not isinstance(e, sp.Expr):
+            return e
+        return e.func(*(_covered(a, inner, deadline) for a in e.args))
+    symbol = next((s for s, v in inner.items() if v == e), None)
+    if symbol is None:
+        # Named as what it stands for, so that lengths and the order of terms mean something.
+        symbol = sp.Dummy(sp.sstr(e), real=True)
+        inner[symbol] = e
+    return symbol
+
+
+def _shortest(expression: Any, deadline: float) -> Any:
+    best, least = expression, cost(expression)
+    tried, queue = {expression}, [expression]
+    while queue:
+        start = queue.pop(0)
+        operations = int(start.count_ops())
+        for step, largest in _STEPS:
+            if time.monotonic() > deadline:
+                return best
+            if operations < 2 or operations > largest:
+                continue
+            if step is sp.trigsimp and not start.has(TrigonometricFunction):
+                continue
+            found = _attempt(step, start)
+            if found in tried or found.has(sp.nan, sp.zoo):
+                continue
+            tried.add(found)
+            price = cost(found)
+            if price < least:
+                best, least = found, price
+                queue.append(found)
+    return best
+
+
+def _attempt(step: Any, expression: Any) -> Any:
+    try:
+        return step(expression)
+    except (NotImplementedError, sp.PolynomialError, ValueError, TypeError, AttributeError):
+        return expression
+
+
+def _joined_sums(expression: Any, deadline: float) -> Any:
+    """Join sums over the same range: ``Sum(a[k]) + Sum(b[k])`` is ``Sum(a[k] + b[k])``."""
+    if not expression.is_Add:
+        return expression
+    groups: dict[Any, list[Any]] = {}
+    rest = []
+    for term in expression.args:
+        factors = [f for f in sp.Mul.make_args(term) if isinstance(f, sp.Sum)]
+        if len(factors) != 1:
+            rest.append(term)
+            continue
+        scale = term / factors[0]
+        groups.setdefault(factors[0].limits, []).append(scale * factors[0].function)
+    for limits, bodies in groups.items():
+        body = sp.Add(*bodies)
+        rest.append(sp.Sum(_level(body, deadline) if len(bodies) > 1 else body, *limits))
+    return sp.Add(*rest)

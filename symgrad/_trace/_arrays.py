@@ -1,0 +1,223 @@
+"""What arrays can do, for values that are no arrays: NumPy's protocols, operators, methods.
+
+Traced and eager values share it. Everything ends in the registry: a universal function, an
+operator or a method is the op or the composite that the registry has for it, applied to the
+value; what becomes of it (a node, a number with a record of where it came from) is the
+value's own ``__symgrad_bind__``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._op import Op, refuse, registry
+from .._ops import getitem
+from ..errors import UnsupportedError
+
+_REDUCE: dict[np.ufunc, Callable[..., Any]] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+    np.logical_and: np.all,
+    np.logical_or: np.any,
+}
+_ACCUMULATE: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.multiply: np.cumprod}
+
+#: Binary operators by the op that they are; those with a reflected form first.
+REFLECTED = {
+    "add": "Add", "sub": "Subtract", "mul": "Multiply", "truediv": "Divide",
+    "floordiv": "FloorDivide", "mod": "Remainder", "pow": "Power", "and": "BitwiseAnd",
+    "or": "BitwiseOr", "xor": "BitwiseXor", "lshift": "LeftShift", "rshift": "RightShift",
+}  # fmt: skip
+COMPARED = {
+    "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual", "eq": "Equal",
+    "ne": "NotEqual",
+}  # fmt: skip
+
+
+def add_operators(cls: type, make: Callable[[str, bool], Callable[..., Any]]) -> None:
+    """Give ``cls`` the binary operators; ``make(op name, swap)`` returns a method."""
+    for name, op in REFLECTED.items():
+        setattr(cls, f"__{name}__", make(op, False))
+        setattr(cls, f"__r{name}__", make(op, True))
+    for name, op in COMPARED.items():
+        setattr(cls, f"__{name}__", make(op, False))
+
+
+class ArrayMethods:
+    """The part of an array's interface that is NumPy functions by other names."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+
+    # What the classes themselves have.
+    shape: Any
+    dtype: Any
+    ndim: Any
+
+    # ---------------------------------------------------------------- NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.pop("out", None)
+        if out is not None and any(o is not None for o in out):
+            raise UnsupportedError(
+                f"np.{ufunc.__name__}(..., out=) writes into an array, which tracing cannot "
+                "follow (an augmented assignment such as `a += x` on a plain array does it "
+                "too): write `a = a + x`"
+            )
+        if kwargs.pop("where", True) is not True:
+            raise UnsupportedError(
+                f"np.{ufunc.__name__}(..., where=) is not traced: use np.where on the result"
+            )
+        kwargs.pop("casting", None)
+        dtype = kwargs.pop("dtype", None)
+        if method == "__call__" and not kwargs:
+            result = registry.handler(ufunc)(*inputs)
+            return result if dtype is None else result.astype(dtype)
+        if method == "reduce" and ufunc in _REDUCE:
+            kwargs.setdefault("axis", 0)
+            return call(_REDUCE[ufunc], inputs, kwargs)
+        if method == "accumulate" and ufunc in _ACCUMULATE:
+            kwargs.setdefault("axis", 0)
+            return call(_ACCUMULATE[ufunc], inputs, kwargs)
+        if method == "outer":
+            a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
+            left = a[(...,) + (None,) * b.ndim] if b.ndim else a
+            return registry.handler(ufunc)(left, b)
+        refuse(getattr(ufunc, method, ufunc))
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        return call(func, args, kwargs)
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        return np.transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The transpose of the last two axes."""
+        return np.swapaxes(self, -1, -2)
+
+    @property
+    def real(self) -> Any:
+        """The value itself: symgrad's values are real."""
+        return self
+
+    @property
+    def imag(self) -> Any:
+        """Zeros: symgrad's values are real."""
+        return np.zeros_like(self)
+
+    @property
+    def flat(self) -> Iterator[Any]:
+        """The elements in C order."""
+        return iter(self.flatten())
+
+    # ---------------------------------------------------------------- indexing and iteration
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(self, index)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+    # ---------------------------------------------------------------- operators
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __matmul__(self, other: Any) -> Any:
+        return call(np.matmul, (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return call(np.matmul, (other, self), {})
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return np.round(self, ndigits or 0)
+
+    # ---------------------------------------------------------------- methods
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        """Return the elements in a new shape; one size may be -1."""
+        target = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        return call(np.reshape, (self, target), {"order": order})
+
+    def transpose(self, *axes: Any) -> Any:
+        """Permute the axes."""
+        flat = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+        return call(np.transpose, (self, flat), {})
+
+    def flatten(self, order: str = "C") -> Any:
+        """Return the elements as a vector."""
+        return call(np.ravel, (self,), {"order": order})
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: ArrayMethods, *args: Any, **kwargs: Any) -> Any:
+        return call(function, (self, *args), kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"Same as ``np.{function.__name__}``."
+    return method
+
+
+for _function in (
+    np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax,
+    np.argmin, np.cumsum, np.cumprod, np.ravel, np.swapaxes, np.squeeze, np.repeat, np.take,
+    np.trace, np.diagonal, np.clip, np.dot, np.round, np.conjugate,
+):  # fmt: skip
+    setattr(ArrayMethods, _function.__name__, _method(_function))
+ArrayMethods.conj = ArrayMethods.conjugate  # type: ignore[attr-defined]
+ArrayMethods.ptp = _method(np.ptp)  # type: ignore[attr-defined]
+
+
+#: Options whose None means that they are not used.
+_ABSENT = frozenset(("out", "dtype", "initial", "where", "like"))
+
+
+def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Carry out a NumPy function through the registry; say which option is not traced."""
+    handler = registry.handler(function)
+    kwargs = {
+        k: v for k, v in kwargs.items()
+        if v is not np._NoValue and not (v is None and k in _ABSENT)
+    }  # fmt: skip
+    if not kwargs:
+        return handler(*args)
+    code = getattr(handler, "__code__", None)
+    if code is not None:
+        known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        unknown = [k for k in kwargs if k not in known]
+        if unknown and not code.co_flags & 8:
+            raise UnsupportedError(
+                f"{function.__name__}: the option {unknown[0]}= is not traced; "
+                f"symgrad knows {', '.join(known)}"
+            )
+    elif not isinstance(handler, Op):
+        return handler(*args, **kwargs)
+    else:
+        raise UnsupportedError(f"{function.__name__}: the option {next(iter(kwargs))}= "
+                               "is not traced")  # fmt: skip
+    return handler(*args, **kwargs)

@@ -1,0 +1,102 @@
+"""The second opinion on small problems: SymPy differentiates the whole expression.
+
+The chain rule over scalars and SymPy's derivative of one big expression share nothing but
+the element formulas, so where both are run they must agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Input, Node
+from .._symbolic import Elements, derivative_of, exact_number, indexed
+from ..errors import UnsupportedError
+from ._rules import STEPS, finite
+
+#: Expressions with more operations than this are left to the chain rule alone.
+OPERATIONS = 120
+
+
+class Whole:
+    """Result elements as whole SymPy expressions of the input elements.
+
+    Parameters
+    ----------
+    inputs:
+        The value of each input.
+    digits:
+        Digits to evaluate with.
+    """
+
+    def __init__(self, inputs: Mapping[Node, np.ndarray[Any, Any]], digits: int) -> None:
+        self.inputs, self.digits = inputs, digits
+        self.elements = Elements(exact=True)
+        self._expressions: dict[tuple[Node, tuple[int, ...]], Any] = {}
+
+    def derivative(
+        self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...]
+    ) -> Any:
+        """Return the derivative's value as a SymPy number, or None if it is out of reach."""
+        expression = self._expression(node, index)
+        if expression is None:
+            return None
+        target = indexed(wrt)[place] if place else wrt.symbol
+        try:
+            slope = derivative_of(expression, target)
+            slope = slope.doit()
+        except (sp.ArgumentIndexError, RecursionError, NotImplementedError):
+            return None
+        if slope.has(sp.Derivative, sp.Subs) or slope.count_ops() > 20 * OPERATIONS:
+            return None
+        # evalf substitutes for symbols only.
+        known: dict[Any, Any] = {}
+        swap = {e: sp.Dummy(e.base.name, real=True) for e in slope.atoms(sp.Indexed)}
+        for e in slope.atoms(sp.Indexed, sp.Symbol):
+            value = self._value(e)
+            if value is not None:
+                known[swap.get(e, e)] = value
+        found = slope.xreplace(swap).evalf(self.digits + 10, subs=known)
+        return found if found.is_Float or found.is_Rational else None
+
+    def _expression(self, node: Node, index: tuple[int, ...]) -> Any:
+        key = (node, index)
+        if key not in self._expressions:
+            self._expressions[key] = self._made(node, index)
+        return self._expressions[key]
+
+    def _made(self, node: Node, index: tuple[int, ...]) -> Any:
+        try:
+            found = self.elements.expression(node, index)
+            found = found.doit() if isinstance(found, sp.Basic) else found
+        except (UnsupportedError, RecursionError):
+            return None
+        if found.has(*STEPS) or found.count_ops() > OPERATIONS:
+            return None
+        return found
+
+    def _value(self, symbol: Any) -> Any:
+        for node, array in self.inputs.items():
+            assert isinstance(node, Input)
+            if isinstance(symbol, sp.Indexed) and symbol.base.name == node.name:
+                if not all(i.is_Integer for i in symbol.indices):
+                    return None
+                value = array[tuple(map(int, symbol.indices))]
+            elif not node.shape and symbol == node.symbol:
+                value = array[()]
+            else:
+                continue
+            return sp.Float(exact_number(value), self.digits + 30)
+        return None
+
+
+def agree(context: Any, chain: Any, whole: Any, error: Any, digits: int) -> bool:
+    """Tell whether two exact values are the same number up to their own rounding."""
+    other = context.mpf(whole._mpf_) if whole.is_Float else context.mpf(int(whole.p)) / int(whole.q)
+    if not finite(chain) or not finite(other):
+        return True
+    slack = context.mpf(10) ** (-digits // 2)
+    return bool(abs(chain - other) <= slack * (abs(chain) + error))
