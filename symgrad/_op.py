@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 import numpy as np
+import scipy.special as sc
 import sympy as sp
 
 from .errors import DefinitionError, UnsupportedError
@@ -278,7 +279,7 @@ def _name(function: Any) -> str:
     module = getattr(function, "__module__", None)
     name = getattr(function, "__name__", repr(function))
     if isinstance(function, np.ufunc):
-        module = "numpy" if getattr(np, name, None) is function else "scipy.special"
+        module = "scipy.special" if getattr(sc, name, None) is function else "numpy"
     return f"{module}.{name}" if module else name
 
 

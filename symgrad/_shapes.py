@@ -151,7 +151,7 @@ class Size:
 
     def __pow__(self, other: object) -> Any:
         if isinstance(other, int) and other >= 0:
-            return as_size(self.expr**other)
+            return as_size(self.expr ** int(other))
         # As for integers: a negative exponent gives a float.
         negative = isinstance(other, (int, Size)) and other < 0
         return (1.0 * self if negative else Size.lift(self)) ** other
@@ -174,6 +174,33 @@ class Size:
 
     def __format__(self, spec: str) -> str:
         return format(int(self), spec) if spec else str(self)
+
+    # Bits have no symbolic form: these take the number.
+    def __and__(self, other: Any) -> Any:
+        return int(self) & other
+
+    def __or__(self, other: Any) -> Any:
+        return int(self) | other
+
+    def __xor__(self, other: Any) -> Any:
+        return int(self) ^ other
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return int(self) << other
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << int(self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return int(self) >> other
+
+    def __rrshift__(self, other: Any) -> Any:
+        return other >> int(self)
+
+    def __invert__(self) -> int:
+        return ~int(self)
 
     def _compare(self, other: object, relation: Any, op: Callable[[int, int], bool]) -> Any:
         if isinstance(other, Size):

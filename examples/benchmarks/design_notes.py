@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
+import numba
 import numpy as np
 from llvmlite import ir
 
@@ -67,15 +68,8 @@ def straight_line(operations: int) -> Callable[[Any], Any]:
         values = [x[k] for k in range(8)]
         for _ in range(operations):
             a, b = (values[-1 - rng.randrange(min(30, len(values)))] for _ in range(2))
-            kind = rng.randrange(4)
-            if kind == 0:
-                values.append(0.5 * (a + b))
-            elif kind == 1:
-                values.append(a - b)
-            elif kind == 2:
-                values.append(a * b)
-            else:
-                values.append(np.sin(a))
+            p, q = rng.random(), rng.random()
+            values.append(p * a + (1 - p) * b if q < 0.6 else np.sin(a + p * b))
         return values[-1]
 
     return function
@@ -99,7 +93,7 @@ def generated(text: str, optimize: bool) -> tuple[float, float, int]:
 
 def long(quick: bool) -> None:
     """A long straight-line program: through LLVM's optimiser, through numba, or neither."""
-    function = straight_line(1000 if quick else 10_000)
+    function = straight_line(1000 if quick else 6000)
     x = np.linspace(0.1, 0.9, 8)
     compiled = sg.value_and_grad(function)
     program = compiled.program(x)
@@ -111,6 +105,12 @@ def long(quick: bool) -> None:
         parts = [generated(text, optimize) for text in lowered.straight]
         passes, emitting, size = map(sum, zip(*parts, strict=True))
         row(name, f"{passes:.2f}", f"{emitting:.2f}", f"{size / 1000:.0f}")
+    row("one thread, by steps in a function", "functions", "code s")
+    for steps in (200, 800, 3200, 12_800):
+        with setting(_plan, "SCALAR_NEST", steps):
+            texts = lower(program).straight
+        functions = sum(t.count("define ") for t in texts)
+        row(f"{steps}", str(functions), f"{sum(generated(t, False)[1] for t in texts):.2f}")
     row("lowered program to first result", "seconds", "us a call")
     for name, steps in (("own objects (chosen)", _module.LINKED_STEPS), ("numba", 10**9)):
         with setting(_module, "LINKED_STEPS", steps):
@@ -147,11 +147,29 @@ def text(quick: bool) -> None:
         builder.ret(value)
         return str(module)
 
-    row("", "made s", "parsed s")
+    row("LLVM IR", "made s", "parsed s")
     for name, make in (("text (chosen)", as_text), ("llvmlite.ir objects", as_objects)):
         source = make()
         made, parsed = seconds(make, repeats=5), seconds(llvm.parse_assembly, source, repeats=5)
         row(name, f"{made:.3f}", f"{parsed:.3f}")
+
+    few = count // 20
+
+    def function(x: Any) -> Any:
+        value = x + x
+        for k in range(1, few):
+            value = value * x if k % 2 else value + x
+        return value
+
+    lines = [f"    t{k} = t{k - 1} {'+*'[k % 2]} x" for k in range(1, few)]
+    source = "\n".join(["def f(x):", "    t0 = x + x", *lines, f"    return t{few - 1}"])
+    scope: dict[str, Any] = {}
+    exec(source, scope)  # noqa: S102
+    compiled = sg.compile(function)
+    sg.compile(lambda x: x + 1)(1.0)  # numba's start-up
+    row(f"{few} operations to first result", "seconds")
+    row("emitted IR (chosen), trace included", f"{seconds(compiled, 0.5):.2f}")
+    row("Python source for numba", f"{seconds(numba.njit(scope['f']), 0.5):.2f}")
 
 
 # ---------------------------------------------------------------- 0007: Jacobians by columns

@@ -96,6 +96,8 @@ def make_fast(
         if error.args == (MISFIT,):
             return MISS
         raise
+    except OverflowError:
+        return MISS
     return {'pack(r)' if packs else 'r'}
 """
     exec(source, scope)  # noqa: S102  of names made here

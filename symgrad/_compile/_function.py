@@ -123,7 +123,7 @@ class Function:
             return found.run_numpy(leaves)
         result = found.run(leaves, tree)
         if chosen is None:
-            direct = found.fast()
+            direct = found.fast
             self._fast = None if direct is None else (len(args), direct)
         return result
 

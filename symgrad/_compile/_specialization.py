@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,9 @@ class Specialization:
         args, kwargs = tree.unflatten(values)
         return self._pack(self.kernel(*args, *kwargs.values()))
 
+    @cached_property
     def fast(self) -> Callable[..., Any] | None:
-        """Return the direct way into the kernel, if the arguments are plain leaves."""
+        """The direct way into the kernel, if the arguments are plain leaves."""
         args, kwargs = self.signature.tree.children
         if kwargs.children or any(t.kind != "leaf" for t in args.children):
             return None

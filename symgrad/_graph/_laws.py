@@ -199,13 +199,13 @@ def _shape_rule(node: Node) -> str | None:
         if isinstance(node, Iota) and node.shape != (node.size,):
             return f"its shape is {show(node.shape)}, it has {node.size} elements"
         return None
-    shapes = " ".join(show(x.shape) for x in node.operands)
     try:
         expected = shape_by_rule(node)
+        if agree(node.shape, expected):
+            return None
     except RULE_ERRORS as error:
-        return f"the shape rule fails for operands of {shapes}: {error}"
-    if agree(node.shape, expected):
-        return None
+        return f"its shape rule fails: {error}"
+    shapes = " ".join(show(x.shape) for x in node.operands)
     return f"its shape is {show(node.shape)}, the rule gives {show(expected)} for {shapes}"
 
 
@@ -221,13 +221,13 @@ def _type_rule(node: Node) -> str | None:
     if node.op.kind == "leaf":
         wrong = isinstance(node, Iota) and node.dtype != np.int64
         return f"a range is of type int64, not {node.dtype}" if wrong else None
-    kinds = ", ".join(x.dtype.name for x in node.operands)
     try:
         _, expected = types_by_rule(node)
     except RULE_ERRORS as error:
-        return f"the type rule fails for operands of {kinds}: {error}"
+        return f"its type rule fails: {error}"
     if expected == node.dtype:
         return None
+    kinds = ", ".join(x.dtype.name for x in node.operands)
     return f"its type is {node.dtype}, the rule gives {expected} for {kinds}"
 
 

@@ -42,6 +42,8 @@ def resolve(
     op: Op, kinds: tuple[Kind, ...], items: tuple[tuple[str, Any], ...] = ()
 ) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
     """Return the element types that the map ``op`` computes in and its result type."""
+    # A Python bool is no weaker than NumPy's.
+    kinds = tuple(np.dtype(bool) if k is bool else k for k in kinds)
     if all(isinstance(k, type) for k in kinds):
         kinds = tuple(WEAK[k] for k in kinds)
     ufunc = op.ufunc

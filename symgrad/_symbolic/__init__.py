@@ -9,18 +9,21 @@ import sympy as sp
 from .._graph import Input, Node
 from .._trace import Graph
 from ._deltas import resolve
-from ._element import Elements, exact_number, indexed, readable_number
+from ._element import Elements, exact_number, indexed, is_condition, readable_number
 from ._indices import index_symbols, rename_bound
+from ._over import Over
 from ._shorter import simplified
 
 __all__ = [
     "Elements",
+    "Over",
     "derivative_of",
     "derivatives",
     "exact_number",
     "formulas",
     "index_symbols",
     "indexed",
+    "is_condition",
     "readable_number",
     "simplified",
 ]
@@ -68,7 +71,7 @@ def derivatives(graph: Graph, wrt: Input) -> list[Any]:
 
 def derivative_of(expression: Any, target: Any) -> Any:
     """Return SymPy's derivative; of a truth value or an integer it is 0."""
-    if isinstance(expression, sp.logic.boolalg.Boolean):
+    if is_condition(expression):
         return sp.Integer(0)
     slope = sp.diff(expression, target)
     return slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
@@ -84,7 +87,7 @@ def _finished(
     expression: Any, ranges: Any, index: list[sp.Symbol], taken: set[str], simplify: bool = False
 ) -> Any:
     """Resolve sums, name bound indices, and shorten."""
-    if isinstance(expression, sp.logic.boolalg.Boolean):
+    if is_condition(expression):
         return expression
     names = taken | {i.name for i in index}
     expression = rename_bound(resolve(expression, ranges), names)

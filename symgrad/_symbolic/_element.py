@@ -179,7 +179,7 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
         if made is not None:
             body, *limits = over.args
             replaced = body.xreplace(values)
-            if made in (AnyOver, AllOver) and not _is_truth(replaced):
+            if made in (AnyOver, AllOver) and not is_condition(replaced):
                 replaced = sp.Ne(replaced, 0)
             formula = formula.xreplace({over: made(replaced, *limits)})
     return formula.xreplace(values) if node.op.kind != "leaf" else formula
@@ -197,12 +197,13 @@ def _mapped(node: Node, operands: list[Any]) -> Any:
         return form(*map(_number, operands), **node.params)
 
 
-def _is_truth(x: Any) -> bool:
+def is_condition(x: Any) -> bool:
+    """Tell whether a SymPy value is true or false, not a number (symbols are numbers)."""
     return isinstance(x, sp.logic.boolalg.Boolean) and not isinstance(x, sp.Symbol)
 
 
 def _number(x: Any) -> Any:
-    return sp.Piecewise((1, x), (0, True)) if _is_truth(x) else x
+    return sp.Piecewise((1, x), (0, True)) if is_condition(x) else x
 
 
 # ---------------------------------------------------------------- numbers

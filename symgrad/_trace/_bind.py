@@ -43,7 +43,9 @@ def kind_of(value: Any) -> Kind:
         return dtype
     if isinstance(value, Size):
         return int
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, bool):
+        return WEAK[bool]  # for NumPy a bool is an array element like any other
+    if isinstance(value, (int, float)):
         return type(value)
     try:
         array = np.asarray(value)
@@ -77,10 +79,24 @@ def freeze(value: Any) -> Any:
     return value
 
 
+def _fits(value: int, dtype: np.dtype[Any]) -> bool:
+    info = np.iinfo(dtype)
+    return int(info.min) <= value <= int(info.max)
+
+
 def bind_map(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
     """Return the node of an elementwise op, with NumPy's promotion and broadcasting."""
     items = tuple(sorted((k, freeze(v)) for k, v in params.items())) if params else ()
-    operand_types, result = resolve(op, tuple(map(kind_of, operands)), items)
+    kinds = tuple(map(kind_of, operands))
+    operand_types, result = resolve(op, kinds, items)
+    for x, dtype in zip(operands, operand_types, strict=True):
+        if type(x) is int and dtype.kind in "iu" and not _fits(x, dtype):
+            if result != np.bool_:
+                raise OverflowError(f"{op.name}: the integer {x} is out of bounds for {dtype}")
+            # NumPy compares with any integer: in a type that has both.
+            wide = tuple(np.dtype(np.int64) if k is int else k for k in kinds)
+            operand_types, result = resolve(op, wide, items)
+            break
     nodes = tuple(as_node(x, t) for x, t in zip(operands, operand_types, strict=True))
     try:
         shape = broadcast(*(n.shape for n in nodes))

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,8 +52,7 @@ def as_leaf(value: Any, what: str) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class LeafKind:
+class LeafKind(NamedTuple):
     """The kind of one argument leaf.
 
     ``kind`` is "array" (with dtype and size pattern), "float" (a Python float), "int"
@@ -72,8 +70,7 @@ class LeafKind:
         return self.kind in ("array", "float") or (self.kind == "int" and self.value is None)
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """The kinds of a call's arguments; hashable."""
 
     tree: Tree

@@ -25,7 +25,7 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         if isinstance(other, (str, bytes, type(None))):
             return NotImplemented
-        weak = self.weak and (type(other) is float or type(other) is int or _weak(other))
+        weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
         node = bind(op, (other, self) if swap else (self, other), {})
         return Traced(node, _PYTHON.get(node.dtype.char) if weak else None)
 

@@ -9,14 +9,12 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Tree:
+class Tree(NamedTuple):
     """The structure of a nested value: a container's type with the trees inside it.
 
     ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple" or "dataclass"; ``meta`` is

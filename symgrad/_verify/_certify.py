@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import mpmath
 import numpy as np
 
 from .._graph import Input, Node
@@ -15,7 +14,7 @@ from ..errors import VerificationError
 from ._compare import Entry, compare
 from ._expansion import Adjoint, Expansion, Pulled, TooLarge, pull
 from ._report import Check, Report, summarize
-from ._rules import finite
+from ._closures import Digits, finite
 from ._scalars import Scalar
 from ._whole import Whole, agree
 
@@ -83,8 +82,7 @@ def certify(problem: Problem, digits: int, samples: int, limit: float) -> Report
 class _Certifier:
     def __init__(self, problem: Problem, digits: int, samples: int, limit: float) -> None:
         self.problem, self.digits, self.samples, self.limit = problem, digits, samples, limit
-        self.context = mpmath.MPContext()
-        self.context.dps = digits + GUARD
+        self.context = Digits(digits + GUARD)
         self.expansion = Expansion(self.context, problem.inputs, set(problem.wrt))
         self.whole = Whole(problem.inputs, digits)
         outputs = sum(math.prod(map(int, y.shape)) for y in problem.outputs)
@@ -175,7 +173,7 @@ class _Certifier:
             if small and self.wholes < WHOLES and not entry.kink:
                 self._second_opinion(tally, name, node, place, x, at, adjoint)
         tally.zeros += row.size - len(found)
-        for at in zip(*np.nonzero(stray), strict=True):
+        for at in map(tuple, np.argwhere(stray)):
             tally.zeros -= 1
             self._enter(tally, node, compare(
                 self.context, f"d {label} / d {x.name}{_index(at)}", row[at],

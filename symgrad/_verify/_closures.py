@@ -11,8 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
+import mpmath
+import numpy as np
 import sympy as sp
 
+from .._symbolic import is_condition
 from ..errors import UnsupportedError
 
 Closure = Callable[[Any, Sequence[Any]], Any]
@@ -21,14 +24,57 @@ Closure = Callable[[Any, Sequence[Any]], Any]
 HUGE = 1_000_000
 
 
+class Digits(mpmath.MPContext):  # type: ignore[misc]
+    """An mpmath context of its own, so that no global precision is touched.
+
+    Parameters
+    ----------
+    digits:
+        The decimal digits to compute with.
+    """
+
+    def __init__(self, digits: int) -> None:
+        super().__init__()
+        self.dps = digits
+        self._roundings: dict[np.dtype[Any], tuple[Any, Any]] = {}
+
+    def rounding(self, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+        """Return the unit of rounding and the smallest positive number of a type."""
+        found = self._roundings.get(dtype)
+        if found is None:
+            if dtype.kind == "f":
+                info = np.finfo(dtype)
+                found = self.mpf(float(info.eps)), self.mpf(float(info.smallest_subnormal))
+            else:
+                found = self.zero, self.zero
+            self._roundings[dtype] = found
+        return found
+
+
+def finite(value: Any) -> bool:
+    """Tell whether a number is neither infinite nor nan."""
+    if isinstance(value, int):
+        return True
+    _, mantissa, exponent, _ = value._mpf_
+    return bool(mantissa) or not exponent  # mpmath's encoding of infinities and nan
+
+
+def is_nan(value: Any) -> bool:
+    """Tell whether a number is nan."""
+    return not finite(value) and value != value
+
+
 def real(context: Any, value: Any) -> Any:
     """Return a result as a real number: nan if it is complex, infinite if it is huge."""
-    if hasattr(value, "imag") and not isinstance(value, int):
+    if isinstance(value, int):
+        return value
+    if not hasattr(value, "_mpf_"):
         if value.imag != 0:
             return context.nan
         value = value.real
-        if value._mpf_[3] + value._mpf_[2] > HUGE and value._mpf_[1]:
-            return context.inf if value > 0 else -context.inf
+    _, mantissa, exponent, bits = value._mpf_
+    if mantissa and exponent + bits > HUGE:
+        return context.inf if value > 0 else -context.inf
     return value
 
 
@@ -39,15 +85,15 @@ def reciprocal(context: Any, x: Any) -> Any:
 
 def power(context: Any, x: Any, y: Any) -> Any:
     """Return ``x**y`` as C's pow has it."""
+    if isinstance(y, int) and y > 0:
+        return x**y
     if y == 0 or x == 1:
         return context.one
-    if x != x or y != y:
+    if is_nan(x) or is_nan(y):
         return context.nan
     if x == 0:
         return context.zero if y > 0 else context.inf
     whole = isinstance(y, int) or (abs(y) < 2**64 and y == int(y))
-    if whole and isinstance(x, int) and y > 0:
-        return x ** int(y)
     if x < 0 and not whole:
         return context.nan
     return real(context, context.power(x, int(y) if whole else y))
@@ -57,14 +103,14 @@ def heaviside(context: Any, x: Any, at_zero: Any = None) -> Any:
     """Return the unit step, by default one half at 0."""
     if x == 0:
         return context.mpf(0.5) if at_zero is None else at_zero
-    return context.nan if x != x else 1 if x > 0 else 0
+    return context.nan if is_nan(x) else 1 if x > 0 else 0
 
 
 def extreme(largest: bool) -> Callable[..., Any]:
     """Return the maximum or minimum of numbers, nan if one is nan."""
 
     def pick(context: Any, *xs: Any) -> Any:
-        if any(x != x for x in xs):
+        if any(map(is_nan, xs)):
             return context.nan
         return max(xs) if largest else min(xs)
 
@@ -77,7 +123,7 @@ def _mod(context: Any, x: Any, y: Any) -> Any:
 
 _OWN: dict[str, Callable[..., Any]] = {
     "Abs": lambda c, x: abs(x),
-    "sign": lambda c, x: c.nan if x != x else (x > 0) - (x < 0),
+    "sign": lambda c, x: c.nan if is_nan(x) else (x > 0) - (x < 0),
     "floor": lambda c, x: c.floor(x),
     "ceiling": lambda c, x: c.ceil(x),
     "Mod": _mod,
@@ -266,7 +312,7 @@ def _agreed(context: Any, function: Closure, values: Sequence[Any]) -> Any:
             bits *= 2
             context.prec = bits
             value = function(context, values)
-            if isinstance(value, (int, bool)) or value - value != 0:  # inf, nan
+            if isinstance(value, int) or not finite(value):
                 return value
             # Zero may be what absorption left: 1 + 1e-300 - 1.
             if value != 0 and abs(value - before) <= abs(value) * context.ldexp(1, -wanted):
@@ -280,16 +326,24 @@ def _agreed(context: Any, function: Closure, values: Sequence[Any]) -> Any:
 def is_direct(expression: Any) -> bool:
     """Tell whether a formula cannot lose digits: one operation, or products of powers."""
 
+    def sum_of_atoms(e: Any) -> bool:  # exact operands, one rounding
+        return e.is_Add and all(
+            t.is_Atom or (t.is_Mul and len(t.args) == 2 and t.args[0].is_Integer
+                          and t.args[1].is_Atom)
+            for t in e.args
+        )  # fmt: skip
+
     def product(e: Any) -> bool:
         if e.is_Mul:
             return all(map(product, e.args))
-        return e.is_Atom or bool(e.is_Pow and e.base.is_Atom and e.exp.is_Atom)
+        if e.is_Pow and e.base.is_Atom and e.base is not sp.E:
+            return bool(e.exp.is_Atom or sum_of_atoms(e.exp))
+        return bool(e.is_Atom)
 
-    if product(expression) or isinstance(expression, sp.logic.boolalg.Boolean):
+    if product(expression) or is_condition(expression):
         return True
     if expression.is_Piecewise:
         return all(is_direct(x) for x, _ in expression.args)
-    if expression.is_Add:  # exact operands, one rounding
-        return all(len(t.args) <= 2 and all(x.is_Atom for x in t.args) and not t.is_Pow
-                   and (t.is_Atom or t.args[0].is_Integer) for t in expression.args)  # fmt: skip
+    if sum_of_atoms(expression):
+        return True
     return all(a.is_Atom for a in expression.args)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._rules import finite
+from ._closures import finite
 
 
 @dataclass(frozen=True)

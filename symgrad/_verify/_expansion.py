@@ -14,15 +14,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from ..errors import VerificationError
-from ._rules import rule_of
-from ._scalars import Applied, Scalar, Total, spacing_of
+from ._rules import Rule, rule_of
+from ._scalars import Applied, Scalar, Total
 from ._templates import Key, Steps, Template
 
 #: Scalars that an expansion may have: some half a minute and half a gigabyte.
 SCALARS = 300_000
+
+
+#: Numbers up to this are put into the formulas of the ops applied to them.
+SIMPLE = 16
 
 
 class TooLarge(VerificationError):
@@ -49,6 +54,7 @@ class Expansion:
         self.memo: dict[Key, Scalar] = {}
         self.scalars: list[Scalar] = []
         self._templates: dict[Node, Template] = {}
+        self._rules: dict[Node, Rule] = {}
 
     def scalar(self, node: Node, index: tuple[int, ...]) -> Scalar:
         """Return one element of a node."""
@@ -112,12 +118,22 @@ class Expansion:
             key = (x, aligned(index, x))
             part = self.memo.get(key)
             parts.append((yield key) if part is None else part)
-        kinds = "".join(x.dtype.kind for x in node.operands)
-        rule = rule_of(node.op, node.items, kinds, node.dtype.kind)
-        made = Applied(self.context, rule, parts, node.dtype)
+        made = Applied(self.context, self._rule(node), parts, node.dtype)
         if node.dtype.kind in "iu":
             made.value = wrapped(made.value, node.dtype)
         return made
+
+    def _rule(self, node: Node) -> Rule:
+        rule = self._rules.get(node)
+        if rule is None:
+            kinds = "".join(x.dtype.kind for x in node.operands)
+            known = tuple(
+                (k, sp.Rational(x.value.item())) for k, x in enumerate(node.operands)
+                if isinstance(x, Literal) and _simple(x.value)
+            )  # fmt: skip
+            rule = rule_of(node.op, node.items, kinds, node.dtype.kind, known)
+            self._rules[node] = rule
+        return rule
 
     def _leaf(self, node: Node, index: tuple[int, ...]) -> Scalar:
         if isinstance(node, Input):
@@ -142,6 +158,11 @@ class Expansion:
     def _number(self, number: Any) -> Scalar:
         value = int(number) if number.is_Integer else self.context.mpf(int(number.p)) / int(number.q)
         return Scalar(self.context, value, np.dtype(np.float64))
+
+
+def _simple(number: Any) -> bool:
+    """Tell whether a number is worth a rule of its own: a small integer or half."""
+    return number.dtype.kind != "b" and bool(2 * number % 1 == 0 and abs(number) <= SIMPLE)
 
 
 def aligned(index: tuple[int, ...], operand: Node) -> tuple[int, ...]:
@@ -220,7 +241,7 @@ def pull(context: Any, output: Scalar, through: bool) -> Pulled:
                 continue
             p, wobble, chosen = slope
             flow = own.value * p
-            unit, tiny = spacing_of(part.dtype)
+            unit, tiny = context.rounding(part.dtype)
             target = reach(part)
             plain = isinstance(scalar, Total)
             target.error += abs(p) * own.error + (0 if plain else size * wobble + tiny)

@@ -15,7 +15,11 @@ import numpy as np
 import sympy as sp
 
 from .._op import Op
-from ._closures import Closure, closure, evaluate, is_direct
+from .._symbolic import is_condition
+from ._closures import Closure, closure, evaluate, finite, is_direct
+
+#: Operands that are numbers of the formula: place and value.
+Known = tuple[tuple[int, Any], ...]
 
 #: Constant between their jumps.
 STEPS = (sp.floor, sp.ceiling, sp.sign)
@@ -51,7 +55,7 @@ class Calculus:
     def __init__(self, expression: Any, symbols: Sequence[sp.Symbol], real: Sequence[bool]):
         self.symbols, self.real = list(symbols), list(real)
         self.value = Formula(expression, symbols)
-        self.boolean = isinstance(self.value.expression, sp.logic.boolalg.Boolean)
+        self.boolean = is_condition(self.value.expression)
         self.slopes: list[Formula | None] = [None] * len(symbols)
         self._curvatures: dict[tuple[int, int], Formula | None] = {}
         if not self.boolean:
@@ -85,14 +89,21 @@ class Rule(Calculus):
     arithmetic is correctly rounded.
     """
 
-    def __init__(self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str):
+    def __init__(
+        self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known
+    ) -> None:
         self.op, self.params = op, dict(items)
         symbols = [sp.Symbol(f"x{k}", real=True) for k in range(len(kinds))]
-        operands = [sp.Ne(s, 0) if kind == "b" else s for s, kind in zip(symbols, kinds, strict=True)]
+        operands: list[Any] = list(symbols)
+        for k, kind in enumerate(kinds):
+            if kind == "b":
+                operands[k] = sp.Ne(symbols[k], 0)
+        for k, number in known:
+            operands[k] = number
         self.kinds, self.result = kinds, result
         self.known = op.sympy is not None
         form = op.sympy(*operands, **self.params) if op.sympy is not None else sp.nan
-        if result != "b" and isinstance(form, sp.logic.boolalg.Boolean):
+        if result != "b" and is_condition(form):
             form = sp.Piecewise((1, form), (0, True))
         super().__init__(form, symbols, [k == "f" and result == "f" for k in kinds])
         self.held = op.name == "StopGradient"
@@ -126,9 +137,9 @@ class Rule(Calculus):
             return np.asarray(self.op.evaluate(*operands, **self.params))[()]
 
     def convention(self, context: Any, k: int, value: Any, values: Sequence[Any]) -> Any:
-        """Return slope ``k`` at a point where there is none, as the record states it."""
+        """Return slope ``k`` where it does not exist, as the record states it, or None."""
         if self.op.convention is None or self.op.partials is None:
-            return context.nan
+            return None
         operands = [np.float64(float(v)) for v in values]
         with np.errstate(all="ignore"):
             stated = self.op.partials(np.float64(float(value)), *operands, **self.params)[k]
@@ -136,9 +147,15 @@ class Rule(Calculus):
 
 
 @lru_cache(maxsize=4096)
-def rule_of(op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str) -> Rule:
-    """Return the rule of an op for operands and a result of these kinds."""
-    return Rule(op, items, kinds, result)
+def rule_of(
+    op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known = ()
+) -> Rule:
+    """Return the rule of an op for operands and a result of these kinds.
+
+    ``known`` gives the operands that are simple numbers, with their values: the derivative
+    of ``x**2`` is simpler than that of ``x**y``.
+    """
+    return Rule(op, items, kinds, result, known)
 
 
 def rounded(value: Any, dtype: Any) -> Any:
@@ -151,11 +168,6 @@ def number(context: Any, value: Any) -> Any:
     if value.dtype.kind == "f":
         return context.mpf(float(value))
     return value.item()
-
-
-def finite(value: Any) -> bool:
-    """Tell whether a number is neither infinite nor nan."""
-    return isinstance(value, int) or bool(value - value == 0)
 
 
 # ---------------------------------------------------------------- differentiation
@@ -190,7 +202,7 @@ def _freeze(e: Any, constants: dict[Any, Any]) -> Any:
         e = sp.Piecewise((0, x < 0), (h, sp.Eq(x, 0)), (1, True))
     if isinstance(e, sp.Piecewise):
         return sp.Piecewise(*((_freeze(x, constants), condition) for x, condition in e.args))
-    if not e.args or isinstance(e, sp.logic.boolalg.Boolean) or not isinstance(e, sp.Expr):
+    if not e.args or is_condition(e) or not isinstance(e, sp.Expr):
         return e
     return e.func(*(_freeze(a, constants) for a in e.args))
 

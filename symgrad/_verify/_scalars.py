@@ -10,26 +10,17 @@ error analysis; N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ._rules import Calculus, Rule, finite, near_jump
+from ._closures import finite, is_nan
+from ._rules import Calculus, Rule, near_jump
 
 Slope = tuple[Any, Any, bool]  # derivative, its rounding bound, whether it is a convention
 
 #: A decision within this many rounding bounds of its threshold may go either way.
 DOUBT = 16
-
-
-@lru_cache(maxsize=64)
-def spacing_of(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Return the unit of rounding and the smallest positive number of a type."""
-    if dtype.kind != "f":
-        return 0.0, 0.0
-    info = np.finfo(dtype)
-    return float(info.eps), float(info.smallest_subnormal)
 
 
 class Scalar:
@@ -69,7 +60,7 @@ class Scalar:
     def _round(self, context: Any, passed_on: Any, own: float, scale: Any) -> None:
         """Set the bound: what the parts pass on, and ``own`` roundings of ``scale``."""
         if finite(self.value):
-            unit, tiny = spacing_of(self.dtype)
+            unit, tiny = context.rounding(self.dtype)
             self.error = passed_on + (own * (unit * scale + tiny) if own else 0)
             if not finite(self.error):
                 self.error = context.inf
@@ -141,11 +132,14 @@ class Applied(Scalar):
         p = rule(context, values)
         if p == 0 and rule.selects:
             return None
-        if p != p and isinstance(self.calculus, Rule) and all(map(finite, (self.value, *values))):
-            return self.calculus.convention(context, k, self.value, values), context.zero, True
+        if not finite(p) and isinstance(self.calculus, Rule) and all(
+            map(finite, (self.value, *values))
+        ):  # fmt: skip
+            stated = self.calculus.convention(context, k, self.value, values)
+            return (p if stated is None else stated), context.zero, True
         if rule.constant:
             return p, context.zero, False
-        unit, tiny = spacing_of(self.dtype)
+        unit, tiny = context.rounding(self.dtype)
         scale, passed_on = abs(p), context.zero
         for j, part in enumerate(self.parts):
             second = self.calculus.curvature(k, j)
@@ -199,7 +193,7 @@ class Multiple(Scalar):
     def slopes(self, context: Any) -> list[Slope | None]:
         """The product of all others, right also where factors are zero."""
         values = [p.value for p in self.parts]
-        unit, tiny = spacing_of(self.dtype)
+        unit, tiny = context.rounding(self.dtype)
         found: list[Slope | None] = []
         for k, slope in enumerate(_others(context, values)):
             rest = [*self.parts[:k], *self.parts[k + 1 :]] if len(values) <= 8 else []
@@ -239,7 +233,7 @@ class Extreme(Scalar):
         self, context: Any, parts: Sequence[Scalar], dtype: np.dtype[Any], largest: bool
     ) -> None:
         values = [p.value for p in parts]
-        if any(v != v for v in values):
+        if any(map(is_nan, values)):
             value = context.nan
         else:
             value = max(values) if largest else min(values)
@@ -272,7 +266,7 @@ def decision(
         made = Scalar(context, any(flags) if name == "Any" else all(flags), dtype, parts)
     else:
         best = Extreme(context, parts, parts[0].dtype, name == "Argmax")
-        first = next((k for k, v in enumerate(values) if v != v), None)
+        first = next((k for k, v in enumerate(values) if is_nan(v)), None)
         place = values.index(best.value) if first is None else first
         made = Scalar(context, place, dtype, parts)
         made.doubtful = best.doubtful

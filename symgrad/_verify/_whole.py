@@ -13,12 +13,15 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Node
-from .._symbolic import Elements, derivative_of, exact_number, indexed
+from .._symbolic import Elements, Over, derivative_of, exact_number, indexed
 from ..errors import UnsupportedError
-from ._rules import STEPS, finite
+from ._closures import finite
+from ._rules import STEPS
 
 #: Expressions with more operations than this are left to the chain rule alone.
 OPERATIONS = 120
+#: And so are those with branches: SymPy multiplies the cases out.
+BRANCHES = (*STEPS, sp.Piecewise, sp.Max, sp.Min, sp.Heaviside, sp.Abs, Over)
 
 
 class Whole:
@@ -59,7 +62,10 @@ class Whole:
             value = self._value(e)
             if value is not None:
                 known[swap.get(e, e)] = value
-        found = slope.xreplace(swap).evalf(self.digits + 10, subs=known)
+        try:
+            found = slope.xreplace(swap).evalf(self.digits + 10, subs=known)
+        except (ZeroDivisionError, ValueError, OverflowError):
+            return None
         return found if found.is_Float or found.is_Rational else None
 
     def _expression(self, node: Node, index: tuple[int, ...]) -> Any:
@@ -74,7 +80,7 @@ class Whole:
             found = found.doit() if isinstance(found, sp.Basic) else found
         except (UnsupportedError, RecursionError):
             return None
-        if found.has(*STEPS) or found.count_ops() > OPERATIONS:
+        if found.has(*BRANCHES) or found.count_ops() > OPERATIONS:
             return None
         return found
 

@@ -1,0 +1,175 @@
+"""Settings of eager computing: whether it is recorded, the element type, the random state."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import DTypeError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Mode(threading.local):
+    recording: bool = True
+
+
+#: ``mode.recording``: whether ops on tensors record how to go back; one setting a thread.
+mode = _Mode()
+
+
+class _SetRecording:
+    """A block, or a decorated function, in which recording is switched on or off."""
+
+    _value = False
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(mode.recording)
+        mode.recording = self._value
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        mode.recording = self._before.pop()
+
+    def __call__(self, function: F) -> F:
+        make = type(self)
+
+        @wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with make():
+                return function(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+
+class no_grad(_SetRecording):  # noqa: N801
+    """A block in which results do not require gradients; also a decorator.
+
+    Use it for updates of parameters and for what is only looked at.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> w = sg.tensor(3.0, requires_grad=True)
+    >>> with sg.no_grad():
+    ...     w -= 1.0
+    >>> w
+    tensor(2., requires_grad=True)
+    """
+
+    _value = False
+
+
+class enable_grad(_SetRecording):  # noqa: N801
+    """A block in which results do require gradients again, inside a :class:`no_grad` block.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x = sg.tensor(3.0, requires_grad=True)
+    >>> with sg.no_grad(), sg.enable_grad():
+    ...     y = x * x
+    >>> y.requires_grad
+    True
+    """
+
+    _value = True
+
+
+def is_grad_enabled() -> bool:
+    """Tell whether ops on tensors are being recorded.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> with sg.no_grad():
+    ...     sg.is_grad_enabled()
+    False
+    """
+    return mode.recording
+
+
+# ---------------------------------------------------------------- element type
+
+
+class _Default:
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+
+
+default = _Default()
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Set the element type of tensors made of Python floats: float64 at first, as in NumPy.
+
+    Parameters
+    ----------
+    dtype:
+        ``sg.float64`` or ``sg.float32``.
+
+    Raises
+    ------
+    DTypeError
+        For another type.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.set_default_dtype(sg.float32)
+    >>> sg.tensor(0.5).dtype
+    dtype('float32')
+    >>> sg.set_default_dtype(sg.float64)
+    """
+    wanted = np.dtype(dtype)
+    if wanted not in (np.dtype(np.float64), np.dtype(np.float32)):
+        raise DTypeError(f"the default element type is float64 or float32, not {wanted}")
+    default.dtype = wanted
+
+
+def get_default_dtype() -> np.dtype[Any]:
+    """Return the element type of tensors made of Python floats.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.get_default_dtype()
+    dtype('float64')
+    """
+    return default.dtype
+
+
+# ---------------------------------------------------------------- random numbers
+
+
+class _Random:
+    generator: np.random.Generator = np.random.default_rng()
+
+
+random = _Random()
+
+
+def manual_seed(seed: int) -> None:
+    """Start the random numbers of :func:`rand` and :func:`randn` from a seed.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.manual_seed(0)
+    >>> x = sg.randn(3)
+    >>> sg.manual_seed(0)
+    >>> bool((x == sg.randn(3)).all())
+    True
+    """
+    random.generator = np.random.default_rng(seed)

@@ -1,0 +1,70 @@
+"""How tensors print: PyTorch's layout, so that a ported script prints the same text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Larger arrays are printed with their edges only.
+THRESHOLD, EDGE, WIDTH, DIGITS = 1000, 3, 80, 4
+
+
+def tensor_text(data: np.ndarray[Any, Any], suffixes: list[str]) -> str:
+    """Return ``tensor(...)`` with what has to be said about it behind the numbers."""
+    prefix = "tensor("
+    if data.size == 0 and data.shape != (0,):
+        body = "[]"
+        suffixes = [f"size={data.shape}", *suffixes]
+    else:
+        body = numbers_text(data, len(prefix))
+    text = prefix + body
+    last = len(text) - (text.rfind("\n") + 1)
+    for suffix in suffixes:
+        if last + len(suffix) + 2 > WIDTH:
+            text, last = f"{text},\n{' ' * len(prefix)}{suffix}", len(prefix) + len(suffix)
+        else:
+            text, last = f"{text}, {suffix}", last + len(suffix) + 2
+    return text + ")"
+
+
+def numbers_text(data: np.ndarray[Any, Any], indent: int) -> str:
+    """Return the numbers in brackets, aligned."""
+    shown = _edges(data) if data.size > THRESHOLD else data
+    if data.dtype.kind == "f":
+        one = _float_format(np.abs(shown[np.isfinite(shown) & (shown != 0)], dtype=np.float64))
+    else:
+        one = str
+    texts = [one(v) for v in shown.ravel().tolist()]
+    if data.ndim == 0:
+        return texts[0]
+    width = max(map(len, texts), default=0)
+    return str(
+        np.array2string(
+            data, separator=", ", prefix=" " * indent, max_line_width=WIDTH,
+            threshold=THRESHOLD, edgeitems=EDGE,
+            formatter={"all": lambda v: one(v.item()).rjust(width)},
+        )
+    )  # fmt: skip
+
+
+def _edges(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements that are printed of a large array."""
+    for axis, size in enumerate(data.shape):
+        if size > 2 * EDGE:
+            data = np.take(data, [*range(EDGE), *range(size - EDGE, size)], axis)
+    return data
+
+
+def _float_format(sizes: np.ndarray[Any, Any]) -> Any:
+    """Whole numbers without decimals, others with four, or in scientific notation."""
+    if sizes.size == 0:
+        return lambda v: f"{v:.0f}." if np.isfinite(v) else str(v)
+    largest, smallest = float(sizes.max()), float(sizes.min())
+    whole = bool((sizes == np.floor(sizes)).all())
+    spec = f".{DIGITS}f"
+    if largest / smallest > 1000.0 or largest > 1e8 or (not whole and smallest < 1e-4):
+        spec, whole = f".{DIGITS}e", False
+    point = "." if whole else ""
+    spec = ".0f" if whole else spec
+    return lambda v: format(v, spec) + point if np.isfinite(v) else str(v)
