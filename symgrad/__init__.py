@@ -15,7 +15,7 @@ from ._api import (
 )
 from ._compile import Function, backend
 from ._parse import parse
-from ._schedule import Program
+from ._schedule import Program, load
 
 __version__ = "0.1.0.dev0"
 
@@ -31,6 +31,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "load",
     "parse",
     "value_and_grad",
     "vjp",

@@ -278,6 +278,9 @@ registry = Registry()
 def _name(function: Any) -> str:
     module = getattr(function, "__module__", None)
     name = getattr(function, "__name__", repr(function))
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc):  # np.add.at
+        return f"{_name(owner)}.{name}"
     if isinstance(function, np.ufunc):
         module = "scipy.special" if getattr(sc, name, None) is function else "numpy"
     return f"{module}.{name}" if module else name

@@ -132,7 +132,7 @@ class Size:
         return self // other, self % other
 
     def __rdivmod__(self, other: object) -> Any:
-        return other // self, other % self  # type: ignore[operator]
+        return other // self, other % self
 
     def __rfloordiv__(self, other: object) -> Any:
         return self._binary(other, operator.floordiv, swap=True)

@@ -44,7 +44,15 @@ __all__ = [
 
 
 class SymgradError(Exception):
-    """Base of all errors that symgrad raises on purpose."""
+    """Base of all errors that symgrad raises on purpose.
+
+    Attributes
+    ----------
+    where:
+        The line of the traced function that led to it, as ``file.py:12``, or None.
+    """
+
+    where: str | None = None
 
 
 class TraceError(SymgradError, TypeError):

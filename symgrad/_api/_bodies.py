@@ -18,7 +18,7 @@ import numpy as np
 from .._forward import push_forward
 from .._graph import Input, Literal, Node
 from .._reverse import pull_back
-from .._shapes import show
+from .._shapes import same, show
 from .._trace import (
     Traced,
     Tree,
@@ -215,14 +215,16 @@ def matching(tangents: Any, opened: Opened, what: str) -> list[Node]:
 
 
 def fit(value: Any, like: Node, what: str) -> Node:
-    """Return ``value`` as a node of the type of ``like``; its shape must be the same."""
+    """Return ``value`` as a node of the type and shape of ``like``."""
     node = as_node(require_traced(value, what), like.dtype)
-    if node.shape != like.shape:
-        raise ShapeError(
-            f"{what} must have the shapes of the values they belong to: "
-            f"{show(node.shape)} was given for {show(like.shape)}"
-        )
-    return node
+    if node.shape == like.shape:
+        return node
+    if node.ndim == like.ndim and all(map(same, node.shape, like.shape)):
+        return as_node(np.reshape(Traced(node), Traced(like).shape))  # type: ignore[call-overload]
+    raise ShapeError(
+        f"{what} must have the shapes of the values they belong to: "
+        f"{show(node.shape)} was given for {show(like.shape)}"
+    )
 
 
 def vjp_body(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -35,10 +35,10 @@ def verify(
     ``digits`` digits (mpmath), for the inputs' exact binary values. On small problems
     SymPy also differentiates some results as one whole expression, which must agree.
 
-    An entry may be off by ``limit`` ulp (units in the last place of its exact value), times
-    its condition number where that is larger than 1: the first-order bound, in ulp, of what
-    rounding does to a straightforward evaluation at this point. A wrong rule is off by many
-    orders of magnitude more. At points where the derivative does not exist it is compared
+    An entry may be off by ``limit`` ulp (units in the last place of its exact value), or by
+    a quarter of that times its condition number: the first-order bound, in ulp, of what
+    rounding may do to a straightforward evaluation at this point. A wrong rule is off by
+    many orders of magnitude more. At points where the derivative does not exist it is compared
     with the op's stated convention; where rounding may decide for either of two branches,
     both are right. ``Report`` counts both as kinks.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
     """Return the batched ``function`` as a function on traced values."""
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        axes = _spread(in_axes, len(args))
+        axes = _spread(in_axes, len(args), "in_axes", "arguments")
         size: Dimension | None = None
         replaced: dict[Node, Node] = {}
         new = []
@@ -41,7 +42,8 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
                 moved = as_node(np.moveaxis(x, axis, 0))
                 if size is not None and not same(size, moved.shape[0]):
                     raise ShapeError(
-                        f"vmap over axes of different lengths: {size} and {moved.shape[0]}"
+                        f"vmap over axes of different lengths: {show((size,))[1:-2]} and "
+                        f"{show(moved.shape[:1])[1:-2]} (argument {number})"
                     )
                 size = moved.shape[0]
                 one = Input(getattr(x.node, "name", "x"), moved.shape[1:], moved.dtype)
@@ -52,10 +54,14 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         nodes, tree, leaves = collect(function(*new, **kwargs))
         results = []
-        outs = _spread(out_axes, len(nodes)) if isinstance(out_axes, tuple) else (
-            [out_axes] * len(nodes))  # fmt: skip
+        outs = _spread(out_axes, len(nodes), "out_axes", "results")
         for (node, lifted), axis in zip(batch(nodes, replaced, size), outs, strict=True):
             value: Any = Traced(node)
+            if lifted and axis is None:
+                raise ArgumentError(
+                    "out_axes=None is for results that are the same for all examples; this "
+                    f"one, of shape {show(node.shape)}, has a batch axis: say where to put it"
+                )
             if not lifted and axis is not None:
                 value = np.broadcast_to(value, (as_size(size), *value.shape))
             results.append(value if axis in (0, None) else np.moveaxis(value, 0, axis))
@@ -64,9 +70,16 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
     return body
 
 
-def _spread(axes: Axes, count: int) -> Sequence[int | None]:
-    if axes is None or isinstance(axes, int):
-        return [axes] * count
-    if len(axes) != count:
-        raise ArgumentError(f"{len(axes)} axes were given for {count} arguments: {axes}")
-    return list(axes)
+def _spread(axes: Axes, count: int, name: str, what: str) -> Sequence[int | None]:
+    """Return one axis for each argument or result."""
+    several = isinstance(axes, (tuple, list))
+    given = list(axes) if several else [axes] * count
+    try:
+        found = [None if axis is None else operator.index(axis) for axis in given]
+    except TypeError:
+        raise ArgumentError(
+            f"{name} is an axis, None, or a tuple of them, one for each of the {what}, not {axes!r}"
+        ) from None
+    if len(found) != count:
+        raise ArgumentError(f"{name} has {len(found)} axes for {count} {what}: {axes}")
+    return found

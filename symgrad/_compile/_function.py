@@ -142,7 +142,9 @@ class Function:
                 if candidate.admits(leaves):
                     return candidate
             names = argument_names(self._body_function, args, kwargs)
-            graph = trace(functools.partial(self._body, _top=True), signature, sizes, names)
+            body = functools.partial(self._body, _top=True)
+            functools.update_wrapper(body, self._body_function, updated=())
+            graph = trace(body, signature, sizes, names)
             traced = [leaf.is_value for leaf in signature.leaves]
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, traced, graph.tree, graph.leaves)

@@ -16,7 +16,7 @@ from ._node import (
     node_class,
     topological,
 )
-from ._where import Where, inheriting, set_inherited, user_line
+from ._where import Where, defined_at, inheriting, raised_at, set_inherited, user_line
 
 __all__ = [
     "Constant",
@@ -31,10 +31,12 @@ __all__ = [
     "as_sympy",
     "check",
     "checked",
+    "defined_at",
     "element_count",
     "inheriting",
     "literal_form",
     "node_class",
+    "raised_at",
     "set_inherited",
     "topological",
     "user_line",

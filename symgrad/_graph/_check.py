@@ -17,7 +17,7 @@ import sympy as sp
 
 from .._shapes import Dim
 from ..errors import CheckError, CycleError
-from ._laws import NODE_LAWS, Law, size_symbols
+from ._laws import Law, broken_law, size_symbols
 from ._node import Input, Node
 
 S = TypeVar("S")
@@ -189,10 +189,10 @@ def check(subject: Any, after: str = "") -> None:
     whole.nodes = tuple(_ordered(whole.outputs, known))
     for node in whole.nodes:
         if node not in _sound:
-            for law in NODE_LAWS:
-                complaint = law.broken(node)
-                if complaint is not None:
-                    raise CheckError(_message(law.name, f"{describe(node)}: {complaint}", after))
+            broken = broken_law(node)
+            if broken is not None:
+                law, complaint = broken
+                raise CheckError(_message(law, f"{describe(node)}: {complaint}", after))
             _sound.add(node)
     _obey([*GRAPH_LAWS[1:], *(PROGRAM_LAWS if hasattr(subject, "steps") else ())], whole, after)
 

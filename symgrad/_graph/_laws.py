@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import sympy as sp
 
-from .._op import registry
+from .._op import Op, registry
 from .._shapes import Dim, Dimension, Shape, broadcast, dim_expand, hint, recording, show
 from ..errors import SymgradError
 from ._node import Constant, Input, Iota, Literal, Node, SizeOf
@@ -36,19 +36,35 @@ class Law(Generic[T]):
     broken: Callable[[T], str | None]
 
 
+@dataclass(frozen=True)
+class Draft:
+    """A node before it is made: what the laws look at."""
+
+    op: Op
+    operands: tuple[Node, ...]
+    items: tuple[tuple[str, Any], ...]
+    shape: Shape
+    dtype: np.dtype[Any]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The static parameters as a dict."""
+        return dict(self.items)
+
+
 # ---------------------------------------------------------------- what a node is made of
 
 _LEAVES = (Input, Literal, Constant, SizeOf, Iota)
 
 
-def _operation(node: Node) -> str | None:
+def _operation(node: Node | Draft) -> str | None:
     if node.op.kind == "leaf":
         return None if isinstance(node, _LEAVES) else f"{node.op.name} is no kind of leaf"
     known = registry.ops.get(node.op.name)
     return None if known is node.op else f"{node.op.name} is not in the registry"
 
 
-def _operands(node: Node) -> str | None:
+def _operands(node: Node | Draft) -> str | None:
     operands: Sequence[Any] = node.operands
     stray = next((x for x in operands if not isinstance(x, Node)), None)
     if stray is not None:
@@ -61,7 +77,7 @@ def _operands(node: Node) -> str | None:
     return None if count else f"{op.name} needs an operand"
 
 
-def _element_type(node: Node) -> str | None:
+def _element_type(node: Node | Draft) -> str | None:
     return None if node.dtype in SUPPORTED else f"{node.dtype} is no type that symgrad computes in"
 
 
@@ -72,7 +88,7 @@ def is_size(value: Any) -> bool:
     return type(value) is int
 
 
-def _sizes(node: Node) -> str | None:
+def _sizes(node: Node | Draft) -> str | None:
     for dim in node.shape:
         if not is_size(dim):
             return f"{dim!r:.40} in its shape is neither an integer nor made of size symbols"
@@ -87,7 +103,7 @@ def _frozen(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, str)) or is_size(value)
 
 
-def _parameters(node: Node) -> str | None:
+def _parameters(node: Node | Draft) -> str | None:
     names = [name for name, _ in node.items]
     if names != sorted(set(names)):
         return f"the parameters {', '.join(names)} are not sorted by name"
@@ -98,7 +114,7 @@ def _parameters(node: Node) -> str | None:
 # ---------------------------------------------------------------- leaves
 
 
-def _literal(node: Node) -> str | None:
+def _literal(node: Node | Draft) -> str | None:
     if not isinstance(node, (Literal, SizeOf)):
         return None
     if node.shape != ():
@@ -108,7 +124,7 @@ def _literal(node: Node) -> str | None:
     return None
 
 
-def _constant(node: Node) -> str | None:
+def _constant(node: Node | Draft) -> str | None:
     if not isinstance(node, Constant):
         return None
     array = node.array
@@ -133,7 +149,7 @@ def _outside(region: Sequence[Any], shape: Shape) -> str | None:
     if len(region) != len(shape):
         return f"a region of {len(region)} axes in an array of {len(shape)}"
     for (start, step, size), extent in zip(region, shape, strict=True):
-        if size is not None and hint(size) == 0:
+        if (size == extent and start == 0 and step == 1) or (size is not None and hint(size) == 0):
             continue
         first, last = _span(start, step, size)
         if step == 0 or min(first, last) < 0 or max(first, last) >= hint(extent):
@@ -141,7 +157,7 @@ def _outside(region: Sequence[Any], shape: Shape) -> str | None:
     return None
 
 
-def _regions(node: Node) -> str | None:
+def _regions(node: Node | Draft) -> str | None:
     params = node.params
     if "region" in params:
         return _outside(params["region"], node.operands[0].shape)
@@ -156,7 +172,7 @@ def _regions(node: Node) -> str | None:
     return None
 
 
-def _axes(node: Node) -> str | None:
+def _axes(node: Node | Draft) -> str | None:
     params = node.params
     axes = params.get("axes", (params["axis"],) if "axis" in params else None)
     if axes is None:
@@ -184,7 +200,7 @@ def _same(a: Dimension, b: Dimension) -> bool:
     return not fixed and hint(a) == hint(b)
 
 
-def shape_by_rule(node: Node) -> Shape:
+def shape_by_rule(node: Node | Draft) -> Shape:
     """Return the shape that the op's rule gives, without recording guards."""
     shapes = [x.shape for x in node.operands]
     with recording():
@@ -194,7 +210,7 @@ def shape_by_rule(node: Node) -> Shape:
         return tuple(node.op.shape(*shapes, **node.params))
 
 
-def _shape_rule(node: Node) -> str | None:
+def _shape_rule(node: Node | Draft) -> str | None:
     if node.op.kind == "leaf":
         if isinstance(node, Iota) and node.shape != (node.size,):
             return f"its shape is {show(node.shape)}, it has {node.size} elements"
@@ -209,7 +225,7 @@ def _shape_rule(node: Node) -> str | None:
     return f"its shape is {show(node.shape)}, the rule gives {show(expected)} for {shapes}"
 
 
-def types_by_rule(node: Node) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
+def types_by_rule(node: Node | Draft) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
     """Return the operand types and the result type that the op's rule gives."""
     kinds = tuple(x.dtype for x in node.operands)
     if node.op.kind == "map":
@@ -217,7 +233,7 @@ def types_by_rule(node: Node) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]
     return kinds, array_type(node.op, kinds, node.params)
 
 
-def _type_rule(node: Node) -> str | None:
+def _type_rule(node: Node | Draft) -> str | None:
     if node.op.kind == "leaf":
         wrong = isinstance(node, Iota) and node.dtype != np.int64
         return f"a range is of type int64, not {node.dtype}" if wrong else None
@@ -231,7 +247,7 @@ def _type_rule(node: Node) -> str | None:
     return f"its type is {node.dtype}, the rule gives {expected} for {kinds}"
 
 
-def _operand_types(node: Node) -> str | None:
+def _operand_types(node: Node | Draft) -> str | None:
     if node.op.kind != "map":
         return None
     expected, _ = types_by_rule(node)
@@ -242,7 +258,7 @@ def _operand_types(node: Node) -> str | None:
     return f"its operands are {have}, {node.op.name} computes in {want}"
 
 
-NODE_LAWS: tuple[Law[Node], ...] = (
+NODE_LAWS: tuple[Law[Node | Draft], ...] = (
     Law("a registered op", _operation),
     Law("operands are nodes, as many as the op takes", _operands),
     Law("a supported element type", _element_type),
@@ -256,6 +272,15 @@ NODE_LAWS: tuple[Law[Node], ...] = (
     Law("the type is what the type rule gives", _type_rule),
     Law("map operands have the types that the op computes in", _operand_types),
 )
+
+
+def broken_law(node: Node | Draft) -> tuple[str, str] | None:
+    """Return the name of the first law that a node breaks and what is wrong, or None."""
+    for law in NODE_LAWS:
+        complaint = law.broken(node)
+        if complaint is not None:
+            return law.name, complaint
+    return None
 
 
 def size_symbols(node: Node) -> set[sp.Symbol]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +65,29 @@ def user_line() -> Where | None:
             return found
         frame = frame.f_back
     return None
+
+
+def raised_at(error: BaseException) -> Where | None:
+    """Return the innermost line of the user's that ``error`` has passed through."""
+    found = None
+    trail = error.__traceback__
+    while trail is not None:
+        code = trail.tb_frame.f_code
+        if not _is_internal(code):
+            found = Where(code.co_filename, trail.tb_lineno, code.co_name)
+        trail = trail.tb_next
+    return found
+
+
+def defined_at(function: Callable[..., Any]) -> Where | None:
+    """Return the line where a function of the user's is defined."""
+    function = inspect.unwrap(function)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    code = getattr(function, "__code__", None)
+    if code is None or _is_internal(code):
+        return None
+    return Where(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def set_inherited(where: Where | None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import Op, define_array
-from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint
+from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint, same
 from .._spell import spell
 from ..errors import IndexingError
 from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE
@@ -240,35 +240,58 @@ def _is_array(item: Any) -> bool:
     return isinstance(item, (list, np.ndarray, bool, np.bool_)) or hasattr(item, "node")
 
 
-def _expand(index: Any, ndim: int) -> list[Any]:
+def _expand(index: Any, shape: Shape) -> list[Any]:
     """Spell out the Ellipsis and turn boolean masks into integer arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
-    plain: list[Any] = []
-    for item in items:
+    for k, item in enumerate(items):
         if isinstance(item, list):
-            item = np.asarray(item, dtype=np.int64 if not item else None)
-        if isinstance(item, np.ndarray) and item.dtype == bool and item.ndim:
-            plain.extend(np.nonzero(item))
-        elif isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
+            items[k] = item = np.asarray(item, dtype=None if item else np.int64)
+        if _is_mask(item):
+            continue
+        if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
             raise IndexingError(
                 "a traced boolean index selects a number of elements that depends on values: "
                 "write np.where(mask, x, 0.0), or a sum with the mask as weights"
             )
-        else:
-            plain.append(item)
-    dots = sum(item is Ellipsis for item in plain)
+    dots = sum(item is Ellipsis for item in items)
     if dots > 1:
         raise IndexingError("an index can only have a single ellipsis ('...')")
-    taken = sum(item is not None and item is not Ellipsis for item in plain)
-    if taken > ndim:
+    taken = sum(map(_axes_taken, items))
+    if taken > len(shape):
         raise IndexingError(
-            f"too many indices: the array is {ndim}-dimensional, but {taken} were indexed"
+            f"too many indices: the array is {len(shape)}-dimensional, but {taken} were indexed"
         )
-    fill = [slice(None)] * (ndim - taken)
-    if not dots:
-        return plain + fill
-    k = next(i for i, item in enumerate(plain) if item is Ellipsis)
-    return plain[:k] + fill + plain[k + 1 :]
+    fill = [slice(None)] * (len(shape) - taken)
+    k = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    plain: list[Any] = []
+    axis = 0
+    for item in items[:k] + fill + items[k + 1 :]:
+        if _is_mask(item):
+            _check_mask(item.shape, shape[axis : axis + item.ndim], axis)
+            plain.extend(np.nonzero(item))
+        else:
+            plain.append(item)
+        axis += _axes_taken(item)
+    return plain
+
+
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and item.dtype == bool and item.ndim > 0
+
+
+def _axes_taken(item: Any) -> int:
+    if item is None or item is Ellipsis:
+        return 0
+    return int(item.ndim) if _is_mask(item) else 1
+
+
+def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:
+    for k, (given, size) in enumerate(zip(mask, shape, strict=True)):
+        if not same(size, given):
+            raise IndexingError(
+                f"a boolean index must have the size of the axis that it selects from: axis "
+                f"{axis + k} has size {hint(size)}, the mask has {given}"
+            )
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -277,7 +300,7 @@ def getitem(x: Any, index: Any) -> Any:
     Integers, slices, None, Ellipsis, integer arrays (constant or traced) and constant
     boolean masks, with NumPy's rule for where the axes of index arrays go.
     """
-    items = _expand(index, x.ndim)
+    items = _expand(index, tuple(map(as_dim, x.shape)))
     arrays = [i for i, item in enumerate(items) if item is not None and _is_array(item)]
     shape = tuple(map(as_dim, x.shape))
     region: list[Any] = []

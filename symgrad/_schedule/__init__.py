@@ -1,6 +1,17 @@
 """Scheduling: a graph becomes a Program, its steps in Kahn order."""
 
 from ._kahn import kahn
-from ._program import Program, concrete, schedule, shape_text, step_text, type_text
+from ._load import load
+from ._program import Program, concrete, schedule
+from ._text import shape_text, step_text, type_text
 
-__all__ = ["Program", "concrete", "kahn", "schedule", "shape_text", "step_text", "type_text"]
+__all__ = [
+    "Program",
+    "concrete",
+    "kahn",
+    "load",
+    "schedule",
+    "shape_text",
+    "step_text",
+    "type_text",
+]

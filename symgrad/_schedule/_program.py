@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
-from .._op import Op
-from .._shapes import Shape, evaluate_dim
-from ..errors import ShapeError
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, check, topological
+from .._shapes import evaluate_dim
+from ..errors import CheckError, DataError, ShapeError
+from ._json import save, to_json
 from ._kahn import kahn
+from ._read import from_json
 from ._source import source
+from ._text import leaf_text, program_text
 
 Source = tuple[int, int | None]  # (input, axis); axis None: the input is the size itself
 
@@ -181,27 +184,58 @@ class Program:
             names[node] = _free(f"c{k}", taken)
         for leaf in self.leaves:
             if leaf not in names:
-                names[leaf] = _leaf_text(leaf)
+                names[leaf] = leaf_text(leaf)
         for k, node in enumerate(self.steps):
             names[node] = _free(f"v{k}", taken)
         return names
 
     def __str__(self) -> str:
-        names = self.names
-        heads = [f"{n.name}: {type_text(n)}" for n in self.inputs]
-        rows = [
-            (f"{names[n]} = {step_text(n, names)}", type_text(n), str(n.where or ""))
-            for n in self.steps
-        ]
-        wide = min(max((len(r[0]) for r in rows), default=0), 60)
-        typed = max((len(r[1]) for r in rows), default=0)
-        lines = [f"program({', '.join(heads)})"]
-        lines += [f"    {a:{wide}}  {b:{typed}}  {c}".rstrip() for a, b, c in rows]
-        lines.append(f"    return {', '.join(names[x] for x in self.outputs)}")
-        return "\n".join(lines)
+        return program_text(self)
 
     def __repr__(self) -> str:
         return f"<Program of {len(self.steps)} steps, {len(self.inputs)} inputs>"
+
+    # ---------------------------------------------------------------- files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program to a JSON file, for :func:`symgrad.load`.
+
+        Parameters
+        ----------
+        path:
+            The file to write; one that exists is replaced, whole or not at all.
+
+        Raises
+        ------
+        DataError
+            If the program contains what the format does not have.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symgrad as sg, pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp(), "slope.json")
+        >>> sg.grad(np.sin).program(0.0).save(file)
+        >>> sg.load(file)(0.0)
+        np.float64(1.0)
+        """
+        save(self, path)
+
+    @classmethod
+    def from_json(cls, text: str) -> Program:
+        """Return the program that JSON text holds, checked; see :func:`symgrad.load`."""
+        saved = from_json(text)
+        program = cls(saved.inputs, saved.outputs, saved.steps, saved.levels, saved.guards)
+        try:
+            check(program)
+        except CheckError as error:
+            raise DataError(f"no sound program: {error}") from None
+        if program.fingerprint != saved.fingerprint:
+            raise DataError("the program is not as it was saved: its fingerprint differs")
+        return program
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Program.from_json, (to_json(self),)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -211,7 +245,7 @@ class Program:
         for node in (*self.inputs, *self.leaves, *self.steps):
             number[node] = len(number)
             operands = [number[x] for x in node.operands]
-            extra = _leaf_text(node) if node.op.kind == "leaf" else ""
+            extra = leaf_text(node) if node.op.kind == "leaf" else ""
             if isinstance(node, Literal):
                 extra = node.value.tobytes().hex()
             text = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype.char}{extra};"
@@ -249,19 +283,6 @@ def _leaf_value(leaf: Node, sizes: Mapping[sp.Symbol, int]) -> Any:
     return np.arange(evaluate_dim(leaf.size, sizes))
 
 
-def _leaf_text(leaf: Node) -> str:
-    if isinstance(leaf, Literal):
-        text = repr(leaf.value.item())
-        return f"({text})" if text.startswith("-") else text
-    if isinstance(leaf, Constant):
-        return f"constant[{leaf.digest}]"
-    if isinstance(leaf, SizeOf):
-        return str(leaf.size) if leaf.size.is_Symbol else f"({leaf.size})"  # type: ignore[union-attr]
-    if isinstance(leaf, Iota):
-        return f"arange({leaf.size})"
-    return leaf.name if isinstance(leaf, Input) else leaf.op.name
-
-
 def concrete(value: Any, sizes: Mapping[sp.Symbol, int]) -> Any:
     """Return a parameter with its symbolic sizes replaced by numbers."""
     if isinstance(value, tuple):
@@ -269,44 +290,6 @@ def concrete(value: Any, sizes: Mapping[sp.Symbol, int]) -> Any:
     if isinstance(value, sp.Basic):
         return evaluate_dim(value, sizes)
     return value
-
-
-def shape_text(shape: Shape) -> str:
-    """Return a shape as ``[n, 3]``; a number has none."""
-    return f"[{', '.join(map(str, shape))}]" if shape else ""
-
-
-def type_text(node: Node) -> str:
-    """Return element type and shape, as ``float64[n, 3]``."""
-    return f"{node.dtype.name}{shape_text(node.shape)}"
-
-
-@lru_cache(maxsize=1024)
-def _template(op: Op) -> str | None:
-    """The op's mathematics with places for the operands' names, made once per op."""
-    if op.sympy is None:
-        return None
-    places = [sp.Symbol(f"\x00{k}\x01", real=True) for k in range(op.arity)]
-    with sp.evaluate(False):
-        form = op.sympy(*places)
-    text = sp.sstr(form, order="none").replace("{", "{{").replace("}", "}}")
-    return str(text.replace("\x00", "{").replace("\x01", "}"))
-
-
-def step_text(node: Node, names: Mapping[Node, str]) -> str:
-    """Return the right-hand side of a step as mathematics."""
-    operands = [names[x] for x in node.operands]
-    template = _template(node.op) if node.op.kind == "map" else None
-    if template is not None:
-        return template.format(*operands)
-    params = [f"{k}={_param_text(v)}" for k, v in node.items]
-    return f"{node.op.name.lower()}({', '.join([*operands, *params])})"
-
-
-def _param_text(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_param_text, value))}{',' if len(value) == 1 else ''})"
-    return str(value)
 
 
 def schedule(

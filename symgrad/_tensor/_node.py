@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from .._graph import Input, Where, topological
+from .._graph import Where
 from .._op import Op
 from .._ops import unbroadcast
 from .._reverse import differentiable, pull
-from .._trace import Traced, as_node
-from ..errors import BackwardError, SymgradError
+from ..errors import BackwardError
+from ._rules import Rule, read_by, rule_of
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -125,9 +125,10 @@ class Backward(Node):
         The op's result, where the rule reads it.
     """
 
-    __slots__ = ("cell", "needs", "params", "result", "saved")
+    __slots__ = ("cell", "needs", "params", "result", "rule", "saved")
     op: ClassVar[Op]
-    plans: ClassVar[dict[int, tuple[tuple[bool, ...], bool]]]
+    plans: ClassVar[dict[Any, tuple[Rule | None, tuple[bool, ...], bool]]]
+    rule: Rule | None
     params: dict[str, Any]
     saved: tuple[Any, ...] | None
     needs: tuple[bool, ...]
@@ -187,6 +188,14 @@ class Backward(Node):
         """Let go of what the rule would have read."""
         self.saved = self.result = self.cell = None
 
+    def tensor(self) -> Tensor | None:
+        """Return the result as a tensor with its record, if the rule reads the result."""
+        if self.result is None:
+            return None
+        made = _wrap(self.result)
+        made._fn, made._requires = self, True
+        return made
+
     def operands(self, tensors: bool = False) -> list[Any]:
         """Return the operands as arrays, or as tensors, with stand-ins for unread ones."""
         assert self.saved is not None
@@ -205,8 +214,12 @@ class Backward(Node):
         """Return the operands' gradients for the gradient ``ct`` of the result."""
         xs = self.operands(tensors)
         y = self.result if result is None else result
-        wanted = [edge is not None for edge in self.edges]
-        parts = pull(self.op, ct, y, xs, self.params, wanted)
+        rule = self.rule
+        if rule is None:
+            wanted = [edge is not None for edge in self.edges]
+            parts = pull(self.op, ct, y, xs, self.params, wanted)
+        else:
+            parts = list((rule.tensors if tensors else rule.arrays)(ct, y, *xs))
         for k, part in enumerate(parts):
             if part is not None:
                 x = xs[k]
@@ -245,32 +258,24 @@ def backward_class(op: Op) -> type[Backward] | None:
         return _classes.setdefault(op, made)
 
 
-def plan(cls: type[Backward], mask: int, count: int) -> tuple[tuple[bool, ...], bool]:
-    """Return which operands the rule reads, and whether it reads the result.
+def plan(
+    cls: type[Backward], mask: int, count: int, params: dict[str, Any]
+) -> tuple[Rule | None, tuple[bool, ...], bool]:
+    """Return the rule, which operands it reads, and whether it reads the result.
 
     ``mask`` has a bit for each operand that requires a gradient.
     """
-    found = cls.plans.get(mask)
-    if found is None:
-        found = cls.plans[mask] = _plan(cls.op, mask, count)
+    key = (mask, count, *sorted(params.items())) if params and cls.op.kind == "map" else mask
+    found = cls.plans.get(key)
+    if found is None or len(found[1]) != count:
+        wanted = [bool(mask >> k & 1) for k in range(count)]
+        rule = rule_of(cls.op, wanted, params)
+        if rule is None:
+            found = (None, *read_by(cls.op, count))
+        else:
+            found = (rule, rule.needs, rule.reads_result)
+        cls.plans[key] = found
     return found
-
-
-def _plan(op: Op, mask: int, count: int) -> tuple[tuple[bool, ...], bool]:
-    if op.transpose is not None:  # linear: it reads the operands in which it is not
-        linear = op.linear if op.linear is not None else range(count)
-        return tuple(k not in linear for k in range(count)), False
-    if op.kind != "map":
-        return (True,) * count, True
-    inputs = [Input(f"x{k}", (), np.float64) for k in range(count + 2)]
-    ct, y, *xs = map(Traced, inputs)
-    wanted = [bool(mask >> k & 1) for k in range(count)]
-    try:
-        parts = pull(op, ct, y, xs, {}, wanted)
-    except (SymgradError, TypeError, ValueError):
-        return (True,) * count, True  # a rule that does not trace may read everything
-    used = set(topological([as_node(p) for p in parts if p is not None]))
-    return tuple(x in used for x in inputs[2:]), inputs[1] in used
 
 
 #: Makes a tensor of an array; set by the module of tensors, which is above.
@@ -283,7 +288,12 @@ def set_wrap(function: Callable[[Any], Tensor]) -> None:
     _wrap = function
 
 
+def wrapped(array: Any) -> Tensor:
+    """Return a tensor of an array."""
+    return _wrap(array)
+
+
 __all__ = [
     "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "backward_class", "clock", "plan",
-    "set_wrap",
+    "set_wrap", "wrapped",
 ]  # fmt: skip

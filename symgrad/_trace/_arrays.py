@@ -8,14 +8,16 @@ value's own ``__symgrad_bind__``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
-from ..errors import UnsupportedError
+from ..errors import IndexingError, ShapeError, UnsupportedError
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -73,11 +75,10 @@ class ArrayMethods:
             raise UnsupportedError(
                 f"np.{ufunc.__name__}(..., where=) is not traced: use np.where on the result"
             )
-        kwargs.pop("casting", None)
-        dtype = kwargs.pop("dtype", None)
-        if method == "__call__" and not kwargs:
-            result = registry.handler(ufunc)(*inputs)
-            return result if dtype is None else result.astype(dtype)
+        for option in ("casting", "order", "subok"):  # nothing here depends on them
+            kwargs.pop(option, None)
+        if method == "__call__":
+            return _apply(ufunc, inputs, **kwargs)
         if method == "reduce" and ufunc in _REDUCE:
             kwargs.setdefault("axis", 0)
             return call(_REDUCE[ufunc], inputs, kwargs)
@@ -87,7 +88,7 @@ class ArrayMethods:
         if method == "outer":
             a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
             left = a[(...,) + (None,) * b.ndim] if b.ndim else a
-            return registry.handler(ufunc)(left, b)
+            return _apply(ufunc, (left, b), **kwargs)
         refuse(getattr(ufunc, method, ufunc))
 
     def __array_function__(
@@ -174,6 +175,23 @@ class ArrayMethods:
         return call(np.ravel, (self,), {"order": order})
 
 
+def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **options: Any) -> Any:
+    """Carry out a ufunc; with ``dtype`` it computes in that type, as NumPy's do."""
+    if options:
+        raise UnsupportedError(f"np.{ufunc.__name__}(..., {next(iter(options))}=) is not traced")
+    if dtype is None:
+        return registry.handler(ufunc)(*inputs)
+    cast = registry.ops["Cast"]
+    name = check_dtype(np.dtype(dtype), f"np.{ufunc.__name__}(..., dtype=)").name
+    result = registry.handler(ufunc)(*(cast(x, dtype=name) for x in inputs))
+    if result.dtype != np.dtype(dtype):
+        raise UnsupportedError(
+            f"np.{ufunc.__name__}(..., dtype={name}) gives {result.dtype}: "
+            "leave dtype= out and use .astype on the result"
+        )
+    return result
+
+
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: ArrayMethods, *args: Any, **kwargs: Any) -> Any:
         return call(function, (self, *args), kwargs)
@@ -197,7 +215,21 @@ ArrayMethods.ptp = _method(np.ptp)  # type: ignore[attr-defined]
 _ABSENT = frozenset(("out", "dtype", "initial", "where", "like"))
 
 
+#: How a message starts that names its op already.
+_NAMED = re.compile(r"\w+(:| of )")
+
+
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Carry out a NumPy function through the registry; its errors name it."""
+    try:
+        return _call(function, args, kwargs)
+    except (ShapeError, IndexingError) as error:
+        if not _NAMED.match(str(error)):
+            error.args = (f"{function.__name__}: {error}",)
+        raise
+
+
+def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; say which option is not traced."""
     handler = registry.handler(function)
     kwargs = {

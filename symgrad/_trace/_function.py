@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, Node, apply, topological
+from .._graph import Input, Node, apply, defined_at, raised_at, topological
 from .._graph._types import check_dtype
 from .._shapes import Size, recording
-from ..errors import ArgumentError
+from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
 from ._signature import Signature, make_inputs
 from ._traced import Traced
@@ -62,9 +62,34 @@ def trace(
     values, inputs = make_inputs(signature, sizes, names)
     args, kwargs = signature.tree.unflatten(values)
     with recording() as guards:
-        result = function(*args, **kwargs)
+        try:
+            result = function(*args, **kwargs)
+        except SymgradError as error:
+            _say_where(error, function)
+            raise
+        except ValueError as error:  # NumPy's, for `array[i] = traced`
+            if not isinstance(error.__cause__, TraceError):
+                raise
+            refusal = TraceError(ASSIGNED)
+            refusal.__traceback__ = error.__traceback__
+            _say_where(refusal, function)
+            raise refusal from None
         nodes, tree, leaves = collect(result)
     return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), guards)
+
+
+ASSIGNED = (
+    "a traced value was assigned into a plain array (`array[i] = x`), which holds numbers "
+    "only. Write instead: np.stack or np.concatenate of the parts, or np.where(mask, x, array)"
+)
+
+
+def _say_where(error: SymgradError, function: Callable[..., Any]) -> None:
+    """Add to an error's message, once, the user's line that raised it, or the function's."""
+    place = raised_at(error) or defined_at(function)
+    if place is not None and error.where is None and error.args:
+        error.where = str(place)
+        error.args = (f"{error.args[0]} [{place}]", *error.args[1:])
 
 
 def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
@@ -120,4 +145,7 @@ def require_traced(value: Any, what: str) -> Traced:
         return value
     if is_value(value) or isinstance(value, bool):
         return Traced(as_node(value))
-    raise ArgumentError(f"{what} must be a number or an array, not {type(value).__name__}")
+    forgotten = " (does it end without `return`?)" if value is None else ""
+    raise ArgumentError(
+        f"{what} must be a number or an array, not {type(value).__name__}{forgotten}"
+    )

@@ -88,6 +88,16 @@ class Traced(ArrayMethods):
         """The number of elements."""
         return as_size(dim_product(self.node.shape))
 
+    def __format__(self, spec: str) -> str:
+        if spec:
+            self._leaked(f"text (`{{x:{spec}}}`)", "the text outside of the function")
+        return repr(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
+            ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
+        raise AttributeError(f"a traced value has no attribute {name!r}{known}")
+
     def __repr__(self) -> str:
         shape = show(self.node.shape)
         return f"Traced({self.node.op.name}, shape={shape}, dtype={self.node.dtype})"

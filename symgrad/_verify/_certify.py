@@ -11,7 +11,8 @@ import numpy as np
 
 from .._graph import Input, Node
 from ..errors import VerificationError
-from ._compare import Entry, compare
+from ._blame import suspect
+from ._compare import Entry, compare, tolerance
 from ._expansion import Adjoint, Expansion, Pulled, TooLarge, pull
 from ._report import Check, Report, summarize
 from ._closures import Digits, finite
@@ -65,7 +66,7 @@ class _Tally:
     entries: list[Entry] = field(default_factory=list)
     zeros: int = 0
     confirmed: int = 0
-    line: Any = None
+    culprit: tuple[Any, Scalar] | None = None  # line and scalar of the first wrong entry
 
 
 def certify(problem: Problem, digits: int, samples: int, limit: float) -> Report:
@@ -110,8 +111,10 @@ class _Certifier:
             sum(t.confirmed for t in self.slopes), tuple(self.notes),
         )  # fmt: skip
         for tally, check in zip(tallies, report.checks, strict=True):
-            if check.worst is not None and not check.worst.allowed:
-                raise VerificationError(_message(report, check, tally.line))
+            if tally.culprit is not None:
+                line, scalar = tally.culprit
+                reason = suspect(self.context, scalar)
+                raise VerificationError(_message(report, check, line, reason))
         return report
 
     # ---------------------------------------------------------------- one result element
@@ -119,7 +122,7 @@ class _Certifier:
     def _row(self, k: int, node: Node, place: tuple[int, ...], scalar: Scalar) -> None:
         label = self._label(k, place)
         computed = np.asarray(self.problem.values[k])[place]
-        self._enter(self.value, node, compare(
+        self._enter(self.value, node, scalar, compare(
             self.context, label, computed, scalar.value, scalar.error, self.limit, self.digits,
             doubtful=scalar.doubtful,
         ))  # fmt: skip
@@ -169,13 +172,13 @@ class _Certifier:
                 self.context, name, row[at], adjoint.value, adjoint.error, self.limit,
                 self.digits, doubtful=scalar.doubtful, kink=adjoint.convention,
             )  # fmt: skip
-            self._enter(tally, node, entry)
+            self._enter(tally, node, scalar, entry)
             if small and self.wholes < WHOLES and not entry.kink:
                 self._second_opinion(tally, name, node, place, x, at, adjoint)
         tally.zeros += row.size - len(found)
         for at in map(tuple, np.argwhere(stray)):
             tally.zeros -= 1
-            self._enter(tally, node, compare(
+            self._enter(tally, node, scalar, compare(
                 self.context, f"d {label} / d {x.name}{_index(at)}", row[at],
                 self.context.zero, self.context.zero, self.limit, self.digits,
                 doubtful=scalar.doubtful,
@@ -202,9 +205,9 @@ class _Certifier:
 
     # ---------------------------------------------------------------- bookkeeping
 
-    def _enter(self, tally: _Tally, node: Node, entry: Entry) -> None:
-        if not entry.allowed and tally.line is None:
-            tally.line = node.where
+    def _enter(self, tally: _Tally, node: Node, scalar: Scalar, entry: Entry) -> None:
+        if not entry.allowed and tally.culprit is None:
+            tally.culprit = node.where, scalar
         tally.entries.append(entry)
 
     def _label(self, k: int, place: tuple[int, ...]) -> str:
@@ -220,15 +223,17 @@ def _index(place: Sequence[Any]) -> str:
     return f"[{', '.join(str(int(i)) for i in place)}]" if len(place) else ""
 
 
-def _message(report: Report, check: Check, line: Any) -> str:
+def _message(report: Report, check: Check, line: Any, reason: str | None) -> str:
     worst = check.worst
     assert worst is not None
     what = "the value" if check.name == "value" else f"the derivative by {check.name}"
     made = f" (computed at {line})" if line else ""
     return (
         f"{what} is wrong: {worst.place}{made} is {worst.exact}, but the kernel gives "
-        f"{worst.computed!r}, {worst.ulp:.3g} ulp off; allowed are {report.limit:g} ulp times "
-        f"the condition number {max(1.0, worst.condition):.3g}.\n{report}"
+        f"{worst.computed!r}, {worst.ulp:.3g} ulp off; at this point, with condition number "
+        f"{worst.condition:.3g}, {tolerance(worst.condition, report.limit):.3g} ulp are allowed."
+        + (f" Look at this: {reason}." if reason else "")
+        + f"\n{report}"
     )
 
 

@@ -53,18 +53,27 @@ def spacing(context: Any, exact: Any, dtype: np.dtype[Any]) -> Any:
     return context.ldexp(1, exponent)
 
 
+#: An error this many times smaller than the limit is allowed for each unit of condition.
+#: The condition is a bound for the worst case: measured errors are seldom above it.
+SHARE = 4.0
+
+
+def tolerance(condition: float, limit: float) -> float:
+    """Return the allowed error in ulp: ``limit``, or a quarter of it times the condition."""
+    return max(limit, limit / SHARE * condition)
+
+
 def compare(
     context: Any, place: str, computed: Any, exact: Any, bound: Any, limit: float, digits: int,
     *, doubtful: bool = False, kink: bool = False,
 ) -> Entry:  # fmt: skip
     """Compare a computed number (a NumPy scalar) with the exact one.
 
-    ``bound`` is the first-order rounding error of a direct evaluation. The distance may be
-    ``limit`` times the larger of ``bound`` and one ulp. A computed infinity is right for an
-    exact value that rounds to it; nan is right for nan.
+    ``bound`` is the first-order rounding error of a direct evaluation. A computed infinity is
+    right for an exact value that rounds to it; nan is right for nan.
     """
     ulp, condition = _distance(context, computed, exact, bound)
-    allowed = ulp <= limit * max(1.0, condition) or doubtful
+    allowed = ulp <= tolerance(condition, limit) or doubtful
     return Entry(
         place, text(context, exact, digits), float(computed), ulp, condition, allowed,
         kink or doubtful,

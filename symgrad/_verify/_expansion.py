@@ -162,7 +162,7 @@ class Expansion:
 
 def _simple(number: Any) -> bool:
     """Tell whether a number is worth a rule of its own: a small integer or half."""
-    return number.dtype.kind != "b" and bool(2 * number % 1 == 0 and abs(number) <= SIMPLE)
+    return number.dtype.kind != "b" and bool(abs(number) <= SIMPLE and 2 * number % 1 == 0)
 
 
 def aligned(index: tuple[int, ...], operand: Node) -> tuple[int, ...]:

@@ -23,12 +23,17 @@ class Check:
     max_ulp, median_ulp:
         Of the compared entries in ulp of the exact value. Entries that are zero because
         nothing depends on them are compared, too, but not part of the median.
+    max_scaled:
+        The largest error divided by the condition number (where that is above 1): what is
+        left for the code to answer for.
     worst:
         The entry with the largest error; None if there is none.
     checked, total:
         How many entries were compared, of how many.
     kinks:
         How many of them lie where the derivative does not exist.
+    blurred:
+        How many are so ill-conditioned that rounding may leave no correct digit.
     tier:
         ``"symbolic"`` if entries were also confirmed by differentiating the whole
         expression with SymPy, else ``"chain rule"`` (SymPy's derivative of every
@@ -38,11 +43,19 @@ class Check:
     name: str
     max_ulp: float
     median_ulp: float
+    max_scaled: float
     worst: Entry | None
     checked: int
     total: int
     kinks: int
+    blurred: int
     tier: str
+
+
+#: A condition number with which a double's digits are all lost.
+BLURRED = 2.0**52
+
+HEADINGS = ("", "max ulp", "median", "/cond", "checked", "tier", "condition", "worst place")
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,11 @@ class Report:
         return max((c.max_ulp for c in self.checks), default=0.0)
 
     @property
+    def max_scaled(self) -> float:
+        """The largest error in ulp, divided by the condition number where that is above 1."""
+        return max((c.max_scaled for c in self.checks), default=0.0)
+
+    @property
     def median_ulp(self) -> float:
         """The largest median of the checks, in ulp."""
         return max((c.median_ulp for c in self.checks), default=0.0)
@@ -90,23 +108,31 @@ class Report:
         raise KeyError(f"{name!r}: the report is on {', '.join(c.name for c in self.checks)}")
 
     def __str__(self) -> str:
-        rows = [("", "max ulp", "median", "condition", "checked", "tier", "worst place")]
+        rows = [HEADINGS]
         for c in self.checks:
-            condition = f"{c.worst.condition:.2g}" if c.worst else "-"
-            checked = f"{c.checked}/{c.total}" + (f" ({c.kinks} kinks)" if c.kinks else "")
-            place = c.worst.place if c.worst and c.max_ulp > 0 else "-"
+            place, condition = "-", "-"
+            if c.worst is not None and c.max_ulp > 0:
+                place, condition = c.worst.place, f"{c.worst.condition:.2g}"
             label = c.name if c.name == "value" else f"d/d {c.name}"
-            rows.append((label, _ulp(c.max_ulp), _ulp(c.median_ulp), condition, checked,
-                         c.tier, place))  # fmt: skip
-        wide = [max(len(r[k]) for r in rows) for k in range(len(rows[0]))]
+            rows.append((label, _ulp(c.max_ulp), _ulp(c.median_ulp), _ulp(c.max_scaled),
+                         f"{c.checked}/{c.total}", c.tier, condition, place))  # fmt: skip
+        wide = [max(len(r[k]) for r in rows) for k in range(len(HEADINGS))]
         lines = [f"{self.function}: kernel against exact values to {self.digits} digits"]
         for r in rows:
-            cells = [r[0].ljust(wide[0])]
-            cells += [x.rjust(w) for x, w in zip(r[1:5], wide[1:5], strict=True)]
-            cells += [x.ljust(w) for x, w in zip(r[5:], wide[5:], strict=True)]
+            cells = [x.rjust(w) if 0 < k < 5 else x.ljust(w)
+                     for k, (x, w) in enumerate(zip(r, wide, strict=True))]  # fmt: skip
             lines.append(("  " + "  ".join(cells)).rstrip())
-        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  note: {note}" for note in self._notes()]
         return "\n".join(lines)
+
+    def _notes(self) -> list[str]:
+        notes = list(self.notes)
+        kinks, blurred = sum(c.kinks for c in self.checks), sum(c.blurred for c in self.checks)
+        if kinks:
+            notes.append(f"{kinks} entries at kinks, compared with the stated convention")
+        if blurred:
+            notes.append(f"{blurred} entries so ill-conditioned that no digit need be right")
+        return notes
 
     def to_json(self) -> str:
         """Return the report as JSON text; infinities and nan are strings."""
@@ -138,9 +164,11 @@ def summarize(
         name,
         max((e.ulp for e in entries), default=0.0),
         median(e.ulp for e in entries) if entries else 0.0,
+        max((e.ulp / max(1.0, e.condition) for e in entries), default=0.0),
         worst,
         len(entries) + zeros,
         total,
         sum(e.kink for e in entries),
+        sum(e.condition >= BLURRED for e in entries),
         "symbolic" if confirmed else "chain rule",
     )

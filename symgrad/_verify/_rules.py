@@ -108,7 +108,7 @@ class Rule(Calculus):
         super().__init__(form, symbols, [k == "f" and result == "f" for k in kinds])
         self.held = op.name == "StopGradient"
         self.exact = self.known and op.exact_form
-        self.rounding = 0.0 if op.ulp == 0 else max(1.0, op.ulp / 8)
+        self.rounding = 0.0 if op.ulp == 0 else max(1.0, op.ulp / 4)
         self.mixed = 0.0 if op.ulp <= 0.5 else self.rounding
 
     def apply(self, context: Any, values: Sequence[Any], dtypes: Sequence[Any]) -> Any:

@@ -148,7 +148,8 @@ class Applied(Scalar):
                 if finite(q) and finite(part.value):
                     scale += q * abs(part.value)
                     passed_on += q * part.error
-        return p, passed_on + unit * scale + tiny, False
+        own = self.calculus.rounding if isinstance(self.calculus, Rule) else 1.0
+        return p, passed_on + max(own, 1.0) * (unit * scale + tiny), False
 
 
 class Total(Scalar):

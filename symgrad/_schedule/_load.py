@@ -1,0 +1,52 @@
+"""Loading saved programs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import CycleError, DataError
+from ._program import Program
+
+
+def load(path: str | os.PathLike[str]) -> Program:
+    """Read a program that :meth:`Program.save` wrote.
+
+    The file is data: no code runs, whoever wrote it. What is read is checked as a
+    program that a pass has made.
+
+    Parameters
+    ----------
+    path:
+        The file to read.
+
+    Returns
+    -------
+    Program
+        Call it with one array or number for each input; it prints and computes like the
+        program that was saved.
+
+    Raises
+    ------
+    DataError
+        If the file is damaged or foreign, or names an op that there is not.
+    CycleError
+        If steps need each other in a circle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "gradient.json")
+    >>> sg.grad(lambda x: np.sum(x**2)).program(np.ones(3)).save(file)
+    >>> sg.load(file)(np.array([1.0, 5.0]))
+    array([ 2., 10.])
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: no symgrad program: {error}") from None
+    try:
+        return Program.from_json(text)
+    except (DataError, CycleError) as error:
+        raise type(error)(f"{path}: {error}") from None

@@ -1,0 +1,292 @@
+"""Programs as JSON: reading, with every field checked. No code runs.
+
+A file may be damaged, foreign or made by hand to do harm. So text becomes sizes through a
+whitelist, ops come from the registry alone, nodes obey the laws before they are made (equal
+nodes are shared by all programs of the process), and the whole is checked like any program.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, Where, apply, inheriting
+from .._graph._laws import Draft, broken_law, shape_by_rule
+from .._graph._types import SUPPORTED
+from .._op import registry
+from .._shapes import Dim, Dimension, Shape
+from .._spell import parse_relation, parse_size
+from ..errors import CycleError, DataError
+from ._json import FORMAT, VERSION
+from ._kahn import kahn
+
+TYPES = {dtype.name: dtype for dtype in SUPPORTED}
+LARGEST = 2**62
+DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a file holds, as the fields of a program."""
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Node, ...]
+    steps: tuple[Node, ...]
+    levels: tuple[int, ...]
+    guards: dict[sp.Basic, bool]
+    fingerprint: str
+
+
+def from_json(text: str) -> Saved:
+    """Return the fields of the program that ``text`` holds.
+
+    Raises
+    ------
+    DataError
+        Naming the field that is wrong.
+    CycleError
+        If steps need each other in a circle.
+    """
+    try:
+        data = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"no symgrad program: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise DataError(f'no symgrad program: it has no field "format": "{FORMAT}"')
+    if data.get("version") != VERSION:
+        raise DataError(
+            f"the program is saved in version {data.get('version')!r:.20} of the format; "
+            f"this symgrad reads version {VERSION}"
+        )
+    return _Reader(data).saved()
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+class _Reader:
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.symbols: dict[str, sp.Symbol] = {}
+        self.nodes: list[Node] = []
+        self.from_inputs: set[Node] = set()
+
+    def saved(self) -> Saved:
+        for name, value in self.field("sizes", dict).items():
+            if not name.isidentifier() or type(value) is not int or not 0 < value < LARGEST:
+                raise DataError(f"sizes: {name!r:.40} = {value!r:.40} is no name with a number")
+            self.symbols[name] = Dim(name, value)
+        inputs = [self.input(k, x) for k, x in enumerate(self.records("inputs"))]
+        self.nodes += inputs
+        self.from_inputs |= set(inputs)
+        self.nodes += [self.leaf(k, x) for k, x in enumerate(self.records("leaves"))]
+        steps, levels = self.steps(self.records("steps"))
+        self.nodes += steps
+        outputs = [self.node(k, "outputs") for k in self.field("outputs", list)]
+        guards = self.field("guards", list)
+        return Saved(
+            tuple(inputs), tuple(outputs), tuple(steps), tuple(levels),
+            dict(self.guard(pair) for pair in guards), str(self.field("fingerprint", str)),
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------- fields
+
+    def field(self, name: str, kind: type) -> Any:
+        return _get(self.data, name, kind, "the file")
+
+    def records(self, name: str) -> list[dict[str, Any]]:
+        found: list[Any] = self.field(name, list)
+        for k, record in enumerate(found):
+            if not isinstance(record, dict):
+                raise DataError(f"{name}[{k}] is no record of named fields")
+        return found
+
+    def size(self, value: Any, what: str) -> Dimension:
+        if type(value) is int and 0 <= value < LARGEST:
+            return value
+        if not isinstance(value, str):
+            raise DataError(f"{what}: {value!r:.40} is no size")
+        try:
+            return parse_size(value, self.symbols)
+        except DataError as error:
+            raise DataError(f"{what}: {error}") from None
+
+    def shape(self, record: Mapping[str, Any], what: str) -> Shape:
+        return tuple(self.size(d, what) for d in _get(record, "shape", list, what))
+
+    def node(self, number: Any, what: str) -> Node:
+        if type(number) is not int or not 0 <= number < len(self.nodes):
+            raise DataError(f"{what}: there is no value number {number!r:.40}")
+        return self.nodes[number]
+
+    def guard(self, pair: Any) -> tuple[sp.Basic, bool]:
+        if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not bool:
+            raise DataError(f"guards: {pair!r:.60} is no relation with its truth")
+        return parse_relation(pair[0], self.symbols), pair[1]
+
+    # ---------------------------------------------------------------- leaves
+
+    def input(self, k: int, record: Mapping[str, Any]) -> Input:
+        what = f"inputs[{k}]"
+        name = _get(record, "name", str, what)
+        if not name.isidentifier():
+            raise DataError(f"{what}: {name!r:.40} is no name")
+        dim = self.size(record["size"], what) if "size" in record else None
+        if not (dim is None or isinstance(dim, sp.Symbol)):
+            raise DataError(f"{what}: {dim} is no size symbol")
+        return Input(name, self.shape(record, what), _dtype(record, what), dim)
+
+    def leaf(self, k: int, record: Mapping[str, Any]) -> Node:
+        what = f"leaves[{k}]"
+        kind = record.get("kind")
+        if kind == "literal":
+            dtype = _dtype(record, what)
+            return Literal(number_from_json(record.get("value"), dtype, what), dtype)
+        if kind == "constant":
+            return Constant(_array(record, _dtype(record, what), what))
+        if kind == "size":
+            dim = self.size(record.get("size"), what)
+            return SizeOf(sp.sympify(dim), _dtype(record, what))
+        if kind == "range":
+            return Iota(self.size(record.get("size"), what))
+        raise DataError(f"{what}: {kind!r:.40} is no kind of leaf")
+
+    # ---------------------------------------------------------------- steps
+
+    def steps(self, records: list[dict[str, Any]]) -> tuple[list[Node], list[int]]:
+        """Make the steps' nodes; they must stand in order, and not in a circle."""
+        first = len(self.nodes)
+        needs = []
+        for k, record in enumerate(records):
+            numbers = _get(record, "operands", list, f"steps[{k}]")
+            for n in numbers:
+                if type(n) is not int or not 0 <= n < first + len(records):
+                    raise DataError(f"steps[{k}]: there is no value number {n!r:.40}")
+            needs.append([n - first for n in numbers if n >= first])
+
+        def name(k: int) -> str:
+            return f"steps[{k}] ({records[k].get('op')!s:.40})"
+
+        try:
+            kahn(range(len(records)), needs.__getitem__, name)
+        except CycleError as error:
+            raise CycleError(str(error).replace("the graph", "the saved program")) from None
+        made: list[Node] = []
+        levels: list[int] = []
+        for k, record in enumerate(records):
+            late = next((n for n in needs[k] if n >= k), None)
+            if late is not None:
+                raise DataError(f"{name(k)} needs {name(late)}, which comes after it")
+            numbers = record["operands"]
+            operands = tuple(made[n - first] if n >= first else self.nodes[n] for n in numbers)
+            made.append(self.step(record, operands, name(k)))
+            levels.append(max((levels[n] + 1 for n in needs[k]), default=0))
+        return made, levels
+
+    def step(self, record: dict[str, Any], operands: tuple[Node, ...], what: str) -> Node:
+        op = registry.ops.get(_get(record, "op", str, what))
+        if op is None:
+            raise DataError(
+                f"{what}: there is no such op; if it is one of your own, define it before "
+                "loading, else the file needs a newer symgrad"
+            )
+        params = _get({"params": {}, **record}, "params", dict, what)
+        items = tuple(sorted((k, self.param(v, what, 0)) for k, v in params.items()))
+        shape, dtype = self.shape(record, what), _dtype(record, what)
+        draft = Draft(op, operands, items, shape, dtype)
+        broken = broken_law(draft)
+        if broken is not None:
+            raise DataError(f"{what} breaks the law {broken[0]!r}: {broken[1]}")
+        fresh = any(x in self.from_inputs for x in operands)
+        if not fresh and shape != shape_by_rule(draft):
+            # Other programs may share this node, so its shape is the rule's to the letter.
+            raise DataError(f"{what}: its shape is not written as the shape rule gives it")
+        line = _line(record, what)
+        with inheriting(line):
+            node = apply(op, operands, items, shape, dtype)
+        if fresh:
+            self.from_inputs.add(node)
+            node.where = line
+        return node
+
+    def param(self, value: Any, what: str, depth: int) -> Any:
+        if isinstance(value, list) and depth < DEPTH:
+            return tuple(self.param(v, what, depth + 1) for v in value)
+        if isinstance(value, dict) and set(value) == {"size"}:
+            return self.size(value["size"], what)
+        if type(value) is int and abs(value) >= LARGEST:
+            raise DataError(f"{what}: the number {value!r:.30} in a parameter is too large")
+        if value is None or type(value) in (bool, int, str):
+            return value
+        raise DataError(f"{what}: {value!r:.40} is no parameter")
+
+
+# ---------------------------------------------------------------- values
+
+
+def _get(record: Mapping[str, Any], name: str, kind: type, what: str) -> Any:
+    if name not in record:
+        raise DataError(f"{what} has no field {name!r}")
+    value = record[name]
+    if type(value) is not kind:
+        raise DataError(f"{what}: {name!r} is {value!r:.40}, not of type {kind.__name__}")
+    return value
+
+
+def _dtype(record: Mapping[str, Any], what: str) -> np.dtype[Any]:
+    name = _get(record, "dtype", str, what)
+    if name not in TYPES:
+        raise DataError(f"{what}: {name!r:.40} is no element type that symgrad computes in")
+    return TYPES[name]
+
+
+def _line(record: Mapping[str, Any], what: str) -> Where | None:
+    line = record.get("line")
+    if line is None:
+        return None
+    if not isinstance(line, list) or [type(x) for x in line] != [str, int, str]:
+        raise DataError(f"{what}: {line!r:.60} is no file name, line number and function")
+    return Where(*line)
+
+
+def number_from_json(value: Any, dtype: np.dtype[Any], what: str) -> Any:
+    """Return the NumPy scalar that ``number_to_json`` wrote."""
+    try:
+        if dtype.kind == "f" and type(value) is str:
+            if value.startswith("nan:"):
+                bits = np.frombuffer(bytes.fromhex(value[4:]), dtype.newbyteorder(">"))
+                [number] = bits.astype(dtype)
+                if np.isnan(number):
+                    return number
+            else:
+                exact = float.fromhex(value)
+                number = dtype.type(exact)
+                if float(number) == exact:
+                    return number
+        elif type(value) is (bool if dtype.kind == "b" else int) and dtype.kind != "f":
+            return dtype.type(value)
+    except (ValueError, OverflowError):
+        pass
+    raise DataError(f"{what}: {value!r:.40} is no number of type {dtype}")
+
+
+def _array(record: Mapping[str, Any], dtype: np.dtype[Any], what: str) -> Any:
+    shape = _get(record, "shape", list, what)
+    if not all(type(d) is int and 0 <= d < LARGEST for d in shape):
+        raise DataError(f"{what}: {shape!r:.60} is no shape of an array")
+    try:
+        data = base64.b64decode(_get(record, "data", str, what), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise DataError(f"{what}: its data are damaged: {error}") from None
+    if len(data) != math.prod(shape) * dtype.itemsize:
+        raise DataError(f"{what}: its data have {len(data)} bytes, which is no {dtype}{shape}")
+    return np.frombuffer(data, dtype.newbyteorder("<")).astype(dtype).reshape(shape)

@@ -1,0 +1,305 @@
+"""Making tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._graph._types import check_dtype
+from ..errors import ArgumentError, ShapeError
+from ._mode import default, random
+from ._tensor import Tensor
+
+
+def _made(
+    array: Any, dtype: Any, requires_grad: bool, name: str | None, floats: bool = False
+) -> Tensor:
+    """Return a tensor of a fresh array."""
+    if dtype is not None:
+        array = np.asarray(array, np.dtype(dtype))
+    elif floats:
+        array = np.asarray(array, default.dtype)
+    check_dtype(array.dtype, "a tensor")
+    return Tensor(np.asarray(array), requires_grad, name)
+
+
+def tensor(
+    data: Any, dtype: Any = None, requires_grad: bool = False, *, name: str | None = None
+) -> Tensor:
+    """Return a tensor with a copy of the given numbers.
+
+    Parameters
+    ----------
+    data:
+        A number, nested lists of numbers, an array or a tensor.
+    dtype:
+        The element type. Without it Python floats become the default type
+        (:func:`set_default_dtype`), arrays keep theirs.
+    requires_grad:
+        Whether derivatives by the tensor are wanted.
+    name:
+        What it is called in formulas and pictures.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    ArgumentError
+        If the data are no numbers, or ragged lists.
+    DTypeError
+        If a tensor that requires gradients is not of floating point type.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x**2).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    if isinstance(data, (list, tuple)):
+        data = _numbers(data)
+    if isinstance(data, Tensor):
+        array = data._data.copy()
+    else:
+        try:
+            array = np.array(data)
+        except ValueError as error:
+            raise ArgumentError(f"cannot make a tensor of ragged lists: {error}") from error
+        if array.dtype.kind not in "biuf":
+            check_dtype(array.dtype, "a tensor")
+        if array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+            array = array.astype(default.dtype)
+    return _made(array, dtype, requires_grad, name)
+
+
+def _numbers(data: Any) -> Any:
+    """Nested lists, with Python numbers in place of tensors of one element."""
+    if isinstance(data, (list, tuple)):
+        return [_numbers(x) for x in data]
+    return data.tolist() if isinstance(data, Tensor) else data
+
+
+def as_tensor(data: Any, dtype: Any = None) -> Tensor:
+    """Return the data as a tensor, without a copy where it is an array or a tensor.
+
+    A tensor that shares an array's memory does not see when the array is written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.as_tensor(np.arange(3.0))
+    tensor([0., 1., 2.])
+    """
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.astype(dtype)  # type: ignore[no-any-return]
+    if isinstance(data, np.ndarray):
+        return _made(data, dtype, False, None)
+    return tensor(data, dtype)
+
+
+def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
+    """Return a tensor that shares the memory of an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.from_numpy(np.ones(2))
+    tensor([1., 1.])
+    """
+    if not isinstance(array, np.ndarray):
+        raise ArgumentError(f"from_numpy takes an array, not {type(array).__name__}")
+    return as_tensor(array)
+
+
+def FloatTensor(data: Any) -> Tensor:
+    """Return a tensor of the default floating point type, as PyTorch's old name does.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.FloatTensor([1, 2])
+    tensor([1., 2.])
+    """
+    return tensor(data, default.dtype)
+
+
+def Variable(data: Any, requires_grad: bool = False) -> Tensor:
+    """Return a tensor, as PyTorch's old name does; a tensor given is taken as it is.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.Variable(sg.FloatTensor([1, 2]), requires_grad=True)
+    tensor([1., 2.], requires_grad=True)
+    """
+    made = data.detach() if isinstance(data, Tensor) else tensor(data)
+    made.requires_grad = requires_grad
+    return made
+
+
+# ---------------------------------------------------------------- filled, ranges, random
+
+
+def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
+    """``zeros(2, 3)`` and ``zeros((2, 3))`` mean the same."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    try:
+        shape = tuple(int(d.__index__()) for d in size)
+    except AttributeError:
+        raise ShapeError(f"a shape is made of whole numbers, not {size}") from None
+    if any(d < 0 for d in shape):
+        raise ShapeError(f"a size is not negative: {shape}")
+    return shape
+
+
+def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Return zeros of the given shape.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
+    return _made(np.zeros(_shape(size)), dtype, requires_grad, name, floats=True)
+
+
+def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Return ones of the given shape.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.ones(3)
+    tensor([1., 1., 1.])
+    """
+    return _made(np.ones(_shape(size)), dtype, requires_grad, name, floats=True)
+
+
+def full(
+    size: Any, fill_value: float, *, dtype: Any = None, requires_grad: bool = False,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Return one number in the given shape.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.full((2,), 0.5)
+    tensor([0.5000, 0.5000])
+    """
+    shape = _shape(size if isinstance(size, (tuple, list)) else (size,))
+    floats = isinstance(fill_value, float)
+    return _made(np.full(shape, fill_value), dtype, requires_grad, name, floats)
+
+
+def arange(
+    start: float, end: float | None = None, step: float = 1, *, dtype: Any = None,
+    requires_grad: bool = False, name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the numbers from ``start`` (0 if only one is given) up to ``end``, without it.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.arange(3), sg.arange(1.0, 2.0, 0.5)
+    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
+    """
+    start, end = (0, start) if end is None else (start, end)
+    floats = any(isinstance(x, float) for x in (start, end, step))
+    return _made(np.arange(start, end, step), dtype, requires_grad, name, floats)
+
+
+def linspace(
+    start: float, end: float, steps: int, *, dtype: Any = None, requires_grad: bool = False,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Return ``steps`` numbers at equal distances, from ``start`` to ``end``.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.linspace(0.0, 1.0, steps=5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
+    return _made(np.linspace(start, end, steps), dtype, requires_grad, name, floats=True)
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False,
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the unit matrix.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    return _made(np.eye(n, m), dtype, requires_grad, name, floats=True)
+
+
+def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Return random numbers, uniform between 0 and 1; :func:`manual_seed` makes them repeat.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.rand(2, 3).shape
+    (2, 3)
+    """
+    array = random.generator.random(_shape(size))
+    return _made(array, dtype, requires_grad, name, floats=True)
+
+
+def randn(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+    """Return random numbers, normal with mean 0 and variance 1.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.randn(2, 3).shape
+    (2, 3)
+    """
+    array = random.generator.standard_normal(_shape(size))
+    return _made(array, dtype, requires_grad, name, floats=True)
+
+
+def zeros_like(
+    input: Any, *, dtype: Any = None, requires_grad: bool = False  # noqa: A002
+) -> Tensor:
+    """Return zeros of the shape and type of another tensor.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.zeros_like(sg.ones(2))
+    tensor([0., 0.])
+    """
+    array = np.zeros(np.shape(input), dtype or input.dtype)
+    return _made(array, None, requires_grad, None)
+
+
+def ones_like(
+    input: Any, *, dtype: Any = None, requires_grad: bool = False  # noqa: A002
+) -> Tensor:
+    """Return ones of the shape and type of another tensor.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.ones_like(sg.zeros(2))
+    tensor([1., 1.])
+    """
+    array = np.ones(np.shape(input), dtype or input.dtype)
+    return _made(array, None, requires_grad, None)

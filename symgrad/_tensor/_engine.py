@@ -1,0 +1,193 @@
+"""The backward pass: Kahn's order, one pull through each node, gradients written at the end.
+
+Nothing is written and nothing is freed before all of it has been computed, so an error in
+the middle (a freed buffer, a rule, a hook) leaves every ``.grad`` as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._schedule import kahn
+from ..errors import BackwardError
+from ._mode import mode
+from ._node import AccumulateGrad, Backward, Node, wrapped
+
+
+def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
+    """Return the nodes behind ``roots``, latest first, and whether numbers order them.
+
+    Numbers do not order a graph whose ``next_functions`` were set by hand.
+    """
+    seen = set(roots)
+    stack = list(seen)
+    numbered = True
+    while stack:
+        node = stack.pop()
+        seq = node.seq
+        for edge in node.edges:
+            if edge is not None:
+                if edge.seq >= seq:
+                    numbered = False
+                if edge not in seen:
+                    seen.add(edge)
+                    stack.append(edge)
+    return sorted(seen, key=_number, reverse=True), numbered
+
+
+def _number(node: Node) -> int:
+    return node.seq
+
+
+def _users(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
+    users: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for node in nodes:
+        for edge in dict.fromkeys(node.edges):
+            if edge is not None:
+                users[edge].append(node)
+    return users
+
+
+def levels(roots: Sequence[Node]) -> list[list[Node]]:
+    """Return the nodes behind ``roots`` in the rounds of Kahn's algorithm."""
+    nodes, _ = reach(roots)
+    order, level = kahn(nodes, _users(nodes).__getitem__, name=Node.name)
+    rounds: list[list[Node]] = [[] for _ in range(max(level, default=-1) + 1)]
+    for node, k in zip(order, level, strict=True):
+        rounds[k].append(node)
+    return rounds
+
+
+def ordered(roots: Sequence[Node]) -> list[Node]:
+    """Return the nodes behind ``roots`` in the order of the backward pass.
+
+    Among the ready nodes Kahn's algorithm takes the one that was made last. Where every
+    node is younger than those behind it, that is the order of their numbers, and sorting
+    is all there is to do.
+    """
+    nodes, numbered = reach(roots)
+    return nodes if numbered else kahn(nodes, _users(nodes).__getitem__, name=Node.name)[0]
+
+
+def run(
+    roots: Sequence[Node],
+    gradients: Sequence[Any],
+    *,
+    retain_graph: bool,
+    create_graph: bool,
+    targets: Sequence[Node] | None = None,
+) -> dict[Node, Any]:
+    """Send gradients back from ``roots``.
+
+    Parameters
+    ----------
+    roots, gradients:
+        Nodes, and the gradients of their results: arrays, or tensors with ``create_graph``.
+    retain_graph, create_graph:
+        As in :meth:`Tensor.backward`.
+    targets:
+        The nodes whose gradients are wanted; then no ``.grad`` is written. None for
+        ``backward``: all leaves get theirs.
+
+    Returns
+    -------
+    dict
+        The gradients at the targets.
+    """
+    order = ordered(roots)
+    if targets is not None:
+        order = _towards(order, set(targets))
+    for node in order:
+        if isinstance(node, Backward):
+            node.check()
+    before = mode.recording
+    mode.recording = create_graph
+    try:
+        with np.errstate(all="ignore"):
+            found, writes = _walk(order, roots, gradients, create_graph, targets)
+    finally:
+        mode.recording = before
+    for tensor, gradient in writes:
+        tensor._accumulate(*((None, gradient) if create_graph else (gradient, None)))
+    if not retain_graph:
+        for node in order:
+            if isinstance(node, Backward):
+                node.free()
+    return found
+
+
+def _towards(order: Sequence[Node], targets: set[Node]) -> list[Node]:
+    """Keep the nodes from which a target can be reached."""
+    kept = set(targets)
+    for node in reversed(order):
+        if any(edge in kept for edge in node.edges):
+            kept.add(node)
+    return [node for node in order if node in kept]
+
+
+def _walk(
+    order: Sequence[Node],
+    roots: Sequence[Node],
+    gradients: Sequence[Any],
+    create_graph: bool,
+    targets: Sequence[Node] | None,
+) -> tuple[dict[Node, Any], list[tuple[Any, Any]]]:
+    pending: dict[Node, Any] = {}
+    for root, gradient in zip(roots, gradients, strict=True):
+        pending[root] = pending[root] + gradient if root in pending else gradient
+    wanted = set() if targets is None else set(targets)
+    active = set(order) if targets is not None else None
+    found: dict[Node, Any] = {}
+    writes: list[tuple[Any, Any]] = []
+    for node in order:
+        ct = pending.pop(node, None)
+        if ct is None:
+            if isinstance(node, AccumulateGrad):  # it is reached, but by zeros only
+                ct = np.zeros_like(node.variable._data)
+                ct = wrapped(ct) if create_graph else ct
+            else:
+                continue
+        if node.extra is not None:
+            ct = _hooked(node, ct, create_graph)
+            if targets is None:
+                writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
+        if node in wanted:
+            found[node] = ct
+        if isinstance(node, AccumulateGrad):
+            if targets is None:
+                writes.append((node.variable, ct))
+            continue
+        assert isinstance(node, Backward)
+        if create_graph:
+            parts = node.pull(ct, node.tensor(), tensors=True)
+        else:
+            parts = node.pull(ct)
+        for edge, part in zip(node.edges, parts, strict=True):
+            if part is None or edge is None or (active is not None and edge not in active):
+                continue
+            known = pending.get(edge)
+            pending[edge] = part if known is None else known + part
+    return found, writes
+
+
+def _hooked(node: Node, ct: Any, create_graph: bool) -> Any:
+    """Pass a gradient through the hooks of its tensor."""
+    assert node.extra is not None
+    for hook in list(node.extra.hooks.values()):
+        given = ct if create_graph else wrapped(np.array(ct))
+        result = hook(given)
+        if result is None:
+            continue
+        if result.shape != ct.shape:
+            raise BackwardError(
+                f"the hook {getattr(hook, '__name__', hook)!r} returned a gradient of shape "
+                f"{tuple(result.shape)} for one of shape {tuple(ct.shape)}"
+            )
+        ct = result if create_graph else np.asarray(getattr(result, "_data", result))
+    return ct
+
+
+__all__ = ["levels", "ordered", "run"]

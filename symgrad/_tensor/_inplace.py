@@ -1,0 +1,193 @@
+"""Writing into tensors: what it does to the numbers, to the record, and when it is refused.
+
+A write that is not recorded (no gradient involved, or under ``no_grad``) changes the memory
+and dates it. A recorded one computes the new value as an op on a copy of the old, writes
+the result into the memory, and takes over its record. Views of the memory then have a record
+that is no longer true; using them is an error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._op import registry
+from ..errors import BackwardError, ShapeError
+from ._mode import mode
+from ._node import clock, wrapped
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ._tensor import Tensor
+
+
+def _array(value: Any) -> Any:
+    return getattr(value, "_data", value)
+
+
+class InPlace:
+    """The methods of tensors that write into their memory."""
+
+    __slots__ = ()
+
+    def _update(self, op: str, other: Any) -> Self:
+        """Write ``op(self, other)`` into the memory."""
+        record = registry.ops[op]
+        if not self._records(other):
+            before = _tensor(self)._data
+            record.evaluate(before, _array(other), out=before)
+            return self._wrote()
+        return self._replace(record(self._before(), other))
+
+    def _records(self, *others: Any) -> bool:
+        """Tell whether a write is recorded; raise if it must not be."""
+        tensor = _tensor(self)
+        if not mode.recording:
+            return False
+        if not (tensor._requires or any(getattr(x, "_requires", False) for x in others)):
+            return False
+        if tensor._requires and tensor._fn is None:
+            raise BackwardError(
+                "a leaf Tensor that requires grad is being used in an in-place operation: "
+                "write `x = x + 1`, or update it inside `with sg.no_grad():`"
+            )
+        if tensor._cell is not None and tensor._cell.leaf:
+            raise BackwardError(
+                "a view of a leaf Tensor that requires grad is being used in an in-place "
+                "operation: write to a clone(), or inside `with sg.no_grad():`"
+            )
+        return True
+
+    def _before(self) -> Tensor:
+        """Return a tensor with the old value and the record so far."""
+        tensor = _tensor(self)
+        before = wrapped(tensor._data.copy())
+        before._fn, before._requires = tensor._fn, tensor._requires
+        return before
+
+    def _replace(self, new: Tensor) -> Self:
+        """Take over value and record of ``new``."""
+        tensor = _tensor(self)
+        if new.shape != tensor.shape:
+            raise ShapeError(
+                f"a result of shape {new.shape} does not fit into a tensor of shape {tensor.shape}"
+            )
+        cell = tensor.memory()
+        cell.written = cell.rebased = next(clock)
+        if new._fn is not None:
+            # The value is kept apart: the record is of the array that the op returned.
+            new._fn.seq = next(clock)
+        tensor._data[...] = new._data
+        retained = new._fn.extras().retained if tensor.retains_grad and new._fn else None
+        if retained is not None:
+            retained += [r for r in tensor._fn.extra.retained if r() is tensor]  # type: ignore[union-attr]
+            tensor._fn.extra.retained[:] = [  # type: ignore[union-attr]
+                r for r in tensor._fn.extra.retained if r() is not tensor  # type: ignore[union-attr]
+            ]
+        tensor._fn, tensor._requires = new._fn, new._requires
+        return self
+
+    def _wrote(self) -> Self:
+        _tensor(self).memory().written = next(clock)
+        return self
+
+    # ---------------------------------------------------------------- assignment
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        tensor = _tensor(self)
+        place = _index(index)
+        if not self._records(value):
+            tensor._data[place] = _array(value)
+            self._wrote()
+            return
+        # As ops: the value scattered into zeros, and the old elements elsewhere.
+        numbers = np.arange(tensor._data.size).reshape(tensor.shape)[place]
+        spread = np.broadcast_to(value, numbers.shape)
+        flat, kept = np.unique(numbers.ravel()[::-1], return_index=True)  # the last one wins
+        chosen = np.reshape(spread, (-1,))
+        if flat.size != numbers.size or not np.array_equal(numbers.ravel(), flat):
+            chosen = chosen[numbers.size - 1 - kept]
+        scatter = registry.ops["Scatter"]
+        if tensor.dtype != chosen.dtype:
+            chosen = chosen.astype(tensor.dtype)
+        new = scatter(chosen, flat, axes=(0,), at=0, shape=(tensor._data.size,))
+        mask = np.zeros(tensor.shape, bool)
+        mask[place] = True
+        self._replace(np.where(mask, np.reshape(new, tensor.shape), self._before()))
+
+    def copy_(self, source: Any) -> Self:
+        """Write the elements of ``source`` (which may broadcast) into the tensor."""
+        self[...] = source
+        return self
+
+    def fill_(self, value: Any) -> Self:
+        """Write one number everywhere."""
+        self[...] = value
+        return self
+
+    def zero_(self) -> Self:
+        """Write zeros everywhere."""
+        return self.fill_(0)
+
+    # ---------------------------------------------------------------- arithmetic
+
+    def add_(self, other: Any, *, alpha: float = 1) -> Self:
+        """Add in place, ``alpha`` times ``other``."""
+        return self._update("Add", other if alpha == 1 else alpha * other)
+
+    def sub_(self, other: Any, *, alpha: float = 1) -> Self:
+        """Subtract in place, ``alpha`` times ``other``."""
+        return self._update("Subtract", other if alpha == 1 else alpha * other)
+
+    def mul_(self, other: Any) -> Self:
+        """Multiply in place."""
+        return self._update("Multiply", other)
+
+    def div_(self, other: Any) -> Self:
+        """Divide in place."""
+        return self._update("Divide", other)
+
+    def pow_(self, other: Any) -> Self:
+        """Raise to a power in place."""
+        return self._update("Power", other)
+
+    def __iadd__(self, other: Any) -> Self:
+        return self._update("Add", other)
+
+    def __isub__(self, other: Any) -> Self:
+        return self._update("Subtract", other)
+
+    def __imul__(self, other: Any) -> Self:
+        return self._update("Multiply", other)
+
+    def __itruediv__(self, other: Any) -> Self:
+        return self._update("Divide", other)
+
+    def __ipow__(self, other: Any) -> Self:
+        return self._update("Power", other)
+
+    # ---------------------------------------------------------------- the record
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Set whether gradients flow to the tensor, and return it."""
+        _tensor(self).requires_grad = requires_grad
+        return self
+
+    def detach_(self) -> Self:
+        """Forget the record; the tensor becomes a leaf."""
+        tensor = _tensor(self)
+        tensor._fn, tensor._requires = None, False
+        return self
+
+
+def _tensor(value: Any) -> Tensor:
+    tensor: Tensor = value
+    return tensor
+
+
+def _index(index: Any) -> Any:
+    if isinstance(index, tuple):
+        return tuple(map(_array, index))
+    return _array(index)
