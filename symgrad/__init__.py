@@ -1,29 +1,36 @@
 """symgrad: exact, fast derivatives of NumPy functions, compiled, readable and checked."""
 
-from . import errors
+from . import _tensor, autograd, errors
 from ._api import (
     compile,
+    derivative,
     from_sympy,
     grad,
     hessian,
     hvp,
     jacobian,
     jvp,
+    latex,
+    symbolic,
     value_and_grad,
+    verify,
     vjp,
     vmap,
 )
 from ._compile import Function, backend
 from ._parse import parse
 from ._schedule import Program, load
+from ._tensor import *  # noqa: F403 - tensors and PyTorch's names, listed there
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Function",
     "Program",
+    "autograd",
     "backend",
     "compile",
+    "derivative",
     "errors",
     "from_sympy",
     "grad",
@@ -31,9 +38,13 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "latex",
     "load",
     "parse",
+    "symbolic",
     "value_and_grad",
+    "verify",
     "vjp",
     "vmap",
 ]
+__all__ += _tensor.__all__

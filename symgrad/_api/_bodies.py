@@ -220,7 +220,7 @@ def fit(value: Any, like: Node, what: str) -> Node:
     if node.shape == like.shape:
         return node
     if node.ndim == like.ndim and all(map(same, node.shape, like.shape)):
-        return as_node(np.reshape(Traced(node), Traced(like).shape))  # type: ignore[call-overload]
+        return as_node(np.reshape(Traced(node), Traced(like).shape))
     raise ShapeError(
         f"{what} must have the shapes of the values they belong to: "
         f"{show(node.shape)} was given for {show(like.shape)}"

@@ -145,7 +145,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Any:
     """
     call = Call(f, args, dynamic=True)
     tree, leaves = call.argument(wrt)
-    columns = []
+    columns: list[list[Any] | None] = []
     for leaf in leaves:
         number = call.inputs[leaf]
         if number is None:

@@ -140,7 +140,7 @@ class _Kernels:
         function = call.function
         whole = function if isinstance(function, Function) else compile(function)
         args, _ = call.tree.unflatten(leaves)
-        found, tree = flatten(whole(*args))
+        found, _ = flatten(whole(*args))
         real = [np.asarray(v) for v in found if isinstance(v, (np.ndarray, np.generic))]
         self.values = [v for v in real if v.dtype.kind == "f"]
         if not chosen:

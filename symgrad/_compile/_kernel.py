@@ -41,8 +41,8 @@ class Layout:
     result:
         The expression that packs the result leaves ``r``.
     flat:
-        Whether the parameters are leaves, because numba has no counterpart of a container
-        among the arguments (a dict, a dataclass).
+        Whether the parameters are the leaves that are values, because numba has no
+        counterpart of a container among the arguments (a dict, a dataclass).
     """
 
     parameters: tuple[str, ...]
@@ -78,8 +78,6 @@ def layout_of(
                     path = f"{name}_{k}" if tree.kind != "leaf" else name
                     parameters.append(path)
                 arguments.append(path)
-            elif flat and tree.kind == "leaf":
-                parameters.append(name)
     count = sum(not isinstance(leaf, tuple) for leaf in out_leaves)
     names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
     result = _pack(out, iter(out_leaves), names)

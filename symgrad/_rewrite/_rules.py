@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Constant, Literal, Node, apply
+from .._graph import Constant, Literal, Node, apply, element_count
 from .._op import registry
 from .._trace import cast
 
 OPS = registry.ops
 
-#: Constant arrays of up to this many elements are computed with while compiling.
+#: Constant results of up to this many elements are computed while compiling.
 FOLDED = 1 << 20
 
 
@@ -79,11 +79,11 @@ def _fold(node: Node, *operands: Node) -> Node | None:
     for x in operands:
         if isinstance(x, Literal):
             values.append(x.value)
-        elif isinstance(x, Constant) and x.array.size <= FOLDED:
+        elif isinstance(x, Constant):
             values.append(x.array)
         else:
             return None
-    if not values:
+    if not values or element_count(node) > FOLDED:
         return None
     with np.errstate(all="ignore"):
         result = np.asarray(node.op.evaluate(*values, **node.params), node.dtype)
@@ -138,7 +138,10 @@ def _cast_twice(node: Node, x: Node) -> Node | None:
     if not _is(x, "Cast"):
         return None
     inner = x.operands[0]
-    return cast(inner, node.dtype) if np.can_cast(inner.dtype, x.dtype, "safe") else None
+    # NumPy calls int64 to float64 safe, but it rounds above 2**53.
+    rounds = inner.dtype.kind in "iu" and x.dtype.kind == "f" and inner.dtype.itemsize == 8
+    exact = np.can_cast(inner.dtype, x.dtype, "safe") and not rounds
+    return cast(inner, node.dtype) if exact else None
 
 
 def _view_of(name: str, merge: Callable[[Node, Node], Node | None]) -> Callable[..., Node | None]:

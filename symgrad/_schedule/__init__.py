@@ -3,11 +3,12 @@
 from ._kahn import kahn
 from ._load import load
 from ._program import Program, concrete, schedule
-from ._text import shape_text, step_text, type_text
+from ._text import guard_texts, shape_text, step_text, type_text
 
 __all__ = [
     "Program",
     "concrete",
+    "guard_texts",
     "kahn",
     "load",
     "schedule",

@@ -125,5 +125,6 @@ def number_to_json(value: Any) -> int | bool | str:
     if value.dtype.kind != "f":
         return bool(value) if value.dtype.kind == "b" else int(value)
     if np.isnan(value):
-        return "nan:" + value.astype(value.dtype.newbyteorder(">")).tobytes().hex()
+        bits = np.asarray(value).astype(value.dtype.newbyteorder(">"))
+        return f"nan:{bits.tobytes().hex()}"
     return float(value).hex()

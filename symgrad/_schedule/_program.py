@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, check, topological
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, as_sympy, check, topological
 from .._shapes import evaluate_dim
-from ..errors import CheckError, DataError, ShapeError
+from ..errors import CheckError, DataError, ShapeError, UnsupportedError
 from ._json import save, to_json
 from ._kahn import kahn
+from ._latex import program_latex
 from ._read import from_json
 from ._source import source
 from ._text import leaf_text, program_text
+
+#: Programs of more steps have no formula that SymPy could work with.
+LARGEST_FORMULA = 2000
 
 Source = tuple[int, int | None]  # (input, axis); axis None: the input is the size itself
 
@@ -194,6 +198,54 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program of {len(self.steps)} steps, {len(self.inputs)} inputs>"
+
+    def to_sympy(self) -> list[sp.Expr]:
+        """Return the outputs as SymPy expressions; array ops appear as functions by name.
+
+        For formulas of array functions in index notation there is :func:`symgrad.symbolic`.
+
+        Raises
+        ------
+        UnsupportedError
+            If the program is too long for one expression, or compares with nan.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symgrad as sg
+        >>> sg.grad(lambda x: np.sin(x) ** 2).program(0.5).to_sympy()
+        [2*sin(x)*cos(x)]
+        """
+        if len(self.steps) > LARGEST_FORMULA:
+            raise UnsupportedError(
+                f"a program of {len(self.steps)} steps is too long for one SymPy expression "
+                f"(at most {LARGEST_FORMULA}): print the program instead"
+            )
+        try:
+            return [as_sympy(x) for x in self.outputs]
+        except RecursionError:
+            raise UnsupportedError(
+                "the program is nested too deeply for one SymPy expression: print it instead"
+            ) from None
+        except TypeError as error:  # SymPy does not compare with nan
+            raise UnsupportedError(f"the program has no SymPy form: {error}") from None
+
+    def latex(self) -> str:
+        r"""Return the program as a LaTeX ``align`` block, one line a step.
+
+        Steps on arrays are in index notation.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symgrad as sg
+        >>> print(sg.compile(lambda x: np.sum(np.sin(x))).program(np.ones(3)).latex())
+        \begin{align}
+        {v_{0}}_{i} &= \sin{\left({x}_{i} \right)} \\
+        v_{1} &= \sum_{i=0}^{n - 1} {v_{0}}_{i}
+        \end{align}
+        """
+        return program_latex(self)
 
     # ---------------------------------------------------------------- files
 

@@ -17,12 +17,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 
 from .._graph import Iota, Literal, Node, SizeOf
 from .._op import Op
-from .._spell import Operand, relation_text, size_text
+from .._spell import Operand, size_text
 from ..errors import UnsupportedError
+from ._text import guard_texts
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -104,12 +104,7 @@ class _Writer:
 
     def guards(self) -> list[str]:
         """What the sizes must satisfy, as the function's docstring."""
-        relations = []
-        for relation, truth in self.program.guards.items():
-            if relation.func(*relation.args) == sp.sympify(truth):
-                continue  # true of all sizes, since they are positive
-            text = relation_text(relation)
-            relations.append(text if truth else f"not {text}")
+        relations = guard_texts(self.program.guards)
         if not relations:
             return []
         text = f"For sizes with {', '.join(relations)}."

@@ -11,6 +11,7 @@ import sympy as sp
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import Op
 from .._shapes import Shape
+from .._spell import relation_text
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -52,6 +53,17 @@ def leaf_text(leaf: Node) -> str:
 def shape_text(shape: Shape) -> str:
     """Return a shape as ``[n, 3]``; a number has none."""
     return f"[{', '.join(map(str, shape))}]" if shape else ""
+
+
+def guard_texts(guards: Mapping[sp.Basic, bool]) -> list[str]:
+    """Return the guards as Python text, without what is true of all sizes."""
+    texts = []
+    for relation, truth in guards.items():
+        if relation.func(*relation.args) == sp.sympify(truth):
+            continue  # sizes are positive
+        text = relation_text(relation)
+        texts.append(text if truth else f"not {text}")
+    return texts
 
 
 def type_text(node: Node) -> str:

@@ -78,9 +78,7 @@ def derivative_of(expression: Any, target: Any) -> Any:
 
 
 def _ranges(node: Node, index: list[sp.Symbol]) -> dict[sp.Symbol, tuple[Any, Any]]:
-    return {
-        i: (sp.Integer(0), sp.sympify(d) - 1) for i, d in zip(index, node.shape, strict=True)
-    }
+    return {i: (sp.Integer(0), sp.sympify(d) - 1) for i, d in zip(index, node.shape, strict=True)}
 
 
 def _finished(
@@ -92,5 +90,3 @@ def _finished(
     names = taken | {i.name for i in index}
     expression = rename_bound(resolve(expression, ranges), names)
     return simplified(expression) if simplify else expression
-
-

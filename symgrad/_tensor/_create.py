@@ -159,7 +159,9 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
-def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+def zeros(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
     """Return zeros of the given shape.
 
     Examples
@@ -172,7 +174,9 @@ def zeros(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str 
     return _made(np.zeros(_shape(size)), dtype, requires_grad, name, floats=True)
 
 
-def ones(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+def ones(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
     """Return ones of the given shape.
 
     Examples
@@ -249,7 +253,9 @@ def eye(
     return _made(np.eye(n, m), dtype, requires_grad, name, floats=True)
 
 
-def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+def rand(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
     """Return random numbers, uniform between 0 and 1; :func:`manual_seed` makes them repeat.
 
     Examples
@@ -262,7 +268,9 @@ def rand(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str |
     return _made(array, dtype, requires_grad, name, floats=True)
 
 
-def randn(*size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
+def randn(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
     """Return random numbers, normal with mean 0 and variance 1.
 
     Examples

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._trace import partials
-from ._closures import Digits, finite
+from ._numbers import Digits, finite
 from ._rules import Rule
 from ._scalars import Applied, Scalar
 

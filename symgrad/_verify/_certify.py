@@ -13,9 +13,9 @@ from .._graph import Input, Node
 from ..errors import VerificationError
 from ._blame import suspect
 from ._compare import Entry, compare, tolerance
-from ._expansion import Adjoint, Expansion, Pulled, TooLarge, pull
+from ._expansion import Adjoint, Expansion, Pulled, TooLargeError, pull
+from ._numbers import Digits, finite
 from ._report import Check, Report, summarize
-from ._closures import Digits, finite
 from ._scalars import Scalar
 from ._whole import Whole, agree
 
@@ -88,9 +88,7 @@ class _Certifier:
         self.whole = Whole(problem.inputs, digits)
         outputs = sum(math.prod(map(int, y.shape)) for y in problem.outputs)
         self.value = _Tally("value", outputs)
-        self.slopes = [
-            _Tally(x.name, outputs * math.prod(map(int, x.shape))) for x in problem.wrt
-        ]
+        self.slopes = [_Tally(x.name, outputs * math.prod(map(int, x.shape))) for x in problem.wrt]
         self.effort, self.wholes, self.notes = 0, 0, dict[str, None]()
 
     def run(self) -> Report:
@@ -100,7 +98,7 @@ class _Certifier:
                     break
                 try:
                     scalar = self.expansion.scalar(node, place)
-                except TooLarge:
+                except TooLargeError:
                     if not done:
                         raise
                     break
@@ -130,7 +128,8 @@ class _Certifier:
             return
         pulled = self._pulled(scalar)
         self.effort += pulled.visited
-        small = pulled.visited <= SMALL
+        # SymPy's derivative of the whole expression knows nothing of what is held constant.
+        small = pulled.visited <= SMALL and not pulled.held
         found: dict[Node, dict[tuple[int, ...], Adjoint]] = {x: {} for x in self.problem.wrt}
         for leaf, adjoint in pulled.adjoints.items():
             source, at = leaf.source
@@ -150,6 +149,7 @@ class _Certifier:
         )
         if not same:
             self.notes["what the function holds constant was held constant (StopGradient)"] = None
+        through.held = False
         return through if same else constant
 
     def _same(self, a: Adjoint, b: Adjoint | None) -> bool:

@@ -1,4 +1,4 @@
-"""SymPy formulas as functions of multiple-precision numbers, with IEEE's meaning of 1/0.
+"""SymPy formulas as functions of exact numbers.
 
 A formula is compiled once to nested closures ``(context, values) -> value``. Values are
 ``mpf`` numbers of the context, Python integers, and Python booleans. What has no real value
@@ -11,110 +11,12 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-import mpmath
-import numpy as np
 import sympy as sp
 
-from .._symbolic import is_condition
 from ..errors import UnsupportedError
+from ._numbers import extreme, heaviside, is_nan, power, real, reciprocal
 
 Closure = Callable[[Any, Sequence[Any]], Any]
-
-#: Numbers beyond 2**HUGE count as infinite: exp(exp(exp(10))) must not fill the memory.
-HUGE = 1_000_000
-
-
-class Digits(mpmath.MPContext):  # type: ignore[misc]
-    """An mpmath context of its own, so that no global precision is touched.
-
-    Parameters
-    ----------
-    digits:
-        The decimal digits to compute with.
-    """
-
-    def __init__(self, digits: int) -> None:
-        super().__init__()
-        self.dps = digits
-        self._roundings: dict[np.dtype[Any], tuple[Any, Any]] = {}
-
-    def rounding(self, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        """Return the unit of rounding and the smallest positive number of a type."""
-        found = self._roundings.get(dtype)
-        if found is None:
-            if dtype.kind == "f":
-                info = np.finfo(dtype)
-                found = self.mpf(float(info.eps)), self.mpf(float(info.smallest_subnormal))
-            else:
-                found = self.zero, self.zero
-            self._roundings[dtype] = found
-        return found
-
-
-def finite(value: Any) -> bool:
-    """Tell whether a number is neither infinite nor nan."""
-    if isinstance(value, int):
-        return True
-    _, mantissa, exponent, _ = value._mpf_
-    return bool(mantissa) or not exponent  # mpmath's encoding of infinities and nan
-
-
-def is_nan(value: Any) -> bool:
-    """Tell whether a number is nan."""
-    return not finite(value) and value != value
-
-
-def real(context: Any, value: Any) -> Any:
-    """Return a result as a real number: nan if it is complex, infinite if it is huge."""
-    if isinstance(value, int):
-        return value
-    if not hasattr(value, "_mpf_"):
-        if value.imag != 0:
-            return context.nan
-        value = value.real
-    _, mantissa, exponent, bits = value._mpf_
-    if mantissa and exponent + bits > HUGE:
-        return context.inf if value > 0 else -context.inf
-    return value
-
-
-def reciprocal(context: Any, x: Any) -> Any:
-    """Return ``1/x``; zeros have no sign here, so 1/0 is +inf."""
-    return context.inf if x == 0 else context.one / x
-
-
-def power(context: Any, x: Any, y: Any) -> Any:
-    """Return ``x**y`` as C's pow has it."""
-    if isinstance(y, int) and y > 0:
-        return x**y
-    if y == 0 or x == 1:
-        return context.one
-    if is_nan(x) or is_nan(y):
-        return context.nan
-    if x == 0:
-        return context.zero if y > 0 else context.inf
-    whole = isinstance(y, int) or (abs(y) < 2**64 and y == int(y))
-    if x < 0 and not whole:
-        return context.nan
-    return real(context, context.power(x, int(y) if whole else y))
-
-
-def heaviside(context: Any, x: Any, at_zero: Any = None) -> Any:
-    """Return the unit step, by default one half at 0."""
-    if x == 0:
-        return context.mpf(0.5) if at_zero is None else at_zero
-    return context.nan if is_nan(x) else 1 if x > 0 else 0
-
-
-def extreme(largest: bool) -> Callable[..., Any]:
-    """Return the maximum or minimum of numbers, nan if one is nan."""
-
-    def pick(context: Any, *xs: Any) -> Any:
-        if any(map(is_nan, xs)):
-            return context.nan
-        return max(xs) if largest else min(xs)
-
-    return pick
 
 
 def _mod(context: Any, x: Any, y: Any) -> Any:
@@ -150,9 +52,13 @@ _NAMES = {
     "LambertW": "lambertw", "RisingFactorial": "rf", "FallingFactorial": "ff", "re": "re",
     "dirichlet_eta": "altzeta", "fresnelc": "fresnelc", "fresnels": "fresnels",
 }  # fmt: skip
-_KNOWN = frozenset(
-    ["sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "acot", "atan2", "sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh", "acosh", "atanh", "exp", "gamma", "loggamma", "beta", "zeta", "erf", "erfc", "erfi", "erfinv", "expint", "besselj", "bessely", "besseli", "besselk", "sinc", "airyai", "airybi", "binomial", "factorial", "factorial2"]
-) | frozenset(_NAMES)  # fmt: skip
+_KNOWN = {
+    "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "acot", "atan2",
+    "sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh", "acosh", "atanh", "exp",
+    "gamma", "loggamma", "beta", "zeta", "erf", "erfc", "erfi", "erfinv", "expint",
+    "besselj", "bessely", "besseli", "besselk", "sinc", "airyai", "airybi",
+    "binomial", "factorial", "factorial2", *_NAMES,
+}  # fmt: skip
 _RELATIONS: dict[Any, Callable[[Any, Any], bool]] = {
     sp.Eq: lambda x, y: x == y,
     sp.Ne: lambda x, y: x != y,
@@ -277,73 +183,3 @@ def _power(e: Any, base: Closure, exponent: Closure) -> Closure:
     if e.base is sp.E:
         return lambda c, v: real(c, c.exp(exponent(c, v)))
     return lambda c, v: power(c, base(c, v), exponent(c, v))
-
-
-# ---------------------------------------------------------------- trustworthy digits
-
-
-#: Working precisions beyond this many bits are not tried.
-PRECISION_LIMIT = 6000
-
-FAILURES = (ValueError, ZeroDivisionError, OverflowError, ArithmeticError, NotImplementedError)
-
-
-def evaluate(context: Any, function: Closure, values: Sequence[Any], direct: bool) -> Any:
-    """Return ``function(values)`` with all digits of the context right.
-
-    A formula such as ``log(1 + x)`` loses digits inside: it is computed at two precisions,
-    and at higher ones until they agree. ``direct`` says that it cannot lose any.
-    """
-    try:
-        if direct:
-            return function(context, values)
-        return _agreed(context, function, values)
-    except FAILURES:
-        return context.nan
-
-
-def _agreed(context: Any, function: Closure, values: Sequence[Any]) -> Any:
-    wanted = context.prec
-    bits = wanted + 32
-    try:
-        context.prec = bits
-        before = function(context, values)
-        while bits < PRECISION_LIMIT:
-            bits *= 2
-            context.prec = bits
-            value = function(context, values)
-            if isinstance(value, int) or not finite(value):
-                return value
-            # Zero may be what absorption left: 1 + 1e-300 - 1.
-            if value != 0 and abs(value - before) <= abs(value) * context.ldexp(1, -wanted):
-                return value
-            before = value
-        return before
-    finally:
-        context.prec = wanted
-
-
-def is_direct(expression: Any) -> bool:
-    """Tell whether a formula cannot lose digits: one operation, or products of powers."""
-
-    def sum_of_atoms(e: Any) -> bool:  # exact operands, one rounding
-        return e.is_Add and all(
-            t.is_Atom or (t.is_Mul and len(t.args) == 2 and t.args[0].is_Integer
-                          and t.args[1].is_Atom)
-            for t in e.args
-        )  # fmt: skip
-
-    def product(e: Any) -> bool:
-        if e.is_Mul:
-            return all(map(product, e.args))
-        if e.is_Pow and e.base.is_Atom and e.base is not sp.E:
-            return bool(e.exp.is_Atom or sum_of_atoms(e.exp))
-        return bool(e.is_Atom)
-
-    if product(expression) or is_condition(expression):
-        return True
-    if expression.is_Piecewise:
-        return all(is_direct(x) for x, _ in expression.args)
-    if sum_of_atoms(expression):
-        return True
-    return all(a.is_Atom for a in expression.args)

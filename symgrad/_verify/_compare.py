@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._closures import finite
+from ._numbers import finite
 
 
 @dataclass(frozen=True)
@@ -86,15 +86,17 @@ def _distance(context: Any, computed: Any, exact: Any, bound: Any) -> tuple[floa
     if not finite(exact):
         same = (value != value) if exact != exact else value == float(exact)
         return (0.0 if same else math.inf), 0.0
+    if abs(exact) <= context.ldexp(bound, 64 - context.prec):
+        exact = context.zero  # what cancelling terms leave of the last exact digits
     unit = spacing(context, exact, dtype)
     if math.isinf(value) and abs(exact) >= context.mpf(float(info.max)) + unit / 2:
         return (0.0 if (value > 0) == (exact > 0) else math.inf), 0.0
-    condition = math.inf if bound == context.inf else float(bound / unit)
+    condition = float(bound / unit) if finite(bound) else math.inf
     if not math.isfinite(value):
         return math.inf, condition if math.isfinite(condition) else 0.0
     error = abs(context.mpf(value) - exact)
     if exact == 0 and bound > 0:  # terms that cancel: their rounding is the unit
-        return (float(error / bound) if bound != context.inf else 0.0), 1.0
+        return (float(error / bound) if finite(bound) else 0.0), 1.0
     return float(error / unit), condition
 
 

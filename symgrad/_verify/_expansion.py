@@ -30,7 +30,7 @@ SCALARS = 300_000
 SIMPLE = 16
 
 
-class TooLarge(VerificationError):
+class TooLargeError(VerificationError):
     """The problem has more scalar operations than can be carried out exactly."""
 
 
@@ -95,7 +95,7 @@ class Expansion:
                 top.order = len(self.scalars)
                 top.source = top.source or (node, ())
         if len(self.scalars) > SCALARS:
-            raise TooLarge(
+            raise TooLargeError(
                 f"the function has more than {SCALARS} scalar operations at these sizes, too "
                 "many to carry out exactly: verify it with smaller arrays (one compiled "
                 "kernel serves all lengths)"
@@ -156,7 +156,9 @@ class Expansion:
         return self.context.mpf(float(value)) if value.dtype.kind == "f" else value.item()
 
     def _number(self, number: Any) -> Scalar:
-        value = int(number) if number.is_Integer else self.context.mpf(int(number.p)) / int(number.q)
+        value: Any = int(number.p)
+        if not number.is_Integer:
+            value = self.context.mpf(value) / int(number.q)
         return Scalar(self.context, value, np.dtype(np.float64))
 
 
@@ -175,7 +177,8 @@ def aligned(index: tuple[int, ...], operand: Node) -> tuple[int, ...]:
 def wrapped(value: int, dtype: np.dtype[Any]) -> int:
     """Return an integer as the type holds it: modulo its range."""
     info = np.iinfo(dtype)
-    return (value - int(info.min)) % (1 << info.bits) + int(info.min)
+    low, count = int(info.min), 1 << int(info.bits)
+    return (value - low) % count + low
 
 
 # ---------------------------------------------------------------- the chain rule
@@ -252,4 +255,3 @@ def pull(context: Any, output: Scalar, through: bool) -> Pulled:
         if adjoint.error != adjoint.error:
             adjoint.error = context.inf
     return Pulled(found, visited, held)
-

@@ -155,9 +155,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def summarize(
-    name: str, entries: Sequence[Entry], zeros: int, total: int, confirmed: int
-) -> Check:
+def summarize(name: str, entries: Sequence[Entry], zeros: int, total: int, confirmed: int) -> Check:
     """Return the check of compared ``entries`` and ``zeros`` more that are exactly right."""
     worst = max(entries, key=lambda e: (not e.allowed, e.ulp), default=None)
     return Check(

@@ -16,7 +16,9 @@ import sympy as sp
 
 from .._op import Op
 from .._symbolic import is_condition
-from ._closures import Closure, closure, evaluate, finite, is_direct
+from ._closures import Closure, closure
+from ._digits import evaluate, is_direct
+from ._numbers import finite
 
 #: Operands that are numbers of the formula: place and value.
 Known = tuple[tuple[int, Any], ...]
@@ -233,4 +235,3 @@ def near_jump(context: Any, gap: Any, whole: bool, slack: Any) -> bool:
     if whole:
         gap = gap - context.floor(gap + context.mpf(0.5))
     return bool(abs(gap) <= slack)
-

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._closures import finite, is_nan
+from ._numbers import finite, is_nan
 from ._rules import Calculus, Rule, near_jump
 
 Slope = tuple[Any, Any, bool]  # derivative, its rounding bound, whether it is a convention
@@ -41,6 +41,8 @@ class Scalar:
     """
 
     __slots__ = ("active", "doubtful", "dtype", "error", "order", "parts", "source", "value")
+    active: bool
+    doubtful: bool
     held = False
 
     def __init__(
@@ -57,10 +59,16 @@ class Scalar:
         """Return the derivative by each part; None where nothing flows."""
         return []
 
+    def _fits(self) -> bool:
+        """Tell whether the exact value is a number of the type."""
+        return isinstance(self.value, int) or self.value._mpf_[3] <= np.finfo(self.dtype).nmant + 1
+
     def _round(self, context: Any, passed_on: Any, own: float, scale: Any) -> None:
         """Set the bound: what the parts pass on, and ``own`` roundings of ``scale``."""
         if finite(self.value):
             unit, tiny = context.rounding(self.dtype)
+            if passed_on == 0 and len(self.parts) <= 2 and self._fits():
+                own = 0.0  # nothing to round
             self.error = passed_on + (own * (unit * scale + tiny) if own else 0)
             if not finite(self.error):
                 self.error = context.inf
@@ -257,9 +265,7 @@ class Extreme(Scalar):
         ]
 
 
-def decision(
-    context: Any, name: str, parts: Sequence[Scalar], dtype: np.dtype[Any]
-) -> Scalar:
+def decision(context: Any, name: str, parts: Sequence[Scalar], dtype: np.dtype[Any]) -> Scalar:
     """Return the integer or truth value that Argmax, Argmin, Any or All gives."""
     values = [p.value for p in parts]
     if name in ("Any", "All"):

@@ -8,7 +8,7 @@ yield the ``(node, index)`` they need and are sent its scalar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -19,13 +19,12 @@ from sympy.core.function import AppliedUndef
 from .._graph import Node
 from .._shapes import Shape
 from ..errors import UnsupportedError
+from ._positions import Environment, condition, whole_number
 from ._rules import Calculus
 from ._scalars import Applied, Extreme, Multiple, Scalar, Total, decision
 
 Key = tuple[Node, tuple[int, ...]]
 Steps = Generator[Key, Scalar, Scalar]
-Environment = dict[sp.Symbol, int]
-Whole = Callable[[Environment], Any]
 Recipe = Callable[[Environment], Steps]
 
 DECISIONS = ("Argmax", "Argmin", "Any", "All")
@@ -154,9 +153,11 @@ class Template:
         name, (body, *limits) = type(e).__name__, e.args
         collect = self._all(self._compile(body), limits)
         if name in DECISIONS:
+
             def combine(parts: list[Scalar]) -> Scalar:
                 return decision(self.context, name, parts, self.node.dtype)
         elif name in ("Max", "Min"):
+
             def combine(parts: list[Scalar]) -> Scalar:
                 return Extreme(self.context, parts, self.node.dtype, name == "Max")
         else:
@@ -169,9 +170,7 @@ class Template:
         return run
 
     def _piecewise(self, e: Any) -> Recipe:
-        pieces = [
-            (self._compile(sp.sympify(x)), condition(c), self._needs([c])) for x, c in e.args
-        ]
+        pieces = [(self._compile(sp.sympify(x)), condition(c), self._needs([c])) for x, c in e.args]
 
         def run(env: Environment) -> Steps:
             for recipe, holds, needs in pieces:
@@ -187,10 +186,7 @@ class Template:
         kind = Total if e.is_Add else Multiple
 
         def run(env: Environment) -> Steps:
-            parts = []
-            for term in terms:
-                parts.append((yield from term(env)))
-            return self._joined(kind, parts)
+            return self._joined(kind, (yield from _each(terms, env)))
 
         return run
 
@@ -205,81 +201,20 @@ class Template:
         calculus = Calculus(e, symbols, kinds)
 
         def run(env: Environment) -> Steps:
-            parts = []
-            for read in reads:
-                parts.append((yield from read(env)))
+            parts = yield from _each(reads, env)
             return Applied(self.context, calculus, parts, self.node.dtype)
 
         return run
 
 
+def _each(recipes: Sequence[Recipe], env: Environment) -> Generator[Key, Scalar, list[Scalar]]:
+    parts = []
+    for recipe in recipes:
+        part = yield from recipe(env)
+        parts.append(part)
+    return parts
+
+
 def _ready(scalar: Scalar) -> Steps:
     yield from ()
     return scalar
-
-
-# ---------------------------------------------------------------- index arithmetic
-
-
-def whole_number(e: Any) -> Whole:
-    """Return an index expression as a function of the values of its symbols."""
-    e = sp.sympify(e)
-    if e.is_Integer:
-        number = int(e)
-        return lambda env: number
-    if e.is_Symbol:
-        return lambda env: env[e]
-    if isinstance(e, sp.floor):
-        top, bottom = (whole_number(part) for part in e.args[0].as_numer_denom())
-        return lambda env: top(env) // bottom(env)
-    args = [whole_number(a) for a in e.args]
-    if isinstance(e, sp.Mod):
-        x, y = args
-        return lambda env: x(env) % y(env)
-    if e.is_Add:
-        return lambda env: sum(a(env) for a in args)
-    if e.is_Mul:
-        def multiply(env: Environment) -> Any:
-            total = 1
-            for a in args:
-                total *= a(env)
-            return total
-
-        return multiply
-    if isinstance(e, (sp.Max, sp.Min)):
-        pick = max if isinstance(e, sp.Max) else min
-        return lambda env: pick(a(env) for a in args)
-    raise UnsupportedError(f"the index expression {e} cannot be evaluated")
-
-
-_RELATIONS: Mapping[Any, Callable[[Any, Any], bool]] = {
-    sp.Eq: lambda x, y: x == y,
-    sp.Ne: lambda x, y: x != y,
-    sp.Lt: lambda x, y: x < y,
-    sp.Le: lambda x, y: x <= y,
-    sp.Gt: lambda x, y: x > y,
-    sp.Ge: lambda x, y: x >= y,
-}
-
-
-def condition(e: Any) -> Whole:
-    """Return a condition on indices as a function of the values of its symbols."""
-    if e in (sp.true, sp.false) or isinstance(e, bool):
-        truth = bool(e)
-        return lambda env: truth
-    relation = _RELATIONS.get(e.func)
-    if relation is not None:
-        # Both sides over one denominator: i/2 <= 3/2 needs no fractions.
-        top, bottom = (e.lhs - e.rhs).as_numer_denom()
-        if bottom.is_negative or not bottom.is_Integer:
-            raise UnsupportedError(f"the condition {e} cannot be evaluated")
-        gap = whole_number(top)
-        return lambda env: relation(gap(env), 0)
-    args = [condition(a) for a in e.args]
-    if isinstance(e, sp.And):
-        return lambda env: all(a(env) for a in args)
-    if isinstance(e, sp.Or):
-        return lambda env: any(a(env) for a in args)
-    if isinstance(e, sp.Not):
-        return lambda env: not args[0](env)
-    raise UnsupportedError(f"the condition {e} cannot be evaluated")

@@ -15,7 +15,7 @@ import sympy as sp
 from .._graph import Input, Node
 from .._symbolic import Elements, Over, derivative_of, exact_number, indexed
 from ..errors import UnsupportedError
-from ._closures import finite
+from ._numbers import finite
 from ._rules import STEPS
 
 #: Expressions with more operations than this are left to the chain rule alone.

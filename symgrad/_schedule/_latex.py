@@ -1,0 +1,145 @@
+"""Programs as LaTeX: an ``align`` block in index notation, one line a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from .._graph import Iota, Literal, Node, SizeOf
+from .._op import Op
+from .._shapes import Shape
+from .._symbolic import index_symbols, readable_number
+from .._symbolic._indices import rename_bound
+from .._symbolic._over import BY_NAME
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+Index = tuple[Any, ...]
+
+
+def program_latex(program: Program) -> str:
+    """Return a program as LaTeX."""
+    taken = {n.name for n in program.inputs} | {str(s) for s in program.sizes}
+    lines = [_line(n, program.names, taken) for n in program.steps]
+    if not lines:
+        lines = [_result(x, program.names, taken) for x in program.outputs]
+    return "\n".join([r"\begin{align}", " \\\\\n".join(lines), r"\end{align}"])
+
+
+def _line(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
+    index = tuple(index_symbols(node.ndim, taken))
+    if 0 in node.shape:
+        right = r"\text{(no elements)}"
+    elif node.op.kind == "map":
+        right = _mapped(node, index, names)
+    else:
+        right = _element(node, index, names, taken)
+    return f"{_place(names[node], index)} &= {right}"
+
+
+def _result(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
+    """Return the line of an output that needs no step."""
+    index = tuple(index_symbols(node.ndim, taken))
+    return f"{_place('result', index)} &= {_value(node, index, names)}"
+
+
+@lru_cache(maxsize=65536)
+def _symbol_text(name: str) -> str:
+    return str(sp.latex(sp.Symbol(name)))
+
+
+def _place(name: str, index: Index) -> str:
+    text = _symbol_text(name)
+    return f"{{{text}}}_{{{','.join(_index_text(i) for i in index)}}}" if index else text
+
+
+@lru_cache(maxsize=4096)
+def _index_text(index: Any) -> str:
+    return str(sp.latex(index))
+
+
+def _value(node: Node, index: Index, names: Mapping[Node, str]) -> str:
+    """Return an element of an operand, aligned as broadcasting does."""
+    if isinstance(node, (Literal, SizeOf)):
+        return str(sp.latex(_number(node)))
+    lead = len(index) - node.ndim
+    own = tuple(sp.S.Zero if d == 1 else i for i, d in zip(index[lead:], node.shape, strict=True))
+    return _index_text(own[0]) if isinstance(node, Iota) else _place(names[node], own)
+
+
+def _number(node: Node) -> Any:
+    return readable_number(node.value) if isinstance(node, Literal) else sp.sympify(node.size)
+
+
+# ---------------------------------------------------------------- elementwise steps
+
+
+def _mapped(node: Node, index: Index, names: Mapping[Node, str]) -> str:
+    values = [_value(x, index, names) for x in node.operands]
+    if node.op.sympy is None:
+        return rf"\operatorname{{{node.op.name.lower()}}}\left({', '.join(values)}\right)"
+    # Numbers take part in the layout of a formula (3 x, not x 3), names do not.
+    fixed = tuple(_number(x) if isinstance(x, (Literal, SizeOf)) else None for x in node.operands)
+    text = _template(node.op, node.items, fixed)
+    for k, value in enumerate(values):
+        text = text.replace(f"\0{k}\0", value)
+    return text
+
+
+@lru_cache(maxsize=4096)
+def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]) -> str:
+    """An op's formula with places for the operands that are no numbers."""
+    places = {
+        k: sp.Dummy(real=True, integer=True if sp.Integers in op.domain[k : k + 1] else None)
+        for k, number in enumerate(fixed) if number is None
+    }  # fmt: skip
+    operands = [places.get(k, number) for k, number in enumerate(fixed)]
+    assert op.sympy is not None
+    with sp.evaluate(False):
+        form = op.sympy(*operands, **dict(items))
+    shown = {symbol: f"\0{k}\0" for k, symbol in places.items()}
+    return str(sp.latex(form, symbol_names=shown))
+
+
+# ---------------------------------------------------------------- array steps
+
+
+@dataclass
+class _Operand:
+    """What an element formula indexes."""
+
+    node: Node
+    name: str
+
+    @property
+    def shape(self) -> Shape:
+        return self.node.shape
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.node, (Literal, SizeOf)):
+            return _number(self.node)
+        places = index if isinstance(index, tuple) else (index,)
+        if isinstance(self.node, Iota):
+            return places[0]
+        kind = {"real": True} if self.node.dtype.kind == "f" else {"integer": True}
+        if not self.node.shape:
+            return sp.Symbol(self.name, **kind)
+        return sp.IndexedBase(sp.Symbol(self.name, **kind))[places]
+
+
+def _element(node: Node, index: Index, names: Mapping[Node, str], taken: set[str]) -> str:
+    assert node.op.element is not None
+    operands = [_Operand(x, names[x]) for x in node.operands]
+    formula = sp.sympify(node.op.element(index, *operands, **node.params))
+    for over in formula.atoms(AppliedUndef):
+        made = BY_NAME.get(type(over).__name__)
+        if made is not None:
+            formula = formula.xreplace({over: made(*over.args)})
+    used = taken | {o.name for o in operands} | {str(i) for i in index}
+    return str(sp.latex(rename_bound(formula, used)))

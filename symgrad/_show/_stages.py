@@ -1,0 +1,194 @@
+"""The stages that a function goes through on its way to machine code, as text."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from .._compile import Function
+from .._compile._specialization import Specialization
+from .._graph import Node
+from .._lower import lower
+from .._lower._legalize import legalize
+from .._lower._plan import plan
+from .._rewrite import RULES, rewrite
+from .._schedule import Program, guard_texts, schedule
+from ..errors import ArgumentError
+from ._assembly import assembly_lines
+from ._tasks import task_lines
+
+#: Transformations whose function takes the arguments that their result takes.
+SAME_ARGUMENTS = frozenset(("compile", "grad", "value_and_grad", "jacobian", "hessian"))
+
+#: A listing of more lines is cut in its middle.
+LIMIT = 60
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: what it is called, and what it has made, line by line."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs: Any) -> None:
+    """Print every stage of the pipeline for a function.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function, or a transformed one (``sg.grad(f)``), which is then shown before
+        and after the transformation.
+    *args, **kwargs:
+        Example arguments.
+    file:
+        Where to print; standard output by default.
+
+    Raises
+    ------
+    ArgumentError
+        If ``f`` is no function.
+    TraceError, UnsupportedError
+        If it cannot be traced.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> page = io.StringIO()
+    >>> sg.show(sg.grad(np.sin), 0.5, file=page)
+    >>> print(page.getvalue())
+    sin(x: float64)
+    ...
+    2. After grad
+        program(x: float64)
+            v0 = cos(x)  float64...
+    """
+    out = sys.stdout if file is None else file
+    found = list(stages(f, *args, **kwargs))
+    out.write(f"{found[0].title}\n")
+    out.writelines(f"{line}\n" for line in found[0].lines)
+    for number, stage in enumerate(found[1:], 1):
+        out.write(f"\n{number}. {stage.title}\n")
+        out.writelines(f"    {line}".rstrip() + "\n" for line in stage.lines)
+
+
+def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
+    """Yield the stages that :func:`show` prints; the first is the heading."""
+    if not callable(f):
+        raise ArgumentError(
+            f"show takes a function and its arguments, not {type(f).__name__}: write "
+            "sg.show(f, x), not sg.show(f(x))"
+        )
+    chain = list(reversed(list(_unwrapped(f))))
+    traced = [(word, function._specialization(args, kwargs)) for word, function in chain]
+    last = traced[-1][1]
+    yield Stage(_heading(f, last.program), tuple(_sizes(last.program)))
+    for position, (word, made) in enumerate(traced):
+        graph = made.graph
+        title = f"After {word}" if position or word != "tracing" else "Traced"
+        yield Stage(title, _listing(schedule(graph.inputs, graph.outputs)))
+    yield _rewritten(last)
+    yield Stage("Scheduled", tuple(_levels(last.program)))
+    legal = legalize(last.program.outputs)
+    written_out = schedule(last.program.inputs, legal)
+    if legal != list(last.program.outputs):
+        title = "Legalised: ops without an instruction or a library function are written out"
+        yield Stage(title, _listing(written_out))
+    tasks = task_lines(plan(tuple(legal)), written_out)
+    yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
+    yield _lowered(last.program)
+
+
+def _unwrapped(f: Callable[..., Any]) -> Iterator[tuple[str, Function]]:
+    """Yield ``f`` and what it transforms, outermost first, as far as arguments agree."""
+    while isinstance(f, Function):
+        name: str = f._recipe[0].__name__
+        inner = getattr(f, "__wrapped__", None)
+        if name != "compile":
+            yield name.strip("_"), f
+        if inner is None or name not in SAME_ARGUMENTS:
+            return
+        f = inner
+    function = f
+
+    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    yield "tracing", Function(body, function, (show, (function,), {}))
+
+
+def _heading(f: Callable[..., Any], program: Program) -> str:
+    words = []
+    while isinstance(f, Function):
+        words.append(f._recipe[0].__name__.strip("_"))
+        f = getattr(f, "__wrapped__", None) or f._body
+    name = getattr(f, "__name__", type(f).__name__)
+    chain = "".join(f"{w} of " for w in words if w != "compile")
+    arguments = str(program).split("\n", 1)[0].removeprefix("program")
+    return f"{chain}{'the function' if name == '<lambda>' else name}{arguments}"
+
+
+def _sizes(program: Program) -> Iterator[str]:
+    """Say where sizes come from, and what the trace took for granted."""
+    for symbol, (k, axis) in program.sizes.items():
+        name = program.inputs[k].name
+        source = name if axis is None else f"{name}.shape[{axis}]"
+        yield f"    {symbol} = {source}, {symbol.hint} in this call"
+    yield from (f"    holds while {text}" for text in guard_texts(program.guards))
+
+
+def _listing(program: Program) -> tuple[str, ...]:
+    return cut(str(program).split("\n"))
+
+
+def cut(lines: list[str], limit: int = LIMIT) -> tuple[str, ...]:
+    """Return ``lines``, their middle left out if they are many."""
+    if len(lines) <= limit:
+        return tuple(lines)
+    head, tail = limit * 2 // 3, limit // 3
+    return (*lines[:head], f"    ... {len(lines) - head - tail} more lines ...", *lines[-tail:])
+
+
+# ---------------------------------------------------------------- passes
+
+
+def _rewritten(made: Specialization) -> Stage:
+    before = len(_steps(made.graph.outputs))
+    counts: Counter[str] = Counter()
+    after = len(_steps(rewrite(made.graph.outputs, RULES, counts)))
+    lines = [f"{count:4} x  {name}" for name, count in counts.most_common()]
+    program = made.program
+    return Stage(f"Rewritten: {_count(before)} to {after}", (*lines, *_listing(program)))
+
+
+def _steps(outputs: Sequence[Node]) -> tuple[Node, ...]:
+    return schedule((), outputs).steps
+
+
+def _count(steps: int) -> str:
+    return f"{steps} step{'' if steps == 1 else 's'}"
+
+
+def _levels(program: Program) -> Iterator[str]:
+    """Say which steps are ready together."""
+    rounds: dict[int, list[str]] = {}
+    for node, level in zip(program.steps, program.levels, strict=True):
+        rounds.setdefault(level, []).append(program.names[node])
+    rows = [f"level {level}: {', '.join(names)}" for level, names in sorted(rounds.items())]
+    yield from cut(rows)
+
+
+def _lowered(program: Program) -> Stage:
+    lowered = lower(program)
+    where = "linked into the caller" if lowered.linked else "compiled by itself"
+    count = sum(text.count("\n") + 1 for text in (lowered.text, *lowered.straight))
+    return Stage(
+        f"Lowered: {count} lines of LLVM assembly, {where}",
+        tuple(assembly_lines(lowered.text, lowered.name)),
+    )

@@ -1,0 +1,304 @@
+"""PyTorch's names for functions: NumPy's functions, with ``dim`` and ``keepdim`` besides.
+
+Elementwise functions are NumPy's and SciPy's own (``sg.sin`` is ``np.sin``). The rest are
+thin: they accept PyTorch's keywords, and work on arrays and traced values too.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError
+from . import _elementwise
+from ._tensor import Tensor
+
+
+def axis_of(dim: Any, axis: Any) -> Any:
+    """Return the axis that is meant by either keyword."""
+    if dim is not None and axis is not None:
+        raise ArgumentError("give dim= or axis=, not both: they mean the same")
+    return axis if dim is None else dim
+
+
+class Extreme(NamedTuple):
+    """What ``max`` and ``min`` along a ``dim`` return: the values and where they are."""
+
+    values: Any
+    indices: Any
+
+
+# ---------------------------------------------------------------- reductions
+
+
+def _reduction(function: Callable[..., Any], what: str, example: str) -> Callable[..., Any]:
+    options = inspect.signature(function).parameters
+
+    def reduce(
+        input: Any, dim: Any = None, keepdim: bool | None = None, *, axis: Any = None,  # noqa: A002
+        keepdims: bool = False, **more: Any,
+    ) -> Any:  # fmt: skip
+        where = axis_of(dim, axis)
+        if "keepdims" in options:
+            more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
+        return function(input, axis=where, **more)
+
+    name = function.__name__
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = f"""Return the {what}.
+
+    Parameters
+    ----------
+    input:
+        A tensor, an array or a traced value.
+    dim, axis:
+        The axis or axes, all if not given; two names for one thing.
+    keepdim, keepdims:
+        Whether reduced axes stay, with length one.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.{name}(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
+    {example}
+    """
+    return reduce
+
+
+sum = _reduction(np.sum, "sum of the elements", "tensor([3., 7.])")  # noqa: A001
+mean = _reduction(np.mean, "mean of the elements", "tensor([1.5000, 3.5000])")
+prod = _reduction(np.prod, "product of the elements", "tensor([ 2., 12.])")
+std = _reduction(
+    np.std, "standard deviation, divided by n as in NumPy (``ddof=1``: by n - 1, as in PyTorch)",
+    "tensor([0.5000, 0.5000])",
+)  # fmt: skip
+var = _reduction(
+    np.var, "variance, divided by n as in NumPy (``ddof=1``: by n - 1, as in PyTorch)",
+    "tensor([0.2500, 0.2500])",
+)  # fmt: skip
+argmax = _reduction(np.argmax, "place of the largest element", "tensor([1, 1])")
+argmin = _reduction(np.argmin, "place of the smallest element", "tensor([0, 0])")
+any = _reduction(np.any, "answer whether an element is not zero", "tensor([True, True])")  # noqa: A001
+all = _reduction(np.all, "answer whether no element is zero", "tensor([True, True])")  # noqa: A001
+
+
+def _extreme(value: Any, place: Any, input: Any, dim: Any, keep: bool, axis: Any) -> Any:  # noqa: A002
+    if dim is None:
+        return value(input, axis=axis, keepdims=keep)
+    if isinstance(dim, Tensor):  # the larger of two
+        return {np.max: np.maximum, np.min: np.minimum}[value](input, dim)
+    return Extreme(
+        value(input, axis=dim, keepdims=keep), place(input, axis=dim, keepdims=keep)
+    )
+
+
+def max(  # noqa: A001
+    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,  # noqa: A002
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the largest element; along a ``dim`` the pair (values, indices), as PyTorch does.
+
+    ``axis`` is NumPy's way: it gives the values alone. Elements that tie share the
+    derivative equally.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x = sg.tensor([[1.0, 2.0], [4.0, 3.0]])
+    >>> sg.max(x), sg.max(x, axis=1), sg.max(x, dim=1).indices
+    (tensor(4.), tensor([2., 4.]), tensor([1, 0]))
+    """
+    return _extreme(np.max, np.argmax, input, dim, keepdim or keepdims, axis)
+
+
+def min(  # noqa: A001
+    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,  # noqa: A002
+    keepdims: bool = False,
+) -> Any:  # fmt: skip
+    """Return the smallest element; along a ``dim`` the pair (values, indices).
+
+    See :func:`max`.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.min(sg.tensor([1.0, 2.0]))
+    tensor(1.)
+    """
+    return _extreme(np.min, np.argmin, input, dim, keepdim or keepdims, axis)
+
+
+def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A002
+    """Return the running sum along an axis.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.cumsum(sg.tensor([1.0, 2.0, 3.0]), dim=0)
+    tensor([1., 3., 6.])
+    """
+    return np.cumsum(input, axis=axis_of(dim, axis))
+
+
+# ---------------------------------------------------------------- for networks
+
+
+def relu(input: Any) -> Any:  # noqa: A002
+    """Return the positive part; its derivative at 0 is 0.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.relu(sg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    return np.where(input > 0, input, 0.0)
+
+
+def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A002
+    """Return ``exp(x)/sum(exp(x))`` along an axis, without overflow.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.softmax(sg.tensor([0.0, 0.0]), dim=0)
+    tensor([0.5000, 0.5000])
+    """
+    return np.exp(log_softmax(input, dim, axis=axis))
+
+
+def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A002
+    """Return ``x - log(sum(exp(x)))`` along an axis, without overflow.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.log_softmax(sg.tensor([0.0, 0.0]), dim=0)
+    tensor([-0.6931, -0.6931])
+    """
+    return input - logsumexp(input, dim, keepdim=True, axis=axis)
+
+
+def logsumexp(
+    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None  # noqa: A002
+) -> Any:
+    """Return ``log(sum(exp(x)))`` along an axis, without overflow.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.logsumexp(sg.tensor([1000.0, 1000.0]), dim=0)
+    tensor(1000.6931)
+    """
+    where = axis_of(dim, axis)
+    top = np.max(input, axis=where, keepdims=True)
+    top = top.detach() if isinstance(top, Tensor) else top
+    total = np.log(np.sum(np.exp(input - top), axis=where, keepdims=True)) + top
+    return total if keepdim else np.squeeze(total, axis=where)
+
+
+# ---------------------------------------------------------------- shapes and choices
+
+
+def where(condition: Any, input: Any, other: Any) -> Any:  # noqa: A002
+    """Return ``input`` where the condition holds, else ``other``.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x = sg.tensor([-1.0, 2.0])
+    >>> sg.where(x > 0, x, 0.0)
+    tensor([0., 2.])
+    """
+    return np.where(condition, input, other)
+
+
+def clamp(input: Any, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
+    """Return the elements limited to a range.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.clamp(sg.tensor([-1.0, 0.5, 2.0]), 0.0, 1.0)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
+    return np.clip(input, min, max)
+
+
+def stack(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
+    """Return tensors of one shape side by side along a new axis.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.stack([sg.zeros(2), sg.ones(2)])
+    tensor([[0., 0.],
+            [1., 1.]])
+    """
+    return np.stack(list(tensors), axis=dim if axis is None else axis)
+
+
+def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
+    """Return tensors joined along an axis.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.cat([sg.zeros(2), sg.ones(1)])
+    tensor([0., 0., 1.])
+    """
+    return np.concatenate(list(tensors), axis=dim if axis is None else axis)
+
+
+def mm(input: Any, mat2: Any) -> Any:  # noqa: A002
+    """Return the product of two matrices.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.mm(sg.ones(1, 2), sg.ones(2, 1))
+    tensor([[2.]])
+    """
+    return np.matmul(input, mat2)
+
+
+def dot(input: Any, other: Any) -> Any:  # noqa: A002
+    """Return the sum of the products of two vectors' elements.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.dot(sg.ones(3), sg.ones(3))
+    tensor(3.)
+    """
+    return np.dot(input, other)
+
+
+# ---------------------------------------------------------------- methods
+
+
+def _methods() -> None:
+    """Give tensors the functions that PyTorch has as methods too."""
+    for name in _elementwise.__all__:
+        if not hasattr(Tensor, name):
+            setattr(Tensor, name, _as_method(getattr(_elementwise, name)))
+    for function in (sum, mean, prod, std, var, argmax, argmin, any, all, max, min, cumsum,
+                     relu, softmax, log_softmax, logsumexp, clamp, mm, dot):  # fmt: skip
+        setattr(Tensor, function.__name__, _as_method(function))
+    Tensor.clip = Tensor.clamp  # type: ignore[attr-defined]
+    Tensor.view = Tensor.reshape  # type: ignore[attr-defined]
+
+
+def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    method.__name__ = function.__name__
+    method.__doc__ = f"Same as ``sg.{function.__name__}``."
+    return method
+
+
+_methods()

@@ -1,0 +1,161 @@
+"""Gradients as values, and the order in which they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, BackwardError
+from ._engine import levels, run
+from ._node import Node
+from ._tensor import Tensor, seed, wrap
+
+
+def gradients(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of outputs with respect to inputs; no ``.grad`` is written.
+
+    Parameters
+    ----------
+    outputs:
+        A tensor, or several, whose gradients are added.
+    inputs:
+        A tensor, or several: leaves or intermediate ones.
+    grad_outputs:
+        The weight of each element of each output; can be left out for one-element outputs.
+    retain_graph:
+        Whether the buffers are kept; as ``create_graph`` if not given.
+    create_graph:
+        Whether the gradients can be differentiated again.
+    allow_unused:
+        Whether an input that the outputs do not depend on gives None, and no error.
+
+    Returns
+    -------
+    tuple
+        One gradient for each input.
+
+    Raises
+    ------
+    BackwardError
+        As :meth:`Tensor.backward`, and for unused inputs.
+    ArgumentError
+        If the inputs and outputs are no tensors.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x = sg.tensor(2.0, requires_grad=True)
+    >>> (slope,) = sg.autograd.grad(x**3, x, create_graph=True)
+    >>> slope
+    tensor(12., grad_fn=<MulBackward0>)
+    >>> sg.autograd.grad(slope, x)
+    (tensor(12.),)
+    """
+    ends, starts = _tensors(outputs, "outputs"), _tensors(inputs, "inputs")
+    if grad_outputs is None or isinstance(grad_outputs, (Tensor, np.ndarray)):
+        weights: list[Any] = [grad_outputs] * (1 if len(ends) == 1 else len(ends))
+        if grad_outputs is not None and len(ends) > 1:
+            raise ArgumentError("grad_outputs needs one entry for each output")
+    else:
+        weights = list(grad_outputs)
+    if len(weights) != len(ends):
+        raise ArgumentError(f"{len(weights)} grad_outputs were given for {len(ends)} outputs")
+    roots: list[Node] = []
+    for tensor in (*ends, *starts):
+        if not tensor.requires_grad:
+            raise BackwardError(
+                "one of the tensors does not require grad and does not have a grad_fn: make "
+                "inputs with requires_grad=True"
+            )
+    for tensor in ends:
+        node = tensor.edge()
+        assert node is not None
+        roots.append(node)
+    targets = [tensor.edge() for tensor in starts]
+    given = [seed(t, w, create_graph) for t, w in zip(ends, weights, strict=True)]
+    retain = create_graph if retain_graph is None else retain_graph
+    # Looked at before anything is freed.
+    reachable = {node for level in levels(roots) for node in level}
+    if not allow_unused and any(node not in reachable for node in targets):
+        raise BackwardError(
+            "One of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior."
+        )
+    found = run(
+        roots, given, retain_graph=retain, create_graph=create_graph,
+        targets=[node for node in targets if node is not None],
+    )  # fmt: skip
+    results = [found.get(node) if node is not None else None for node in targets]
+    return tuple(
+        r if r is None or isinstance(r, Tensor) else wrap(np.array(r)) for r in results
+    )
+
+
+def _tensors(value: Any, what: str) -> list[Tensor]:
+    found = [value] if isinstance(value, Tensor) else list(value)
+    for tensor in found:
+        if not isinstance(tensor, Tensor):
+            raise ArgumentError(f"{what} are tensors, not {type(tensor).__name__}")
+    return found
+
+
+class Levels(tuple[tuple[Node, ...], ...]):
+    """The nodes of a backward pass, level by level; prints one level a line."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{k}: {', '.join(node.name() for node in level)}" for k, level in enumerate(self)
+        )
+
+    __repr__ = __str__
+
+
+def backward_order(tensor: Tensor) -> Levels:
+    """Return the order in which a tensor's backward pass runs, in the rounds of Kahn's algorithm.
+
+    Parameters
+    ----------
+    tensor:
+        A tensor that requires a gradient.
+
+    Returns
+    -------
+    Levels
+        A tuple of levels, each a tuple of ``grad_fn`` nodes that do not wait for each other.
+
+    Raises
+    ------
+    CycleError
+        If ``next_functions`` were set by hand so that the graph has a cycle.
+    BackwardError
+        If the tensor requires no gradient.
+
+    Notes
+    -----
+    A. B. Kahn, Topological sorting of large networks, CACM 5 (1962), 558-562.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> a = sg.tensor([0.0, 1.0], requires_grad=True)
+    >>> sg.backward_order((sg.sin(a) + sg.cos(a)).sum())
+    0: SumBackward0
+    1: AddBackward0
+    2: CosBackward0, SinBackward0
+    3: AccumulateGrad
+    """
+    node = tensor.edge()
+    if node is None:
+        raise BackwardError("the tensor does not require grad and does not have a grad_fn")
+    return Levels(tuple(level) for level in levels([node]))

@@ -1,0 +1,264 @@
+"""The chain rule as a sum over paths: along each path the product of its edges' derivatives.
+
+Source: F. L. Bauer, Computational graphs and rounding error, SIAM J. Numer. Anal. 11 (1974),
+87-96. The number of paths can be exponential in the number of nodes; the sum never needs
+them one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Input, Node, as_sympy, topological
+from .._schedule import Program
+from .._trace import evaluate
+from ..errors import ArgumentError, UnsupportedError
+from ._freeze import Record, program
+from ._tensor import Tensor
+
+#: More paths than this are counted and summed, but listed only on demand.
+LIMIT = 1000
+
+
+@dataclass(frozen=True)
+class Path:
+    """One way from the output down to the input.
+
+    Attributes
+    ----------
+    nodes:
+        The nodes passed through, from the output to the input.
+    edges:
+        The derivative of each node by the next one, as SymPy.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[sp.Expr, ...]
+
+    @property
+    def product(self) -> sp.Expr:
+        """What the path contributes to the derivative."""
+        return sp.Mul(*self.edges)
+
+    def __str__(self) -> str:
+        steps = " -> ".join(str(n) if isinstance(n, Input) else n.op.name for n in self.nodes)
+        factors = " * ".join(f"({e})" if e.is_Add or e.could_extract_minus_sign() else str(e)
+                             for e in self.edges)  # fmt: skip
+        return f"{steps}: {factors or '1'} = {self.product}"
+
+
+class Paths:
+    """All paths from an output to an input; made by :func:`paths`.
+
+    Attributes
+    ----------
+    count:
+        The number of paths, counted without listing them.
+    """
+
+    def __init__(
+        self, output: Node, input: Input, values: Mapping[Any, Any], limit: int  # noqa: A002
+    ) -> None:
+        self.output, self.input, self._values, self._limit = output, input, values, limit
+        self._order = topological([output])
+        self._counts: dict[Node, int] = {}
+        for node in self._order:
+            through = sum(self._counts[x] for x in node.operands)
+            self._counts[node] = 1 if node is input else through
+        self.count = self._counts[output]
+
+    # ---------------------------------------------------------------- listing
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Path]:
+        """Yield the paths; operands in order.
+
+        Raises
+        ------
+        ArgumentError
+            If there are more than the limit.
+        """
+        if self.count > self._limit:
+            raise ArgumentError(
+                f"there are {self.count} paths from {self.output.op.name} to {self.input.name}, "
+                f"more than limit={self._limit}: .total is their sum without listing them"
+            )
+        stack: list[tuple[tuple[Node, ...], tuple[sp.Expr, ...]]] = [((self.output,), ())]
+        while stack:
+            nodes, edges = stack.pop()
+            if nodes[-1] is self.input:
+                yield Path(nodes, edges)
+                continue
+            slopes = self._slopes(nodes[-1])
+            for x, slope in reversed(list(zip(nodes[-1].operands, slopes, strict=True))):
+                if slope is not None:
+                    stack.append(((*nodes, x), (*edges, slope)))
+
+    @cached_property
+    def _forms(self) -> dict[Node, sp.Expr]:
+        forms: dict[Node, sp.Expr] = {}
+        for node in self._order:
+            leaf = node.op.kind == "leaf"
+            forms[node] = as_sympy(node) if leaf else _form(node, [forms[x] for x in node.operands])
+        return forms
+
+    def _slopes(self, node: Node) -> list[sp.Expr | None]:
+        """Return the derivative of a node by each operand that leads to the input."""
+        if not any(self._counts[x] for x in node.operands):
+            return [None] * len(node.operands)
+        symbols = [sp.Dummy(f"x{k}", real=True) for k in range(len(node.operands))]
+        form = _form(node, symbols)
+        values = dict(zip(symbols, (self._forms[x] for x in node.operands), strict=True))
+        return [
+            sp.diff(form, s).xreplace(values) if self._counts[x] else None
+            for s, x in zip(symbols, node.operands, strict=True)
+        ]
+
+    # ---------------------------------------------------------------- the sum
+
+    @cached_property
+    def total(self) -> sp.Expr:
+        """The sum of all products: the derivative. Computed without listing the paths."""
+        adjoint: dict[Node, sp.Expr] = {self.output: sp.Integer(1)}
+        for node in reversed(self._order):
+            if node not in adjoint or node is self.input:
+                continue
+            for x, slope in zip(node.operands, self._slopes(node), strict=True):
+                if slope is not None:
+                    adjoint[x] = adjoint.get(x, sp.Integer(0)) + adjoint[node] * slope
+        return adjoint.get(self.input, sp.Integer(0))
+
+    @property
+    def value(self) -> Any:
+        """The sum at the given numbers, which tensors have."""
+        symbols = self.total.free_symbols
+        missing = sorted(str(s) for s in symbols - set(self._values))
+        if missing:
+            raise ArgumentError(f"no numbers are known for {', '.join(missing)}")
+        return np.asarray(evaluate(self.total, self._values), np.float64)[()]
+
+    @cached_property
+    def formula(self) -> sp.Expr:
+        """The output as a formula."""
+        return self._forms[self.output]
+
+    @cached_property
+    def expanded(self) -> sp.Expr:
+        """The output multiplied out."""
+        return sp.expand(self.formula)
+
+    @cached_property
+    def derivative(self) -> sp.Expr:
+        """The derivative of the expanded formula, in one step."""
+        return sp.diff(self.expanded, self.input.symbol)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether SymPy shows that the sum over paths equals that derivative."""
+        return bool(sp.simplify(self.total - self.derivative) == 0)
+
+    def __str__(self) -> str:
+        many = "1 path" if self.count == 1 else f"{self.count} paths"
+        lines = [f"{many} to {self.input.name}"]
+        if self.count <= min(self._limit, 100):
+            lines += [f"  {path}" for path in self]
+        lines.append(f"sum: {self.total}")
+        if self.total.free_symbols <= set(self._values):
+            lines.append(f"value: {self.value:g}" if np.ndim(self.value) == 0
+                         else f"value: {self.value}")  # fmt: skip
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _form(node: Node, operands: list[Any]) -> Any:
+    op = node.op
+    if op.kind != "map" or op.sympy is None:
+        raise UnsupportedError(
+            f"paths are shown through elementwise ops, and {op.name} is none: select one element "
+            "first, or use sg.derivative, which writes array ops in index notation"
+        )
+    return op.sympy(*operands)
+
+
+def paths(
+    output: Tensor | Program | Node, input: Any, *, limit: int = LIMIT, **names: Tensor  # noqa: A002
+) -> Paths:
+    """Return the chain rule as a sum over all paths from an output to an input.
+
+    Parameters
+    ----------
+    output:
+        A tensor, a :class:`Program` with one output, or a node of a graph.
+    input:
+        A leaf tensor; for programs and nodes an input node or its name.
+    limit:
+        How many paths may be listed; counting and summing need no listing.
+    **names:
+        Leaf tensors by the names they get; others have their ``name``, or ``x0``, ... .
+
+    Returns
+    -------
+    Paths
+        Iterate over it for the paths; ``.count``, ``.total`` (their sum), ``.value``,
+        ``.derivative`` (of the expanded formula) and ``.agrees``. It prints as a table.
+
+    Raises
+    ------
+    ArgumentError
+        If the input does not belong to the output's computation; when listing, if there
+        are more paths than ``limit``.
+    UnsupportedError
+        If a path leads through an op that is not elementwise.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x1, x2, w2, w3 = (sg.tensor(float(v)) for v in (1, 2, 2, 3))
+    >>> w1 = sg.tensor(1.0, requires_grad=True)
+    >>> L = 1 - (w2 * (w1 * x1) + w3 * (w1 * x2))
+    >>> sg.paths(L, w1, w1=w1, w2=w2, w3=w3, x1=x1, x2=x2)
+    2 paths to w1
+      Subtract -> Add -> Multiply -> Multiply -> w1: (-1) * 1 * w2 * x1 = -w2*x1
+      Subtract -> Add -> Multiply -> Multiply -> w1: (-1) * 1 * w3 * x2 = -w3*x2
+    sum: -w2*x1 - w3*x2
+    value: -8
+    """
+    if isinstance(output, Tensor):
+        return _of_tensor(output, input, limit, names)
+    if isinstance(output, Program):
+        if len(output.outputs) != 1:
+            raise ArgumentError("the program has several outputs: pass one of program.outputs")
+        inputs = {n.name: n for n in output.inputs}
+        node = output.outputs[0]
+    elif isinstance(output, Node):
+        node = output
+        inputs = {n.name: n for n in topological([output]) if isinstance(n, Input)}
+    else:
+        raise ArgumentError(f"paths are of a tensor, program or node, not {type(output).__name__}")
+    chosen = inputs.get(input) if isinstance(input, str) else input
+    if not isinstance(chosen, Input) or chosen not in inputs.values():
+        raise ArgumentError(f"{input!r} is none of the inputs {', '.join(inputs)}")
+    return Paths(node, chosen, {}, limit)
+
+
+def _of_tensor(output: Tensor, input: Any, limit: int, names: Mapping[str, Tensor]) -> Paths:  # noqa: A002
+    record = Record(output, names)
+    found = [name for name, leaf in record.inputs.items() if leaf is input]
+    if not found:
+        raise ArgumentError("the input is no leaf tensor that the output depends on")
+    frozen = program(output, **names)
+    inputs = {n.name: n for n in frozen.inputs}
+    values = {inputs[name].symbol: leaf._data[()] for name, leaf in record.inputs.items()}
+    return Paths(frozen.outputs[0], inputs[found[0]], values, limit)
+
+
+__all__ = ["Path", "Paths", "paths"]

@@ -1,0 +1,577 @@
+"""``verify``: exact values and derivatives, and that mistakes of every kind are caught."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as special
+import sympy as sp
+
+import symgrad as sg
+import symgrad._api._verify as verify_module
+import symgrad._verify._certify as certify_module
+import symgrad._verify._expansion as expansion_module
+from symgrad._api._verify import verify
+from symgrad._op import Op, registry
+from symgrad._verify._closures import closure
+from symgrad._verify._compare import compare
+from symgrad._verify._digits import evaluate, is_direct
+from symgrad._verify._numbers import Digits
+from symgrad._verify._rules import differentiate, switches
+from symgrad.errors import ArgumentError, VerificationError
+
+X = np.array([0.3, 1.7, -0.6, 2.2])
+P = np.array([0.3, 1.7, 0.6, 2.2])
+A = np.linspace(-1.0, 2.0, 12).reshape(4, 3)
+softmax, logsumexp = registry.handler(special.softmax), registry.handler(special.logsumexp)
+
+
+@pytest.fixture
+def plain() -> Iterator[None]:
+    """Run kernels under NumPy: the rules are the same, and nothing is compiled."""
+    with sg.backend("numpy"):
+        yield
+
+
+# ---------------------------------------------------------------- what holds
+
+
+EXAMPLES: dict[str, tuple[Any, ...]] = {
+    "scalar": (lambda x, y: np.sin(x) * np.exp(-(y**2)) / (1 + x * x), 1.0, 2.0),
+    "matmul": (lambda a, b: a @ b, A, A[:3, :2]),
+    "quadratic form": (lambda x, a: x @ a @ x, P[:3], A[:3]),
+    "softmax": (softmax, X),
+    "logsumexp": (lambda x: logsumexp(x, axis=1), A),
+    "cumsum": (np.cumsum, X),
+    "cumprod": (np.cumprod, X),
+    "prod with a zero": (np.prod, np.array([2.0, 0.0, 3.0])),
+    "prod with two zeros": (np.prod, np.array([0.0, 2.0, 0.0])),
+    "norm": (np.linalg.norm, X),
+    "norm at 0": (np.linalg.norm, np.zeros(3)),
+    "variance": (np.var, X),
+    "slices": (lambda x: x[1:] * x[:-1] ** 2 + x[0] * x[-1], X),
+    "steps": (lambda x: np.sum(x[::-2] ** 3), X),
+    "gather": (lambda x: x[np.array([0, 2, 2])] ** 2, X),
+    "index array": (lambda x, k: x[k] ** 2, X, np.array([3, 3, 0])),
+    "concatenate": (lambda x: np.concatenate([x, x**2])[1:6], X),
+    "reshape": (lambda a: a.reshape(2, 6)[:, ::2] * a.T.reshape(2, 6)[:, 1::2], A),
+    "broadcast": (lambda a, x: np.exp(a) * x[:, None] + x.sum(), A, X),
+    "where": (lambda x: np.where(x > 0, np.sqrt(np.abs(x)), x**3), X),
+    "ties": (lambda x: np.max(x) * np.sum(np.maximum(x, 1.0)), np.array([1.0, 2.0, 2.0])),
+    "argmax": (lambda x: x[np.argmax(x)] * np.sum(x), X),
+    "any": (lambda x: np.where(np.any(x > 2.0), x, 0.0) ** 2, X),
+    "einsum": (lambda a: np.einsum("ij,ik->jk", a, a * a), A),
+    "trace": (lambda a: np.trace(a @ a.T), A),
+    "constant array": (lambda x: np.sum(x * np.array([0.1, 0.2, 0.3, 0.4])), X),
+    "sizes": (lambda x: np.sum(np.arange(4) * x) / x.size, X),
+    "steps of numbers": (lambda x: np.floor(x) * x + np.remainder(x, 1.5), X),
+    "no dependence": (lambda x: np.ones(3) * 2.0, X),
+    "empty": (lambda x: np.sum(x) + x[:0].sum(), np.zeros(0)),
+    "nested": (lambda p: {"y": p[0] * p[1]["w"], "n": (p[0],)}, (1.5, {"w": X})),
+    "integers among results": (lambda x: (x * 2, np.argmax(x)), X),
+    "second derivatives": (sg.grad(lambda x: np.sum(np.sin(x) * x**3)), X),
+    "jacobian": (sg.jacobian(lambda x: x[1:] * x[:-1]), X),
+    "vmap of grad": (sg.vmap(sg.grad(lambda x: np.tanh(x) ** 2)), X),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.usefixtures("plain")
+def test_examples(name: str) -> None:
+    f, *args = EXAMPLES[name]
+    report = verify(f, *args)
+    assert report.max_scaled < 2
+    for check in report.checks:
+        assert check.checked == check.total
+
+
+def test_compiled_kernels() -> None:
+    report = verify(lambda x, a: np.sum(np.tanh(a.T @ x) ** 2), X, A)
+    assert report.max_ulp < 16
+    assert [c.name for c in report.checks] == ["value", "x", "a"]
+    report = verify(lambda x: np.sin(x) * np.exp(x), X)
+    assert report["x"].checked == 16
+    assert report.max_ulp < 4
+
+
+@pytest.mark.usefixtures("plain")
+def test_float32_counts_in_its_own_ulps() -> None:
+    f = lambda x: np.exp(x) * np.float32(0.1)  # noqa: E731
+    single, double = verify(f, X.astype(np.float32)), verify(f, X)
+    assert 0.01 < single.max_ulp < 2
+    assert 0.01 < double.max_ulp < 2
+
+
+def residual(b1: Any, b2: Any, b3: Any, b4: Any, b5: Any, b6: Any, b7: Any, b8: Any, b9: Any,
+             x: Any, y: Any) -> Any:  # fmt: skip
+    """NIST's ENSO: three cycles."""
+    turn = 2 * np.pi * x
+    return y - (
+        b1 + b2 * np.cos(turn / 12) + b3 * np.sin(turn / 12) + b5 * np.cos(turn / b4)
+        + b6 * np.sin(turn / b4) + b8 * np.cos(turn / b7) + b9 * np.sin(turn / b7)
+    )  # fmt: skip
+
+
+def test_a_whole_jacobian_of_nist_size() -> None:
+    x = np.arange(1.0, 169.0)
+    y = 10 + np.cos(x)
+    b = (11.0, 3.0, 0.5, 40.0, -0.7, -1.3, 25.0, -0.3, 1.4)
+    report = verify(residual, *b, x, y, wrt=range(9))
+    assert [c.name for c in report.checks] == ["value", *(f"b{k}" for k in range(1, 10))]
+    assert all(c.checked == c.total == 168 for c in report.checks)
+    # Close to zeros of the cosine the rounding of its argument is most of the result.
+    assert report.max_scaled < 2
+    assert report["b1"].max_ulp == 0
+
+
+@pytest.mark.usefixtures("plain")
+def test_long_chains_do_not_recurse() -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(3000):
+            x = np.sin(x)
+        return x
+
+    report = verify(chain, 1.0)
+    assert report["x"].checked == 1
+    assert report["x"].tier == "chain rule"
+
+
+# ---------------------------------------------------------------- over the registry
+
+
+def sample(op: Op, count: int) -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(len(op.name))
+    args = []
+    for (low, high), domain in zip(op.samples, op.domain, strict=True):
+        x = rng.uniform(low, high, count)
+        args.append(np.round(x) if domain in (sp.Integers, sp.Naturals) else x)
+    return args
+
+
+SMOOTH = [op for op in registry.ops.values() if op.kind == "map" and op.reason is None]
+#: Their derivative by the order is not known, and nan.
+ORDERS = ("Hyp0f1", "Zeta", "Polygamma", "Jv", "Yv", "Iv", "Kv", "Ive")
+
+
+@pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
+@pytest.mark.usefixtures("plain")
+def test_every_smooth_op(op: Op) -> None:
+    args: list[Any] = sample(op, 2)
+    if op.name == "Ldexp":
+        args[1] = args[1].astype(int)
+    params = {"dtype": "float64"} if op.name == "Cast" else {}
+    wrt = 1 if op.name in ORDERS else None
+    report = verify(lambda *xs: op(*xs, **params) * 1.0, *args, wrt=wrt)
+    assert report.max_scaled <= 4
+    assert all(c.checked == c.total for c in report.checks)
+
+
+# ---------------------------------------------------------------- mistakes are caught
+
+
+@pytest.fixture
+def broken() -> Iterator[Callable[..., None]]:
+    """Replace a field of an op's record: frozen records are shared by all modules."""
+    saved: list[tuple[Op, str, Any]] = []
+
+    def replace(op: Op, **fields: Any) -> None:
+        for name, value in fields.items():
+            saved.append((op, name, getattr(op, name)))
+            object.__setattr__(op, name, value)
+
+    yield replace
+    for op, name, value in reversed(saved):
+        object.__setattr__(op, name, value)
+
+
+OPS = registry.ops
+WRONG_PARTIALS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "Sin": (lambda x: np.sum(np.sin(x)), lambda y, x: (-np.cos(x),)),
+    "Exp": (lambda x: np.exp(x) * x, lambda y, x: (-y,)),
+    "Multiply": (lambda x: np.sum(x * x[::-1] * 3), lambda z, x, y: (y, -x)),
+    "Divide": (lambda x: 2 / (x + 4), lambda z, x, y: (1 / y, z / y)),
+    "Tanh": (lambda x: np.tanh(x), lambda y, x: (1 - y,)),
+    "Subtract": (lambda x: np.sum(np.exp(x - x[::-1] * 2)), lambda z, x, y: (1, 1)),
+    "Maximum": (lambda x: np.sum(np.maximum(x, 0.5)), lambda z, x, y: (1, 0)),
+    "Log": (lambda x: np.log(x * x), lambda y, x: (1.001 / x,)),
+    "Gamma": (lambda x: special.gamma(x + 3), lambda y, x: (y * x,)),
+    # A rule that is right except for its last eight digits.
+    "Cos": (lambda x: np.cos(x), lambda y, x: (-np.sin(x) * (1 + 1e-8),)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_PARTIALS)
+@pytest.mark.usefixtures("plain")
+def test_wrong_partials_are_caught(name: str, broken: Callable[..., None]) -> None:
+    f, wrong = WRONG_PARTIALS[name]
+    verify(f, X)
+    broken(OPS[name], partials=wrong)
+    with pytest.raises(VerificationError, match="the derivative by x is wrong"):
+        verify(f, X)
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_message_names_the_place(broken: Callable[..., None]) -> None:
+    broken(OPS["Sin"], partials=lambda y, x: (-np.cos(x),))
+    with pytest.raises(VerificationError) as caught:
+        verify(lambda x: np.exp(np.sin(x) * 2), np.array([0.3]), wrt="x")
+    message = str(caught.value)
+    exact = 2 * math.cos(0.3) * math.exp(2 * math.sin(0.3))
+    assert "d f[0] / d x[0] (computed at test_verify.py:" in message
+    assert f"is {exact:.10f}"[:-3] in message
+    assert "the kernel gives -3.4" in message
+    assert "the rule of Sin at test_verify.py:" in message
+    assert "which is 0.955336" in message
+
+
+def _negated(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args, **params: tuple(None if p is None else -p for p in rule(*args, **params))
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "f"),
+    [
+        ("Slice", "transpose", lambda a: np.sum(a[1:] ** 2)),
+        ("Transpose", "transpose", lambda a: np.sum(np.sin(a.T) * np.arange(4))),
+        ("Reshape", "transpose", lambda a: np.sum(a.reshape(2, 6)[0] ** 2)),
+        ("Broadcast", "transpose", lambda a: np.broadcast_to(a[0], (5, 3)).sum(0) ** 2),
+        ("Sum", "transpose", lambda a: np.exp(np.sum(a, axis=0))),
+        ("Gather", "transpose", lambda a: np.sum(a[np.array([0, 0])] ** 2)),
+        ("Assemble", "transpose", lambda a: np.sum(np.concatenate([a, a * a]) ** 2)),
+        ("Cumsum", "transpose", lambda a: np.sum(np.cumsum(a, axis=0) ** 2)),
+        ("Contract", "vjp", lambda a: np.sum((a.T @ a) ** 2)),
+        ("Prod", "vjp", lambda a: np.sum(np.prod(a, axis=1))),
+        ("Cumprod", "vjp", lambda a: np.sum(np.cumprod(a, axis=1))),
+        ("Max", "vjp", lambda a: np.sum(np.max(a, axis=1) ** 2)),
+    ],
+)
+@pytest.mark.usefixtures("plain")
+def test_wrong_array_rules_are_caught(
+    name: str, field: str, f: Any, broken: Callable[..., None]
+) -> None:
+    verify(f, A)
+    broken(OPS[name], **{field: _negated(getattr(OPS[name], field))})
+    with pytest.raises(VerificationError, match="the derivative by a is wrong"):
+        verify(f, A)
+
+
+@pytest.mark.usefixtures("plain")
+def test_misplaced_cotangents_are_caught(broken: Callable[..., None]) -> None:
+    # Right numbers in wrong places.
+    right = OPS["Transpose"].transpose
+    assert right is not None
+    broken(OPS["Transpose"], transpose=lambda ct, x, axes: (right(ct[::-1], x, axes)[0],))
+    with pytest.raises(VerificationError):
+        verify(lambda a: np.sum(a.T[::-1] ** 3 * np.arange(4)), A)
+
+
+@pytest.mark.usefixtures("plain")
+def test_wrong_values_are_caught(broken: Callable[..., None]) -> None:
+    broken(OPS["Expm1"], evaluate=lambda x: np.exp(x) - 1)
+    verify(np.expm1, 1.0)
+    with pytest.raises(VerificationError, match="the value is wrong: expm1"):
+        verify(np.expm1, 1e-12)
+
+
+@pytest.mark.usefixtures("plain")
+def test_an_inaccurate_rule_is_caught(broken: Callable[..., None]) -> None:
+    # 1 - tanh(x)**2 is the derivative, but has no digits left far out.
+    f = lambda x: np.tanh(x)  # noqa: E731
+    verify(f, 15.0)
+    broken(OPS["Tanh"], partials=lambda y, x: (1 - y * y,))
+    verify(f, 0.5)
+    with pytest.raises(VerificationError):
+        verify(f, 15.0)
+
+
+@pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("factor", [1 + 1e-14, -1.0, np.nan, 1e300, 0.0])
+def test_wrong_kernels_are_caught(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = verify_module.jacobian
+
+    def wrong(f: Any, argnums: Any) -> Any:
+        return lambda *xs: [[factor * np.where(True, right(f, argnums)(*xs)[0][0], 0)]]
+
+    verify(np.sin, X)
+    monkeypatch.setattr(verify_module, "jacobian", wrong)
+    with pytest.raises(VerificationError, match="the derivative by x is wrong"):
+        verify(np.sin, X)
+
+
+@pytest.mark.usefixtures("plain")
+def test_what_does_not_depend_must_be_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = verify_module.jacobian
+    wrong = lambda f, argnums: lambda *xs: [[1e-300 + right(f, argnums)(*xs)[0][0]]]  # noqa: E731
+    monkeypatch.setattr(verify_module, "jacobian", wrong)
+    with pytest.raises(VerificationError, match=r"is 0\.0, but the kernel gives 1e-300"):
+        verify(np.sin, X)
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_two_exact_derivatives_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert verify(lambda x: np.sin(x) * x, 0.5).confirmed == 1
+    wrong = lambda expression, target: 2 * sp.diff(expression, target)  # noqa: E731
+    monkeypatch.setattr("symgrad._verify._whole.derivative_of", wrong)
+    with pytest.raises(VerificationError, match="two exact derivatives disagree"):
+        verify(lambda x: np.sin(x) * x, 0.5)
+
+
+# ---------------------------------------------------------------- conditioning
+
+
+@pytest.mark.usefixtures("plain")
+def test_ill_conditioned_problems_are_not_blamed_on_the_code() -> None:
+    report = verify(lambda x: (1 - np.cos(x)) / x**2, 1e-5)
+    assert report["value"].max_ulp > 1e6
+    worst = report["value"].worst
+    assert worst is not None
+    assert worst.condition > 1e9
+    assert report.max_scaled < 2
+    assert worst.exact.startswith("0.49999999999583333")
+
+
+@pytest.mark.usefixtures("plain")
+def test_exact_cancellation() -> None:
+    # Exactly 0, computed as 1e-17 or so: measured by what cancels.
+    report = verify(lambda x: np.sin(x) ** 2 + np.cos(x) ** 2 - 1, X)
+    assert report.max_ulp < 16
+
+
+@pytest.mark.usefixtures("plain")
+def test_no_digit_need_be_right() -> None:
+    report = verify(lambda x: np.sin(x * 1e10 * np.pi) / x, 3.0)
+    assert report["x"].blurred == 0
+    report = verify(lambda x: np.sin(np.exp(x)), 40.0)
+    assert report["value"].blurred == 1
+    assert "no digit need be right" in str(report)
+
+
+# ---------------------------------------------------------------- kinks
+
+
+@pytest.mark.usefixtures("plain")
+def test_conventions_are_followed() -> None:
+    verify(lambda x: np.sum(np.abs(x)), np.array([0.0, -1.0]))
+    verify(lambda x: np.maximum(x, 0.0), np.array([0.0, -1.0, 2.0]))
+    verify(lambda x: np.clip(x, 0.0, 1.0), np.array([0.0, 1.0, 0.5]))
+    verify(lambda x: np.max(x), np.array([3.0, 1.0, 3.0, 3.0]))
+    report = verify(lambda x, y: np.hypot(x, y), 0.0, 0.0)
+    assert report["x"].kinks == report["y"].kinks == 1
+    report = verify(lambda x, y: x**y, np.zeros(3), np.array([0.0, 2.0, 3.0]))
+    assert report["x"].kinks == 1
+    assert "at kinks" in str(report)
+    verify(lambda x: np.sum(np.sqrt(x)), np.array([0.0, 4.0]))
+
+
+@pytest.mark.usefixtures("plain")
+def test_other_shares_at_ties_are_caught(broken: Callable[..., None]) -> None:
+    broken(OPS["Absolute"], partials=lambda y, x: (np.where(x >= 0, 1.0, -1.0),))
+    verify(lambda x: np.abs(x), 0.5)
+    with pytest.raises(VerificationError):
+        verify(lambda x: np.abs(x), 0.0)
+
+
+@pytest.mark.usefixtures("plain")
+def test_rounding_may_decide_for_either_branch() -> None:
+    # 0.3*10 is below 3, and rounds to 3.
+    report = verify(lambda x: np.floor(x * 10.0) + x, 0.3)
+    assert report["value"].kinks == 1
+    assert report["value"].max_ulp > 1e10
+    # The product is exact: there is no doubt.
+    report = verify(lambda x: np.floor(x * 10.0) + x, 0.5)
+    assert report["value"].kinks == 0
+    assert report.max_ulp < 1
+
+
+@pytest.mark.usefixtures("plain")
+def test_held_constant() -> None:
+    stop = OPS["StopGradient"]
+    # No result depends on the shift of a logsumexp: checked by differentiating through it.
+    assert not verify(logsumexp, X).notes
+    report = verify(lambda x: x * stop(x), X)
+    assert "held constant" in report.notes[0]
+
+
+# ---------------------------------------------------------------- sizes
+
+
+@pytest.mark.usefixtures("plain")
+def test_samples_are_counted_and_repeatable() -> None:
+    x = np.linspace(0, 1, 100)
+    first = verify(lambda x: np.sin(x), x, samples=7)
+    assert (first["value"].checked, first["value"].total) == (7, 100)
+    assert (first["x"].checked, first["x"].total) == (700, 10_000)
+    assert first == verify(lambda x: np.sin(x), x, samples=7)
+
+
+@pytest.mark.usefixtures("plain")
+def test_large_jacobians_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._api._verify.ENTRIES", 10)
+    f = lambda p, k: (np.sin(p["x"]) * p["y"], np.sum(p["x"]))  # noqa: E731
+    report = verify(f, {"x": X, "y": 2.0}, 3)
+    assert [c.name for c in report.checks] == ["value", "p_x", "p_y"]
+    assert report["p_x"].checked == 20
+    assert report.max_ulp < 4
+
+
+@pytest.mark.usefixtures("plain")
+def test_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expansion_module, "SCALARS", 50)
+    with pytest.raises(VerificationError, match="smaller arrays"):
+        verify(lambda x: np.sum(np.sin(x)), np.ones(40))
+    # What fits is checked.
+    report = verify(lambda x: np.sin(x), np.ones(40))
+    assert 0 < report["value"].checked < 40
+
+
+@pytest.mark.usefixtures("plain")
+def test_effort_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certify_module, "EFFORT", 100)
+    report = verify(lambda x: np.cumsum(x), np.ones(60))
+    assert 0 < report["x"].checked < report["x"].total
+
+
+# ---------------------------------------------------------------- arguments and the report
+
+
+@pytest.mark.usefixtures("plain")
+def test_wrt() -> None:
+    f = lambda x, y: np.sum(x * y)  # noqa: E731
+    assert [c.name for c in verify(f, X, X, wrt=1).checks] == ["value", "y"]
+    assert [c.name for c in verify(f, X, X, wrt="x").checks] == ["value", "x"]
+    assert [c.name for c in verify(f, X, X, wrt=(0, "y")).checks] == ["value", "x", "y"]
+    assert [c.name for c in verify(f, X, np.arange(4)).checks] == ["value", "x"]
+
+
+@pytest.mark.parametrize(
+    ("args", "options", "message"),
+    [
+        ((lambda x: np.argmax(x), X), {}, "real result"),
+        ((lambda x: x, X), {"wrt": 3}, "wrt=3, but the function was called with 1 arguments"),
+        ((lambda x: x, X), {"wrt": "z"}, "no argument is called 'z'"),
+        ((lambda x, k: x * k, 1.0, 2), {"wrt": "k"}, "argument 'k': it is not real"),
+        ((3.0, X), {}, "a function is needed, not float"),
+    ],
+)
+def test_mistaken_calls(args: Any, options: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        verify(*args, **options)
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_report_as_text_and_json() -> None:
+    report = verify(lambda x: np.sum(x * x * 0.5), np.array([1.0, 3.0]))
+    table = str(report)
+    assert table.splitlines()[0] == "f: kernel against exact values to 50 digits"
+    assert table.splitlines()[1].split() == [
+        "max", "ulp", "median", "/cond", "checked", "tier", "condition", "worst", "place",
+    ]  # fmt: skip
+    assert table.splitlines()[3].split() == [
+        "d/d", "x", "0.00", "0.00", "0.00", "2/2", "symbolic", "-", "-",
+    ]  # fmt: skip
+    data = json.loads(report.to_json())
+    assert data["checks"][1]["name"] == "x"
+    assert data["max_ulp"] == report.max_ulp == 0
+    with pytest.raises(KeyError, match="value, x"):
+        report["y"]
+    json.loads(verify(lambda x: np.log(x), 0.0, limit=math.inf).to_json())  # infinities
+
+
+@pytest.mark.usefixtures("plain")
+def test_limit(broken: Callable[..., None]) -> None:
+    with pytest.raises(VerificationError):
+        verify(lambda x: np.sin(x) * np.cos(x), X, limit=0.0)
+    broken(OPS["Sin"], partials=lambda y, x: (-np.cos(x),))
+    report = verify(np.sin, 1.0, limit=math.inf)
+    assert report.max_ulp > 1e15
+
+
+def _distance(computed: float, exact: Any, bound: Any = 0, dtype: Any = np.float64) -> Any:
+    c = Digits(65)
+    return compare(c, "f", dtype(computed), c.mpf(exact), c.mpf(bound), 16.0, 50)
+
+
+def test_distances() -> None:
+    inf, nan = math.inf, math.nan
+    assert _distance(1.0, 1).ulp == 0
+    assert _distance(1.0 + 2**-52, 1).ulp == 1
+    assert _distance(1.0, "1." + 30 * "0" + "1").ulp < 1e-14
+    assert _distance(1.0 - 2**-53, 1).ulp == 0.5
+    assert _distance(np.float32(1.0) + 2.0**-23, 1, dtype=np.float32).ulp == 1
+    # Zero and subnormal numbers count in steps of the smallest one.
+    assert _distance(0.0, 0).ulp == _distance(-0.0, 0).ulp == 0
+    assert _distance(5e-324, 0).ulp == 1
+    assert _distance(0.0, "1e-310").ulp == pytest.approx(1e-310 / 5e-324)
+    assert _distance(1e-17, 0, bound="1e-16").ulp == pytest.approx(0.1)
+    # An overflow of the exact value is right, any other infinity is not.
+    assert _distance(inf, "1e400").allowed
+    assert not _distance(-inf, "1e400").allowed
+    assert not _distance(inf, "1e300").allowed
+    assert _distance(inf, inf).allowed
+    assert not _distance(1e308, inf).allowed
+    assert _distance(nan, nan).allowed
+    assert not _distance(nan, 1).allowed
+    assert not _distance(1.0, nan).allowed
+    # Error bounds allow more.
+    assert not _distance(1.0 + 1e-10, 1).allowed
+    assert _distance(1.0 + 1e-10, 1, bound="1e-10").allowed
+
+
+# ---------------------------------------------------------------- exact evaluation
+
+
+def _value(text: str, x: float) -> Any:
+    symbol = sp.Symbol("x", real=True)
+    expression = sp.sympify(text, locals={"x": symbol})
+    c = Digits(60)
+    return evaluate(c, closure(expression, [symbol]), [c.mpf(x)], is_direct(expression)), c
+
+
+@pytest.mark.parametrize(
+    ("text", "x", "exact"),
+    [
+        ("log(1 + x)", 1e-300, 1e-300),
+        ("exp(x) - 1", 1e-200, 1e-200),
+        ("(1 - cos(x))/x**2", 1e-30, 0.5),
+        ("1 - tanh(x)**2", 200.0, 4 * mpmath.exp(-400)),
+        ("erfc(x)", 100.0, mpmath.erfc(100)),
+        ("log(exp(x) + exp(-x))", 1e5, 1e5),
+        ("x*log(x)", 0.5, 0.5 * mpmath.log(0.5)),
+    ],
+)
+def test_formulas_keep_their_digits(text: str, x: float, exact: Any) -> None:
+    value, _ = _value(text, x)
+    assert float(value) == pytest.approx(float(exact), rel=1e-15)
+
+
+def test_formulas_have_ieee_meanings() -> None:
+    assert _value("1/x", 0.0)[0] == math.inf
+    assert _value("log(x)", 0.0)[0] == -math.inf
+    assert mpmath.isnan(_value("log(x)", -1.0)[0])
+    assert mpmath.isnan(_value("sqrt(x)", -1.0)[0])
+    assert _value("x**0.5", 0.0)[0] == 0
+    assert _value("exp(exp(exp(x)))", 5.0)[0] == math.inf
+    assert _value("Max(x, 3)", 1.0)[0] == 3
+
+
+def test_digits_leave_mpmath_alone() -> None:
+    before = mpmath.mp.dps
+    verify(lambda x: np.sum(x), X, digits=80)
+    assert mpmath.mp.dps == before
+
+
+def test_sympy_derivatives_in_a_form_fit_for_evaluation() -> None:
+    x, y = sp.symbols("x y", real=True)
+    assert differentiate(x**y, x) == x ** (y - 1) * y
+    assert differentiate(sp.sign(x) * x, x) == sp.sign(x)
+    assert differentiate(x - y * sp.floor(x / y), y) == -sp.floor(x / y)
+    assert differentiate(sp.Heaviside(x, y), x) == 0
+    assert differentiate(sp.besselj(x, y), x) is sp.nan
+    assert differentiate(sp.polygamma(x, y), x) is sp.nan
+    assert dict(switches(sp.Piecewise((sp.floor(x), x < y), (0, True)))) == {x: True, x - y: False}
