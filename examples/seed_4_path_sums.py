@@ -48,7 +48,7 @@ print(program)
 
 y = w1
 for _ in range(100):
-    y = y * 0.5 + y * 0.5
+    y = y / 2 + y / 2
 many = sg.paths(y, w1)
 print()
 print(f"a chain of 100 forks has {many.count} paths")

@@ -20,6 +20,7 @@ from ._api import (
 from ._compile import Function, backend
 from ._parse import parse
 from ._schedule import Program, load
+from ._show import show
 from ._tensor import *  # noqa: F403 - tensors and PyTorch's names, listed there
 
 __version__ = "0.1.0.dev0"
@@ -41,6 +42,7 @@ __all__ = [
     "latex",
     "load",
     "parse",
+    "show",
     "symbolic",
     "value_and_grad",
     "verify",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, checked, inheriting, topological
+from .._graph import Literal, Node, apply, checked, set_inherited, topological
 from .._op import Composed, Cython, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
@@ -31,26 +31,31 @@ def legalize(outputs: Sequence[Node]) -> list[Node]:
 
 def _expand(outputs: Sequence[Node]) -> list[Node]:
     done: dict[Node, Node] = {}
-    for node in topological(outputs):
-        operands = tuple([done[x] for x in node.operands])
-        lower = node.op.lower
-        if node.op.kind != "leaf" and _concerns_nothing(node):
-            done[node] = _of_nothing(node, operands)
-        elif isinstance(lower, Composed):
-            with inheriting(node.where):
-                formula = as_node(lower.formula(*map(Traced, operands), **node.params))
-                done[node] = _shaped(cast(formula, node.dtype), node.shape)
-        elif isinstance(lower, Cython) and node.dtype != np.float64:
-            wide = tuple(cast(x, np.float64) for x in operands)
-            inner = apply(node.op, wide, node.items, node.shape, np.dtype(np.float64))
-            done[node] = cast(inner, node.dtype)
-        elif node.op.kind == "contract":
-            done[node] = _matrix_form(node, operands)
-        elif operands == node.operands:
-            done[node] = node
-        else:
-            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+    try:
+        for node in topological(outputs):
+            set_inherited(node.where)
+            done[node] = _legal(node, tuple([done[x] for x in node.operands]))
+    finally:
+        set_inherited(None)
     return [done[x] for x in outputs]
+
+
+def _legal(node: Node, operands: tuple[Node, ...]) -> Node:
+    lower = node.op.lower
+    if node.op.kind != "leaf" and _concerns_nothing(node):
+        return _of_nothing(node, operands)
+    if isinstance(lower, Composed):
+        formula = as_node(lower.formula(*map(Traced, operands), **node.params))
+        return _shaped(cast(formula, node.dtype), node.shape)
+    if isinstance(lower, Cython) and node.dtype != np.float64:
+        wide = tuple(cast(x, np.float64) for x in operands)
+        inner = apply(node.op, wide, node.items, node.shape, np.dtype(np.float64))
+        return cast(inner, node.dtype)
+    if node.op.kind == "contract":
+        return _matrix_form(node, operands)
+    if operands == node.operands:
+        return node
+    return apply(node.op, operands, node.items, node.shape, node.dtype)
 
 
 def _concerns_nothing(node: Node) -> bool:

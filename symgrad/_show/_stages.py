@@ -63,7 +63,7 @@ def show(f: Callable[..., Any], *args: Any, file: TextIO | None = None, **kwargs
     >>> page = io.StringIO()
     >>> sg.show(sg.grad(np.sin), 0.5, file=page)
     >>> print(page.getvalue())
-    sin(x: float64)
+    grad of sin(x: float64)
     ...
     2. After grad
         program(x: float64)

@@ -222,9 +222,9 @@ def exact_number(value: Any) -> Any:
 
 #: Denominators up to this are written as fractions: 0.5 as 1/2, but 0.1 stays a decimal.
 FRACTIONS = 64
-#: What a double is taken for that equals it to the last bit.
+#: What a double is taken for that equals it to the last place: 1/np.sqrt(2) rounds twice.
 CONSTANTS = {
-    float(e): e
+    e: float(e)
     for root in (sp.E, sp.sqrt(2), sp.sqrt(3), sp.sqrt(sp.pi), sp.sqrt(2 * sp.pi), sp.log(2),
                  sp.log(10))
     for e in (root, 1 / root, 2 / root)
@@ -241,9 +241,13 @@ def readable_number(value: Any) -> Any:
         return sp.Float(str(value), 15)
     number = float(value)
     turns = Fraction(number / math.pi).limit_denominator(FRACTIONS)
-    if turns.numerator * math.pi / turns.denominator == number:
+    if _is_last_place(turns.numerator * math.pi / turns.denominator, number):
         return sp.Rational(turns.numerator, turns.denominator) * sp.pi
-    known = CONSTANTS.get(abs(number))
-    if known is not None:
-        return known if number > 0 else -known
+    for known, double in CONSTANTS.items():
+        if _is_last_place(double, abs(number)):
+            return known if number > 0 else -known
     return sp.Float(str(value), 15)
+
+
+def _is_last_place(x: float, y: float) -> bool:
+    return abs(x - y) <= math.ulp(y)

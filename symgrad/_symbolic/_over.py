@@ -60,8 +60,8 @@ class Over(ExprWithIntLimits):  # type: ignore[misc]
 
 
 class _Extreme(Over):
-    def _eval_is_extended_real(self) -> bool | None:
-        return self.function.is_extended_real  # type: ignore[no-any-return]
+    def _eval_is_real(self) -> bool | None:
+        return self.function.is_real  # type: ignore[no-any-return]
 
     def _eval_derivative(self, symbol: Any) -> Any:
         """Equal shares among the elements that attain the extremum."""

@@ -96,7 +96,7 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     tensor([0., 1., 2.])
     """
     if isinstance(data, Tensor):
-        return data if dtype is None else data.astype(dtype)  # type: ignore[no-any-return]
+        return data if dtype is None else data.astype(dtype)
     if isinstance(data, np.ndarray):
         return _made(data, dtype, False, None)
     return tensor(data, dtype)
@@ -200,7 +200,7 @@ def full(
     >>> sg.full((2,), 0.5)
     tensor([0.5000, 0.5000])
     """
-    shape = _shape(size if isinstance(size, (tuple, list)) else (size,))
+    shape = _shape((size,))
     floats = isinstance(fill_value, float)
     return _made(np.full(shape, fill_value), dtype, requires_grad, name, floats)
 

@@ -73,20 +73,20 @@ def _named(leaves: dict[int, Tensor], names: Mapping[str, Tensor]) -> dict[str, 
     rest = dict(leaves)
     found: dict[str, Tensor] = {}
     for name, tensor in names.items():
-        if not isinstance(tensor, Tensor) or rest.pop(id(tensor), None) is None:
+        if rest.pop(id(tensor), None) is None:
             raise ArgumentError(
                 f"{name}= is no leaf of this computation: name the tensors that it starts from"
             )
         found[name] = tensor
+    taken = {*found, *(t.name for t in rest.values() if t.name is not None)}
     for tensor in rest.values():
-        if tensor.name is not None and tensor.name not in found:
-            found[tensor.name] = tensor
-            continue
-        stem = tensor.name or "x"
-        count = 0 if tensor.name is None else 1
-        while f"{stem}{count}" in found or any(t.name == f"{stem}{count}" for t in rest.values()):
-            count += 1
-        found[f"{stem}{count}"] = tensor
+        stem, count = tensor.name or "x", 0
+        chosen = tensor.name
+        while chosen is None or chosen in found:
+            candidate = f"{stem}{count}"
+            chosen, count = None if candidate in taken else candidate, count + 1
+        taken.add(chosen)
+        found[chosen] = tensor
     return found
 
 

@@ -75,9 +75,6 @@ class Paths:
 
     # ---------------------------------------------------------------- listing
 
-    def __len__(self) -> int:
-        return self.count
-
     def __iter__(self) -> Iterator[Path]:
         """Yield the paths; operands in order.
 

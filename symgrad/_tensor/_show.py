@@ -37,7 +37,7 @@ def numbers_text(data: np.ndarray[Any, Any], indent: int) -> str:
         one = str
     texts = [one(v) for v in shown.ravel().tolist()]
     if data.ndim == 0:
-        return texts[0]
+        return str(texts[0])
     width = max(map(len, texts), default=0)
     return str(
         np.array2string(

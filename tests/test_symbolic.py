@@ -1,0 +1,378 @@
+"""Formulas and derivatives in index notation: how they read, and that they are right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as special
+import sympy as sp
+
+import symgrad as sg
+from symgrad._api._formulas import derivative, latex, symbolic
+from symgrad._op import registry
+from symgrad._symbolic import readable_number, simplified
+from symgrad._symbolic._conditions import decided, never_negative
+from symgrad._symbolic._deltas import resolve
+from symgrad._symbolic._indices import index_symbols, rename_bound
+from symgrad._symbolic._over import AllOver, AnyOver, ArgmaxOver, ArgminOver, MaxOver, MinOver
+from symgrad._symbolic._shorter import cost
+from symgrad.errors import ArgumentError, UnsupportedError
+
+X, A, B = np.array([0.3, 1.7, -0.6]), np.arange(12.0).reshape(4, 3) - 5, np.ones((3, 2))
+S = np.arange(9.0).reshape(3, 3)
+softmax = registry.handler(special.softmax)
+
+
+def gauss(b1: Any, b2: Any, b3: Any, x: Any) -> Any:
+    """A model of NIST's, in its notation."""
+    return b1 * np.exp(-((x - b2) ** 2) / b3**2)
+
+
+#: Function, arguments, what it computes, and its derivative by the first argument.
+FORMULAS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
+    "scalar": (
+        lambda x, y: np.sin(x) * np.exp(-y), (1.0, 2.0), "exp(-y)*sin(x)", "exp(-y)*cos(x)",
+    ),
+    "sum": (
+        lambda a: np.sum(np.sin(a) + np.cos(a)), (X,),
+        "Sum(sin(a[i]) + cos(a[i]), (i, 0, n - 1))", "-sin(a[i]) + cos(a[i])",
+    ),
+    "elementwise": (lambda x: x**2, (X,), "x[i]**2", "2*KroneckerDelta(i, j)*x[i]"),
+    "mean": (lambda x: np.mean(x**2), (X,), "Sum(x[i]**2, (i, 0, n - 1))/n", "2*x[i]/n"),
+    "variance": (
+        lambda x: np.var(x), (X,),
+        "Sum((x[i] - Sum(x[j], (j, 0, n - 1))/n)**2, (i, 0, n - 1))/n",
+        "2*(x[i] - Sum(x[j], (j, 0, n - 1))/n)/n",
+    ),
+    "quadratic form": (
+        lambda x, A: x @ A @ x, (X, S),
+        "Sum(x[i]*Sum(A[j, i]*x[j], (j, 0, n - 1)), (i, 0, n - 1))",
+        "Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))",
+    ),
+    "matrix product": (
+        lambda A, B: A @ B, (A, B), "Sum(A[i, k]*B[k, j], (k, 0, m - 1))",
+        "KroneckerDelta(i, k)*B[l, j]",
+    ),
+    "linear map": (lambda x, A: A @ x, (X, A), "Sum(A[i, j]*x[j], (j, 0, n - 1))", "A[i, j]"),
+    "trace": (
+        lambda X: np.trace(X @ X), (S,),
+        "Sum(X[i, j]*X[j, i], (j, 0, n - 1), (i, 0, n - 1))", "2*X[j, i]",
+    ),
+    "norm": (
+        lambda x: np.sqrt(np.sum(x**2)), (X,), "sqrt(Sum(x[i]**2, (i, 0, n - 1)))",
+        "x[i]/sqrt(Sum(x[j]**2, (j, 0, n - 1)))",
+    ),
+    "log of a sum": (
+        lambda x: np.log(np.sum(np.exp(x))), (X,), "log(Sum(exp(x[i]), (i, 0, n - 1)))",
+        "exp(x[i])/Sum(exp(x[j]), (j, 0, n - 1))",
+    ),
+    "product": (
+        np.prod, (X,), "Product(a[i], (i, 0, n - 1))",
+        "Product(a[j], (j, 0, i - 1))*Product(a[j], (j, i + 1, n - 1))",
+    ),
+    "neighbours": (
+        lambda x: np.sum((x[1:] - x[:-1]) ** 2), (X,),
+        "Sum((x[i + 1] - x[i])**2, (i, 0, n - 2))",
+        ("Piecewise((-2*x[i + 1] + 2*x[i], i <= n - 2), (0, True))"
+         " + Piecewise((-2*x[i - 1] + 2*x[i], i >= 1), (0, True))"),
+    ),
+    "running sum": (
+        lambda x: np.cumsum(x), (X,), "Sum(x[j], (j, 0, i))",
+        "Piecewise((1, i >= j), (0, True))",
+    ),
+    "one element": (
+        lambda x: x[0] * x[1] ** 2, (X,), "x[0]*x[1]**2",
+        "(KroneckerDelta(0, i)*x[1] + 2*KroneckerDelta(1, i)*x[0])*x[1]",
+    ),
+    "flattened": (
+        lambda x: np.sum(x.reshape(-1) ** 2), (A,),
+        "Sum(x[i, j]**2, (j, 0, m - 1), (i, 0, n - 1))", "2*x[i, j]",
+    ),
+    "joined": (
+        lambda x: np.sum(np.concatenate([x, x**2])), (X,),
+        "Sum(Piecewise((x[i], n > i), (x[-n + i]**2, True)), (i, 0, 2*n - 1))",
+        "2*x[i] + 1",
+    ),
+    "transposed": (
+        lambda x, y: np.sum(x.T * y), (A, np.ones(4)),
+        "Sum(x[i, j]*y[i], (j, 0, m - 1), (i, 0, n - 1))", "y[i]",
+    ),
+    "where": (
+        lambda x: np.sum(np.where(x > 0, x, 0.1 * x)), (X,),
+        "Sum(Piecewise((x[i], x[i] > 0), (0.1*x[i], True)), (i, 0, n - 1))",
+        "Piecewise((1, x[i] > 0), (0.1, True))",
+    ),
+    "maximum": (
+        lambda x: np.sum(np.maximum(x, 0.0)), (X,), "Sum(Max(0, x[i]), (i, 0, n - 1))",
+        "Heaviside(x[i])",
+    ),
+    "largest": (
+        lambda x: np.max(x), (X,), "Max(x[i], (i, 0, n - 1))",
+        ("Piecewise((1, Eq(x[i], Max(x[j], (j, 0, n - 1)))), (0, True))/Sum(Piecewise((1, "
+         "Eq(x[j], Max(x[k], (k, 0, n - 1)))), (0, True)), (j, 0, n - 1))"),
+    ),
+    "gather": (
+        lambda x, k: x[k], (X, np.array([2, 0])),
+        "x[Piecewise((n + k[i], k[i] < 0), (k[i], True))]",
+        "KroneckerDelta(j, Piecewise((n + k[i], k[i] < 0), (k[i], True)))",
+    ),
+    "size": (lambda x: np.sum(x) / x.size, (X,), "Sum(x[i], (i, 0, n - 1))/n", "1/n"),
+    "pi": (
+        lambda x: np.cos(2 * np.pi * x / 12), (1.0,), "cos(pi*x/6)", "-pi*sin(pi*x/6)/6",
+    ),
+    "model": (
+        gauss, (1.0, 2.0, 3.0, X), "b1*exp(-(-b2 + x[i])**2/b3**2)",
+        "exp(-(-b2 + x[i])**2/b3**2)",
+    ),
+    "logistic": (
+        lambda w, X: np.sum(np.log(1 + np.exp(-(X @ w)))), (X, A),
+        "Sum(log(1 + exp(-Sum(X[i, j]*w[j], (j, 0, n - 1)))), (i, 0, m - 1))",
+        "-Sum(X[j, i]/(exp(Sum(X[j, k]*w[k], (k, 0, n - 1))) + 1), (j, 0, m - 1))",
+    ),
+    "softmax": (
+        softmax, (X,),
+        ("exp(x[i] - Max(x[j], (j, 0, n - 1)))"
+         "/Sum(exp(x[j] - Max(x[k], (k, 0, n - 1))), (j, 0, n - 1))"), "",
+    ),
+    "gradient": (sg.grad(lambda x: np.sum(x**3)), (X,), "3*x[i]**2", "6*KroneckerDelta(i, j)*x[i]"),
+    "constant": (lambda x: 3.0, (X,), "3", "0"),
+    "identity": (lambda x: x, (1.0,), "x", "1"),
+    "truth": (lambda x: x > 0, (X,), "x[i] > 0", "0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas(name: str) -> None:
+    f, args, formula, slope = FORMULAS[name]
+    assert str(symbolic(f, *args)) == formula
+    if slope:
+        assert str(derivative(f, *args)) == slope
+
+
+# ---------------------------------------------------------------- right numbers
+
+
+def value(expression: Any, index: dict[str, int], inputs: dict[str, Any]) -> float:
+    """Evaluate an expression of index notation for given indices and arrays."""
+    sizes = {"n": 3, "m": 3}
+    for x in inputs.values():
+        if isinstance(x, np.ndarray) and x.ndim == 2:
+            sizes = {"n": x.shape[0], "m": x.shape[1]}
+    swap = {}
+    for s in expression.atoms(sp.Symbol):
+        if s.name in sizes and s.is_positive:
+            swap[s] = sp.Integer(sizes[s.name])
+        elif s.name in index:
+            swap[s] = sp.Integer(index[s.name])
+    found = expression.xreplace(swap).doit()
+    numbers: dict[Any, Any] = {}
+    for e in found.atoms(sp.Indexed):
+        array = np.asarray(inputs[e.base.name])
+        numbers[e] = sp.Float(float(array[tuple(map(int, e.indices))]))
+    for s in found.atoms(sp.Symbol):
+        if s.name in inputs and not isinstance(inputs[s.name], np.ndarray):
+            numbers[s] = sp.Float(inputs[s.name])
+    return float(found.xreplace(numbers).doit())
+
+
+NUMBERS = [
+    name for name in FORMULAS
+    if name not in ("gather", "constant", "identity", "truth", "gradient", "linear map",
+                    "logistic", "size", "transposed")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_derivatives_have_the_right_numbers(name: str) -> None:
+    f, args, _, _ = FORMULAS[name]
+    with sg.backend("numpy"):
+        exact = sg.jacobian(f)(*args)
+    slope = derivative(f, *args)
+    names = {"product": ("a",), "matrix product": ("A", "B"), "model": ("b1", "b2", "b3", "x"),
+             "trace": ("X",), "sum": ("a",), "quadratic form": ("x", "A"),
+             "scalar": ("x", "y")}.get(name, ("x",))  # fmt: skip
+    inputs = dict(zip(names, args, strict=True))
+    taken = {*inputs, "n", "m"}
+    letters = [i.name for i in index_symbols(np.ndim(exact), taken)]
+    for place in np.ndindex(np.shape(exact)):
+        index = dict(zip(letters, place, strict=True))
+        assert value(slope, index, inputs) == pytest.approx(exact[place], rel=1e-12, abs=1e-12)
+
+
+# ---------------------------------------------------------------- arguments and results
+
+
+def test_nested_arguments_and_results() -> None:
+    f = lambda p: {"s": p[0] * p[1]["w"], "t": (p[0], None)}  # noqa: E731
+    args = ((2.0, {"w": X}),)
+    assert str(symbolic(f, *args)) == "{'s': p_0*p_1_w[i], 't': (p_0, None)}"
+    slope = derivative(f, *args)
+    assert str(slope["s"]) == "(p_1_w[i], {'w': p_0*KroneckerDelta(i, j)})"
+    assert str(slope["t"]) == "((1, {'w': 0}), None)"
+
+
+def test_wrt() -> None:
+    f = lambda x, k: np.exp(-k * x)  # noqa: E731
+    assert str(derivative(f, 1.0, 2.0)) == "-k*exp(-k*x)"
+    assert derivative(f, 1.0, 2.0, wrt=1) == derivative(f, 1.0, 2.0, wrt="k")
+    assert derivative(f, 1.0, 2.0, wrt=-1) == derivative(f, 1.0, 2.0, wrt="k")
+    with pytest.raises(ArgumentError, match="wrt=2, but the function was called with 2"):
+        derivative(f, 1.0, 2.0, wrt=2)
+    with pytest.raises(ArgumentError, match="no argument is called 'y': x, k"):
+        derivative(f, 1.0, 2.0, wrt="y")
+    with pytest.raises(ArgumentError, match="by k, which is not real"):
+        derivative(lambda x, k: x[k], X, np.array([0, 1]), wrt="k")
+    with pytest.raises(ArgumentError, match="a function is needed, not float"):
+        symbolic(3.0)  # type: ignore[arg-type]
+
+
+def test_indices_avoid_the_names_of_arguments() -> None:
+    assert str(symbolic(lambda i, j: i * j, X, X)) == "i[k]*j[k]"
+    assert str(symbolic(lambda n: n, X)) == "n[i]"
+    assert str(symbolic(lambda c0: c0 * np.array([1.0, 2.5, 0.1]), X)) == "c0[i]*c1[i]"
+
+
+def test_latex() -> None:
+    assert latex(lambda x: np.sqrt(x), 2.0, wrt=0) == r"\frac{1}{2 \sqrt{x}}"
+    assert latex(lambda a: np.sum(a * a), X) == r"\sum_{i=0}^{n - 1} {a}_{i}^{2}"
+    assert latex(sp.Symbol("x") ** 2) == "x^{2}"
+    largest = latex(lambda a: np.max(a) ** 2, X)
+    assert largest == r"\max_{0 \leq i \leq n - 1}\left({a}_{i}\right)^{2}"
+    some = latex(lambda a: np.where(np.any(a > 0), 1.0, 0.0), X)
+    assert r"\operatorname*{any}_{0 \leq i \leq n - 1}\left({a}_{i} > 0\right)" in some
+
+
+def test_sympy_goes_on_from_there() -> None:
+    x, y = sp.symbols("x y", real=True)
+    f = lambda x, y: np.exp(-x) * np.cos(y)  # noqa: E731
+    assert sp.diff(symbolic(f, 1.0, 2.0), y) == derivative(f, 1.0, 2.0, wrt="y")
+    assert sp.limit(symbolic(f, 1.0, 2.0), x, sp.oo) == 0
+    again = sg.from_sympy(derivative(f, 1.0, 2.0), [x, y])
+    assert float(again(0.5, 0.25)) == pytest.approx(-np.exp(-0.5) * np.cos(0.25))
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_what_is_too_large_is_refused() -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(20_000):
+            x = np.sin(x)
+        return x
+
+    start = time.monotonic()
+    with pytest.raises(UnsupportedError, match="too large to be written as one formula"):
+        symbolic(chain, 1.0)
+    assert time.monotonic() - start < 60
+
+
+def test_deep_formulas_that_are_allowed_work() -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(70):
+            x = np.sin(x) + 1.0 if _ % 10 == 0 else np.sin(x)
+        return x
+
+    assert str(symbolic(chain, 1.0)).count("sin") == 70
+    assert str(derivative(chain, 1.0)).count("cos") == 70
+
+
+def test_simplification_is_bounded_in_time() -> None:
+    x = sp.symbols("x:8", real=True)
+    hard = sp.Add(*(sp.sin(a * b + c) / (1 + a**2 + sp.exp(b)) for a in x for b in x for c in x))
+    start = time.monotonic()
+    simplified(hard, patience=0.1)
+    assert time.monotonic() - start < 10
+    plain = x[0] * 2 + x[0] * x[1]
+    assert simplified(plain, patience=0.0) == plain
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_cost_and_simplification() -> None:
+    x, y = sp.symbols("x y", real=True)
+    assert cost(x + y)[0] == 1
+    assert simplified(sp.sin(x) ** 2 + sp.cos(x) ** 2) == 1
+    assert simplified((x**2 - y**2) / (x - y)) == x + y
+    a, i = sp.IndexedBase("a", real=True), sp.Symbol("i", integer=True, nonnegative=True)
+    inside = sp.Sum(sp.exp(-a[i]) / (1 + sp.exp(-a[i])), (i, 0, 9))
+    assert str(simplified(inside)) == "Sum(1/(exp(a[i]) + 1), (i, 0, 9))"
+
+
+def test_numbers_as_people_write_them() -> None:
+    shown = {
+        0.5: "1/2", -2.0: "-2", 0.1: "0.1", np.pi: "pi", -np.pi / 3: "-pi/3", np.e: "E",
+        np.sqrt(2): "sqrt(2)", 1 / np.sqrt(2): "sqrt(2)/2", np.log(2): "log(2)",
+        1e-30: "1.0e-30", 1e300: None, np.inf: "oo", 3.14: "3.14",
+    }  # fmt: skip
+    for number, text in shown.items():
+        shorter = sp.sstr(readable_number(np.float64(number)), full_prec=False)
+        assert text in (None, shorter)
+    assert sp.sstr(readable_number(np.float32(0.1)), full_prec=False) == "0.1"
+    assert readable_number(np.int64(2**60 + 1)) == 2**60 + 1
+    assert readable_number(np.bool_(True)) is sp.true
+
+
+def test_sums_over_deltas() -> None:
+    n = sp.Symbol("n", integer=True, positive=True)
+    i, j, k = sp.symbols("i j k", integer=True, nonnegative=True)
+    a = sp.IndexedBase("a", real=True)
+    ranges = {i: (0, n - 1), j: (0, n - 1)}
+    delta = sp.KroneckerDelta
+    sums = {
+        sp.Sum(a[k] * delta(i, k), (k, 0, n - 1)): "a[i]",
+        sp.Sum(a[k] * delta(i, k), (k, 0, 2 * n)): "a[i]",
+        sp.Sum(a[k] * delta(i, k), (k, 1, n - 1)): "Piecewise((a[i], i >= 1), (0, True))",
+        sp.Sum(a[k] * delta(i, k + 1), (k, 0, n - 2)): "Piecewise((a[i - 1], i >= 1), (0, True))",
+        sp.Sum(a[k] * delta(i, 2 * k), (k, 0, n)): "Sum(KroneckerDelta(i, 2*k)*a[k], (k, 0, n))",
+        sp.Sum(delta(i, k) * delta(j, k), (k, 0, n - 1)): "KroneckerDelta(i, j)",
+        sp.Sum(a[k] + 3, (k, 0, n - 1)): "3*n + Sum(a[k], (k, 0, n - 1))",
+        sp.Sum(a[i] * a[k], (k, 0, n - 1)): "a[i]*Sum(a[k], (k, 0, n - 1))",
+        sp.Sum(a[i], (k, 0, i)): "(i + 1)*a[i]",
+    }
+    for before, after in sums.items():
+        assert str(resolve(before, ranges)) == after
+
+
+def test_conditions_that_ranges_decide() -> None:
+    n = sp.Symbol("n", integer=True, positive=True)
+    i = sp.Symbol("i", integer=True, nonnegative=True)
+    ranges = {i: (sp.Integer(0), n - 1)}
+    assert decided(i < n, ranges) == sp.true
+    assert decided(i >= n, ranges) == sp.false
+    assert decided(sp.And(i >= 0, n - i > 1), ranges) == (i <= n - 2)
+    assert not never_negative(i - 1, ranges)
+    assert never_negative(2 * n - i - 2, ranges) is True or n.is_positive
+
+
+def test_bound_indices_are_named_by_depth() -> None:
+    i, j, k = (sp.Dummy(s, integer=True, nonnegative=True) for s in "xyz")
+    a = sp.IndexedBase("a", real=True)
+    twice = sp.Sum(a[i], (i, 0, 3)) + sp.Sum(a[j], (j, 0, 3))
+    assert str(rename_bound(twice, ())) == "2*Sum(a[i], (i, 0, 3))"
+    nested = sp.Sum(a[i] * sp.Sum(a[j], (j, 0, i)), (i, 0, 3))
+    assert str(rename_bound(nested, ("i",))) == "Sum(a[j]*Sum(a[k], (k, 0, j)), (j, 0, 3))"
+    pair = sp.Sum(a[i] * a[k], (k, 0, 5), (i, 0, 3))
+    assert str(rename_bound(pair, ())) == "Sum(a[i]*a[j], (j, 0, 5), (i, 0, 3))"
+
+
+def test_functions_over_a_range() -> None:
+    k, i = sp.symbols("k i", integer=True, nonnegative=True)
+    a = sp.IndexedBase("a", real=True)
+    short, known = (k, 0, 2), {a[0]: 1, a[1]: 3, a[2]: 3}
+    cases = {MaxOver: 3, MinOver: 1, ArgmaxOver: 1, ArgminOver: 0}
+    for kind, result in cases.items():
+        assert kind(a[k], short).doit().subs(known) == result
+    assert AnyOver(a[k] > 2, short).doit().subs(known) == sp.true
+    assert AllOver(a[k] > 2, short).doit().subs(known) == sp.false
+    n = sp.Symbol("n", integer=True, positive=True)
+    largest = MaxOver(a[k], (k, 0, n - 1))
+    assert largest.doit() == largest
+    assert largest.is_real
+    assert k not in largest.free_symbols
+    assert largest.diff(a[i]).subs(n, 3).doit().subs(i, 2).subs(known) == sp.Rational(1, 2)
+    assert ArgmaxOver(a[k], short).diff(a[1]) == 0
