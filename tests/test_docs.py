@@ -10,7 +10,7 @@ Integers and words are compared exactly; numbers with a point or an exponent to 
 so that another processor's last digit is no failure. An HTML comment above the output loosens
 the comparison and can be seen in the source only:
 
-- ``<!-- output: approx 1e-3 -->``: this relative tolerance for such numbers.
+- ``<!-- output: approx 1e-3 -->``: this tolerance, relative or absolute, for such numbers.
 - ``<!-- output: timing -->``: numbers of any value, in lines with a unit of time (or ``x``).
 - ``<!-- output: shown -->``: not compared, for what differs by machine as a whole.
 
@@ -53,7 +53,8 @@ def same_number(shown: str, printed: str, tolerance: float) -> bool:
         return True
     if not re.search(r"[.eE]", shown + printed):
         return False
-    return math.isclose(float(shown), float(printed), rel_tol=tolerance, abs_tol=tolerance**2)
+    absolute = tolerance if tolerance > 1e-9 else 0.0
+    return math.isclose(float(shown), float(printed), rel_tol=tolerance, abs_tol=absolute)
 
 
 def same_line(shown: str, printed: str, mode: str, tolerance: float) -> bool:

@@ -95,9 +95,6 @@ def test_compiled_kernels() -> None:
     report = verify(lambda x, a: np.sum(np.tanh(a.T @ x) ** 2), X, A)
     assert report.max_ulp < 16
     assert [c.name for c in report.checks] == ["value", "x", "a"]
-    report = verify(lambda x: np.sin(x) * np.exp(x), X)
-    assert report["x"].checked == 16
-    assert report.max_ulp < 4
 
 
 @pytest.mark.usefixtures("plain")
@@ -133,7 +130,7 @@ def test_a_whole_jacobian_of_nist_size() -> None:
 @pytest.mark.usefixtures("plain")
 def test_long_chains_do_not_recurse() -> None:
     def chain(x: Any) -> Any:
-        for _ in range(3000):
+        for _ in range(1500):
             x = np.sin(x)
         return x
 
@@ -162,7 +159,8 @@ ORDERS = ("Hyp0f1", "Zeta", "Polygamma", "Jv", "Yv", "Iv", "Kv", "Ive")
 @pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
 @pytest.mark.usefixtures("plain")
 def test_every_smooth_op(op: Op) -> None:
-    args: list[Any] = sample(op, 2)
+    slow = op.name in ("Y0", "Y1", "K0", "K1")  # mpmath takes a limit for whole orders
+    args: list[Any] = sample(op, 1 if slow else 2)
     if op.name == "Ldexp":
         args[1] = args[1].astype(int)
     params = {"dtype": "float64"} if op.name == "Cast" else {}
@@ -305,6 +303,12 @@ def test_wrong_kernels_are_caught(factor: float, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("plain")
+def test_overflow_on_the_way_is_named() -> None:
+    with pytest.raises(VerificationError, match=r"Exp at test_verify.py:\d+ overflows float64"):
+        verify(lambda x: np.exp(x) / (1 + np.exp(x)), 800.0)
+
+
+@pytest.mark.usefixtures("plain")
 def test_what_does_not_depend_must_be_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     right = verify_module.jacobian
     wrong = lambda f, argnums: lambda *xs: [[1e-300 + right(f, argnums)(*xs)[0][0]]]  # noqa: E731
@@ -381,11 +385,13 @@ def test_other_shares_at_ties_are_caught(broken: Callable[..., None]) -> None:
 def test_rounding_may_decide_for_either_branch() -> None:
     # 0.3*10 is below 3, and rounds to 3.
     report = verify(lambda x: np.floor(x * 10.0) + x, 0.3)
-    assert report["value"].kinks == 1
-    assert report["value"].max_ulp > 1e10
+    assert report["value"].doubtful == 1
+    assert report["value"].max_ulp == 0
+    assert "1 entry where rounding decides for another branch" in str(report)
     # The product is exact: there is no doubt.
     report = verify(lambda x: np.floor(x * 10.0) + x, 0.5)
-    assert report["value"].kinks == 0
+    assert report["value"].doubtful == 0
+    assert report["value"].checked == 1
     assert report.max_ulp < 1
 
 

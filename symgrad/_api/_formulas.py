@@ -2,71 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
 
 from .._symbolic import derivatives, formulas
-from .._trace import Graph, Tree, argument_names, as_leaf, flatten, signature_of, trace
 from ..errors import ArgumentError
-
-
-class Call:
-    """A function's call for example arguments: its graph, and which input is which leaf.
-
-    Attributes
-    ----------
-    leaves, tree:
-        The arguments, flat, and the structure of ``(args, kwargs)``.
-    names:
-        An identifier for each leaf.
-    graph:
-        The traced graph, before any pass.
-    inputs:
-        ``inputs[k]`` is the number of the graph's input for leaf ``k``, or None.
-    """
-
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool) -> None:
-        if not callable(f):
-            raise ArgumentError(f"a function is needed, not {type(f).__name__}")
-        self.function = f
-        raw, self.tree = flatten((tuple(args), {}))
-        self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
-        signature, sizes = signature_of(self.leaves, self.tree, dynamic)
-        self.names = argument_names(f, args, {})
-        self.graph: Graph = trace(f, signature, sizes, self.names)
-        traced = [k.kind in ("array", "float") or (k.kind == "int" and k.value is None)
-                  for k in signature.leaves]  # fmt: skip
-        numbers = iter(range(len(self.graph.inputs)))
-        self.inputs = [next(numbers) if flag else None for flag in traced]
-
-    def argument(self, wrt: int | str) -> tuple[Tree, list[int]]:
-        """Return the structure of an argument and the numbers of its leaves."""
-        trees = self.tree.children[0].children
-        starts = [sum(t.leaves for t in trees[:k]) for k in range(len(trees))]
-        if isinstance(wrt, str):
-            found = [k for k, t in enumerate(trees)
-                     if t.leaves and self.names[starts[k]].startswith(wrt)
-                     and wrt in (self.names[starts[k]], self._parameter(k))]  # fmt: skip
-            if not found:
-                raise ArgumentError(f"no argument is called {wrt!r}: {', '.join(self.names)}")
-            wrt = found[0]
-        if not -len(trees) <= wrt < len(trees):
-            raise ArgumentError(
-                f"wrt={wrt}, but the function was called with {len(trees)} arguments"
-            )
-        k = wrt % len(trees)
-        return trees[k], list(range(starts[k], starts[k] + trees[k].leaves))
-
-    def _parameter(self, k: int) -> str:
-        probe = [0.0] * len(self.tree.children[0].children)
-        return argument_names(self.function, probe, {})[k]
-
-    def real(self, leaf: int) -> bool:
-        """Tell whether a leaf is a real input."""
-        number = self.inputs[leaf]
-        return number is not None and self.graph.inputs[number].dtype.kind == "f"
+from ._call import Call
 
 
 def symbolic(f: Callable[..., Any], *args: Any) -> Any:

@@ -162,7 +162,7 @@ def jacobian(
     >>> import numpy as np
     >>> import symgrad as sg
     >>> sg.jacobian(lambda x: np.array([2.0, 3.0]) * x**2)(np.array([1.0, 2.0]))
-    array([[ 2.,  0.],
+    array([[ 4.,  0.],
            [ 0., 12.]])
     """
     _check_function(f, "jacobian")

@@ -12,7 +12,7 @@ from .._compile import Function
 from .._trace import Traced, collect, flatten
 from .._verify import Problem, Report, certify
 from ..errors import ArgumentError
-from ._formulas import Call
+from ._call import Call
 from ._transforms import compile, jacobian, value_and_grad, vjp
 
 #: Jacobians with more entries than this are computed row by row.
@@ -40,7 +40,7 @@ def verify(
     rounding may do to a straightforward evaluation at this point. A wrong rule is off by
     many orders of magnitude more. At points where the derivative does not exist it is compared
     with the op's stated convention; where rounding may decide for either of two branches,
-    both are right. ``Report`` counts both as kinks.
+    both are right. The report counts such entries.
 
     Parameters
     ----------

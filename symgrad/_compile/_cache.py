@@ -22,8 +22,9 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 import numba
+import numpy as np
 
-from .._lower import Leaf, lower, vector_math_default
+from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._schedule import Program
 from ..errors import DataError
 from ._kernel import Layout, bind_all, make_kernel
@@ -110,7 +111,6 @@ def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool
         "sizes": lowered.sizes,
         "size_inputs": list(size_inputs),
         "symbols": list(lowered.symbols),
-        "constants": list(lowered.constants),
         "linked": lowered.linked,
         "exports": lowered.exports,
     }
@@ -119,6 +119,13 @@ def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool
         code["program.ll"] = lowered.text.encode()
     else:
         code.update((f"code{k}.o", o) for k, o in enumerate(emit_objects(lowered)))
+    # Arrays that lowering computed; the function's own are in the program.
+    own = {constant_symbol(n) for n in program.constants}
+    made = {s: a for s, a in lowered.constants.items() if s not in own}
+    description["constants"] = [s for s in lowered.constants if s in own]
+    description["made"] = [[s, f"constant{k}.bin", a.dtype.str, a.shape]
+                           for k, (s, a) in enumerate(made.items())]  # fmt: skip
+    code.update((f"constant{k}.bin", a.tobytes()) for k, a in enumerate(made.values()))
     description["digests"] = {k: hashlib.sha256(v).hexdigest() for k, v in code.items()}
     code["kernel.json"] = json.dumps(description).encode()
     code["kernel.py"] = layout.source(cache=True).encode()
@@ -135,17 +142,19 @@ def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool
 
 def _load(home: Path, program: Program) -> Any:
     description = json.loads((home / "kernel.json").read_text())
-    constants = {f"symgrad.constant.{n.digest}": n.array for n in program.constants}
-    needed = {symbol: constants[symbol] for symbol in description["constants"]}
-    bind_all(tuple(description["symbols"]), needed)
-
     code = {}
     for name, digest in description["digests"].items():
         code[name] = (home / name).read_bytes()
         if hashlib.sha256(code[name]).hexdigest() != digest:
             raise DataError(f"the cached file {home / name} is damaged")
+    own = {constant_symbol(n): n.array for n in program.constants}
+    constants = {symbol: own[symbol] for symbol in description["constants"]}
+    for symbol, file, dtype, shape in description["made"]:
+        constants[symbol] = np.ndarray(shape, dtype, code[file]).copy()
+    bind_all(tuple(description["symbols"]), constants)
     if not description["linked"]:
-        load_objects(description["name"], list(code.values()), description["exports"])
+        objects = [code[name] for name in code if name.endswith(".o")]
+        load_objects(description["name"], objects, description["exports"])
     body = Body(
         description["name"],
         tuple(Leaf(d, n) for d, n in description["inputs"]),

@@ -36,16 +36,17 @@ class _State(threading.local):
 
 
 _state = _State()
-_internal: dict[CodeType, bool] = {}
-_lines: dict[tuple[CodeType, int], Where] = {}
+# Not by code objects: hashing one walks through all of its instructions.
+_internal: dict[str, bool] = {}
+_lines: dict[tuple[int, int], tuple[CodeType, Where]] = {}
 
 
 def _is_internal(code: CodeType) -> bool:
-    known = _internal.get(code)
+    name = code.co_filename
+    known = _internal.get(name)
     if known is None:
-        name = code.co_filename
         known = name.startswith(_SKIPPED) and not name.startswith(_USERS)
-        _internal[code] = known
+        _internal[name] = known
     return known
 
 
@@ -56,13 +57,17 @@ def user_line() -> Where | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _is_internal(code):
-            key = (code, frame.f_lasti)
+        internal = _internal.get(code.co_filename)
+        if internal is None:
+            internal = _is_internal(code)
+        if not internal:
+            key = (id(code), frame.f_lasti)
             found = _lines.get(key)
             if found is None:
-                found = Where(code.co_filename, frame.f_lineno, code.co_name)
+                # The code is kept, so that its id stays its own.
+                found = (code, Where(code.co_filename, frame.f_lineno, code.co_name))
                 _lines[key] = found
-            return found
+            return found[1]
         frame = frame.f_back
     return None
 

@@ -83,6 +83,11 @@ class Lowered:
     sizes: int
 
 
+def constant_symbol(node: Constant) -> str:
+    """Return the name by which code refers to a constant array."""
+    return f"symgrad.constant.{node.digest}"
+
+
 def lower(program: Program, vector_math: bool | None = None) -> Lowered:
     """Return ``program`` as LLVM assembly."""
     vector = vector_math_default() if vector_math is None else vector_math
@@ -120,7 +125,7 @@ class _Writer:
             k = self.program.inputs.index(node)
             place = Place(f"%in{k}", node.dtype) if node.shape else self.slot(node)
         elif isinstance(node, Constant):
-            symbol = f"symgrad.constant.{node.digest}"
+            symbol = constant_symbol(node)
             self.constants[symbol] = node
             place = Place(f"%c{len(self.constants)}", node.dtype)
         elif node in self.plan.results:

@@ -217,12 +217,13 @@ class Values:
         return values[-1]
 
     def _number(self, integer: str, dtype: np.dtype[Any]) -> str:
-        if dtype == np.int64:
+        if dtype.kind in "iu" and dtype.itemsize == 8:
             return integer
         e = self.emitter
         e.depth = e.depth_of(integer)
         word = "sitofp" if dtype.kind == "f" else "trunc"
-        name = e.op(f"{word} i64 {integer} to {llvm_type(dtype)}")
+        text = f"{word} i64 {integer} to {llvm_type(dtype)}"
+        name = e.op(f"icmp ne i64 {integer}, 0" if dtype.kind == "b" else text)
         e.depth = 0
         return name
 

@@ -27,6 +27,8 @@ from ._show import tensor_text
 
 _OPS = registry.ops
 _STOP = _OPS["StopGradient"]
+_NONE: dict[str, Any] = {}
+ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
 
 class Tensor(InPlace, ArrayMethods):
@@ -70,10 +72,11 @@ class Tensor(InPlace, ArrayMethods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__" and not kwargs:
-            handler = registry.handlers.get(ufunc)
+            handler = _QUICK.get(ufunc) or registry.handlers.get(ufunc)
             if handler is not None:
-                if any(isinstance(x, Traced) for x in inputs):
-                    return NotImplemented
+                for x in inputs:
+                    if isinstance(x, Traced):
+                        return NotImplemented
                 return handler(*inputs)
         if not _required(inputs) and (ufunc not in registry.handlers or kwargs.get("out")):
             return _plainly(getattr(ufunc, method), inputs, kwargs)
@@ -506,6 +509,102 @@ def _record(
     return node
 
 
+def _binary(op: Op) -> Callable[[Any, Any], Any]:
+    """Return :func:`bind` for an elementwise op of two operands, without what it can skip."""
+    evaluate, cls = op.evaluate, backward_class(op)
+
+    def apply(x: Any, y: Any) -> Any:
+        kind, other = type(x), type(y)
+        if kind is Tensor:
+            mask = 1 if x._requires else 0
+            if other is Tensor:
+                if y._requires:
+                    mask += 2
+                if x._cell is not None or y._cell is not None:
+                    return bind(op, (x, y), _NONE)
+                data = evaluate(x._data, y._data)
+            elif (other is float or other is int) and x._cell is None:
+                data = evaluate(x._data, y)
+            else:
+                return bind(op, (x, y), _NONE)
+        elif (kind is float or kind is int) and y._cell is None:
+            mask = 2 if y._requires else 0
+            data = evaluate(x, y._data)
+        else:
+            return bind(op, (x, y), _NONE)
+        if type(data) is not ndarray:
+            data = asarray(data)
+        made: Tensor = new(Tensor)
+        made._data = data
+        made._cell = made._grad = made._acc = made.name = None
+        dtype = data.dtype
+        if cls is None or mask == 0 or dtype.kind != "f" or not mode.recording:
+            made._fn, made._requires = None, False
+            return made
+        rule, needs, reads_result = cls.plans.get(mask) or plan(cls, mask, 2, _NONE)
+        node: Backward = new(cls)
+        first = second = None
+        if kind is Tensor:
+            if mask & 1:
+                first = x._fn or x.edge()
+            if mask != 2 and not needs[0]:
+                x = (x._data.shape, x._data.dtype)
+        else:
+            x = dtype.type(x)
+        if other is Tensor:
+            if mask & 2:
+                second = y._fn or y.edge()
+                if not needs[1]:
+                    y = (y._data.shape, y._data.dtype)
+        else:
+            y = dtype.type(y)
+        node.edges, node.saved, node.needs, node.params = (first, second), (x, y), needs, _NONE
+        node.rule, node.extra = rule, None
+        if reads_result:
+            node.result, node.cell = data, made.memory()
+        else:
+            node.result = node.cell = None
+        node.where = user_line()
+        node.seq = next(clock)
+        made._fn, made._requires = node, True
+        return made
+
+    return apply
+
+
+def _unary(op: Op) -> Callable[[Any], Any]:
+    """Return :func:`bind` for an elementwise op of one operand."""
+    evaluate, cls = op.evaluate, backward_class(op)
+
+    def apply(x: Any) -> Any:
+        if type(x) is not Tensor or x._cell is not None:
+            return bind(op, (x,), _NONE)
+        data = evaluate(x._data)
+        if type(data) is not ndarray:
+            data = asarray(data)
+        made: Tensor = new(Tensor)
+        made._data = data
+        made._cell = made._grad = made._acc = made.name = None
+        if cls is None or not x._requires or data.dtype.kind != "f" or not mode.recording:
+            made._fn, made._requires = None, False
+            return made
+        rule, needs, reads_result = cls.plans.get(1) or plan(cls, 1, 1, _NONE)
+        node: Backward = new(cls)
+        node.edges = (x._fn or x.edge(),)
+        node.saved = (x if needs[0] else (x._data.shape, x._data.dtype),)
+        node.needs, node.params, node.rule, node.extra = needs, _NONE, rule, None
+        if reads_result:
+            node.result, node.cell = data, made.memory()
+        else:
+            node.result = node.cell = None
+        node.where = user_line()
+        node.seq = next(clock)
+        made._fn, made._requires = node, True
+        return made
+
+    return apply
+
+
 def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
     """A constant operand as the rule reads it: later writes to an array do not reach it."""
     if type(x) in (int, float) and op.kind == "map":
@@ -586,16 +685,30 @@ def _plainly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
-    op = _OPS[name]
+    apply = _binary(_OPS[name])
 
     def method(self: Tensor, other: Any) -> Any:
-        if isinstance(other, (str, bytes, type(None), Traced)):
+        if isinstance(other, _FOREIGN):
             return NotImplemented
-        return bind(op, (other, self) if swap else (self, other), {})
+        return apply(self, other)
 
-    return method
+    def reflected(self: Tensor, other: Any) -> Any:
+        if isinstance(other, _FOREIGN):
+            return NotImplemented
+        return apply(other, self)
+
+    return reflected if swap else method
 
 
+#: What an operator leaves to the other operand.
+_FOREIGN = (str, bytes, type(None), Traced)
 add_operators(Tensor, _operator)
+
+#: The short ways for universal functions.
+_QUICK: dict[Any, Callable[..., Any]] = {
+    function: (_unary if op.arity == 1 else _binary)(op)
+    for function, op in registry.handlers.items()
+    if isinstance(op, Op) and op.kind == "map" and op.arity in (1, 2) and op is not _STOP
+}
 
 __all__ = ["Handle", "Tensor", "UnsupportedError", "bind", "plain", "seed", "wrap"]

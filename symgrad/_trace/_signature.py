@@ -44,9 +44,7 @@ def as_leaf(value: Any, what: str) -> Any:
         except ValueError as error:
             raise ArgumentError(f"{what} is a ragged nested list: {error}") from error
     if isinstance(value, np.generic):
-        if value.dtype.kind not in "biuf":
-            check_dtype(value.dtype, what)
-        return np.asarray(value.newbyteorder("=") if not value.dtype.isnative else value)
+        return as_leaf(np.asarray(value), what)
     if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
         return as_leaf(np.asarray(value), what)
     return value

@@ -1,6 +1,7 @@
-"""Which op's rule is wrong: the record's derivative against SymPy's, operation by operation.
+"""What went wrong: an intermediate overflow, or an op's derivative rule.
 
-Runs only when a kernel was found wrong, to name the place.
+Runs only when a kernel was found wrong, to name the place: every operation behind the wrong
+entry is looked at, its record's derivative compared with SymPy's.
 """
 
 from __future__ import annotations
@@ -22,8 +23,13 @@ MOST = 20_000
 
 
 def suspect(context: Digits, output: Scalar) -> str | None:
-    """Name the first elementwise op behind ``output`` whose derivative rule is wrong there."""
+    """Name the first operation behind ``output`` that overflows or has a wrong rule."""
     for scalar in _behind(output):
+        if _overflows(context, scalar):
+            return (
+                f"{scalar.source[0].op.name}{_line(scalar)} overflows {scalar.dtype}: it is "
+                f"{context.nstr(scalar.value, 6)}"
+            )
         if not isinstance(scalar, Applied) or not isinstance(scalar.calculus, Rule):
             continue
         rule = scalar.calculus
@@ -37,13 +43,25 @@ def suspect(context: Digits, output: Scalar) -> str | None:
             if slope is None or slope[2] or not finite(slope[0]) or stated is None:
                 continue
             exact, given = float(slope[0]), stated[k]
+            if not math.isfinite(exact):
+                continue
             if not abs(given - exact) <= WRONG * abs(exact) + float(slope[1]):
-                line = f" at {scalar.source[0].where}" if scalar.source[0].where else ""
                 return (
-                    f"the rule of {rule.op.name}{line} gives {given:.6g} for the derivative by "
-                    f"operand {k}, which is {exact:.6g}"
+                    f"the rule of {rule.op.name}{_line(scalar)} gives {given:.6g} for the "
+                    f"derivative by operand {k}, which is {exact:.6g}"
                 )
     return None
+
+
+def _overflows(context: Digits, scalar: Scalar) -> bool:
+    if scalar.dtype.kind != "f" or not finite(scalar.value):
+        return False
+    return bool(abs(scalar.value) > context.mpf(float(np.finfo(scalar.dtype).max)))
+
+
+def _line(scalar: Scalar) -> str:
+    where = scalar.source[0].where
+    return f" at {where}" if where else ""
 
 
 def _behind(output: Scalar) -> list[Scalar]:

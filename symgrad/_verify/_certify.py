@@ -173,7 +173,7 @@ class _Certifier:
                 self.digits, doubtful=scalar.doubtful, kink=adjoint.convention,
             )  # fmt: skip
             self._enter(tally, node, scalar, entry)
-            if small and self.wholes < WHOLES and not entry.kink:
+            if small and self.wholes < WHOLES and not (entry.kink or scalar.doubtful):
                 self._second_opinion(tally, name, node, place, x, at, adjoint)
         tally.zeros += row.size - len(found)
         for at in map(tuple, np.argwhere(stray)):

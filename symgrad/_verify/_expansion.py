@@ -9,6 +9,7 @@ ed., SIAM 2008, section 3.2).
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,12 @@ SCALARS = 300_000
 
 #: Numbers up to this are put into the formulas of the ops applied to them.
 SIMPLE = 16
+
+
+TOO_LARGE = (
+    "the function has more than {} scalar operations at these sizes, too many to carry out "
+    "exactly: verify it with smaller arrays (one compiled kernel serves all lengths)"
+)
 
 
 class TooLargeError(VerificationError):
@@ -95,11 +102,7 @@ class Expansion:
                 top.order = len(self.scalars)
                 top.source = top.source or (node, ())
         if len(self.scalars) > SCALARS:
-            raise TooLargeError(
-                f"the function has more than {SCALARS} scalar operations at these sizes, too "
-                "many to carry out exactly: verify it with smaller arrays (one compiled "
-                "kernel serves all lengths)"
-            )
+            raise TooLargeError(TOO_LARGE.format(SCALARS))
         return scalar
 
     # ---------------------------------------------------------------- elements
@@ -109,6 +112,8 @@ class Expansion:
             yield from ()
             return self._leaf(node, index)
         if node.op.kind != "map":
+            if node.op.kind == "reduce" and _size(node.operands[0]) > SCALARS * _size(node):
+                raise TooLargeError(TOO_LARGE.format(SCALARS))  # not after half a minute
             template = self._templates.get(node)
             if template is None:
                 template = self._templates[node] = Template(node, self.context, self._number)
@@ -160,6 +165,10 @@ class Expansion:
         if not number.is_Integer:
             value = self.context.mpf(value) / int(number.q)
         return Scalar(self.context, value, np.dtype(np.float64))
+
+
+def _size(node: Node) -> int:
+    return math.prod(map(int, node.shape))
 
 
 def _simple(number: Any) -> bool:

@@ -30,8 +30,9 @@ class Check:
         The entry with the largest error; None if there is none.
     checked, total:
         How many entries were compared, of how many.
-    kinks:
-        How many of them lie where the derivative does not exist.
+    kinks, doubtful:
+        How many of them lie where the derivative does not exist, and where rounding has
+        decided for another branch than the exact value.
     blurred:
         How many are so ill-conditioned that rounding may leave no correct digit.
     tier:
@@ -48,9 +49,16 @@ class Check:
     checked: int
     total: int
     kinks: int
+    doubtful: int
     blurred: int
     tier: str
 
+
+NOTES = {
+    "kinks": "at kinks, compared with the stated convention",
+    "doubtful": "where rounding decides for another branch",
+    "blurred": "so ill-conditioned that no digit need be right",
+}
 
 #: A condition number with which a double's digits are all lost.
 BLURRED = 2.0**52
@@ -127,11 +135,10 @@ class Report:
 
     def _notes(self) -> list[str]:
         notes = list(self.notes)
-        kinks, blurred = sum(c.kinks for c in self.checks), sum(c.blurred for c in self.checks)
-        if kinks:
-            notes.append(f"{kinks} entries at kinks, compared with the stated convention")
-        if blurred:
-            notes.append(f"{blurred} entries so ill-conditioned that no digit need be right")
+        for field, meaning in NOTES.items():
+            count = sum(getattr(c, field) for c in self.checks)
+            if count:
+                notes.append(f"{count} {'entry' if count == 1 else 'entries'} {meaning}")
         return notes
 
     def to_json(self) -> str:
@@ -157,16 +164,17 @@ def _plain(value: Any) -> Any:
 
 def summarize(name: str, entries: Sequence[Entry], zeros: int, total: int, confirmed: int) -> Check:
     """Return the check of compared ``entries`` and ``zeros`` more that are exactly right."""
-    worst = max(entries, key=lambda e: (not e.allowed, e.ulp), default=None)
+    counted = [e for e in entries if not e.doubtful]
     return Check(
         name,
-        max((e.ulp for e in entries), default=0.0),
-        median(e.ulp for e in entries) if entries else 0.0,
-        max((e.ulp / max(1.0, e.condition) for e in entries), default=0.0),
-        worst,
+        max((e.ulp for e in counted), default=0.0),
+        median(e.ulp for e in counted) if counted else 0.0,
+        max((e.ulp / max(1.0, e.condition) for e in counted), default=0.0),
+        max(counted, key=lambda e: (not e.allowed, e.ulp), default=None),
         len(entries) + zeros,
         total,
         sum(e.kink for e in entries),
+        sum(e.doubtful for e in entries),
         sum(e.condition >= BLURRED for e in entries),
         "symbolic" if confirmed else "chain rule",
     )

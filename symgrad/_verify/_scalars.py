@@ -203,18 +203,18 @@ class Multiple(Scalar):
         """The product of all others, right also where factors are zero."""
         values = [p.value for p in self.parts]
         unit, tiny = context.rounding(self.dtype)
+        rounding = max(len(values) - 2, 0)
+        relative = context.zero
+        if len(values) > 8:
+            relative = sum((p.error / abs(p.value) for p in self.parts if p.value), context.zero)
         found: list[Slope | None] = []
         for k, slope in enumerate(_others(context, values)):
-            rest = [*self.parts[:k], *self.parts[k + 1 :]] if len(values) <= 8 else []
-            error = max(len(values) - 2, 0) * (unit * abs(slope) + tiny)
-            if rest:
+            error = rounding * (unit * abs(slope) + tiny) + abs(slope) * relative
+            if len(values) <= 8:
+                rest = [*self.parts[:k], *self.parts[k + 1 :]]
                 seconds = _others(context, [p.value for p in rest])
                 error += sum(
                     (abs(s) * p.error for s, p in zip(seconds, rest, strict=True)), context.zero
-                )
-            elif slope != 0:
-                error += abs(slope) * sum(
-                    (p.error / abs(p.value) for p in self.parts if p.value != 0), context.zero
                 )
             found.append((slope, error, False))
         return found
@@ -222,6 +222,8 @@ class Multiple(Scalar):
 
 def _others(context: Any, values: Sequence[Any]) -> list[Any]:
     """Return for each place the product of the values at all other places."""
+    if not values:
+        return []
     before = [context.one]
     for v in values[:-1]:
         before.append(before[-1] * v)

@@ -1,0 +1,153 @@
+"""Modules that offer another module's names, for traced values and lists of them too.
+
+A function that the registry knows gets a version that stacks lists of traced values; one
+that it does not know refuses traced values with a reason. For plain arrays both are the
+original. Everything else (classes, constants, submodules) is the original.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._op import refuse, registry
+from .._ops.np_common import as_array, existing, is_traced
+from .._shapes import Size
+from ._arrays import call
+from ._traced import as_traced
+
+#: Functions whose argument is a list of arrays, not a list that is an array.
+OF_LISTS = frozenset((
+    *existing("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack",
+              "block", "select"),
+    *existing("multi_dot", of=np.linalg),
+))  # fmt: skip
+
+#: Functions that take a shape or a count; with a symbolic one a plain array is lifted.
+OF_SIZES = frozenset(existing("broadcast_to", "reshape", "tile", "repeat", "full_like",
+                              "zeros_like", "ones_like", "pad", "roll"))  # fmt: skip
+
+
+def holds(value: Any, test: Callable[[Any], bool]) -> bool:
+    """Tell whether ``value``, or something in the nested lists that it is, passes ``test``."""
+    if isinstance(value, (list, tuple)):
+        return any(holds(v, test) for v in value)
+    return test(value)
+
+
+def is_size(value: Any) -> bool:
+    """Tell whether ``value`` is a symbolic size."""
+    return isinstance(value, Size)
+
+
+def stacked(value: Any) -> Any:
+    """Return a list with traced values in it as one traced value."""
+    if isinstance(value, (list, tuple)) and holds(value, is_traced):
+        return as_array(value)
+    return value
+
+
+def version(function: Callable[..., Any], why: str = "") -> Callable[..., Any]:
+    """Return ``function`` for traced values, lists of them, and plain arrays.
+
+    Parameters
+    ----------
+    function:
+        The original.
+    why:
+        Why traced values are refused, if the registry has no such function.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if not any(holds(x, is_traced) for x in given):
+            if not (function in OF_SIZES and args and any(holds(x, is_size) for x in given)):
+                return function(*args, **kwargs)
+            args = (as_traced(args[0]), *args[1:])
+        if function not in registry.handlers:
+            refuse(function, why)
+        if function not in OF_LISTS:
+            args = tuple(map(stacked, args))
+            kwargs = {k: stacked(v) for k, v in kwargs.items()}
+        return call(function, args, kwargs)
+
+    return wrapper
+
+
+class Universal:
+    """A universal function that also takes lists of traced values."""
+
+    def __init__(self, ufunc: np.ufunc, why: str = "") -> None:
+        self.ufunc, self.why = ufunc, why
+        self.__name__ = ufunc.__name__
+        self.__doc__ = ufunc.__doc__
+
+    def __call__(self, *x: Any, **kwargs: Any) -> Any:
+        if self.ufunc not in registry.handlers and any(holds(v, is_traced) for v in x):
+            refuse(self.ufunc, self.why)
+        return self.ufunc(*map(stacked, x), **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.ufunc, name)
+        if name not in ("reduce", "accumulate", "outer"):
+            return found
+        return lambda *x, **kwargs: found(*map(stacked, x), **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<ufunc {self.__name__!r} of symgrad>"
+
+    def __reduce__(self) -> Any:
+        return Universal, (self.ufunc, self.why)
+
+
+class Namespace:
+    """What a module needs to offer the names of another.
+
+    Parameters
+    ----------
+    module:
+        The other module.
+    own:
+        What the module itself defines, by name.
+    why:
+        Why functions that the registry does not know refuse traced values.
+    """
+
+    def __init__(self, module: ModuleType, own: Mapping[str, Any], why: str = "") -> None:
+        self.module, self.own, self.why = module, own, why
+        self.made: dict[str, Any] = {}
+
+    def __call__(self, name: str) -> Any:
+        """Return what the module has under ``name``; for the module's ``__getattr__``."""
+        if name in self.made:
+            return self.made[name]
+        if name.startswith("_"):
+            raise AttributeError(f"module {self.own['__name__']!r} has no attribute {name!r}")
+        try:
+            found = getattr(self.module, name)
+        except AttributeError as error:
+            raise AttributeError(
+                f"module {self.own['__name__']!r} has no attribute {name!r}: {error}"
+            ) from None
+        if isinstance(found, np.ufunc):
+            found = Universal(found, self.why)
+        elif is_function(found):
+            found = version(found, self.why)
+        self.made[name] = found
+        return found
+
+    def names(self) -> list[str]:
+        """Return the names to offer; for the module's ``__dir__``."""
+        public = getattr(self.module, "__all__", None) or dir(self.module)
+        shown = (name for name in public if not name.startswith("_"))
+        return sorted({*self.own.get("__all__", ()), *shown})
+
+
+def is_function(value: Any) -> bool:
+    """Tell whether ``value`` is a function, in Python or in C, and no class."""
+    return callable(value) and not isinstance(value, type) and hasattr(value, "__name__")

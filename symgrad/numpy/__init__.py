@@ -1,0 +1,83 @@
+"""NumPy's names, for functions that symgrad traces.
+
+``import symgrad.numpy as np`` gives everything that NumPy has. On plain arrays it is NumPy.
+Beyond that:
+
+- functions take lists of traced values (``np.sum([x, y])``, ``np.array([x, x**2])``);
+- ``zeros``, ``ones``, ``full``, ``eye``, ``arange``, ``linspace`` and others that make arrays
+  take symbolic sizes (``np.zeros(x.shape[0])``), so that one compilation serves all lengths;
+- what cannot be traced says so, and what to write instead.
+
+Examples
+--------
+>>> import symgrad as sg
+>>> import symgrad.numpy as np
+>>> def f(x):
+...     return np.sum(np.array([x, x**2, x**3]) * np.arange(3))
+>>> sg.grad(f)(2.0)
+np.float64(28.0)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._trace._namespace import Namespace
+from . import fft, linalg
+from ._creation import (
+    arange,
+    array,
+    asanyarray,
+    asarray,
+    ascontiguousarray,
+    asfortranarray,
+    c_,
+    empty,
+    eye,
+    fromfunction,
+    full,
+    identity,
+    indices,
+    linspace,
+    logspace,
+    ones,
+    r_,
+    tri,
+    zeros,
+)
+
+__all__ = [
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "ascontiguousarray",
+    "asfortranarray",
+    "c_",
+    "empty",
+    "eye",
+    "fft",
+    "fromfunction",
+    "full",
+    "identity",
+    "indices",
+    "linalg",
+    "linspace",
+    "logspace",
+    "ones",
+    "r_",
+    "tri",
+    "zeros",
+]
+
+_names = Namespace(np, globals())
+
+
+def __getattr__(name: str) -> Any:
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()

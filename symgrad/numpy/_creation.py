@@ -1,0 +1,297 @@
+"""Functions that make arrays: of traced values, and of symbolic sizes.
+
+With plain numbers they are NumPy's. With a symbolic size the result stays symbolic: it is
+as long as the argument of the call that the trace is run for, whatever that is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._graph import Iota
+from .._graph._types import check_dtype
+from .._op import refuse
+from .._ops import BROADCAST
+from .._ops.np_common import as_array, is_traced, reshaped, sizes
+from .._shapes import Size
+from .._trace import Traced, as_traced
+from .._trace._namespace import holds, is_size
+
+_LENGTH = "how many elements it gives would depend on the values of traced numbers"
+
+
+def _symbolic(*values: Any) -> bool:
+    return any(holds(v, is_size) or holds(v, is_traced) for v in values)
+
+
+def _dtype(dtype: Any, default: Any = np.float64) -> np.dtype[Any]:
+    return check_dtype(np.dtype(default if dtype is None else dtype), "the result")
+
+
+def counted(size: Any) -> Any:
+    """Return the integers from 0 to ``size - 1``, traced if the size is symbolic."""
+    return Traced(Iota(size.expr)) if isinstance(size, Size) else np.arange(size)
+
+
+# ---------------------------------------------------------------- from values
+
+
+def array(
+    object: Any,  # noqa: A002 - NumPy's name
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: str = "K",
+    ndmin: int = 0,
+    **options: Any,
+) -> Any:
+    """Make an array; lists of traced values are stacked.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.jacobian(lambda x: np.array([x, x**2]))(3.0)
+    array([1., 6.])
+    """
+    if not _symbolic(object):
+        return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options)
+    x = as_array(object)
+    x = x if dtype is None else x.astype(dtype)
+    missing = ndmin - x.ndim
+    return reshaped(x, (*(1,) * missing, *x.shape)) if missing > 0 else x
+
+
+def _as(original: Callable[..., Any]) -> Callable[..., Any]:
+    def convert(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if _symbolic(a):
+            return array(a, dtype)
+        return original(a, dtype, *args, **kwargs)
+
+    convert.__name__ = convert.__qualname__ = original.__name__
+    convert.__doc__ = f"Same as ``np.{original.__name__}``; lists of traced values are stacked."
+    return convert
+
+
+asarray, asanyarray, ascontiguousarray, asfortranarray = map(
+    _as, (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+)
+
+
+# ---------------------------------------------------------------- filled
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
+    """Make an array of one value, which may be traced, as may be the sizes.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.compile(lambda x: np.full(x.shape, x[0]))(np.array([2.0, 3.0, 4.0]))
+    array([2., 2., 2.])
+    """
+    if not _symbolic(shape, fill_value):
+        return np.full(shape, fill_value, dtype, order, **options)
+    value = as_traced(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
+    if dtype is not None:
+        value = value.astype(_dtype(dtype))
+    target = sizes(shape)
+    return BROADCAST(value, shape=target) if value.ndim == 0 else np.broadcast_to(value, target)
+
+
+def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
+    def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
+        if not _symbolic(shape):
+            return original(shape, float if dtype is None else dtype, order, **options)
+        return full(shape, value, _dtype(dtype))
+
+    filled.__name__ = filled.__qualname__ = original.__name__
+    filled.__doc__ = f"Same as ``np.{original.__name__}``; sizes may be symbolic."
+    return filled
+
+
+zeros, ones = _filled(np.zeros, 0), _filled(np.ones, 1)
+#: Zeros where sizes are symbolic: what is never written must be the same in every call.
+empty = _filled(np.empty, 0)
+
+
+# ---------------------------------------------------------------- ranges
+
+
+def arange(*args: Any, dtype: Any = None, **options: Any) -> Any:
+    """Make a range of integers; its ends may be symbolic sizes.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.compile(lambda x: x * np.arange(x.shape[0]))(np.array([5.0, 5.0, 5.0]))
+    array([ 0.,  5., 10.])
+    """
+    values = [options.pop(k) for k in ("start", "stop", "step") if k in options]
+    given = (*args, *values)
+    if not _symbolic(*given):
+        return np.arange(*given, dtype=dtype, **options)
+    if any(is_traced(v) for v in given):
+        refuse(np.arange, _LENGTH)
+    start, stop, step = given[0], (given[1] if len(given) > 1 else None), 1
+    if stop is None:
+        start, stop = 0, start
+    if len(given) > 2:
+        step = given[2]
+    try:
+        step = operator.index(step)
+        whole = all(isinstance(v, Size) or operator.index(v) == v for v in (start, stop))
+    except TypeError:
+        whole = False
+    if not whole or step == 0:
+        refuse(np.arange, "with a symbolic size the ends and the step must be integers: scale "
+               "the range instead, np.arange(n) * step")  # fmt: skip
+    span = stop - start if step > 0 else start - stop
+    count = (span + abs(step) - 1) // abs(step)
+    if count < 0:
+        count = 0
+    x = counted(count)
+    x = x if step == 1 else x * step
+    x = x if isinstance(start, int) and start == 0 else x + start
+    return x if dtype is None else x.astype(_dtype(dtype))
+
+
+def linspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0, **options: Any,
+) -> Any:  # fmt: skip
+    """Make evenly spaced numbers; the ends may be traced and the number a symbolic size.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.jacobian(lambda b: np.linspace(0.0, b, 5))(1.0)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    if not _symbolic(start, stop, num):
+        return np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **options)
+    if is_traced(num):
+        refuse(np.linspace, _LENGTH)
+    first, last = (as_array(v) * 1.0 for v in (start, stop))
+    gap = last - first
+    parts = num - 1 if endpoint else num
+    place = reshaped(as_traced(counted(num)), (num, *(1,) * gap.ndim))
+    if parts <= 0:
+        step, y = gap * np.nan, place * gap + first
+    else:
+        step = gap / parts
+        y = place * step + first
+        if endpoint:  # exactly the stop, as NumPy has it
+            y = np.where(place == parts, last, y)
+    y = np.moveaxis(y, 0, axis) if axis else y
+    y = y if dtype is None else y.astype(_dtype(dtype))
+    return (y, step) if retstep else y
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0, **options: Any,
+) -> Any:  # fmt: skip
+    """Make numbers that are evenly spaced on a logarithmic scale, as :func:`linspace` does."""
+    if not _symbolic(start, stop, num, base):
+        return np.logspace(start, stop, num, endpoint, base, dtype, axis, **options)
+    y = np.power(as_array(base) * 1.0, linspace(start, stop, num, endpoint, axis=axis))
+    return y if dtype is None else y.astype(_dtype(dtype))
+
+
+# ---------------------------------------------------------------- matrices
+
+
+def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **options: Any) -> Any:
+    """Make ones on a diagonal; the sizes may be symbolic.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> import symgrad.numpy as np
+    >>> sg.compile(lambda x: x + np.eye(x.shape[0]))(np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if not _symbolic(N, M):
+        return np.eye(N, M, k, dtype, *args, **options)
+    rows, columns = _grid(N, N if M is None else M)
+    return (rows + k == columns).astype(_dtype(dtype))
+
+
+def identity(n: Any, dtype: Any = None, **options: Any) -> Any:
+    """Make the identity matrix; its size may be symbolic."""
+    return eye(n, dtype=float if dtype is None else dtype, **options)
+
+
+def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -> Any:
+    """Make ones at and below a diagonal; the sizes may be symbolic."""
+    if not _symbolic(N, M):
+        return np.tri(N, M, k, dtype, **options)
+    rows, columns = _grid(N, N if M is None else M)
+    return (rows + k >= columns).astype(_dtype(dtype))
+
+
+def _grid(rows: Any, columns: Any) -> tuple[Any, Any]:
+    """Return row numbers as a column, and column numbers as a row; at least one is traced."""
+    down, along = counted(rows), counted(columns)
+    return as_traced(down)[:, None], as_traced(along)[None, :]
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Make the index arrays of a grid; its sizes may be symbolic."""
+    if not _symbolic(dimensions):
+        return np.indices(dimensions, dtype, sparse)
+    shape = sizes(dimensions)
+    grids = []
+    for axis, size in enumerate(shape):
+        place = tuple(size if k == axis else 1 for k in range(len(shape)))
+        grids.append(reshaped(as_traced(counted(size)).astype(_dtype(dtype)), place))
+    if sparse:
+        return tuple(grids)
+    return np.stack([np.broadcast_to(g, shape) for g in grids])
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float,
+                 **kwargs: Any) -> Any:  # fmt: skip
+    """Make an array from a function of its indices; its sizes may be symbolic."""
+    if not _symbolic(shape):
+        return np.fromfunction(function, shape, dtype=dtype, **kwargs)
+    return function(*indices(shape, dtype=dtype), **kwargs)
+
+
+# ---------------------------------------------------------------- joining by brackets
+
+
+class _Bracket:
+    """``np.r_[...]`` and ``np.c_[...]``, also of traced values."""
+
+    def __init__(self, original: Any, join: Callable[[list[Any]], Any]) -> None:
+        self.original, self.join = original, join
+
+    def __getitem__(self, items: Any) -> Any:
+        parts = items if isinstance(items, tuple) else (items,)
+        if not _symbolic(*(p for p in parts if not isinstance(p, slice))):
+            return self.original[items]
+        if any(isinstance(p, (slice, str)) for p in parts):
+            refuse(np.concatenate, "slices and strings in np.r_ and np.c_ do not go together "
+                   "with traced values: write np.concatenate([...])")  # fmt: skip
+        return self.join([np.atleast_1d(as_array(p)) for p in parts])
+
+
+r_ = _Bracket(np.r_, np.concatenate)
+c_ = _Bracket(np.c_, lambda parts: np.concatenate(
+    [p[:, None] if p.ndim == 1 else p for p in parts], axis=-1))  # fmt: skip
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "c_",
+    "empty", "eye", "fromfunction", "full", "identity", "indices", "linspace", "logspace",
+    "ones", "r_", "tri", "zeros",
+]  # fmt: skip

@@ -1,0 +1,27 @@
+"""SciPy's names, for functions that symgrad traces.
+
+``special``, ``stats`` and ``linalg`` have versions for traced values of what is no universal
+function (``special.logsumexp``, ``stats.norm.logpdf``); universal functions of
+``scipy.special`` can be traced as they are. Every other module is SciPy's own.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import scipy
+
+_OWN = ("linalg", "special", "stats")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OWN:  # imported when asked for: scipy.stats takes a second
+        return importlib.import_module(f"{__name__}.{name}")
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(scipy, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_OWN, *(name for name in dir(scipy) if not name.startswith("_"))})

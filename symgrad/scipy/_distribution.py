@@ -1,0 +1,179 @@
+"""Distributions of ``scipy.stats`` whose densities can be traced.
+
+A distribution is given for location 0 and scale 1; here they are shifted and scaled, and
+what lies outside of the support is kept away from the formulas, so that neither a value nor
+a derivative there is nan.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .._op import refuse
+from .._ops.np_common import as_array, is_traced
+from .._trace._namespace import holds
+
+Formula = Callable[..., Any]
+
+
+class Distribution:
+    """A distribution whose methods take traced values too.
+
+    Parameters
+    ----------
+    original:
+        SciPy's distribution, which computes with plain arrays and has all other methods.
+    formulas:
+        By method name, ``formula(z, *shapes)`` at location 0 and scale 1.
+    inside:
+        ``inside(z, *shapes)``: whether a point is in the support; None: everywhere.
+    safe:
+        A point in the support, put in the place of those that are not.
+    valid:
+        ``valid(*shapes)``: whether shape parameters are allowed; None: there are none.
+    """
+
+    def __init__(
+        self,
+        original: Any,
+        formulas: Mapping[str, Formula],
+        *,
+        inside: Callable[..., Any] | None = None,
+        safe: float = 0.5,
+        valid: Callable[..., Any] | None = None,
+    ) -> None:
+        self.original, self.formulas = original, formulas
+        self.inside, self.safe, self.valid = inside, safe, valid
+        self.__name__ = original.name
+        self.__doc__ = original.__doc__
+
+    def __repr__(self) -> str:
+        return f"<distribution {self.__name__!r} of symgrad>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+        """Return the distribution with its parameters given."""
+        return Frozen(self, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        original = getattr(self.original, name)
+        if not callable(original):
+            return original
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if not any(holds(v, is_traced) for v in (*args, *kwargs.values())):
+                return original(*args, **kwargs)
+            if name not in self.formulas:
+                refuse(original, f"of {self.__name__}, {', '.join(self.formulas)} can be")
+            return self._compute(name, *args, **kwargs)
+
+        method.__name__ = name
+        method.__doc__ = original.__doc__
+        return method
+
+    # ---------------------------------------------------------------- with traced values
+
+    def _compute(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
+        shapes, loc, scale = self._parameters(args, kwargs)
+        x, loc, scale = (as_array(v) for v in (x, loc, scale))
+        if name in ("ppf", "isf"):
+            allowed = (x >= 0) & (x <= 1)
+            result = self.formulas[name](np.where(allowed, x, 0.5), *shapes) * scale + loc
+            return self._checked(np.where(allowed, result, np.nan), scale, shapes)
+        z = (x - loc) / scale
+        result = self._at(name, z, shapes)
+        if name == "logpdf":
+            result = result - np.log(scale)
+        elif name == "pdf":
+            result = result / scale
+        return self._checked(result, scale, shapes)
+
+    def _at(self, name: str, z: Any, shapes: tuple[Any, ...]) -> Any:
+        if self.inside is None:
+            return self.formulas[name](z, *shapes)
+        within = self.inside(z, *shapes)
+        value = self.formulas[name](np.where(within, z, self.safe), *shapes)
+        below, above = _OUTSIDE[name]
+        outside = below if below == above else np.where(z < self.safe, below, above)
+        return np.where(within, value, np.where(np.isnan(z), np.nan, outside))
+
+    def _checked(self, result: Any, scale: Any, shapes: tuple[Any, ...]) -> Any:
+        good = scale > 0
+        if self.valid is not None:
+            good = good & self.valid(*shapes)
+        return np.where(good, result, np.nan)
+
+    def _parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        names = [n.strip() for n in (self.original.shapes or "").split(",") if n.strip()]
+        parameters = [
+            *(inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names),
+            inspect.Parameter("loc", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=0),
+            inspect.Parameter("scale", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=1),
+        ]
+        bound = inspect.Signature(parameters).bind(*args, **kwargs)
+        bound.apply_defaults()
+        shapes = tuple(as_array(bound.arguments[n]) for n in names)
+        return shapes, bound.arguments["loc"], bound.arguments["scale"]
+
+
+#: Values below and above the support.
+_OUTSIDE = {
+    "logpdf": (-np.inf, -np.inf), "pdf": (0.0, 0.0), "cdf": (0.0, 1.0), "sf": (1.0, 0.0),
+    "logcdf": (-np.inf, 0.0), "logsf": (0.0, -np.inf),
+}  # fmt: skip
+
+
+class Frozen:
+    """A distribution with given parameters, which may be traced."""
+
+    def __init__(
+        self, distribution: Distribution, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        self.distribution, self.args, self.kwargs = distribution, args, kwargs
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        method = getattr(self.distribution, name)
+
+        def frozen(*x: Any, **options: Any) -> Any:
+            return method(*x, *self.args, **self.kwargs, **options)
+
+        frozen.__name__ = name
+        return frozen
+
+
+class Counts(Distribution):
+    """A distribution on whole numbers: ``logpmf`` and ``pmf``, with a location only.
+
+    Parameters
+    ----------
+    original:
+        SciPy's distribution.
+    log:
+        ``log(k, *shapes)``: the logarithm of the probability of ``k`` at location 0.
+    inside, valid:
+        As for a :class:`Distribution`.
+    """
+
+    def __init__(
+        self, original: Any, log: Formula, inside: Formula, valid: Callable[..., Any]
+    ) -> None:
+        formulas = {"logpmf": log, "pmf": log}
+        super().__init__(original, formulas, inside=inside, safe=0.0, valid=valid)
+
+    def _compute(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
+        shapes, loc, _ = self._parameters(args, kwargs)
+        k = (as_array(x) - as_array(loc)) * 1.0
+        assert self.inside is not None
+        within = self.inside(k, *shapes) & (np.floor(k) == k)
+        log = self.formulas[name](np.where(within, k, self.safe), *shapes)
+        log = np.where(within, log, np.where(np.isnan(k), np.nan, -np.inf))
+        result = log if name == "logpmf" else np.exp(log)
+        assert self.valid is not None
+        return np.where(self.valid(*shapes), result, np.nan)

@@ -1,0 +1,53 @@
+"""``scipy.linalg``, for functions that symgrad traces.
+
+``norm`` is traced. Factorisations and solvers work on plain arrays; on traced values they
+say that they are not available.
+
+Examples
+--------
+>>> import numpy as np
+>>> import symgrad as sg
+>>> from symgrad.scipy import linalg
+>>> sg.grad(linalg.norm)(np.array([3.0, 4.0]))
+array([0.6, 0.8])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from .._ops.np_common import is_traced
+from .._trace._namespace import Namespace, holds, version
+
+__all__ = ["norm"]
+
+_norm = version(np.linalg.norm)
+
+
+def norm(
+    a: Any,
+    ord: Any = None,  # noqa: A002 - SciPy's name
+    axis: Any = None,
+    keepdims: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Norm of a vector or a matrix; as ``numpy.linalg.norm`` for traced values."""
+    if holds(a, is_traced):
+        return _norm(a, ord, axis, keepdims)
+    return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
+
+
+_names = Namespace(
+    scipy.linalg, globals(), "matrix factorisations and solvers are not differentiated"
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()

@@ -1,0 +1,369 @@
+"""Symbolic sizes: one trace for all lengths, guards where a length decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._trace import flatten
+
+Case = tuple[Callable[..., Any], int]  # a function of a vector, and its traces
+
+
+def same(got: Any, want: Any) -> None:
+    for a, b in zip(flatten(got)[0], flatten(want)[0], strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        rtol = 1e-6 if np.asarray(a).dtype == np.float32 else 1e-13
+        np.testing.assert_allclose(a, b, rtol)
+        assert np.shape(a) == np.shape(b)
+
+
+def vector(n: int) -> Any:
+    return np.linspace(1.0, 2.0, n, dtype=np.float32)
+
+
+# ---------------------------------------------------------------- one trace for all lengths
+
+
+ANY_LENGTH: dict[str, Callable[[Any], Any]] = {
+    "elementwise": lambda x: np.sin(x) * 2,
+    "sum": lambda x: np.sum(x**2),
+    "mean": np.mean,
+    "std": np.std,
+    "norm": np.linalg.norm,
+    "size": lambda x: x / x.shape[0] + x.size * len(x.shape),
+    "arithmetic of sizes": lambda x: x * ((x.shape[0] ** 2 - 1) // 2 + x.shape[0] % 3),
+    "float of sizes": lambda x: x * (x.shape[0] / 2) * 0.5 ** x.shape[0] * np.sqrt(x.size),
+    "negative powers": lambda x: x * x.shape[0] ** -2 + (-x.shape[0]) // 2,
+    "reversed": lambda x: x[::-1],
+    "inner": lambda x: x[1:] - x[:-1],
+    "last": lambda x: x[-1] * x[-2] + x[0],
+    "every second": lambda x: x[::2],
+    "every second from the end": lambda x: x[::-2],
+    "middle": lambda x: (x[x.shape[0] // 2], x[: x.shape[0] // 2], x[x.shape[0] // 2 :]),
+    "row and column": lambda x: x[:, None] * x[None, :],
+    "reshaped": lambda x: x.reshape(-1, 1) @ x.reshape(1, -1),
+    "reshaped by size": lambda x: x.reshape((1, x.shape[0])) + np.zeros_like(x),
+    "dot": lambda x: x @ x,
+    "outer": lambda x: np.outer(x, x)[1],
+    "cumsum": np.cumsum,
+    "tile": lambda x: np.tile(x, 3),
+    "repeat": lambda x: np.repeat(x, 2),
+    "pad": lambda x: np.pad(x, 2),
+    "roll": lambda x: np.roll(x, 1),
+    "concatenate": lambda x: np.concatenate([x, x[:2], x[::-1]]),
+    "stack": lambda x: np.stack([x, x * 2], axis=1),
+    "flip": np.flip,
+    "diag": lambda x: np.diag(x) @ x,
+    "triu": lambda x: np.triu(np.outer(x, x)) @ x,
+    "trace": lambda x: np.trace(np.outer(x, x)),
+    "where": lambda x: np.where(x > 1.5, x, 0),
+    "take": lambda x: np.take(x, [0, 1, 1]),
+    "argmax": lambda x: x[np.argmax(x)],
+    "einsum": lambda x: np.einsum("i,j,i->j", x, x, x),
+}
+
+#: In this order: the first traces, the others must fit.
+LENGTHS = [5, 2, 3, 7, 4, 9, 100, 17, 64, 255]
+
+
+@pytest.mark.parametrize("name", ANY_LENGTH)
+def test_ten_lengths_one_trace(name: str) -> None:
+    function = ANY_LENGTH[name]
+    g = sg.compile(function, backend="numpy")
+    for n in LENGTHS:
+        same(g(vector(n)), function(vector(n)))
+    assert g.traces == 1
+
+
+def everything(x: Any) -> tuple[Any, ...]:
+    return tuple(function(x) for function in ANY_LENGTH.values())
+
+
+def test_ten_lengths_one_kernel() -> None:
+    g = sg.compile(everything)
+    for n in LENGTHS:
+        for a, b in zip(flatten(g(vector(n)))[0], flatten(everything(vector(n)))[0], strict=True):
+            np.testing.assert_allclose(a, b, rtol=3e-5)
+            assert np.shape(a) == np.shape(b)
+    assert g.traces == 1
+    assert len(g.kernel(vector(5)).signatures) == 1
+
+
+def test_gradients_of_ten_lengths() -> None:
+    g = sg.value_and_grad(lambda x, y: np.sum(np.sin(x)[:, None] * y) * np.mean(x))
+    for n, m in zip(LENGTHS, [3, 8, 6, 2, 11, 5, 4, 7, 3, 2], strict=True):
+        x, y = np.linspace(0, 1, n), np.ones((n, m))
+        value, gradient = g(x, y)
+        np.testing.assert_allclose(value, m * np.sum(np.sin(x)) * np.mean(x))
+        np.testing.assert_allclose(gradient, m * (np.cos(x) * np.mean(x) + np.mean(np.sin(x))))
+    assert g.traces == 1
+
+
+def test_sizes_print_as_symbols() -> None:
+    program = sg.compile(lambda x, y: np.outer(x, y[1:])).program(np.ones(5), np.ones(3))
+    assert "float64[n, m - 1]" in str(program)
+    assert "program(x: float64[n], y: float64[m])" in str(program)
+
+
+# ---------------------------------------------------------------- what needs a number
+
+
+def unpacked(x: Any) -> Any:
+    a, b, *c = x
+    return a * b + len(c)
+
+
+def parity(x: Any) -> Any:
+    return x * 2 if x.shape[0] % 2 else -x
+
+
+GUARDED: dict[str, tuple[Callable[[Any], Any], list[int], int]] = {
+    "range": (lambda x: sum(x[k] * k for k in range(x.shape[0])), [3, 4, 3, 5, 4], 3),
+    "len": (lambda x: x * len(x), [3, 4, 3], 2),
+    "iteration": (lambda x: sum(v * 2 for v in x), [3, 4, 3], 2),
+    "unpacking": (unpacked, [3, 4, 3], 2),
+    "int": (lambda x: x * int(x.shape[0]), [3, 4, 3], 2),
+    "float": (lambda x: x * float(x.shape[0]), [3, 4, 3], 2),
+    "math": (lambda x: x * math.sqrt(x.size), [3, 4, 3], 2),
+    "arange": (lambda x: x * np.arange(x.shape[0]), [3, 4, 3], 2),
+    "eye": (lambda x: np.eye(x.shape[0]) @ x, [3, 4, 3], 2),
+    "zeros": (lambda x: np.zeros(x.shape) + x, [3, 4, 3], 2),
+    "array of sizes": (lambda x: np.array([x.shape[0], 2]) * x[:2], [3, 4, 3], 2),
+    "looked up": (lambda x: x * {3: 7.0}.get(x.shape[0], 2.0), [3, 4, 3, 5], 3),
+    "bits": (lambda x: x * ((x.shape[0] & 1) + (x.shape[0] >> 1) + (~x.shape[0])), [3, 4, 3], 2),
+    "format": (lambda x: x * int(f"{x.shape[0]:d}"), [3, 4], 2),
+    "if greater": (lambda x: x * 2 if x.shape[0] > 3 else x, [5, 4, 3, 2, 9], 2),
+    "if float": (lambda x: x * 2 if x.shape[0] / 2 > 2.5 else x, [5, 7, 5], 2),
+    "if equal": (lambda x: x * 2 if x.shape == (4,) else x, [3, 4, 5, 4], 2),
+    "if float equal": (lambda x: x * 2 if x.shape[0] == 4.0 else x, [4, 3, 4], 2),
+    "if numpy": (lambda x: x * 2 if np.int64(3) < x.shape[0] else x, [4, 3, 4], 2),
+    "if odd": (parity, [3, 4, 5, 6, 7], 2),
+    "in": (lambda x: x * 2 if x.shape[0] in (2, 5) else x, [5, 2, 3, 4], 3),
+    "min": (lambda x: x[: min(x.shape[0], 4)], [3, 2, 5, 6], 2),
+    "from two on": (lambda x: x[2:], [5, 3, 9, 2], 2),
+    "from ten on": (lambda x: x[10:], [5, 3, 12, 11, 2], 2),
+    "element three": (lambda x: x[3], [5, 4, 9], 1),
+    "the last three": (lambda x: x[-3:], [5, 3, 2, 9], 2),
+    "roll by three": (lambda x: np.roll(x, 3), [5, 4, 2, 3], 3),
+    "roll back by seven": (lambda x: np.roll(x, -7), [8, 9, 10, 5], 2),
+    "pairs": (lambda x: x.reshape(-1, 2), [4, 2, 8, 6], 1),
+    "two rows": (lambda x: x.reshape(2, -1), [4, 2, 8, 6], 1),
+    "six": (lambda x: x.reshape(2, 3), [6], 1),
+    "mask": (lambda x: x[np.array([True, False, True])], [3], 1),
+    "constant": (lambda x: x + np.ones(3, np.float32), [3], 1),
+    "array_split": (lambda x: np.array_split(x, 2), [4, 6, 5, 7, 8], 2),
+    "select an axis": (lambda x: x.reshape(-1, 1, 2).squeeze(1), [4, 6], 1),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_guards(name: str) -> None:
+    function, lengths, traces = GUARDED[name]
+    g = sg.compile(function, backend="numpy")
+    for n in lengths:
+        same(g(vector(n)), function(vector(n)))
+    assert g.traces == traces
+    for n in lengths:  # all known now
+        same(g(vector(n)), function(vector(n)))
+    assert g.traces == traces
+
+
+@pytest.mark.parametrize("name", ["if greater", "roll back by seven", "from ten on", "if odd"])
+def test_kernels_check_guards(name: str) -> None:
+    function, lengths, traces = GUARDED[name]
+    g = sg.compile(function)
+    for n in lengths * 2:
+        same(g(vector(n)), function(vector(n)))
+    assert g.traces == traces
+    kernel = g.kernel(vector(lengths[0]))
+    fits = [n for n in range(2, 30) if runs(kernel, vector(n))]
+    assert lengths[0] in fits
+    assert 2 <= len(fits) < 28
+    for n in fits:
+        same(kernel(vector(n)), function(vector(n)))
+
+
+def runs(kernel: Any, *args: Any) -> bool:
+    try:
+        kernel(*args)
+    except ValueError as error:
+        return "do not fit this kernel" not in str(error)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("function", "good", "bad", "says"),
+    [
+        (lambda x: x.reshape(-1, 2), 4, 5, "cannot reshape"),
+        (lambda x: x.reshape(2, 3), 6, 5, "cannot reshape"),
+        (lambda x: x[3], 5, 3, "index 3 is out of bounds"),
+        (lambda x: x + np.ones(3), 3, 4, "could not be broadcast"),
+        (lambda x: x[np.array([True, False, True])], 3, 4, "boolean index"),
+        (lambda x: x * (7 % (x.shape[0] - 3)), 5, 3, "modulo by zero"),
+        (lambda x: x @ np.ones(3), 3, 4, "differ"),
+    ],
+)
+def test_a_length_that_does_not_do(
+    function: Callable[..., Any], good: int, bad: int, says: str
+) -> None:
+    for backend in ("numpy", "numba"):
+        g = sg.compile(function, backend=backend)
+        first = g(vector(good))
+        for _ in range(2):
+            with pytest.raises((ValueError, IndexError, ZeroDivisionError), match=says):
+                g(vector(bad))
+        same(g(vector(good)), first)
+        assert g.traces == 1
+
+
+# ---------------------------------------------------------------- 0, 1, and equal sizes
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_zero_and_one_are_special(backend: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x + y, np.sum(x), x[1:] if x.shape[0] else x
+
+    g = sg.compile(f, backend=backend)
+    for n in (5, 1, 0, 7, 1, 0, 2):
+        same(g(np.ones(n), np.ones(n)), f(np.ones(n), np.ones(n)))
+    assert g.traces == 3
+    same(g(np.ones(1), np.ones(4)), f(np.ones(1), np.ones(4)))
+    same(g(np.ones(4), np.ones(1)), f(np.ones(4), np.ones(1)))
+    assert g.traces == 5
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_general_kernel_refuses_zero_and_one(n: int) -> None:
+    kernel = sg.compile(lambda x: np.roll(x, -1) / np.max(x)).kernel(np.ones(3))
+    with pytest.raises(ValueError, match="do not fit this kernel"):
+        kernel(np.ones(n))
+    with pytest.raises(ValueError, match=r"zero-size|empty"):
+        sg.compile(np.max)(np.ones(0))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_equal_sizes_that_later_differ(backend: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(x) * y
+
+    g = sg.compile(f, backend=backend)
+    for n, m in [(3, 3), (4, 4), (3, 5), (5, 3), (6, 6), (2, 9)]:
+        same(g(np.ones(n), np.ones(m)), f(np.ones(n), np.ones(m)))
+    assert g.traces == 2  # equal, and not known to be equal
+
+    def h(x: Any, y: Any) -> Any:
+        return x + y
+
+    g = sg.compile(h, backend=backend)
+    same(g(np.ones(3), np.ones(3)), h(np.ones(3), np.ones(3)))
+    with pytest.raises(ValueError, match=r"broadcast together .*\(n=3,\) \(m=4,\)"):
+        g(np.ones(3), np.ones(4))
+    same(g(np.ones(5), np.ones(5)), h(np.ones(5), np.ones(5)))
+    assert g.traces == 1
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_different_sizes_that_later_are_equal(backend: str) -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x + y if x.shape == y.shape else np.outer(x, y)
+
+    g = sg.compile(f, backend=backend)
+    for n, m in [(3, 5), (4, 4), (5, 3), (2, 2)]:
+        same(g(np.ones(n), np.ones(m)), f(np.ones(n), np.ones(m)))
+    assert g.traces == 2
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_sizes_and_integers_share_symbols(backend: str) -> None:
+    def f(x: Any, n: int) -> Any:
+        return x[:n] * n if n < x.shape[0] else x + n
+
+    g = sg.compile(f, backend=backend)
+    for length, n in [(5, 3), (9, 2), (5, 5), (7, 7), (3, 5), (5, 0), (5, 1), (5, -2)]:
+        same(g(np.ones(length), n), f(np.ones(length), n))
+    assert g.traces == 6
+
+
+def test_static_sizes() -> None:
+    seen = []
+
+    def f(x: Any) -> Any:
+        seen.append(x.shape)
+        return np.sum(x, axis=0)
+
+    g = sg.compile(f, dynamic=False)
+    for shape in [(3, 2), (4, 2), (3, 2), (0, 2), (1, 2)]:
+        same(g(np.ones(shape)), np.sum(np.ones(shape), axis=0))
+    assert seen == [(3, 2), (4, 2), (0, 2), (1, 2)]
+    assert all(type(n) is int for shape in seen for n in shape)
+    assert "float64[3, 2]" in str(g.program(np.ones((3, 2))))
+    with pytest.raises(ValueError, match="do not fit this kernel"):
+        g.kernel(np.ones((3, 2)))(np.ones((4, 2)))
+    h = sg.compile(lambda x, n: x * n, dynamic=False, backend="numpy")
+    assert [h(2.0, n) for n in (2, 3, 2)] == [4, 6, 4]
+    assert h.traces == 2
+
+
+# ---------------------------------------------------------------- inside numba
+
+
+def test_a_misfit_inside_njit_is_a_value_error() -> None:
+    add = sg.compile(lambda x, y: x + y).kernel(np.ones(3), np.ones(3))
+
+    @numba.njit
+    def outer(x: Any, y: Any) -> Any:
+        return np.sum(add(x, y))
+
+    assert outer(np.ones(4), np.ones(4)) == 8
+    for a, b in [(4, 5), (1, 1), (0, 0), (1, 4)]:
+        with pytest.raises(ValueError, match="do not fit this kernel"):
+            outer(np.ones(a), np.ones(b))
+    assert outer(np.ones(40), np.ones(40)) == 80
+
+    @numba.njit
+    def careful(x: Any, y: Any) -> Any:
+        try:
+            return np.sum(add(x, y))
+        except Exception:  # noqa: BLE001  numba knows no other
+            return -1.0
+
+    assert careful(np.ones(4), np.ones(5)) == -1
+    assert careful(np.ones(4), np.ones(4)) == 8
+
+
+def test_sizes_that_decide_are_checked_inside_njit() -> None:
+    kernel = sg.compile(parity).kernel(np.ones(3))
+
+    @numba.njit
+    def outer(x: Any) -> Any:
+        return kernel(x)
+
+    same(outer(np.ones(7)), np.full(7, 2.0))
+    with pytest.raises(ValueError, match=r"g.kernel\(\*args\)"):
+        outer(np.ones(4))
+
+
+def test_divisors_of_any_sign() -> None:
+    def f(x: Any, n: int) -> Any:
+        m = x.shape[0]
+        return x[:2] * (7 // (n - m)) + ((m - n) % (n - m - 1)) + (-m) // n + (m - 7) % (3 - n)
+
+    g = sg.compile(f)
+    fits = 0
+    for m in range(2, 12):
+        for n in range(4, 12):
+            if n not in (m, m + 1):
+                same(g(np.ones(m), n), f(np.ones(m), n))
+                fits += 1
+    assert fits > 60
+    assert g.traces < 4
+    with pytest.raises(ZeroDivisionError):
+        g(np.ones(5), 6)
