@@ -40,7 +40,7 @@ Every NumPy and SciPy function that symgrad traces. `np` is `numpy`, `special` i
 
 - **value**: the mathematics, as SymPy prints it.
 - **derivative**: the rule in the op's record, by each real operand in turn, with `y` for the result of one operand and `z` for that of two. Reverse and forward mode both use it; the tests prove it against `sympy.diff` of the value.
-- **ulps**: the largest error of a compiled float64 result on ordinary arguments, in units in the last place; the tests hold it to that.
+- **ulps**: the largest error of a compiled float64 result on ordinary arguments, in units in the last place; a test compares with SymPy. Close to a zero of the function it can be more.
 - **notes**: the operands for which the rule is proved, if not all real numbers; the [convention](conventions.md) where the derivative does not exist.
 """  # noqa: E501
 

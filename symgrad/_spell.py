@@ -24,7 +24,8 @@ MAX_TEXT, MAX_PRODUCTS = 4000, 8
 MAX_INTEGER = 2**63
 MAX_POWER = 64
 
-SUM, PRODUCT, ATOM = 1, 2, 3
+#: How tightly operations bind; a minus sign binds tighter than a quotient.
+SUM, QUOTIENT, PRODUCT, ATOM = 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def _text(e: Any) -> tuple[str, int]:
         return _quotient(*sp.together(e.args[0]).as_numer_denom())
     if isinstance(e, sp.Mod):
         a, b = (_inside(x, ATOM) for x in e.args)
-        return f"{a} % {b}", PRODUCT
+        return f"{a} % {b}", QUOTIENT
     if isinstance(e, (sp.Max, sp.Min)):
         parts = sorted(_text(x)[0] for x in e.args)
         return f"{'max' if isinstance(e, sp.Max) else 'min'}({', '.join(parts)})", ATOM
@@ -85,18 +86,19 @@ def _inside(e: Any, binding: int) -> str:
 
 
 def _quotient(numerator: Any, denominator: Any) -> tuple[str, int]:
-    return f"{_inside(numerator, ATOM)}//{_inside(denominator, ATOM)}", PRODUCT
+    return f"{_inside(numerator, ATOM)}//{_inside(denominator, ATOM)}", QUOTIENT
 
 
 def _sum(e: sp.Add) -> str:
     text = ""
     for term in e.as_ordered_terms():
         negative = term.as_coeff_Mul()[0].is_negative
-        part = _inside(-term if negative else term, PRODUCT)
         if not text:
-            text = f"-{part}" if negative else part
+            text = f"-{_inside(-term, PRODUCT)}" if negative else _inside(term, QUOTIENT)
         else:
-            text += f" - {part}" if negative else f" + {part}"
+            text += (
+                f" - {_inside(-term, QUOTIENT)}" if negative else f" + {_inside(term, QUOTIENT)}"
+            )
     return text
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.special
+import sympy as sp
 
-from symgrad._op import registry
+import symgrad as sg
+from symgrad._op import Op, registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -64,3 +67,36 @@ def test_names_are_the_functions(build: ModuleType) -> None:
 )
 def test_constants_are_exact(build: ModuleType, value: float, text: str) -> None:
     assert build.formula(value) == text
+
+
+REAL = [
+    op
+    for op in registry.ops.values()
+    if op.kind == "map" and op.sympy is not None and op.exact_form and op.reason is None
+    and all(d.is_subset(sp.Reals) and not d.is_subset(sp.Integers) for d in op.domain)
+]  # fmt: skip
+
+
+def sampled(op: Op, count: int) -> list[Any]:
+    rng = np.random.default_rng(len(op.name))
+    return [rng.uniform(low, high, count) for low, high in op.samples]
+
+
+def error(op: Op, point: tuple[Any, ...], got: float) -> float:
+    """Return the distance to the exact value in units in its last place."""
+    assert op.sympy is not None
+    form = op.sympy(*(sp.Float(float(p), 60) for p in point))
+    want = sp.N(form.replace(sp.erfcinv, lambda x: sp.erfinv(1 - x)), 40)
+    return float(abs(sp.Float(float(got), 40) - want)) / float(np.spacing(abs(float(want))))
+
+
+@pytest.mark.slow  # one large kernel
+def test_stated_errors_hold_for_kernels() -> None:
+    operands = [sampled(op, 32) for op in REAL]
+    results = sg.compile(lambda xs: [op(*x) for op, x in zip(REAL, xs, strict=True)])(operands)
+    worse = {}
+    for op, xs, ys in zip(REAL, operands, results, strict=True):
+        worst = max(error(op, p, y) for p, y in zip(zip(*xs, strict=True), ys, strict=True))
+        if worst > op.ulp:
+            worse[op.name] = (op.ulp, worst)
+    assert worse == {}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
 import tracemalloc
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
 import symgrad as sg
 from symgrad._graph import Literal
+from symgrad._op import registry
 from symgrad._reverse import pull_back
 from symgrad._schedule import schedule
 from symgrad.errors import (
@@ -151,6 +155,72 @@ def test_same_gradient_as_compiled(function: Any) -> None:
         value, gradient = sg.value_and_grad(function)(data)
     np.testing.assert_allclose(y.detach(), value, rtol=1e-14)
     np.testing.assert_allclose(x.grad, gradient, rtol=1e-13, atol=1e-15)
+
+
+def as_tensors(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return leaf(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(as_tensors, value))
+    return {k: as_tensors(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+# SciPy's functions that are no universal functions make arrays of what they are given.
+SCIPY = {"logsumexp", "softmax", "log_softmax"}
+COMPOSITES = [c for c in registry.composites.values() if c.name not in SCIPY and c.functions]
+MAPS = [
+    op for op in registry.ops.values()
+    if op.kind == "map" and op.reason is None and op.functions and op.ufunc is not None
+    and sp.Integers not in op.domain
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("record", COMPOSITES, ids=lambda c: c.name)
+def test_numpy_functions(record: Any) -> None:
+    function = record.functions[0]
+    samples = record.samples(np.random.default_rng(0))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for args, kwargs in itertools.islice(samples, 8):
+            try:
+                expected = function(*args, **kwargs)
+            except (TypeError, ValueError):
+                continue  # an option that NumPy's installed version does not have
+            got = function(*as_tensors(args), **as_tensors(kwargs))
+            several = isinstance(expected, (tuple, list))
+            pairs = zip(expected, got, strict=True) if several else [(expected, got)]
+            for want, result in pairs:
+                values = result.detach() if isinstance(result, sg.Tensor) else result
+                np.testing.assert_allclose(
+                    np.asarray(values, float), np.asarray(want, float), rtol=1e-5, atol=1e-7
+                )
+                if isinstance(result, sg.Tensor) and result.requires_grad:
+                    result.sum().backward(retain_graph=True)
+
+
+@pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
+def test_elementwise_functions(op: Any) -> None:
+    rng = np.random.default_rng(0)
+    data = [rng.uniform(low, high, (2, 3)) for low, high in op.samples]
+    tensors = list(map(leaf, data))
+    result = op.functions[0](*tensors)
+    np.testing.assert_array_equal(result.detach(), op.functions[0](*data))
+    if not result.requires_grad:
+        return
+    result.sum().backward()
+    with sg.backend("numpy"):
+        slopes = sg.grad(lambda *xs: np.sum(op(*xs)), tuple(range(len(data))))(*data)
+    for tensor, slope in zip(tensors, slopes, strict=True):
+        np.testing.assert_allclose(tensor.grad, slope, rtol=1e-12, atol=1e-14)
+
+
+def test_float32_stays() -> None:
+    x = sg.tensor([0.5, 2.0], dtype=sg.float32, requires_grad=True)
+    y = (x**2 / 3 + 2.0 * np.tanh(x)).sum()
+    assert y.dtype == np.float32
+    y.backward()
+    assert x.grad.dtype == np.float32
+    np.testing.assert_allclose(x.grad, 2 * x.detach() / 3 + 2 / np.cosh(x.detach()) ** 2, 1e-6)
 
 
 def test_boolean_index() -> None:

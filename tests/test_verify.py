@@ -463,6 +463,8 @@ def test_wrt() -> None:
         ((lambda x: x, X), {"wrt": "z"}, "no argument is called 'z'"),
         ((lambda x, k: x * k, 1.0, 2), {"wrt": "k"}, "argument 'k': it is not real"),
         ((3.0, X), {}, "a function is needed, not float"),
+        ((lambda x: x, X), {"digits": 10}, "at least 30 digits and one sample"),
+        ((lambda x: x, X), {"samples": 0}, "at least 30 digits and one sample"),
     ],
 )
 def test_mistaken_calls(args: Any, options: Any, message: str) -> None:

@@ -96,8 +96,9 @@ def main() -> None:
     print(f"microseconds an op, {SIZE} float64 elements, best of {rounds} rounds")
     print(f"{'':22}" + "".join(f"{library:>10}" for library in found))
     for name in found["symgrad"]:
-        cells = (best.get((library, name)) for library in found)
-        print(f"{name:22}" + "".join(f"{'':>10}" if c is None else f"{c * 1e6:10.2f}" for c in cells))
+        times = [best.get((library, name)) for library in found]
+        cells = [f"{'':>10}" if t is None else f"{t * 1e6:10.2f}" for t in times]
+        print(f"{name:22}" + "".join(cells))
 
 
 if __name__ == "__main__":

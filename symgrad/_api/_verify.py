@@ -15,6 +15,9 @@ from ..errors import ArgumentError
 from ._call import Call
 from ._transforms import compile, jacobian, value_and_grad, vjp
 
+#: Fewer would not be exact beside a double's 17.
+LEAST_DIGITS = 30
+
 #: Jacobians with more entries than this are computed row by row.
 ENTRIES = 1_000_000
 
@@ -52,7 +55,7 @@ def verify(
     wrt:
         The arguments to differentiate by, by position or name; None for all that are real.
     digits:
-        Digits of the exact values.
+        Digits of the exact values, at least 30.
     samples:
         How many elements of each result are checked at most (for each, the derivatives by
         all input elements); the choice is the same every time.
@@ -86,6 +89,11 @@ def verify(
     >>> report["x"].checked
     2
     """
+    if digits < LEAST_DIGITS or samples < 1:
+        raise ArgumentError(
+            f"verify needs at least {LEAST_DIGITS} digits and one sample, not digits={digits}, "
+            f"samples={samples}"
+        )
     call = Call(f, args, dynamic=False)
     graph = call.graph
     chosen = _chosen(call, wrt)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
 import sys
 import tempfile
+import threading
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import llvmlite
@@ -24,15 +25,23 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 
-from .._lower import Leaf, constant_symbol, lower, vector_math_default
+from .._lower import Leaf, Lowered, constant_symbol, lower, vector_math_default
+from .._op import registry
 from .._schedule import Program
 from ..errors import DataError
 from ._kernel import Layout, bind_all, make_kernel
 from ._objects import emit_objects, load_objects
 from ._runtime import Body, make_intrinsic
+from ._sealed import seal
+
+#: The file of an entry that describes the others.
+DESCRIPTION = "kernel.json"
 
 #: Raise when the emitted code changes for equal programs.
-FORMAT = 1
+FORMAT = 2
+
+#: The ops that symgrad's own source files define; the user's may change while it stays.
+OWN = frozenset(registry.ops.values())
 
 
 def cache_folder() -> Path | None:
@@ -80,8 +89,17 @@ def cache_key(program: Program, layout: Layout) -> str:
         str(FORMAT), source_digest(), numba.__version__, llvmlite.__version__,
         str(llvm.llvm_version_info), sys.version, _machine(), str(vector_math_default()),
         str(numba.config.OPT), program.fingerprint, layout.source(cache=True),
+        *_foreign(program),
     )  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+def _foreign(program: Program) -> tuple[str, ...]:
+    """Return the code itself where ops of the user's are in it: their rules may change."""
+    if all(node.op in OWN for node in program.steps):
+        return ()
+    lowered = lower(program)
+    return (lowered.text, *lowered.straight)
 
 
 def cached_kernel(program: Program, layout: Layout, cache: bool) -> Any:
@@ -91,20 +109,30 @@ def cached_kernel(program: Program, layout: Layout, cache: bool) -> Any:
     if folder is None:
         return make_kernel(lower(program), layout, size_inputs)
     home = folder / cache_key(program, layout)
-    try:
-        return _load(home, program)
-    except Exception:  # noqa: BLE001  whatever is wrong with an entry, it is made again
-        shutil.rmtree(home, ignore_errors=True)
-    try:
-        _write(home, program, layout, size_inputs)
-        return _load(home, program)
-    except OSError:
-        return make_kernel(lower(program), layout, size_inputs)
+    with _lock_of(home.name):
+        if (home / DESCRIPTION).exists():
+            with contextlib.suppress(Exception):  # whatever is wrong with an entry
+                return _load(home, program, layout)
+        if home.exists():
+            shutil.rmtree(home, ignore_errors=True)
+        lowered = lower(program)
+        try:
+            _write(home, program, layout, lowered, size_inputs)
+            return _load(home, program, layout)
+        except (OSError, DataError):  # another process is at work on it, or the disk is full
+            return make_kernel(lowered, layout, size_inputs)
 
 
-def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool, ...]) -> None:
-    lowered = lower(program)
-    description = {
+@lru_cache(maxsize=1024)
+def _lock_of(key: str) -> threading.Lock:
+    """Return the lock of a cache entry: threads make an entry one after the other."""
+    return threading.Lock()
+
+
+def _write(
+    home: Path, program: Program, layout: Layout, lowered: Lowered, size_inputs: tuple[bool, ...]
+) -> None:
+    description: dict[str, Any] = {
         "name": lowered.name,
         "inputs": [[leaf.dtype, leaf.ndim] for leaf in lowered.inputs],
         "outputs": [[leaf.dtype, leaf.ndim] for leaf in lowered.outputs],
@@ -126,8 +154,9 @@ def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool
     description["made"] = [[s, f"constant{k}.bin", a.dtype.str, a.shape]
                            for k, (s, a) in enumerate(made.items())]  # fmt: skip
     code.update((f"constant{k}.bin", a.tobytes()) for k, a in enumerate(made.values()))
-    description["digests"] = {k: hashlib.sha256(v).hexdigest() for k, v in code.items()}
-    code["kernel.json"] = json.dumps(description).encode()
+    description["digests"] = {k: _digest(v) for k, v in code.items()}
+    text = json.dumps(description)
+    code[DESCRIPTION] = json.dumps([_digest(text.encode()), text]).encode()
     code["kernel.py"] = layout.source(cache=True).encode()
     scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
     try:
@@ -140,12 +169,20 @@ def _write(home: Path, program: Program, layout: Layout, size_inputs: tuple[bool
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _load(home: Path, program: Program) -> Any:
-    description = json.loads((home / "kernel.json").read_text())
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _load(home: Path, program: Program, layout: Layout) -> Any:
+    digest, text = json.loads((home / DESCRIPTION).read_bytes())
+    source = (home / "kernel.py").read_bytes()
+    if digest != _digest(text.encode()) or source != layout.source(cache=True).encode():
+        raise DataError(f"the cache entry {home} is damaged")
+    description = json.loads(text)
     code = {}
     for name, digest in description["digests"].items():
         code[name] = (home / name).read_bytes()
-        if hashlib.sha256(code[name]).hexdigest() != digest:
+        if _digest(code[name]) != digest:
             raise DataError(f"the cached file {home / name} is damaged")
     own = {constant_symbol(n): n.array for n in program.constants}
     constants = {symbol: own[symbol] for symbol in description["constants"]}
@@ -163,13 +200,11 @@ def _load(home: Path, program: Program) -> Any:
         tuple(description["size_inputs"]),
         (lambda: code["program.ll"].decode()) if description["linked"] else None,
     )
-    name = f"symgrad_kernel_{home.name}"
-    spec = importlib.util.spec_from_file_location(name, home / "kernel.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(f"symgrad_kernel_{home.name}")
+    module.__file__ = str(home / "kernel.py")  # numba keeps its files beside it
     module.call = make_intrinsic(body)  # type: ignore[attr-defined]
     # Numba pickles references to the module by name when another function calls the kernel.
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
+    sys.modules[module.__name__] = module
+    exec(compile(source, module.__file__, "exec"), vars(module))  # noqa: S102  checked above
+    seal(module.kernel)
     return module.kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -99,7 +100,13 @@ class Function:
     def __repr__(self) -> str:
         return f"<symgrad {self._recipe[0].__name__} of {getattr(self, '__name__', '?')}>"
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        name = getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:  # `@sg.grad` over a module's function: pickled by name, as functions are
+            return str(name)
         make, args, kwargs = self._recipe
         return _remake, (make, args, kwargs)
 

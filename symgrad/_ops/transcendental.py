@@ -21,7 +21,7 @@ LOG10E = 0.4342944819032518  # 1/math.log(10.0) is off by one unit
 
 EXP = define(
     np.exp, name="Exp", sympy=sp.exp, partials=lambda y, x: (y,),
-    lower=Libm("exp"), domain=UNARY, samples=(-3, 3), ulp=1.0,
+    lower=Libm("exp"), domain=UNARY, samples=(-3, 3), ulp=2.0,
 )  # fmt: skip
 EXP2 = define(
     np.exp2, sc.exp2, name="Exp2", sympy=lambda x: sp.Integer(2) ** x,
@@ -34,7 +34,7 @@ EXPM1 = define(
 )  # fmt: skip
 LOG = define(
     np.log, name="Log", sympy=sp.log, partials=lambda y, x: (1 / x,),
-    lower=Libm("log"), domain=(Positive,), samples=(0.1, 9), ulp=1.0,
+    lower=Libm("log"), domain=(Positive,), samples=(0.1, 9), ulp=2.0,
 )  # fmt: skip
 LOG2 = define(
     np.log2, name="Log2", sympy=lambda x: sp.log(x) / sp.log(2),
