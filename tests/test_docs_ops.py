@@ -78,7 +78,7 @@ REAL = [
 
 
 def sampled(op: Op, count: int) -> list[Any]:
-    rng = np.random.default_rng(len(op.name))
+    rng = np.random.default_rng(sum(map(ord, op.name)))
     return [rng.uniform(low, high, count) for low, high in op.samples]
 
 

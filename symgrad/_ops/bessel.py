@@ -110,6 +110,7 @@ def _polygamma(n: Any, x: Any) -> Any:
 POLYGAMMA: Op = define(
     sc.polygamma, name="Polygamma", doc="The n-th derivative of digamma.", sympy=sp.polygamma,
     evaluate=lambda n, x: np.asarray(sc.polygamma(n, x)).astype(np.result_type(n, x, 0.0)),
+    source=lambda n, x: f"special.polygamma({n}, {x})",
     partials=lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)), lower=Composed(_polygamma),
     domain=(sp.Naturals, Positive), samples=((1, 4), (0.2, 9)), ulp=16.0, convention=ORDER,
 )  # fmt: skip

@@ -77,8 +77,8 @@ def _plain(entries: list[str]) -> str:
 
 
 def _slice_source(x: Any, region: Region) -> str:
-    index, flips = index_text(region, x.shape)
-    return f"{x}[{index or '...'}]" + (f"[{flips}]" if flips else "")
+    parts = [part for part in index_text(region, x.shape) if part]
+    return "".join([str(x), *(f"[{part}]" for part in parts or ["..."])])
 
 
 # ---------------------------------------------------------------- broadcast

@@ -4,6 +4,7 @@
 import numpy as np
 
 from . import _elementwise
+from . import _record as _record  # teaches tensors to record
 from ._create import (
     FloatTensor,
     Variable,

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import ArgumentError, BackwardError
 from ._engine import levels, run
+from ._history import seed
 from ._node import Node
-from ._tensor import Tensor, seed, wrap
+from ._tensor import Tensor, wrap
 
 
 def gradients(

@@ -1,0 +1,228 @@
+"""A tensor's record: where it came from, its gradient, and the way back."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
+from ._engine import run
+from ._node import AccumulateGrad, Backward, Cell, Node, clock, wrapped
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+
+class History:
+    """The methods of tensors that are about gradients."""
+
+    __slots__ = ("_acc", "_cell", "_data", "_fn", "_grad", "_requires")
+    _data: np.ndarray[Any, Any]
+    _fn: Backward | None
+    _requires: bool
+    _cell: Cell | None
+    _grad: Tensor | None
+    _acc: weakref.ref[AccumulateGrad] | None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow to the tensor; can be set on leaves."""
+        return self._requires
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._fn is not None:
+            if value:
+                return
+            raise BackwardError(
+                "you can only change requires_grad flags of leaf variables: use t.detach()"
+            )
+        if value and self._data.dtype.kind != "f":
+            raise DTypeError(
+                "only tensors of floating point type can require gradients, not "
+                f"{self._data.dtype}: write sg.tensor([1.0, 2.0]) or t.astype(float)"
+            )
+        self._requires = bool(value)
+
+    @property
+    def grad_fn(self) -> Backward | None:
+        """The local derivative of the op that made the tensor; None for a leaf."""
+        return self._fn
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the tensor was made by the user, or needs no gradient."""
+        return self._fn is None
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated so far, or None."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, History):
+                raise ArgumentError(f".grad is a tensor or None, not {type(value).__name__}")
+            if value.shape != self._data.shape:
+                raise ShapeError(
+                    f"a gradient of shape {value.shape} was given to a tensor of shape "
+                    f"{self._data.shape}"
+                )
+        self._grad = value
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether the gradient of a tensor that is no leaf is kept in ``.grad``."""
+        fn = self._fn
+        return bool(fn and fn.extra and any(r() is self for r in fn.extra.retained))
+
+    # ---------------------------------------------------------------- the way back
+
+    def memory(self) -> Cell:
+        """Return the record of writes to the tensor's memory."""
+        if self._cell is None:
+            self._cell = Cell()
+        return self._cell
+
+    def edge(self) -> Node | None:
+        """Return the node that a gradient of the tensor goes to."""
+        if self._fn is not None:
+            return self._fn
+        if not self._requires:
+            return None
+        node = self._acc() if self._acc is not None else None
+        if node is None:
+            node = AccumulateGrad(_tensor(self))
+            self._acc = weakref.ref(node)
+        return node
+
+    def retain_grad(self) -> None:
+        """Keep the gradient in ``.grad``, though the tensor is no leaf.
+
+        Raises
+        ------
+        BackwardError
+            If the tensor requires no gradient.
+        """
+        if not self._requires:
+            raise BackwardError("can't retain_grad on Tensor that has requires_grad=False")
+        if self._fn is not None and not self.retains_grad:
+            self._fn.extras().retained.append(weakref.ref(_tensor(self)))
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+        """Call ``hook(gradient)`` whenever the tensor's gradient is computed.
+
+        Parameters
+        ----------
+        hook:
+            May return another gradient to go on with, of the same shape.
+
+        Returns
+        -------
+        Handle
+            Its ``remove()`` takes the hook away.
+
+        Raises
+        ------
+        BackwardError
+            If the tensor requires no gradient.
+        """
+        node = self.edge()
+        if node is None:
+            raise BackwardError("cannot register a hook on a tensor that doesn't require gradient")
+        handle = Handle(node, next(clock))
+        node.extras().hooks[handle.key] = hook
+        return handle
+
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: bool | None = None,
+        create_graph: bool = False,
+    ) -> None:
+        """Compute the derivative with respect to the leaves and add it to their ``.grad``.
+
+        Parameters
+        ----------
+        gradient:
+            The weight of each element, of the tensor's shape; can be left out for a tensor
+            of one element (1).
+        retain_graph:
+            Whether the buffers are kept for another call.
+        create_graph:
+            Whether the derivative can be differentiated again.
+
+        Raises
+        ------
+        BackwardError
+            If nothing requires a gradient, the buffers have been freed, a value was
+            overwritten, or the gradient is missing or of another shape. Every ``.grad``
+            is as it was then.
+        """
+        node = self.edge()
+        if node is None:
+            raise BackwardError(
+                "element 0 of tensors does not require grad and does not have a grad_fn: make "
+                "an input with requires_grad=True"
+            )
+        given = seed(_tensor(self), gradient, create_graph)
+        retain = create_graph if retain_graph is None else retain_graph
+        run([node], [given], retain_graph=retain, create_graph=create_graph)
+
+    def _accumulate(self, array: Any, tensor: Tensor | None) -> None:
+        """Add a gradient: an array, or a tensor that has a record itself."""
+        if tensor is not None:
+            self._grad = tensor if self._grad is None else np.add(self._grad, tensor)
+        elif self._grad is None:
+            self._grad = wrapped(np.array(array, self._data.dtype))
+        elif self._grad._requires:
+            self._grad = wrapped(self._grad._data + array)
+        else:
+            np.add(self._grad._data, array, out=self._grad._data)
+            self._grad.memory().written = next(clock)
+
+
+def _tensor(value: Any) -> Tensor:
+    tensor: Tensor = value
+    return tensor
+
+
+class Handle:
+    """What :meth:`Tensor.register_hook` returns."""
+
+    def __init__(self, node: Node, key: int) -> None:
+        self.node, self.key = node, key
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        if self.node.extra is not None:
+            self.node.extra.hooks.pop(self.key, None)
+
+
+def seed(output: Tensor, gradient: Any, create_graph: bool) -> Any:
+    """Return the gradient of an output to start from, checked."""
+    if gradient is None:
+        if output._data.size != 1:
+            raise BackwardError(
+                "grad can be implicitly created only for scalar outputs, not for shape "
+                f"{output.shape}: give gradient=, of that shape"
+            )
+        array = np.ones(output.shape, output.dtype)
+        return wrapped(array) if create_graph else array
+    array = np.asarray(getattr(gradient, "_data", gradient))
+    if array.shape != output.shape:
+        raise BackwardError(
+            f"Mismatch in shape: gradient has a shape of {array.shape} and the output has a "
+            f"shape of {output.shape}"
+        )
+    if array.dtype.kind not in "fiu":
+        raise BackwardError(f"gradient has element type {array.dtype}: it must be real")
+    if create_graph:
+        given: Any = gradient if isinstance(gradient, History) else wrapped(array)
+        return given.astype(output.dtype)
+    # Not the given memory itself: a hook or .grad must not change with it.
+    return array.astype(output.dtype)

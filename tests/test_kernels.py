@@ -1,0 +1,719 @@
+"""Kernels in Numba's world, in threads, in other processes, and on disk."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+
+import symgrad as sg
+from symgrad._compile import _cache
+from symgrad._lower import has_libmvec, lower
+from symgrad._op import Composed, Instr, Real, define, registry
+
+x3 = np.array([0.1, 0.2, 0.3])
+
+
+def loss(w: Any, x: Any) -> Any:
+    return np.sum(np.tanh(x @ w) ** 2)
+
+
+W, DATA = np.linspace(-1, 1, 4), np.random.default_rng(0).normal(size=(50, 4))
+
+
+# ---------------------------------------------------------------- inside numba
+
+
+def test_value_and_gradient_inside_njit() -> None:
+    kernel = sg.value_and_grad(loss).kernel(W, DATA)
+
+    @numba.njit
+    def descend(w: Any, x: Any, steps: int) -> Any:
+        value = 0.0
+        for _ in range(steps):
+            value, slope = kernel(w, x)
+            w = w - 0.01 * slope
+        return value, w
+
+    w = W
+    for _ in range(20):
+        value, slope = sg.value_and_grad(loss)(w, DATA)
+        w = w - 0.01 * slope
+    got_value, got_w = descend(W, DATA, 20)
+    assert got_value == value
+    np.testing.assert_array_equal(got_w, w)
+
+
+@pytest.mark.slow  # numba's parallel pipeline takes seconds
+def test_prange() -> None:
+    kernel = sg.grad(loss).kernel(W, DATA)
+
+    @numba.njit(parallel=True)
+    def total(w: Any, batches: Any) -> Any:
+        out = np.zeros((batches.shape[0], w.shape[0]))
+        for k in numba.prange(batches.shape[0]):
+            out[k] = kernel(w, batches[k])
+        return out
+
+    batches = np.random.default_rng(1).normal(size=(9, 50, 4))
+    want = [sg.grad(loss)(W, b) for b in batches]
+    np.testing.assert_allclose(total(W, batches), want, rtol=1e-13)
+
+
+def test_scalars_cfuncs_and_vectorize() -> None:
+    kernel = sg.value_and_grad(lambda x, a: np.sin(x) * a).kernel(0.5, 2.0)
+
+    @numba.njit
+    def inside(x: float) -> Any:
+        value, slope = kernel(x, 3)  # an int where a float is wanted
+        return value + slope
+
+    want = 3 * (np.sin(0.5) + np.cos(0.5))
+    assert inside(0.5) == pytest.approx(want, rel=1e-15)
+    assert inside(np.float32(0.5)) == pytest.approx(want, rel=1e-15)
+
+    @numba.cfunc("float64(float64)")
+    def c_function(x: float) -> Any:
+        return inside(x)
+
+    assert c_function.ctypes(0.5) == inside(0.5)
+
+    @numba.vectorize(["float64(float64)"])
+    def ufunc(x: float) -> Any:
+        return inside(x)
+
+    np.testing.assert_array_equal(ufunc(x3), [inside(x) for x in x3])
+
+    @numba.njit
+    def passed(function: Any, x: Any) -> Any:
+        return function(x, 1.0)[1]
+
+    assert passed(kernel, 0.0) == 1
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def test_nested_tuples_and_sizes() -> None:
+    def f(p: Any, q: Any, n: int) -> Any:
+        return np.sum(p[0] * p[1][0]) * q.a / n, (q.b[:n], None, (p[0],))
+
+    args = (x3, (2.0,)), Pair(3.0, np.arange(6.0)), 2
+    kernel = sg.compile(f).kernel(*args)
+
+    @numba.njit
+    def inside(p: Any, q: Any, n: int) -> Any:
+        value, (part, _, (same,)) = kernel(p, q, n)
+        return value, part, same
+
+    value, part, same = inside(*args)
+    assert value == pytest.approx(f(*args)[0], rel=1e-15)
+    assert part.tolist() == [0, 1]
+    np.testing.assert_array_equal(same, x3)
+    assert inside(*args[:2], 4)[1].tolist() == [0, 1, 2, 3]
+
+
+def test_dicts_are_passed_leaf_by_leaf() -> None:
+    kernel = sg.grad(lambda p, k: np.sum(p["a"] * p["b"]) * k).kernel({"a": x3, "b": 2.0}, 3.0)
+
+    @numba.njit
+    def inside(a: Any, b: float) -> Any:
+        return kernel(a, b, 3.0)
+
+    a, b = inside(x3, 2.0)
+    np.testing.assert_allclose(a, 6.0)
+    assert b == pytest.approx(3 * np.sum(x3))
+
+
+def test_memory_of_any_order_inside_njit() -> None:
+    kernel = sg.compile(lambda x, y: (x * 2 + y, np.sum(x))).kernel(np.ones((3, 4)), np.ones(4))
+
+    @numba.njit
+    def inside(x: Any, y: Any) -> Any:
+        return kernel(x, y)
+
+    big = np.arange(48.0).reshape(6, 8)
+    vector = np.arange(16.0)
+    pairs = [
+        (big[::2, ::2], vector[::4]),
+        (big[2::-1, 3::-1], vector[3::-1]),
+        (big[:3, :4].copy(order="F"), vector[:4]),
+        (big[:4, :3].T, vector[::4]),
+        (np.broadcast_to(big[0, :4], (3, 4)), np.broadcast_to(1.5, (4,))),
+    ]
+    for x, y in pairs:
+        total, s = inside(x, y)
+        np.testing.assert_array_equal(total, x * 2 + y)
+        assert s == pytest.approx(np.sum(x), rel=1e-15)
+    frozen = big[:3, :4].copy()
+    frozen.flags.writeable = False
+    np.testing.assert_array_equal(kernel(frozen, vector[:4])[0], frozen * 2 + vector[:4])
+
+
+def test_no_memory_is_lost() -> None:
+    kernel = sg.grad(lambda x, y: np.sum(np.cumsum(x) * y)).kernel(x3, x3)
+    gather = sg.compile(lambda x, k: x[k]).kernel(x3, np.array([0, 1]))
+
+    @numba.njit
+    def inside(x: Any, y: Any, times: int) -> Any:
+        total = 0.0
+        for _ in range(times):
+            total += kernel(x[::-1], y)[0]
+        return total
+
+    _nrt_python.memsys_enable_stats()
+
+    def allocated() -> int:
+        gc.collect()
+        stats = rtsys.get_allocation_stats()
+        return int(stats.alloc - stats.free)
+
+    strided = np.arange(8.0)[::2]
+    inside(x3, x3, 3)
+    before = allocated()
+    inside(x3, x3, 1000)
+    for _ in range(100):
+        sg.grad(np.sum)(x3)
+    assert allocated() == before
+    for _ in range(100):
+        with pytest.raises(ValueError, match="do not fit"):
+            kernel(strided, x3)
+        with pytest.raises(IndexError, match="out of bounds"):
+            gather(x3, np.array([0, 7]))
+    assert allocated() == before
+
+
+def test_a_kernel_says_what_it_is_made_for() -> None:
+    kernel = sg.compile(lambda x, n: x * n).kernel(x3, 2.0)
+
+    @numba.njit
+    def inside(x: Any, n: Any) -> Any:
+        return kernel(x, n)
+
+    for bad, says in [
+        ((np.ones((2, 2)), 1.0), "argument 0 of the symgrad kernel is array"),
+        ((np.ones(3, np.float32), 1.0), "made for array"),
+        ((x3, x3), "argument 1 of the symgrad kernel"),
+        ((1.0, 1.0), r"make a kernel with g\.kernel\(\*args\)"),
+    ]:
+        with pytest.raises(numba.TypingError, match=says):
+            inside(*bad)
+
+
+def test_index_out_of_range_inside_a_kernel() -> None:
+    g = sg.compile(lambda x, k: x[k])
+    np.testing.assert_array_equal(g(x3, np.array([2, -1, -3])), x3[[2, -1, -3]])
+    for bad in (3, -4, 2**40):
+        with pytest.raises(IndexError, match="out of bounds"):
+            g(x3, np.array([0, bad, 1]))
+        with sg.backend("numpy"), pytest.raises(IndexError, match="out of bounds"):
+            g(x3, np.array([0, bad, 1]))
+
+
+# ---------------------------------------------------------------- threads
+
+
+def spread(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """Run ``work(k)`` in as many threads, started together."""
+    barrier = threading.Barrier(count)
+
+    def one(k: int) -> Any:
+        barrier.wait()
+        return work(k)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(one, range(count)))
+
+
+@pytest.fixture
+def impatient() -> Any:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_threads_share_one_function() -> None:
+    g = sg.value_and_grad(loss)
+    want = sg.value_and_grad(loss)(W, DATA)
+    for value, slope in spread(8, lambda k: g(W, DATA)):
+        assert value == want[0]
+        np.testing.assert_array_equal(slope, want[1])
+    assert g.traces == 1
+
+
+@pytest.mark.usefixtures("impatient")
+def test_threads_trace_different_functions() -> None:
+    def make(k: int) -> sg.Function:
+        def f(x: Any) -> Any:
+            total = x
+            for j in range(30):
+                total = np.sin(total + k * x) * (j + 1.5)  # the same nodes for all, and others
+            return np.sum(total)
+
+        return sg.grad(f)
+
+    def work(k: int) -> list[Any]:
+        with sg.backend("numpy"):
+            return [make(k % 4)(x3 * n) for n in (1, 2)] + [sg.hessian(loss)(W, DATA)]
+
+    for k, results in enumerate(spread(8, work)):
+        for got, want in zip(results, work(k), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.usefixtures("impatient", "cache_dir")
+def test_threads_compile_at_the_same_time() -> None:
+    def work(k: int) -> Any:
+        return sg.grad(lambda x: np.sum(np.sin(x * (k % 3 + 1))))(x3)
+
+    for k, got in enumerate(spread(6, work)):
+        n = k % 3 + 1
+        np.testing.assert_allclose(got, n * np.cos(x3 * n), rtol=1e-15)
+
+
+def test_kernels_release_the_lock() -> None:
+    kernel = sg.compile(lambda x: np.sum(np.sin(x) ** 3) + np.cumsum(x)[-1]).kernel(x3)
+    assert kernel.targetoptions["nogil"]
+    arrays = [np.linspace(0, k, 20_000 + k) for k in range(8)]
+    want = [kernel(x) for x in arrays]
+    assert spread(8, lambda k: [kernel(arrays[k]) for _ in range(20)]) == [[w] * 20 for w in want]
+
+
+# ---------------------------------------------------------------- pickling
+
+
+MODULE = """
+import numpy as np
+import symgrad as sg
+
+CALLS = []
+
+def f(x, a):
+    CALLS.append(1)
+    return np.sum(np.sin(x) * a)
+
+@sg.grad
+def slope(x):
+    return np.sum(x**3)
+
+class Model:
+    k = 2.0
+
+    @sg.value_and_grad
+    def static(x):
+        return np.sum(x**2)
+
+g = sg.value_and_grad(f, argnums=(0, 1))
+nested = sg.hessian(slope)
+options = sg.compile(f, backend="numpy", dynamic=False, cache=False)
+mapped = sg.vmap(sg.grad(np.sin), in_axes=0)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "users_module.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import users_module
+
+    yield users_module
+    del sys.modules["users_module"]
+
+
+def test_pickling_here(module: Any) -> None:
+    first = module.g(x3, 2.0)
+    for copied in (pickle.loads(pickle.dumps(module.g)), copy.copy(module.g),
+                   copy.deepcopy(module.g)):  # fmt: skip
+        again = copied(x3, 2.0)
+        assert again[0] == first[0]
+        np.testing.assert_array_equal(again[1][0], first[1][0])
+    assert pickle.loads(pickle.dumps(module.slope)) is module.slope
+    assert pickle.loads(pickle.dumps(module.Model.static)) is module.Model.static
+    options = pickle.loads(pickle.dumps(module.options))
+    assert options._recipe[2] == {"backend": "numpy", "dynamic": False, "cache": False}
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(module.mapped))(x3), np.cos(x3))
+
+
+def test_pickling_a_lambda_says_so() -> None:
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        pickle.dumps(sg.grad(lambda x: x))
+
+
+def python(code: str, folder: Path, *args: str, **env: str) -> str:
+    """Run code in a fresh process, in ``folder``; return what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code), *args],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)]), **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+ROOT = Path(sg.__file__).parent.parent
+
+UNPICKLE = """
+    import pickle, sys, pathlib
+    import numpy as np
+    functions = pickle.loads(pathlib.Path("functions.pickle").read_bytes())
+    x = np.array([0.1, 0.2, 0.3])
+    g, slope, nested = functions
+    value, (by_x, by_a) = g(x, 2.0)
+    print(value.hex(), by_x.tobytes().hex(), by_a.hex(), slope(x).tobytes().hex())
+    print(sum(g.kernel(x, 2.0).stats.cache_hits.values()))
+"""
+
+
+def test_pickling_to_another_process(module: Any, tmp_path: Path, cache_dir: Path) -> None:
+    functions = module.g, module.slope, module.nested
+    value, (by_x, by_a) = module.g(x3, 2.0)
+    slope = module.slope(x3)
+    (tmp_path / "functions.pickle").write_bytes(pickle.dumps(functions))
+    printed, hits = python(UNPICKLE, tmp_path).splitlines()
+    want = value.hex(), by_x.tobytes().hex(), by_a.hex(), slope.tobytes().hex()
+    assert printed == " ".join(want)  # the same machine code, bit for bit
+    assert hits == "1"
+
+
+# ---------------------------------------------------------------- the disk cache
+
+
+SCRIPT = """
+    import sys
+    import numpy as np
+    import symgrad as sg
+
+    c = np.array([1.5, 2.5, -2.0])
+
+    def f(x):
+        return np.sum(np.sin(x) * c) + np.sum(x // c)  # c < 0 is computed while lowering
+
+    g = sg.value_and_grad(f)
+    x = np.array([0.1, 0.2, 0.3])
+    value, slope = g(x)
+    stats = g.kernel(x).stats
+    assert abs(value - f(x)) < 1e-14 and np.allclose(slope, np.cos(x) * c)
+    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+HIT, MISS = "1 0", "0 1"
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.is_file())
+
+
+def test_a_second_process_loads(cache_dir: Path, tmp_path: Path) -> None:
+    assert python(SCRIPT, tmp_path) == MISS
+    made = {p: p.stat().st_mtime_ns for p in files(cache_dir)}
+    assert len(list(cache_dir.iterdir())) == 1
+    assert python(SCRIPT, tmp_path) == HIT
+    assert {p: p.stat().st_mtime_ns for p in files(cache_dir)} == made
+
+
+def run_here(x: Any = x3) -> tuple[int, Any]:
+    """Compile a function as a new process would; return the cache hits and the result."""
+    c = np.array([1.5, 2.5, -2.0])
+    g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * c) + np.sum(x // c))
+    value, slope = g(x)
+    assert value == pytest.approx(np.sum(np.sin(x) * c + x // c), rel=1e-14)
+    np.testing.assert_allclose(slope, np.cos(x) * c, rtol=1e-14)
+    return sum(g.kernel(x).stats.cache_hits.values()), value
+
+
+def test_it_is_all_there(cache_dir: Path) -> None:
+    assert run_here()[0] == 0
+    assert run_here()[0] == 1
+    [entry] = cache_dir.iterdir()
+    names = {p.suffix for p in files(entry)}
+    assert names == {".json", ".py", ".ll", ".bin", ".nbi", ".nbc"}
+    described = json.loads(json.loads((entry / "kernel.json").read_text())[1])
+    assert described["name"].startswith("symgrad.")
+    if hasattr(os, "getuid"):
+        for folder in (cache_dir, entry):
+            assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garbage(path: Path) -> None:
+    path.write_bytes(np.random.default_rng(0).bytes(path.stat().st_size))
+
+
+def one_bit(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) * 2 // 3] ^= 4
+    path.write_bytes(bytes(content))
+
+
+def as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("damage", [truncate, empty, garbage, one_bit, Path.unlink, as_folder])
+def test_damaged_entries_are_made_again(cache_dir: Path, damage: Callable[[Path], Any]) -> None:
+    _, want = run_here()
+    for path in files(cache_dir):
+        kept = path.read_bytes()
+        damage(path)
+        hits, value = run_here()
+        assert (hits, value) == (0, want), path.name
+        if path.is_dir():  # in the place of one of numba's files: it cannot be written
+            path.rmdir()
+            path.write_bytes(kept)
+        assert run_here() == (1, want), path.name
+
+
+def test_an_empty_or_foreign_entry_is_made_again(cache_dir: Path) -> None:
+    run_here()
+    [entry] = cache_dir.iterdir()
+    for path in files(entry):
+        path.unlink()
+    (entry / "foreign").write_text("?")
+    assert run_here()[0] == 0
+    assert run_here()[0] == 1
+
+
+def test_two_entries_swapped_are_not_mixed_up(cache_dir: Path) -> None:
+    f, g = (sg.compile(lambda x, k=k: np.sin(x) * (k + 2.0)) for k in (0, 1))
+    want = f(x3), g(x3)
+    a, b = sorted(cache_dir.iterdir())
+    for name in ("kernel.json", "program.ll"):
+        first = (a / name).read_bytes()
+        (a / name).write_bytes((b / name).read_bytes())
+        (b / name).write_bytes(first)
+        again = [sg.compile(lambda x, k=k: np.sin(x) * (k + 2.0))(x3) for k in (0, 1)]
+        np.testing.assert_array_equal(again, want)
+
+
+@pytest.mark.parametrize("place", ["a file", "below a file", "off", "unwritable"])
+def test_without_a_usable_folder_kernels_stay_in_memory(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o500)
+    chosen = {
+        "a file": tmp_path / "file",
+        "below a file": tmp_path / "file" / "cache",
+        "off": "",
+        "unwritable": folder,
+    }[place]
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(chosen))
+    if place == "unwritable":  # for root everything is writable
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    assert _cache.cache_folder() is None
+    assert run_here()[0] == 0
+    assert list(folder.iterdir()) == []
+
+
+def test_a_full_disk_is_no_error(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_bytes", full)
+        assert run_here()[0] == 0
+    assert list(cache_dir.iterdir()) == []
+    with monkeypatch.context() as patched:
+        patched.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", full)
+        assert run_here()[0] == 0
+    assert run_here()[0] == 0
+    assert run_here()[0] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_folder_that_others_write_to_is_refused(cache_dir: Path, mode: int) -> None:
+    cache_dir.mkdir()
+    cache_dir.chmod(mode)
+    assert _cache.cache_folder() is None
+    assert run_here()[0] == 0
+    assert list(cache_dir.iterdir()) == []
+    cache_dir.chmod(0o755)
+    assert _cache.cache_folder() == cache_dir
+
+
+def test_the_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SYMGRAD_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert _cache.cache_folder() == tmp_path / "xdg" / "symgrad"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    assert _cache.cache_folder() == tmp_path / "home" / ".cache" / "symgrad"
+
+
+def test_cache_false_leaves_no_files(cache_dir: Path) -> None:
+    np.testing.assert_allclose(sg.compile(np.sin, cache=False)(x3), np.sin(x3))
+    assert not cache_dir.exists()
+
+
+def key(function: Callable[..., Any], *args: Any, **options: Any) -> str:
+    found = sg.compile(function, **options)._specialization(args, {})
+    return _cache.cache_key(found.program, found.layout)
+
+
+def test_the_key_has_all_that_the_code_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        return np.sin(x) * 2.0
+
+    base = key(f, x3)
+    assert key(f, x3) == base
+    assert key(lambda y: np.sin(y) * 2.0, x3) != base  # the argument is called y
+    assert key(f, np.ones(7)) == base  # any length
+    others = [
+        key(f, np.ones(1)), key(f, x3.astype(np.float32)), key(f, np.ones((2, 2))),
+        key(f, x3, dynamic=False), key(lambda x: np.sin(x) * -2.0, x3),
+        key(lambda x: (np.sin(x) * 2.0,), x3),
+        key(lambda x: np.sin(x) * 2.0 if x.shape[0] > 2 else x, x3),
+        key(lambda x: np.sin(x) * np.array([2.0, 2, 2]), x3),
+        key(lambda x: np.sin(x) * np.array([2.0, 2, 3]), x3),
+    ]  # fmt: skip
+    for target, value in [
+        ("numba.__version__", "0.0"),
+        ("llvmlite.__version__", "0.0"),
+        ("sys.version", "2.7"),
+        ("numba.config.OPT", 1),
+        ("llvmlite.binding.llvm_version_info", (1, 0)),
+    ]:
+        with monkeypatch.context() as patched:
+            patched.setattr(target, value)
+            others.append(key(f, x3))
+    for name, value in [
+        ("_machine", lambda: "another CPU"),
+        ("vector_math_default", lambda: not has_libmvec()),
+        ("source_digest", lambda: "other source"),
+        ("FORMAT", -1),
+    ]:
+        with monkeypatch.context() as patched:
+            patched.setattr(_cache, name, value)
+            others.append(key(f, x3))
+    assert len({base, *others}) == len(others) + 1
+    assert key(f, x3) == base
+
+
+def test_the_machine_is_described_with_its_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    _cache._machine.cache_clear()
+    first = _cache._machine()
+    with monkeypatch.context() as patched:
+        patched.setattr("llvmlite.binding.get_host_cpu_features", lambda: {"one": True, "no": 0})
+        _cache._machine.cache_clear()
+        assert " one " in _cache._machine()
+        assert "no" not in _cache._machine().split()
+    _cache._machine.cache_clear()
+    assert _cache._machine() == first
+
+
+def own_op(scale: float, lower_: Any) -> Any:
+    registry.ops.pop("TestScale", None)
+    return define(
+        name="TestScale", evaluate=lambda x: scale * x, sympy=lambda x: scale * x,
+        partials=lambda y, x: (scale,), lower=lower_, domain=(Real,), samples=(-1, 1),
+    )  # fmt: skip
+
+
+def test_a_changed_op_makes_new_kernels(cache_dir: Path) -> None:
+    try:
+        for scale, rule in [
+            (2.0, Composed(lambda x: 2.0 * x)),
+            (3.0, Composed(lambda x: 3.0 * x)),
+            (-1.0, Instr(f="fneg")),
+        ]:
+            op = own_op(scale, rule)
+            np.testing.assert_array_equal(sg.compile(lambda x, op=op: op(x) + 0.0)(x3), scale * x3)
+        assert len(list(cache_dir.iterdir())) == 3
+    finally:
+        registry.ops.pop("TestScale", None)
+
+
+def test_long_programs_are_cached_as_objects(cache_dir: Path) -> None:
+    def f(x: Any) -> Any:
+        for k in range(700):
+            x = np.sin(x + 0.001 * k)
+        return x
+
+    want = f(0.5)
+    assert sg.compile(f)(0.5) == pytest.approx(want, rel=1e-12)
+    assert any(p.suffix == ".o" for p in files(cache_dir))
+    g = sg.compile(f)
+    assert g(0.5) == pytest.approx(want, rel=1e-12)
+    for path in files(cache_dir):
+        if path.suffix == ".o":
+            one_bit(path)
+    # The code is in this process already, under its own name: the file is checked all the same.
+    assert sg.compile(f)(0.5) == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_processes_share_a_fresh_cache(cache_dir: Path, tmp_path: Path) -> None:
+    results = spread(4, lambda k: python(SCRIPT, tmp_path))
+    assert set(results) <= {HIT, MISS}
+    assert len(list(cache_dir.iterdir())) == 1
+    assert python(SCRIPT, tmp_path) == HIT
+
+
+# ---------------------------------------------------------------- vector mathematics
+
+
+MATHS = [np.sin, np.cos, np.exp, np.log1p, np.tanh, np.arctan, np.cbrt, np.exp2, np.expm1]
+
+
+def formulas(x: Any) -> Any:
+    return (*(f(x) for f in MATHS), np.arctan2(x, 2.0), np.hypot(x, 1.5), (x + 1) ** 1.5)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernels_without_vector_math(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGRAD_VECTOR_MATH", "0")
+    x = np.linspace(0.1, 3, 1003).astype(dtype)
+    program = sg.compile(formulas).program(x)
+    assert "_ZGV" not in lower(program).text
+    eps = np.finfo(dtype).eps
+    for got, want in zip(sg.compile(formulas, cache=False)(x), formulas(x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=4 * eps)
+
+
+@pytest.mark.skipif(not has_libmvec(), reason="no vector mathematics here")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernels_with_vector_math(dtype: Any) -> None:
+    x = np.linspace(0.1, 3, 1003).astype(dtype)
+    program = sg.compile(formulas).program(x)
+    assert "_ZGV" in lower(program, vector_math=True).text
+    assert "_ZGV" not in lower(program, vector_math=False).text
+    eps = np.finfo(dtype).eps
+    for got, want in zip(sg.compile(formulas, cache=False)(x), formulas(x), strict=True):
+        np.testing.assert_allclose(got, want, rtol=8 * eps)
+    for n in (2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31):  # remainders of every vector length
+        for got, want in zip(sg.compile(formulas)(x[:n]), formulas(x[:n]), strict=True):
+            np.testing.assert_allclose(got, want, rtol=8 * eps)
