@@ -153,11 +153,9 @@ def test_memory_of_any_order_inside_njit() -> None:
     big = np.arange(48.0).reshape(6, 8)
     vector = np.arange(16.0)
     pairs = [
-        (big[::2, ::2], vector[::4]),
-        (big[2::-1, 3::-1], vector[3::-1]),
+        (big[2::-1, 3::-1], vector[::4]),
         (big[:3, :4].copy(order="F"), vector[:4]),
-        (big[:4, :3].T, vector[::4]),
-        (np.broadcast_to(big[0, :4], (3, 4)), np.broadcast_to(1.5, (4,))),
+        (np.broadcast_to(big[0, :4], (3, 4)), vector[3::-1]),
     ]
     for x, y in pairs:
         total, s = inside(x, y)

@@ -116,7 +116,9 @@ class _Codegen:
         self._link(context)
         status = self._call(builder, "sizes", [*extents, found])
         failed = builder.icmp_unsigned("!=", status, I32(0))
-        self._raise_if(context, builder, failed, ValueError(MISFIT), borrowed)
+        # The tuple of arguments is what the kernel's frame still holds.
+        owned = [(given, args[0]), *borrowed]
+        self._raise_if(context, builder, failed, ValueError(MISFIT), owned)
         numbers = [
             builder.load(builder.gep(found, [I64(j)])) for j in range(body.sizes + sum(ranks))
         ]
@@ -128,11 +130,11 @@ class _Codegen:
         results = self._alloca(builder, max(len(ranks), 1))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
         status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
-        made = [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
+        owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
         exhausted = builder.icmp_unsigned("==", status, I32(1))
-        self._raise_if(context, builder, exhausted, MemoryError(EXHAUSTED), borrowed + made)
+        self._raise_if(context, builder, exhausted, MemoryError(EXHAUSTED), owned)
         failed = builder.icmp_unsigned("!=", status, I32(0))
-        self._raise_if(context, builder, failed, IndexError(OUT_OF_RANGE), borrowed + made)
+        self._raise_if(context, builder, failed, IndexError(OUT_OF_RANGE), owned)
         for kind, value in borrowed:
             context.nrt.decref(builder, kind, value)
         packed = [

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Constant, Literal, Node, SizeOf, apply
-from .._graph._types import WEAK, Kind, array_type, check_dtype, resolve
+from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from .._op import Op
 from .._ops import CAST
 from .._shapes import Size, as_dim, broadcast, show
@@ -40,7 +40,7 @@ def kind_of(value: Any) -> Kind:
         return weak
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
-        return dtype
+        return dtype if dtype in SUPPORTED else check_dtype(dtype, f"the operand {value!r:.60}")
     if isinstance(value, Size):
         return int
     if isinstance(value, bool):

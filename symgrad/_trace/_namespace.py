@@ -126,7 +126,7 @@ class Namespace:
         """Return what the module has under ``name``; for the module's ``__getattr__``."""
         if name in self.made:
             return self.made[name]
-        if name.startswith("_"):
+        if name.startswith("_") and name not in getattr(self.module, "__all__", ()):
             raise AttributeError(f"module {self.own['__name__']!r} has no attribute {name!r}")
         try:
             found = getattr(self.module, name)
@@ -143,8 +143,8 @@ class Namespace:
 
     def names(self) -> list[str]:
         """Return the names to offer; for the module's ``__dir__``."""
-        public = getattr(self.module, "__all__", None) or dir(self.module)
-        shown = (name for name in public if not name.startswith("_"))
+        public = getattr(self.module, "__all__", None)
+        shown = public or (name for name in dir(self.module) if not name.startswith("_"))
         return sorted({*self.own.get("__all__", ()), *shown})
 
 

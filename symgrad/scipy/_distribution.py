@@ -86,21 +86,24 @@ class Distribution:
             result = self.formulas[name](np.where(allowed, x, 0.5), *shapes) * scale + loc
             return self._checked(np.where(allowed, result, np.nan), scale, shapes)
         z = (x - loc) / scale
-        result = self._at(name, z, shapes)
-        if name == "logpdf":
-            result = result - np.log(scale)
-        elif name == "pdf":
-            result = result / scale
-        return self._checked(result, scale, shapes)
 
-    def _at(self, name: str, z: Any, shapes: tuple[Any, ...]) -> Any:
+        def formula(z: Any) -> Any:
+            value = self.formulas[name](z, *shapes)
+            if name == "logpdf":
+                return value - np.log(scale)
+            return value / scale if name == "pdf" else value
+
+        return self._checked(self._within(name, formula, z, shapes), scale, shapes)
+
+    def _within(self, name: str, formula: Formula, z: Any, shapes: tuple[Any, ...]) -> Any:
+        """Return the formula's value in the support, and what is so outside of it."""
         if self.inside is None:
-            return self.formulas[name](z, *shapes)
-        within = self.inside(z, *shapes)
-        value = self.formulas[name](np.where(within, z, self.safe), *shapes)
+            return formula(z)
+        inside = self.inside(z, *shapes)
+        value = formula(np.where(inside, z, self.safe))
         below, above = _OUTSIDE[name]
         outside = below if below == above else np.where(z < self.safe, below, above)
-        return np.where(within, value, np.where(np.isnan(z), np.nan, outside))
+        return np.where(inside, value, np.where(np.isnan(z), np.nan, outside))
 
     def _checked(self, result: Any, scale: Any, shapes: tuple[Any, ...]) -> Any:
         good = scale > 0

@@ -1,0 +1,476 @@
+"""What error messages say, and that nothing is half-done after an error."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as sc
+
+import symgrad as sg
+from symgrad import errors
+from symgrad.errors import (
+    ArgumentError,
+    DTypeError,
+    IndexingError,
+    ShapeError,
+    SymgradError,
+    TraceError,
+    UnsupportedError,
+)
+
+x5 = np.arange(1.0, 6.0)
+A = np.ones((2, 3))
+
+
+def raises(make: Callable[..., Any], function: Callable[..., Any], *args: Any) -> SymgradError:
+    """Return the error; it names a line of the function, and leaves the function usable."""
+    g = make(function)
+    messages = []
+    for _ in range(2):  # the second time it fails the same way
+        with pytest.raises(SymgradError) as caught:
+            g(*args)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert g.traces == 0
+    lines, first = inspect.getsourcelines(inspect.unwrap(function))
+    match = re.search(r"\[test_errors\.py:(\d+)\]$", messages[0])
+    assert match, messages[0]
+    assert first <= int(match[1]) < first + len(lines)
+    assert caught.value.where == match[0][1:-1]
+    return caught.value
+
+
+def says(error: SymgradError, kind: type, *parts: str) -> None:
+    assert type(error) is kind
+    for part in parts:
+        assert part in str(error)
+
+
+# ---------------------------------------------------------------- what needs a number
+
+
+def if_(x: Any) -> Any:
+    return x if x[0] > 0 else -x
+
+
+def while_(x: Any) -> Any:
+    while np.sum(x) > 1:
+        x = x / 2
+    return x
+
+
+def assigned(x: Any) -> Any:
+    out = np.zeros(5)
+    out[0] = x[0]
+    return out
+
+
+def assigned_row(x: Any) -> Any:
+    out = np.zeros((5, 5))
+    out[0] = x
+    return out
+
+
+def assigned_to_argument(x: Any) -> Any:
+    x[0] = 1.0
+    return x
+
+
+def added_to_element(x: Any) -> Any:
+    x[0] += 1.0
+    return x
+
+
+def added_to_array(x: Any) -> Any:
+    out = np.zeros(5)
+    out += x
+    return out
+
+
+TRUTH = ("a truth value", "`if`", "np.where(condition, a, b)")
+LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
+    "if": (if_, TRUTH),
+    "while": (while_, TRUTH),
+    "and": (lambda x: (x > 0) and x, (*TRUTH, "`&` for `and`")),
+    "not": (lambda x: not x, TRUTH),
+    "chained": (lambda x: 0 < x < 3, TRUTH),
+    "in": (lambda x: 1.0 in x, TRUTH),
+    "max": (lambda x: max(x[0], x[1]), TRUTH),
+    "sorted": (lambda x: sorted(x), TRUTH),
+    "float": (lambda x: float(x[0]), ("a Python float", "Write instead: np.sin(x)")),
+    "math": (lambda x: math.sin(x[0]), ("a Python float", "`math.sin(x)`", "np.sin(x)")),
+    "int": (lambda x: int(x[0]), ("a Python int", "np.floor(x), np.rint(x), or x.astype(int)")),
+    "complex": (lambda x: complex(x[0]), ("a Python complex",)),
+    "range": (lambda x: list(range(np.argmax(x))), ("an index", "np.take(array, x)")),
+    "list index": (lambda x: [1, 2][x[0]], ("an index", "np.take(array, x)")),
+    "array": (lambda x: np.array([x[0], x[1]]), ("an array of numbers", "np.stack([x, y])")),
+    "asarray": (lambda x: np.asarray(x), ("an array of numbers", "the traced argument x")),
+    "sum of list": (lambda x: np.sum([x[0], x[1]]), ("np.stack([x, y])",)),
+    "item": (lambda x: x[0].item(), ("x.item()", "the value itself")),
+    "tolist": (lambda x: x.tolist(), ("x.tolist()", "list(x)")),
+    "format": (lambda x: f"{x[0]:.3f}", ("text",)),
+    "fill": (lambda x: x.fill(0), ("in-place filling", "np.full_like(x, value)")),
+    "assigned": (assigned, ("assigned into a plain array", "np.stack", "np.where(mask, x, array)")),
+    "assigned row": (assigned_row, ("an array of numbers",)),
+    "assigned to argument": (assigned_to_argument, ("in-place assignment (`x[i] = v`)",)),
+    "added to element": (added_to_element, ("in-place assignment", "np.where(mask, v, x)")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_what_needs_a_number(name: str) -> None:
+    function, parts = LEAKS[name]
+    says(raises(sg.compile, function, x5), TraceError, *parts)
+
+
+def test_the_message_has_shape_and_origin() -> None:
+    error = raises(sg.compile, lambda x: float(np.outer(x, x[1:])[0, 0] * 2), x5)
+    assert re.search(r"a traced value \(shape \(\), made at test_errors\.py:\d+\)", str(error))
+    error = raises(sg.compile, lambda weights: bool(weights), A)
+    assert "the traced argument weights (shape (n=2, m=3))" in str(error)
+
+
+def test_errors_of_the_user_pass_unchanged() -> None:
+    def f(x: Any) -> Any:
+        raise ValueError("mine", 3)
+
+    for function, kind in [
+        (f, ValueError),
+        (lambda x: 1 / 0, ZeroDivisionError),
+        (lambda x: {}[x.ndim], KeyError),
+        (lambda x: x.foo, AttributeError),
+    ]:
+        g = sg.compile(function)
+        with pytest.raises(kind) as caught:
+            g(x5)
+        assert "test_errors" not in str(caught.value)
+    with pytest.raises(AttributeError, match=r"'sort'.*method of arrays that is not traced"):
+        sg.compile(lambda x: x.sort())(x5)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        sg.compile(lambda x: x + "text")(x5)
+
+
+def test_wrong_calls_are_pythons_errors() -> None:
+    for args, kwargs, text in [((x5,), {}, "missing 1 required positional argument: 'y'"),
+                               ((x5,) * 3, {}, "takes 2 positional arguments but 3 were given"),
+                               ((x5,), {"z": 1}, "unexpected keyword argument 'z'")]:  # fmt: skip
+        with pytest.raises(TypeError, match=text):
+            sg.compile(lambda x, y: x)(*args, **kwargs)
+
+
+# ---------------------------------------------------------------- what is not traced
+
+
+UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
+    "sort": (np.sort, ("numpy.sort cannot be traced", "op table (docs/ops.md)")),
+    "fft": (np.fft.fft, ("numpy.fft.fft cannot be traced",)),
+    "unique": (np.unique, ("numpy.unique", "depends on their values")),
+    "nonzero": (np.nonzero, ("numpy.nonzero", "use a mask: np.where")),
+    "where": (np.where, ("numpy.where", "with one argument it gives positions")),
+    "piecewise": (lambda x: np.piecewise(x, [x > 2], [1, 2]), ("np.where or np.select",)),
+    "along": (lambda x: np.apply_along_axis(np.sum, 0, x), ("use axis=", "symgrad.vmap")),
+    "scipy": (lambda x: sc.kn(2, x), ("scipy.special.kn cannot be traced",)),
+    "add.at": (lambda x: np.add.at(np.zeros(5), [0], x[:1]), ("numpy.add.at cannot be traced",)),
+    "reduceat": (lambda x: np.add.reduceat(x, [0, 2]), ("numpy.add.reduceat",)),
+    "accumulate": (np.maximum.accumulate, ("numpy.maximum.accumulate",)),
+    "out": (lambda x: np.sin(x, out=np.zeros(5)), ("np.sin(..., out=)", "write `a = a + x`")),
+    "augmented": (added_to_array, ("np.add(..., out=)", "augmented assignment")),
+    "ufunc where": (lambda x: np.sin(x, where=x > 1), ("np.sin(..., where=)", "np.where")),
+    "ufunc option": (lambda x: np.sin(x, signature="d->d"), ("np.sin(..., signature=)",)),
+    "ufunc dtype": (lambda x: np.less(x, 1, dtype=float), ("np.less(..., dtype=float64)",)),
+    "sum where": (lambda x: np.sum(x, where=[True] * 5), ("sum: the option where=", "keepdims")),
+    "sum out": (lambda x: np.sum(x, out=np.zeros(())), ("sum: the option out=",)),
+    "sum initial": (lambda x: np.sum(x, initial=3.0), ("sum: the option initial=",)),
+    "order": (lambda x: x.reshape(5, 1, order="K"), ("order='K'", "order='C' or order='F'")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_is_not_traced(name: str) -> None:
+    function, parts = UNSUPPORTED[name]
+    if getattr(function, "__module__", "") != __name__:
+        function = wrapped(function)
+    says(raises(sg.compile, function, x5), UnsupportedError, *parts)
+
+
+def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of this file that calls ``function``."""
+    return lambda x: function(x)
+
+
+# ---------------------------------------------------------------- shapes, indices, types
+
+
+SHAPES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], tuple[str, ...]]] = {
+    "add": (lambda x: x + np.ones(4), (x5,), ("Add", "(n=5,) (4,)")),
+    "add arguments": (lambda x, y: x + y, (x5, x5[:3]), ("Add", "(n=5,) (m=3,)")),
+    "where": (lambda x: np.where(x > 0, x, np.ones(3)), (x5,), ("Where", "(n=5,)", "(3,)")),
+    "matmul": (lambda x, y: x @ y, (x5, x5[:3]), ("matmul", "(n=5,)", "(m=3,)", "differ")),
+    "matmul 0-d": (lambda x: np.matmul(x, 2.0), (x5,), ("matmul",)),
+    "einsum": (lambda x: np.einsum("ij,j->i", x, x), (x5,), ("einsum", "'ij'", "(n=5,)")),
+    "reshape": (lambda x: x.reshape(2, 2), (x5,), ("(n=5,)", "(2, 2)", "cannot reshape")),
+    "axis": (lambda x: np.sum(x, axis=3), (x5,), ("sum", "axis 3", "dimension 1")),
+    "axis twice": (lambda x: np.sum(x, axis=(0, 0)), (A,), ("sum", "duplicate", "(0, 0)")),
+    "concatenate": (lambda x: np.concatenate([x, A]), (x5,), ("concatenate", "(n=5,)", "(2, 3)")),
+    "stack": (lambda x: np.stack([x, x[:2]]), (x5,), ("stack", "(n=5,)", "(2,)")),
+    "transpose": (lambda x: x.transpose(0, 2), (A,), ("transpose", "2")),
+    "broadcast_to": (lambda x: np.broadcast_to(x, (2, 4)), (x5,), ("(n=5,)", "(2, 4)")),
+    "squeeze": (lambda x: np.squeeze(x, 0), (A,), ("squeeze", "axis 0")),
+    "split": (lambda x: np.split(x, 2), (x5,), ("split",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_that_do_not_fit(name: str) -> None:
+    function, args, parts = SHAPES[name]
+    error = raises(sg.compile, function, *args)
+    says(error, ShapeError, *parts)
+    assert isinstance(error, ValueError)  # what ported code catches
+
+
+INDICES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "too large": (lambda x: x[7], ("index 7", "axis 0", "size 5")),
+    "too small": (lambda x: x[-7], ("index -7", "axis 0", "size 5")),
+    "too many": (lambda x: x[0, 1], ("too many indices", "1-dimensional", "2 were indexed")),
+    "in a list": (lambda x: x[[1, 9]], ("index 9", "size 5")),
+    "float": (lambda x: x[1.5], ("cannot index with 1.5", "only integers, slices")),
+    "text": (lambda x: x["a"], ("cannot index with 'a'",)),
+    "dots": (lambda x: x[..., ...], ("single ellipsis",)),
+    "mask": (lambda x: x[x > 2], ("boolean index", "np.where(mask, x, 0.0)")),
+    "short mask": (lambda x: x[np.array([True, False])], ("axis 0 has size 5", "mask has 2")),
+    "take": (lambda x: np.take(x, 9), ("take", "index 9", "size 5")),
+}
+
+
+@pytest.mark.parametrize("name", INDICES)
+def test_indices_that_do_not_fit(name: str) -> None:
+    function, parts = INDICES[name]
+    error = raises(sg.compile, function, x5)
+    says(error, IndexingError, *parts)
+    assert isinstance(error, IndexError)
+
+
+TYPES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "complex": (lambda x: x * 1j, ("1j", "complex128", "real numbers")),
+    "astype": (lambda x: x.astype(complex), ("astype", "complex128")),
+    "object": (lambda x: x + {}, ("{}", "object", ".astype(np.float64)")),
+    "array of text": (lambda x: x + np.array(["a"] * 5), ("<U1",)),
+    "half": (lambda x: x * np.ones(5, np.float16), ("float16", "np.float32")),
+    "bits of reals": (lambda x: x & 1, ("BitwiseAnd", "float64")),
+    "sin of bool": (lambda x: np.sin(x > 0), ("Sin", "float16")),
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_that_do_not_fit(name: str) -> None:
+    function, parts = TYPES[name]
+    says(raises(sg.compile, function, x5), DTypeError, *parts)
+
+
+# ---------------------------------------------------------------- transformations
+
+
+ONE_NUMBER = "needs a function that returns one real number"
+RESULTS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
+    "array": (lambda x: x * 2, (ONE_NUMBER, "array of shape (n=5,)", "sg.jacobian")),
+    "one element": (lambda x: x[:1], (ONE_NUMBER, "shape (1,)", "index it")),
+    "integer": (lambda x: np.argmax(x), (ONE_NUMBER, "int64")),
+    "boolean": (lambda x: np.all(x > 0), (ONE_NUMBER, "bool")),
+    "tuple": (lambda x: (x[0], x[1]), (ONE_NUMBER, "tuple of 2 values", "has_aux=True")),
+    "dict": (lambda x: {"a": x[0]}, (ONE_NUMBER, "dict of 1 values")),
+    "nothing": (lambda x: None, ("NoneType", "`return`")),
+    "text": (lambda x: "text", ("not str",)),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("make", [sg.grad, sg.value_and_grad, sg.hessian], ids=lambda f: f.__name__)
+def test_gradients_of_what_is_no_number(make: Any, name: str) -> None:
+    function, parts = RESULTS[name]
+    error = raises(make, function, x5)
+    says(error, ArgumentError, *parts)
+    if ONE_NUMBER in parts:
+        assert str(error).startswith(make.__name__)
+
+
+def test_aux_that_is_none() -> None:
+    error = raises(functools.partial(sg.grad, has_aux=True), lambda x: x[0], x5)
+    says(error, ArgumentError, "has_aux=True", "(value, extra)")
+
+
+def test_arguments_to_differentiate_by() -> None:
+    f = lambda x, y: np.sum(x * 1.0) * y  # noqa: E731
+    for bad in (3, np.arange(3), np.array([True])):
+        error = raises(sg.grad, f, bad, 2.0)
+        says(error, ArgumentError, "argument 0", "real numbers", "3.0 or x.astype(float)")
+    error = raises(functools.partial(sg.grad, argnums=2), f, x5, 2.0)
+    says(error, ArgumentError, "argnums=2", "2 positional arguments")
+    for bad in ("x", 1.0, (0, "y"), None):
+        with pytest.raises(ArgumentError, match=r"argnums is the position .*" + repr(bad)[1:-1]):
+            sg.grad(f, argnums=bad)
+
+
+def test_functions_that_are_none() -> None:
+    for make in (sg.compile, sg.grad, sg.value_and_grad, sg.jacobian, sg.hessian, sg.vmap):
+        name = make.__name__
+        with pytest.raises(ArgumentError, match=rf"not float64: write sg\.{name}\(f\)\(x\)"):
+            make(np.sum(x5))
+    for at in (lambda: sg.jvp(2.0, (x5,), (x5,)), lambda: sg.vjp(2.0, x5),
+               lambda: sg.hvp(2.0, (x5,), (x5,))):  # fmt: skip
+        with pytest.raises(ArgumentError, match="takes a function, not float"):
+            at()
+
+
+def test_jacobian_options() -> None:
+    with pytest.raises(ArgumentError, match="mode is one of auto, forward, reverse, not 'fwd'"):
+        sg.jacobian(np.sin, mode="fwd")
+    for make in (sg.jacobian, sg.hessian):
+        with pytest.raises(ArgumentError, match="use sparse=False"):
+            make(np.sin, sparse=True)
+    error = raises(sg.jacobian, lambda x: np.argsort(x) if x is None else np.argmax(x), x5)
+    says(error, ArgumentError, "Jacobian", "int64")
+
+
+def test_backends() -> None:
+    with pytest.raises(ArgumentError, match="'numba' or 'numpy', not 'cuda'"):
+        sg.compile(np.sin, backend="cuda")
+    with pytest.raises(ArgumentError, match="not 'cuda'"), sg.backend("cuda"):  # type: ignore[arg-type]
+        pass
+
+
+def test_the_backend_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGRAD_BACKEND", "cuda")
+    with pytest.raises(ArgumentError, match="'numba' or 'numpy', not 'cuda'"):
+        sg.compile(np.sin)(1.0)
+
+
+def test_vmap_axes() -> None:
+    def vmap(**options: Any) -> Any:
+        return functools.partial(sg.vmap, **options)
+
+    both = lambda x, y: x + y  # noqa: E731
+    one = lambda x: x * 2  # noqa: E731
+    says(raises(vmap(in_axes=2), one, x5), ShapeError, "axis 2 of argument 0", "(n=5,)",
+         "in_axes=None")  # fmt: skip
+    says(raises(vmap(), one, 2.0), ShapeError, "axis 0 of argument 0", "()")
+    says(raises(vmap(in_axes=None), one, x5), ArgumentError, "at least one argument")
+    says(raises(vmap(in_axes=(0, 0)), one, x5), ArgumentError, "in_axes has 2 axes for 1 arguments")
+    says(raises(vmap(), both, x5, x5[:3]), ShapeError, "different lengths", "n=5", "m=3")
+    says(raises(vmap(out_axes=(0, 0)), one, x5), ArgumentError, "out_axes has 2 axes for 1 results")
+    says(raises(vmap(out_axes=None), one, x5), ArgumentError, "out_axes=None", "(n=5,)")
+    says(raises(vmap(out_axes=3), one, x5), ShapeError, "axis 3")
+    says(raises(vmap(in_axes="rows"), one, x5), ArgumentError, "in_axes is an axis", "'rows'")
+    says(raises(vmap(), lambda x: float(x), x5), TraceError, "a Python float")
+
+
+def test_tangents_and_cotangents() -> None:
+    for bad, kind, text in [
+        ((np.ones(4),), ShapeError, r"tangents must have the shapes .*\(m=4,\) .* \(n=5,\)"),
+        ((x5, x5), ArgumentError, "1 arrays are needed, 2 were given"),
+        ((), ArgumentError, "1 arrays are needed, 0 were given"),
+        (("text",), ArgumentError, "tangents must be a number or an array, not str"),
+    ]:
+        with pytest.raises(kind, match=text):
+            sg.jvp(np.sin, (x5,), bad)
+    for bad in (x5, 2.0):
+        with pytest.raises(ArgumentError, match=r"primals is a tuple .*write \(x,\)"):
+            sg.jvp(np.sin, bad, (x5,))
+        with pytest.raises(ArgumentError, match=r"tangents is a tuple .*write \(x,\)"):
+            sg.hvp(np.sin, (x5,), bad)
+    _, pullback = sg.vjp(lambda x: (x, x * 2), x5)
+    with pytest.raises(ArgumentError, match="tuple with 2 arrays, not leaf with 1"):
+        pullback(x5)
+    with pytest.raises(ShapeError, match="the cotangent must have the shapes"):
+        pullback((x5, np.ones(2)))
+    np.testing.assert_array_equal(pullback((x5, x5))[0], 3 * x5)
+
+
+# ---------------------------------------------------------------- nothing is half-done
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_a_function_works_after_an_error(backend: str) -> None:
+    calls = []
+
+    def f(x: Any, how: str) -> Any:
+        calls.append(how)
+        y = np.sin(x) * 2
+        if how == "leak":
+            return float(y[0])
+        if how == "shape":
+            return np.sum(y + np.ones(77))
+        if how == "user":
+            raise RuntimeError("mine")
+        if how == "type":
+            return np.sum(y * 1j)
+        return np.sum(y)
+
+    with sg.backend(backend):  # type: ignore[arg-type]
+        for make in (sg.value_and_grad, sg.grad, sg.compile):
+            g = make(f)
+            for how in ("leak", "shape", "user", "type"):
+                with pytest.raises((SymgradError, RuntimeError)):
+                    g(x5, how)
+                with pytest.raises((SymgradError, RuntimeError)):
+                    g(x5, how)
+            want = 2 * np.cos(x5)
+            got = g(x5, "good")
+            if make is sg.compile:
+                assert got == pytest.approx(np.sum(2 * np.sin(x5)))
+            else:
+                np.testing.assert_allclose(got[1] if isinstance(got, tuple) else got, want)
+            assert g.traces == 1
+            for bad in (np.array(["a"]), np.ma.array([1.0], mask=[True]), {1.0}):
+                with pytest.raises(SymgradError):
+                    g(bad, "good")
+            g(x5 * 2, "good")
+            assert g.traces == 1
+
+
+def test_an_error_leaves_no_line_behind() -> None:
+    """A pass that fails must not give its line to the nodes made after it."""
+    broken = sg.grad(lambda x: np.sum(np.sin(x)))
+
+    class Bad:
+        def __array__(self, *_: Any, **__: Any) -> Any:
+            raise RuntimeError("no array")
+
+    for _ in range(2):
+        with pytest.raises(Exception, match="no array"):
+            broken(Bad())
+        with pytest.raises(ShapeError):
+            sg.grad(lambda x: np.sum(np.sin(x)) @ x)(x5)
+    program = sg.compile(lambda x: np.cos(x)).program(x5)
+    assert [n.where.line for n in program.steps] == [inspect.currentframe().f_lineno - 1]  # type: ignore[union-attr]
+
+
+def test_errors_inside_other_functions_are_placed_once() -> None:
+    inner = sg.grad(lambda x: np.sum(x) * float(x[0]))
+
+    def outer(x: Any) -> Any:
+        return np.sum(inner(x))
+
+    error = raises(sg.compile, inner.__wrapped__, x5)
+    text = str(error)
+    with pytest.raises(TraceError) as caught:
+        sg.compile(outer)(x5)
+    assert str(caught.value).count("test_errors.py:") == 2  # where it was made, where it leaked
+    assert text.count("[") == 1 + text.count("x[i]")
+
+
+def test_every_error_is_in_the_hierarchy() -> None:
+    kinds = [getattr(errors, name) for name in errors.__all__]
+    builtin = {TypeError, ValueError, IndexError, RuntimeError, AssertionError, ImportError}
+    for kind in kinds:
+        assert issubclass(kind, SymgradError)
+        assert kind is SymgradError or any(issubclass(kind, b) for b in builtin)
+        assert kind.__name__ in (errors.__doc__ or "")
+    defined = {v for v in vars(errors).values() if isinstance(v, type)}
+    assert defined == set(kinds)

@@ -1,0 +1,274 @@
+"""Programs of 100,000 steps, the order of steps, and the same program in every process."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import os
+import random
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._graph import _node
+from symgrad._schedule import kahn
+from symgrad.errors import CycleError
+
+MANY = 100_000
+
+
+def chain(count: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(count):
+            x = np.sin(x)
+        return np.sum(x)
+
+    return f
+
+
+def tangle(count: int) -> Callable[[Any, Any], Any]:
+    """Return a function of ``count`` random operations on any of the values before."""
+    rng = random.Random(0)
+    unary = [np.sin, np.cos, np.tanh, np.arctan, np.negative]
+    binary = [lambda a, b: 0.5 * (a + b), lambda a, b: a * np.cos(b), lambda a, b: a - 0.5 * b]
+    steps: list[tuple[Any, int, int]] = []
+    size, last = 2, 0
+    while size < count:
+        if rng.random() < 0.4:
+            steps.append((rng.choice(unary), rng.randrange(max(0, last - 50), last + 2), -1))
+            size += 1
+        else:
+            j, k = (rng.randrange(max(0, last - 50), last + 2) for _ in range(2))
+            steps.append((rng.choice(binary), j, k))
+            size += 2
+        last += 1
+
+    def f(x: Any, y: Any) -> Any:
+        values = [x, y]
+        for function, j, k in steps:
+            values.append(function(values[j]) if k < 0 else function(values[j], values[k]))
+        return np.tanh(sum(values[-60:]))
+
+    return f
+
+
+@pytest.fixture
+def nothing_is_left() -> Iterator[None]:
+    """Nodes must be freed, without recursion, when nobody needs them any more."""
+    gc.collect()
+    before = len(_node._table)
+    yield
+    gc.collect()
+    assert len(_node._table) <= before + 100
+
+
+def go_through(f: Callable[..., Any], args: tuple[Any, ...], size: int) -> None:
+    """Trace, differentiate, schedule, print and run a long program."""
+    with sg.backend("numpy"):
+        g = sg.value_and_grad(f, argnums=tuple(range(len(args))))
+        value, slopes = g(*args)
+        program = g.program(*args)
+        out, tangent = sg.jvp(f, args, tuple(np.ones_like(x) for x in args))
+    assert len(program.steps) > 1.5 * size
+    assert value == out == pytest.approx(f(*args), rel=1e-9)
+    assert sum(map(np.sum, slopes)) == pytest.approx(tangent, rel=1e-6)
+    text = str(program)
+    assert text.count("\n") == len(program.steps) + 1
+    assert "test_scale.py" in text
+    assert f"{program.outputs[0]!r}".startswith("<")
+    assert len(program.levels) == len(program.steps)
+    assert len(program.fingerprint) == 64
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+def test_long_scalar_chain() -> None:
+    go_through(chain(MANY), (0.5,), MANY)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+@pytest.mark.parametrize("size", [20_000, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_long_array_chain(size: int) -> None:
+    go_through(chain(size), (np.array([0.5, -0.25, 1.0]),), size)
+
+
+@pytest.mark.usefixtures("nothing_is_left")
+@pytest.mark.parametrize("size", [20_000, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_many_random_scalar_operations(size: int) -> None:
+    go_through(tangle(size), (0.5, 0.25), size)
+
+
+def test_source_and_batches_of_long_programs() -> None:
+    size = 5_000
+    f = chain(size)
+    program = sg.compile(f).program(0.5)
+    source = program.source("long")
+    assert source.count("\n") > size
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    assert scope["long"](0.5) == f(0.5)
+    with sg.backend("numpy"):
+        batch = sg.vmap(sg.grad(f))(np.array([0.1, 0.5]))
+        assert batch[1] == pytest.approx(sg.grad(f)(0.5), rel=1e-12)
+        assert sg.hessian(f)(0.5) == pytest.approx(
+            (sg.grad(f)(0.5 + 1e-5) - sg.grad(f)(0.5 - 1e-5)) / 2e-5, rel=1e-6
+        )
+
+
+def test_wide_programs() -> None:
+    def f(x: Any) -> Any:
+        return sum(np.sin(x[k]) * x[k + 1] for k in range(2999))
+
+    x = np.linspace(0, 1, 3000)
+    with sg.backend("numpy"):
+        got = sg.grad(f)(x)
+    want = np.zeros(3000)
+    want[:-1] += np.cos(x[:-1]) * x[1:]
+    want[1:] += np.sin(x[:-1])
+    np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-13)
+    program = sg.grad(f).program(x)
+    # A thousand reads cost one array, not a thousand.
+    assert sum(n.op.kind in ("assemble", "scatter") for n in program.steps) < 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["chain", "array", "tangle"])
+def test_long_programs_compile(name: str) -> None:
+    f, args = {
+        "chain": (chain(MANY), (0.5,)),
+        "array": (chain(5000), (np.array([0.5, -0.25, 1.0]),)),
+        "tangle": (tangle(MANY), (0.5, 0.25)),
+    }[name]
+    g = sg.value_and_grad(f, argnums=tuple(range(len(args))))
+    value, slopes = g(*args)
+    with sg.backend("numpy"):
+        want, wanted = g(*args)
+    assert value == pytest.approx(want, rel=1e-9)
+    for a, b in zip(slopes, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+def test_a_few_thousand_steps_compile() -> None:
+    f = tangle(3000)
+    got = sg.value_and_grad(f, argnums=(0, 1))(0.5, 0.25)
+    with sg.backend("numpy"):
+        want = sg.value_and_grad(f, argnums=(0, 1))(0.5, 0.25)
+    np.testing.assert_allclose(np.hstack(got), np.hstack(want), rtol=1e-9)
+
+
+# ---------------------------------------------------------------- order
+
+
+def test_kahn_orders_by_need_and_then_by_place() -> None:
+    needs = {"d": ["b", "c"], "c": ["a"], "b": ["a"], "a": [], "e": []}
+    order, levels = kahn(["d", "e", "c", "b", "a"], lambda item: needs[item])
+    assert order == ["e", "a", "c", "b", "d"]
+    assert levels == [0, 0, 1, 1, 2]
+    assert kahn([], lambda item: []) == ([], [])
+    assert kahn(["a", "b"], lambda item: ["a", "a", "elsewhere"] if item == "b" else []) == (
+        ["a", "b"],
+        [0, 1],
+    )
+
+
+def test_a_cycle_is_named() -> None:
+    needs = {1: [], 2: [1, 4], 3: [2], 4: [3], 5: [4]}
+    with pytest.raises(CycleError, match="needs") as caught:
+        kahn(list(needs), needs.__getitem__, name=lambda item: f"step {item}")
+    assert str(caught.value) in {
+        "the graph has a cycle: step 2 needs step 4 needs step 3 needs step 2",
+        "the graph has a cycle: step 3 needs step 2 needs step 4 needs step 3",
+        "the graph has a cycle: step 4 needs step 3 needs step 2 needs step 4",
+    }
+    with pytest.raises(CycleError, match="x needs x"):
+        kahn(["x"], lambda item: ["x"])
+    assert issubclass(CycleError, ValueError)
+
+
+def test_a_long_cycle() -> None:
+    count = 50_000
+    with pytest.raises(CycleError, match="cycle"):
+        kahn(range(count), lambda k: [(k + 1) % count])
+    order, levels = kahn(range(count), lambda k: [k + 1] if k + 1 < count else [])
+    assert order == list(reversed(range(count)))
+    assert levels == list(range(count))
+
+
+def test_steps_of_a_level_do_not_need_each_other() -> None:
+    program = sg.grad(lambda x: np.sum(np.sin(x) * np.cos(x[::-1]))).program(np.ones(3))
+    level = dict(zip(program.steps, program.levels, strict=True))
+    for step in program.steps:
+        for operand in step.operands:
+            if operand in level:
+                assert level[operand] < level[step]
+    assert min(program.levels) == 0
+    assert max(program.levels) < len(program.steps)
+
+
+# ---------------------------------------------------------------- the same in every process
+
+
+SCRIPT = """
+    import hashlib
+    import numpy as np
+    import scipy.special as special
+    import symgrad as sg
+    from symgrad._lower import lower
+
+    def f(p, x, *, scale):
+        h = np.tanh(x @ p["w"] + p["b"]) * scale
+        picked = h[[0, -1, 0]] + np.concatenate([h[:2], h[-1:]])
+        spread = np.where(picked > 0.1, picked, special.expit(picked)) ** 3
+        both = np.stack([np.cumsum(spread), np.roll(spread, 1)])
+        return np.sum(np.einsum("ij,ij->j", both, both)) / x.shape[0] + np.max(h) * np.var(x)
+
+    p = {"w": np.ones(4), "b": 0.5}
+    x = np.arange(12.0).reshape(3, 4) / 7
+    makers = [sg.compile, sg.value_and_grad, sg.jacobian, sg.hessian,
+              lambda f: sg.vmap(sg.grad(f), in_axes=(None, 0))]
+    digest = hashlib.sha256()
+    for make in makers:
+        data = np.stack([x, x]) if "lambda" in repr(make) else x
+        program = make(f).program(p, data, scale=2.0)
+        low = lower(program, vector_math=False)
+        for text in (str(program), program.source(), program.fingerprint, low.text):
+            digest.update(text.encode())
+            print(hashlib.sha256(text.encode()).hexdigest()[:12], end=" ")
+    print(digest.hexdigest())
+"""
+
+
+def test_programs_do_not_depend_on_the_process(tmp_path: Path) -> None:
+    root = str(Path(sg.__file__).parent.parent)
+
+    def run(seed: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(SCRIPT)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": root},
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(run, ["0", "12345"])
+    assert first == second
+    assert len(first.split()) == 21
+
+
+def test_programs_do_not_depend_on_what_ran_before() -> None:
+    def text() -> str:
+        program = sg.grad(lambda x, y: np.sum(np.exp(-x * y) * x) + y**3).program(np.ones(3), 2.0)
+        return hashlib.sha256((str(program) + program.fingerprint).encode()).hexdigest()
+
+    first = text()
+    for _ in range(3):
+        sg.grad(lambda x, y: np.sum(np.exp(-y * x) * y)).program(np.ones((2, 2)), 2.0)
+        assert text() == first
