@@ -86,7 +86,8 @@ def _scatter_source(
 def _scatter(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape) -> Any:
     out = np.zeros(shape, v.dtype)
     rank = np.ndim(indices[0])
-    np.add.at(_front(out, axes), _counted(indices), np.moveaxis(v, range(at, at + rank), range(rank)))
+    moved = np.moveaxis(v, range(at, at + rank), range(rank))
+    np.add.at(_front(out, axes), _counted(indices), moved)
     return out
 
 
