@@ -28,7 +28,14 @@ from symgrad._schedule._source import function_name
 from symgrad._shapes import Dim, as_dim, evaluate_dim, floor_div
 from symgrad._spell import parse_relation, parse_size, relation_text, size_text
 from symgrad._trace import flatten
-from symgrad.errors import CycleError, DataError, ShapeError, SymgradError, UnsupportedError
+from symgrad.errors import (
+    ArgumentError,
+    CycleError,
+    DataError,
+    ShapeError,
+    SymgradError,
+    UnsupportedError,
+)
 
 Program = sg.Program
 MAPS = {name: op for name, op in registry.ops.items() if op.kind == "map"}
@@ -287,6 +294,13 @@ def test_sizes_as_arguments() -> None:
 def test_guards_are_in_the_source() -> None:
     program = sg.compile(lambda x: x[2] if x.shape[0] > 3 else x[0]).program(np.ones(5))
     assert '"""For sizes with n > 3' in program.source()
+
+
+@pytest.mark.parametrize("name", ["np", "lambda", "2x", "", "recurrence"])
+def test_names_that_the_function_cannot_have(name: str) -> None:
+    program = sg.grad(lambda x: np.sum(np.cumprod(x))).program(np.ones(3))
+    with pytest.raises(ArgumentError, match="cannot be the name of the function"):
+        program.source(name)
 
 
 def test_no_outputs() -> None:

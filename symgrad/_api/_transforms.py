@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 from .._compile import Function
@@ -220,21 +221,35 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
 # ---------------------------------------------------------------- at given values
 
 
-_at_values: weakref.WeakKeyDictionary[Any, dict[str, Function]] = weakref.WeakKeyDictionary()
-
-
 def _remembered(
     f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]
 ) -> Function:
     """Return ``maker(f)``, the same for the same function, so that it compiles once."""
+    if isinstance(f, (FunctionType, Function)):
+        # Kept by the function itself, so that they go together. A copy of its attributes
+        # (functools.wraps) is not the function.
+        owner, known = vars(f).get(KEPT, (None, {}))
+        if owner is not f:
+            known = {}
+            vars(f)[KEPT] = f, known
+        name = maker.__name__
+        if name not in known:
+            known[name] = maker(f)
+        found: Function = known[name]
+        return found
     try:
-        known = _at_values.setdefault(f, {})
-    except TypeError:  # not weakly referenceable (a builtin, a ufunc)
+        return _recent(f, maker)
+    except TypeError:  # not hashable
         return maker(f)
-    name = maker.__name__
-    if name not in known:
-        known[name] = maker(f)
-    return known[name]
+
+
+KEPT = "__symgrad__"
+
+
+@lru_cache(maxsize=128)
+def _recent(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
+    """Return ``maker(f)``, the same for the callables met last: methods, ufuncs, objects."""
+    return maker(f)
 
 
 def _jvp_function(f: Callable[..., Any]) -> Function:

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._graph import Node
+from .._shapes import Shape
 from ._emitter import Emitter, Module, constant_text, llvm_type
 from ._plan import contraction_sizes
 from ._values import Values
@@ -90,10 +92,32 @@ def describe(node: Node) -> Reduction:
     return Reduction(node, axes, product, "add", node.dtype)
 
 
-def in_register(reduction: Reduction, rank: int) -> bool:
-    """Tell whether the folded loops are the innermost, so that a register can hold the part."""
+def folded_from(reduction: Reduction, domain: Shape) -> int | None:
+    """Return the depth from which on all loops are folded, so that a register holds the part.
+
+    Axes of length one make no loops. None if a loop over the result is inside a folded one.
+    """
+    loops = [k for k, extent in enumerate(domain) if not (isinstance(extent, int) and extent == 1)]
+    folded = [k for k in loops if k in reduction.axes]
+    if folded:
+        return folded[0] if loops[-len(folded) :] == folded else None
+    rank = len(domain)
     suffix = tuple(range(rank - len(reduction.axes), rank))
-    return bool(reduction.axes) and reduction.axes == suffix
+    return suffix[0] if reduction.axes and reduction.axes == suffix else None
+
+
+def start_of(reduction: Reduction, domain: Shape) -> Any:
+    """Return what a fold over ``domain`` starts from.
+
+    A sum starts from -0.0, so that a sum of -0.0 is -0.0 as in NumPy; from 0.0 if it may be
+    the sum of nothing.
+    """
+    start = identity_of(reduction.how, reduction.dtype)
+    plain = reduction.node.op.kind == "reduce" and reduction.how == "add"
+    if plain and reduction.dtype.kind == "f":
+        something = all(sp.sympify(domain[k]).is_positive for k in reduction.axes)
+        return -0.0 if something else 0.0
+    return start
 
 
 def result_index(reduction: Reduction, index: list[Any]) -> tuple[Any, ...]:
@@ -109,7 +133,8 @@ def cascade_functions(module: Module, kind: str) -> str:
     """Add the pairwise-summation helpers for an element type; return their prefix."""
     name = f"cascade.{kind}"
     text = CASCADE.replace("TYPE", kind).replace("NAME", name)
-    text = text.replace("ZERO", constant_text(0, "f" if kind == "float" else "d"))
+    for word, zero in (("ZERO", 0.0), ("NEGATIVE", -0.0)):
+        text = text.replace(word, constant_text(zero, "f" if kind == "float" else "d"))
     if text not in module.functions:
         module.functions.insert(0, text)
     return name
@@ -144,9 +169,11 @@ done:
 define internal TYPE @NAME.sum(ptr %stack, ptr %counter) #0 {
 entry:
   %count = load i64, ptr %counter
+  %empty = icmp eq i64 %count, 0
+  %start = select i1 %empty, TYPE ZERO, TYPE NEGATIVE
   br label %loop
 loop:
-  %sum = phi TYPE [ ZERO, %entry ], [ %after, %next ]
+  %sum = phi TYPE [ %start, %entry ], [ %after, %next ]
   %bits = phi i64 [ %count, %entry ], [ %rest, %next ]
   %level = phi i64 [ 0, %entry ], [ %up, %next ]
   %more = icmp ne i64 %bits, 0

@@ -68,6 +68,8 @@ class Loops:
                 symbol = loop_symbol(depth)
                 emitter.bind_index(symbol, f"%i{depth}", depth + 1)
                 self.index.append(symbol)
+        #: The depth of the innermost loop, -1 if there is none.
+        self.innermost = max((k for k, i in enumerate(self.index) if i != 0), default=-1)
 
     def assemble(
         self,
@@ -91,7 +93,7 @@ class Loops:
                 lines += self.emitter.lines[depth + 1]
                 closing.append(after.get(depth, []))
                 continue
-            split = blocked if depth == rank - 1 else None
+            split = blocked if depth == self.innermost else None
             opened, label, closed = self._loop(depth, label, extents[depth], split)
             lines += opened + self.emitter.lines[depth + 1]
             closing.append(closed + after.get(depth, []))

@@ -11,9 +11,10 @@ from ._fold import (
     cascade_functions,
     combine,
     describe,
+    folded_from,
     identity_of,
-    in_register,
     result_index,
+    start_of,
 )
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest
@@ -90,8 +91,9 @@ class NestWriter:
         value = r.value(self.values, self.index)
         place = self.frame.using(r.node)
         assert place is not None
-        if in_register(r, self.rank):
-            self.fold_register(r, place, value)
+        start = folded_from(r, self.nest.domain)
+        if start is not None:
+            self.fold_register(r, place, value, start)
         else:
             index = result_index(r, self.loops.index)
             pointer = self.values.address(place, index, r.node.shape)
@@ -110,19 +112,19 @@ class NestWriter:
         e.line(f"store {kind} {total}, ptr {pointer}")
         e.depth = 0
 
-    def fold_register(self, r: Reduction, place: Place, value: str) -> None:
-        e, start = self.emitter, self.rank - len(r.axes)
+    def fold_register(self, r: Reduction, place: Place, value: str, start: int) -> None:
+        e = self.emitter
         kind = "i8" if r.dtype.kind == "b" else llvm_type(r.dtype)
         e.depth = 0
         total = e.op(f"alloca {kind}")
         if r.how in ("argmax", "argmin"):
             self.arg(r, place, value, total, start)
             return
-        zero = constant_text(identity_of(r.how, r.dtype), r.dtype)
+        zero = constant_text(start_of(r, self.nest.domain), r.dtype)
         zero = {"true": "1", "false": "0"}.get(zero, zero)
         opening = [f"  store {kind} {zero}, ptr {total}"]
         self.fold(r, total, value)
-        cascade = r.how == "add" and r.dtype.kind == "f" and self.loops.index[-1] != 0
+        cascade = r.how == "add" and r.dtype.kind == "f" and self.loops.innermost >= start
         cascade = cascade and not self.short(r.axes)
         if not cascade:
             self.before.setdefault(start, []).extend(opening)
@@ -184,7 +186,7 @@ class NestWriter:
             wins = e.op(f"icmp {'u' if r.dtype.kind in 'ub' else 's'}{word} {kind} {value}, {seen}")
         wins = e.op(f"or i1 {wins}, {first}")
         e.depth = 0
-        here = e.index(self.loops.index[-1])
+        here = e.index(self.loops.index[r.axes[0]])
         e.depth = self.rank
         kept = e.op(f"select i1 {wins}, {kind} {value}, {kind} {seen}")
         moved = e.op(f"select i1 {wins}, i64 {here}, i64 {position}")

@@ -164,6 +164,8 @@ class Program:
 
         Raises
         ------
+        ArgumentError
+            If ``name`` is no name, or one that the code itself uses.
         UnsupportedError
             If an op of the user's own does not say how to write it (``source=``).
 

@@ -21,7 +21,7 @@ import numpy as np
 from .._graph import Iota, Literal, Node, SizeOf
 from .._op import Op
 from .._spell import Operand, size_text
-from ..errors import UnsupportedError
+from ..errors import ArgumentError, UnsupportedError
 from ._text import guard_texts
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class _Writer:
         self.helpers: dict[str, FunctionType] = {}
         for node in program.steps:
             self._need(node.op.helpers)
+        if not name.isidentifier() or name in {*_RESERVED, *keyword.kwlist, *self.helpers}:
+            raise ArgumentError(f"{name!r} cannot be the name of the function in the code")
         self.names = self._names()
 
     def _need(self, functions: Iterable[Callable[..., Any]]) -> None:
