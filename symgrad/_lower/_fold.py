@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from .._graph import Node
 from .._shapes import Shape
@@ -106,20 +105,6 @@ def folded_from(reduction: Reduction, domain: Shape) -> int | None:
     return suffix[0] if reduction.axes and reduction.axes == suffix else None
 
 
-def start_of(reduction: Reduction, domain: Shape) -> Any:
-    """Return what a fold over ``domain`` starts from.
-
-    A sum starts from -0.0, so that a sum of -0.0 is -0.0 as in NumPy; from 0.0 if it may be
-    the sum of nothing.
-    """
-    start = identity_of(reduction.how, reduction.dtype)
-    plain = reduction.node.op.kind == "reduce" and reduction.how == "add"
-    if plain and reduction.dtype.kind == "f":
-        something = all(sp.sympify(domain[k]).is_positive for k in reduction.axes)
-        return -0.0 if something else 0.0
-    return start
-
-
 def result_index(reduction: Reduction, index: list[Any]) -> tuple[Any, ...]:
     """Return the index of the result that an index of the domain is folded into."""
     node = reduction.node
@@ -133,8 +118,7 @@ def cascade_functions(module: Module, kind: str) -> str:
     """Add the pairwise-summation helpers for an element type; return their prefix."""
     name = f"cascade.{kind}"
     text = CASCADE.replace("TYPE", kind).replace("NAME", name)
-    for word, zero in (("ZERO", 0.0), ("NEGATIVE", -0.0)):
-        text = text.replace(word, constant_text(zero, "f" if kind == "float" else "d"))
+    text = text.replace("ZERO", constant_text(0, "f" if kind == "float" else "d"))
     if text not in module.functions:
         module.functions.insert(0, text)
     return name
@@ -169,11 +153,9 @@ done:
 define internal TYPE @NAME.sum(ptr %stack, ptr %counter) #0 {
 entry:
   %count = load i64, ptr %counter
-  %empty = icmp eq i64 %count, 0
-  %start = select i1 %empty, TYPE ZERO, TYPE NEGATIVE
   br label %loop
 loop:
-  %sum = phi TYPE [ %start, %entry ], [ %after, %next ]
+  %sum = phi TYPE [ ZERO, %entry ], [ %after, %next ]
   %bits = phi i64 [ %count, %entry ], [ %rest, %next ]
   %level = phi i64 [ 0, %entry ], [ %up, %next ]
   %more = icmp ne i64 %bits, 0

@@ -6,7 +6,6 @@ shapes of the results; ``NAME.run`` computes, into arrays that the caller has ma
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from .._schedule import Program
 from .._shapes import dim_product
 from ._arena import write_arena
 from ._emitter import Emitter, Module, constant_text, memory_type
-from ._fold import describe, folded_from, start_of
+from ._fold import describe, folded_from, identity_of
 from ._legalize import legalize
 from ._loops import Frame, parameter_types
 from ._mathlib import vector_math_default
@@ -278,7 +277,7 @@ class _Writer:
             e.line(f"store {kind} {text}, ptr {pointer}")
             return
         count = e.index(sp.sympify(dim_product(node.shape)))
-        if value == 0 and math.copysign(1, value) > 0:
+        if value == 0:
             self.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
             size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
             e.line(f"call void @llvm.memset.p0.i64(ptr {place.pointer}, i8 0, i64 {size}, i1 0)")
@@ -293,7 +292,7 @@ def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
         if isinstance(task, Nest):
             for r in map(describe, task.reductions):
                 if folded_from(r, task.domain) is None:
-                    yield r.node, start_of(r, task.domain)
+                    yield r.node, identity_of(r.how, r.dtype)
 
 
 def covers(node: Node) -> bool:

@@ -14,7 +14,6 @@ from ._fold import (
     folded_from,
     identity_of,
     result_index,
-    start_of,
 )
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest
@@ -120,7 +119,7 @@ class NestWriter:
         if r.how in ("argmax", "argmin"):
             self.arg(r, place, value, total, start)
             return
-        zero = constant_text(start_of(r, self.nest.domain), r.dtype)
+        zero = constant_text(identity_of(r.how, r.dtype), r.dtype)
         zero = {"true": "1", "false": "0"}.get(zero, zero)
         opening = [f"  store {kind} {zero}, ptr {total}"]
         self.fold(r, total, value)
