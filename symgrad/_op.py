@@ -36,9 +36,7 @@ import sympy as sp
 
 from .errors import DefinitionError, UnsupportedError
 
-Kind = Literal[
-    "map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter", "leaf"
-]
+Kind = Literal["map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter", "leaf"]
 
 Real = sp.Reals
 Positive = sp.Interval.open(0, sp.oo)

@@ -113,8 +113,7 @@ def _rule(node: Node, ct: Node, active: set[Node]) -> list[Node | None]:
     xs = [Traced(x) for x in node.operands]
     raw = pull(node.op, Traced(ct), Traced(node), xs, node.params, wanted)
     return [
-        None if part is None else _fit(part, x)
-        for part, x in zip(raw, node.operands, strict=True)
+        None if part is None else _fit(part, x) for part, x in zip(raw, node.operands, strict=True)
     ]
 
 

@@ -89,6 +89,7 @@ def go_through(f: Callable[..., Any], args: tuple[Any, ...], size: int) -> None:
     assert len(program.fingerprint) == 64
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_is_left")
 def test_long_scalar_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMGRAD_CHECK", "0")  # half of the time; the shorter ones are checked
@@ -124,6 +125,7 @@ def test_source_and_batches_of_long_programs() -> None:
         )
 
 
+@pytest.mark.slow
 def test_wide_programs() -> None:
     def f(x: Any) -> Any:
         return sum(np.sin(x[k]) * x[k + 1] for k in range(999))

@@ -34,8 +34,9 @@ def test_text_1_gradients_along_a_graph() -> None:
     assert len(out.grad_fn.next_functions) == 1
     assert len(d.grad_fn.next_functions) == 2
     assert d.grad_fn.next_functions[1][0] is c.grad_fn
-    assert d.grad_fn.next_functions[0][0].next_functions[0][0] is (
-        d.grad_fn.next_functions[1][0].next_functions[0][0]
+    assert (
+        d.grad_fn.next_functions[0][0].next_functions[0][0]
+        is (d.grad_fn.next_functions[1][0].next_functions[0][0])
     )  # one AccumulateGrad for the leaf
 
     out.backward(retain_graph=True)

@@ -141,7 +141,7 @@ FUNCTIONS = [
     lambda x: (x.sum(axis=0, keepdims=True) - x.mean(axis=1, keepdims=True)).ravel()[1] ** 3,
     lambda x: np.add.outer(x[0], x[1]).sum(),
     lambda x: np.multiply.reduce(x[0]),
-    lambda x: np.clip(x, 0.8, 2.0).sum() + abs(-x).sum() + (2 ** x).sum() + (x // 2).sum(),
+    lambda x: np.clip(x, 0.8, 2.0).sum() + abs(-x).sum() + (2**x).sum() + (x // 2).sum(),
 ]
 
 
@@ -672,9 +672,7 @@ def build(choices: list[tuple[int, int, int]], inputs: list[Any]) -> Any:
 
 
 STEPS = st.lists(
-    st.tuples(
-        st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 50), st.integers(0, 50)
-    ),
+    st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 50), st.integers(0, 50)),
     min_size=1,
     max_size=12,
 )

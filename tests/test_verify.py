@@ -91,6 +91,7 @@ def test_examples(name: str) -> None:
         assert check.checked == check.total
 
 
+@pytest.mark.slow
 def test_compiled_kernels() -> None:
     report = verify(lambda x, a: np.sum(np.tanh(a.T @ x) ** 2), X, A)
     assert report.max_ulp < 16

@@ -43,9 +43,7 @@ def jacobian_body(
         blocks = [[_block(y, x, mode) for x in opened.inputs] for y in nodes]
         flat = opened.close([b for row in blocks for b in row])
         width = len(opened.inputs)
-        rows = [
-            opened.pack(flat[k * width : (k + 1) * width], single) for k in range(len(nodes))
-        ]
+        rows = [opened.pack(flat[k * width : (k + 1) * width], single) for k in range(len(nodes))]
         return tree.unflatten(None if isinstance(x, tuple) else rows[x] for x in leaves)
 
     return body

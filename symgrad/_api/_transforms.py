@@ -120,9 +120,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     return _made(grad, f, body, {"argnums": argnums, "has_aux": has_aux})
 
 
-def value_and_grad(
-    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
-) -> Function:
+def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """Return a function that gives ``(value, gradient)``; see :func:`grad`.
 
     Examples
@@ -221,9 +219,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
 # ---------------------------------------------------------------- at given values
 
 
-def _remembered(
-    f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]
-) -> Function:
+def _remembered(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
     """Return ``maker(f)``, the same for the same function, so that it compiles once."""
     if isinstance(f, (FunctionType, Function)):
         # Kept by the function itself, so that they go together. A copy of its attributes

@@ -88,7 +88,7 @@ def make_fast(
             return None
     listed = ", ".join(names)
     source = f"""def fast({listed}):
-    if not ({' and '.join(checks) or 'True'}):
+    if not ({" and ".join(checks) or "True"}):
         return MISS
     try:
         r = kernel({listed})
@@ -98,7 +98,7 @@ def make_fast(
         raise
     except OverflowError:
         return MISS
-    return {'pack(r)' if packs else 'r'}
+    return {"pack(r)" if packs else "r"}
 """
     exec(source, scope)  # noqa: S102  of names made here
     fast: Callable[..., Any] = scope["fast"]

@@ -24,9 +24,7 @@ class Specialization:
     def __init__(self, graph: Graph, layout: Layout, signature: Signature, cache: bool) -> None:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
         outputs = checked("rewriting", rewrite(checked("tracing", graph).outputs))
-        self.program: Program = checked(
-            "scheduling", schedule(graph.inputs, outputs, graph.guards)
-        )
+        self.program: Program = checked("scheduling", schedule(graph.inputs, outputs, graph.guards))
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
         self._taken = set(self.takes)
         self._pack, self._packs = make_pack(graph)

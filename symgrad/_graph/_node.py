@@ -218,9 +218,7 @@ class Input(Node):
     name: str
     dim: sp.Symbol | None
 
-    def __new__(
-        cls, name: str, shape: Shape, dtype: Any, dim: sp.Symbol | None = None
-    ) -> Input:
+    def __new__(cls, name: str, shape: Shape, dtype: Any, dim: sp.Symbol | None = None) -> Input:
         self: Input = _new(cls, (), (), shape, np.dtype(dtype))
         self.name, self.dim, self.where = name, dim, None
         return self

@@ -75,9 +75,7 @@ def scattered(values: Any, index: Any, shape: Shape) -> Any:
     return out
 
 
-def _scatter_source(
-    v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
-) -> str:
+def _scatter_source(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape) -> str:
     index, have, want = _index(indices, axes, at)
     values = v if have == want else f"np.moveaxis({v}, {want}, {have})"
     return f"scattered({values}, np.s_[{index}], {spell(shape)})"

@@ -290,9 +290,7 @@ def _tuple(items: Iterable[Any]) -> str:
     return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
 
 
-def _assemble_source(
-    *parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool
-) -> str:
+def _assemble_source(*parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool) -> str:
     joined = _joined(parts, shape, regions) if disjoint else None
     if joined is not None:
         return joined
@@ -435,9 +433,7 @@ DIAG_EMBED: Op = define_array(
     doc="put the last axis on a diagonal of a zero matrix",
     shape=lambda x, offset, shape: shape,
     element=_embed_element,
-    transpose=lambda ct, x, offset, shape: (
-        DIAGONAL(ct, offset=offset, size=x.shape[-1]),
-    ),
+    transpose=lambda ct, x, offset, shape: (DIAGONAL(ct, offset=offset, size=x.shape[-1]),),
     place=_embed_place,
     batch=lambda n, _, x, offset, shape: DIAG_EMBED(x, offset=offset, shape=(n, *shape)),
     source=lambda x, offset, shape: f"embedded({x}, {offset}, {spell(shape)})",

@@ -56,9 +56,7 @@ def literal(node: Node) -> Any:
 def equals(node: Node, value: float) -> bool:
     """Tell whether ``node`` is a constant equal to ``value``, sign of zero included."""
     number = literal(node)
-    return (
-        number is not None and number == value and np.signbit(number) == np.signbit(value)
-    )
+    return number is not None and number == value and np.signbit(number) == np.signbit(value)
 
 
 def build(name: str, *operands: Node, like: Node) -> Node:

@@ -284,7 +284,10 @@ def randn(
 
 
 def zeros_like(
-    input: Any, *, dtype: Any = None, requires_grad: bool = False  # noqa: A002
+    input: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return zeros of the shape and type of another tensor.
 
@@ -299,7 +302,10 @@ def zeros_like(
 
 
 def ones_like(
-    input: Any, *, dtype: Any = None, requires_grad: bool = False  # noqa: A002
+    input: Any,
+    *,
+    dtype: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Return ones of the shape and type of another tensor.
 

@@ -38,7 +38,7 @@ def _reduction(function: Callable[..., Any], what: str, example: str) -> Callabl
     options = inspect.signature(function).parameters
 
     def reduce(
-        input: Any, dim: Any = None, keepdim: bool | None = None, *, axis: Any = None,  # noqa: A002
+        input: Any, dim: Any = None, keepdim: bool | None = None, *, axis: Any = None,
         keepdims: bool = False, **more: Any,
     ) -> Any:  # fmt: skip
         where = axis_of(dim, axis)
@@ -85,18 +85,16 @@ any = _reduction(np.any, "answer whether an element is not zero", "tensor([True,
 all = _reduction(np.all, "answer whether no element is zero", "tensor([True, True])")  # noqa: A001
 
 
-def _extreme(value: Any, place: Any, input: Any, dim: Any, keep: bool, axis: Any) -> Any:  # noqa: A002
+def _extreme(value: Any, place: Any, input: Any, dim: Any, keep: bool, axis: Any) -> Any:
     if dim is None:
         return value(input, axis=axis, keepdims=keep)
     if isinstance(dim, Tensor):  # the larger of two
         return {np.max: np.maximum, np.min: np.minimum}[value](input, dim)
-    return Extreme(
-        value(input, axis=dim, keepdims=keep), place(input, axis=dim, keepdims=keep)
-    )
+    return Extreme(value(input, axis=dim, keepdims=keep), place(input, axis=dim, keepdims=keep))
 
 
 def max(  # noqa: A001
-    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,  # noqa: A002
+    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the largest element; along a ``dim`` the pair (values, indices), as PyTorch does.
@@ -115,7 +113,7 @@ def max(  # noqa: A001
 
 
 def min(  # noqa: A001
-    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,  # noqa: A002
+    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """Return the smallest element; along a ``dim`` the pair (values, indices).
@@ -131,7 +129,7 @@ def min(  # noqa: A001
     return _extreme(np.min, np.argmin, input, dim, keepdim or keepdims, axis)
 
 
-def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A002
+def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Return the running sum along an axis.
 
     Examples
@@ -146,7 +144,7 @@ def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A0
 # ---------------------------------------------------------------- for networks
 
 
-def relu(input: Any) -> Any:  # noqa: A002
+def relu(input: Any) -> Any:
     """Return the positive part; its derivative at 0 is 0.
 
     Examples
@@ -158,7 +156,7 @@ def relu(input: Any) -> Any:  # noqa: A002
     return np.where(input > 0, input, 0.0)
 
 
-def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A002
+def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Return ``exp(x)/sum(exp(x))`` along an axis, without overflow.
 
     Examples
@@ -170,7 +168,7 @@ def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A
     return np.exp(log_softmax(input, dim, axis=axis))
 
 
-def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noqa: A002
+def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Return ``x - log(sum(exp(x)))`` along an axis, without overflow.
 
     Examples
@@ -183,7 +181,11 @@ def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:  # noq
 
 
 def logsumexp(
-    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None  # noqa: A002
+    input: Any,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    axis: Any = None,
 ) -> Any:
     """Return ``log(sum(exp(x)))`` along an axis, without overflow.
 
@@ -203,7 +205,7 @@ def logsumexp(
 # ---------------------------------------------------------------- shapes and choices
 
 
-def where(condition: Any, input: Any, other: Any) -> Any:  # noqa: A002
+def where(condition: Any, input: Any, other: Any) -> Any:
     """Return ``input`` where the condition holds, else ``other``.
 
     Examples
@@ -216,7 +218,7 @@ def where(condition: Any, input: Any, other: Any) -> Any:  # noqa: A002
     return np.where(condition, input, other)
 
 
-def clamp(input: Any, min: float | None = None, max: float | None = None) -> Any:  # noqa: A002
+def clamp(input: Any, min: float | None = None, max: float | None = None) -> Any:
     """Return the elements limited to a range.
 
     Examples
@@ -253,7 +255,7 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     return np.concatenate(list(tensors), axis=dim if axis is None else axis)
 
 
-def mm(input: Any, mat2: Any) -> Any:  # noqa: A002
+def mm(input: Any, mat2: Any) -> Any:
     """Return the product of two matrices.
 
     Examples
@@ -265,7 +267,7 @@ def mm(input: Any, mat2: Any) -> Any:  # noqa: A002
     return np.matmul(input, mat2)
 
 
-def dot(input: Any, other: Any) -> Any:  # noqa: A002
+def dot(input: Any, other: Any) -> Any:
     """Return the sum of the products of two vectors' elements.
 
     Examples

@@ -96,9 +96,7 @@ def gradients(
         targets=[node for node in targets if node is not None],
     )  # fmt: skip
     results = [found.get(node) if node is not None else None for node in targets]
-    return tuple(
-        r if r is None or isinstance(r, Tensor) else wrap(np.array(r)) for r in results
-    )
+    return tuple(r if r is None or isinstance(r, Tensor) else wrap(np.array(r)) for r in results)
 
 
 def _tensors(value: Any, what: str) -> list[Tensor]:

@@ -82,10 +82,11 @@ class InPlace:
         tensor._data[...] = new._data
         retained = new._fn.extras().retained if tensor.retains_grad and new._fn else None
         if retained is not None:
-            retained += [r for r in tensor._fn.extra.retained if r() is tensor]  # type: ignore[union-attr]
-            tensor._fn.extra.retained[:] = [  # type: ignore[union-attr]
-                r for r in tensor._fn.extra.retained if r() is not tensor  # type: ignore[union-attr]
-            ]
+            # The old record keeps the others; this tensor's place is with the new one.
+            before: Any = tensor._fn
+            kept = before.extra.retained
+            retained += [r for r in kept if r() is tensor]
+            kept[:] = [r for r in kept if r() is not tensor]
         tensor._fn, tensor._requires = new._fn, new._requires
         return self
 

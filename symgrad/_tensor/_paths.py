@@ -63,7 +63,11 @@ class Paths:
     """
 
     def __init__(
-        self, output: Node, input: Input, values: Mapping[Any, Any], limit: int  # noqa: A002
+        self,
+        output: Node,
+        input: Input,
+        values: Mapping[Any, Any],
+        limit: int,
     ) -> None:
         self.output, self.input, self._values, self._limit = output, input, values, limit
         self._order = topological([output])
@@ -187,7 +191,11 @@ def _form(node: Node, operands: list[Any]) -> Any:
 
 
 def paths(
-    output: Tensor | Program | Node, input: Any, *, limit: int = LIMIT, **names: Tensor  # noqa: A002
+    output: Tensor | Program | Node,
+    input: Any,
+    *,
+    limit: int = LIMIT,
+    **names: Tensor,
 ) -> Paths:
     """Return the chain rule as a sum over all paths from an output to an input.
 
@@ -247,7 +255,7 @@ def paths(
     return Paths(node, chosen, {}, limit)
 
 
-def _of_tensor(output: Tensor, input: Any, limit: int, names: Mapping[str, Tensor]) -> Paths:  # noqa: A002
+def _of_tensor(output: Tensor, input: Any, limit: int, names: Mapping[str, Tensor]) -> Paths:
     record = Record(output, names)
     found = [name for name, leaf in record.inputs.items() if leaf is input]
     if not found:

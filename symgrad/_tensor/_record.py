@@ -235,9 +235,11 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
 _FOREIGN = (str, bytes, type(None), Traced)
 add_operators(Tensor, _operator)
 
-QUICK.update({
-    function: (_unary if op.arity == 1 else _binary)(op)
-    for function, op in registry.handlers.items()
-    if isinstance(op, Op) and op.kind == "map" and op.arity in (1, 2) and op is not _STOP
-})
+QUICK.update(
+    {
+        function: (_unary if op.arity == 1 else _binary)(op)
+        for function, op in registry.handlers.items()
+        if isinstance(op, Op) and op.kind == "map" and op.arity in (1, 2) and op is not _STOP
+    }
+)
 Tensor.__symgrad_bind__ = staticmethod(bind)

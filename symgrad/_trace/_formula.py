@@ -96,7 +96,7 @@ def _factors(e: sp.Mul) -> tuple[int, list[Any], list[Any]]:
             if factor.q != 1:
                 below.append(sp.Integer(factor.q))
         elif isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp.is_negative:
-            below.append(factor.base ** -factor.exp)
+            below.append(factor.base**-factor.exp)
         else:
             above.append(factor)
     return sign, above, below

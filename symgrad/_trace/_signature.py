@@ -76,9 +76,7 @@ class Signature(NamedTuple):
     dynamic: bool = True
 
 
-def signature_of(
-    leaves: Sequence[Any], tree: Tree, dynamic: bool
-) -> tuple[Signature, list[int]]:
+def signature_of(leaves: Sequence[Any], tree: Tree, dynamic: bool) -> tuple[Signature, list[int]]:
     """Return the signature of flat arguments and the example's symbolic sizes."""
     classes: dict[int, int] = {}
     kinds = []

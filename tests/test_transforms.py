@@ -1,0 +1,388 @@
+"""Every op and every NumPy function under every transformation, driven by the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgrad as sg
+from symgrad._op import Composite, Op, registry
+from symgrad._ops import logic
+from symgrad._trace import flatten
+
+MAPS = [op for op in registry.ops.values() if op.kind == "map"]
+COMPOSITES = [c for c in registry.composites.values() if c.functions]
+
+
+@dataclass
+class Case:
+    """A function of real arrays, and values for them."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    @property
+    def weights(self) -> list[Any]:
+        """Random weights for the real results; None for the others."""
+        rng = np.random.default_rng(3)
+        with np.errstate(all="ignore"):
+            results = map(np.asarray, flatten(self.function(*self.args))[0])
+        return [rng.normal(size=y.shape) if y.dtype.kind == "f" else None for y in results]
+
+    def scalar(self, *xs: Any) -> Any:
+        """Return one number: the weighted sum of the results."""
+        parts = zip(self._weights, flatten(self.function(*xs))[0], strict=True)
+        return sum(np.sum(w * y) for w, y in parts if w is not None)
+
+    def __post_init__(self) -> None:
+        self._weights = self.weights
+        self.real = any(w is not None for w in self._weights)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether differences mean something: finite numbers in double precision."""
+        with np.errstate(all="ignore"):
+            results = [np.asarray(y) for y in flatten(self.function(*self.args))[0]]
+        single = [y for y in (*results, *self.args) if y.dtype == np.float32]
+        return not single and all(np.all(np.isfinite(y)) for y in (*results, *self.args))
+
+
+def composite_cases(record: Composite) -> Iterator[Case]:
+    """Yield the samples of a record, with its real array arguments as the variables."""
+    head = record.functions[0]
+    module = getattr(head, "__module__", None) or "numpy"
+    # SciPy's composed functions do not dispatch; they are reached through the registry.
+    function = head if module.startswith("numpy") else registry.handler(head)
+    for args, kwargs in record.samples(np.random.default_rng(0)):
+        leaves, tree = flatten(args)
+        places = [
+            k for k, x in enumerate(leaves) if isinstance(x, np.ndarray) and x.dtype.kind == "f"
+        ]
+
+        def call(*xs: Any, leaves=leaves, tree=tree, places=places, kwargs=kwargs) -> Any:  # type: ignore[no-untyped-def]
+            given = list(leaves)
+            for k, x in zip(places, xs, strict=True):
+                given[k] = x
+            return function(*tree.unflatten(given), **kwargs)
+
+        if places:
+            yield Case(call, tuple(leaves[k] for k in places))
+
+
+#: Parameters of the ops that have some.
+PARAMS: dict[str, dict[str, Any]] = {"Cast": {"dtype": "float64"}, "Scale": {"power": 3}}
+
+
+def map_case(op: Op) -> Case:
+    """Return the op on random numbers from its sample ranges."""
+    rng = np.random.default_rng(sum(map(ord, op.name)))
+    operands: list[Any] = []
+    real = []
+    for k, (domain, (low, high)) in enumerate(zip(op.domain, op.samples, strict=True)):
+        if domain is logic.CONDITION:
+            operands.append(rng.random(6) < 0.5)
+        elif domain.is_subset(sp.Integers):
+            operands.append(rng.integers(low, high, 6, endpoint=True))
+        else:
+            real.append(k)
+            operands.append(rng.uniform(low, high, 6))
+    params = PARAMS.get(op.name, {})
+
+    def call(*xs: Any) -> Any:
+        given = list(operands)
+        for k, x in zip(real, xs, strict=True):
+            given[k] = x
+        return op(*given, **params)
+
+    return Case(call, tuple(operands[k] for k in real))
+
+
+# ---------------------------------------------------------------- what is compared
+
+
+def slope(f: Callable[[float], Any], h: float = 1e-4) -> Any:
+    """Return the derivative of ``f`` at 0 by differences of the fourth order."""
+    with np.errstate(all="ignore"):
+        return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+
+
+def directions(case: Case, seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(rng.normal(size=x.shape).astype(x.dtype) for x in case.args)
+
+
+def inner(xs: Any, ys: Any) -> Any:
+    return sum(np.sum(x * y) for x, y in zip(xs, ys, strict=True))
+
+
+def near(got: Any, want: Any, tolerance: float, scale: float = 1.0) -> None:
+    np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance * scale)
+
+
+def check_derivatives(case: Case) -> None:
+    """Compare reverse with forward mode and with differences, and so for second derivatives."""
+    single = any(np.asarray(y).dtype == np.float32 for y in (
+        *case.args, *flatten(case.function(*case.args))[0]))  # fmt: skip
+    xs, vs, us = case.args, directions(case, 1), directions(case, 2)
+    numbers = tuple(range(len(xs)))
+    gradient = sg.grad(case.scalar, argnums=numbers)
+
+    def at(vs: Any) -> Callable[[float], tuple[Any, ...]]:
+        return lambda t: tuple(x + t * v for x, v in zip(xs, vs, strict=True))
+
+    with sg.backend("numpy"):
+        found = gradient(*xs)
+        assert [(g.shape, g.dtype) for g in found] == [(x.shape, x.dtype) for x in xs]
+        value, forward = sg.jvp(case.scalar, xs, vs)
+        reverse = inner(found, vs)
+        scale = 1 + inner(map(np.abs, found), map(np.abs, vs))
+        near(reverse, forward, 1e-4 if single else 1e-10, scale)
+        if not case.smooth:
+            return
+        near(value, case.scalar(*xs), 1e-12, scale)
+        near(reverse, slope(lambda t: case.scalar(*at(vs)(t))), 1e-7, scale)
+
+        _, second = sg.jvp(gradient, xs, vs)
+        steps = slope(lambda t: np.array([np.sum(g * u) for g, u in zip(
+            gradient(*at(vs)(t)), us, strict=True)]))  # fmt: skip
+        pushed = [np.sum(g * u) for g, u in zip(second, us, strict=True)]
+        scale += sum(np.sum(np.abs(g * u)) for g, u in zip(second, us, strict=True))
+        near(pushed, steps, 1e-6, scale)
+        near(inner(sg.hvp(case.scalar, xs, vs) if len(xs) > 1 else
+                   [sg.hvp(case.scalar, xs, vs)], us), sum(pushed), 1e-9, scale)  # fmt: skip
+
+
+def check_batches(case: Case) -> None:
+    """``vmap`` of the function and of its gradient must equal a loop."""
+    gradient = sg.grad(case.scalar, argnums=tuple(range(len(case.args))))
+    batches = tuple(np.stack([x, x * 1.03, x * 0.95]) for x in case.args)
+    examples = list(zip(*batches, strict=True))
+
+    def results(*xs: Any) -> Any:
+        return tuple(flatten(case.function(*xs))[0])
+
+    with sg.backend("numpy"), np.errstate(all="ignore"):
+        for f in (results, gradient):
+            got = sg.vmap(f)(*batches)
+            want = [np.stack(parts) for parts in zip(*(f(*e) for e in examples), strict=True)]
+            for a, b in zip(got, want, strict=True):
+                assert a.shape == b.shape
+                assert a.dtype == b.dtype
+                rtol = 1e-4 if b.dtype == np.float32 else 1e-10
+                np.testing.assert_allclose(a, b, rtol, atol=rtol)
+
+
+def check_kernel(case: Case, ulp: float = 4) -> None:
+    """The kernel gives what the NumPy backend gives: results and gradients, in one program."""
+
+    def both(*xs: Any) -> Any:
+        results = tuple(flatten(case.function(*xs))[0])
+        if not case.real:
+            return results
+        return results, sg.grad(case.scalar, argnums=tuple(range(len(xs))))(*xs)
+
+    with sg.backend("numpy"):
+        want = sg.compile(both)(*case.args)
+    got = sg.compile(both, cache=False)(*case.args)
+    for a, b in zip(flatten(got)[0], flatten(want)[0], strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert a.shape == b.shape
+        assert a.dtype == b.dtype
+        if a.dtype.kind == "f":
+            eps = np.finfo(a.dtype).eps
+            size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
+            np.testing.assert_allclose(a, b, rtol=32 * ulp * eps, atol=32 * eps * size)
+        else:
+            np.testing.assert_array_equal(a, b)
+
+
+# ---------------------------------------------------------------- elementwise ops
+
+
+def named(records: list[Any]) -> Any:
+    return pytest.mark.parametrize("record", records, ids=lambda record: record.name)
+
+
+DIFFERENTIABLE_MAPS = [op for op in MAPS if op.reason is None]
+
+
+@named(DIFFERENTIABLE_MAPS)
+def test_map_derivatives(record: Op) -> None:
+    case = map_case(record)
+    if case.args:
+        check_derivatives(case)
+
+
+@named([op for op in MAPS if op.reason is not None])
+def test_maps_without_derivatives_have_zero(record: Op) -> None:
+    case = map_case(record)
+    if not case.args or not case.real:
+        return
+    with sg.backend("numpy"):
+        for g in sg.grad(case.scalar, argnums=tuple(range(len(case.args))))(*case.args):
+            np.testing.assert_array_equal(g, 0)
+        assert sg.jvp(case.scalar, case.args, directions(case, 1))[1] == 0
+
+
+@named(MAPS)
+def test_map_batches(record: Op) -> None:
+    case = map_case(record)
+    if case.args and case.real:
+        check_batches(case)
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_map_kernels(start: int) -> None:
+    """All ops, some in one program: values and gradients."""
+    ops = MAPS[start::8]
+    cases = [(op, map_case(op)) for op in ops]
+
+    def everything(*args: Any) -> Any:
+        rest = iter(args)
+        found = []
+        for _, case in cases:
+            xs = [next(rest) for _ in case.args]
+            slopes = ()
+            if case.real and xs:
+                slopes = sg.grad(case.scalar, argnums=tuple(range(len(xs))))(*xs)
+            found.append((case.function(*xs), slopes))
+        return found
+
+    args = [x for _, case in cases for x in case.args]
+    with sg.backend("numpy"):
+        want = sg.compile(everything)(*args)
+    got = sg.compile(everything, cache=False)(*args)
+    for (op, _), a, b in zip(cases, got, want, strict=True):
+        for x, y in zip(flatten(a)[0], flatten(b)[0], strict=True):
+            x, y = np.asarray(x), np.asarray(y)
+            assert (x.dtype, x.shape) == (y.dtype, y.shape)
+            limit = 32 * max(op.ulp, 1) * np.finfo(np.float64).eps
+            np.testing.assert_allclose(x, y, rtol=limit, atol=limit, err_msg=op.name)
+
+
+@pytest.mark.slow
+@named(MAPS)
+def test_map_kernel(record: Op) -> None:
+    case = map_case(record)
+    if case.args:
+        check_kernel(case, max(record.ulp, 1))
+
+
+# ---------------------------------------------------------------- NumPy's functions
+
+
+DIFFERENTIABLE = [c for c in COMPOSITES if c.differentiable]
+
+
+@named(DIFFERENTIABLE)
+def test_composite_derivatives(record: Composite) -> None:
+    for _, case in zip(range(2), composite_cases(record), strict=False):
+        if case.real:
+            check_derivatives(case)
+
+
+@named(COMPOSITES)
+def test_composite_batches(record: Composite) -> None:
+    for _, case in zip(range(1), composite_cases(record), strict=False):
+        if case.real:
+            check_batches(case)
+
+
+@named(COMPOSITES[::3])
+def test_composite_kernels(record: Composite) -> None:
+    for _, case in zip(range(1), composite_cases(record), strict=False):
+        check_kernel(case)
+
+
+@pytest.mark.slow
+@named(COMPOSITES)
+def test_all_composite_samples(record: Composite) -> None:
+    for case in composite_cases(record):
+        if case.real:
+            check_batches(case)
+            if record.differentiable:
+                check_derivatives(case)
+
+
+@pytest.mark.slow
+@named(COMPOSITES)
+def test_all_composite_kernels(record: Composite) -> None:
+    for case in composite_cases(record):
+        check_kernel(case)
+
+
+# ---------------------------------------------------------------- nesting
+
+
+def bowl(x: Any) -> Any:
+    return np.sum(np.sin(x) ** 2 * x[::-1]) + np.prod(x)
+
+
+X = np.array([0.3, 0.7, 1.1])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_transformations_compose(backend: str) -> None:
+    with sg.backend(backend):  # type: ignore[arg-type]
+        third = sg.grad(sg.grad(sg.grad(np.sin)))(0.3)
+        near(third, -np.cos(0.3), 1e-14)
+        hessian = sg.hessian(bowl)(X)
+        near(sg.jacobian(sg.grad(bowl))(X), hessian, 1e-14)
+        near(sg.jacobian(sg.grad(bowl), mode="reverse")(X), hessian, 1e-13)
+        near(sg.jacobian(sg.grad(bowl), mode="forward")(X), hessian, 1e-13)
+        near(hessian, hessian.T, 1e-13)
+        near(sg.hvp(bowl, (X,), (X,)), hessian @ X, 1e-13)
+        near(sg.vmap(lambda v: sg.hvp(bowl, (X,), (v,)))(np.eye(3)), hessian, 1e-13)
+        near(sg.vmap(sg.hessian(bowl))(np.stack([X, X])), np.stack([hessian, hessian]), 1e-13)
+        near(sg.grad(lambda x: np.sum(sg.vmap(sg.grad(np.sin))(x) ** 2))(X),
+             -2 * np.cos(X) * np.sin(X), 1e-13)  # fmt: skip
+        near(sg.jvp(sg.grad(bowl), (X,), (X,))[1], hessian @ X, 1e-13)
+        near(sg.grad(lambda x: sg.vjp(bowl, x)[1](1.0)[0] @ x)(X),
+             sg.grad(bowl)(X) + hessian @ X, 1e-13)  # fmt: skip
+
+
+def test_what_a_function_closes_over_is_constant() -> None:
+    """The classic test against confusing the perturbations of nested derivatives."""
+    with sg.backend("numpy"):
+        assert sg.grad(lambda x: x * sg.grad(lambda y: x + y)(2.0))(1.0) == 1
+        assert sg.grad(lambda x: x * sg.grad(lambda y: x * y)(x))(3.0) == 6
+        assert sg.grad(lambda x: sg.grad(lambda y: x * y**2)(x))(3.0) == 12
+        assert sg.jvp(lambda x: x * sg.jvp(lambda y: x * y, (2.0,), (1.0,))[1],
+                      (3.0,), (1.0,)) == (9, 6)  # fmt: skip
+        got = sg.vmap(lambda x: sg.grad(lambda y: x * y**2)(x))(X)
+        near(got, 2 * X**2, 1e-15)
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+@pytest.mark.parametrize("rows", [2, 50])
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_jacobians_by_any_way(columns: int, rows: int, mode: str) -> None:
+    """One by one or in a batch, by columns or by rows."""
+    a = np.random.default_rng(0).normal(size=(rows, columns))
+    x = np.linspace(-1, 1, columns)
+    with sg.backend("numpy"):
+        got = sg.jacobian(lambda x: np.sin(a @ x), mode=mode)(x)
+    near(got, np.cos(a @ x)[:, None] * a, 1e-13)
+
+
+def test_vmap_axes() -> None:
+    a = np.arange(24.0).reshape(2, 3, 4)
+    with sg.backend("numpy"):
+        for axis in (0, 1, 2, -1):
+            rows = np.moveaxis(a, axis, 0)
+            got = sg.vmap(lambda x: np.cumsum(x, axis=0), in_axes=axis, out_axes=axis)(a)
+            want = np.moveaxis(np.stack([np.cumsum(x, axis=0) for x in rows]), 0, axis)
+            near(got, want, 1e-15)
+        got = sg.vmap(lambda x, y: (x @ y, y, 1.0), in_axes=(0, None), out_axes=(0, None, 0))(
+            a, np.ones(4)
+        )
+        near(got[0], a @ np.ones(4), 1e-15)
+        near(got[1], np.ones(4), 0)
+        near(got[2], np.ones(2), 0)
+        nested = sg.vmap(sg.vmap(lambda x, y: x @ y), in_axes=(0, None))(a[0], np.ones((4, 4)))
+        assert nested.shape == (3, 4)
