@@ -321,6 +321,11 @@ def recording() -> Iterator[dict[sp.Basic, bool]]:
         _recording.reset(token)
 
 
+def tracing() -> bool:
+    """Tell whether a function is being traced just now, by this thread."""
+    return _recording.get() is not None
+
+
 def guard(relation: sp.Basic, value_is: bool) -> None:
     """Record that the trace holds only while ``relation`` has the truth value ``value_is``."""
     guards = _recording.get()

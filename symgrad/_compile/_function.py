@@ -12,7 +12,9 @@ from contextvars import ContextVar
 from typing import Any, Literal
 
 from .._schedule import Program
+from .._shapes import Size
 from .._trace import (
+    EnclosedError,
     Signature,
     Traced,
     Tree,
@@ -120,10 +122,13 @@ class Function:
             if result is not MISS:
                 return result
         raw, tree = flatten((args, kwargs))
-        if any(isinstance(leaf, Traced) for leaf in raw):
+        if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return self._body(*args, **kwargs)
         leaves = self._leaves(raw)
-        found = self._specialize(leaves, tree, args, kwargs)
+        try:
+            found = self._specialize(leaves, tree, args, kwargs)
+        except EnclosedError:  # called with numbers, it closes over values being traced
+            return self._body(*args, **kwargs)
         chosen = _backend.get()
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         if name == "numpy":

@@ -11,7 +11,7 @@ import sympy as sp
 
 from .._graph import Input, Node, apply, defined_at, raised_at, topological
 from .._graph._types import check_dtype
-from .._shapes import Size, recording
+from .._shapes import Size, recording, tracing
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
 from ._signature import Signature, make_inputs
@@ -49,6 +49,15 @@ class Graph:
         )
 
 
+class EnclosedError(Exception):
+    """A function that is called while another is traced uses traced values of that other."""
+
+
+def inputs_of(nodes: Sequence[Node]) -> list[Input]:
+    """Return the inputs that ``nodes`` depend on."""
+    return [n for n in topological(nodes) if isinstance(n, Input)]
+
+
 def trace(
     function: Callable[..., Any],
     signature: Signature,
@@ -58,9 +67,15 @@ def trace(
     """Run ``function(*args, **kwargs)`` on traced values of the given kinds.
 
     ``signature.tree`` is the structure of ``(args, kwargs)``.
+
+    Raises
+    ------
+    EnclosedError
+        If it has no trace of its own, since it closes over values of an outer trace.
     """
     values, inputs = make_inputs(signature, sizes, names)
     args, kwargs = signature.tree.unflatten(values)
+    inside = tracing()
     with recording() as guards:
         try:
             result = function(*args, **kwargs)
@@ -75,6 +90,8 @@ def trace(
             _say_where(refusal, function)
             raise refusal from None
         nodes, tree, leaves = collect(result)
+    if inside and not set(inputs).issuperset(inputs_of(nodes)):
+        raise EnclosedError
     return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), guards)
 
 
