@@ -14,7 +14,7 @@ import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, as_sympy, check, topological
 from .._shapes import evaluate_dim
-from ..errors import CheckError, DataError, ShapeError, UnsupportedError
+from ..errors import CheckError, DataError, ShapeError, TraceError, UnsupportedError
 from ._json import save, to_json
 from ._kahn import kahn
 from ._latex import program_latex
@@ -352,7 +352,15 @@ def schedule(
     guards: Mapping[sp.Basic, bool] | None = None,
 ) -> Program:
     """Return the Program of a graph: its computed nodes in Kahn order, with levels."""
-    nodes = [n for n in topological(outputs) if n.op.kind != "leaf"]
+    walk = topological(outputs)
+    known = set(inputs)
+    stray = next((n for n in walk if isinstance(n, Input) and n not in known), None)
+    if stray is not None:
+        raise TraceError(
+            f"the traced argument {stray.name} of another call is used: it was kept when its "
+            "function returned. Write instead: pass it as an argument, or return it"
+        )
+    nodes = [n for n in walk if n.op.kind != "leaf"]
     needs: Callable[[Node], Sequence[Node]] = lambda n: n.operands  # noqa: E731
     order, levels = kahn(nodes, needs, name=lambda n: n.op.name)
     return Program(tuple(inputs), tuple(outputs), tuple(order), tuple(levels), dict(guards or {}))

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from .._compile import Function
 from .._compile._specialization import Specialization
-from .._graph import Node
+from .._graph import Node, topological
 from .._lower import lower
 from .._lower._legalize import legalize
 from .._lower._plan import plan
@@ -168,7 +168,7 @@ def _rewritten(made: Specialization) -> Stage:
 
 
 def _steps(outputs: Sequence[Node]) -> tuple[Node, ...]:
-    return schedule((), outputs).steps
+    return tuple(n for n in topological(outputs) if n.op.kind != "leaf")
 
 
 def _count(steps: int) -> str:

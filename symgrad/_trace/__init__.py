@@ -4,7 +4,16 @@ from .._graph._types import promote
 from .._shapes import Size
 from ._bind import as_node, bind_nodes, cast
 from ._formula import evaluate, partials
-from ._function import EnclosedError, Graph, collect, fresh, is_value, require_traced, substitute, trace
+from ._function import (
+    EnclosedError,
+    Graph,
+    collect,
+    fresh,
+    is_value,
+    require_traced,
+    substitute,
+    trace,
+)
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
 from ._traced import Traced, as_traced
 from ._tree import LEAF, Tree, flatten
