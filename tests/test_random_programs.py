@@ -203,19 +203,19 @@ SIZES = [{"n": 5, "m": 3}, {"n": 4, "m": 6}, {"n": 3, "m": 11}]
 
 
 @given(programs(arrays=False))
-@times(10)
+@times(6)
 def test_scalar_programs(program: Program) -> None:
     agree(program, SIZES[:1])
 
 
 @given(programs())
-@times(12)
+@times(8)
 def test_array_programs_of_any_size(program: Program) -> None:
     agree(program, SIZES)
 
 
 @given(programs())
-@times(6)
+@times(3)
 def test_float32_programs(program: Program) -> None:
     agree(program, SIZES[:1], np.float32)
 
@@ -267,7 +267,7 @@ def test_forward_and_reverse_agree(program: Program) -> None:
 
 
 @given(programs())
-@times(8)
+@times(5)
 def test_gradient_kernels(program: Program) -> None:
     gradients(program, SIZES)
 

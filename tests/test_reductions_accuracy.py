@@ -173,7 +173,7 @@ def test_integer_kernels() -> None:
         return tuple(fold(x, axis=axis) for axis in (0, 1) for name, fold in FOLDS.items()
                      if name != "mean")  # fmt: skip
 
-    for dtype in (np.int8, np.uint8, np.int64, np.bool_):
+    for dtype in (np.int8, np.uint64, np.bool_):
         x = rng.integers(-128, 128, (5, 6)).astype(dtype)
         if dtype is np.bool_:
             g: Any = lambda x: (np.max(x), np.min(x), np.sum(x), np.any(x), np.argmax(x, 1))  # noqa: E731
