@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 import symgrad._ops
-from symgrad._graph import Input, Node, as_sympy
+from symgrad._graph import Input, Node, as_sympy, topological
 from symgrad._op import Composite, Op, registry
 from symgrad._reverse import pull_back
 from symgrad._schedule import schedule
@@ -261,7 +261,9 @@ def adjoint(node: Node) -> str:
         return "none"
     ct = Input("ct", node.shape, node.dtype)
     found = pull_back([node], [ct], list(node.operands))
-    program = schedule([], [g for g in found if g is not None])
+    outputs = [g for g in found if g is not None]
+    inputs = [n for n in topological(outputs) if isinstance(n, Input)]
+    program = schedule(inputs, outputs)
     names = dict.fromkeys(n.op.name for n in program.steps if n is not node)
     return ", ".join(names)
 
