@@ -382,7 +382,9 @@ UNPICKLE = """
     g, slope, nested = functions
     value, (by_x, by_a) = g(x, 2.0)
     print(value.hex(), by_x.tobytes().hex(), by_a.hex(), slope(x).tobytes().hex())
-    print(sum(g.kernel(x, 2.0).stats.cache_hits.values()))
+    kernel = g.kernel(x, 2.0)
+    kernel(x, 2.0)
+    print(sum(kernel.stats.cache_hits.values()))
 """
 
 
@@ -390,6 +392,7 @@ def test_pickling_to_another_process(module: Any, tmp_path: Path, cache_dir: Pat
     functions = module.g, module.slope, module.nested
     value, (by_x, by_a) = module.g(x3, 2.0)
     slope = module.slope(x3)
+    assert module.g.kernel(x3, 2.0)(x3, 2.0)[0] == value
     (tmp_path / "functions.pickle").write_bytes(pickle.dumps(functions))
     printed, hits = python(UNPICKLE, tmp_path).splitlines()
     want = value.hex(), by_x.tobytes().hex(), by_a.hex(), slope.tobytes().hex()
@@ -413,11 +416,12 @@ SCRIPT = """
     g = sg.value_and_grad(f)
     x = np.array([0.1, 0.2, 0.3])
     value, slope = g(x)
-    stats = g.kernel(x).stats
+    kernel = g.kernel(x)
     assert abs(value - f(x)) < 1e-14 and np.allclose(slope, np.cos(x) * c)
-    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+    assert kernel(x)[0] == value
+    print(int(g._specialization((x,), {}).entry.found), sum(kernel.stats.cache_hits.values()))
 """
-HIT, MISS = "1 0", "0 1"
+HIT, MISS = "1 1", "0 0"
 
 
 def files(folder: Path) -> list[Path]:
@@ -433,21 +437,28 @@ def test_a_second_process_loads(cache_dir: Path, tmp_path: Path) -> None:
 
 
 def run_here(x: Any = x3) -> tuple[int, Any]:
-    """Compile a function as a new process would; return the cache hits and the result."""
+    """Compile a function as a new process would; return the cache hits and the result.
+
+    A hit is 2: one for symgrad's object code, and one for what numba adds to it.
+    """
     c = np.array([1.5, 2.5, -2.0])
     g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * c) + np.sum(x // c))
     value, slope = g(x)
     assert value == pytest.approx(np.sum(np.sin(x) * c + x // c), rel=1e-14)
     np.testing.assert_allclose(slope, np.cos(x) * c, rtol=1e-14)
-    return sum(g.kernel(x).stats.cache_hits.values()), value
+    kernel = g.kernel(x)
+    assert kernel(x)[0] == value
+    entry = g._specialization((x,), {}).entry
+    assert entry is not None
+    return entry.found + sum(kernel.stats.cache_hits.values()), value
 
 
 def test_it_is_all_there(cache_dir: Path) -> None:
     assert run_here()[0] == 0
-    assert run_here()[0] == 1
+    assert run_here()[0] == 2
     [entry] = cache_dir.iterdir()
     names = {p.suffix for p in files(entry)}
-    assert names == {".json", ".py", ".ll", ".bin", ".nbi", ".nbc"}
+    assert names == {".json", ".py", ".ll", ".o", ".bin", ".nbi", ".nbc"}
     described = json.loads(json.loads((entry / "kernel.json").read_text())[1])
     assert described["name"].startswith("symgrad.")
     if hasattr(os, "getuid"):
@@ -495,11 +506,11 @@ def test_damaged_entries_are_made_again(cache_dir: Path, damage: Callable[[Path]
         kept = path.read_bytes()
         damage(path)
         hits, value = run_here()
-        assert (hits, value) == (0, want), path.name
+        assert (hits, value) == (1 if path.suffix in (".nbi", ".nbc") else 0, want), path.name
         if path.is_dir():  # in the place of one of numba's files: it cannot be written
             path.rmdir()
             path.write_bytes(kept)
-        assert run_here() == (1, want), path.name
+        assert run_here() == (2, want), path.name
 
 
 def test_an_empty_or_foreign_entry_is_made_again(cache_dir: Path) -> None:
@@ -509,14 +520,14 @@ def test_an_empty_or_foreign_entry_is_made_again(cache_dir: Path) -> None:
         path.unlink()
     (entry / "foreign").write_text("?")
     assert run_here()[0] == 0
-    assert run_here()[0] == 1
+    assert run_here()[0] == 2
 
 
 def test_two_entries_swapped_are_not_mixed_up(cache_dir: Path) -> None:
     f, g = (sg.compile(lambda x, k=k: np.sin(x) * (k + 2.0)) for k in (0, 1))
     want = f(x3), g(x3)
     a, b = sorted(cache_dir.iterdir())
-    for name in ("kernel.json", "program.ll"):
+    for name in ("kernel.json", "code0.o"):
         first = (a / name).read_bytes()
         (a / name).write_bytes((b / name).read_bytes())
         (b / name).write_bytes(first)
@@ -556,8 +567,8 @@ def test_a_full_disk_is_no_error(cache_dir: Path, monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as patched:
         patched.setattr("numba.core.caching.IndexDataCacheFile._open_for_write", full)
         assert run_here()[0] == 0
-    assert run_here()[0] == 0
     assert run_here()[0] == 1
+    assert run_here()[0] == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
@@ -589,7 +600,7 @@ def test_cache_false_leaves_no_files(cache_dir: Path) -> None:
 
 def key(function: Callable[..., Any], *args: Any, **options: Any) -> str:
     found = sg.compile(function, **options)._specialization(args, {})
-    return _cache.cache_key(found.program, found.layout)
+    return _cache.cache_key(found.program, found.layout, found.kinds)
 
 
 def test_the_key_has_all_that_the_code_depends_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -603,16 +614,16 @@ def test_the_key_has_all_that_the_code_depends_on(monkeypatch: pytest.MonkeyPatc
     others = [
         key(f, np.ones(1)), key(f, x3.astype(np.float32)), key(f, np.ones((2, 2))),
         key(f, x3, dynamic=False), key(lambda x: np.sin(x) * -2.0, x3),
-        key(lambda x: (np.sin(x) * 2.0,), x3),
+        key(lambda x: (np.sin(x) * 2.0,), x3), key(f, 0.5), key(f, np.float64(0.5)),
         key(lambda x: np.sin(x) * 2.0 if x.shape[0] > 2 else x, x3),
         key(lambda x: np.sin(x) * np.array([2.0, 2, 2]), x3),
         key(lambda x: np.sin(x) * np.array([2.0, 2, 3]), x3),
     ]  # fmt: skip
     for target, value in [
-        ("numba.__version__", "0.0"),
+        ("symgrad._compile._cache.version", lambda name: f"{name} 0.0"),
+        ("numpy.__version__", "0.0"),
         ("llvmlite.__version__", "0.0"),
         ("sys.version", "2.7"),
-        ("numba.config.OPT", 1),
         ("llvmlite.binding.llvm_version_info", (1, 0)),
     ]:
         with monkeypatch.context() as patched:
@@ -686,7 +697,8 @@ def test_long_programs_are_cached_as_objects(cache_dir: Path) -> None:
 @pytest.mark.slow
 def test_processes_share_a_fresh_cache(cache_dir: Path, tmp_path: Path) -> None:
     results = spread(4, lambda k: python(SCRIPT, tmp_path))
-    assert set(results) <= {HIT, MISS}
+    # One process may find code that another has made, before numba has added its part.
+    assert set(results) <= {HIT, MISS, "1 0"}
     assert len(list(cache_dir.iterdir())) == 1
     assert python(SCRIPT, tmp_path) == HIT
 

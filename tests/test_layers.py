@@ -16,6 +16,9 @@ MODULES = sorted((ROOT / "symgrad").rglob("*.py"))
 # without them. Everything else is imported at the top, where the layers are visible.
 OPTIONAL = {"flint", "graphviz", "matplotlib", "rich"}
 
+# Importing numba takes longer than most functions take to compile: it waits for the first kernel.
+LATE = {"._kernel"}
+
 
 def local_imports(source: str) -> list[tuple[int, str]]:
     """Return line and name of the imports inside functions that are no optional extra."""
@@ -31,7 +34,7 @@ def local_imports(source: str) -> list[tuple[int, str]]:
             else:
                 continue
             for name in names:
-                if name.split(".")[0] not in OPTIONAL:
+                if name.split(".")[0] not in OPTIONAL and name not in LATE:
                     found[node.lineno, name] = None
     return list(found)
 

@@ -1,8 +1,8 @@
-"""The disk cache: a compiled kernel is a small Python module that numba caches.
+"""The disk cache: a folder for each program with its object code and a description.
 
-A kernel's folder holds the module, the LLVM assembly and a description. It is keyed by
-everything that the machine code depends on; it is private to the user; files appear
-atomically; what is damaged is made again.
+It is keyed by everything that the machine code depends on; it is private to the user; files
+appear atomically; what is damaged is made again. The folder also holds the Python module of
+the program's numba kernel, beside which numba caches its own part.
 """
 
 from __future__ import annotations
@@ -15,30 +15,31 @@ import shutil
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
-import numba
 import numpy as np
 
-from .._lower import Leaf, Lowered, constant_symbol, lower, vector_math_default
+from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._op import registry
 from .._schedule import Program
 from ..errors import DataError
-from ._kernel import Layout, bind_all, make_kernel
-from ._objects import emit_objects, load_objects
-from ._runtime import Body, make_intrinsic
-from ._sealed import seal
+from ._code import Code, compile_code
+from ._layout import Layout
 
 #: The file of an entry that describes the others.
 DESCRIPTION = "kernel.json"
 
+#: The file with the assembly that is linked into callers in Numba's world.
+ASSEMBLY = "program.ll"
+
 #: Raise when the emitted code changes for equal programs.
-FORMAT = 2
+FORMAT = 3
 
 #: The ops that symgrad's own source files define; the user's may change while it stays.
 OWN = frozenset(registry.ops.values())
@@ -83,13 +84,12 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-def cache_key(program: Program, layout: Layout) -> str:
-    """Return the key of a kernel: all that its machine code depends on."""
+def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
+    """Return the key of a program: all that its machine code depends on."""
     parts = (
-        str(FORMAT), source_digest(), numba.__version__, llvmlite.__version__,
+        str(FORMAT), source_digest(), version("numba"), llvmlite.__version__, np.__version__,
         str(llvm.llvm_version_info), sys.version, _machine(), str(vector_math_default()),
-        str(numba.config.OPT), program.fingerprint, layout.source(cache=True),
-        *_foreign(program),
+        program.fingerprint, " ".join(kinds), layout.source(cache=True), *_foreign(program),
     )  # fmt: skip
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
@@ -102,25 +102,35 @@ def _foreign(program: Program) -> tuple[str, ...]:
     return (lowered.text, *lowered.straight)
 
 
-def cached_kernel(program: Program, layout: Layout, cache: bool) -> Any:
-    """Return the kernel of a program, from the disk cache if it is there."""
-    size_inputs = tuple(n.dim is not None for n in program.inputs)
+class Entry(NamedTuple):
+    """A program's machine code, its folder in the cache or None, and whether it was there."""
+
+    code: Code
+    home: Path | None
+    found: bool
+
+
+def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: bool) -> Entry:
+    """Return a program's machine code, from the disk cache if it is there.
+
+    ``kinds`` says how Python passes the inputs, as in :func:`compile_code`.
+    """
     folder = cache_folder() if cache else None
     if folder is None:
-        return make_kernel(lower(program), layout, size_inputs)
-    home = folder / cache_key(program, layout)
+        return Entry(compile_code(lower(program), kinds), None, False)
+    home = folder / cache_key(program, layout, kinds)
     with _lock_of(home.name):
         if (home / DESCRIPTION).exists():
             with contextlib.suppress(Exception):  # whatever is wrong with an entry
-                return _load(home, program, layout)
+                return Entry(_read(home, program, layout), home, True)
         if home.exists():
             shutil.rmtree(home, ignore_errors=True)
-        lowered = lower(program)
+        code = compile_code(lower(program), kinds)
         try:
-            _write(home, program, layout, lowered, size_inputs)
-            return _load(home, program, layout)
-        except (OSError, DataError):  # another process is at work on it, or the disk is full
-            return make_kernel(lowered, layout, size_inputs)
+            _write(home, program, layout, code)
+        except OSError:  # the disk is full, or somebody else's
+            return Entry(code, None, False)
+        return Entry(code, home, False)
 
 
 @lru_cache(maxsize=1024)
@@ -129,82 +139,69 @@ def _lock_of(key: str) -> threading.Lock:
     return threading.Lock()
 
 
-def _write(
-    home: Path, program: Program, layout: Layout, lowered: Lowered, size_inputs: tuple[bool, ...]
-) -> None:
-    description: dict[str, Any] = {
-        "name": lowered.name,
-        "inputs": [[leaf.dtype, leaf.ndim] for leaf in lowered.inputs],
-        "outputs": [[leaf.dtype, leaf.ndim] for leaf in lowered.outputs],
-        "sizes": lowered.sizes,
-        "size_inputs": list(size_inputs),
-        "symbols": list(lowered.symbols),
-        "linked": lowered.linked,
-        "exports": lowered.exports,
-    }
-    code: dict[str, bytes] = {}
-    if lowered.linked:
-        code["program.ll"] = lowered.text.encode()
-    else:
-        code.update((f"code{k}.o", o) for k, o in enumerate(emit_objects(lowered)))
+def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
     # Arrays that lowering computed; the function's own are in the program.
     own = {constant_symbol(n) for n in program.constants}
-    made = {s: a for s, a in lowered.constants.items() if s not in own}
-    description["constants"] = [s for s in lowered.constants if s in own]
-    description["made"] = [[s, f"constant{k}.bin", a.dtype.str, a.shape]
-                           for k, (s, a) in enumerate(made.items())]  # fmt: skip
-    code.update((f"constant{k}.bin", a.tobytes()) for k, a in enumerate(made.values()))
-    description["digests"] = {k: _digest(v) for k, v in code.items()}
-    text = json.dumps(description)
-    code[DESCRIPTION] = json.dumps([_digest(text.encode()), text]).encode()
-    code["kernel.py"] = layout.source(cache=True).encode()
+    made = {s: a for s, a in code.constants.items() if s not in own}
+    files = {f"code{k}.o": content for k, content in enumerate(code.objects)}
+    files.update((f"constant{k}.bin", a.tobytes()) for k, a in enumerate(made.values()))
+    files["kernel.py"] = layout.source(cache=True).encode()
+    if code.assembly is not None:
+        files[ASSEMBLY] = code.assembly().encode()
+    text = json.dumps({
+        "name": code.name,
+        "inputs": [[leaf.dtype, leaf.ndim] for leaf in code.inputs],
+        "outputs": [[leaf.dtype, leaf.ndim] for leaf in code.outputs],
+        "symbols": list(code.symbols),
+        "sizes": code.sizes,
+        "exports": code.exports,
+        "objects": len(code.objects),
+        "constants": [s for s in code.constants if s in own],
+        "made": [[s, f"constant{k}.bin", a.dtype.str, a.shape]
+                 for k, (s, a) in enumerate(made.items())],
+        "digests": {k: _digest(v) for k, v in files.items()},
+    })  # fmt: skip
+    files[DESCRIPTION] = json.dumps([_digest(text.encode()), text]).encode()
     scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
     try:
-        for name, content in code.items():
+        for name, content in files.items():
             (scratch / name).write_bytes(content)
         # Renaming onto an existing folder fails: another process was first, with the same.
         with contextlib.suppress(OSError):
             scratch.rename(home)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    if not home.exists():
+        raise OSError(f"cannot make the cache entry {home}")
 
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _load(home: Path, program: Program, layout: Layout) -> Any:
+def _read(home: Path, program: Program, layout: Layout) -> Code:
     digest, text = json.loads((home / DESCRIPTION).read_bytes())
     source = (home / "kernel.py").read_bytes()
     if digest != _digest(text.encode()) or source != layout.source(cache=True).encode():
         raise DataError(f"the cache entry {home} is damaged")
     description = json.loads(text)
-    code = {}
+    files = {}
     for name, digest in description["digests"].items():
-        code[name] = (home / name).read_bytes()
-        if _digest(code[name]) != digest:
+        files[name] = (home / name).read_bytes()
+        if _digest(files[name]) != digest:
             raise DataError(f"the cached file {home / name} is damaged")
     own = {constant_symbol(n): n.array for n in program.constants}
     constants = {symbol: own[symbol] for symbol in description["constants"]}
     for symbol, file, dtype, shape in description["made"]:
-        constants[symbol] = np.ndarray(shape, dtype, code[file]).copy()
-    bind_all(tuple(description["symbols"]), constants)
-    if not description["linked"]:
-        objects = [code[name] for name in code if name.endswith(".o")]
-        load_objects(description["name"], objects, description["exports"])
-    body = Body(
+        constants[symbol] = np.ndarray(shape, dtype, files[file]).copy()
+    return Code(
         description["name"],
         tuple(Leaf(d, n) for d, n in description["inputs"]),
         tuple(Leaf(d, n) for d, n in description["outputs"]),
+        tuple(description["symbols"]),
+        constants,
         description["sizes"],
-        tuple(description["size_inputs"]),
-        (lambda: code["program.ll"].decode()) if description["linked"] else None,
+        description["exports"],
+        [files[f"code{k}.o"] for k in range(description["objects"])],
+        (lambda: files[ASSEMBLY].decode()) if ASSEMBLY in files else None,
     )
-    module = ModuleType(f"symgrad_kernel_{home.name}")
-    module.__file__ = str(home / "kernel.py")  # numba keeps its files beside it
-    module.call = make_intrinsic(body)  # type: ignore[attr-defined]
-    # Numba pickles references to the module by name when another function calls the kernel.
-    sys.modules[module.__name__] = module
-    exec(compile(source, module.__file__, "exec"), vars(module))  # noqa: S102  checked above
-    seal(module.kernel)
-    return module.kernel

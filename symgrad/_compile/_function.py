@@ -25,8 +25,8 @@ from .._trace import (
     trace,
 )
 from ..errors import ArgumentError
-from ._caller import MISS
-from ._kernel import layout_of
+from ._layout import layout_of
+from ._python import MISS
 from ._specialization import Specialization
 
 Backend = Literal["numba", "numpy"]
@@ -95,7 +95,8 @@ class Function:
         self._dynamic, self._cache = dynamic, cache
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = threading.RLock()
-        self._fast: tuple[int, Callable[..., Any]] | None = None
+        #: The compiled function of the last call, and what packs its result.
+        self._fast: tuple[Callable[..., Any], Callable[[Any], Any] | None] | None = None
         self.traces = 0
         functools.update_wrapper(self, wraps, updated=())
 
@@ -117,10 +118,11 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and not kwargs and len(args) == fast[0] and _backend.get() is None:
-            result = fast[1](*args)
+        if fast is not None and not kwargs and _backend.get() is None:
+            function, pack = fast
+            result = function(*args)
             if result is not MISS:
-                return result
+                return result if pack is None else pack(result)
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return self._body(*args, **kwargs)
@@ -133,10 +135,9 @@ class Function:
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         if name == "numpy":
             return found.run_numpy(leaves)
-        result = found.run(leaves, tree)
-        if chosen is None:
-            direct = found.fast
-            self._fast = None if direct is None else (len(args), direct)
+        result = found.run(leaves)
+        if chosen is None and found.direct:
+            self._fast = (found.function, found.pack)
         return result
 
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:

@@ -1,146 +1,51 @@
-"""Kernels: the numba dispatcher of a program, in memory or through the disk cache."""
+"""Kernels for Numba's world: the dispatcher of a compiled program, made when asked for.
+
+This is the only part of symgrad that imports numba.
+"""
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numba
-import numpy as np
 
-from .._lower import Lowered, bind_array, bind_symbol
-from .._trace import Tree
-from ._objects import emit_objects, load_objects
-from ._runtime import Body, make_intrinsic
-
-#: What a kernel's source looks like; the body is one call whatever the program's size.
-SOURCE = '''"""A symgrad kernel, made by machine; safe to delete."""
-
-import numba
+from ._code import Code
+from ._intrinsic import make_intrinsic
+from ._layout import Layout
+from ._sealed import seal
 
 
-@numba.njit(nogil=True, error_model="numpy", cache={cache})
-def kernel({parameters}):
-    r = call({arguments})
-    return {result}
-'''
+def make_kernel(
+    code: Code, layout: Layout, size_inputs: tuple[bool, ...], home: Path | None
+) -> Any:
+    """Return the numba dispatcher of a loaded program; it is compiled on its first call.
 
-
-@dataclass(frozen=True)
-class Layout:
-    """How a kernel takes its arguments and gives its results.
-
-    Attributes
-    ----------
-    parameters:
-        Names of the kernel's parameters.
-    arguments:
-        For each leaf of the program, the expression that reads it, as ``p[0]``.
-    result:
-        The expression that packs the result leaves ``r``.
-    flat:
-        Whether the parameters are the leaves that are values, because numba has no
-        counterpart of a container among the arguments (a dict, a dataclass).
+    ``home`` is the program's folder in the disk cache, where numba keeps its files too; None
+    keeps all in memory.
     """
-
-    parameters: tuple[str, ...]
-    arguments: tuple[str, ...]
-    result: str
-    flat: bool
-
-    def source(self, cache: bool) -> str:
-        """Return the kernel's Python source."""
-        arguments = "".join(f"{a}, " for a in self.arguments)
-        return SOURCE.format(
-            cache=cache,
-            parameters=", ".join(self.parameters),
-            arguments=f"({arguments.rstrip()})" if arguments else "()",
-            result=self.result,
-        )
+    call = make_intrinsic(code, size_inputs)
+    if home is None:
+        return _in_memory(code, layout, call)
+    module = ModuleType(f"symgrad_kernel_{home.name}")
+    module.__file__ = str(home / "kernel.py")  # numba keeps its files beside it
+    module.call = call  # type: ignore[attr-defined]
+    # Numba pickles references to the module by name when another function calls the kernel.
+    sys.modules[module.__name__] = module
+    exec(compile(layout.source(cache=True), module.__file__, "exec"), vars(module))  # noqa: S102
+    seal(module.kernel)
+    return module.kernel
 
 
-def layout_of(
-    trees: Mapping[str, Tree], used: list[bool], out: Tree, out_leaves: tuple[Any, ...]
-) -> Layout:
-    """Return the layout for named argument trees; ``used`` flags the leaves of the program."""
-    flat = not all(_has_counterpart(t) for t in trees.values())
-    flags = iter(used)
-    parameters: list[str] = []
-    arguments: list[str] = []
-    for name, tree in trees.items():
-        if not flat:
-            parameters.append(name)
-        for k, path in enumerate(_paths(tree, name)):
-            if next(flags):
-                if flat:
-                    path = f"{name}_{k}" if tree.kind != "leaf" else name
-                    parameters.append(path)
-                arguments.append(path)
-    count = sum(not isinstance(leaf, tuple) for leaf in out_leaves)
-    names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
-    result = _pack(out, iter(out_leaves), names)
-    return Layout(tuple(parameters), tuple(arguments), result, flat)
-
-
-def _has_counterpart(tree: Tree) -> bool:
-    if tree.kind in ("dict", "dataclass", "list"):
-        return False
-    return all(map(_has_counterpart, tree.children))
-
-
-def _paths(tree: Tree, path: str) -> list[str]:
-    if tree.kind == "leaf":
-        return [path]
-    return [p for k, child in enumerate(tree.children) for p in _paths(child, f"{path}[{k}]")]
-
-
-def _pack(tree: Tree, leaves: Any, names: list[str]) -> str:
-    if tree.kind == "leaf":
-        leaf = next(leaves)
-        return "None" if isinstance(leaf, tuple) else names[leaf]
-    parts = [_pack(child, leaves, names) for child in tree.children]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
-
-
-# ---------------------------------------------------------------- in memory
-
-
-def body_of(lowered: Lowered, size_inputs: tuple[bool, ...]) -> Body:
-    """Return what the intrinsic needs to know of a lowered program."""
-    return Body(
-        lowered.name, lowered.inputs, lowered.outputs, lowered.sizes, size_inputs,
-        (lambda: lowered.text) if lowered.linked else None,
-    )  # fmt: skip
-
-
-def bind_all(symbols: tuple[str, ...], constants: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """Make the external functions and constants of a kernel known to LLVM."""
-    for symbol in symbols:
-        bind_symbol(symbol)
-    for symbol, array in constants.items():
-        kept = _kept.setdefault(symbol, array)
-        bind_array(symbol, kept.ctypes.data)
-
-
-#: Constant arrays that loaded code refers to; they live as long as the process.
-_kept: dict[str, np.ndarray[Any, Any]] = {}
-
-
-def make_kernel(lowered: Lowered, layout: Layout, size_inputs: tuple[bool, ...]) -> Any:
-    """Return the numba dispatcher of a lowered program, compiled on its first call."""
-    bind_all(lowered.symbols, lowered.constants)
-    if not lowered.linked:
-        load_objects(lowered.name, emit_objects(lowered), lowered.exports)
+def _in_memory(code: Code, layout: Layout, call: Any) -> Any:
     source = layout.source(cache=False)
-    filename = f"<symgrad kernel {lowered.name}>"
+    filename = f"<symgrad kernel {code.name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    scope: dict[str, Any] = {
-        "call": make_intrinsic(body_of(lowered, size_inputs)),
-        "numba": numba,
-        "__name__": "symgrad_kernel",
-    }
+    scope: dict[str, Any] = {"call": call, "numba": numba, "__name__": "symgrad_kernel"}
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  of names made here
     kernel: Callable[..., Any] = scope["kernel"]
     return kernel

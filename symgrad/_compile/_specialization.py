@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,13 @@ import numpy as np
 from .._graph import checked
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
-from .._trace import Graph, Signature, Tree
-from ._cache import cached_kernel
-from ._caller import make_fast, make_pack
-from ._kernel import Layout
+from .._trace import Graph, Signature
+from ..errors import ArgumentError
+from ._cache import Entry, cached_code
+from ._code import load
+from ._layout import Layout
+from ._pack import make_pack
+from ._python import MISS
 
 
 class Specialization:
@@ -26,9 +28,11 @@ class Specialization:
         outputs = checked("rewriting", rewrite(checked("tracing", graph).outputs))
         self.program: Program = checked("scheduling", schedule(graph.inputs, outputs, graph.guards))
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
-        self._taken = set(self.takes)
-        self._pack, self._packs = make_pack(graph)
-        self._lock = threading.Lock()
+        self.kinds = [signature.leaves[k].kind for k in self.takes]
+        self.pack = make_pack(graph)
+        self._lock = threading.RLock()
+        self.entry: Entry | None = None
+        self._function: Callable[..., Any] | None = None
         self._kernel: Any = None
 
     def admits(self, leaves: Sequence[Any]) -> bool:
@@ -39,36 +43,53 @@ class Specialization:
         return self.program.admits(self.program.bind_sizes(values))
 
     @property
+    def function(self) -> Callable[..., Any]:
+        """The compiled Python function of the inputs: the output, or a tuple of outputs."""
+        if self._function is None:
+            with self._lock:
+                if self._function is None:
+                    self.entry = cached_code(self.program, self.layout, self.kinds, self.cache)
+                    self._function = load(self.entry.code)
+        return self._function
+
+    @property
     def kernel(self) -> Any:
         """The numba dispatcher; made when first asked for."""
         if self._kernel is None:
             with self._lock:
                 if self._kernel is None:
-                    self._kernel = cached_kernel(self.program, self.layout, self.cache)
+                    # Importing numba takes longer than most functions take to compile.
+                    from ._kernel import make_kernel
+
+                    self.function  # noqa: B018  loads the code that the kernel calls
+                    assert self.entry is not None
+                    sizes = tuple(n.dim is not None for n in self.program.inputs)
+                    code, home, _ = self.entry
+                    self._kernel = make_kernel(code, self.layout, sizes, home)
         return self._kernel
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
         return self.graph.pack(self.program.run(*[leaves[k] for k in self.takes]))
 
-    def run(self, leaves: Sequence[Any], tree: Tree) -> Any:
-        """Compute the result with the kernel."""
-        # What is baked in is not passed: the kernel needs no type for it.
-        values = [_native(x) if k in self._taken else None for k, x in enumerate(leaves)]
-        if self.layout.flat:
-            return self._pack(self.kernel(*[values[k] for k in self.takes]))
-        args, kwargs = tree.unflatten(values)
-        return self._pack(self.kernel(*args, *kwargs.values()))
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """Compute the result with the compiled function."""
+        result = self.function(*[_native(leaves[k]) for k in self.takes])
+        if result is MISS:
+            raise ArgumentError("the compiled function does not take these arguments")
+        return result if self.pack is None else self.pack(result)
 
-    @cached_property
-    def fast(self) -> Callable[..., Any] | None:
-        """The direct way into the kernel, if the arguments are plain leaves."""
+    @property
+    def direct(self) -> bool:
+        """Whether a call's arguments are the program's inputs, one by one."""
         args, kwargs = self.signature.tree.children
-        if kwargs.children or any(t.kind != "leaf" for t in args.children):
-            return None
-        return make_fast(self.signature.leaves, self.kernel, self._pack, self._packs)
+        return (
+            not kwargs.children
+            and all(t.kind == "leaf" for t in args.children)
+            and len(self.takes) == len(self.signature.leaves)
+        )
 
 
 def _native(leaf: Any) -> Any:
-    """Numba takes a 0-d array as a number."""
+    """The compiled function takes a 0-d array as a number."""
     return leaf[()] if isinstance(leaf, np.ndarray) and leaf.ndim == 0 else leaf

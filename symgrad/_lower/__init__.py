@@ -1,15 +1,34 @@
 """Lowering: a Program becomes LLVM assembly."""
 
-from ._mathlib import bind_array, bind_symbol, has_libmvec, vector_math_default
+from ._entry import (
+    EXHAUSTED,
+    MISS,
+    OBJECTS,
+    OUT_OF_RANGE,
+    dtype_symbol,
+    object_symbol,
+    scalar_symbol,
+    write_entry,
+)
+from ._mathlib import bind_array, bind_symbol, capsule_pointer, has_libmvec, vector_math_default
 from ._module import Leaf, Lowered, constant_symbol, lower
 
 __all__ = [
+    "EXHAUSTED",
+    "MISS",
+    "OBJECTS",
+    "OUT_OF_RANGE",
     "Leaf",
     "Lowered",
     "bind_array",
     "bind_symbol",
+    "capsule_pointer",
     "constant_symbol",
+    "dtype_symbol",
     "has_libmvec",
     "lower",
+    "object_symbol",
+    "scalar_symbol",
     "vector_math_default",
+    "write_entry",
 ]

@@ -7,14 +7,15 @@ name and can be cached on disk.
 
 from __future__ import annotations
 
+import ctypes
 import ctypes.util
 import os
 import platform
 from functools import lru_cache
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
-from numba.extending import get_cython_function_address
 
 
 class Function(NamedTuple):
@@ -72,12 +73,22 @@ def cython_symbol(function: Function) -> str:
     return f"symgrad.{function.module}.{function.name}"
 
 
+def capsule_pointer(capsule: Any) -> int:
+    """Return the address in a ``PyCapsule``, in which C libraries hand functions around."""
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, name(capsule)))
+
+
 @lru_cache(maxsize=256)
 def bind_symbol(symbol: str) -> None:
     """Enter a Cython function's address in LLVM's symbol table."""
     _, _, rest = symbol.partition(".")
     module, _, name = rest.rpartition(".")
-    llvm.add_symbol(symbol, get_cython_function_address(module, name))
+    capsule = import_module(module).__pyx_capi__[name]
+    llvm.add_symbol(symbol, capsule_pointer(capsule))
 
 
 def bind_array(symbol: str, address: int) -> None:

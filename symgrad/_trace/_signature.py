@@ -19,6 +19,9 @@ from ..errors import ArgumentError, DTypeError
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
 
+#: NumPy's own descriptor of each element type; of two C types of equal size, the usual one.
+_NATIVE = {c: np.dtype(np.dtype(c).name) for c in "?bBhHiIlLqQfd"}
+
 _DIM_NAMES = ("n", "m", "p", "q", "r", "s", "t", "u", "v", "w")
 
 
@@ -31,13 +34,18 @@ def as_leaf(value: Any, what: str) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.char == "e":
             check_dtype(value.dtype, what)
-        flags = value.flags
-        if type(value) is np.ndarray and flags.carray and value.dtype.isnative:
+        flags, native = value.flags, _NATIVE[value.dtype.char]
+        if (
+            type(value) is np.ndarray
+            and value.dtype is native
+            and flags.c_contiguous
+            and flags.aligned
+        ):
             return value
         if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
             raise ArgumentError(f"{what} is a masked array: fill it first (x.filled(0.0))")
-        # A fresh writable copy: kernels have one compiled form, for C-contiguous arrays.
-        return np.array(value, dtype=value.dtype.newbyteorder("="), order="C", subok=False)
+        # Kernels have one compiled form, for C-contiguous arrays.
+        return np.array(value, dtype=native, order="C", subok=False)
     if is_number_list(value):
         try:
             return as_leaf(np.array(value), what)

@@ -7,8 +7,6 @@ nothing to type-infer, and the result is an ordinary dispatcher, callable in ``@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -20,13 +18,11 @@ from numba.extending import intrinsic
 from numba.np import numpy_support
 from numba.np.arrayobj import _empty_nd_impl
 
-from .._lower import Leaf
+from .._lower import EXHAUSTED, OUT_OF_RANGE, Leaf
+from ._code import Code
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
-
-EXHAUSTED = "no memory for the kernel's temporaries"
-OUT_OF_RANGE = "a computed index is out of bounds for its axis"
 
 MISFIT = (
     "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
@@ -35,41 +31,30 @@ MISFIT = (
 )
 
 
-@dataclass(frozen=True)
-class Body:
-    """What the intrinsic needs to know of a lowered program."""
-
-    name: str
-    inputs: tuple[Leaf, ...]
-    outputs: tuple[Leaf, ...]
-    sizes: int
-    #: For each input, whether it is a size (a Python integer).
-    size_inputs: tuple[bool, ...]
-    #: The assembly to link in; None where the code is loaded by itself.
-    text: Callable[[], str] | None
-
-
 def leaf_type(leaf: Leaf) -> Any:
     """Return the numba type of a kernel's input or output."""
     element = numpy_support.from_dtype(np.dtype(leaf.dtype))
     return types.Array(element, leaf.ndim, "C") if leaf.ndim else element
 
 
-def make_intrinsic(body: Body) -> Any:
-    """Return the intrinsic ``call(arguments)``: a tuple of leaves in, result leaves out."""
-    results = [leaf_type(leaf) for leaf in body.outputs]
+def make_intrinsic(code: Code, size_inputs: tuple[bool, ...]) -> Any:
+    """Return the intrinsic ``call(arguments)``: a tuple of leaves in, result leaves out.
+
+    ``size_inputs`` says of each input whether it is a size (a Python integer).
+    """
+    results = [leaf_type(leaf) for leaf in code.outputs]
     returned = results[0] if len(results) == 1 else types.Tuple(results)
 
     @intrinsic
     def call(typing_context: Any, arguments: Any) -> Any:
-        _check_types(body, arguments)
-        return returned(arguments), _Codegen(body, results, returned)
+        _check_types(code, arguments)
+        return returned(arguments), _Codegen(code, size_inputs, results, returned)
 
     return call
 
 
-def _check_types(body: Body, arguments: Any) -> None:
-    for k, (leaf, given) in enumerate(zip(body.inputs, arguments, strict=True)):
+def _check_types(code: Code, arguments: Any) -> None:
+    for k, (leaf, given) in enumerate(zip(code.inputs, arguments, strict=True)):
         wanted = leaf_type(leaf)
         if isinstance(given, types.Array):
             fits = given.dtype == getattr(wanted, "dtype", wanted) and given.ndim == leaf.ndim
@@ -82,19 +67,29 @@ def _check_types(body: Body, arguments: Any) -> None:
             )
 
 
+def _copy(a: Any) -> Any:
+    # What np.ascontiguousarray gives for a read-only array is read-only in older Numba.
+    out = np.empty(a.shape, a.dtype)
+    out[...] = a
+    return out
+
+
 class _Codegen:
     """Generates the call: sizes, result arrays, then the program."""
 
-    def __init__(self, body: Body, results: list[Any], returned: Any) -> None:
-        self.body, self.results, self.returned = body, results, returned
+    def __init__(
+        self, code: Code, size_inputs: tuple[bool, ...], results: list[Any], returned: Any
+    ) -> None:
+        self.code, self.size_inputs = code, size_inputs
+        self.results, self.returned = results, returned
 
     def __call__(self, context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        body = self.body
+        code = self.code
         given = signature.args[0]
         values = [builder.extract_value(args[0], k) for k in range(len(given))]
         borrowed: list[tuple[Any, Any]] = []
         leaves, extents = [], []
-        for k, (leaf, kind, value) in enumerate(zip(body.inputs, given, values, strict=True)):
+        for k, (leaf, kind, value) in enumerate(zip(code.inputs, given, values, strict=True)):
             if isinstance(kind, types.Array):
                 value, kind = self._contiguous(context, builder, kind, value, borrowed)
                 array = context.make_array(kind)(context, builder, value)
@@ -106,13 +101,13 @@ class _Codegen:
                 leaves.append(builder.bitcast(array.data, POINTER))
             else:
                 value = context.cast(builder, value, kind, leaf_type(leaf))
-                if body.size_inputs[k]:
+                if self.size_inputs[k]:
                     extents.append(value)
                 if leaf.dtype == "bool":
                     value = builder.zext(value, I8)
                 leaves.append(value)
-        ranks = [leaf.ndim for leaf in body.outputs]
-        found = self._alloca(builder, body.sizes + sum(ranks))
+        ranks = [leaf.ndim for leaf in code.outputs]
+        found = self._alloca(builder, code.sizes + sum(ranks))
         self._link(context)
         status = self._call(builder, "sizes", [*extents, found])
         failed = builder.icmp_unsigned("!=", status, I32(0))
@@ -120,11 +115,11 @@ class _Codegen:
         owned = [(given, args[0]), *borrowed]
         self._raise_if(context, builder, failed, ValueError(MISFIT), owned)
         numbers = [
-            builder.load(builder.gep(found, [I64(j)])) for j in range(body.sizes + sum(ranks))
+            builder.load(builder.gep(found, [I64(j)])) for j in range(code.sizes + sum(ranks))
         ]
-        sizes, dims = numbers[: body.sizes], iter(numbers[body.sizes :])
+        sizes, dims = numbers[: code.sizes], iter(numbers[code.sizes :])
         outputs = []
-        for leaf, kind in zip(body.outputs, self.results, strict=True):
+        for leaf, kind in zip(code.outputs, self.results, strict=True):
             shape = [next(dims) for _ in range(leaf.ndim)]
             outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
         results = self._alloca(builder, max(len(ranks), 1))
@@ -139,7 +134,7 @@ class _Codegen:
             context.nrt.decref(builder, kind, value)
         packed = [
             o._getvalue() if o is not None else self._scalar(builder, results, k, leaf)
-            for k, (o, leaf) in enumerate(zip(outputs, body.outputs, strict=True))
+            for k, (o, leaf) in enumerate(zip(outputs, code.outputs, strict=True))
         ]
         return packed[0] if len(packed) == 1 else context.make_tuple(builder, self.returned, packed)
 
@@ -177,24 +172,22 @@ class _Codegen:
         if kind.layout == "C" or kind.ndim == 0:
             return value, kind
         target = types.Array(kind.dtype, kind.ndim, "C")
-        copied = context.compile_internal(
-            builder, lambda a: np.ascontiguousarray(a), target(kind), (value,)
-        )
+        copied = context.compile_internal(builder, _copy, target(kind), (value,))
         borrowed.append((target, copied))
         return copied, target
 
     def _link(self, context: Any) -> None:
         """Add the program's module to the library that is being compiled, once."""
-        if self.body.text is None:
+        if self.code.assembly is None:
             return
         library = context.active_code_library
         linked = library.__dict__.setdefault("_symgrad_linked", set())
-        if self.body.name not in linked:
-            linked.add(self.body.name)
-            library.add_llvm_module(llvm.parse_assembly(self.body.text()))
+        if self.code.name not in linked:
+            linked.add(self.code.name)
+            library.add_llvm_module(llvm.parse_assembly(self.code.assembly()))
 
     def _call(self, builder: Any, part: str, arguments: list[Any]) -> Any:
-        name = f"{self.body.name}.{part}"
+        name = f"{self.code.name}.{part}"
         known = builder.module.globals.get(name)
         if known is None:
             kind = ir.FunctionType(I32, [a.type for a in arguments])

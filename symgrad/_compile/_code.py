@@ -1,0 +1,136 @@
+"""Machine code of a program: made by LLVM directly, loaded once, called from Python.
+
+Numba would optimise such code twice and need a tenth of a second for its own part; a kernel for
+use inside ``@njit`` is made when it is asked for (``_kernel``). Straight-line modules need no
+optimisation passes, only the code generator, so that compile time is linear; modules compile
+side by side, since LLVM releases Python's lock.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from .._lower import Leaf, Lowered, bind_array, bind_symbol, write_entry
+from ._python import bind_python, python_function
+
+
+@dataclass(frozen=True)
+class Code:
+    """A compiled program, in memory or from the disk.
+
+    Attributes
+    ----------
+    name, inputs, outputs, symbols, constants, sizes, exports:
+        As in :class:`Lowered`.
+    objects:
+        Object code of the modules, the one with the entry points first.
+    assembly:
+        Gives the LLVM assembly to link into callers; None if the code is to be called.
+    """
+
+    name: str
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Leaf, ...]
+    symbols: tuple[str, ...]
+    constants: Mapping[str, np.ndarray[Any, Any]]
+    sizes: int
+    exports: Sequence[Sequence[str]]
+    objects: Sequence[bytes]
+    assembly: Callable[[], str] | None
+
+
+def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
+    """Compile a lowered program; ``kinds`` says how Python passes its inputs."""
+    _initialize()
+    main = f"{lowered.text}\n{write_entry(lowered, kinds)}"
+    jobs = [(main, True), *((text, False) for text in lowered.straight)]
+    if len(jobs) == 1:
+        objects = [_emit(*jobs[0])]
+    else:
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            objects = list(pool.map(lambda job: _emit(*job), jobs))
+    return Code(
+        lowered.name, lowered.inputs, lowered.outputs, lowered.symbols, lowered.constants,
+        lowered.sizes, lowered.exports, objects, (lambda: lowered.text) if lowered.linked else None,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _machine() -> Any:
+    """Return a new target machine for this CPU; they are not shared between threads."""
+    _initialize()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic" if os.name != "nt" else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _emit(text: str, optimize: bool) -> bytes:
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    if optimize:
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization = True
+        options.slp_vectorization = False
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    code: bytes = machine.emit_object(module)
+    return code
+
+
+#: Constant arrays that loaded code refers to; they live as long as the process.
+_kept: dict[str, np.ndarray[Any, Any]] = {}
+
+
+def bind_all(code: Code) -> None:
+    """Make the external functions and constants of a program known to LLVM."""
+    for symbol in code.symbols:
+        bind_symbol(symbol)
+    for symbol, array in code.constants.items():
+        bind_array(symbol, _kept.setdefault(symbol, array).ctypes.data)
+
+
+#: Engines whose code is called by name from other code, and so lives as long as the process.
+_engines: list[Any] = []
+
+
+def load(code: Code) -> Callable[..., Any]:
+    """Load the code; return its Python function.
+
+    The function takes the inputs as positional arguments and returns the output, or a tuple
+    of the outputs, or :data:`MISS`.
+
+    Each object gets an engine of its own: with several objects in one, position-independent
+    code of the second finds its constants through the first one's offset table. The module
+    with the entry points comes first and is loaded last, since it refers to the others.
+    """
+    bind_python()
+    bind_all(code)
+    for content, symbols in reversed(list(zip(code.objects, code.exports, strict=True))):
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(content))
+        engine.finalize_object()
+        if code.assembly is None:
+            for symbol in symbols:
+                llvm.add_symbol(symbol, engine.get_function_address(symbol))
+            _engines.append(engine)
+    address = engine.get_function_address(f"{code.name}.python")
+    return python_function(address, code.name, engine)

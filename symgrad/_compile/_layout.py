@@ -1,0 +1,97 @@
+"""How a numba kernel takes its arguments and gives its results, and its Python source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._trace import Tree
+
+#: What a kernel's source looks like; the body is one call whatever the program's size.
+SOURCE = '''"""A symgrad kernel, made by machine; safe to delete."""
+
+import numba
+
+
+@numba.njit(nogil=True, error_model="numpy", cache={cache})
+def kernel({parameters}):
+    r = call({arguments})
+    return {result}
+'''
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a kernel takes its arguments and gives its results.
+
+    Attributes
+    ----------
+    parameters:
+        Names of the kernel's parameters.
+    arguments:
+        For each leaf of the program, the expression that reads it, as ``p[0]``.
+    result:
+        The expression that packs the result leaves ``r``.
+    flat:
+        Whether the parameters are the leaves that are values, because numba has no
+        counterpart of a container among the arguments (a dict, a dataclass).
+    """
+
+    parameters: tuple[str, ...]
+    arguments: tuple[str, ...]
+    result: str
+    flat: bool
+
+    def source(self, cache: bool) -> str:
+        """Return the kernel's Python source."""
+        arguments = "".join(f"{a}, " for a in self.arguments)
+        return SOURCE.format(
+            cache=cache,
+            parameters=", ".join(self.parameters),
+            arguments=f"({arguments.rstrip()})" if arguments else "()",
+            result=self.result,
+        )
+
+
+def layout_of(
+    trees: Mapping[str, Tree], used: list[bool], out: Tree, out_leaves: tuple[Any, ...]
+) -> Layout:
+    """Return the layout for named argument trees; ``used`` flags the leaves of the program."""
+    flat = not all(_has_counterpart(t) for t in trees.values())
+    flags = iter(used)
+    parameters: list[str] = []
+    arguments: list[str] = []
+    for name, tree in trees.items():
+        if not flat:
+            parameters.append(name)
+        for k, path in enumerate(_paths(tree, name)):
+            if next(flags):
+                if flat:
+                    path = f"{name}_{k}" if tree.kind != "leaf" else name
+                    parameters.append(path)
+                arguments.append(path)
+    count = sum(not isinstance(leaf, tuple) for leaf in out_leaves)
+    names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
+    result = _pack(out, iter(out_leaves), names)
+    return Layout(tuple(parameters), tuple(arguments), result, flat)
+
+
+def _has_counterpart(tree: Tree) -> bool:
+    if tree.kind in ("dict", "dataclass", "list"):
+        return False
+    return all(map(_has_counterpart, tree.children))
+
+
+def _paths(tree: Tree, path: str) -> list[str]:
+    if tree.kind == "leaf":
+        return [path]
+    return [p for k, child in enumerate(tree.children) for p in _paths(child, f"{path}[{k}]")]
+
+
+def _pack(tree: Tree, leaves: Any, names: list[str]) -> str:
+    if tree.kind == "leaf":
+        leaf = next(leaves)
+        return "None" if isinstance(leaf, tuple) else names[leaf]
+    parts = [_pack(child, leaves, names) for child in tree.children]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

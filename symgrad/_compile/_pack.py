@@ -1,0 +1,41 @@
+"""From a program's outputs to the nested result of the function, as code made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._trace import Graph, Tree
+
+
+def make_pack(graph: Graph) -> Callable[[Any], Any] | None:
+    """Return ``pack(r)`` for the output ``r``, or tuple of outputs; None if ``r`` is the result."""
+    scope: dict[str, Any] = {}
+    count = len(graph.outputs)
+    names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
+    text = _packed(graph.tree, iter(graph.leaves), names, scope)
+    if text == (names[0] if count == 1 else f"({', '.join(names)})"):
+        return None
+    exec(f"def pack(r):\n    return {text}\n", scope)  # noqa: S102  of names made here
+    pack: Callable[[Any], Any] = scope["pack"]
+    return pack
+
+
+def _packed(tree: Tree, leaves: Iterator[Any], names: list[str], scope: dict[str, Any]) -> str:
+    if tree.kind == "leaf":
+        leaf = next(leaves)
+        return _bound(leaf[0], scope) if isinstance(leaf, tuple) else names[leaf]
+    parts = [_packed(child, leaves, names, scope) for child in tree.children]
+    inner = ", ".join(parts)
+    if tree.kind == "tuple":
+        return f"({inner}{',' if len(parts) == 1 else ''})"
+    if tree.kind == "list":
+        return f"[{inner}]"
+    rebuild = Tree(tree.kind, tree.meta, tuple(Tree("leaf") for _ in parts)).unflatten
+    return f"{_bound(rebuild, scope)}(({inner}{',' if len(parts) == 1 else ''}))"
+
+
+def _bound(value: Any, scope: dict[str, Any]) -> str:
+    name = f"b{len(scope)}"
+    scope[name] = value
+    return name

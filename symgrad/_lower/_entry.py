@@ -1,0 +1,300 @@
+"""The way from a Python call into a program: a CPython function written in LLVM IR.
+
+``NAME.python`` has CPython's vectorcall-style C signature ``(self, args, nargs)``. It checks the
+types of its arguments, reads sizes and data pointers off the arrays, makes the result arrays
+through NumPy's C API, runs the program and wraps the results. Arguments it is not made for
+make it return the object ``MISS``, and nothing has happened.
+
+Struct offsets follow CPython's and NumPy's stable layouts: a scalar's value and an array's
+fields come right after the object header (``PyArrayObject_fields`` in ``ndarraytypes.h``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ._emitter import memory_type
+
+if TYPE_CHECKING:
+    from ._module import Leaf, Lowered
+
+#: Size of CPython's object header; its last word is the type.
+HEADER = object.__basicsize__
+TYPE_AT = HEADER - 8
+DATA_AT, RANK_AT, SHAPE_AT = HEADER, HEADER + 8, HEADER + 16
+DTYPE_AT, FLAGS_AT = HEADER + 40, HEADER + 48
+
+#: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED: a kernel reads, so writeable does not matter.
+READABLE = 0x0001 | 0x0100
+
+#: From this many elements of arguments and results on, the interpreter's lock is released:
+#: getting it back from a busy thread can take longer than a small program.
+RELEASE_FROM = 8192
+
+#: What the entry says when the program fails, by the program's status.
+EXHAUSTED = "no memory for the kernel's temporaries"
+OUT_OF_RANGE = "a computed index is out of bounds for its axis"
+
+#: Python objects and NumPy C functions that the code refers to by name.
+MISS = "symgrad.python.miss"
+OBJECTS = {"ndarray": np.ndarray, "float": float, "int": int,
+           "MemoryError": MemoryError, "IndexError": IndexError}  # fmt: skip
+
+DECLARATIONS = """
+declare ptr @symgrad.numpy.PyArray_Empty(i32, ptr, ptr, i32)
+declare ptr @symgrad.numpy.PyArray_Scalar(ptr, ptr, ptr)
+declare void @symgrad.python.Py_IncRef(ptr)
+declare void @symgrad.python.Py_DecRef(ptr)
+declare ptr @symgrad.python.PyTuple_New(i64)
+declare i32 @symgrad.python.PyTuple_SetItem(ptr, i64, ptr)
+declare i64 @symgrad.python.PyLong_AsLongLong(ptr)
+declare void @symgrad.python.PyErr_Clear()
+declare void @symgrad.python.PyErr_SetString(ptr, ptr)
+declare ptr @symgrad.python.PyEval_SaveThread()
+declare void @symgrad.python.PyEval_RestoreThread(ptr)
+"""
+
+
+def object_symbol(name: str) -> str:
+    """Return the symbol of one of :data:`OBJECTS`."""
+    return f"symgrad.python.{name}"
+
+
+def dtype_symbol(dtype: str) -> str:
+    """Return the symbol of NumPy's descriptor of a native dtype."""
+    return f"symgrad.dtype.{dtype}"
+
+
+def scalar_symbol(dtype: str) -> str:
+    """Return the symbol of NumPy's scalar type of a dtype."""
+    return f"symgrad.scalar.{dtype}"
+
+
+@dataclass
+class _Entry:
+    """The text under way."""
+
+    lines: list[str] = field(default_factory=list)
+    objects: set[str] = field(default_factory=set)
+    count: int = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def op(self, text: str) -> str:
+        self.count += 1
+        self.line(f"%v{self.count} = {text}")
+        return f"%v{self.count}"
+
+    def label(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+    def at(self, pointer: str, offset: int, kind: str) -> str:
+        """Load a value of type ``kind`` from ``pointer`` + ``offset`` bytes."""
+        place = self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.op(f"load {kind}, ptr {place}")
+
+    def object(self, symbol: str) -> str:
+        self.objects.add(symbol)
+        return f"@{symbol}"
+
+    def require(self, condition: str) -> None:
+        """Go on if ``condition`` holds; miss otherwise."""
+        on = self.label("on")
+        self.line(f"br i1 {condition}, label %{on}, label %miss")
+        self.lines.append(f"{on}:")
+
+    def require_same(self, value: str, kind: str, wanted: str | int) -> None:
+        self.require(self.op(f"icmp eq {kind} {value}, {wanted}"))
+
+
+def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
+    """Return the text of ``NAME.python``, to go into the module of the entry points.
+
+    Parameters
+    ----------
+    lowered:
+        The program.
+    kinds:
+        For each input ``"array"`` (an ndarray, or a NumPy scalar where the rank is 0),
+        ``"float"`` or ``"int"`` (exactly these Python types).
+    """
+    e = _Entry()
+    e.require_same("%nargs", "i64", len(kinds))
+    arguments: list[str] = []
+    extents: list[str] = []
+    counts: list[str] = []
+    for k, (leaf, kind) in enumerate(zip(lowered.inputs, kinds, strict=True)):
+        given = e.at("%args", 8 * k, "ptr")
+        if leaf.ndim:
+            data, shape = _read_array(e, given, leaf)
+            arguments.append(f"ptr {data}")
+            extents += shape
+            counts.append(_product(e, shape))
+        else:
+            value = _read_scalar(e, given, leaf, kind)
+            arguments.append(f"{memory_type(leaf.dtype)} {value}")
+            if kind == "int":
+                extents.append(value)
+    found, shapes = _sizes(e, lowered, extents)
+    arguments += [f"i64 {e.at('%found', 8 * j, 'i64')}" for j in range(found)]
+    counts += [_product(e, [e.at("%found", 8 * j, "i64") for j in s]) for s in shapes]
+    for k, (leaf, places) in enumerate(zip(lowered.outputs, shapes, strict=True)):
+        if leaf.ndim:
+            arguments.append(f"ptr {_make_array(e, k, leaf, places)}")
+    status = _run(e, lowered.name, [*arguments, "ptr %results"], _sum(e, counts))
+    _check(e, status)
+    result = _wrap(e, lowered.outputs)
+    e.line(f"ret ptr {result}")
+    return "\n".join(_text(e, lowered))
+
+
+def _read_array(e: _Entry, given: str, leaf: Leaf) -> tuple[str, list[str]]:
+    """Return an argument's data pointer and extents."""
+    e.require_same(e.at(given, TYPE_AT, "ptr"), "ptr", e.object(object_symbol("ndarray")))
+    e.require_same(e.at(given, DTYPE_AT, "ptr"), "ptr", e.object(dtype_symbol(leaf.dtype)))
+    e.require_same(e.at(given, RANK_AT, "i32"), "i32", leaf.ndim)
+    flags = e.op(f"and i32 {e.at(given, FLAGS_AT, 'i32')}, {READABLE}")
+    e.require_same(flags, "i32", READABLE)
+    shape = e.at(given, SHAPE_AT, "ptr")
+    extents = [e.at(shape, 8 * axis, "i64") for axis in range(leaf.ndim)]
+    return e.at(given, DATA_AT, "ptr"), extents
+
+
+def _read_scalar(e: _Entry, given: str, leaf: Leaf, kind: str) -> str:
+    exact = scalar_symbol(leaf.dtype) if kind == "array" else object_symbol(kind)
+    e.require_same(e.at(given, TYPE_AT, "ptr"), "ptr", e.object(exact))
+    if kind != "int":
+        return e.at(given, HEADER, memory_type(leaf.dtype))
+    value = e.op(f"call i64 @symgrad.python.PyLong_AsLongLong(ptr {given})")
+    # -1 is a size that no trace has, and the sign of an integer beyond 64 bits.
+    e.require(e.op(f"icmp ne i64 {value}, -1"))
+    return value
+
+
+def _product(e: _Entry, factors: Sequence[str]) -> str:
+    result = factors[0] if factors else "0"
+    for factor in factors[1:]:
+        result = e.op(f"mul i64 {result}, {factor}")
+    return result
+
+
+def _sum(e: _Entry, terms: Sequence[str]) -> str:
+    result = "0"
+    for term in terms:
+        if term != "0":
+            result = term if result == "0" else e.op(f"add i64 {result}, {term}")
+    return result
+
+
+def _sizes(e: _Entry, lowered: Lowered, extents: Sequence[str]) -> tuple[int, list[range]]:
+    """Call ``NAME.sizes``; return how many sizes it found, and where the results' shapes are."""
+    given = "".join(f"i64 {x}, " for x in extents)
+    e.require_same(e.op(f"call i32 @{lowered.name}.sizes({given}ptr %found)"), "i32", 0)
+    shapes, start = [], lowered.sizes
+    for leaf in lowered.outputs:
+        shapes.append(range(start, start + leaf.ndim))
+        start += leaf.ndim
+    return lowered.sizes, shapes
+
+
+def _make_array(e: _Entry, k: int, leaf: Leaf, shape: range) -> str:
+    """Make a result array, remember it as item ``k``, and return its data pointer."""
+    dtype = e.object(dtype_symbol(leaf.dtype))
+    e.line(f"call void @symgrad.python.Py_IncRef(ptr {dtype})")  # PyArray_Empty takes it
+    dims = e.op(f"getelementptr i64, ptr %found, i64 {shape.start}")
+    made = e.op(
+        f"call ptr @symgrad.numpy.PyArray_Empty(i32 {leaf.ndim}, ptr {dims}, ptr {dtype}, i32 0)"
+    )
+    _keep(e, k, made)
+    return e.at(made, DATA_AT, "ptr")
+
+
+def _keep(e: _Entry, k: int, made: str) -> None:
+    """Fail if an object could not be made; else remember it as item ``k``."""
+    on = e.label("on")
+    absent = e.op(f"icmp eq ptr {made}, null")
+    e.line(f"br i1 {absent}, label %failed, label %{on}")
+    e.lines.append(f"{on}:")
+    e.line(f"store ptr {made}, ptr {e.op(f'getelementptr ptr, ptr %items, i64 {k}')}")
+
+
+def _run(e: _Entry, name: str, arguments: Sequence[str], work: str) -> str:
+    """Run the program, without the interpreter's lock if there is much to do."""
+    call = f"call i32 @{name}.run({', '.join(arguments)})"
+    free, held, done = e.label("free"), e.label("held"), e.label("done")
+    much = e.op(f"icmp sgt i64 {work}, {RELEASE_FROM}")
+    e.line(f"br i1 {much}, label %{free}, label %{held}")
+    e.lines.append(f"{free}:")
+    state = e.op("call ptr @symgrad.python.PyEval_SaveThread()")
+    first = e.op(call)
+    e.line(f"call void @symgrad.python.PyEval_RestoreThread(ptr {state})")
+    e.line(f"br label %{done}")
+    e.lines.append(f"{held}:")
+    second = e.op(call)
+    e.line(f"br label %{done}")
+    e.lines.append(f"{done}:")
+    return e.op(f"phi i32 [ {first}, %{free} ], [ {second}, %{held} ]")
+
+
+def _check(e: _Entry, status: str) -> None:
+    """Raise what a status other than 0 stands for."""
+    good, bad = e.label("good"), e.label("bad")
+    e.line(f"br i1 {e.op(f'icmp eq i32 {status}, 0')}, label %{good}, label %{bad}")
+    e.lines.append(f"{bad}:")
+    memory = e.op(f"icmp eq i32 {status}, 1")
+    kinds = [e.object(object_symbol(name)) for name in ("MemoryError", "IndexError")]
+    kind = e.op(f"select i1 {memory}, ptr {kinds[0]}, ptr {kinds[1]}")
+    text = e.op(f"select i1 {memory}, ptr @symgrad.exhausted, ptr @symgrad.out_of_range")
+    e.line(f"call void @symgrad.python.PyErr_SetString(ptr {kind}, ptr {text})")
+    e.line("br label %failed")
+    e.lines.append(f"{good}:")
+
+
+def _wrap(e: _Entry, outputs: Sequence[Leaf]) -> str:
+    """Return the result: one object, or a tuple of them."""
+    for k, leaf in enumerate(outputs):
+        if not leaf.ndim:
+            place = e.op(f"getelementptr i64, ptr %results, i64 {k}")
+            dtype = e.object(dtype_symbol(leaf.dtype))
+            given = f"ptr {place}, ptr {dtype}, ptr null"
+            _keep(e, k, e.op(f"call ptr @symgrad.numpy.PyArray_Scalar({given})"))
+    if len(outputs) == 1:
+        return e.op("load ptr, ptr %items")
+    packed = e.op(f"call ptr @symgrad.python.PyTuple_New(i64 {len(outputs)})")
+    on = e.label("on")
+    e.line(f"br i1 {e.op(f'icmp eq ptr {packed}, null')}, label %failed, label %{on}")
+    e.lines.append(f"{on}:")
+    for k in range(len(outputs)):
+        item = e.at("%items", 8 * k, "ptr")
+        e.op(f"call i32 @symgrad.python.PyTuple_SetItem(ptr {packed}, i64 {k}, ptr {item})")
+    return packed
+
+
+def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
+    outputs = max(len(lowered.outputs), 1)
+    miss = e.object(MISS)
+    for symbol in sorted(e.objects):
+        yield f"@{symbol} = external global i8"
+    for name, text in (("exhausted", EXHAUSTED), ("out_of_range", OUT_OF_RANGE)):
+        yield f'@symgrad.{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
+    yield DECLARATIONS
+    yield f"define ptr @{lowered.name}.python(ptr %self, ptr %args, i64 %nargs) {{\nentry:"
+    yield f"  %found = alloca [{lowered.sizes + sum(x.ndim for x in lowered.outputs) + 1} x i64]"
+    yield f"  %results = alloca [{outputs} x i64]"
+    yield f"  %items = alloca [{outputs} x ptr]"
+    yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
+    yield from e.lines
+    yield "failed:"
+    for k in range(len(lowered.outputs)):
+        yield f"  %item{k} = getelementptr ptr, ptr %items, i64 {k}"
+        yield f"  %made{k} = load ptr, ptr %item{k}"
+        yield f"  call void @symgrad.python.Py_DecRef(ptr %made{k})"
+    yield "  ret ptr null\nmiss:"
+    yield "  call void @symgrad.python.PyErr_Clear()"
+    yield f"  call void @symgrad.python.Py_IncRef(ptr {miss})\n  ret ptr {miss}\n}}"

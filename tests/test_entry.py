@@ -1,0 +1,109 @@
+"""The compiled Python function: what it takes, what it leaves alone, what it gives back."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._compile._python import _DTYPES, MISS
+
+
+def compiled(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """Return the compiled function alone, without the dispatch around it."""
+    return sg.compile(f)._specialization(args, {}).function
+
+
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_arrays_and_scalars_of_every_type(dtype: str) -> None:
+    array = np.array([3, 0, 2]).astype(dtype)
+    function = compiled(lambda a, s: (a[::-1], s), array, array[0])
+    found, scalar = function(array, array[2])
+    np.testing.assert_array_equal(found, array[::-1])
+    assert found.dtype == array.dtype
+    assert found.flags.owndata
+    assert type(scalar) is type(array[2])
+    assert scalar == array[2]
+
+
+x = np.linspace(0.0, 1.0, 5)
+strange = np.arange(5.0).astype(np.dtype("f8", metadata={"unit": "m"}))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        (), (x,), (x, 1.0, 1), (x, 1, 1.0), (x, np.float64(1.0)), (x, object()), (1.0, x),
+        (x.astype("f4"), 1.0), (x.astype(">f8"), 1.0), (x.reshape(1, 5), 1.0), (x[::-1], 1.0),
+        (x.tolist(), 1.0), (np.ma.array(x), 1.0), (x[:1], 1.0), (x[:0], 1.0), (strange, 1.0),
+    ],
+)  # fmt: skip
+def test_what_it_is_not_made_for_is_left_alone(args: tuple[Any, ...]) -> None:
+    function = compiled(lambda a, s: np.sin(a) * s, x, 2.0)
+    counts = [sys.getrefcount(a) for a in args]
+    for _ in range(100):
+        assert function(*args) is MISS
+    assert [sys.getrefcount(a) for a in args] == counts
+
+
+def test_sizes_are_integers_of_64_bits() -> None:
+    function = compiled(lambda a, n: a * n, x, 3)
+    np.testing.assert_array_equal(function(x, 7), x * 7)
+    for n in (7.0, np.int64(7), True, 1 << 70, -(1 << 70), -1):
+        assert function(x, n) is MISS
+
+
+def test_keywords_are_refused() -> None:
+    with pytest.raises(TypeError, match="keyword"):
+        compiled(np.sin, x)(x=x)
+
+
+def test_read_only_and_one_dimension_of_many() -> None:
+    fixed = x.copy()
+    fixed.flags.writeable = False
+    function = compiled(np.sin, x)
+    np.testing.assert_array_equal(function(fixed), function(x))
+
+
+def test_nothing_is_lost() -> None:
+    """Neither memory nor references, in results of all kinds and after errors."""
+    several = compiled(lambda a: (np.sum(a), np.sin(a), a > 0.5, (a @ a) > 0.0), x)
+    picks = compiled(lambda a, k: np.sin(a)[k], x, np.array([0, 1]))
+    bad = np.array([0, 9])
+
+    def work() -> None:
+        several(x)
+        several(None)
+        with pytest.raises(IndexError, match="out of bounds"):
+            picks(x, bad)
+
+    for _ in range(10):
+        work()
+    dtypes = [np.dtype(name) for name in _DTYPES]
+    before = [sys.getrefcount(d) for d in dtypes]
+    tracemalloc.start()
+    try:
+        first = tracemalloc.get_traced_memory()[0]
+        for _ in range(200):
+            work()
+        grown = tracemalloc.get_traced_memory()[0] - first
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000  # a lost array of every round would be 8 times as much
+    changes = [sys.getrefcount(d) - b for d, b in zip(dtypes, before, strict=True)]
+    assert max(map(abs, changes)) < 50  # arrays of other tests come and go
+
+
+def test_the_code_goes_with_the_function() -> None:
+    """The engine is freed with the last reference, and not while it is needed."""
+    function = compiled(lambda a: np.cos(a) + 17.0, x)
+    engine = function.__self__[1]  # type: ignore[attr-defined]
+    assert sys.getrefcount(engine) == 3  # the tuple, this name, the call
+    np.testing.assert_array_equal(function(x), np.cos(x) + 17.0)
+    del function
+    assert sys.getrefcount(engine) == 2
