@@ -21,6 +21,7 @@ import sympy as sp
 import symgrad._ops
 from symgrad._graph import Input, Node, as_sympy, topological
 from symgrad._op import Composite, Op, registry
+from symgrad._ops.np_common import DECLARED
 from symgrad._reverse import pull_back
 from symgrad._schedule import schedule
 from symgrad._shapes import Dim
@@ -77,9 +78,16 @@ def named(function: Any) -> str:
     return f"{module}.{name}"
 
 
+def names(record: Op | Composite) -> list[str]:
+    """Return the functions of a record, each once; all names, whatever NumPy is installed."""
+    found = list(dict.fromkeys(map(named, record.functions)))
+    group = DECLARED.get(found[0] if found else f"np.{record.name}", ())
+    return list(dict.fromkeys((*group, *found)))
+
+
 def functions(record: Op | Composite) -> str:
-    """Return the functions of a record, each once."""
-    return ", ".join(dict.fromkeys(f"`{named(f)}`" for f in record.functions))
+    """Return the names of a record's functions as code."""
+    return ", ".join(map(code, names(record)))
 
 
 def code(text: Any) -> str:

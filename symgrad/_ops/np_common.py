@@ -171,9 +171,25 @@ def section(x: Any, axis: int, start: Any, stop: Any) -> Any:
 # ---------------------------------------------------------------- records
 
 
+#: Names of the functions of records, as declared: each with its aliases.
+DECLARED: dict[str, tuple[str, ...]] = {}
+
+
 def existing(*names: str, of: Any = np) -> tuple[Callable[..., Any], ...]:
     """Return the functions of a module that the installed version has."""
     return tuple(getattr(of, name) for name in names if hasattr(of, name))
+
+
+def declared(*names: str, of: Any = np) -> tuple[Callable[..., Any], ...]:
+    """Return the functions that a record answers to, of names that come and go with versions.
+
+    The pages that list functions name all of them, so that the pages do not depend on the
+    version at hand.
+    """
+    prefix = of.__name__.replace("numpy", "np")
+    spelled = tuple(f"{prefix}.{name}" for name in names)
+    DECLARED.update(dict.fromkeys(spelled, spelled))
+    return existing(*names, of=of)
 
 
 Sample = tuple[tuple[Any, ...], dict[str, Any]]

@@ -13,9 +13,9 @@ from .._shapes import as_size, broadcast, normalize_axis, show
 from ..errors import ShapeError
 from .np_common import (
     as_array,
+    declared,
     dims,
     equal,
-    existing,
     iota,
     is_one,
     join,
@@ -102,8 +102,8 @@ def _vectors(names: str, x_core: str, y_core: str, out: str, doc: str, samples: 
         return _batched(x, y, x_core, y_core, out, names)
 
     contraction.__doc__ = doc
-    for function in existing(names):  # NumPy 2.2 and later
-        composite(function, name=names, samples=samples)(contraction)
+    # NumPy 2.2 and later; the record is there in any case.
+    composite(*declared(names), name=names, samples=samples)(contraction)
 
 
 _vectors("matvec", "ij", "j", "i", "Matrix times vector; leading axes broadcast.",
@@ -113,7 +113,7 @@ _vectors("vecmat", "j", "jk", "k", "Vector times matrix; leading axes broadcast.
 
 
 @composite(
-    *existing("vecdot"),
+    *declared("vecdot"),
     np.linalg.vecdot,
     samples=on_all([((3,), (3,)), ((2, 3), (3,)), ((4, 1, 3), (2, 3))]),
 )

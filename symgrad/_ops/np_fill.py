@@ -12,8 +12,8 @@ from ..errors import ArgumentError
 from .np_common import (
     as_array,
     as_arrays,
+    declared,
     dims,
-    existing,
     full,
     join,
     on,
@@ -146,7 +146,7 @@ def copy(a: Any, order: str = "K") -> Any:
     return as_array(a)
 
 
-@composite(*existing("astype"), samples=on([(2, 3)], ("f4",), ("f8",), ("i8",)))
+@composite(*declared("astype"), samples=on([(2, 3)], ("f4",), ("f8",), ("i8",)))
 def astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
     """Convert to another element type."""
     return as_array(x).astype(dtype)

@@ -16,8 +16,8 @@ from .np_common import (
     as_array,
     as_arrays,
     common_type,
+    declared,
     dims,
-    existing,
     join,
     on,
     on_all,
@@ -50,7 +50,7 @@ def _assemble(parts: list[Any], shape: tuple[Any, ...], regions: list[Region]) -
 
 
 @composite(
-    *existing("concatenate", "concat"),
+    *declared("concatenate", "concat"),
     samples=join(
         on_all([((3,), (2,)), ((2, 3), (4, 3)), ((2, 3),)], (), {"axis": 0}, listed=True),
         on_all([((2, 3), (2, 1), (2, 4))], (1,), {"axis": -1}, listed=True),
@@ -126,7 +126,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 
 
 @composite(
-    *existing("vstack", "row_stack"),
+    *declared("vstack", "row_stack"),
     samples=on_all([((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (1, 1, 3))], listed=True),
 )
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
@@ -253,7 +253,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return split(ary, indices_or_sections, 2)
 
 
-@composite(*existing("unstack"), samples=on([(3,), (2, 3)], (), {"axis": -1}))
+@composite(*declared("unstack"), samples=on([(3,), (2, 3)], (), {"axis": -1}))
 def unstack(x: Any, *, axis: int = 0) -> Any:
     """The sub-arrays along an axis."""
     x = np.moveaxis(as_array(x), axis, 0)

@@ -10,7 +10,7 @@ import numpy as np
 from .._op import Op, composite
 from .._shapes import normalize_axes, normalize_axis, show
 from ..errors import ShapeError
-from .np_common import as_array, dims, existing, join, on, reshaped, sum_type
+from .np_common import as_array, declared, dims, join, on, reshaped, sum_type
 from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept
 from .scans import CUMPROD, CUMSUM
 
@@ -187,8 +187,7 @@ def _cumulative(name: str, op: Op, start: int, doc: str) -> None:
         on([(4,)], {}, {"include_initial": True}, dtypes=("f8", "i4")),
         on([(2, 3)], {"axis": -1}, {"axis": 0, "include_initial": True}),
     )
-    for function in existing(name):  # NumPy 2.1 and later
-        composite(function, name=name, samples=samples)(cumulative)
+    composite(*declared(name), name=name, samples=samples)(cumulative)
 
 
 _cumulative("cumulative_sum", CUMSUM, 0, "Running sum along an axis, from 0 if asked for.")

@@ -11,8 +11,8 @@ from .._shapes import as_size, dim_product, normalize_axes, normalize_axis, show
 from ..errors import ShapeError, UnsupportedError
 from .np_common import (
     as_array,
+    declared,
     dims,
-    existing,
     is_one,
     join,
     on,
@@ -109,7 +109,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 @composite(
-    *existing("transpose", "permute_dims"),
+    *declared("transpose", "permute_dims"),
     samples=join(
         on([(), (3,), (2, 3), (2, 3, 4)]),
         on([(2, 3, 4)], ((1, 0, 2),), ((-1, 0, 1),), ((2, 0, 1),)),
