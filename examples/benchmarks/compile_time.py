@@ -4,7 +4,7 @@
 
 Two programs: a chain of np.sin, and a random graph of scalar operations (add, subtract,
 multiply, sin, Gauss bell) on eight inputs. Linear compile time shows as a constant last
-column. One small compilation beforehand keeps numba's own start-up out of the figures,
+column. One small compilation beforehand keeps the start-up of LLVM out of the figures,
 and the disk cache is off.
 """
 

@@ -3,11 +3,12 @@
 Numba would optimise such code twice and need a tenth of a second for its own part; a kernel for
 use inside ``@njit`` is made when it is asked for (``_kernel``). Straight-line modules need no
 optimisation passes, only the code generator, so that compile time is linear; modules compile
-side by side, since LLVM releases Python's lock.
+side by side, each in an LLVM context of its own.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,14 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+from llvmlite.binding import ffi
 
 from .._lower import Leaf, Lowered, bind_array, bind_symbol, write_entry
 from ._python import bind_python, python_function
+
+#: Programs of more steps than this go through LLVM's fast code generator: their straight-line
+#: code is made in a quarter of the time and runs 1.3 times as long.
+FAST_CODE_FROM = 60_000
 
 
 @dataclass(frozen=True)
@@ -49,14 +55,14 @@ class Code:
 
 def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     """Compile a lowered program; ``kinds`` says how Python passes its inputs."""
-    _initialize()
     main = f"{lowered.text}\n{write_entry(lowered, kinds)}"
-    jobs = [(main, True), *((text, False) for text in lowered.straight)]
-    if len(jobs) == 1:
-        objects = [_emit(*jobs[0])]
-    else:
+    if lowered.straight:
+        level = 0 if lowered.steps > FAST_CODE_FROM else 3
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            objects = list(pool.map(lambda job: _emit(*job), jobs))
+            rest = pool.map(lambda text: _emit(text, level), lowered.straight)
+            objects = [_emit_optimized(main), *rest]
+    else:
+        objects = [_emit_optimized(main)]
     return Code(
         lowered.name, lowered.inputs, lowered.outputs, lowered.symbols, lowered.constants,
         lowered.sizes, lowered.exports, objects, (lambda: lowered.text) if lowered.linked else None,
@@ -64,36 +70,65 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
 
 
 @lru_cache(maxsize=1)
-def _initialize() -> None:
+def _target() -> tuple[Any, dict[str, Any]]:
+    """Return LLVM's target, and this CPU as arguments for a target machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple(), {
+        "cpu": llvm.get_host_cpu_name(),
+        "features": llvm.get_host_cpu_features().flatten(),
+        "reloc": "pic" if os.name != "nt" else "default",
+        "codemodel": "jitdefault",
+        "jit": True,
+    }
 
 
-def _machine() -> Any:
+def _machine(level: int = 3) -> Any:
     """Return a new target machine for this CPU; they are not shared between threads."""
-    _initialize()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=3,
-        reloc="pic" if os.name != "nt" else "default",
-        codemodel="jitdefault",
-        jit=True,
-    )
+    target, options = _target()
+    return target.create_target_machine(opt=level, **options)
 
 
-def _emit(text: str, optimize: bool) -> bytes:
+def _emit_optimized(text: str) -> bytes:
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.verify()
-    if optimize:
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        options.slp_vectorization = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
     code: bytes = machine.emit_object(module)
     return code
+
+
+def _emit(text: str, level: int) -> bytes:
+    """Return the object code of a module without optimising it, beside other threads.
+
+    llvmlite holds one lock during every call into LLVM. LLVM itself asks only that threads
+    work in different contexts, so the long call goes to the library directly.
+    """
+    machine = _machine(level)
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    with ffi.OutputString() as error:
+        buffer = _emit_function()(machine, module, 1, error)
+        if not buffer:
+            raise RuntimeError(str(error))
+    try:
+        return ctypes.string_at(
+            ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
+        )
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+@lru_cache(maxsize=1)
+def _emit_function() -> Any:
+    function = ctypes.CDLL(ffi.lib._name).LLVMPY_TargetMachineEmitToMemory
+    locked = ffi.lib.LLVMPY_TargetMachineEmitToMemory
+    function.argtypes, function.restype = locked.argtypes, locked.restype
+    return function
 
 
 #: Constant arrays that loaded code refers to; they live as long as the process.

@@ -25,6 +25,7 @@ from .._trace import (
     trace,
 )
 from ..errors import ArgumentError
+from ._collector import collector_paused
 from ._layout import layout_of
 from ._python import MISS
 from ._specialization import Specialization
@@ -150,7 +151,7 @@ class Function:
         for candidate in self._specializations.get(signature, ()):
             if candidate.admits(leaves):
                 return candidate
-        with self._lock:
+        with self._lock, collector_paused():
             for candidate in self._specializations.get(signature, ()):
                 if candidate.admits(leaves):
                     return candidate

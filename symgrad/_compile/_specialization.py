@@ -15,6 +15,7 @@ from .._trace import Graph, Signature
 from ..errors import ArgumentError
 from ._cache import Entry, cached_code
 from ._code import load
+from ._collector import collector_paused
 from ._layout import Layout
 from ._pack import make_pack
 from ._python import MISS
@@ -46,7 +47,7 @@ class Specialization:
     def function(self) -> Callable[..., Any]:
         """The compiled Python function of the inputs: the output, or a tuple of outputs."""
         if self._function is None:
-            with self._lock:
+            with self._lock, collector_paused():
                 if self._function is None:
                     self.entry = cached_code(self.program, self.layout, self.kinds, self.cache)
                     self._function = load(self.entry.code)

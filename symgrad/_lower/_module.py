@@ -69,6 +69,8 @@ class Lowered:
         Constant arrays by the symbol that the code refers to them by.
     sizes:
         Number of size symbols.
+    steps:
+        Number of values that the code computes.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Lowered:
     symbols: tuple[str, ...]
     constants: dict[str, np.ndarray[Any, Any]]
     sizes: int
+    steps: int
 
 
 def constant_symbol(node: Constant) -> str:
@@ -102,8 +105,8 @@ class _Writer:
         self.exports: list[list[str]] = []
         self.name = f"symgrad.{program.fingerprint[:24]}"
         self.plan: Plan = plan(tuple(legalize(program.outputs)))
-        count = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
-        self.linked = count <= LINKED_STEPS
+        self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
+        self.linked = self.steps <= LINKED_STEPS
         self.sizes = tuple(program.sizes)
         self.places: dict[Node, Place] = {}
         self.buffers: dict[Node, str] = {}
@@ -209,6 +212,7 @@ class _Writer:
             tuple(sorted(set().union(*(m.symbols for m in (self.module, *self.straight))))),
             {s: n.array for s, n in self.constants.items()},
             len(self.sizes),
+            self.steps,
         )
 
     def run_function(self) -> None:
