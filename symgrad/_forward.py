@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._graph import Literal, Node, checked, set_inherited, topological
+from ._guards import only
 from ._op import Op
 from ._trace import Traced, as_node, cast, partials
 
@@ -52,12 +53,14 @@ def _rule(node: Node, tangents: list[Any]) -> Any:
         if op.reason is not None:
             return None
         slopes = partials(op, Traced(node), xs, node.params)
+        guards = op.taken(Traced(node), *xs, **node.params) if op.taken else [None] * len(xs)
         total: Any = None
-        for t, slope in zip(tangents, slopes, strict=True):
+        for t, slope, guard in zip(tangents, slopes, guards, strict=True):
             if t is None or slope is None or (isinstance(slope, (int, float)) and slope == 0):
                 continue
             unit = isinstance(slope, (int, float)) and abs(slope) == 1
             term = (t if slope == 1 else -t) if unit else t * slope
+            term = term if guard is None else only(guard, term)
             total = term if total is None else total + term
         return total
     return op.jvp(tangents, Traced(node), *xs, **node.params) if op.jvp else None

@@ -134,6 +134,15 @@ class Op:
     vjp, jvp:
         For the rest: ``vjp(ct, y, *operands, **params)`` and
         ``jvp(tangents, y, *operands, **params)`` with None for zero tangents.
+    taken:
+        For ops that choose: ``taken(y, *operands, **params)`` gives for each operand None, or
+        ``(condition, truth)``: the operand reaches the result only where ``condition`` is
+        ``truth``. The partials need to hold only there, and derivatives are cut off elsewhere
+        by selection, so that nan and infinities of the side not taken never get through.
+    support:
+        For others: ``support(mask, *operands, **params)``: where the operands' cotangents can
+        differ from 0 if that of the result is 0 outside of the boolean ``mask``. Ops that only
+        move elements need none.
     batch:
         ``batch(size, batched, *operands, **params)``: the op with a leading batch axis on
         the operands flagged in ``batched``; the result has it in front.
@@ -185,6 +194,8 @@ class Op:
     linear: tuple[int, ...] | None = None
     vjp: Callable[..., Any] | None = None
     jvp: Callable[..., Any] | None = None
+    taken: Callable[..., Any] | None = None
+    support: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     merge: Callable[..., Any] | None = None
     place: Callable[..., Any] | None = None

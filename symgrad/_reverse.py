@@ -3,17 +3,20 @@
 The walk visits each node once, users before operands, and pulls the cotangent of a node
 back to its operands through the rule in the op's record. What is common to all rules is
 done here, once: un-broadcasting, element types, the order of accumulation, zeros (a node
-without a cotangent costs nothing) and the provenance of adjoint nodes.
+without a cotangent costs nothing), guards (a branch that is not taken adds nothing, whatever
+its slope) and the provenance of adjoint nodes.
 
 Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 3.2.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._graph import Node, checked, set_inherited, topological
+from ._guards import Cotangent, added, conditions, narrowed, only, settled, summed, through
 from ._op import Op
 from ._ops import unbroadcast
 from ._trace import Traced, as_node, bind_nodes, cast, partials
@@ -58,10 +61,10 @@ def pull_back(
     """
     order = list(topological(outputs))
     active = dependents(order, wrt)
-    pending: dict[Node, list[Node]] = {}
-    for node, ct in zip(outputs, cotangents, strict=True):
-        if ct is not None and node in active:
-            pending.setdefault(node, []).append(ct)
+    pending: dict[Node, list[Cotangent]] = {}
+    for node, given in zip(outputs, cotangents, strict=True):
+        if given is not None and node in active:
+            pending.setdefault(node, []).append(Cotangent(given))
     wanted = set(wrt)
     found: dict[Node, Node] = {}
     try:
@@ -71,9 +74,9 @@ def pull_back(
                 continue
             if node.where is not None:
                 set_inherited(node.where)
-            ct = accumulate(parts)
+            ct = added(parts, accumulate)
             if node in wanted:
-                found[node] = ct
+                found[node] = settled(ct)
             if not node.operands:
                 continue
             for operand, part in zip(node.operands, _rule(node, ct, active), strict=True):
@@ -108,13 +111,30 @@ def accumulate(parts: Sequence[Node]) -> Node:
     return as_node(total)
 
 
-def _rule(node: Node, ct: Node, active: set[Node]) -> list[Node | None]:
+def _rule(node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None]:
+    op, xs = node.op, [Traced(x) for x in node.operands]
     wanted = [x in active for x in node.operands]
-    xs = [Traced(x) for x in node.operands]
-    raw = pull(node.op, Traced(ct), Traced(node), xs, node.params, wanted)
-    return [
-        None if part is None else _fit(part, x) for part, x in zip(raw, node.operands, strict=True)
-    ]
+    own = conditions(op, Traced(node), xs, node.params)
+    if op.kind == "map" and (op.transpose is None or op.taken is not None):
+        value, guards = ct.value, [ct.guard] * len(xs)
+        slopes = partials(op, Traced(node), xs, node.params)
+        raw = [scale(Traced(value), p) if w else None for w, p in zip(wanted, slopes, strict=True)]
+        exact = [isinstance(p, (int, float)) and math.isfinite(p) for p in slopes]
+    else:
+        value = settled(ct)
+        guards = through(op, ct.guard, node.shape, xs, node.params) if ct.guard else [()] * len(xs)
+        raw = _pulled(op, Traced(value), Traced(node), xs, node.params, wanted)
+        exact = [op.transpose is not None] * len(xs)
+        ct = Cotangent(value)
+    parts: list[Cotangent | None] = []
+    for x, part, before, new, kept in zip(node.operands, raw, guards, own, exact, strict=True):
+        guard = narrowed(before, new)
+        if part is None or guard is None:
+            parts.append(None)
+            continue
+        clean = ct.clean and kept and len(guard) == len(before)
+        parts.append(_fit(Cotangent(as_node(part), guard, clean or not guard), x))
+    return parts
 
 
 def pull(
@@ -143,6 +163,19 @@ def pull(
         where the operand was broadcast to it.
     """
     raw: Sequence[Any]
+    raw = _pulled(op, ct, y, xs, params, wanted)
+    if op.taken is not None and op.transpose is None:
+        raw = [
+            part if part is None or c is None else only(c, part)
+            for part, c in zip(raw, op.taken(y, *xs, **params), strict=True)
+        ]
+    return raw
+
+
+def _pulled(
+    op: Op, ct: Any, y: Any, xs: Sequence[Any], params: Mapping[str, Any], wanted: Sequence[bool]
+) -> list[Any]:
+    raw: Sequence[Any]
     if op.transpose is not None:
         raw = op.transpose(ct, *xs, **params)
     elif op.kind == "map":
@@ -168,9 +201,13 @@ def scale(ct: Any, slope: Any) -> Any:
     return ct * slope
 
 
-def _fit(part: Any, operand: Node) -> Node:
+def _fit(part: Cotangent, operand: Node) -> Cotangent:
     """Bring a cotangent to the shape and the element type of its operand."""
-    node = as_node(part)
-    if node.shape != operand.shape:
-        node = as_node(unbroadcast(Traced(node), Traced(operand).shape))
-    return cast(node, operand.dtype)
+    value, guard, clean = part
+    if clean and not operand.operands:
+        guard = ()  # the walk ends there
+    if value.shape != operand.shape:
+        given = value.shape
+        value = as_node(unbroadcast(Traced(settled(part)), Traced(operand).shape))
+        guard, clean = summed(guard, given, operand.shape) if guard else (), True
+    return Cotangent(cast(value, operand.dtype), guard, clean)

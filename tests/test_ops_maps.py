@@ -122,6 +122,14 @@ def slopes(op: Op, symbols: list[Any]) -> list[Any]:
     return [p.form if isinstance(p, Proof) else sp.S.Zero if p is None else exact(p) for p in rule]
 
 
+def chosen(op: Op, symbols: list[Any]) -> list[Any]:
+    """Return for each operand the condition under which it reaches the result."""
+    if op.taken is None:
+        return [sp.true] * op.arity
+    given = op.taken(Proof(op.sympy(*symbols)), *map(Proof, symbols))
+    return [sp.true if c is None else c[0].form if c[1] else sp.Not(c[0].form) for c in given]
+
+
 def proved(claim: Any, form: Any, symbol: sp.Symbol) -> bool:
     """Tell whether ``claim`` is identically the derivative of ``form``."""
     difference = claim - steps_are_flat(sp.diff(form, symbol))
@@ -143,8 +151,21 @@ def cases(op: Op) -> Iterator[tuple[Any, Any, sp.Symbol]]:
 def test_rule_is_the_derivative(op: Op) -> None:
     claims = list(cases(op))
     assert claims
+    symbols = [symbol(k, d) for k, d in enumerate(op.domain)]
+    reached = dict(zip(symbols, chosen(op, symbols), strict=True))
     for claim, form, x in claims:
-        assert proved(claim, form, x), f"by {x}: {claim}"
+        where_taken = sp.Piecewise((claim, reached[x]), (0, True))
+        assert proved(claim, form, x) or proved(where_taken, form, x), f"by {x}: {claim}"
+
+
+@named([op for op in RULES if op.taken is not None and op.name != "Where"])
+def test_an_operand_that_is_not_taken_has_no_derivative(op: Op) -> None:
+    symbols = [symbol(k, d) for k, d in enumerate(op.domain)]
+    reached = dict(zip(symbols, chosen(op, symbols), strict=True))
+    for claim, _, x in cases(op):
+        for point in ((1, 2), (2, 1), (-1, 0), (sp.Rational(1, 3), -5)):
+            at = dict(zip(symbols, point, strict=True))
+            assert (claim.subs(at) != 0) == bool(reached[x].subs(at))
 
 
 @named(RULES)

@@ -52,6 +52,17 @@ def _jvp(t: Any, z: Any, x: Any, y: Any, a: str, b: str, out: str) -> Any:
     return sum(terms[1:], start=terms[0])
 
 
+def _reached(mask: Any, letters: str, out: str, operand: Any) -> Any:
+    """Where an operand meets an element of the result that is in the mask."""
+    met = np.any(mask, axis=tuple(k for k, s in enumerate(out) if s not in letters))
+    shared = [s for s in out if s in letters]
+    ordered = np.transpose(met, [shared.index(s) for s in letters if s in shared])
+    aligned = tuple(
+        size if s in shared else 1 for s, size in zip(letters, operand.shape, strict=True)
+    )
+    return np.broadcast_to(np.reshape(ordered, aligned), operand.shape)
+
+
 def _batch(_: Any, batched: Any, x: Any, y: Any, a: str, b: str, out: str) -> Any:
     new = next(s for s in string.ascii_letters if s not in a + b)
     left, right = (new + s if flag else s for s, flag in zip((a, b), batched, strict=True))
@@ -71,6 +82,10 @@ CONTRACT: Op = define_array(
         CONTRACT(ct, x, a=out, b=a, out=b),
     ),
     jvp=_jvp,
+    support=lambda mask, x, y, a, b, out: (
+        _reached(mask, a, out, x),
+        _reached(mask, b, out, y),
+    ),
     batch=_batch,
     source=lambda x, y, a, b, out: f'np.einsum("{a},{b}->{out}", {x}, {y}, optimize=True)',
 )

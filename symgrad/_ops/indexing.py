@@ -156,6 +156,10 @@ GATHER: Op = define_array(
         SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape),
         *(None for _ in indices),
     ),
+    support=lambda mask, x, *indices, axes, at: (
+        SCATTER(mask, *indices, axes=axes, at=at, shape=x.shape),
+        *(None for _ in indices),
+    ),
     batch=_gather_batch,
     source=_gather_source,
 )

@@ -200,9 +200,8 @@ def _select(e: Any, dtype: Any, condition: str, a: str, b: str) -> str:
 WHERE = define(
     name="Where", evaluate=np.where, types=_where_types, lower=Emit(_select), ulp=0.0,
     sympy=lambda c, a, b: sp.Piecewise((a, truth(c)), (b, True)),
-    partials=lambda y, c, a, b: (None, CAST(c, dtype=y.dtype.name), CAST(~c, dtype=y.dtype.name)),
-    # As a linear op it also keeps nan and inf of the cotangent off the side not taken.
-    linear=(1, 2),
+    partials=lambda y, c, a, b: (None, 1, 1),
+    taken=lambda y, c, a, b: (None, (c, True), (c, False)), linear=(1, 2),
     transpose=lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)),
     domain=(CONDITION, Real, Real), samples=(-3, 3), doc="np.where(condition, a, b).",
     source=lambda c, a, b: f"np.where({c}, {a}, {b})",

@@ -229,6 +229,9 @@ SLICE: Op = define_array(
     transpose=lambda ct, x, region: (
         ASSEMBLE(ct, shape=x.shape, regions=(region,), disjoint=True),
     ),
+    support=lambda mask, x, region: (
+        ASSEMBLE(mask, shape=x.shape, regions=(region,), disjoint=True),
+    ),
     batch=lambda size, _, x, region: SLICE(x, region=(whole(size), *region)),
     source=_slice_source,
 )
@@ -422,6 +425,7 @@ DIAGONAL: Op = define_array(
     shape=lambda x, offset, size: (*x[:-2], size),
     element=_diagonal_element,
     transpose=lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),),
+    support=lambda mask, x, offset, size: (DIAG_EMBED(mask, offset=offset, shape=x.shape),),
     batch=lambda n, _, x, offset, size: DIAGONAL(x, offset=offset, size=size),
     source=lambda x, offset, size: f"np.diagonal({x}, {offset}, -2, -1)",
 )

@@ -104,6 +104,7 @@ def _reduction(name: str, function: Any, element: Any, combine: str, **fields: A
         element=element,
         batch=_batch(name),
         combine=combine,
+        support=lambda mask, x, axes: (restore(mask, x, axes),),
         source=_source(name.lower(), typed=name in ("Sum", "Prod")),
         **fields,
     )
@@ -131,14 +132,20 @@ MAX = _reduction(
     "Max", np.max, _named("Max"), "maximum",
     doc="maximum over axes; nan if one is nan",
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
-    jvp=lambda t, y, x, axes: np.sum(t[0] * _share(x, y, axes), axis=axes),
+    jvp=lambda t, y, x, axes: np.sum(
+        np.where(x < restore(y, x, axes), 0.0, t[0] * _share(x, y, axes)), axis=axes
+    ),
+    taken=lambda y, x, axes: ((x < restore(y, x, axes), False),),
     convention=_shared,
 )  # fmt: skip
 MIN = _reduction(
     "Min", np.min, _named("Min"), "minimum",
     doc="minimum over axes; nan if one is nan",
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
-    jvp=lambda t, y, x, axes: np.sum(t[0] * _share(x, y, axes), axis=axes),
+    jvp=lambda t, y, x, axes: np.sum(
+        np.where(restore(y, x, axes) < x, 0.0, t[0] * _share(x, y, axes)), axis=axes
+    ),
+    taken=lambda y, x, axes: ((restore(y, x, axes) < x, False),),
     convention=_shared,
 )  # fmt: skip
 

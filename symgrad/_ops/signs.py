@@ -104,22 +104,35 @@ def _present(x: Any, y: Any, share: Any) -> Any:
     return np.where(np.isnan(y), 1.0, np.where(np.isnan(x), 0.0, share))
 
 
+def _upper(z: Any, x: Any, y: Any) -> Any:
+    """Where each operand is the larger one, at ties both; if one is nan, both."""
+    return (x < y, False), (y < x, False)
+
+
+def _lower(z: Any, x: Any, y: Any) -> Any:
+    return (y < x, False), (x < y, False)
+
+
 TIE = "equal shares at ties"
 MAXIMUM = define(
     np.maximum, name="Maximum", sympy=sp.Max, lower=_extreme("max"), domain=BINARY,
     partials=lambda z, x, y: (SHARE(x, y), SHARE(y, x)), samples=(-3, 3), ulp=0.0, convention=TIE,
+    taken=_upper,
 )  # fmt: skip
 MINIMUM = define(
     np.minimum, name="Minimum", sympy=sp.Min, lower=_extreme("min"), domain=BINARY,
     partials=lambda z, x, y: (SHARE(y, x), SHARE(x, y)), samples=(-3, 3), ulp=0.0, convention=TIE,
+    taken=_lower,
 )  # fmt: skip
 FMAX = define(
     np.fmax, name="Fmax", sympy=sp.Max, lower=_extreme("fmax"), domain=BINARY, samples=(-3, 3),
     partials=lambda z, x, y: (_present(x, y, SHARE(x, y)), _present(y, x, SHARE(y, x))),
+    taken=lambda z, x, y: (((x < y) | np.isnan(x), False), ((y < x) | np.isnan(y), False)),
     ulp=0.0, convention=TIE,
 )  # fmt: skip
 FMIN = define(
     np.fmin, name="Fmin", sympy=sp.Min, lower=_extreme("fmin"), domain=BINARY, samples=(-3, 3),
     partials=lambda z, x, y: (_present(x, y, SHARE(y, x)), _present(y, x, SHARE(x, y))),
+    taken=lambda z, x, y: (((y < x) | np.isnan(x), False), ((x < y) | np.isnan(y), False)),
     ulp=0.0, convention=TIE,
 )  # fmt: skip

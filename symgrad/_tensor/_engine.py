@@ -13,8 +13,12 @@ import numpy as np
 
 from .._schedule import kahn
 from ..errors import BackwardError
+from ._guard import guarded
 from ._mode import mode
 from ._node import AccumulateGrad, Backward, Node, wrapped
+
+#: No masks: the gradients of operands can differ from 0 anywhere.
+_EVERYWHERE: tuple[Any, ...] = ()
 
 
 def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
@@ -141,6 +145,7 @@ def _walk(
     wanted = set() if targets is None else set(targets)
     active = set(order) if targets is not None else None
     found: dict[Node, Any] = {}
+    masks: dict[Node, Any] = {}  # where gradients can differ from 0; None: everywhere
     writes: list[tuple[Any, Any]] = []
     for node in order:
         ct = pending.pop(node, None)
@@ -151,7 +156,9 @@ def _walk(
             else:
                 continue
         if node.extra is not None:
-            ct = _hooked(node, ct, create_graph)
+            given, ct = ct, _hooked(node, ct, create_graph)
+            if ct is not given:
+                masks.pop(node, None)  # what a hook returns may be anything
             if targets is None:
                 writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
         if node in wanted:
@@ -161,15 +168,25 @@ def _walk(
                 writes.append((node.variable, ct))
             continue
         assert isinstance(node, Backward)
-        if create_graph:
+        mask = masks.pop(node, None) if masks else None
+        supports: Sequence[Any] = _EVERYWHERE
+        if node.op.taken is not None or mask is not None:
+            parts, supports = guarded(node, ct, mask, create_graph)
+        elif create_graph:
             parts = node.pull(ct, node.tensor(), tensors=True)
         else:
             parts = node.pull(ct)
-        for edge, part in zip(node.edges, parts, strict=True):
+        for k, (edge, part) in enumerate(zip(node.edges, parts, strict=True)):
             if part is None or edge is None or (active is not None and edge not in active):
                 continue
+            support = supports[k] if supports else None
             known = pending.get(edge)
             pending[edge] = part if known is None else known + part
+            if known is None:
+                if support is not None:
+                    masks[edge] = support
+            elif masks and (before := masks.pop(edge, None)) is not None and support is not None:
+                masks[edge] = before | support
     return found, writes
 
 

@@ -210,8 +210,13 @@ class Backward(Node):
                 values.append(x._data)
         return values
 
-    def pull(self, ct: Any, result: Any = None, tensors: bool = False) -> list[Any]:
-        """Return the operands' gradients for the gradient ``ct`` of the result."""
+    def pull(
+        self, ct: Any, result: Any = None, tensors: bool = False, mask: Any = None
+    ) -> list[Any]:
+        """Return the operands' gradients for the gradient ``ct`` of the result.
+
+        What an elementwise rule makes of the zeros outside of ``mask`` is cut off.
+        """
         xs = self.operands(tensors)
         y = self.result if result is None else result
         rule = self.rule
@@ -223,6 +228,8 @@ class Backward(Node):
         for k, part in enumerate(parts):
             if part is not None:
                 x = xs[k]
+                if mask is not None and self.op.kind == "map":
+                    part = np.where(mask, part, 0.0)
                 if part.shape != x.shape:
                     part = unbroadcast(part, x.shape)
                 parts[k] = part if part.dtype == x.dtype else part.astype(x.dtype)

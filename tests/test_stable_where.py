@@ -1,0 +1,231 @@
+"""A branch that is not taken adds nothing to a derivative, whatever its slope there.
+
+The gradient of ``np.where(x > 0, np.sqrt(x), 0.0)`` at 0 is 0. Other systems return nan, and
+tell users to write the condition twice:
+
+* JAX: https://docs.jax.dev/en/latest/faq.html, "Gradients contain NaN where using where"
+* PyTorch: https://github.com/pytorch/pytorch/issues/68425, 15506
+* TensorFlow: https://github.com/tensorflow/tensorflow/issues/38349, 2540
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import symgrad as sg
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+X = np.array([-1.0, 0.0, 4.0])
+
+#: A function of X, its gradient, its second derivatives by the elements.
+CASES: dict[str, tuple[Callable[..., Any], list[float], list[float]]] = {
+    "sqrt": (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), [0, 0, 1 / 4], [0, 0, -1 / 32]),
+    "other side": (
+        lambda x: np.sum(np.where(x <= 0, 0.0, np.sqrt(x))), [0, 0, 1 / 4], [0, 0, -1 / 32],
+    ),
+    "both sides": (
+        lambda x: np.sum(np.where(x > 0, np.log(x), x**2)), [-2, 0, 1 / 4], [2, 2, -1 / 16],
+    ),
+    "nested": (
+        lambda x: np.sum(np.where(x >= 0, np.where(x > 1, np.log(x - 1), x), 1 / x)),
+        [-1, 1, 1 / 3], [-2, 0, -1 / 9],
+    ),
+    "chained": (
+        lambda x: np.sum(np.where(x > 0, np.exp(np.log(x) / np.sqrt(x)) ** 2, x)),
+        [1, 1, 4 ** (4 / 4) * (1 / 4 - np.log(4) / 8)], [],
+    ),
+    "broadcast condition": (
+        lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None] * np.arange(3.0), 0.0)),
+        [0, 0, 3 / 4], [0, 0, -3 / 32],
+    ),
+    "broadcast operand": (
+        lambda x: np.sum(
+            np.where((x[:, None] > 0) & (np.arange(3) > 1), np.sqrt(x)[:, None] * [1, 2, 3], 0)
+        ),
+        [0, 0, 3 / 4], [0, 0, -3 / 32],
+    ),
+    "one condition for all": (
+        lambda x: np.where(np.sum(x) > 100, np.sum(np.sqrt(x)), x[0]), [1, 0, 0], [0, 0, 0],
+    ),
+    "matrix product": (
+        lambda x: np.where(np.sum(x) > 100, np.sqrt(x) @ x, 0.0), [0, 0, 0], [0, 0, 0],
+    ),
+    "rows of a product": (
+        lambda x: np.sum(np.where(x > 0, np.einsum("i,i->i", np.sqrt(x), np.sqrt(x)), x)),
+        [1, 1, 1], [0, 0, 0],
+    ),
+    "slice": (
+        lambda x: np.sum(np.where(x[1:] > 0, np.sqrt(x)[1:], 0.0)), [0, 0, 1 / 4],
+        [0, 0, -1 / 32],
+    ),
+    "gather": (
+        lambda x: np.sum(np.where(x[[2, 1]] > 0, np.sqrt(x)[[2, 1]], 0.0)), [0, 0, 1 / 4],
+        [0, 0, -1 / 32],
+    ),
+    "element by element": (
+        lambda x: sum(np.where(x[i] > 0, np.sqrt(x)[i], 0.0) for i in range(3)), [0, 0, 1 / 4],
+        [0, 0, -1 / 32],
+    ),
+    "diagonal": (
+        lambda x: np.sum(np.where(x > 0, np.diagonal(np.sqrt(x[:, None] * x)), 0.0)),
+        [0, 0, 1], [0, 0, 0],
+    ),
+    "transposed sum": (
+        lambda x: np.sum(
+            np.where(x > 0, np.sum(np.sqrt(x[:, None] * np.ones(2)).T, axis=0), 0.0)
+        ),
+        [0, 0, 1 / 2], [0, 0, -1 / 16],
+    ),
+    "maximum of columns": (
+        lambda x: np.sum(np.where(x > 0, np.max(np.stack([np.sqrt(x), x / 8]), axis=0), 0.0)),
+        [0, 0, 1 / 4], [0, 0, -1 / 32],
+    ),
+    "select": (
+        lambda x: np.sum(np.select([x < 0, x == 0, x > 0], [x**2, x, np.log(x)])),
+        [-2, 1, 1 / 4], [2, 0, -1 / 16],
+    ),
+    "clip": (
+        lambda x: np.sum(np.clip(np.cbrt(x), 1.0, 2.0)), [0, 0, 4 ** (-2 / 3) / 3], [],
+    ),
+    "maximum": (
+        lambda x: np.sum(np.maximum(np.sqrt(np.abs(x) / 2), 1.0)), [0, 0, 2**-1.5 / 2],
+        [0, 0, -(2**-1.5) / 16],
+    ),
+    "minimum": (lambda x: np.sum(np.minimum(1 / x**2, 1 / 2)), [0, 0, -1 / 32], [0, 0, 3 / 128]),
+    "fmax": (lambda x: np.sum(np.fmax(np.sqrt(x), 1.5)), [0, 0, 1 / 4], [0, 0, -1 / 32]),
+    "fmin": (lambda x: np.sum(np.fmin(-np.sqrt(x), -1.5)), [0, 0, -1 / 4], [0, 0, 1 / 32]),
+    "max": (lambda x: np.max(np.sqrt(x * (x > 0))), [0, 0, 1 / 4], [0, 0, -1 / 32]),
+    "min": (lambda x: np.min(-np.cbrt(x)), [0, 0, -(4 ** (-2 / 3)) / 3], []),
+    "nan_to_num": (
+        lambda x: np.sum(np.nan_to_num(np.sqrt(x - 1e-3))), [0, 0, 0.5 / np.sqrt(4 - 1e-3)], [],
+    ),
+}  # fmt: skip
+BACKENDS = ("numba", "numpy")
+
+
+def each(f: Callable[..., Any]) -> Any:
+    return lambda x: np.sum(sg.grad(f)(x))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradient(name: str) -> None:
+    f, want, _ = CASES[name]
+    for backend in BACKENDS:
+        with sg.backend(backend):
+            np.testing.assert_allclose(sg.grad(f)(X), want, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if CASES[n][2]])
+def test_second_derivative(name: str) -> None:
+    f, _, want = CASES[name]
+    with sg.backend("numpy"):
+        np.testing.assert_allclose(sg.grad(each(f))(X), want, rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_eager_gradient(name: str) -> None:
+    f, want, second = CASES[name]
+    x = sg.tensor(X, requires_grad=True)
+    f(x).backward()
+    np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-14)
+    if second:
+        x = sg.tensor(X, requires_grad=True)
+        (slope,) = sg.autograd.grad(f(x), x, create_graph=True)
+        (found,) = sg.autograd.grad(np.sum(slope), x, allow_unused=True)
+        bends = np.zeros(3) if found is None else found.numpy()
+        np.testing.assert_allclose(bends, second, rtol=1e-14, atol=1e-16)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "both sides", "nested", "select", "clip", "max"])
+def test_forward_mode(name: str) -> None:
+    """Along an element whose own branch is smooth, no other element gets in the way."""
+    f, want, _ = CASES[name]
+    with sg.backend("numpy"):
+        if name in ("select", "clip", "sqrt", "both sides"):
+            _, slope = sg.jvp(f, (X,), (np.array([0.0, 0.0, 1.0]),))
+            assert slope == pytest.approx(want[2], rel=1e-14)
+        np.testing.assert_allclose(sg.jacobian(f, mode="reverse")(X), want, rtol=1e-14)
+
+
+def test_batched_conditions() -> None:
+    def row(x: Any) -> Any:
+        return np.where(np.sum(x) > 0, np.sqrt(x) @ np.sqrt(x), 0.0)
+
+    with sg.backend("numpy"):
+        got = sg.vmap(sg.grad(row))(np.array([[4.0, 1.0], [0.0, 0.0], [0.0, -1.0]]))
+    np.testing.assert_allclose(got, [[1, 1], [0, 0], [0, 0]], rtol=1e-14)
+
+
+def test_a_computed_zero_is_no_guard() -> None:
+    """The derivative of sqrt(x)**2 at 0 is 1: a product 0*inf says that the formula fails."""
+    assert (
+        np.isnan(sg.grad(lambda x: np.sqrt(x) * np.sqrt(x))(0.0))
+        or sg.grad(lambda x: np.sqrt(x) * np.sqrt(x))(0.0) == 1.0
+    )
+    assert np.isnan(sg.grad(lambda x: np.where(x >= 0, np.sqrt(x) * 0.0, x))(0.0))
+
+
+def test_an_infinite_slope_of_the_branch_taken_stays() -> None:
+    assert sg.grad(lambda x: np.where(x >= 0, np.sqrt(x), 0.0))(0.0) == np.inf
+
+
+def test_the_adjoint_of_a_nested_choice_is_a_nested_choice() -> None:
+    def f(x: Any) -> Any:
+        return np.where(x > 0, np.where(x > 1, np.log(x), np.sqrt(x)), 1 / x)
+
+    program = sg.grad(f).program(0.5)
+    assert [step.op.name for step in program.steps].count("Where") == 2
+    relu = sg.grad(lambda x: np.sum(np.where(x > 0, 3 * x, 0.0))).program(X)
+    assert [step.op.name for step in relu.steps].count("Where") == 1
+
+
+def test_hooks_see_gradients_without_nan() -> None:
+    x = sg.tensor(X, requires_grad=True)
+    root = np.sqrt(x)
+    seen: list[Any] = []
+    root.register_hook(lambda g: seen.append(g.numpy()))
+    np.sum(np.where(x > 0, root, 0.0)).backward()
+    np.testing.assert_array_equal(seen[0], [0, 0, 1])
+    np.testing.assert_array_equal(x.grad.numpy(), [0, 0, 0.25])
+
+
+SMOOTH = (np.sin, np.exp, lambda x: x * x, lambda x: 3 * x + 1)
+#: Undefined or infinite for some of the arguments that get there.
+ROUGH = (np.sqrt, np.log, lambda x: 1 / x, lambda x: x**-1.5, np.arcsin, np.arccosh)
+
+
+@given(data=st.data())
+def test_random_trees_of_choices(data: st.DataObject) -> None:
+    """Against the same tree with the choice made by Python, at each point by itself."""
+
+    def tree(depth: int) -> tuple[Any, Any]:
+        if depth == 0 or data.draw(st.booleans()):
+            f = data.draw(st.sampled_from(SMOOTH))
+            return f, f
+        bound = data.draw(st.sampled_from((-1.0, 0.0, 0.5)))
+        outer, rough = data.draw(st.sampled_from(SMOOTH)), data.draw(st.sampled_from(ROUGH))
+        (a, pick_a), (b, pick_b) = tree(depth - 1), tree(depth - 1)
+        wild = data.draw(st.booleans())
+
+        def chosen(x: Any) -> Any:
+            left = np.where(np.abs(x) < -1.0, rough(a(x)), a(x)) if wild else a(x)
+            return outer(np.where(x > bound, left, b(x)))
+
+        return chosen, lambda x: outer(pick_a(x) if x > bound else pick_b(x))
+
+    f, branch = tree(3)
+    points = np.array([-2.0, -0.5, 0.25, 2.0])
+    with sg.backend("numpy"):
+        got = sg.grad(lambda x: np.sum(f(x)))(points)
+    want = []
+    for p in points:
+        x = sg.tensor(p, requires_grad=True)
+        branch(x).backward()
+        want.append(x.grad.item())
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-300)
