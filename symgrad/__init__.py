@@ -2,8 +2,12 @@
 
 from . import _tensor, autograd, errors
 from ._api import (
+    checkpoint,
     compile,
+    cond,
     derivative,
+    fori_loop,
+    formula,
     from_sympy,
     grad,
     hessian,
@@ -11,11 +15,14 @@ from ._api import (
     jacobian,
     jvp,
     latex,
+    scan,
+    switch,
     symbolic,
     value_and_grad,
     verify,
     vjp,
     vmap,
+    while_loop,
 )
 from ._compile import Function, backend
 from ._parse import parse
@@ -30,9 +37,13 @@ __all__ = [
     "Program",
     "autograd",
     "backend",
+    "checkpoint",
     "compile",
+    "cond",
     "derivative",
     "errors",
+    "fori_loop",
+    "formula",
     "from_sympy",
     "grad",
     "hessian",
@@ -42,11 +53,14 @@ __all__ = [
     "latex",
     "load",
     "parse",
+    "scan",
     "show",
+    "switch",
     "symbolic",
     "value_and_grad",
     "verify",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 __all__ += _tensor.__all__

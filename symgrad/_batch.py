@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ._graph import Node, apply, checked, set_inherited, topological
+from ._graph import Node, apply, checked, inherited, set_inherited, topological
+from ._op import PROJECTIONS
 from ._ops import RESHAPE
 from ._shapes import Dimension, as_size
 from ._trace import Traced, as_node
@@ -33,16 +34,28 @@ def batch(
         batched nodes stays as it is.
     """
     done: dict[Node, Node] = dict(batched)
+    results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
+    before = inherited()  # a pass over a body runs within a pass
     try:
         for node in topological(outputs):
             if node in done:
                 continue
+            if node.op.kind in PROJECTIONS and node.operands[0] in results:
+                spread = results[node.operands[0]](node)
+                if spread is not None:
+                    done[node] = spread
+                continue
             flags = [x in done for x in node.operands]
             if any(flags):
                 set_inherited(node.where)
+                if node.op.results is not None:
+                    assert node.op.batch is not None
+                    operands = [done.get(x, x) for x in node.operands]
+                    results[node] = node.op.batch(size, operands, flags, node)
+                    continue
                 done[node] = _rule(node, [done.get(x, x) for x in node.operands], flags, size)
     finally:
-        set_inherited(None)
+        set_inherited(before)
     checked("batching", [done.get(x, x) for x in outputs])
     return [(done.get(x, x), x in done) for x in outputs]
 

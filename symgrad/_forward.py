@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._graph import Literal, Node, checked, set_inherited, topological
+from ._graph import Literal, Node, checked, inherited, set_inherited, topological
 from ._guards import only
-from ._op import Op
+from ._op import PROJECTIONS, Op
 from ._trace import Traced, as_node, cast, partials
 
 
@@ -29,19 +29,31 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
         One node for each output, None where it is zero.
     """
     found: dict[Node, Node] = dict(tangents)
+    results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
+    before = inherited()  # a pass over a body runs within a pass
     try:
         for node in topological(outputs):
-            if node in found or node.dtype.kind != "f":
+            if node.op.kind in PROJECTIONS and node.operands[0] in results:
+                slope = results[node.operands[0]](node)
+                if slope is not None:
+                    found[node] = slope
+                continue
+            inner = node.op.results is not None
+            if node in found or (node.dtype.kind != "f" and not inner):
                 continue
             given = [found.get(x) for x in node.operands]
             if all(t is None for t in given):
                 continue
             set_inherited(node.where)
+            if inner:
+                assert node.op.jvp is not None
+                results[node] = node.op.jvp(given, node)
+                continue
             tangent = _rule(node, [None if t is None else Traced(t) for t in given])
             if tangent is not None:
                 found[node] = _fit(tangent, node)
     finally:
-        set_inherited(None)
+        set_inherited(before)
     return checked("forward mode", [found.get(x) for x in outputs])
 
 

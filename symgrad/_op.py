@@ -16,6 +16,11 @@ contract   sums products over named indices (pairwise einsum)
 assemble   writes its operands into regions of a zero array; linear
 gather     reads elements at computed positions; linear in its first operand
 scatter    adds elements at computed positions; the transpose of gather
+routine    a library's computation on whole vectors or matrices (the last axes)
+loop       runs a body again and again; its results are projected out of it
+branch     runs one of several bodies; its results are projected out of it
+result     one result of a loop or a branch
+tape       what a loop wrote down in each step, for another loop to read
 leaf       inputs, literals, constants, sizes
 =========  ==========================================================================
 
@@ -36,7 +41,13 @@ import sympy as sp
 
 from .errors import DefinitionError, UnsupportedError
 
-Kind = Literal["map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter", "leaf"]
+Kind = Literal[
+    "map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter",
+    "routine", "loop", "branch", "result", "tape", "leaf",
+]  # fmt: skip
+
+#: Kinds of ops that take one result out of a loop or a branch.
+PROJECTIONS = ("result", "tape")
 
 Real = sp.Reals
 Positive = sp.Interval.open(0, sp.oo)
@@ -91,7 +102,21 @@ class Emit:
     function: Callable[..., str]
 
 
-Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit
+@dataclass(frozen=True)
+class Routine:
+    """Lowered by a function that writes LLVM IR for one vector or matrix of a batch.
+
+    ``write(call, **params)`` is given what ``symgrad._lower._routines.Call`` is: pointers to
+    the operands and the result in memory, and their sizes. ``core`` says how many of the last
+    axes of each operand, and of the result, belong to one call; the axes before them are the
+    batch, the same for all.
+    """
+
+    write: Callable[..., None]
+    core: tuple[int, ...]
+
+
+Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Routine
 
 
 # ---------------------------------------------------------------- the record
@@ -134,6 +159,11 @@ class Op:
     vjp, jvp:
         For the rest: ``vjp(ct, y, *operands, **params)`` and
         ``jvp(tangents, y, *operands, **params)`` with None for zero tangents.
+        For loops and branches they work on nodes: ``vjp(cts, node, wanted)`` takes the
+        cotangents of the node's results as a mapping from the result nodes and gives one
+        node or None for each operand; ``jvp(tangents, node)`` and ``batch(size, operands,
+        flags, node)`` give a function from a result node to its tangent or batched
+        counterpart, None where it has none.
     taken:
         For ops that choose: ``taken(y, *operands, **params)`` gives for each operand None, or
         ``(condition, truth)``: the operand reaches the result only where ``condition`` is
@@ -153,11 +183,18 @@ class Op:
     place:
         For assemblies and scatters: ``place(part, index, *operands, **params)``: where the
         element ``index`` of operand ``part`` goes in the result.
+    results:
+        For loops and branches: ``results(node, index, kind)``: shape and element type of a
+        result, as a projection of ``kind`` ("result" or "tape") gives it.
+    fits:
+        For loops and branches: ``fits(node)`` says how operands and bodies do not go together,
+        or returns None.
     alias:
         For views: the result has the operand's elements in the same (C) order, so that it
         is the same memory.
     lower:
-        For maps: one of Instr, Intrinsic, Libm, Cython, Composed, Emit.
+        For maps: one of Instr, Intrinsic, Libm, Cython, Composed, Emit. For routines: Routine
+        or Composed.
     source:
         ``source(*operands, **params) -> str``: the op as one expression of NumPy code.
         An operand formats as its name (or as a number) and has ``shape`` and ``dtype``.
@@ -199,6 +236,8 @@ class Op:
     batch: Callable[..., Any] | None = None
     merge: Callable[..., Any] | None = None
     place: Callable[..., Any] | None = None
+    results: Callable[..., Any] | None = None
+    fits: Callable[..., str | None] | None = None
     alias: bool = False
     lower: Lowering | None = None
     source: Callable[..., str] | None = None
@@ -360,6 +399,11 @@ REQUIRED = {
     "assemble": ("shape", "element", "transpose", "batch", "place"),
     "gather": ("shape", "element", "transpose", "batch"),
     "scatter": ("shape", "element", "transpose", "batch", "place"),
+    "routine": ("shape", "element", "batch", "lower"),
+    "loop": ("vjp", "jvp", "batch", "results", "fits"),
+    "branch": ("vjp", "jvp", "batch", "results", "fits"),
+    "result": (),
+    "tape": (),
 }
 
 

@@ -15,9 +15,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._graph import Node, checked, set_inherited, topological
+from ._graph import Node, checked, inherited, set_inherited, topological
 from ._guards import Cotangent, added, conditions, narrowed, only, settled, summed, through
-from ._op import Op
+from ._op import PROJECTIONS, Op
 from ._ops import unbroadcast
 from ._trace import Traced, as_node, bind_nodes, cast, partials
 
@@ -26,7 +26,7 @@ def differentiable(op: Op) -> bool:
     """Tell whether derivatives flow through ``op`` at all."""
     if op.kind == "map":
         return op.reason is None
-    return bool(op.transpose or op.vjp)
+    return op.kind in PROJECTIONS or bool(op.transpose or op.vjp)
 
 
 def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
@@ -34,7 +34,7 @@ def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
     found = set(wrt)
     for node in order:
         if (
-            node.dtype.kind == "f"
+            (node.dtype.kind == "f" or node.op.results is not None)
             and any(x in found for x in node.operands)
             and differentiable(node.op)
         ):
@@ -67,24 +67,46 @@ def pull_back(
             pending.setdefault(node, []).append(Cotangent(given))
     wanted = set(wrt)
     found: dict[Node, Node] = {}
+    results: dict[Node, dict[Node, Node]] = {}  # of loops and branches: their results' cotangents
+    before = inherited()  # a pass over a body runs within a pass
     try:
         for node in reversed(order):
+            if node in results:
+                set_inherited(node.where)
+                for operand, given in zip(
+                    node.operands, _inner(node, results, active), strict=True
+                ):
+                    if given is not None:
+                        pending.setdefault(operand, []).append(Cotangent(given))
+                continue
             parts = pending.pop(node, None)
             if parts is None:
                 continue
             if node.where is not None:
                 set_inherited(node.where)
             ct = added(parts, accumulate)
+            if node.op.kind in PROJECTIONS:
+                results.setdefault(node.operands[0], {})[node] = settled(ct)
             if node in wanted:
                 found[node] = settled(ct)
-            if not node.operands:
+            if not node.operands or node.op.kind in PROJECTIONS:
                 continue
             for operand, part in zip(node.operands, _rule(node, ct, active), strict=True):
                 if part is not None:
                     pending.setdefault(operand, []).append(part)
     finally:
-        set_inherited(None)
+        set_inherited(before)
     return checked("reverse mode", [found.get(node) for node in wrt])
+
+
+def _inner(
+    node: Node, results: dict[Node, dict[Node, Node]], active: set[Node]
+) -> Sequence[Node | None]:
+    """Return the cotangents of the operands of a loop or a branch."""
+    assert node.op.vjp is not None
+    wanted = [x in active for x in node.operands]
+    found: Sequence[Node | None] = node.op.vjp(results.pop(node), node, wanted)
+    return found
 
 
 def accumulate(parts: Sequence[Node]) -> Node:

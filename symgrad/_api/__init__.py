@@ -1,13 +1,18 @@
 """The public functions."""
 
-from ._formulas import derivative, latex, symbolic
+from ._control import checkpoint, cond, fori_loop, scan, switch, while_loop
+from ._formulas import derivative, formula, latex, symbolic
 from ._from_sympy import from_sympy
 from ._transforms import compile, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap
 from ._verify import verify
 
 __all__ = [
+    "checkpoint",
     "compile",
+    "cond",
     "derivative",
+    "formula",
+    "fori_loop",
     "from_sympy",
     "grad",
     "hessian",
@@ -15,9 +20,12 @@ __all__ = [
     "jacobian",
     "jvp",
     "latex",
+    "scan",
+    "switch",
     "symbolic",
     "value_and_grad",
     "verify",
     "vjp",
     "vmap",
+    "while_loop",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._control import tidy
 from .._graph import checked
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
@@ -26,7 +27,7 @@ class Specialization:
 
     def __init__(self, graph: Graph, layout: Layout, signature: Signature, cache: bool) -> None:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
-        outputs = checked("rewriting", rewrite(checked("tracing", graph).outputs))
+        outputs = checked("rewriting", tidy(rewrite(checked("tracing", graph).outputs)))
         self.program: Program = checked("scheduling", schedule(graph.inputs, outputs, graph.guards))
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
         self.kinds = [signature.leaves[k].kind for k in self.takes]

@@ -1,5 +1,6 @@
 """The graph: interned nodes, the program, and the checker."""
 
+from ._body import Body, bodies
 from ._check import check, checked
 from ._node import (
     Constant,
@@ -16,9 +17,18 @@ from ._node import (
     node_class,
     topological,
 )
-from ._where import Where, defined_at, inheriting, raised_at, set_inherited, user_line
+from ._where import (
+    Where,
+    defined_at,
+    inherited,
+    inheriting,
+    raised_at,
+    set_inherited,
+    user_line,
+)
 
 __all__ = [
+    "Body",
     "Constant",
     "Input",
     "Iota",
@@ -29,10 +39,12 @@ __all__ = [
     "Where",
     "apply",
     "as_sympy",
+    "bodies",
     "check",
     "checked",
     "defined_at",
     "element_count",
+    "inherited",
     "inheriting",
     "literal_form",
     "node_class",

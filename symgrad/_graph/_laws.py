@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -17,8 +16,9 @@ import sympy as sp
 from .._op import Op, registry
 from .._shapes import Dim, Dimension, Shape, broadcast, dim_expand, hint, recording, show
 from ..errors import SymgradError
-from ._node import Constant, Input, Iota, Literal, Node, SizeOf
-from ._types import SUPPORTED, array_type, resolve
+from ._body import Body, bodies, size_symbols
+from ._node import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from ._types import SUPPORTED, TOKEN, array_type, resolve
 
 T = TypeVar("T")
 
@@ -78,6 +78,8 @@ def _operands(node: Node | Draft) -> str | None:
 
 
 def _element_type(node: Node | Draft) -> str | None:
+    if node.op.kind in ("loop", "branch"):  # it stands for its results, and is no value itself
+        return None if node.dtype == TOKEN else f"{node.dtype} is the type of a value"
     return None if node.dtype in SUPPORTED else f"{node.dtype} is no type that symgrad computes in"
 
 
@@ -100,7 +102,7 @@ def _sizes(node: Node | Draft) -> str | None:
 def _frozen(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_frozen, value))
-    return value is None or isinstance(value, (bool, int, str)) or is_size(value)
+    return value is None or isinstance(value, (bool, int, str, Body)) or is_size(value)
 
 
 def _parameters(node: Node | Draft) -> str | None:
@@ -111,6 +113,23 @@ def _parameters(node: Node | Draft) -> str | None:
         return f"{node.op.name} has no parameters, it has {', '.join(names)}"
     bad = next((name for name, value in node.items if not _frozen(value)), None)
     return None if bad is None else f"the parameter {bad} is no nested tuple of sizes and text"
+
+
+def _sound_bodies(node: Node | Draft) -> str | None:
+    for body in bodies(node):
+        for inner in topological(body.outputs):
+            broken = broken_law(inner)
+            if broken is not None:
+                return f"in its body, {inner.op.name} breaks the law {broken[0]!r}: {broken[1]}"
+    return node.op.fits(node) if node.op.fits is not None else None
+
+
+def _projected(node: Node | Draft) -> str | None:
+    if node.op.kind not in ("result", "tape"):
+        return None
+    if len(node.operands) != 1 or node.operands[0].op.results is None:
+        return "its operand is no loop and no branch"
+    return None
 
 
 # ---------------------------------------------------------------- leaves
@@ -208,8 +227,21 @@ def shape_by_rule(node: Node | Draft) -> Shape:
     with recording():
         if node.op.kind == "map":
             return broadcast(*shapes)
+        if node.op.kind in ("result", "tape"):
+            return _projection(node)[0]
+        if node.op.kind in ("loop", "branch"):
+            return ()
         assert node.op.shape is not None
         return tuple(node.op.shape(*shapes, **node.params))
+
+
+def _projection(node: Node | Draft) -> tuple[Shape, np.dtype[Any]]:
+    [source] = node.operands
+    assert source.op.results is not None
+    found: tuple[Shape, np.dtype[Any]] = source.op.results(
+        source, node.params["index"], node.op.kind
+    )
+    return found
 
 
 def _shape_rule(node: Node | Draft) -> str | None:
@@ -232,6 +264,10 @@ def types_by_rule(node: Node | Draft) -> tuple[tuple[np.dtype[Any], ...], np.dty
     kinds = tuple(x.dtype for x in node.operands)
     if node.op.kind == "map":
         return resolve(node.op, kinds, node.items)
+    if node.op.kind in ("result", "tape"):
+        return kinds, _projection(node)[1]
+    if node.op.kind in ("loop", "branch"):
+        return kinds, TOKEN
     return kinds, array_type(node.op, kinds, node.params)
 
 
@@ -266,6 +302,8 @@ NODE_LAWS: tuple[Law[Node | Draft], ...] = (
     Law("a supported element type", _element_type),
     Law("sizes are integers or expressions in size symbols", _sizes),
     Law("parameters are frozen", _parameters),
+    Law("bodies are sound and fit their operands", _sound_bodies),
+    Law("results are those of a loop or a branch", _projected),
     Law("literals are single numbers of their type", _literal),
     Law("constants are frozen arrays", _constant),
     Law("axes are axes of the operand", _axes),
@@ -285,18 +323,4 @@ def broken_law(node: Node | Draft) -> tuple[str, str] | None:
     return None
 
 
-def size_symbols(node: Node) -> set[sp.Symbol]:
-    """Return the size symbols in a node's shape, parameters and value."""
-    found: set[sp.Symbol] = set()
-    value = (node.size,) if isinstance(node, (SizeOf, Iota)) else ()
-    for part in chain(node.shape, value, (v for _, v in node.items)):
-        _collect(part, found)
-    return found
-
-
-def _collect(value: Any, found: set[sp.Symbol]) -> None:
-    if isinstance(value, tuple):
-        for part in value:
-            _collect(part, found)
-    elif isinstance(value, sp.Basic):
-        found |= value.free_symbols
+__all__ = ["Draft", "Law", "broken_law", "shape_by_rule", "size_symbols", "types_by_rule"]

@@ -12,6 +12,8 @@ from .._op import Op
 from ..errors import DTypeError
 
 SUPPORTED = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
+#: The type of a loop or a branch, which is no value: its results are.
+TOKEN = np.dtype("V")
 Kind = Any  # a NumPy dtype, or the Python type of a weak operand
 
 #: The element types of Python numbers where nothing else decides.

@@ -95,6 +95,11 @@ def defined_at(function: Callable[..., Any]) -> Where | None:
     return Where(code.co_filename, code.co_firstlineno, code.co_name)
 
 
+def inherited() -> Where | None:
+    """Return the line that nodes are given just now, if a pass has set one."""
+    return _state.inherited
+
+
 def set_inherited(where: Where | None) -> None:
     """Give the nodes that a pass derives the line of the node it derives them from."""
     _state.inherited = where

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .._graph import Node, apply, set_inherited, topological
+from .._graph import Node, apply, inherited, set_inherited, topological
 from ._rules import RULES, Rule
 
 #: A node is rewritten at most this often; rules that undo each other are an error.
@@ -46,6 +46,7 @@ def rewrite(
     """
     table = _TABLE if rules is RULES else _by_op(rules)
     done: dict[Node, Node] = {}
+    before = inherited()  # a pass over a body runs within a pass
     try:
         for node in topological(outputs):
             operands = tuple([done[x] for x in node.operands])
@@ -55,7 +56,7 @@ def rewrite(
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
             done[node] = _simplify(result, table, counts)
     finally:
-        set_inherited(None)
+        set_inherited(before)
     return [done[x] for x in outputs]
 
 

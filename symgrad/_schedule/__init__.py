@@ -2,11 +2,12 @@
 
 from ._kahn import kahn
 from ._load import load
-from ._program import Program, concrete, schedule
+from ._program import Program, body_program, concrete, schedule
 from ._text import guard_texts, shape_text, step_text, type_text
 
 __all__ = [
     "Program",
+    "body_program",
     "concrete",
     "guard_texts",
     "kahn",

@@ -6,13 +6,24 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, as_sympy, check, topological
+from .._graph import (
+    Body,
+    Constant,
+    Input,
+    Iota,
+    Literal,
+    Node,
+    SizeOf,
+    as_sympy,
+    check,
+    topological,
+)
 from .._shapes import evaluate_dim
 from ..errors import CheckError, DataError, ShapeError, TraceError, UnsupportedError
 from ._json import save, to_json
@@ -120,7 +131,12 @@ class Program:
         *values:
             One number or array for each of ``inputs``.
         """
-        sizes = self.bind_sizes(values)
+        env = self._computed(values, self.bind_sizes(values))
+        foreign = {id(env[x]) for x in (*self.inputs, *self.leaves)}
+        return tuple([_owned(env[x], foreign) for x in self.outputs])
+
+    def _computed(self, values: Sequence[Any], sizes: Mapping[sp.Symbol, int]) -> dict[Node, Any]:
+        """Return the value of every node."""
         env: dict[Node, Any] = {
             n: np.asarray(v, n.dtype) if n.shape else n.dtype.type(v)
             for n, v in zip(self.inputs, values, strict=True)
@@ -131,9 +147,9 @@ class Program:
             for node in self.steps:
                 params = {k: concrete(v, sizes) for k, v in node.items}
                 result = node.op.evaluate(*[env[x] for x in node.operands], **params)
-                env[node] = np.asarray(result, node.dtype)[()]
-        foreign = {id(env[x]) for x in (*self.inputs, *self.leaves)}
-        return tuple([_owned(env[x], foreign) for x in self.outputs])
+                several = node.op.results is not None
+                env[node] = result if several else np.asarray(result, node.dtype)[()]
+        return env
 
     def __call__(self, *values: Any) -> Any:
         """Run the program under NumPy; one result comes alone, several as a tuple.
@@ -337,10 +353,37 @@ def _leaf_value(leaf: Node, sizes: Mapping[sp.Symbol, int]) -> Any:
     return np.arange(evaluate_dim(leaf.size, sizes))
 
 
+class Step:
+    """A body as a function of arrays and numbers, for the given sizes.
+
+    Attributes
+    ----------
+    kinds:
+        Shape and element type of each result.
+    """
+
+    def __init__(self, body: Body, sizes: Mapping[sp.Symbol, int]) -> None:
+        self.program, self.sizes = body_program(body), sizes
+        self.kinds = [(concrete(x.shape, sizes), x.dtype) for x in body.outputs]
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """Compute the results."""
+        env = self.program._computed(values, self.sizes)
+        return tuple([env[x] for x in self.program.outputs])
+
+
+@lru_cache(maxsize=1024)
+def body_program(body: Body) -> Program:
+    """Return a body as a program; its sizes are those of the program around it."""
+    return schedule(body.inputs, body.outputs)
+
+
 def concrete(value: Any, sizes: Mapping[sp.Symbol, int]) -> Any:
-    """Return a parameter with its symbolic sizes replaced by numbers."""
+    """Return a parameter with its symbolic sizes replaced by numbers, bodies made callable."""
     if isinstance(value, tuple):
         return tuple([concrete(v, sizes) for v in value])
+    if isinstance(value, Body):
+        return Step(value, sizes)
     if isinstance(value, sp.Basic):
         return evaluate_dim(value, sizes)
     return value

@@ -20,7 +20,9 @@ def known_number(node: Node) -> Any:
     The sizes are then fixed by guards, as they are for ``int(n)``.
     """
     nodes = topological([node], limit=LIMIT)
-    if node.shape or len(nodes) == LIMIT or any(isinstance(n, Input) for n in nodes):
+    if node.shape or len(nodes) == LIMIT:
+        return None
+    if any(isinstance(n, Input) or n.op.results is not None for n in nodes):
         return None
     values: dict[Node, Any] = {}
     symbols: dict[sp.Symbol, None] = {}

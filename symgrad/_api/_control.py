@@ -1,0 +1,358 @@
+"""Control flow: loops and branches that stay rolled. JAX's names and argument orders.
+
+Outside of a traced function these are plain Python loops and branches: they mean there
+exactly what they compute inside.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._control import build_branch, build_count, build_scan, build_while
+from .._graph import Node
+from .._shapes import Dimension, Size, as_dim, as_size, same, show, tracing
+from .._trace import LEAF, Traced, as_node, flatten
+from .._trace._known import known_number
+from ..errors import ArgumentError, ShapeError
+
+T = TypeVar("T")
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: Any = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Carry a value along the leading axis of arrays; stack what each step returns.
+
+    Parameters
+    ----------
+    f:
+        ``f(carry, x) -> (carry, y)``; called once, on traced values.
+    init:
+        The first carry: nested tuples, lists, dicts, dataclasses of arrays and numbers.
+        Every step returns a carry of the same structure, shapes and element types.
+    xs:
+        Arrays with equal leading axes, nested likewise; ``x`` has their elements. None:
+        there are ``length`` steps without anything to read.
+    length:
+        The number of steps; follows from ``xs`` where there are any.
+    reverse:
+        Whether to go from the last element to the first.
+
+    Returns
+    -------
+    (carry, ys)
+        The last carry, and every ``y`` with a leading axis of the number of steps.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DTypeError
+        If ``f`` returns no pair, or changes the structure, shapes or types of the carry; if
+        the leading axes differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> def compound(rates):
+    ...     grow = lambda capital, rate: (capital * (1 + rate), capital)
+    ...     return sg.scan(grow, 100.0, rates)
+    >>> sg.compile(compound)(np.array([0.1, 0.2, 0.05]))
+    (np.float64(138.6), array([100., 110., 132.]))
+    """
+    count = _steps(xs, length)
+    if tracing():
+        return build_scan(f, init, xs, as_dim(count), bool(reverse))
+    carry, rows = init, []
+    leaves, tree = flatten(xs)
+    for i in reversed(range(count)) if reverse else range(count):
+        element = tree.unflatten([None if x is None else x[i] for x in leaves])
+        carry, y = f(carry, element)
+        rows.append(y)
+    if reverse:
+        rows.reverse()
+    return carry, _stacked(rows)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val: T) -> T:
+    """Run ``value = body_fun(i, value)`` for ``i`` from ``lower`` up to below ``upper``.
+
+    Parameters
+    ----------
+    lower, upper:
+        Integers; traced ones, too, though a loop whose bounds depend on arrays writes down
+        its steps for reverse mode in memory that grows.
+    body_fun:
+        Called once, on traced values; returns a value of the same structure, shapes and
+        element types.
+    init_val:
+        The first value.
+
+    Returns
+    -------
+    The last value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> newton = lambda a: sg.fori_loop(0, 6, lambda i, x: 0.5 * (x + a / x), 1.0)
+    >>> sg.value_and_grad(newton)(2.0)
+    (np.float64(1.414214), np.float64(0.353553))
+    """
+    lower, upper = _bound(lower, "lower"), _bound(upper, "upper")
+    if not tracing():
+        value = init_val
+        for i in range(lower, upper):
+            value = body_fun(i, value)
+        return value
+    if isinstance(lower, Traced) or isinstance(upper, Traced):
+        _, found = while_loop(
+            lambda state: state[0] < upper,
+            lambda state: (state[0] + 1, body_fun(state[0], state[1])),
+            (lower, init_val),
+        )
+        result: T = found
+        return result
+    count = upper - lower if upper > lower else 0
+    counted: T = build_count(body_fun, lower, init_val, as_dim(count))
+    return counted
+
+
+def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
+    """Run ``value = body_fun(value)`` while ``cond_fun(value)`` is true.
+
+    Parameters
+    ----------
+    cond_fun:
+        Returns one truth value.
+    body_fun:
+        Returns a value of the same structure, shapes and element types.
+    init_val:
+        The first value.
+
+    Returns
+    -------
+    The first value for which ``cond_fun`` is false.
+
+    Notes
+    -----
+    Reverse mode works for any number of steps: the loop writes down what its adjoint needs
+    on a tape that grows. Under :func:`vmap` the loop runs until all examples are done, and
+    an example that is done keeps its value.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> def halvings(x):
+    ...     return sg.while_loop(lambda s: s[0] > 1.0, lambda s: (s[0] / 2, s[1] + 1), (x, 0))
+    >>> sg.compile(halvings)(10.0)
+    (np.float64(0.625), np.int64(4))
+    >>> sg.grad(lambda x: halvings(x)[0])(10.0)
+    np.float64(0.0625)
+    """
+    if tracing():
+        result: T = build_while(cond_fun, body_fun, init_val)
+        return result
+    value = init_val
+    while cond_fun(value):
+        value = body_fun(value)
+    return value
+
+
+def cond(pred: Any, true_fun: Callable[..., T], false_fun: Callable[..., T], *operands: Any) -> T:
+    """Return ``true_fun(*operands)`` or ``false_fun(*operands)``; only one of them is run.
+
+    Parameters
+    ----------
+    pred:
+        One truth value; a number counts as true unless it is 0.
+    true_fun, false_fun:
+        Return values of the same structure and shapes.
+    operands:
+        Arguments of both; what the functions close over need not be among them.
+
+    Returns
+    -------
+    The result of the function that was chosen.
+
+    Notes
+    -----
+    Under :func:`vmap`, if ``pred`` differs between examples, both functions are run and the
+    results selected, as ``np.where`` does.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> f = lambda x: sg.cond(x > 0, np.sqrt, lambda x: -x, x)
+    >>> sg.grad(f)(4.0), sg.grad(f)(-4.0)
+    (np.float64(0.25), np.float64(-1.0))
+    """
+    if isinstance(pred, Traced):
+        _check_single(pred, "cond", "pred")
+        truth: Any = pred if pred.dtype == np.bool_ else np.not_equal(pred, 0)
+        result: T = _chosen("cond", truth.astype(np.int64), (false_fun, true_fun), operands)
+        return result
+    return true_fun(*operands) if pred else false_fun(*operands)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> T:
+    """Return ``branches[index](*operands)``; only that branch is run.
+
+    Parameters
+    ----------
+    index:
+        An integer; one that is too small or too large counts as the first or the last.
+    branches:
+        Functions that return values of the same structure and shapes.
+    operands:
+        Arguments of all of them.
+
+    Returns
+    -------
+    The result of the branch that was chosen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> f = lambda k, x: sg.switch(k, [np.sin, np.cos, np.exp], x)
+    >>> sg.grad(f, argnums=1)(np.int64(1), 0.5) == -np.sin(0.5)
+    np.True_
+    """
+    functions = tuple(branches)
+    if not functions:
+        raise ArgumentError("switch: there is no branch to choose")
+    if isinstance(index, Traced):
+        _check_single(index, "switch", "index")
+        if index.dtype.kind not in "iu":
+            raise ArgumentError(f"switch: the index is an integer, not of type {index.dtype}")
+        within = np.clip(index.astype(np.int64), 0, len(functions) - 1)
+        result: T = _chosen("switch", within, functions, operands)
+        return result
+    return functions[min(max(operator.index(index), 0), len(functions) - 1)](*operands)
+
+
+def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
+    """Return ``fun`` such that reverse mode computes its intermediate values again.
+
+    Its derivative keeps only the arguments, not what was computed from them: less memory
+    for more work. Apply it to the body of a scan, or to a part of a long function.
+
+    Parameters
+    ----------
+    fun:
+        A NumPy function.
+
+    Returns
+    -------
+    A function that computes the same.
+
+    Notes
+    -----
+    A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> f = sg.checkpoint(lambda x: np.sin(np.exp(x)))
+    >>> sg.grad(f)(0.0) == np.cos(1.0)
+    np.True_
+    """
+    if not callable(fun):
+        raise ArgumentError(f"checkpoint takes a function, not {type(fun).__name__}")
+
+    def kept(*args: Any, **kwargs: Any) -> Any:
+        if not tracing():
+            return fun(*args, **kwargs)
+        only = as_node(0)
+        return build_branch("checkpoint", only, (fun,), args, kept=True)
+
+    kept.__name__ = getattr(fun, "__name__", "checkpointed")
+    kept.__doc__ = fun.__doc__
+    return kept
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def _chosen(
+    what: str, index: Traced, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]
+) -> Any:
+    known = known_number(index.node)
+    if known is not None:
+        return functions[int(known)](*operands)
+    return build_branch(what, index.node, functions, operands)
+
+
+def _check_single(value: Traced, what: str, name: str) -> None:
+    if value.shape:
+        raise ArgumentError(
+            f"{what}: {name} is one value, not an array of shape {show(value.node.shape)}; "
+            "use np.where to choose element by element"
+        )
+
+
+def _bound(value: Any, name: str) -> Any:
+    """Return a bound of a counting loop: an int, a size, or a traced integer."""
+    if isinstance(value, Traced):
+        if value.shape or value.dtype.kind not in "iu":
+            raise ArgumentError(
+                f"fori_loop: {name} is one integer, not {value.dtype} of shape "
+                f"{show(value.node.shape)}"
+            )
+        known = known_number(value.node)
+        return value if known is None else int(known)
+    if isinstance(value, Size):
+        return value
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(
+            f"fori_loop: {name} is an integer, not {type(value).__name__}"
+        ) from None
+
+
+def _steps(xs: Any, length: Any) -> Any:
+    """Return the number of steps of a scan."""
+    count: Any = None if length is None else _bound(length, "length")
+    leaves, tree = flatten(xs)
+    names = list(tree.names("xs")) if tree is not LEAF else ["xs"]
+    nodes: list[tuple[str, Node | Any]] = [
+        (name, leaf) for name, leaf in zip(names, leaves, strict=True) if leaf is not None
+    ]
+    for name, leaf in nodes:
+        shape = leaf.node.shape if isinstance(leaf, Traced) else np.shape(leaf)
+        if not shape:
+            raise ShapeError(f"scan: {name} is a number; it needs an axis to go along")
+        extent: Dimension = shape[0]
+        if count is None:
+            count = as_size(extent)
+        elif not same(as_dim(count), extent):
+            raise ShapeError(
+                f"scan: {name} has {as_size(extent)} elements along its leading axis, but there "
+                f"are {count} steps"
+            )
+    if count is None:
+        raise ArgumentError("scan needs arrays to go along, or the number of steps: length=...")
+    return count
+
+
+def _stacked(rows: Sequence[Any]) -> Any:
+    """Return what the steps of a scan returned with a leading axis."""
+    if not rows:
+        return None
+    columns = [flatten(row)[0] for row in rows]
+    tree = flatten(rows[0])[1]
+    return tree.unflatten(
+        None if column[0] is None else np.stack(column) for column in zip(*columns, strict=True)
+    )

@@ -1,0 +1,123 @@
+"""Derivatives and batches of a branch: a branch over those of its bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from .._batch import batch
+from .._forward import push_forward
+from .._graph import Body, Input, Node
+from .._reverse import pull_back
+from .._rewrite import rewrite
+from .._shapes import Dimension, as_size
+from .._trace import Traced, as_node, substitute
+from ._parts import Branch, pick, result, stand_ins, zeros
+
+
+def push_branch(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node | None]:
+    """Return, as a function of the branch's result nodes, their tangents."""
+    branch = Branch.of(node)
+    given = tangents[1:]
+    bodies, pushed = [], []
+    for body in branch.bodies:
+        inner = {x: Input(f"d{x.name}", x.shape, x.dtype) for x in pick(body.inputs, given)}
+        pushed.append((body, inner, push_forward(body.outputs, inner)))
+    moving = [any(t is not None for t in column)
+              for column in zip(*(p for _, _, p in pushed), strict=True)]  # fmt: skip
+    for body, inner, found in pushed:
+        slopes = [t if t is not None else zeros(x)
+                  for t, x in zip(found, body.outputs, strict=True)]  # fmt: skip
+        outputs = rewrite([*body.outputs, *pick(slopes, moving)])
+        bodies.append(Body((*body.inputs, *inner.values()), outputs))
+    operands = (*branch.operands, *pick(given, given))
+    made = Branch(branch.index, operands, tuple(bodies), branch.kept).node()
+    places = np.cumsum(moving) + len(moving) - 1
+
+    def tangent(projection: Node) -> Node | None:
+        k = projection.params["index"]
+        return result(made, int(places[k])) if moving[k] else None
+
+    return tangent
+
+
+def pull_branch(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
+    """Return the cotangents of a branch's operands: each body is pulled back within itself."""
+    branch = Branch.of(node)
+    given = {projection.params["index"]: ct for projection, ct in cts.items()}
+    needed = wanted[1:]
+    found = []
+    for body in branch.bodies:
+        seeds = stand_ins([body.outputs[k] for k in given], "ct")
+        wrt = pick(body.inputs, needed)
+        slopes = pull_back([body.outputs[k] for k in given], seeds, wrt)
+        found.append((body, seeds, wrt, slopes))
+    flowing = [any(ct is not None for ct in column)
+               for column in zip(*(slopes for *_, slopes in found), strict=True)]  # fmt: skip
+    bodies = []
+    for body, seeds, wrt, slopes in found:
+        full = [ct if ct is not None else zeros(x) for ct, x in zip(slopes, wrt, strict=True)]
+        bodies.append(Body((*body.inputs, *seeds), rewrite(pick(full, flowing))))
+    if not any(flowing):
+        return [None] * len(node.operands)
+    operands = (*branch.operands, *given.values())
+    back = Branch(branch.index, operands, tuple(bodies), branch.kept).node()
+    results = iter(range(sum(flowing)))
+    flags = iter(flowing)
+    return [None, *(result(back, next(results)) if w and next(flags) else None for w in needed)]
+
+
+def batch_branch(
+    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
+) -> Callable[[Node], Node | None]:
+    """Return, as a function of the branch's result nodes, their batched counterparts.
+
+    If the number differs between examples, all bodies are run and the results selected.
+    """
+    branch = Branch.of(node)
+    found = []
+    for body in branch.bodies:
+        wide = {x: Input(x.name, (size, *x.shape), x.dtype) for x in pick(body.inputs, flags[1:])}
+        found.append((body, wide, batch(body.outputs, wide, size)))
+    if flags[0]:
+        return _selected(size, operands, [
+            [(substitute([x], dict(zip([wide.get(i, i) for i in body.inputs], operands[1:],
+                                       strict=True)))[0], f) for x, f in outputs]
+            for body, wide, outputs in found
+        ])  # fmt: skip
+    lifted = [any(f for _, f in column)
+              for column in zip(*(outputs for *_, outputs in found), strict=True)]  # fmt: skip
+    bodies = []
+    for body, wide, outputs in found:
+        full = [_widened(x, size) if up and not f else x
+                for (x, f), up in zip(outputs, lifted, strict=True)]  # fmt: skip
+        bodies.append(Body([wide.get(x, x) for x in body.inputs], rewrite(full)))
+    made = Branch(operands[0], tuple(operands[1:]), tuple(bodies), branch.kept).node()
+
+    def counterpart(projection: Node) -> Node | None:
+        k = projection.params["index"]
+        return result(made, k) if lifted[k] else None
+
+    return counterpart
+
+
+def _widened(x: Node, size: Dimension) -> Node:
+    return as_node(np.broadcast_to(Traced(x), (as_size(size), *Traced(x).shape)))
+
+
+def _selected(
+    size: Dimension, operands: Sequence[Node], found: Sequence[Sequence[tuple[Node, bool]]]
+) -> Callable[[Node], Node | None]:
+    index = Traced(operands[0])
+
+    def counterpart(projection: Node) -> Node:
+        column = [outputs[projection.params["index"]] for outputs in found]
+        wide = [x if f else _widened(x, size) for x, f in column]
+        chosen = Traced(wide[-1])
+        shape = (index.shape[0], *(1,) * (chosen.ndim - 1))
+        for k in reversed(range(len(wide) - 1)):
+            chosen = np.where(np.reshape(np.equal(index, k), shape), Traced(wide[k]), chosen)
+        return as_node(chosen)
+
+    return counterpart

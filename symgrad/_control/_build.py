@@ -1,0 +1,169 @@
+"""From Python functions on traced values to loops and branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._graph import Body, Input, Literal, Node
+from .._shapes import Dimension
+from .._trace import Traced, as_node, cast, promote, substitute
+from .._trace._bind import kind_of
+from ..errors import ArgumentError, ShapeError
+from ._closure import close
+from ._parts import Branch, Loop, result
+from ._values import Values, at, bound, check_structure, settle_kinds
+
+#: A carry's type may follow from that of another one; each trial settles one at least.
+TRIALS = 16
+
+
+def build_scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: Dimension, reverse: bool
+) -> tuple[Any, Any]:
+    """Return the last carry and the stacked results of a scan, as traced values."""
+    elements = Values.of(xs)
+    slices = [
+        Input(name, x.shape[1:], x.dtype)
+        for name, x in zip(elements.names("x"), elements.nodes, strict=True)
+    ]
+    element = elements.filled([Traced(s) for s in slices])
+
+    def step(carry: Any, i: Traced) -> tuple[Any, Any]:
+        found: Any = f(carry, element)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise ArgumentError(
+                f"scan: {at(f)} must return the pair (carry, y), not {type(found).__name__}; "
+                "write `return carry, None` if there is nothing to stack"
+            )
+        return found[0], found[1]
+
+    return _loop("scan", f, step, init, slices, elements.nodes, length, reverse)
+
+
+def build_count(body: Callable[[Any, Any], Any], lower: Any, init: Any, length: Dimension) -> Any:
+    """Return the last carry of ``fori_loop`` for a number of steps that is known beforehand."""
+
+    def step(carry: Any, i: Traced) -> tuple[Any, Any]:
+        return body(i if type(lower) is int and lower == 0 else i + lower, carry), None
+
+    return _loop("fori_loop", body, step, init, [], [], length, False)[0]
+
+
+def _loop(
+    what: str, function: Any, step: Callable[[Any, Traced], tuple[Any, Any]], init: Any,
+    slices: Sequence[Input], xs: Sequence[Node], length: Dimension, reverse: bool,
+) -> tuple[Any, Any]:  # fmt: skip
+    counter = Input("i", (), np.int64)
+    index = Traced(counter, weak=int)
+    start, nodes, inputs, news, y = _settled(what, function, init, lambda carry: step(carry, index))
+    stacked = Values.of(y)
+    closed = close([counter, *inputs, *slices], [*news, *stacked.nodes])
+    consts, shared = [*closed.captured], [*closed.stand_ins]
+    if not (nodes or xs or consts):  # a node has an operand, if only an idle one
+        consts, shared = [Literal(0, np.int64)], [Input("none", (), np.int64)]
+    node = Loop(
+        tuple(nodes), tuple(xs), tuple(consts), Body((*closed.inputs, *shared), closed.outputs),
+        length, None, reverse,
+    ).node()  # fmt: skip
+    count = len(nodes)
+    carry = start.filled([Traced(result(node, k)) for k in range(count)])
+    ys = [Traced(result(node, k)) for k in range(count, count + len(stacked.places))]
+    return carry, stacked.filled(ys)
+
+
+def _settled(
+    what: str, function: Any, init: Any, step: Callable[[Any], tuple[Any, Any]]
+) -> tuple[Values, list[Node], list[Input], list[Node], Any]:
+    """Trace a step on bound carries, whose element types are settled by trying."""
+    start = Values.of(init)
+    nodes, weak, names = start.nodes, start.weak, start.names("c")
+    for _ in range(TRIALS):
+        inputs = bound(nodes, names)
+        carry, y = step(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
+        found = Values.of(carry)
+        check_structure(start, found, what, function)
+        kinds = settle_kinds(nodes, weak, found.numbers, names, what, function)
+        if kinds == [x.dtype for x in nodes]:
+            news = [_shaped(as_node(x, k), n)
+                    for x, k, n in zip(found.numbers, kinds, nodes, strict=True)]  # fmt: skip
+            return start, nodes, inputs, news, y
+        weak = [w if x.dtype == k else (float if w and k == np.float64 else None)
+                for w, x, k in zip(weak, nodes, kinds, strict=True)]  # fmt: skip
+        nodes = [cast(x, k) for x, k in zip(nodes, kinds, strict=True)]
+    raise AssertionError("the element types of the carries do not settle")
+
+
+def _shaped(node: Node, like: Node) -> Node:
+    """Write the shape of ``node`` as that of ``like``, which it is equal to."""
+    if node.shape == like.shape:
+        return node
+    return as_node(np.reshape(Traced(node), Traced(like).shape))
+
+
+def build_while(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+    """Return the last carry of a while loop, as traced values."""
+    start, nodes, inputs, news, _ = _settled(
+        "while_loop", body, init, lambda carry: (body(carry), None)
+    )
+    weak = start.weak
+    truth = cond(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
+    test = as_node(truth) if not isinstance(truth, (tuple, list, dict, type(None))) else None
+    if test is None or test.shape != () or test.dtype != np.bool_:
+        found = type(truth).__name__ if test is None else f"{test.dtype} of shape {test.shape}"
+        raise ArgumentError(
+            f"while_loop: {at(cond)} must return one truth value (True or False), not {found}; "
+            "compare with something, or use np.any / np.all"
+        )
+    counter = Input("i", (), np.int64)
+    # One closure for both, so that they share what they use of the graph around.
+    closed = close([counter, *inputs], [*news, test])
+    own = bound(nodes, start.names("c"))
+    shared = bound(closed.captured, [x.name for x in closed.stand_ins])
+    swap = dict(zip((*inputs, *closed.stand_ins), (*own, *shared), strict=True))
+    holds = Body((*own, *shared), substitute([closed.outputs[-1]], swap))
+    step = Body((*closed.inputs, *closed.stand_ins), closed.outputs[:-1])
+    node = Loop(tuple(nodes), (), closed.captured, step, None, holds).node()
+    return start.filled([Traced(result(node, k)) for k in range(len(nodes))])
+
+
+def build_branch(
+    what: str, index: Node, functions: Sequence[Callable[..., Any]], operands: Sequence[Any],
+    kept: bool = False,
+) -> Any:  # fmt: skip
+    """Return the result of the function that ``index`` names, as traced values."""
+    given = Values.of(tuple(operands))
+    inputs = bound(given.nodes, given.names("x"))
+    arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
+    found = [Values.of(f(*arguments)) for f in functions]
+    for f, values in zip(functions[1:], found[1:], strict=True):
+        if values != found[0]:
+            raise ArgumentError(
+                f"{what}: {at(functions[0])} and {at(f)} return values of different structures"
+            )
+    columns = list(zip(*(v.numbers for v in found), strict=True))
+    kinds = [_common(what, functions, column) for column in columns]
+    outputs = [as_node(x, kinds[k]) for v in found for k, x in enumerate(v.numbers)]
+    closed = close(inputs, outputs)
+    count = len(kinds)
+    bodies = []
+    for k in range(len(functions)):
+        fresh = bound((*closed.inputs, *closed.stand_ins),
+                      [x.name for x in (*closed.inputs, *closed.stand_ins)])  # fmt: skip
+        swap = dict(zip((*closed.inputs, *closed.stand_ins), fresh, strict=True))
+        bodies.append(Body(fresh, substitute(closed.outputs[k * count : (k + 1) * count], swap)))
+    node = Branch(index, (*given.nodes, *closed.captured), tuple(bodies), kept).node()
+    return found[0].filled([Traced(result(node, k)) for k in range(count)])
+
+
+def _common(what: str, functions: Sequence[Any], column: Sequence[Any]) -> Any:
+    nodes = [as_node(x) for x in column]
+    for f, x in zip(functions[1:], nodes[1:], strict=True):
+        if x.shape != nodes[0].shape:
+            raise ShapeError(
+                f"{what}: {at(functions[0])} returns an array of shape {nodes[0].shape} where "
+                f"{at(f)} returns one of shape {x.shape}; all branches return the same shapes"
+            )
+    return promote(*(kind_of(x) for x in column))

@@ -1,0 +1,118 @@
+"""A loop over a batch: one loop whose values have a batch axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._batch import batch
+from .._graph import Body, Input, Node
+from .._rewrite import rewrite
+from .._shapes import Dimension, as_size
+from .._trace import Traced, as_node, substitute
+from ._parts import Loop, project
+
+
+def batch_loop(
+    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
+) -> Callable[[Node], Node | None]:
+    """Return, as a function of the loop's result nodes, their batched counterparts.
+
+    A loop with a condition runs until it fails for all examples; an example that is done
+    keeps its values.
+    """
+    loop = Loop.of(node)
+    first = loop.carries + len(loop.xs)
+    spread = list(flags[: loop.carries])
+    wide = {x: Input(x.name, (size, *x.shape), x.dtype) for x in loop.body.inputs[1:]}
+    fixed = {
+        x: wide[x] for x, f in zip(loop.body.inputs[1 + loop.carries :], flags[loop.carries :],
+                                   strict=True) if f
+    }  # fmt: skip
+    mask: Node | None = None
+    while True:
+        moving = {x: wide[x] for x, f in zip(loop.carried, spread, strict=True) if f}
+        if loop.cond is not None:
+            mask = _mask(loop, {**moving, **fixed}, size)
+            if mask is not None and not all(spread):
+                spread = [True] * loop.carries
+                continue
+        found = batch(loop.body.outputs, {**moving, **fixed}, size)
+        grown = [s or lifted for s, (_, lifted) in zip(spread, found, strict=False)]
+        if grown == spread:
+            break
+        spread = grown
+    news = []
+    for x, s, (new, lifted) in zip(loop.carried, spread, found, strict=False):
+        value = _widened(new, size) if s and not lifted else new
+        if mask is not None:
+            value = as_node(np.where(_aligned(mask, value), Traced(value), Traced(wide[x])))
+        news.append(value)
+    ys = found[loop.carries :]
+    starts = [
+        _widened(x, size) if s and not f else x
+        for x, s, f in zip(operands[: loop.carries], spread, flags, strict=False)
+    ]
+    xs = [
+        _swapped(x) if f and x.op.kind != "tape" else x
+        for x, f in zip(operands[loop.carries : first], flags[loop.carries : first], strict=True)
+    ]
+    chosen = [*spread, *flags[loop.carries :]]
+    inputs = [wide[x] if s else x for x, s in zip(loop.body.inputs[1:], chosen, strict=True)]
+    made = loop.changed(
+        inits=tuple(starts), xs=tuple(xs), consts=tuple(operands[first:]),
+        body=Body((loop.step, *inputs), rewrite([*news, *(y for y, _ in ys)])),
+        cond=_condition(loop, {**moving, **fixed}, size),
+    ).node()  # fmt: skip
+    wide_results = [*spread, *(f for _, f in ys)]
+
+    def counterpart(projection: Node) -> Node | None:
+        k = projection.params["index"]
+        if not wide_results[k]:
+            return None
+        found = project(made, k, projection.op.kind)
+        stacked = k >= loop.carries and projection.op.kind != "tape"
+        return _swapped(found) if stacked else found
+
+    return counterpart
+
+
+def _widened(x: Node, size: Dimension) -> Node:
+    return as_node(np.broadcast_to(Traced(x), (as_size(size), *Traced(x).shape)))
+
+
+def _swapped(x: Node) -> Node:
+    """Exchange the batch axis and the axis of the steps."""
+    return as_node(np.swapaxes(Traced(x), 0, 1))
+
+
+def _aligned(mask: Node, value: Node) -> Any:
+    ones = (1,) * (value.ndim - 1)
+    return np.reshape(Traced(mask), (Traced(mask).shape[0], *ones))
+
+
+def _holds(loop: Loop, batched: dict[Any, Node], size: Dimension) -> tuple[Node, bool]:
+    """Return the condition of a batch, in terms of the body's inputs."""
+    assert loop.cond is not None
+    inner = dict(zip(loop.cond.inputs, (*loop.carried, *loop.shared), strict=True))
+    return batch(substitute(loop.cond.outputs, inner), batched, size)[0]
+
+
+def _mask(loop: Loop, batched: dict[Any, Node], size: Dimension) -> Node | None:
+    """Return which examples go on, None if they all go on together."""
+    truth, lifted = _holds(loop, batched, size)
+    return truth if lifted else None
+
+
+def _condition(loop: Loop, batched: dict[Any, Node], size: Dimension) -> Body | None:
+    if loop.cond is None:
+        return None
+    truth, lifted = _holds(loop, batched, size)
+    if lifted:
+        truth = as_node(np.any(Traced(truth)))
+    # The body has inputs of the same kinds, but a bound variable belongs to one body.
+    own = [batched.get(x, x) for x in (*loop.carried, *loop.shared)]
+    fresh = [Input(x.name, x.shape, x.dtype) for x in own]
+    return Body(fresh, rewrite(substitute([truth], dict(zip(own, fresh, strict=True)))))

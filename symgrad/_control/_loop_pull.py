@@ -1,0 +1,221 @@
+"""Reverse mode of a loop: a loop the other way, over what the first one wrote down.
+
+The forward loop is extended to write tapes, in each step the values that the adjoint of the
+body needs. The backward loop reads them, carries the cotangents of the carries and adds up
+those of the constants. Both are loops like others, so derivatives of any order come about in
+the same way. What a step writes down is a plan: the carries it starts from always suffice,
+since the body's adjoint can compute everything else again; what is dear to compute (a
+mathematical function, a matrix product) is written down as well.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._graph import Body, Input, Node, topological
+from .._op import Cython, Libm
+from .._reverse import dependents, pull_back
+from .._rewrite import rewrite
+from .._trace import Traced, as_node, substitute
+from ._parts import Loop, pick, project, stand_ins, tape, zeros
+
+
+def pull_loop(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
+    """Return the cotangents of a loop's operands for those of its result nodes."""
+    return _Backward(Loop.of(node), cts, wanted).operands()
+
+
+@dataclass
+class _Given:
+    """Cotangents of a result that is written down: an array or a tape, read step by step."""
+
+    index: int
+    ct: Node
+    slice: Input
+
+
+class _Backward:
+    def __init__(self, loop: Loop, cts: Mapping[Node, Node], wanted: Sequence[bool]) -> None:
+        self.loop, self.wanted = loop, wanted
+        count = loop.carries
+        self.last: list[Node | None] = [None] * count
+        self.given: list[_Given] = []
+        for projection, ct in cts.items():
+            k = projection.params["index"]
+            if k < count:
+                self.last[k] = ct
+            else:
+                out = loop.body.outputs[k]
+                self.given.append(_Given(k, ct, Input(f"ct{k}", out.shape, out.dtype)))
+        self.active = self._active()
+        self.carried = stand_ins(loop.carried, "ct_c")
+        self._pull()
+
+    def _active(self) -> list[bool]:
+        """Return which carries depend on something wanted, in some step."""
+        loop, wanted = self.loop, self.wanted
+        flags = list(wanted[: loop.carries])
+        fixed = pick((*loop.slices, *loop.shared), wanted[loop.carries :])
+        order = topological(loop.body.outputs)
+        while True:
+            moving = dependents(order, [*pick(loop.carried, flags), *fixed])
+            grown = [f or x in moving for f, x in zip(flags, loop.news, strict=True)]
+            if grown == flags:
+                return [f and x.dtype.kind == "f" for f, x in zip(flags, loop.carried, strict=True)]
+            flags = grown
+
+    def _pull(self) -> None:
+        """Pull back through one step; which carries have cotangents is found by trying."""
+        loop = self.loop
+        elements = self.wanted[loop.carries : loop.carries + len(loop.xs)]
+        shared = self.wanted[loop.carries + len(loop.xs) :]
+        self.flowing = [a and ct is not None for a, ct in zip(self.active, self.last, strict=True)]
+        carried = pick(loop.carried, self.active)
+        wrt = [*carried, *pick(loop.slices, elements), *pick(loop.shared, shared)]
+        while True:
+            seeds: list[Node | None] = list(pick_or_none(self.carried, self.flowing))
+            outputs = [*loop.news, *(loop.body.outputs[g.index] for g in self.given)]
+            found = pull_back(outputs, [*seeds, *(g.slice for g in self.given)], wrt)
+            slopes = dict(zip(wrt, found, strict=True))
+            grown = [
+                f or slopes.get(x) is not None
+                for f, x in zip(self.flowing, loop.carried, strict=True)
+            ]
+            if grown == self.flowing:
+                break
+            self.flowing = grown
+        self.slopes = {x: ct for x, ct in slopes.items() if ct is not None}
+
+    # ---------------------------------------------------------------- the backward loop
+
+    def operands(self) -> list[Node | None]:
+        loop = self.loop
+        flowing = pick(loop.carried, self.flowing)
+        seeds = pick(self.carried, self.flowing)
+        shared = [x for x in loop.shared if x in self.slopes]
+        slices = [x for x in loop.slices if x in self.slopes]
+        totals = stand_ins(shared, "ct_k")
+        news = [self.slopes.get(x, zeros(x)) for x in flowing]
+        sums = [
+            as_node(np.add(Traced(total), Traced(self.slopes[x])))
+            for total, x in zip(totals, shared, strict=True)
+        ]
+        elements = [self.slopes[x] for x in slices]
+        befores = [*seeds, *totals, *(zeros(x) for x in slices)]
+        if not befores:
+            return [None] * len(self.wanted)
+        outputs = rewrite(self._masked([*news, *sums, *elements], befores))
+        forward, outputs, written = self._recorded(outputs)
+        needed = set(topological(outputs))
+        own = [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if x in needed]
+        given = [(g.slice, g.ct) for g in self.given if g.slice in needed]
+        consts = [(x, o) for x, o in zip(loop.shared, loop.consts, strict=True) if x in needed]
+        xs = [*written, *given, *own]
+        if loop.length is None and not any(o.op.kind == "tape" for _, o in xs):
+            # A tape says how many steps there were.
+            xs += [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
+        starts = [ct if ct is not None else zeros(x)
+                  for ct, x in zip(self.last, loop.inits, strict=True)]  # fmt: skip
+        inputs = (loop.step, *seeds, *totals, *(x for x, _ in xs), *(x for x, _ in consts))
+        back = Loop(
+            (*pick(starts, self.flowing), *(zeros(x) for x in shared)),
+            tuple(o for _, o in xs), tuple(o for _, o in consts),
+            Body(inputs, outputs), loop.length, None, not loop.reverse,
+        ).node()  # fmt: skip
+        places = {x: k for k, x in enumerate([*flowing, *shared, *slices])}
+        found: list[Node | None] = []
+        for x, o, w in zip(loop.body.inputs[1:], forward, self.wanted, strict=True):
+            kind = "tape" if o.op.kind == "tape" else "result"
+            place = places.get(x) if w else None
+            found.append(None if place is None else project(back, place, kind))
+        return found
+
+    def _masked(self, news: list[Node], befores: list[Node]) -> list[Node]:
+        """Undo only steps that were done: examples of a batch may have stopped earlier."""
+        loop = self.loop
+        if loop.cond is None:
+            return news
+        inner = dict(zip(loop.cond.inputs, (*loop.carried, *loop.shared), strict=True))
+        [self.mask] = substitute(loop.cond.outputs, inner)
+        mask = Traced(self.mask)
+        return [
+            as_node(np.where(mask, Traced(new), Traced(old)))
+            for new, old in zip(news, befores, strict=True)
+        ]
+
+    def _recorded(
+        self, outputs: Sequence[Node]
+    ) -> tuple[tuple[Node, ...], list[Node], list[tuple[Input, Node]]]:
+        """Extend the forward loop by tapes of what ``outputs`` need.
+
+        Returns the operands, the outputs in terms of the tapes' elements, and for each tape
+        its element in the body and the tape.
+        """
+        loop = self.loop
+        # The truth of the condition in each step is what says how long the tapes are.
+        always = [] if loop.cond is None else [self.mask]
+        known = set(topological(loop.body.outputs)) | set(always)
+        cut = frontier(outputs, known - set(always), set(loop.carried), set(always))
+        stored = list(dict.fromkeys([*always, *cut]))
+        operands = (*loop.inits, *loop.xs, *loop.consts)
+        extended = loop.changed(
+            body=Body(loop.body.inputs, (*loop.body.outputs, *stored))
+        ).node() if stored else None  # fmt: skip
+        swap: dict[Node, Node] = {}
+        written: list[tuple[Input, Node]] = []
+        for k, x in enumerate(stored, len(loop.body.outputs)):
+            slot = x if isinstance(x, Input) else Input(f"s{k}", x.shape, x.dtype)
+            swap[x] = slot
+            assert extended is not None
+            written.append((slot, tape(extended, k)))
+        return operands, substitute(outputs, swap), written
+
+
+def pick_or_none(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Return the items, None where the flag is false."""
+    return [x if f else None for x, f in zip(items, flags, strict=True)]
+
+
+def frontier(
+    outputs: Sequence[Node], known: set[Node], carried: set[Input], always: set[Node]
+) -> list[Node]:
+    """Return the values of a step to write down, so that ``outputs`` can be computed.
+
+    Parameters
+    ----------
+    outputs:
+        What the backward step computes.
+    known:
+        What the forward step computes.
+    carried:
+        Its carries, which are gone when the backward step comes.
+    always:
+        Values that are written down anyway.
+    """
+    found: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node in always or node in carried or (node in known and dear(node)):
+            found[node] = None
+        else:
+            stack.extend(reversed(node.operands))
+    return list(found)
+
+
+def dear(node: Node) -> bool:
+    """Tell whether to write a value down rather than to compute it again."""
+    op = node.op
+    if op.kind == "map":
+        return isinstance(op.lower, (Libm, Cython))
+    return op.kind in ("contract", "scan") and node.dtype.kind == "f"

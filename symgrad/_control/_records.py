@@ -1,0 +1,109 @@
+"""The records of loops, branches and their results.
+
+They stand here and not among the other ops because their rules are passes over their bodies:
+the derivative of a loop is a loop over the derivative of its body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._graph import Node
+from .._op import define_array
+from .._shapes import Shape
+from ._branch_rules import batch_branch, pull_branch, push_branch
+from ._loop_batch import batch_loop
+from ._loop_pull import pull_loop
+from ._loop_push import push_loop
+from ._parts import Branch, Loop
+from ._run import run_branch, run_loop
+from ._tapes import merged
+
+
+def _loop_results(node: Node, index: int, kind: str) -> tuple[Shape, np.dtype[Any]]:
+    loop = Loop.of(node)
+    out = loop.body.outputs[index]
+    if kind == "tape" or index < loop.carries:
+        return out.shape, out.dtype
+    if loop.length is None:
+        raise ValueError("only a loop of a known number of steps stacks its results")
+    return (loop.length, *out.shape), out.dtype
+
+
+def _branch_results(node: Node, index: int, kind: str) -> tuple[Shape, np.dtype[Any]]:
+    out = Branch.of(node).bodies[0].outputs[index]
+    return out.shape, out.dtype
+
+
+def _loop_fits(node: Any) -> str | None:
+    loop = Loop.of(node)
+    inputs = loop.body.inputs
+    if len(inputs) != 1 + len(node.operands) or len(loop.body.outputs) < loop.carries:
+        return "its body has other inputs and outputs than it has operands"
+    pairs = [
+        *zip(loop.carried, loop.inits, strict=True),
+        *zip(loop.carried, loop.news, strict=True),
+        *zip(loop.shared, loop.consts, strict=True),
+    ]
+    for inner, outer in pairs:
+        if (inner.shape, inner.dtype) != (outer.shape, outer.dtype):
+            return f"{inner.name} is {inner.dtype}{inner.shape}, not {outer.dtype}{outer.shape}"
+    for inner, outer in zip(loop.slices, loop.xs, strict=True):
+        shape = outer.shape if outer.op.kind == "tape" else outer.shape[1:]
+        if (inner.shape, inner.dtype) != (shape, outer.dtype):
+            return f"{inner.name} is {inner.dtype}{inner.shape}, no element of {outer.shape}"
+    endless = loop.length is None and loop.cond is None
+    if endless and not any(x.op.kind == "tape" for x in loop.xs):
+        return "it has no length, no condition and no tape: it would not end"
+    return None
+
+
+def _branch_fits(node: Any) -> str | None:
+    branch = Branch.of(node)
+    kinds = [[(x.shape, x.dtype) for x in body.outputs] for body in branch.bodies]
+    for body in branch.bodies:
+        given = [(x.shape, x.dtype) for x in branch.operands]
+        if [(x.shape, x.dtype) for x in body.inputs] != given:
+            return "a body has other inputs than it has operands"
+    return None if kinds.count(kinds[0]) == len(kinds) else "its bodies have different results"
+
+
+LOOP = define_array(
+    "Loop",
+    "loop",
+    run_loop,
+    doc="a body that is run again and again, carrying values along",
+    vjp=pull_loop,
+    jvp=push_loop,
+    batch=batch_loop,
+    results=_loop_results,
+    fits=_loop_fits,
+)
+BRANCH = define_array(
+    "Branch",
+    "branch",
+    run_branch,
+    doc="one of several bodies, chosen by a number",
+    vjp=pull_branch,
+    jvp=push_branch,
+    batch=batch_branch,
+    results=_branch_results,
+    fits=_branch_fits,
+)
+RESULT = define_array(
+    "Result",
+    "result",
+    lambda results, index: results[index],
+    doc="a result of a loop or a branch",
+    reason="its cotangent is one of those that the loop's rule takes",
+)
+TAPE = define_array(
+    "Tape",
+    "tape",
+    lambda results, index: results[index],
+    doc="what a loop wrote down in each step, for another loop to read",
+    merge=merged,
+    reason="its cotangent is one of those that the loop's rule takes",
+)

@@ -1,0 +1,237 @@
+"""Tidying loops and branches once all derivatives are taken.
+
+Derivative rules make new loops beside the old ones: the loop that also carries tangents, or
+that also writes tapes. Here one loop that does what another does, and more, takes its place;
+results that nobody uses are dropped, with the carries and operands that only they need; and
+branches whose number is known disappear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .._graph import Body, Literal, Node, apply, topological
+from .._op import PROJECTIONS
+from .._rewrite import rewrite
+from .._trace import substitute
+from ._parts import Branch, Loop, pick, project
+
+
+def tidy(outputs: Sequence[Node]) -> list[Node]:
+    """Return ``outputs`` without superfluous loops, results and branches."""
+    found = list(outputs)
+    if not any(n.op.results is not None for n in topological(found)):
+        return found
+    found = rewrite(inlined(found))
+    return prune(merge(found))
+
+
+# ---------------------------------------------------------------- branches
+
+
+def inlined(outputs: Sequence[Node]) -> list[Node]:
+    """Put the body of a branch whose number is known in the place of its results."""
+    done: dict[Node, Node] = {}
+    chosen: dict[Node, list[Node]] = {}
+    for node in topological(outputs):
+        operands = tuple([done[x] for x in node.operands])
+        if node.op.kind in PROJECTIONS and node.operands[0] in chosen:
+            done[node] = chosen[node.operands[0]][node.params["index"]]
+            continue
+        done[node] = node
+        if operands != node.operands:
+            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+        if node.op.kind == "branch" and not node.params.get("kept", False):
+            index = operands[0]
+            if isinstance(index, Literal):
+                body = node.params["bodies"][int(index.value)]
+                swap = dict(zip(body.inputs, operands[1:], strict=True))
+                chosen[node] = inlined(substitute(body.outputs, swap))
+    return [done[x] for x in outputs]
+
+
+# ---------------------------------------------------------------- one loop for two
+
+
+def merge(outputs: Sequence[Node]) -> list[Node]:
+    """Let a loop that does what another one does, and more, take its place."""
+    found = list(outputs)
+    while True:
+        swap = _replacement(found)
+        if not swap:
+            return found
+        found = substitute(found, swap)
+
+
+def _replacement(outputs: Sequence[Node]) -> dict[Node, Node]:
+    order = topological(outputs)
+    groups: dict[object, list[Node]] = {}
+    for node in order:
+        if node.op.kind == "loop":
+            # Loops made from one another share the input that counts the steps.
+            groups.setdefault(Loop.of(node).step, []).append(node)
+    for group in groups.values():
+        for small in group:
+            for large in group:
+                places = None if small is large else contained(Loop.of(small), Loop.of(large))
+                if places is None or small in set(topological([large])):
+                    continue
+                return {
+                    n: project(large, places[n.params["index"]], n.op.kind)
+                    for n in order if n.op.kind in PROJECTIONS and n.operands[0] is small
+                }  # fmt: skip
+    return {}
+
+
+def contained(small: Loop, large: Loop) -> list[int] | None:
+    """Return for each result of ``small`` the number it has in ``large``, or None."""
+    if (small.length, small.reverse) != (large.length, large.reverse):
+        return None
+    given = dict(zip(large.body.inputs[1:], (*large.inits, *large.xs, *large.consts), strict=True))
+    own = (*small.inits, *small.xs, *small.consts)
+    for x, operand in zip(small.body.inputs[1:], own, strict=True):
+        if given.get(x) is not operand:
+            return None
+    if not _same_condition(small, large):
+        return None
+    places = []
+    where = {x: k for k, x in enumerate(large.carried)}
+    for x, new in zip(small.carried, small.news, strict=True):
+        k = where.get(x)
+        if k is None or large.news[k] is not new:
+            return None
+        places.append(k)
+    for y in small.ys:
+        if y not in large.ys:
+            return None
+        places.append(large.carries + large.ys.index(y))
+    return places
+
+
+def _same_condition(small: Loop, large: Loop) -> bool:
+    if small.cond is None or large.cond is None:
+        return small.cond is large.cond
+    a, b = small.cond, large.cond
+    swap = dict(zip(a.inputs, (*small.carried, *small.shared), strict=True))
+    other = dict(zip(b.inputs, (*large.carried, *large.shared), strict=True))
+    return substitute(a.outputs, swap) == substitute(b.outputs, other)
+
+
+# ---------------------------------------------------------------- what nobody uses
+
+
+def prune(outputs: Sequence[Node]) -> list[Node]:
+    """Drop the results of loops and branches that no output needs, in their bodies too."""
+    order = topological(outputs)
+    needed = set(outputs)
+    used: dict[Node, set[int]] = {}
+    plans: dict[Node, _Kept] = {}
+    for node in reversed(order):
+        if node.op.kind in PROJECTIONS and node in needed:
+            used.setdefault(node.operands[0], set()).add(node.params["index"])
+            needed.add(node.operands[0])
+        elif node.op.results is not None and node in needed:
+            make = _kept_loop if node.op.kind == "loop" else _kept_branch
+            plans[node] = make(node, used.get(node, set()))
+            needed.update(pick(node.operands, plans[node].operands))
+        elif node in needed:
+            needed.update(node.operands)
+    done: dict[Node, Node] = {}
+    for node in order:
+        if node not in needed:
+            continue
+        if node in plans:
+            kept = pick(node.operands, plans[node].operands)
+            done[node] = plans[node].rebuilt(node, [done[x] for x in kept])
+        elif node.op.kind in PROJECTIONS:
+            source = node.operands[0]
+            place = plans[source].places[node.params["index"]]
+            done[node] = project(done[source], place, node.op.kind)
+        else:
+            operands = tuple([done[x] for x in node.operands])
+            same = operands == node.operands
+            done[node] = node if same else apply(
+                node.op, operands, node.items, node.shape, node.dtype)  # fmt: skip
+    return [done[x] for x in outputs]
+
+
+class _Kept:
+    """What is kept of a loop or a branch: flags of its operands, places of its results."""
+
+    def __init__(self, operands: Sequence[bool], results: Sequence[int]) -> None:
+        self.operands = list(operands)
+        self.results = list(results)
+        self.places = {k: place for place, k in enumerate(self.results)}
+
+    def rebuilt(self, node: Node, operands: Sequence[Node]) -> Node:
+        if node.op.kind == "loop":
+            return self._loop(Loop.of(node), list(operands))
+        items = tuple((k, self._bodies(v) if k == "bodies" else v) for k, v in node.items)
+        return apply(node.op, tuple(operands), items, node.shape, node.dtype)
+
+    def _bodies(self, old: Iterable[Body]) -> tuple[Body, ...]:
+        return tuple(
+            Body(pick(b.inputs, self.operands[1:]), tidy([b.outputs[k] for k in self.results]))
+            for b in old
+        )
+
+    def _loop(self, loop: Loop, operands: list[Node]) -> Node:
+        carries = sum(self.operands[: loop.carries])
+        elements = sum(self.operands[loop.carries : loop.carries + len(loop.xs)])
+        inputs = (loop.step, *pick(loop.body.inputs[1:], self.operands))
+        cond = loop.cond
+        if cond is not None:
+            flags = [*self.operands[: loop.carries], *self.operands[loop.carries + len(loop.xs) :]]
+            cond = Body(pick(cond.inputs, flags), tidy(cond.outputs))
+        return loop.changed(
+            inits=tuple(operands[:carries]),
+            xs=tuple(operands[carries : carries + elements]),
+            consts=tuple(operands[carries + elements :]),
+            body=Body(inputs, tidy([loop.body.outputs[k] for k in self.results])),
+            cond=cond,
+        ).node()
+
+
+def _reached(outputs: Iterable[Node]) -> set[Node]:
+    return set(topological(list(outputs)))
+
+
+def _kept_loop(node: Node, used: set[int]) -> _Kept:
+    loop = Loop.of(node)
+    live = {k for k in used if k < loop.carries}
+    ys = sorted(k for k in used if k >= loop.carries)
+    conditional = []
+    if loop.cond is not None:
+        reached = _reached(loop.cond.outputs)
+        conditional = [x in reached for x in loop.cond.inputs]
+        live |= {k for k in range(loop.carries) if conditional[k]}
+    while True:
+        reached = _reached(loop.body.outputs[k] for k in (*sorted(live), *ys))
+        grown = live | {k for k, x in enumerate(loop.carried) if x in reached}
+        if grown == live:
+            break
+        live = grown
+    flags = [k in live for k in range(loop.carries)]
+    flags += [x in reached for x in (*loop.slices, *loop.shared)]
+    first = loop.carries + len(loop.xs)
+    for k, flag in enumerate(conditional[loop.carries :]):
+        flags[first + k] |= flag
+    if loop.length is None and loop.cond is None:
+        tapes = [k for k, x in enumerate(node.operands) if x.op.kind == "tape"]
+        if not any(flags[k] for k in tapes):
+            flags[tapes[0]] = True
+    if not any(flags):
+        flags[-1] = True
+        if len(flags) <= loop.carries:
+            live.add(len(flags) - 1)
+    return _Kept(flags, [*sorted(live), *ys])
+
+
+def _kept_branch(node: Node, used: set[int]) -> _Kept:
+    branch = Branch.of(node)
+    kept = sorted(used)
+    flags = [False] * len(branch.operands)
+    for body in branch.bodies:
+        reached = _reached(body.outputs[k] for k in kept)
+        flags = [f or x in reached for f, x in zip(flags, body.inputs, strict=True)]
+    return _Kept([True, *flags], kept)
