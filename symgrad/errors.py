@@ -36,6 +36,7 @@ __all__ = [
     "MissingExtraError",
     "ParseError",
     "ShapeError",
+    "SimplificationWarning",
     "SymgradError",
     "TraceError",
     "UnsupportedError",
@@ -137,3 +138,7 @@ class MissingExtraError(SymgradError, ImportError):
             f"{purpose} needs the package {module!r}: pip install 'symgrad[{extra}]'",
             name=module,
         )
+
+
+class SimplificationWarning(UserWarning):
+    """A formula is right, but the time for simplifying it has run out."""

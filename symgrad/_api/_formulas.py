@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sympy as sp
 
-from .._symbolic import derivatives, formulas
-from ..errors import ArgumentError
+from .._graph import Input
+from .._symbolic import (
+    Formula,
+    Patience,
+    Variable,
+    equation_of,
+    formulas,
+    index_symbols,
+    repeated_derivatives,
+    shapes_of,
+    taken_names,
+)
+from .._symbolic import latex as latex_of
+from ..errors import ArgumentError, SimplificationWarning
 from ._call import Call
 
 
@@ -34,6 +47,10 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     UnsupportedError
         If the formula would be too large to read.
 
+    See Also
+    --------
+    formula : the same to be read, in matrix notation, too.
+
     Examples
     --------
     >>> import numpy as np
@@ -47,7 +64,7 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     return call.graph.pack(formulas(call.graph))
 
 
-def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Any:
+def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int = 1) -> Any:
     """Return the derivative of a function, simplified, as SymPy.
 
     The formula of :func:`symbolic` is differentiated by SymPy; sums that pick one element
@@ -62,6 +79,8 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Any:
         Example arguments; only their kinds matter, not their values.
     wrt:
         The argument to differentiate by, its position or its name.
+    order:
+        How often to differentiate; 2 for a Hessian.
 
     Returns
     -------
@@ -77,29 +96,41 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Any:
     UnsupportedError
         If the formula would be too large to read.
 
+    Warns
+    -----
+    SimplificationWarning
+        If the two seconds were over before all simplifications had been tried.
+
+    See Also
+    --------
+    formula : the same to be read, in matrix notation, too.
+
     Examples
     --------
     >>> import numpy as np
     >>> import symgrad as sg
-    >>> sg.derivative(lambda a: np.sum(np.sin(a) + np.cos(a)), np.ones(3))
-    -sin(a[i]) + cos(a[i])
+    >>> sg.derivative(lambda x, A: x @ A @ x, np.ones(3), np.ones((3, 3)))
+    Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))
     >>> sg.derivative(lambda x, k: np.exp(-k * x), 1.0, 2.0, wrt="k")
     -x*exp(-k*x)
+    >>> sg.derivative(np.sin, 1.0, order=2)
+    -sin(x)
     """
     call = Call(f, args, dynamic=True)
     tree, leaves = call.argument(wrt)
+    patience = Patience.of_a_reader()
     columns: list[list[Any] | None] = []
     for leaf in leaves:
-        number = call.inputs[leaf]
-        if number is None:
-            columns.append(None)
-            continue
-        if not call.real(leaf):
-            raise ArgumentError(
-                f"cannot differentiate by {call.names[leaf]}, which is not real: pass 3.0 or "
-                "x.astype(float)"
-            )
-        columns.append(derivatives(call.graph, call.graph.inputs[number]))
+        x = _real_input(call, leaf)
+        path = [x] * _checked(order)
+        columns.append(None if x is None else repeated_derivatives(call.graph, path, patience))  # type: ignore[arg-type]
+    if patience.gave_up:
+        warnings.warn(
+            f"gave up simplifying after {patience.seconds:g} seconds: this is the derivative, "
+            "but a shorter form of it may exist",
+            SimplificationWarning,
+            stacklevel=2,
+        )
     rows = [
         tree.unflatten([None if c is None else c[k] for c in columns])
         for k in range(len(call.graph.outputs))
@@ -107,7 +138,106 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Any:
     return call.graph.pack(rows)
 
 
-def latex(f: Any, *args: Any, wrt: int | str | None = None) -> str:
+def formula(
+    f: Any,
+    *args: Any,
+    wrt: int | str | None = None,
+    order: int = 1,
+) -> Formula:
+    """Return a function's formula or derivative for reading.
+
+    It prints in index notation and, where there is one, in matrix notation: products of
+    matrices side by side, ``*``, ``/``, powers and functions element by element as in
+    NumPy, ``A^T`` for the transpose. What occurs more than once gets a name.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function, or one made by symgrad.
+    *args:
+        Example arguments; only their kinds matter, not their values.
+    wrt:
+        The argument to differentiate by, its position or its name; None for what the
+        function itself computes.
+    order:
+        How often to differentiate; 2 for a Hessian.
+
+    Returns
+    -------
+    Formula
+        Print it; or see its ``text``, ``pretty``, ``latex``, ``mathml``, ``equations``.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such argument, or it is not real.
+    UnsupportedError
+        If the formula would be too large to read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> a, A = np.ones(3), np.ones((3, 3))
+    >>> print(sg.formula(lambda a: np.sum(np.sin(a) + np.cos(a)), a, wrt=0).text("index"))
+    d out/d a[i] = cos(a[i]) - sin(a[i])
+    >>> print(sg.formula(lambda x, A: x @ A @ x, a, A, wrt="x"))
+    d out/d x[i] = Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))
+    d out/d x    = (A + A^T) x
+    """
+    call = Call(f, args, dynamic=True)
+    graph, patience = call.graph, Patience.of_a_reader()
+    taken, shapes = taken_names(graph), shapes_of(graph)
+    names = _result_names(graph, taken)
+    inputs: list[list[Input]] = [[]]
+    if wrt is not None:
+        _, leaves = call.argument(wrt)
+        found = [_real_input(call, leaf) for leaf in leaves]
+        inputs = [[x] * _checked(order) for x in found if x is not None]
+    equations = []
+    for path in inputs:
+        made = repeated_derivatives(graph, path, patience) if path else formulas(graph)
+        for node, name, expression in zip(graph.outputs, names, made, strict=True):
+            variables = _variables([(name, node.shape), *((x.name, x.shape) for x in path)], taken)
+            equations.append(equation_of(variables[0], variables[1:], expression, shapes))
+    return Formula(tuple(equations), patience.gave_up)
+
+
+def _checked(order: int) -> int:
+    if order < 1:
+        raise ArgumentError(f"order counts the derivatives: 1, 2, ..., not {order!r}")
+    return order
+
+
+def _real_input(call: Call, leaf: int) -> Input | None:
+    """Return the graph's input for a leaf to differentiate by; None if it is static."""
+    number = call.inputs[leaf]
+    if number is None:
+        return None
+    if not call.real(leaf):
+        raise ArgumentError(
+            f"cannot differentiate by {call.names[leaf]}, which is not real: pass 3.0 or "
+            "x.astype(float)"
+        )
+    return call.graph.inputs[number]
+
+
+def _result_names(graph: Any, taken: set[str]) -> list[str]:
+    """Return ``out``, or ``out0``, ``out1``, ... for several results."""
+    count = len(graph.outputs)
+    names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
+    return [n + "_" if n in taken else n for n in names]
+
+
+def _variables(parts: Sequence[tuple[str, Any]], taken: set[str]) -> list[Variable]:
+    letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
+    return [
+        Variable(name, tuple(next(letters) for _ in shape), tuple(map(sp.sympify, shape)))
+        for name, shape in parts
+    ]
+
+
+def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> str:
     r"""Return a formula as LaTeX.
 
     Parameters
@@ -118,6 +248,14 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None) -> str:
         Example arguments, if ``f`` is a function.
     wrt:
         The argument to differentiate by; None for what the function itself computes.
+    order:
+        How often to differentiate.
+
+    Returns
+    -------
+    str
+        The right-hand side in index notation; :func:`formula` has the whole equation, and
+        matrix notation.
 
     Examples
     --------
@@ -127,6 +265,6 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None) -> str:
     \frac{1}{2 \sqrt{x}}
     """
     if isinstance(f, (sp.Basic, sp.MatrixBase)):
-        return str(sp.latex(f))
-    found = symbolic(f, *args) if wrt is None else derivative(f, *args, wrt=wrt)
-    return str(sp.latex(found))
+        return latex_of(f)
+    found = symbolic(f, *args) if wrt is None else derivative(f, *args, wrt=wrt, order=order)
+    return latex_of(found)

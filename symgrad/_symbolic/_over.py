@@ -58,6 +58,12 @@ class Over(ExprWithIntLimits):  # type: ignore[misc]
             rf"\operatorname*{{{self.title.lower()}}}")  # fmt: skip
         return rf"{name}_{{{ranges}}}\left({printer._print(self.function)}\right)"
 
+    def _pretty(self, printer: Any) -> Any:
+        return printer._helper_print_function(sp.Function(self.title.lower()), self.args)
+
+    def _mathml_presentation(self, printer: Any) -> Any:
+        return printer.over(self.title.lower(), self.limits, self.function)
+
 
 class _Extreme(Over):
     def _eval_is_real(self) -> bool | None:

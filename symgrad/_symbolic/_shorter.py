@@ -7,15 +7,15 @@ notation stays as it is.
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-#: Seconds that simplification may take before it is left at what was found.
-PATIENCE = 2.0
+from ._patience import SECONDS, Patience
 
 
 def cost(expression: Any) -> tuple[int, int]:
@@ -26,8 +26,8 @@ def cost(expression: Any) -> tuple[int, int]:
     return int(expression.count_ops()), len(sp.sstr(expression))
 
 
-#: Simplifications, each with the largest operation count it is tried on. The limits keep a
-#: single step well below a second; the clock is read between steps.
+#: Simplifications, each with the largest operation count it is tried on. The limits keep most
+#: single steps below a second; the others are stopped at the deadline.
 _STEPS = (
     (sp.factor_terms, 400),
     (sp.powsimp, 300),
@@ -38,7 +38,12 @@ _STEPS = (
 )
 
 
-def simplified(expression: Any, patience: float = PATIENCE) -> Any:
+#: What SymPy brings in to be shorter, and people do not recognise: ``cosh(x)`` for
+#: exponentials, ``sqrt(2)*sin(x + pi/4)`` for ``sin(x) + cos(x)``.
+_FOREIGN = (HyperbolicFunction, sp.pi)
+
+
+def simplified(expression: Any, patience: float | Patience = SECONDS) -> Any:
     """Return the cheapest of the forms that SymPy's simplifications reach.
 
     Parameters
@@ -46,31 +51,34 @@ def simplified(expression: Any, patience: float = PATIENCE) -> Any:
     expression:
         A SymPy expression, possibly in index notation.
     patience:
-        Seconds after which no further step is begun.
+        Seconds after which what was found so far is returned, or a :class:`Patience` that
+        several expressions share, which then knows whether it gave up.
     """
-    return _level(expression, time.monotonic() + patience)
+    if not isinstance(patience, Patience):
+        patience = Patience(patience)
+    return _level(expression, patience)
 
 
-def _level(expression: Any, deadline: float) -> Any:
+def _level(expression: Any, patience: Patience) -> Any:
     inner: dict[Any, Any] = {}
-    plain = _shortest(_covered(expression, inner, deadline), deadline)
+    plain = _shortest(_covered(expression, inner, patience), patience)
     whole = plain.xreplace(inner)
-    joined = _joined_sums(whole, deadline)
+    joined = _joined_sums(whole, patience)
     return joined if cost(joined) < cost(whole) else whole
 
 
-def _covered(e: Any, inner: dict[Any, Any], deadline: float) -> Any:
+def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
     """Put symbols in the place of sums, branches, deltas and elements."""
     if isinstance(e, ExprWithLimits):
         body = e.function
         if isinstance(body, sp.Expr):
-            e = e.func(_level(body, deadline), *e.limits)
+            e = e.func(_level(body, patience), *e.limits)
     elif isinstance(e, sp.Piecewise):
-        e = sp.Piecewise(*((_level(v, deadline), c) for v, c in e.args))
+        e = sp.Piecewise(*((_level(v, patience), c) for v, c in e.args))
     elif not isinstance(e, (sp.Indexed, sp.KroneckerDelta)):
         if not e.args or not isinstance(e, sp.Expr):
             return e
-        return e.func(*(_covered(a, inner, deadline) for a in e.args))
+        return e.func(*(_covered(a, inner, patience) for a in e.args))
     symbol = next((s for s, v in inner.items() if v == e), None)
     if symbol is None:
         # Named as what it stands for, so that lengths and the order of terms mean something.
@@ -79,21 +87,23 @@ def _covered(e: Any, inner: dict[Any, Any], deadline: float) -> Any:
     return symbol
 
 
-def _shortest(expression: Any, deadline: float) -> Any:
+def _shortest(expression: Any, patience: Patience) -> Any:
     best, least = expression, cost(expression)
     tried, queue = {expression}, [expression]
     while queue:
         start = queue.pop(0)
         operations = int(start.count_ops())
         for step, largest in _STEPS:
-            if time.monotonic() > deadline:
+            if patience.over():
                 return best
             if operations < 2 or operations > largest:
                 continue
             if step is sp.trigsimp and not start.has(TrigonometricFunction):
                 continue
-            found = _attempt(step, start)
+            found = patience.attempt(partial(_attempt, step), start, start)
             if found in tried or found.has(sp.nan, sp.zoo):
+                continue
+            if any(found.has(c) and not expression.has(c) for c in _FOREIGN):
                 continue
             tried.add(found)
             price = cost(found)
@@ -110,7 +120,7 @@ def _attempt(step: Any, expression: Any) -> Any:
         return expression
 
 
-def _joined_sums(expression: Any, deadline: float) -> Any:
+def _joined_sums(expression: Any, patience: Patience) -> Any:
     """Join sums over the same range: ``Sum(a[k]) + Sum(b[k])`` is ``Sum(a[k] + b[k])``."""
     if not expression.is_Add:
         return expression
@@ -125,5 +135,5 @@ def _joined_sums(expression: Any, deadline: float) -> Any:
         groups.setdefault(factors[0].limits, []).append(scale * factors[0].function)
     for limits, bodies in groups.items():
         body = sp.Add(*bodies)
-        rest.append(sp.Sum(_level(body, deadline) if len(bodies) > 1 else body, *limits))
+        rest.append(sp.Sum(_level(body, patience) if len(bodies) > 1 else body, *limits))
     return sp.Add(*rest)

@@ -1,0 +1,324 @@
+"""Formulas to read: ``d out/d x = (A + A^T) x``, as text, Unicode, LaTeX and MathML."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from ._element import is_condition
+from ._matrix import matrix_notation
+from ._naming import Named, named_parts
+from ._notation import rank
+from ._printing import beside, latex, mathml, text
+
+Shape = tuple[Any, ...]
+
+_DERIVATIVE = re.compile(r"\bd(?=\d* ) ?")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A result or an argument: its name, its indices and how many values each takes."""
+
+    name: str
+    indices: tuple[sp.Symbol, ...] = ()
+    sizes: Shape = ()
+
+
+@dataclass(frozen=True)
+class Equation:
+    """One formula: of a result, or of a derivative of it.
+
+    Attributes
+    ----------
+    result:
+        The result, with its indices.
+    wrt:
+        The arguments it is differentiated by, in turn.
+    expression:
+        The formula in index notation, everything written out.
+    short:
+        The same with names for what is repeated.
+    matrix:
+        ``short`` in matrix notation, or None where there is none.
+    parts:
+        What the names mean, in index notation and (or None) matrix notation.
+    """
+
+    result: Variable
+    wrt: tuple[Variable, ...]
+    expression: Any
+    short: Any
+    matrix: Any
+    parts: tuple[tuple[Named, Any], ...] = ()
+
+    @property
+    def indices(self) -> tuple[sp.Symbol, ...]:
+        """The free indices: of the result, then of the arguments."""
+        return tuple(i for v in (self.result, *self.wrt) for i in v.indices)
+
+
+def equation_of(
+    result: Variable,
+    wrt: Sequence[Variable],
+    expression: Any,
+    shapes: Mapping[str, Shape],
+) -> Equation:
+    """Return the equation of an expression in index notation.
+
+    Parameters
+    ----------
+    result, wrt:
+        What the expression is, and by what it is differentiated.
+    expression:
+        In the indices of ``result`` and ``wrt``.
+    shapes:
+        The shapes of all arguments by name.
+    """
+    sizes = {i: s for v in (result, *wrt) for i, s in zip(v.indices, v.sizes, strict=True)}
+    if is_condition(expression):
+        return Equation(result, tuple(wrt), expression, expression, None)
+    known = dict(shapes)
+    taken = {*known, *(str(s) for shape in known.values() for s in shape), result.name}
+    short, found = named_parts(expression, sizes, taken)
+    parts = []
+    for part in found:
+        own = dict(zip(part.indices, part.sizes, strict=True))
+        known[part.name] = part.sizes
+        parts.append((part, matrix_notation(part.formula, part.indices, own, known)))
+    matrix = matrix_notation(short, tuple(sizes), sizes, known)
+    if parts:
+        plain = matrix_notation(expression, tuple(sizes), sizes, known)
+        if plain is not None and len(text(plain)) + LINE <= _length(matrix, parts):
+            matrix = plain
+    return Equation(result, tuple(wrt), expression, short, matrix, tuple(parts))
+
+
+#: So many characters the matrix notation must be shorter without names, to have none.
+LINE = 8
+
+
+def _length(matrix: Any, parts: Sequence[tuple[Named, Any]]) -> float:
+    """Return how long a form in matrix notation is together with its names' meanings."""
+    forms = [matrix, *(form for _, form in parts)]
+    if any(form is None for form in forms):
+        return math.inf
+    return sum(len(text(form)) for form in forms)
+
+
+def uses_arrays(equation: Equation) -> bool:
+    """Tell whether the two notations of an equation differ."""
+    return bool(equation.indices) or rank_inside(equation.matrix)
+
+
+def rank_inside(form: Any) -> bool:
+    """Tell whether vectors or matrices occur in a form."""
+    return form is not None and (rank(form) > 0 or any(map(rank_inside, form.args)))
+
+
+# ---------------------------------------------------------------- left-hand sides
+
+
+def _spelled(v: Variable, notation: str) -> str:
+    if notation == "matrix" or not v.indices:
+        return v.name
+    return f"{v.name}[{', '.join(i.name for i in v.indices)}]"
+
+
+def left_text(equation: Equation, notation: str = "index") -> str:
+    """Return what the formula is of: ``d out/d x[i]``, ``d2 out/d w d w^T``."""
+    top = _spelled(equation.result, notation)
+    if not equation.wrt:
+        return top
+    below = [f"d {_spelled(v, notation)}" for v in equation.wrt]
+    if len(below) > 1 and not equation.wrt[0].indices:
+        return f"d{len(below)} {top}/{below[0]}^{len(below)}"
+    if notation == "matrix" and len(below) == 2 and equation.wrt[1].indices:
+        below[1] += "^T"
+    order = len(below) if len(below) > 1 else ""
+    return f"d{order} {top}/{' '.join(below)}"
+
+
+def left_latex(equation: Equation, notation: str = "index") -> str:
+    """Return what the formula is of, as LaTeX."""
+
+    def place(v: Variable) -> str:
+        name = latex(sp.Symbol(v.name))
+        name = rf"\mathrm{{{name}}}" if v is equation.result else name
+        if notation == "matrix" or not v.indices:
+            return name
+        return f"{name}_{{{','.join(map(latex, v.indices))}}}"
+
+    top = place(equation.result)
+    if not equation.wrt:
+        return top
+    below = [rf"\partial {place(v)}" for v in equation.wrt]
+    if notation == "matrix" and len(below) == 2 and equation.wrt[1].indices:
+        below[1] += "^{T}"
+    order = f"^{{{len(below)}}}" if len(below) > 1 else ""
+    if order and not equation.wrt[0].indices:
+        below = [below[0] + order]
+    return rf"\frac{{\partial{order} {top}}}{{{' '.join(below)}}}"
+
+
+def left_mathml(equation: Equation, notation: str = "index") -> str:
+    """Return what the formula is of, as the inside of a MathML element."""
+
+    def place(v: Variable) -> str:
+        name = f"<mi>{html.escape(v.name)}</mi>"
+        if notation == "matrix" or not v.indices:
+            return name
+        inner = "<mo>,</mo>".join(f"<mi>{i.name}</mi>" for i in v.indices)
+        return f"<msub>{name}<mrow>{inner}</mrow></msub>"
+
+    top = place(equation.result)
+    if not equation.wrt:
+        return top
+    below = [f"<mo>∂</mo>{place(v)}" for v in equation.wrt]
+    if notation == "matrix" and len(below) == 2 and equation.wrt[1].indices:
+        below[1] = f"<mo>∂</mo><msup>{place(equation.wrt[1])}<mi>T</mi></msup>"
+    sign = "<mo>∂</mo>"
+    if len(below) > 1 and not equation.wrt[0].indices:
+        below = [f"<mo>∂</mo><msup>{place(equation.wrt[0])}<mn>{len(below)}</mn></msup>"]
+        sign = f"<msup>{sign}<mn>{len(equation.wrt)}</mn></msup>"
+    elif len(below) > 1:
+        sign = f"<msup>{sign}<mn>{len(below)}</mn></msup>"
+    return f"<mfrac><mrow>{sign}{top}</mrow><mrow>{''.join(below)}</mrow></mfrac>"
+
+
+# ---------------------------------------------------------------- the whole
+
+
+@dataclass(frozen=True)
+class Formula:
+    """The formulas of a function's results or derivatives, to be read.
+
+    ``print`` it, or leave it to a notebook; :meth:`pretty`, :meth:`latex` and
+    :meth:`mathml` give other forms.
+
+    Attributes
+    ----------
+    equations:
+        One for each result, and for derivatives for each argument.
+    gave_up:
+        Whether the time for simplifying has run out: then a shorter form may exist.
+    """
+
+    equations: tuple[Equation, ...]
+    gave_up: bool = False
+
+    @property
+    def expression(self) -> Any:
+        """The first equation's SymPy expression, in index notation."""
+        return self.equations[0].expression
+
+    @property
+    def matrix(self) -> Any:
+        """The first equation in matrix notation, or None."""
+        return self.equations[0].matrix
+
+    # ---------------------------------------------------------------- rows of equations
+
+    def _rows(self, notation: str) -> Iterator[tuple[Equation, str, Any, list[Any]]]:
+        """Yield each line: its equation, the notation, the right side, and its names."""
+        for e in self.equations:
+            with_matrix = e.matrix is not None and uses_arrays(e)
+            if notation != "matrix" or not with_matrix:
+                yield e, "index", e.short, [(p.at(p.indices), p.formula) for p, _ in e.parts]
+            if notation != "index" and with_matrix:
+                yield e, "matrix", e.matrix, _names_in(e)
+
+    def text(self, notation: str = "both") -> str:
+        """Return plain text, a line for each equation.
+
+        Parameters
+        ----------
+        notation:
+            ``"index"``, ``"matrix"`` (index notation where there is no other) or ``"both"``.
+        """
+        lines: list[tuple[str, str]] = []
+        names: dict[str, str] = {}
+        for e, kind, right, parts in self._rows(notation):
+            lines.append((left_text(e, kind), text(right)))
+            names |= {text(a): text(b) for a, b in parts}
+        width = max((len(left) for left, _ in lines), default=0)
+        rows = [f"{left:{width}} = {right}" for left, right in lines]
+        rows += [f"    where {a} = {b}" for a, b in names.items()]
+        if self.gave_up:
+            rows.append("    (simplifying took too long: shorter forms may exist)")
+        return "\n".join(rows)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def pretty(self, notation: str = "both") -> str:
+        """Return a picture of each equation in Unicode characters."""
+        blocks: list[str] = []
+        names: dict[str, str] = {}
+        for e, kind, right, parts in self._rows(notation):
+            blocks.append(beside(_DERIVATIVE.sub("∂", left_text(e, kind)), right))
+            names |= {text(a): beside(text(a), b) for a, b in parts}
+        return "\n\n".join([*blocks, *names.values()])
+
+    def latex(self, notation: str = "both") -> str:
+        """Return LaTeX: one equation, or an ``aligned`` block of several."""
+        rows: list[tuple[str, str]] = []
+        names: dict[str, str] = {}
+        for e, kind, right, parts in self._rows(notation):
+            rows.append((left_latex(e, kind), latex(right)))
+            names |= {latex(a): latex(b) for a, b in parts}
+        rows += list(names.items())
+        if len(rows) == 1:
+            return " = ".join(rows[0])
+        body = " \\\\\n".join(f"{left} &= {right}" for left, right in rows)
+        return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+    def mathml(self, notation: str = "both") -> str:
+        """Return MathML, one ``math`` element for each equation, drawn without a script."""
+        found: dict[str, None] = {}
+        for e, kind, right, _ in self._rows(notation):
+            found[_math(left_mathml(e, kind), right)] = None
+        for *_, parts in self._rows(notation):
+            for a, b in parts:
+                found[_math(_inside(mathml(a)), b)] = None
+        return "\n".join(found)
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    def _repr_html_(self) -> str:
+        return self.mathml()
+
+
+def _names_in(equation: Equation) -> list[tuple[Any, Any]]:
+    """Return the names that the matrix notation uses, directly or by another name."""
+    found, used = [], _symbols(equation.matrix)
+    for part, form in reversed(equation.parts):
+        if part.name in used:
+            used |= _symbols(form)
+            plain = (part.at(part.indices), part.formula)
+            found.append(plain if form is None else (sp.Symbol(part.name), form))
+    return found[::-1]
+
+
+def _symbols(form: Any) -> set[str]:
+    return set() if form is None else {s.name for s in form.atoms(sp.Symbol)}
+
+
+def _inside(element: str) -> str:
+    start: Callable[[str], int] = lambda s: s.index(">") + 1  # noqa: E731
+    return element[start(element) : element.rindex("<")]
+
+
+def _math(left: str, right: Any) -> str:
+    inner = _inside(mathml(right))
+    return (
+        '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">'
+        f"<mrow>{left}<mo>=</mo>{inner}</mrow></math>"
+    )

@@ -1,0 +1,295 @@
+"""Matrix notation: ``X^T diag(s*(1 - s)) X`` as a SymPy expression.
+
+Arrays are symbols with a rank. Everything elementwise is SymPy's own algebra with NumPy's
+meaning: ``s*(1 - s)`` multiplies element by element, numbers are repeated as needed. The few
+operations of linear algebra are the classes below; products of matrices are written side by
+side. SymPy's ``MatrixExpr`` does not serve here: its vectors are matrices of one column, its
+scalar products are matrices of one element, and its elementwise functions are lambdas.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import sympy as sp
+from sympy.printing.precedence import PRECEDENCE
+
+ATOM = PRECEDENCE["Atom"]
+
+
+class MatrixForm(sp.Expr):  # type: ignore[misc]
+    """A scalar (rank 0), vector (1) or matrix (2) in matrix notation."""
+
+    is_commutative = True
+    precedence: ClassVar[int] = ATOM
+    rank: int
+
+
+class Array(MatrixForm):
+    """A named vector or matrix."""
+
+    def __new__(cls, name: str, rank: int) -> Any:
+        """Make the symbol ``name`` with ``rank`` indices."""
+        return sp.Expr.__new__(cls, sp.Symbol(name), sp.Integer(rank))
+
+    @property
+    def rank(self) -> int:  # type: ignore[override]
+        """Number of indices."""
+        return int(self.args[1])
+
+    @classmethod
+    def class_key(cls) -> Any:
+        """Sort like a symbol: ``s*(1 - s)``, not ``(1 - s)*s``."""
+        return sp.Symbol.class_key()
+
+    def sort_key(self, order: Any = None) -> Any:
+        """Sort like a symbol."""
+        return self.args[0].sort_key()
+
+    def _sympystr(self, printer: Any) -> Any:
+        return printer._print(self.args[0])
+
+    _latex = _pretty = _mathml_presentation = _sympystr
+
+
+class _Call(MatrixForm):
+    """An operation that prints as a function of its operand."""
+
+    title: ClassVar[str]
+    name: ClassVar[str] = r"\operatorname{%s}"
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"{self.title}({printer._print(self.args[0])})"
+
+    def _latex(self, printer: Any) -> str:
+        name = self.name % self.title
+        return rf"{name}\left({printer._print(self.args[0])}\right)"
+
+    def _pretty(self, printer: Any) -> Any:
+        return printer._helper_print_function(sp.Function(self.title), self.args)
+
+    def _mathml_presentation(self, printer: Any) -> Any:
+        return printer._print(sp.Function(self.title)(self.args[0]))
+
+
+class Diag(_Call):
+    """The diagonal matrix of a vector."""
+
+    rank, title = 2, "diag"
+
+
+class Diagonal(_Call):
+    """The diagonal of a square matrix, as a vector."""
+
+    rank, title = 1, "diag"
+
+
+class Trace(_Call):
+    """The trace of a square matrix."""
+
+    rank, title = 0, "tr"
+
+
+class Total(_Call):
+    """The sum of all elements of a vector or matrix."""
+
+    rank, title = 0, "sum"
+
+
+class Norm(_Call):
+    """The Euclidean norm of a vector; of a matrix Frobenius's."""
+
+    rank, title = 0, "norm"
+
+    def __new__(cls, operand: Any) -> Any:
+        """Make the norm; that of ``-x`` is that of ``x``."""
+        return sp.Expr.__new__(cls, -operand if operand.could_extract_minus_sign() else operand)
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\left\lVert {printer._print(self.args[0])} \right\rVert"
+
+
+class Ones(MatrixForm):
+    """The vector of ones with a given number of elements."""
+
+    rank = 1
+
+    def _sympystr(self, printer: Any) -> str:
+        return "ones"
+
+    def _latex(self, printer: Any) -> str:
+        return r"\mathbf{1}"
+
+    def _pretty(self, printer: Any) -> Any:
+        return printer._print(sp.Symbol("𝟏"))
+
+    def _mathml_presentation(self, printer: Any) -> Any:
+        return printer._print(sp.Symbol("𝟏"))
+
+
+class Eye(MatrixForm):
+    """The identity matrix."""
+
+    rank = 2
+
+    def _sympystr(self, printer: Any) -> Any:
+        return printer._print(sp.Symbol("I"))
+
+    _latex = _pretty = _mathml_presentation = _sympystr
+
+
+class T(MatrixForm):
+    """A transposed matrix, or a vector as a row."""
+
+    precedence = PRECEDENCE["Pow"]
+
+    @property
+    def rank(self) -> int:  # type: ignore[override]
+        """Rank of the operand."""
+        return rank(self.args[0])
+
+    def _sympystr(self, printer: Any) -> str:
+        return f"{printer.parenthesize(self.args[0], PRECEDENCE['Pow'])}^T"
+
+    def _latex(self, printer: Any) -> str:
+        inner = printer._print(self.args[0])
+        if not isinstance(self.args[0], (Array, Ones, _Call)):
+            inner = rf"\left({inner}\right)"
+        return rf"{inner}^{{T}}"
+
+    def _pretty(self, printer: Any) -> Any:
+        form = printer._print(self.args[0])
+        if not isinstance(self.args[0], (Array, Ones, _Call)):
+            form = printer.bracketed(self.args[0], True)
+        return form ** printer._print(sp.Symbol("T"))
+
+    def _mathml_presentation(self, printer: Any) -> Any:
+        top = printer.dom.createElement("msup")
+        plain = isinstance(self.args[0], (Array, Ones, _Call))
+        top.appendChild(printer.bracketed(self.args[0], not plain))
+        top.appendChild(printer._print(sp.Symbol("T")))
+        return top
+
+
+class Product(MatrixForm):
+    """A product of matrices, columns (vectors) and rows (transposed vectors)."""
+
+    # Below that of `*`: the product element by element of x and A y is x*(A y).
+    precedence = PRECEDENCE["Mul"] - 1
+
+    @property
+    def rank(self) -> int:  # type: ignore[override]
+        """Two, less one for a row at the left and one for a column at the right."""
+        first, last = self.args[0], self.args[-1]
+        row = isinstance(first, T) and rank(first) == 1
+        column = rank(last) == 1 and not isinstance(last, T)
+        return 2 - row - column
+
+    def _sympystr(self, printer: Any) -> str:
+        return " ".join(
+            f"({printer._print(a)})" if loose(a) else printer._print(a) for a in self.args
+        )
+
+    def _latex(self, printer: Any) -> str:
+        return " ".join(
+            rf"\left({printer._print(a)}\right)" if loose(a) and not fraction(a) else
+            printer._print(a) for a in self.args
+        )  # fmt: skip
+
+    def _pretty(self, printer: Any) -> Any:
+        return printer.side_by_side([printer.bracketed(a, loose(a)) for a in self.args], " ")
+
+    def _mathml_presentation(self, printer: Any) -> Any:
+        row = printer.dom.createElement("mrow")
+        for a in self.args:
+            row.appendChild(printer.bracketed(a, loose(a) and not fraction(a)))
+        return row
+
+
+def loose(e: Any) -> bool:
+    """Tell whether a factor needs brackets in a product."""
+    return bool(e.is_Add or e.is_Mul) or isinstance(e, (Product, sp.Piecewise)) or fraction(e)
+
+
+def fraction(e: Any) -> bool:
+    """Tell whether an expression prints as one over something."""
+    return bool(e.is_Pow and e.exp.is_number and e.exp.is_negative)
+
+
+# ---------------------------------------------------------------- making
+
+
+def rank(e: Any) -> int:
+    """Return the rank of an expression: the largest among the elementwise parts."""
+    if isinstance(e, MatrixForm):
+        return e.rank
+    return max((rank(a) for a in e.args), default=0)
+
+
+def transposed(e: Any) -> Any:
+    """Return the transpose of a matrix, pushed down to named matrices."""
+    if isinstance(e, T):
+        return e.args[0]
+    if isinstance(e, (Eye, Diag)):
+        return e
+    if isinstance(e, Product):
+        return product(*(transposed(a) for a in reversed(e.args)))
+    if isinstance(e, (Array, Ones)):
+        return T(e)
+    scale, rest = split(e)
+    if scale != 1:
+        return scale * transposed(rest)
+    if rank(e) == 2:  # element by element
+        return e.func(*(transposed(a) if rank(a) == 2 else a for a in e.args))
+    return T(e)
+
+
+def product(*factors: Any) -> Any:
+    """Return a matrix product; scalar factors come out, identities disappear."""
+    scale, kept = sp.S.One, []
+    for factor in factors:
+        coefficient, rest = split(factor)
+        scale *= coefficient
+        parts = rest.args if isinstance(rest, Product) else (rest,)
+        kept += [p for p in parts if not isinstance(p, Eye)]
+    if not kept:
+        return scale * Eye(factors[0].args[0])
+    if len(kept) == 1:
+        return scale * kept[0]
+    return scale * Product(*kept)
+
+
+def split(e: Any) -> tuple[Any, Any]:
+    """Return the scalar factor of an expression, and the rest."""
+    if not e.is_Mul or rank(e) == 0:
+        return sp.S.One, e
+    scalars = [a for a in e.args if rank(a) == 0]
+    return sp.Mul(*scalars), sp.Mul(*(a for a in e.args if rank(a) > 0))
+
+
+def collected(e: Any) -> Any:
+    """Join products that agree in their last or first factor: ``A x + B x = (A + B) x``."""
+    if not e.is_Add:
+        return e
+    for last in (True, False):
+        groups: dict[Any, list[Any]] = {}
+        for term in e.args:
+            scale, rest = split(term)
+            if isinstance(rest, Product):
+                key = rest.args[-1] if last else rest.args[0]
+                others = rest.args[:-1] if last else rest.args[1:]
+                groups.setdefault(key, []).append(scale * product(*others))
+            else:
+                groups.setdefault(term, []).append(None)
+        if len(groups) < len(e.args):
+            terms = []
+            for key, parts in groups.items():
+                if parts == [None]:
+                    terms.append(key)
+                    continue
+                inner = collected(sp.Add(*parts))
+                terms.append(product(inner, key) if last else product(key, inner))
+            e = sp.Add(*terms)
+            if not e.is_Add:
+                return e
+    return e

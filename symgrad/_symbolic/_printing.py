@@ -1,0 +1,282 @@
+"""Formulas as text, as Unicode pictures, as LaTeX and as MathML, in an order for people.
+
+SymPy's printers order the terms of a sum by its own canonical order, which may begin with a
+minus sign (``-sin(x) + cos(x)``). People begin with what is added, and write ``1 + exp(x)``
+but ``x**2 + 1``.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import sympy as sp
+from sympy.functions.elementary.exponential import ExpBase
+from sympy.printing.latex import LatexPrinter
+from sympy.printing.mathml import MathMLPresentationPrinter
+from sympy.printing.pretty.pretty import PrettyPrinter
+from sympy.printing.pretty.stringpict import prettyForm
+from sympy.printing.str import StrPrinter
+
+from ._notation import Array, MatrixForm, Product, T, fraction, loose, rank, split
+
+#: Names of characters that SymPy writes into MathML; XML itself knows only those left out.
+_ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
+
+
+def reading_order(terms: list[Any]) -> list[Any]:
+    """Return the terms of a sum as people write them.
+
+    Parameters
+    ----------
+    terms:
+        In SymPy's order, which is kept but for the first term: the first that has no minus
+        sign, and in a sum of two the number beside an exponential.
+    """
+    if len(terms) == 2 and terms[1].is_positive and terms[1].is_number and terms[0].has(ExpBase):
+        return terms[::-1]
+    if any(isinstance(split(t)[1], Product) for t in terms):
+        terms = sorted(terms, key=lambda t: not isinstance(split(t)[1], Product))  # A x + b
+    for k, term in enumerate(terms):
+        if not term.could_extract_minus_sign() or not term.as_coeff_Mul()[0].is_negative:
+            return [term, *terms[:k], *terms[k + 1 :]]
+    return terms
+
+
+class _ForPeople:
+    """Makes any of SymPy's printers order sums as people do, and write matrix notation."""
+
+    def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
+        return reading_order(super()._as_ordered_terms(expr, order=order))  # type: ignore[misc]
+
+
+def quotient(expr: Any) -> tuple[bool, list[Any], list[Any]]:
+    """Return a product's sign (True: negative), its factors, and those it is divided by."""
+    coefficient, rest = expr.as_coeff_Mul()
+    above, below = [], []
+    for factor in rest.as_ordered_factors():
+        if fraction(factor):
+            below.append(factor.base**-factor.exp)
+        else:
+            above.append(factor)
+    above.sort(key=lambda a: rank(a) > 0)
+    if coefficient.is_Rational:
+        above = [sp.Integer(abs(coefficient.p))] * (abs(coefficient.p) != 1) + above
+        below = [sp.Integer(coefficient.q)] * (coefficient.q != 1) + below
+    elif coefficient != 1:
+        above.insert(0, abs(coefficient))
+    return bool(coefficient.is_negative), above or [sp.S.One], below
+
+
+def _needs_brackets(factor: Any, arrays: list[Any], several: bool) -> bool:
+    """Tell whether a factor needs brackets among several, or beside other arrays."""
+    return (loose(factor) and len(arrays) > 1) or (several and bool(factor.is_Add))
+
+
+class TextPrinter(_ForPeople, StrPrinter):  # type: ignore[misc]
+    """One line of plain text, in SymPy's notation; products of matrices side by side."""
+
+    def _print_Float(self, expr: Any) -> str:
+        return str(sp.sstr(expr, full_prec=False))
+
+    def _print_Mul(self, expr: Any) -> str:
+        if not expr.has(MatrixForm):
+            return str(super()._print_Mul(expr))
+        minus, above, below = quotient(expr)
+        last = above[-1]
+        if isinstance(last, (Array, Product, T)) and not any(
+            loose(a) or rank(a) > 0 for a in above[:-1]
+        ):
+            top = " ".join(map(self._print, above))
+        else:
+            top = self._joined(above)
+        if below:
+            bottom = self._joined(below)
+            top += f"/{bottom}" if len(below) == 1 else f"/({bottom})"
+        return f"-{top}" if minus else top
+
+    def _joined(self, factors: list[Any]) -> str:
+        if len(factors) == 1 and isinstance(factors[0], Product):
+            return f"({self._print(factors[0])})"
+        return "*".join(f"({self._print(a)})" if loose(a) else self._print(a) for a in factors)
+
+
+class UnicodePrinter(_ForPeople, PrettyPrinter):  # type: ignore[misc]
+    """Two-dimensional Unicode text."""
+
+    def _print_KroneckerDelta(self, expr: Any) -> Any:
+        return self._print(sp.Symbol(f"δ[{', '.join(map(text, expr.args))}]"))
+
+    def bracketed(self, expr: Any, brackets: bool) -> Any:
+        form = self._print(expr)
+        return prettyForm(*form.parens()) if brackets else form
+
+    def side_by_side(self, forms: list[Any], sign: str) -> Any:
+        row: list[Any] = [forms[0]]
+        for form in forms[1:]:
+            row += [sign, form]
+        return prettyForm(*prettyForm.next(*row), binding=prettyForm.MUL)
+
+    def _print_Mul(self, expr: Any) -> Any:
+        if not expr.has(MatrixForm):
+            return super()._print_Mul(expr)
+        minus, above, below = quotient(expr)
+        form = self._row(above)
+        if below:
+            form = form / self._row(below)
+        if minus:
+            form = prettyForm(*form.left("-"), binding=prettyForm.NEG)
+        return form
+
+    def _row(self, factors: list[Any]) -> Any:
+        scalars = [a for a in factors if rank(a) == 0]
+        arrays = [a for a in factors if rank(a) > 0]
+        forms = [self.bracketed(a, loose(a) and len(factors) > 1) for a in scalars]
+        if arrays:
+            several = len(arrays) > 1
+            inner = [self.bracketed(a, loose(a) and several) for a in arrays]
+            forms.append(self.side_by_side(inner, "⊙") if several else inner[0])
+        return self.side_by_side(forms, "⋅") if len(forms) > 1 else forms[0]
+
+
+class TeXPrinter(_ForPeople, LatexPrinter):  # type: ignore[misc]
+    """LaTeX."""
+
+    def _print_Mul(self, expr: Any) -> str:
+        if not expr.has(MatrixForm):
+            return str(super()._print_Mul(expr))
+        minus, above, below = quotient(expr)
+        found = self._row(above)
+        if below:
+            found = rf"\frac{{{found}}}{{{self._row(below)}}}"
+        return f"- {found}" if minus else found
+
+    def _row(self, factors: list[Any]) -> str:
+        scalars = [a for a in factors if rank(a) == 0]
+        arrays = [a for a in factors if rank(a) > 0]
+        several = len(factors) > 1
+        parts = [self._bracketed(a, several and bool(a.is_Add)) for a in scalars]
+        inner = [self._bracketed(a, _needs_brackets(a, arrays, several)) for a in arrays]
+        return r" \, ".join([*parts, r" \odot ".join(inner)] if inner else parts)
+
+    def _bracketed(self, expr: Any, brackets: bool) -> str:
+        inner = str(self._print(expr))
+        return rf"\left({inner}\right)" if brackets else inner
+
+    def _print_Pow(self, expr: Any) -> str:
+        if rank(expr.base) == 2 and expr.exp.is_Integer and expr.exp > 0:
+            base = self._bracketed(expr.base, not isinstance(expr.base, Array))
+            return rf"{base}^{{\circ {expr.exp}}}"
+        return str(super()._print_Pow(expr))
+
+
+class MathMLPrinter(_ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
+    """Presentation MathML, which browsers draw by themselves."""
+
+    def element(self, tag: str, *children: Any) -> Any:
+        node = self.dom.createElement(tag)
+        for child in children:
+            node.appendChild(self.dom.createTextNode(child) if isinstance(child, str) else child)
+        return node
+
+    def bracketed(self, expr: Any, brackets: bool) -> Any:
+        inner = self._print(expr)
+        if not brackets:
+            return inner
+        return self.element("mrow", self.element("mo", "("), inner, self.element("mo", ")"))
+
+    def listed(self, parts: Any, sign: str) -> Any:
+        row = self.element("mrow")
+        for k, part in enumerate(parts):
+            if k:
+                row.appendChild(self.element("mo", sign))
+            row.appendChild(part)
+        return row
+
+    def _print_Mul(self, expr: Any) -> Any:
+        if not expr.has(MatrixForm):
+            return super()._print_Mul(expr)
+        minus, above, below = quotient(expr)
+        found = self._row(above)
+        if below:
+            found = self.element("mfrac", found, self._row(below))
+        return self.element("mrow", self.element("mo", "−"), found) if minus else found
+
+    def _row(self, factors: list[Any]) -> Any:
+        scalars = [a for a in factors if rank(a) == 0]
+        arrays = [a for a in factors if rank(a) > 0]
+        several = len(factors) > 1
+        parts = [self.bracketed(a, several and bool(a.is_Add)) for a in scalars]
+        if arrays:
+            inner = [self.bracketed(a, _needs_brackets(a, arrays, several)) for a in arrays]
+            parts.append(self.listed(inner, "⊙"))
+        return self.listed(parts, "\u2062")
+
+    def _print_Indexed(self, expr: Any) -> Any:
+        places = self.listed(map(self._print, expr.indices), ",")
+        return self.element("msub", self._print(expr.base), places)
+
+    def _print_KroneckerDelta(self, expr: Any) -> Any:
+        places = self.listed(map(self._print, expr.args), ",")
+        return self.element("msub", self.element("mi", "δ"), places)
+
+    def _print_Heaviside(self, expr: Any) -> Any:
+        return self.element("mrow", self.element("mi", "θ"), self.bracketed(expr.args[0], True))
+
+    def over(self, name: str, limits: Any, body: Any) -> Any:
+        """A function over a range of indices, which stand below its name."""
+        ranges = [
+            self.listed([self._print(low), self._print(k), self._print(high)], "≤")
+            for k, low, high in limits
+        ]
+        under = self.element("munder", self.element("mo", name), self.listed(ranges, ","))
+        return self.element("mrow", under, self.bracketed(body, True))
+
+    def _print_Piecewise(self, expr: Any) -> Any:
+        table = self.element("mtable")
+        for value, condition in expr.args:
+            always = condition == sp.true
+            when = self.element("mtext", "otherwise") if always else self._print(condition)
+            table.appendChild(self.element(
+                "mtr", self.element("mtd", self._print(value)),
+                self.element("mtd", self.element("mtext", "" if always else "if "), when),
+            ))  # fmt: skip
+        return self.element("mrow", self.element("mo", "{"), table)
+
+
+def text(expression: Any) -> str:
+    """Return a formula as one line of text.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> x = sp.Symbol("x")
+    >>> str(sp.cos(x) - sp.sin(x)), text(sp.cos(x) - sp.sin(x))
+    ('-sin(x) + cos(x)', 'cos(x) - sin(x)')
+    """
+    return str(TextPrinter({"full_prec": False}).doprint(expression))
+
+
+def pretty(expression: Any) -> str:
+    """Return a formula as a picture in Unicode characters, several lines."""
+    return str(UnicodePrinter({"use_unicode": True, "wrap_line": False}).doprint(expression))
+
+
+def beside(left: str, right: Any) -> str:
+    """Return ``left = right``, the sign at the height of the picture's main line."""
+    form = UnicodePrinter({"use_unicode": True, "wrap_line": False})._print(right)
+    return str(prettyForm(*prettyForm.next(prettyForm(left), " = ", form)))
+
+
+def latex(expression: Any) -> str:
+    """Return a formula as LaTeX, without delimiters."""
+    return str(TeXPrinter().doprint(expression))
+
+
+def mathml(expression: Any, display: bool = True) -> str:
+    """Return a formula as a MathML element that a browser draws without any script."""
+    body = MathMLPrinter()._print(expression).toxml()
+    body = _ENTITY.sub(lambda m: html.unescape(m.group()), body).replace("ⅇ", "e")
+    style = ' display="block"' if display else ""
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{body}</math>'
