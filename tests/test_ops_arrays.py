@@ -156,7 +156,10 @@ def test_one_trace_serves_other_sizes(name: str) -> None:
                 continue
             fresh = iter([resized(node, x, sizes, rng) for node, x in trace.arrays.items()])
             new_args, new_kwargs = replaced((args, kwargs), fresh)
-            expected = function(*new_args, **new_kwargs)
+            try:
+                expected = function(*new_args, **new_kwargs)
+            except np.linalg.LinAlgError:  # random numbers are no positive definite matrix
+                continue
             assert_same(trace(list(flat_arrays((new_args, new_kwargs))), sizes), expected)
 
 

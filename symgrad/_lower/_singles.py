@@ -10,13 +10,16 @@ from .._graph import Node
 from ._emitter import Emitter, Module, constant_text, llvm_type
 from ._loops import Frame, Loops, function_text
 from ._mathlib import Function, cython_symbol
-from ._values import Place, Values
+from ._routines import in_memory, write_routine
+from ._values import Values
 
 
 def write_single(module: Module, name: str, node: Node, frame: Frame) -> None:
-    """Add the function of one scan or matrix product to the module."""
+    """Add the function of one scan, matrix product or routine to the module."""
     if node.op.kind == "scan":
         _scan(module, name, node, frame)
+    elif node.op.kind == "routine":
+        write_routine(module, name, node, frame)
     else:
         _product(module, name, node, frame)
 
@@ -70,14 +73,6 @@ def _scan(module: Module, name: str, node: Node, frame: Frame) -> None:
 # ---------------------------------------------------------------- matrix products
 
 
-def _memory(frame: Frame, node: Node) -> Place:
-    while node.op.alias and frame.place(node) is None:
-        node = node.operands[0]
-    place = frame.using(node)
-    assert place is not None, f"{node.op.name} has no place in memory"
-    return place
-
-
 def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
     """Call BLAS; row-major C = A B is column-major C' = B' A', so the operands change places."""
     x, y = node.operands
@@ -93,7 +88,7 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
     for size in frame.sizes:
         e.bind_index(size, f"%{size.name}", 0)
     loops = Loops(e, (sizes["Z"],) if batched else ())
-    pointers = [_memory(frame, v).pointer for v in (x, y, node)]
+    pointers = [in_memory(frame, v).pointer for v in (x, y, node)]
     m, n, k = (e.index(sizes[s]) for s in "mnk")
 
     def cell(type_: str, value: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._op import composite
 from .._shapes import normalize_axes, normalize_axis, show
-from ..errors import ArgumentError, ShapeError, UnsupportedError
+from ..errors import ArgumentError, ShapeError
 from .np_common import as_array, as_float, dims, join, on
 from .np_statistics import root
 
@@ -48,10 +48,10 @@ def _matrix(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
         y = (np.max if order > 0 else np.min)(sums, axis=outer, keepdims=True)
         return y if keepdims else np.squeeze(y, axes)
     if order in {2, -2, "nuc"}:
-        raise UnsupportedError(
-            f"norm with ord={order!r} needs singular values, which are not traced; "
-            "orders of matrices are 'fro', 1, -1, inf and -inf"
-        )
+        values = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
+        fold = {2: np.max, -2: np.min, "nuc": np.sum}[order]
+        y = fold(values, axis=-1)
+        return np.expand_dims(y, axes) if keepdims else y
     raise ArgumentError(f"Invalid norm order {order!r} for matrices")
 
 
@@ -63,7 +63,8 @@ def _matrix(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
             [(4,), (3, 4)],
             *({"ord": p, "axis": -1} for p in (1, 2, 3, 2.5, np.inf, -np.inf, 0, -1)),
         ),
-        on([(3, 4)], *({"ord": p} for p in ("fro", 1, -1, np.inf, -np.inf))),
+        on([(3, 4)], *({"ord": p} for p in ("fro", 1, -1, np.inf, -np.inf, 2, -2, "nuc"))),
+        on([(2, 3, 4)], {"ord": 2, "axis": (2, 0), "keepdims": True}),
         on([(2, 3, 4)], {"axis": (0, 2)}, {"ord": "fro", "axis": (2, 1), "keepdims": True}),
         on([(2, 3, 4)], {"ord": 1, "axis": (2, 0)}, {"ord": np.inf, "axis": (-1, 0)}),
         on([(3,)], {}, {"ord": 1}, dtypes=("f4", "i4")),
@@ -71,7 +72,7 @@ def _matrix(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
     convention="derivative 0 at 0; equal shares among ties",
 )
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
-    """Norm of vectors (any order) or matrices (Frobenius, row and column sums)."""
+    """Norm of vectors or matrices, of any order that NumPy has."""
     x = as_float(as_array(x))
     if axis is None and ord is None:
         return _vector(x, 2, tuple(range(x.ndim)), keepdims)

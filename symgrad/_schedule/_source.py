@@ -36,7 +36,7 @@ COLUMN = 64
 #: Element types of Python numbers, and those which a Python number takes on without loss.
 _DEFAULT = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)}
 _WRITTEN = _DEFAULT | {np.dtype(np.float32)}
-_RESERVED = {"np", "math", "special", "base64", "array", "float", "int"}
+_RESERVED = {"np", "math", "special", "blas", "lapack", "base64", "array", "float", "int"}
 
 
 def source(program: Program, name: str = "program") -> str:
@@ -101,6 +101,9 @@ class _Writer:
         imports = ["import numpy as np"]
         if "special." in code:
             imports.append("from scipy import special")
+        library = [name for name in ("blas", "lapack") if f"{name}." in code]
+        if library:
+            imports.append(f"from scipy.linalg import {', '.join(library)}")
         standard = [f"import {m}" for m in ("base64", "math") if f"{m}." in code]
         return "\n".join([*standard, *([""] if standard else []), *imports, "", "", code]) + "\n"
 

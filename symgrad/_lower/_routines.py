@@ -1,0 +1,201 @@
+"""Routines: a library's computation on vectors or matrices, once for each of a batch.
+
+The record of such an op writes the calls itself, through :class:`Call`: it knows which
+routine of LAPACK it is, and this module knows where operands lie and how C calls Fortran.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Node
+from .._op import Routine
+from .._shapes import Dimension, dim_product
+from ._emitter import Emitter, Module, constant_text, llvm_type
+from ._loops import Frame, Loops, function_text
+from ._mathlib import Function, cython_symbol
+from ._values import Place
+
+
+def in_memory(frame: Frame, node: Node) -> Place:
+    """Return where the elements of ``node`` lie, one after the other in C order."""
+    while node.op.alias and frame.place(node) is None:
+        node = node.operands[0]
+    place = frame.using(node)
+    assert place is not None, f"{node.op.name} has no place in memory"
+    return place
+
+
+class Call:
+    """One call of a routine: what the record of an op writes its LLVM IR with.
+
+    Attributes
+    ----------
+    pointers:
+        Registers that point to the first element of each operand and of the result.
+    shapes:
+        The sizes of the axes of each operand and of the result, without the batch.
+    dtype:
+        Element type of the last operand.
+    """
+
+    def __init__(self, emitter: Emitter, shapes: list[Any], dtype: np.dtype[Any]) -> None:
+        self.e, self.shapes, self.dtype = emitter, shapes, dtype
+        self.kind = llvm_type(dtype)
+        self.pointers: list[str] = []
+        self.allocated: list[str] = []
+        self.before = emitter.lines[0]
+
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[Emitter]:
+        """Emit to the start of the function: what is made there is known everywhere."""
+        e = self.e
+        lines, depth = e.lines[0], e.depth
+        e.lines[0], e.depth = self.before, 0
+        try:
+            yield e
+        finally:
+            e.lines[0], e.depth = lines, depth
+
+    # ---------------------------------------------------------------- numbers
+
+    def size(self, dim: Dimension) -> str:
+        """Return the ``i64`` register of a size."""
+        with self.outside() as e:
+            return e.index(sp.sympify(dim))
+
+    def cell(self, kind: str, value: str) -> str:
+        """Return a pointer to a number: Fortran takes every argument by its address."""
+        with self.outside() as e:
+            pointer = e.op(f"alloca {kind}")
+            e.line(f"store {kind} {value}, ptr {pointer}")
+            return pointer
+
+    def integer(self, dim: Dimension) -> str:
+        """Return a pointer to a size as a 32-bit integer."""
+        with self.outside() as e:
+            short = e.op(f"trunc i64 {self.size(dim)} to i32")
+            return self.cell("i32", short)
+
+    def leading(self, dim: Dimension) -> str:
+        """Return a pointer to a leading dimension, which LAPACK wants to be 1 at least."""
+        return (
+            self.integer(sp.Max(1, dim)) if not isinstance(dim, int) else self.integer(max(1, dim))
+        )
+
+    def letter(self, text: str) -> str:
+        """Return a pointer to a character."""
+        return self.cell("i8", str(ord(text)))
+
+    def constant(self, value: float) -> str:
+        """Return a number of the operands' type."""
+        return constant_text(value, self.dtype)
+
+    def number(self, value: float) -> str:
+        """Return a pointer to a number of the operands' type."""
+        return self.cell(self.kind, constant_text(value, self.dtype))
+
+    # ---------------------------------------------------------------- memory
+
+    def work(self, count: Dimension, kind: str | None = None) -> str:
+        """Return a pointer to memory for ``count`` numbers, freed after the last call."""
+        with self.outside() as e:
+            e.module.declare("malloc", "noalias ptr", ["i64"])
+            width = {"i32": 4, "i64": 8}.get(kind or "", self.dtype.itemsize)
+            total = e.op(f"add i64 {self.size(sp.sympify(count) * width)}, 64")
+            pointer = e.op(f"call noalias ptr @malloc(i64 {total})")
+            self.allocated.append(pointer)
+            return pointer
+
+    def at(self, pointer: str, index: str, kind: str | None = None) -> str:
+        """Return a pointer to an element."""
+        return self.e.op(f"getelementptr inbounds {kind or self.kind}, ptr {pointer}, i64 {index}")
+
+    def copy(self, target: str, source: str, count: Dimension) -> None:
+        """Copy numbers of the operands' type."""
+        self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+        total = self.size(sp.sympify(count) * self.dtype.itemsize)
+        self.e.line(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total}, i1 0)"
+        )
+
+    # ---------------------------------------------------------------- steps
+
+    def call(self, name: str, *arguments: str, library: str = "lapack") -> None:
+        """Call a routine of BLAS or LAPACK, by its name without the letter of the type."""
+        letter = "s" if self.dtype == np.float32 else "d"
+        symbol = cython_symbol(Function(f"scipy.linalg.cython_{library}", letter + name))
+        self.e.module.symbols.add(symbol)
+        self.e.module.declare(symbol, "void", ["ptr"] * len(arguments))
+        self.e.line(f"call void @{symbol}({', '.join(f'ptr {a}' for a in arguments)})")
+
+    def loop(self, count: str, body: Callable[[str], None]) -> None:
+        """Run ``body(i)`` for ``i`` from 0 up to ``count``, an ``i64`` register."""
+        e = self.e
+        counter = self.cell("i64", "0")
+        head, inside, done = (e.label(f"routine.{part}") for part in ("head", "body", "done"))
+        lines = e.lines[e.depth]
+        e.line(f"store i64 0, ptr {counter}")
+        e.line(f"br label %{head}")
+        lines.append(f"{head}:")
+        i = e.op(f"load i64, ptr {counter}")
+        more = e.op(f"icmp slt i64 {i}, {count}")
+        e.line(f"br i1 {more}, label %{inside}, label %{done}")
+        lines.append(f"{inside}:")
+        body(i)
+        e.line(f"store i64 {e.op(f'add i64 {i}, 1')}, ptr {counter}")
+        e.line(f"br label %{head}")
+        lines.append(f"{done}:")
+
+    def spoil(self, info: str, pointer: str, count: Dimension) -> None:
+        """Fill with nan if LAPACK reports a failure in ``info``."""
+        e = self.e
+        failed = e.op(f"icmp ne i32 {e.op(f'load i32, ptr {info}')}, 0")
+        some = e.op(f"select i1 {failed}, i64 {self.size(count)}, i64 0")
+        nan = constant_text(np.nan, self.dtype)
+        self.loop(some, lambda i: e.line(f"store {self.kind} {nan}, ptr {self.at(pointer, i)}"))
+
+
+def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
+    """Add the function of one routine, with loops over its batch, to the module."""
+    lower = node.op.lower
+    assert isinstance(lower, Routine)
+    nodes = (*node.operands, node)
+    batch = node.shape[: node.ndim - lower.core[-1]]
+    cores = [x.shape[x.ndim - c :] for x, c in zip(nodes, lower.core, strict=True)]
+    e = Emitter(module, len(batch))
+    for size in frame.sizes:
+        e.bind_index(size, f"%{size.name}", 0)
+    loops = Loops(e, batch)
+    call = Call(e, cores, node.operands[-1].dtype)
+    position: Any = sp.Integer(0)
+    for index, extent in zip(loops.index, batch, strict=True):
+        position = position * extent + index
+    for x, core in zip(nodes, cores, strict=True):
+        place = in_memory(frame, x) if x.shape else frame.using(x)
+        assert place is not None
+        offset = e.index(sp.expand(position * dim_product(core)))
+        e.depth = e.depth_of(offset)
+        kind = "i64" if place.slot is not None else llvm_type(x.dtype)
+        where = str(place.slot) if place.slot is not None else offset
+        call.pointers.append(
+            e.op(f"getelementptr inbounds {kind}, ptr {place.pointer}, i64 {where}")
+        )
+        e.depth = 0
+    e.depth = len(batch)
+    if not batch:
+        e.lines[0] = []
+    lower.write(call, **node.params)
+    e.depth = 0
+    if not batch:
+        e.lines[0] = [*call.before, *e.lines[0]]
+    body = loops.assemble({}, {}, None)
+    if call.allocated:
+        module.declare("free", "void", ["ptr"])
+        body[-1:] = [*(f"  call void @free(ptr {p})" for p in call.allocated), body[-1]]
+    module.functions.append(function_text(name, frame, body))

@@ -1,0 +1,323 @@
+"""Linear systems: LU factorisation, solutions with it, triangular systems, determinants.
+
+The factors of a matrix are a value of their own, so that solutions, determinants and all their
+derivatives share one factorisation. Derivatives go through the matrix, not through its factors:
+``Solve(a, factors, b)`` takes both, and its rule is a solution with the same factors. Right-hand
+sides lie in rows, which LAPACK, thinking in columns, takes without a copy.
+
+A singular matrix gives infinities or nan, in a batch only where it is singular; no error is
+raised.
+
+Source: M. Giles, Collected matrix derivative results for forward and reverse mode AD, 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from .._op import Composed, Op, Routine, define_array
+from ..errors import UnsupportedError
+from .movement import BROADCAST, RESHAPE
+from .np_common import iota, lift, spread
+
+FACTORS = "derivatives go through the matrix itself"
+
+
+def no_formula(what: str) -> Callable[..., NoReturn]:
+    """Return the element formula of an op that has none: it says why."""
+
+    def element(*_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(f"{what} has no formula for one element")
+
+    return element
+
+
+def matrices(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield the matrices of arrays with the same leading axes, side by side."""
+    for k in np.ndindex(arrays[0].shape[:-2]):
+        yield tuple(x[k] for x in arrays)
+
+
+def batched_alike(op: Callable[[], Op]) -> Callable[..., Any]:
+    """Return the batching rule of a routine: all operands get the batch axis."""
+
+    def batch(size: Any, batched: Any, *operands: Any, **params: Any) -> Any:
+        full = [x if flag else BROADCAST(x, shape=(size, *x.shape))
+                for x, flag in zip(operands, batched, strict=True)]  # fmt: skip
+        return op()(*full, **params)
+
+    return batch
+
+
+def swapped(x: Any) -> Any:
+    """Return matrices transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+def symmetric(x: Any) -> Any:
+    """Return the symmetric part of matrices."""
+    return 0.5 * (x + swapped(x))
+
+
+def triangle(x: Any, lower: bool, unit: bool = False) -> Any:
+    """Return the part of matrices that a triangular system reads."""
+    return np.tril(x, -1 if unit else 0) if lower else np.triu(x, 1 if unit else 0)
+
+
+# ---------------------------------------------------------------- LU factorisation
+
+
+def lu_factors(a: Any) -> Any:
+    """LU factors of matrices, as LAPACK has them of the transpose; last the row exchanges.
+
+    Row i is exchanged with the row that lies so many places below.
+    """
+    n = a.shape[-1]
+    out = np.empty((*a.shape[:-2], n + 1, n), a.dtype)
+    getrf = lapack.sgetrf if a.dtype == np.float32 else lapack.dgetrf
+    for x, y in matrices(a, out):
+        if n:
+            factors, exchanges, _ = getrf(x.T)
+            y[:n], y[n] = factors.T, exchanges - np.arange(n)
+    return out
+
+
+def _write_lu(r: Any) -> None:
+    a, out = r.pointers
+    n = r.shapes[0][0]
+    r.copy(out, a, n * n)
+    exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
+    r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info)
+    last = r.at(out, r.size(n * n))
+
+    def convert(i: str) -> None:
+        k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
+        row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
+        number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
+        r.e.line(f"store {r.kind} {number}, ptr {r.at(last, i)}")
+
+    r.loop(r.size(n), convert)
+
+
+LU: Op = define_array(
+    "LU",
+    "routine",
+    lu_factors,
+    doc="LU factorisation with row exchanges, for solutions and determinants",
+    shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
+    element=no_formula("an LU factorisation"),
+    reason=FACTORS,
+    batch=batched_alike(lambda: LU),
+    lower=Routine(_write_lu, (2, 2)),
+    source=lambda a: f"lu_factors({a})",
+    helpers=(lu_factors,),
+)
+
+# ---------------------------------------------------------------- solutions
+
+
+def lu_solution(factors: Any, b: Any, trans: bool) -> Any:
+    """Solve ``a x = b``, or with the transpose of ``a``, for each row b."""
+    n = b.shape[-1]
+    out = np.empty(b.shape, b.dtype)
+    getrs = lapack.sgetrs if b.dtype == np.float32 else lapack.dgetrs
+    for f, x, y in matrices(factors, b, out):
+        if x.size:
+            y[:] = getrs(f[:n].T, f[n] + np.arange(n), x.T, trans=0 if trans else 1)[0].T
+    return out
+
+
+def _write_solve(r: Any, trans: bool) -> None:
+    _, factors, b, out = r.pointers
+    k, n = r.shapes[2]
+    r.copy(out, b, n * k)
+    exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
+    last = r.at(factors, r.size(n * n))
+
+    def convert(i: str) -> None:
+        number = r.e.op(f"load {r.kind}, ptr {r.at(last, i)}")
+        whole = r.e.op(f"fptosi {r.kind} {number} to i32")
+        row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
+        place = r.e.op(f"add i32 {whole}, {row}")
+        r.e.line(f"store i32 {place}, ptr {r.at(exchanges, i, 'i32')}")
+
+    r.loop(r.size(n), convert)
+    # The factors are those of the transpose, since LAPACK reads rows as columns.
+    r.call("getrs", r.letter("N" if trans else "T"), r.integer(n), r.integer(k), factors,
+           r.leading(n), exchanges, out, r.leading(n), info)  # fmt: skip
+
+
+def _solve_vjp(ct: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    back = SOLVE(a, factors, ct, trans=not trans)
+    left, right = (y, back) if trans else (back, y)
+    return -(swapped(left) @ right), None, back
+
+
+def _solve_jvp(t: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    source = 0.0 if t[2] is None else t[2]
+    if t[0] is not None:
+        source = source - y @ (t[0] if trans else swapped(t[0]))
+    return SOLVE(a, factors, source, trans=trans)
+
+
+def _solve_batch(size: Any, batched: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    if not (batched[0] or batched[1]) and a.ndim == 2:  # more rows for one matrix
+        _, k, n = b.shape
+        rows = SOLVE(a, factors, RESHAPE(b, shape=(size * k, n)), trans=trans)
+        return RESHAPE(rows, shape=(size, k, n))
+    return batched_alike(lambda: SOLVE)(size, batched, a, factors, b, trans=trans)
+
+
+SOLVE: Op = define_array(
+    "Solve",
+    "routine",
+    lambda a, factors, b, trans: lu_solution(factors, b, trans),
+    doc="solutions of linear systems, one for each row of the last operand, by LU factors",
+    types=lambda a, factors, b, trans: b,
+    shape=lambda a, factors, b, trans: b,
+    element=no_formula("the solution of a linear system"),
+    vjp=_solve_vjp,
+    jvp=_solve_jvp,
+    batch=_solve_batch,
+    lower=Routine(_write_solve, (2, 2, 2, 2)),
+    source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
+    helpers=(lu_solution,),
+    convention="infinities and nan for a singular matrix",
+)
+
+
+# ---------------------------------------------------------------- triangular systems
+
+
+def triangular_solution(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
+    """Solve ``a x = b`` for each row b, with one triangle of ``a`` or of its transpose."""
+    out = np.empty(b.shape, b.dtype)
+    trsm = blas.strsm if b.dtype == np.float32 else blas.dtrsm
+    for x, y, z in matrices(a, b, out):
+        if y.size:
+            z[:] = trsm(1.0, x.T, y.T, lower=not lower, trans_a=not trans, diag=unit).T
+    return out
+
+
+def _write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
+    a, b, out = r.pointers
+    k, n = r.shapes[1]
+    r.copy(out, b, n * k)
+    flags = ("L", "U" if lower else "L", "N" if trans else "T", "U" if unit else "N")
+    r.call("trsm", *map(r.letter, flags), r.integer(n), r.integer(k), r.number(1.0), a,
+           r.leading(n), out, r.leading(n), library="blas")  # fmt: skip
+
+
+def _triangular_vjp(ct: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
+    back = TRIANGULAR(a, ct, lower=lower, trans=not trans, unit=unit)
+    left, right = (y, back) if trans else (back, y)
+    return -triangle(swapped(left) @ right, lower, unit), back
+
+
+def _triangular_jvp(t: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
+    source = 0.0 if t[1] is None else t[1]
+    if t[0] is not None:
+        change = triangle(t[0], lower, unit)
+        source = source - y @ (change if trans else swapped(change))
+    return TRIANGULAR(a, source, lower=lower, trans=trans, unit=unit)
+
+
+TRIANGULAR: Op = define_array(
+    "SolveTriangular",
+    "routine",
+    triangular_solution,
+    doc="solutions of triangular systems, one for each row of the last operand",
+    types=lambda a, b, **_: b,
+    shape=lambda a, b, lower, trans, unit: b,
+    element=no_formula("the solution of a linear system"),
+    vjp=_triangular_vjp,
+    jvp=_triangular_jvp,
+    batch=batched_alike(lambda: TRIANGULAR),
+    lower=Routine(_write_triangular, (2, 2, 2)),
+    source=lambda a, b, lower, trans, unit: (
+        f"triangular_solution({a}, {b}, {lower}, {trans}, {unit})"
+    ),
+    helpers=(triangular_solution,),
+    convention="infinities and nan for a zero on the diagonal",
+)
+
+# ---------------------------------------------------------------- determinants
+
+
+def lu_sign(factors: Any) -> Any:
+    """Return the sign of the determinant: exchanges and negative pivots."""
+    exchanged = factors[..., -1, :] != 0
+    pivots = np.diagonal(factors[..., :-1, :], axis1=-2, axis2=-1)
+    odd = (np.sum(exchanged, axis=-1) + np.sum(pivots < 0, axis=-1)) % 2
+    some = np.all(pivots != 0, axis=-1)
+    sign = np.where(some, 1.0 - 2.0 * odd, 0.0)
+    return np.where(np.any(np.isnan(pivots), axis=-1), np.nan, sign).astype(factors.dtype)
+
+
+def lu_logarithm(factors: Any) -> Any:
+    """Return the logarithm of the determinant's absolute value."""
+    pivots = np.diagonal(factors[..., :-1, :], axis1=-2, axis2=-1)
+    return np.sum(np.log(np.abs(pivots)), axis=-1)
+
+
+def lu_determinant(factors: Any) -> Any:
+    """Return the determinant."""
+    exchanged = factors[..., -1, :] != 0
+    pivots = np.diagonal(factors[..., :-1, :], axis1=-2, axis2=-1)
+    odd = np.sum(exchanged, axis=-1) % 2
+    return (np.prod(pivots, axis=-1) * (1.0 - 2.0 * odd)).astype(factors.dtype)
+
+
+def unit_like(a: Any) -> Any:
+    """Return unit matrices of the shape and type of ``a``, beside it."""
+    row = iota(a.shape[-1], a)
+    unit = (row[:, None] == row).astype(a.dtype)
+    return spread(unit, a.shape, a) if a.ndim > 2 else lift(unit, a)
+
+
+def inverse_transpose(a: Any, factors: Any) -> Any:
+    """Return the transposes of the inverses of matrices."""
+    return SOLVE(a, factors, unit_like(a), trans=False)
+
+
+def _determinant(name: str, formula: Any, slope: Any, **fields: Any) -> Op:
+    """Define a number of a matrix that is computed from its factors; ``a`` gets the slope."""
+
+    def vjp(ct: Any, y: Any, a: Any, factors: Any) -> Any:
+        return ct[..., None, None] * slope(y, a, factors), None
+
+    def jvp(t: Any, y: Any, a: Any, factors: Any) -> Any:
+        return np.sum(t[0] * slope(y, a, factors), axis=(-2, -1))
+
+    rules = {} if slope is None else {"vjp": vjp, "jvp": jvp}
+    op: Op = define_array(
+        name, "routine", lambda a, factors: np.asarray(formula(factors)),
+        shape=lambda a, factors: a[:-2], element=no_formula("a determinant"),
+        batch=batched_alike(lambda: op), lower=Composed(lambda a, factors: formula(factors)),
+        source=lambda a, factors: f"{formula.__name__}({factors})", helpers=(formula,),
+        **rules, **fields,
+    )  # fmt: skip
+    return op
+
+
+def _det_slope(y: Any, a: Any, factors: Any) -> Any:
+    return y[..., None, None] * inverse_transpose(a, factors)
+
+
+DET = _determinant(
+    "Det", lu_determinant, _det_slope, doc="determinant, from LU factors",
+    convention="the derivative at a singular matrix is nan",
+)  # fmt: skip
+LOG_DET = _determinant(
+    "LogAbsDet", lu_logarithm, lambda y, a, factors: inverse_transpose(a, factors),
+    doc="logarithm of the determinant's absolute value, from LU factors",
+    convention="the derivative at a singular matrix is nan",
+)  # fmt: skip
+SIGN_DET = _determinant(
+    "SignDet", lu_sign, None, doc="sign of the determinant, from LU factors",
+    reason="piecewise constant",
+)  # fmt: skip

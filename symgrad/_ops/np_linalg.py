@@ -1,0 +1,369 @@
+"""Linear algebra of NumPy and SciPy: systems, inverses, determinants, factorisations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from .._op import composite, refuse
+from .._shapes import as_size, broadcast, show
+from ..errors import ShapeError
+from .factorizations import CHOLESKY, EIGH, QR
+from .linear import (
+    DET,
+    LOG_DET,
+    LU,
+    SIGN_DET,
+    SOLVE,
+    TRIANGULAR,
+    inverse_transpose,
+    swapped,
+    unit_like,
+)
+from .np_common import Sample, as_array, as_float, common_type, dims, equal, lift, spread
+
+SINGULAR = "infinities and nan for a singular matrix, where NumPy raises"
+SYMMETRIC = "symmetric perturbations"
+
+# ---------------------------------------------------------------- operands
+
+
+def matrix(a: Any, name: str, square: bool = True) -> Any:
+    """Return an operand as a matrix of real numbers, or raise naming its shape."""
+    x = as_float(as_array(a))
+    if x.ndim < 2:
+        raise ShapeError(f"{name} needs a matrix, not an array of shape {show(dims(x))}")
+    if square and not equal(x.shape[-1], x.shape[-2]):
+        raise ShapeError(f"{name} needs a square matrix, not the shape {show(dims(x))}")
+    return lift(x, x)
+
+
+def _together(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return matrices of one element type with the same leading axes."""
+    a, b = common_type([a, b])
+    lead = tuple(map(as_size, broadcast(dims(a)[:-2], dims(b)[:-2])))
+    pair = [spread(x, (*lead, *x.shape[-2:]), a, b) for x in (a, b)]
+    return lift(pair[0], *pair), lift(pair[1], *pair)
+
+
+def _rows(solve: Callable[[Any, Any], Any], a: Any, b: Any, name: str) -> Any:
+    """Solve for the columns of ``b``, or for ``b`` itself if it is a vector."""
+    b = as_float(as_array(b))
+    vector = b.ndim == 1
+    rows = b[None, :] if vector else swapped(b)
+    if not equal(rows.shape[-1], a.shape[-1]):
+        raise ShapeError(
+            f"{name}: the matrix of shape {show(dims(a))} and the right-hand side of shape "
+            f"{show(dims(b))} do not fit"
+        )
+    if a.ndim == 2 and rows.ndim > 2:  # many systems with one matrix: more rows
+        flat = np.reshape(rows, (-1, rows.shape[-1]))
+        x = np.reshape(solve(*_together(a, flat)), rows.shape)
+    else:
+        x = solve(*_together(a, rows))
+    return x[..., 0, :] if vector else swapped(x)
+
+
+def _general(a: Any, rows: Any, trans: bool = False) -> Any:
+    return SOLVE(a, LU(a), rows, trans=trans)
+
+
+# ---------------------------------------------------------------- samples
+
+
+def _well(rng: np.random.Generator, *shape: int) -> Any:
+    n = min(shape[-2:])
+    return rng.standard_normal(shape) + 3 * np.eye(*shape[-2:]) * np.arange(1, n + 1).max()
+
+
+def _spd(rng: np.random.Generator, *shape: int) -> Any:
+    x = rng.standard_normal(shape)
+    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, shape[-1] + 1))
+
+
+def _squares(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((1, 1), (2, 2), (4, 4), (3, 2, 2)):
+        yield (_well(rng, *shape),), {}
+    yield (_well(rng, 3, 3).astype("f4"),), {}
+
+
+def _definite(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((1, 1), (3, 3), (2, 4, 4)):
+        yield (_spd(rng, *shape),), {}
+
+
+def _systems(rng: np.random.Generator) -> Iterator[Sample]:
+    for a, b in (((3, 3), (3,)), ((3, 3), (3, 2)), ((4, 3, 3), (4, 3, 2)), ((3, 3), (4, 3, 2)),
+                 ((2, 3, 3), (3, 1))):  # fmt: skip
+        yield (_well(rng, *a), rng.standard_normal(b)), {}
+
+
+# ---------------------------------------------------------------- systems and inverses
+
+
+@composite(np.linalg.solve, samples=_systems, convention=SINGULAR)
+def solve(a: Any, b: Any) -> Any:
+    """Solution of linear systems."""
+    return _rows(_general, matrix(a, "solve"), b, "solve")
+
+
+def _scipy_systems(rng: np.random.Generator) -> Iterator[Sample]:
+    a, b = _spd(rng, 3, 3), rng.standard_normal((3, 2))
+    yield (a, b), {}
+    yield (a, b[:, 0]), {"assume_a": "pos"}
+    yield (_well(rng, 3, 3), b), {"transposed": True}
+
+
+@composite(scipy.linalg.solve, name="scipy.linalg.solve", samples=_scipy_systems,
+           convention=SINGULAR)  # fmt: skip
+def scipy_solve(
+    a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, assume_a: Any = None, transposed: bool = False,
+) -> Any:  # fmt: skip
+    """Solution of linear systems; ``assume_a="pos"`` by Cholesky factors."""
+    x = matrix(a, "solve")
+    if assume_a in ("pos", "positive definite"):
+        return _cholesky_solve(CHOLESKY(x), b, "solve")
+    return _rows(lambda a, rows: _general(a, rows, transposed), x, b, "solve")
+
+
+@composite(
+    scipy.linalg.solve_triangular,
+    samples=lambda rng: iter([
+        ((np.triu(_well(rng, 3, 3)), rng.standard_normal(3)), {}),
+        ((np.triu(_well(rng, 3, 3)), rng.standard_normal((3, 2))), {"trans": 1}),
+        ((_well(rng, 3, 3), rng.standard_normal((3, 2))), {"lower": True}),
+        ((_well(rng, 3, 3), rng.standard_normal(3)), {"lower": True, "trans": "T",
+                                                      "unit_diagonal": True}),
+    ]),
+    convention=SINGULAR,
+)  # fmt: skip
+def solve_triangular(
+    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Solution of triangular systems; only one triangle of the matrix is read."""
+    options = {"lower": bool(lower), "trans": trans in (1, 2, "T", "C"),
+               "unit": bool(unit_diagonal)}  # fmt: skip
+    x = matrix(a, "solve_triangular")
+    return _rows(lambda a, rows: TRIANGULAR(a, rows, **options), x, b, "solve_triangular")
+
+
+@composite(np.linalg.inv, scipy.linalg.inv, samples=_squares, convention=SINGULAR)
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Inverse of matrices."""
+    x = matrix(a, "inv")
+    return swapped(inverse_transpose(x, LU(x)))
+
+
+@composite(np.linalg.det, samples=_squares,
+           convention="the derivative at a singular matrix is nan")  # fmt: skip
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Determinant of matrices."""
+    x = matrix(a, "det")
+    return DET(x, LU(x))
+
+
+@composite(scipy.linalg.det, name="scipy.linalg.det", samples=_definite,
+           convention="the derivative at a singular matrix is nan")  # fmt: skip
+def scipy_det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Determinant of matrices, in double precision."""
+    return det(as_array(a).astype(np.float64))
+
+
+_SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
+
+
+@composite(np.linalg.slogdet, samples=_squares,
+           convention="the derivative at a singular matrix is nan")  # fmt: skip
+def slogdet(a: Any) -> Any:
+    """Sign and logarithm of the determinant of matrices."""
+    x = matrix(a, "slogdet")
+    factors = LU(x)
+    return _SlogdetResult(SIGN_DET(x, factors), LOG_DET(x, factors))
+
+
+# ---------------------------------------------------------------- Cholesky
+
+
+@composite(np.linalg.cholesky, samples=_definite,
+           convention=f"{SYMMETRIC}; nan if a matrix is not positive definite")  # fmt: skip
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """Cholesky factor of symmetric positive definite matrices."""
+    factor = CHOLESKY(matrix(a, "cholesky"))
+    return swapped(factor) if upper else factor
+
+
+@composite(scipy.linalg.cholesky, name="scipy.linalg.cholesky", samples=_definite,
+           convention=f"{SYMMETRIC}; nan if a matrix is not positive definite")  # fmt: skip
+def scipy_cholesky(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Cholesky factor of a symmetric positive definite matrix, the upper one by default."""
+    factor = CHOLESKY(matrix(a, "cholesky"))
+    return factor if lower else swapped(factor)
+
+
+def _cholesky_solve(factor: Any, b: Any, name: str) -> Any:
+    def solve(l: Any, rows: Any) -> Any:
+        first = TRIANGULAR(l, rows, lower=True, trans=False, unit=False)
+        return TRIANGULAR(l, first, lower=True, trans=True, unit=False)
+
+    return _rows(solve, factor, b, name)
+
+
+@composite(
+    scipy.linalg.cho_factor,
+    samples=lambda rng: iter([]),
+    convention=f"{SYMMETRIC}; nan if a matrix is not positive definite",
+)
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Cholesky factor for ``cho_solve``; the other triangle is zero."""
+    return scipy_cholesky(a, lower), lower
+
+
+@composite(scipy.linalg.cho_solve, samples=lambda rng: iter([]))
+def cho_solve(
+    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solution of linear systems with a Cholesky factor."""
+    c, lower = c_and_lower
+    factor = matrix(c, "cho_solve")
+    return _cholesky_solve(factor if lower else swapped(factor), b, "cho_solve")
+
+
+# ---------------------------------------------------------------- QR
+
+_QRResult = type(np.linalg.qr(np.eye(1)))
+
+
+def _tall(rng: np.random.Generator) -> Iterator[Sample]:
+    for shape in ((3, 3), (4, 2), (2, 4), (2, 4, 3)):
+        yield (rng.standard_normal(shape),), {}
+    yield (rng.standard_normal((3, 2)), "r"), {}
+
+
+@composite(np.linalg.qr, samples=_tall)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """QR factorisation, reduced."""
+    x = matrix(a, "qr", square=False)
+    m, n = x.shape[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        refuse(np.linalg.qr, f"mode={mode!r} has columns without a derivative: mode='reduced'")
+    if m >= n:
+        both = QR(x)
+        q, r = both[..., :m, :], swapped(both[..., m:, :])
+    else:  # the first columns decide Q
+        both = QR(x[..., :m])
+        q, r = both[..., :m, :], swapped(both[..., m:, :])
+        r = np.concatenate([r, swapped(q) @ x[..., m:]], axis=-1)
+    return r if mode == "r" else _QRResult(q, r)
+
+
+# ---------------------------------------------------------------- eigenvalues
+
+_EighResult = type(np.linalg.eigh(np.eye(1)))
+_TURNED = f"{SYMMETRIC}; no share of what turns vectors of equal eigenvalues"
+
+
+def _triangle_of(a: Any, uplo: str, name: str) -> Any:
+    # LAPACK sees rows as columns: what NumPy computes of the lower triangle, bit for bit.
+    x = matrix(a, name)
+    return x if uplo in ("U", "u") else swapped(x)
+
+
+@composite(np.linalg.eigh, samples=_definite, convention=_TURNED)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues and eigenvectors of symmetric matrices."""
+    both = EIGH(_triangle_of(a, UPLO, "eigh"))
+    return _EighResult(both[..., 0, :], swapped(both[..., 1:, :]))
+
+
+@composite(np.linalg.eigvalsh, samples=_definite, convention=SYMMETRIC)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Eigenvalues of symmetric matrices."""
+    return EIGH(_triangle_of(a, UPLO, "eigvalsh"))[..., 0, :]
+
+
+@composite(
+    scipy.linalg.eigh,
+    name="scipy.linalg.eigh",
+    samples=lambda rng: iter([((_spd(rng, 3, 3),), {"eigvals_only": True})]),
+    convention=_TURNED,
+)
+def scipy_eigh(
+    a: Any, b: None = None, lower: bool = True, eigvals_only: bool = False,
+    overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Eigenvalues and eigenvectors of symmetric matrices; the general problem is not traced."""
+    if b is not None:
+        refuse(scipy.linalg.eigh, "with two matrices: multiply with the inverse Cholesky factor "
+               "of b from both sides")  # fmt: skip
+    w, v = eigh(a, "L" if lower else "U")
+    return w if eigvals_only else (w, v)
+
+
+@composite(scipy.linalg.eigvalsh, name="scipy.linalg.eigvalsh", samples=_definite,
+           convention=SYMMETRIC)  # fmt: skip
+def scipy_eigvalsh(a: Any, b: None = None, lower: bool = True, **options: Any) -> Any:
+    """Eigenvalues of symmetric matrices."""
+    return scipy_eigh(a, b, lower, eigvals_only=True, **options)
+
+
+@composite(scipy.linalg.qr, name="scipy.linalg.qr",
+           samples=lambda rng: iter([((rng.standard_normal((4, 2)),), {"mode": "economic"}),
+                                     ((rng.standard_normal((3, 3)),), {})]))  # fmt: skip
+def scipy_qr(
+    a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full",
+    pivoting: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """QR factorisation, ``mode="economic"`` if there are more rows than columns."""
+    if pivoting:
+        refuse(scipy.linalg.qr, "pivoting=True: the order of the columns depends on values")
+    q, r = qr(a, {"economic": "reduced", "full": "complete", "r": "reduced"}[mode])
+    return (r,) if mode == "r" else (q, r)
+
+
+# ---------------------------------------------------------------- exponential
+
+#: Coefficients of the Padé approximant of degree 13 and the norm up to which it is exact.
+_PADE = (64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
+         129060195264000.0, 10559470521600.0, 670442572800.0, 33522128640.0, 1323241920.0,
+         40840800.0, 960960.0, 16380.0, 182.0, 1.0)  # fmt: skip
+_PADE_NORM = 5.371920351148152
+#: The most squarings: norms up to 5.37 * 2**16 are covered.
+SQUARINGS = 16
+
+
+@composite(
+    scipy.linalg.expm,
+    samples=lambda rng: iter([
+        ((0.3 * rng.standard_normal((3, 3)),), {}), ((9 * rng.standard_normal((2, 2)),), {}),
+        ((rng.standard_normal((2, 3, 3)),), {}),
+    ]),
+    convention="nan for matrices of norm above 350000",
+)  # fmt: skip
+def expm(A: Any) -> Any:
+    """Exponential of matrices, by scaling and squaring (Higham, SIAM J. Matrix Anal. 26, 2005)."""
+    a = matrix(A, "expm")
+    norm = np.max(np.sum(np.abs(a), axis=-2), axis=-1)[..., None, None]
+    with_squares = np.ceil(np.log2(np.maximum(norm, _PADE_NORM) / _PADE_NORM))
+    x = a * np.exp2(-with_squares)
+    one = unit_like(a)
+    x2 = x @ x
+    x4 = x2 @ x2
+    x6 = x4 @ x2
+    b = _PADE
+    odd = x6 @ (b[13] * x6 + b[11] * x4 + b[9] * x2)
+    odd = x @ (odd + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * one)
+    even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2)
+    even = even + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
+    y = np.linalg.solve(even - odd, even + odd)
+    for k in range(SQUARINGS):
+        y = np.where(with_squares > k, y @ y, y)
+    return np.where(with_squares > SQUARINGS, np.nan, y)

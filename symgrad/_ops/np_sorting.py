@@ -1,0 +1,305 @@
+"""NumPy's sorting and searching, and the statistics that need an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import composite, refuse
+from .._shapes import Size, as_dim, guard, hint, normalize_axes, normalize_axis
+from ..errors import ArgumentError, ShapeError
+from .np_common import (
+    Sample,
+    as_array,
+    as_float,
+    is_traced,
+    join,
+    lift,
+    numbers,
+    on,
+    permute,
+    reshaped,
+)
+from .sorting import ARGSORT
+
+TIES = "the derivative goes to the element that is taken, the first of equal ones"
+
+# ---------------------------------------------------------------- sorting
+
+
+def _order(x: Any) -> Any:
+    """Return the positions that sort along the last axis."""
+    return ARGSORT(x.astype(np.int8) if x.dtype == np.bool_ else x)
+
+
+def _along(a: Any, axis: int | None) -> tuple[Any, int]:
+    x = as_array(a)
+    if axis is None:
+        return np.ravel(x), 0
+    if x.ndim == 0:
+        raise ShapeError("axis 0 is out of bounds for array of dimension 0")
+    return x, normalize_axis(axis, x.ndim)
+
+
+def _sorted(x: Any, axis: int) -> Any:
+    last = np.moveaxis(x, axis, -1)
+    return np.moveaxis(np.take_along_axis(last, _order(last), -1), -1, axis)
+
+
+_KINDS = join(
+    on([(5,), (3, 4)], {}, {"axis": 0}, {"axis": None}, dtypes=("f8", "i4")),
+    on([(2, 3, 4)], {"axis": 1}, {"axis": -1, "kind": "stable"}),
+    on([(6,)], {}, dtypes=("?", "f4")),
+    lambda rng: iter([((np.array([2.0, np.nan, -np.inf, 0.0, -0.0, np.inf]),), {})]),
+)
+
+
+@composite(np.sort, samples=_KINDS, convention=TIES)
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
+         stable: Any = None) -> Any:  # fmt: skip
+    """Sort along an axis."""
+    return _sorted(*_along(a, axis))
+
+
+@composite(np.argsort, samples=on([(5,), (3, 4)], {}, {"axis": 0}, {"axis": None}),
+           differentiable=False)  # fmt: skip
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
+            stable: Any = None) -> Any:  # fmt: skip
+    """Positions that sort along an axis; equal elements keep their order."""
+    x, axis = _along(a, axis)
+    return np.moveaxis(_order(np.moveaxis(x, axis, -1)), -1, axis)
+
+
+def _places(kth: Any) -> None:
+    if is_traced(kth):
+        raise ArgumentError("partition: the places must be known, not traced")
+
+
+_PARTITIONED = on([(4,), (3, 4)], ((0, 1, 2, 3),), dtypes=("f8", "i4"))
+
+
+@composite(np.partition, samples=_PARTITIONED, convention=TIES)
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect",
+              order: None = None) -> Any:  # fmt: skip
+    """Sort far enough that some places are right; here all are."""
+    _places(kth)
+    return _sorted(*_along(a, axis))
+
+
+@composite(np.argpartition, samples=_PARTITIONED, differentiable=False)
+def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect",
+                 order: None = None) -> Any:  # fmt: skip
+    """Positions of a partition; here those of the sorted array."""
+    _places(kth)
+    return argsort(a, axis)
+
+
+def _keys(rng: np.random.Generator) -> Iterator[Sample]:
+    yield ((numbers(rng, 5), numbers(rng, 5)),), {}
+    yield ((np.array([2, 1, 2, 0]), np.array([1, 1, 0, 0])),), {}
+
+
+@composite(np.lexsort, samples=_keys, differentiable=False)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """Positions that sort by several keys, the last one first."""
+    rows = [np.moveaxis(as_array(k), axis, -1) for k in keys]
+    order = _order(rows[0])
+    for row in rows[1:]:
+        inner = _order(np.take_along_axis(row, order, -1))
+        order = np.take_along_axis(order, inner, -1)
+    return np.moveaxis(order, -1, axis)
+
+
+# ---------------------------------------------------------------- searching
+
+
+def count_below(a: Any, v: Any, side: str) -> Any:
+    """Return how many elements of a sorted vector are below each element of ``v``.
+
+    Binary search, all values at once; the number of steps is that of the example's length,
+    and a guard keeps longer vectors out.
+    """
+    n = a.shape[0]
+    steps = max(hint(as_dim(n)), 1).bit_length()
+    guard(sp.Lt(as_dim(n), 2**steps, evaluate=False), value_is=True)
+    low = np.zeros_like(v, np.int64)
+    high = low + n
+    if not isinstance(n, Size) and n == 0:
+        return low
+    for _ in range(steps):
+        open_ = low < high
+        middle = (low + high) // 2
+        value = a[np.minimum(middle, n - 1)]
+        # nan is the greatest of all, and equal to itself.
+        below = (value < v) | ((v != v) & (value == value))
+        if side == "right":
+            below = below | (value == v) | (v != v)
+        low = np.where(open_ & below, middle + 1, low)
+        high = np.where(open_ & ~below, middle, high)
+    return low
+
+
+def _searched(rng: np.random.Generator) -> Iterator[Sample]:
+    a = np.sort(numbers(rng, 7))
+    for v in (numbers(rng, ()), numbers(rng, 5), numbers(rng, (2, 3)), a):
+        for side in ("left", "right"):
+            yield (a, v), {"side": side}
+    yield (np.array([1, 2, 2, 5]), np.array([0, 2, 6, 5])), {}
+
+
+@composite(np.searchsorted, samples=_searched, differentiable=False)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """Positions at which values go into a sorted vector."""
+    a, v = as_array(a), as_array(v)
+    if a.ndim != 1:
+        raise ShapeError(f"searchsorted needs a vector to search in, not {a.ndim} axes")
+    if side not in ("left", "right"):
+        raise ArgumentError(f"searchsorted: side is 'left' or 'right', not {side!r}")
+    a, v = lift(a, v), lift(v, a)
+    return count_below(a if sorter is None else np.take(a, sorter), v, side)
+
+
+def _binned(rng: np.random.Generator) -> Iterator[Sample]:
+    for bins in (np.array([-1.0, 0.0, 0.5, 2.0]), np.array([2.0, 0.5, 0.0, -1.0])):
+        for right in (False, True):
+            yield (numbers(rng, (2, 3)), bins), {"right": right}
+
+
+@composite(np.digitize, samples=_binned, differentiable=False)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Which bin each value falls into; increasing edges if they are traced."""
+    edges = as_array(bins)
+    if not is_traced(edges) and edges.size > 1 and edges[0] > edges[-1]:
+        return edges.size - searchsorted(edges[::-1], x, "right" if right else "left")
+    return searchsorted(edges, x, "left" if right else "right")
+
+
+# ---------------------------------------------------------------- quantiles
+
+#: Where a quantile lies between the elements: ``q*(n - 1 + a + b - ...)`` by its two parameters.
+_POSITIONS = {
+    "linear": (1.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+}  # fmt: skip
+_STEPS = ("lower", "higher", "midpoint", "nearest")
+
+
+def _joined(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """Move the axes of a statistic to the end as one; also return which they are."""
+    axes = normalize_axes(axis, x.ndim)
+    rest = [k for k in range(x.ndim) if k not in axes]
+    moved = permute(x, (*rest, *axes))
+    lead = moved.shape[: len(rest)]
+    count: Any = 1
+    for size in moved.shape[len(rest) :]:
+        count = count * size
+    return reshaped(moved, (*lead, count)), axes
+
+
+def _between(ordered: Any, place: Any, method: str, count: Any) -> Any:
+    """Return sorted elements at a real place along the last axis; ``count`` of them count."""
+    last = count - 1
+    place = np.clip(place, 0, last)
+    below, above = np.floor(place), np.ceil(place)
+    if method == "nearest":
+        below = above = np.rint(place)
+    weight = {"lower": 0.0, "higher": 1.0, "nearest": 0.0}.get(method)
+    if method == "midpoint":
+        weight = np.where(below == above, 0.0, 0.5)
+    low, high = (
+        np.take_along_axis(ordered, k.astype(np.int64)[..., None], -1)[..., 0]
+        for k in (below, above)
+    )
+    share = place - below if weight is None else weight
+    return (
+        low
+        if method in ("lower", "nearest")
+        else (high if method == "higher" else low + (high - low) * share)
+    )
+
+
+def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool) -> Any:
+    x = as_array(a)
+    x = x.astype(np.float64) if x.dtype.kind != "f" else x
+    q = as_array(q)
+    if method not in _POSITIONS and method not in _STEPS:
+        refuse(np.quantile, f"method={method!r}; there are {', '.join((*_POSITIONS, *_STEPS))}")
+    if not is_traced(q) and not np.all((q >= 0) & (q <= 1)):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    flat, axes = _joined(lift(x, q), axis)
+    ordered = _sorted(flat, flat.ndim - 1)
+    n = flat.shape[-1]
+    missing = np.isnan(ordered)
+    count = n - np.sum(missing, axis=-1) if skip else n
+    alpha, beta = _POSITIONS.get(method, (1.0, 1.0))
+    lead = ordered.shape[:-1]
+
+    def one(p: Any) -> Any:
+        offset = alpha - 1 + (1 - alpha - beta) * p
+        place = p * count + (offset if method != "linear" else -p)
+        place = np.broadcast_to(as_float(as_array(place)), lead)
+        y = _between(ordered, lift(place, ordered), method, np.maximum(count, 1))
+        if skip:
+            y = np.where(count == 0, np.nan, y)
+        else:
+            y = np.where(missing[..., -1], np.nan, y)
+        return np.expand_dims(y, axes) if keepdims else y
+
+    if q.ndim == 0:
+        return one(q)
+    values = np.stack([one(p) for p in np.ravel(q)])
+    return reshaped(values, (*q.shape, *values.shape[1:]))
+
+
+def _levels(*levels: Any) -> Any:
+    return join(
+        on([(5,), (3, 4)], *((q,) for q in levels)),
+        on([(3, 4)], *({"q": q, "axis": 0, "keepdims": True} for q in levels)),
+        on([(2, 3, 4)], *({"q": q, "axis": (0, 2)} for q in levels)),
+        on([(6,)], *({"q": levels[0], "method": m}
+                     for m in ("lower", "higher", "nearest", "midpoint", "hazen", "weibull",
+                               "median_unbiased", "interpolated_inverted_cdf"))),
+        on([(7,)], (levels[0],), dtypes=("i4", "f4")),
+    )  # fmt: skip
+
+
+def _define_quantiles(name: str, scale: float, skip: bool, levels: Any) -> None:
+    def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear",
+                 keepdims: bool = False, overwrite_input: bool = False) -> Any:  # fmt: skip
+        q = as_array(q)
+        return _quantile(a, q / scale if scale != 1 else q, axis, method, keepdims, skip)
+
+    what = "Quantiles" if scale == 1 else "Percentiles"
+    quantile.__doc__ = f"{what} over axes{', nan left out' if skip else ''}."
+    composite(getattr(np, name), name=name, samples=_levels(*levels), convention=TIES)(quantile)
+
+
+_define_quantiles("quantile", 1.0, False, (0.3, [0.0, 0.5, 1.0], 0.75))
+_define_quantiles("percentile", 100.0, False, (30.0, [0, 50, 100], 75))
+_define_quantiles("nanquantile", 1.0, True, (0.3, [0.0, 0.5, 1.0], 0.75))
+_define_quantiles("nanpercentile", 100.0, True, (30.0, [0, 50, 100], 75))
+
+_MIDDLES = join(
+    on([(5,), (4,), (3, 4)], {}),
+    on([(3, 4)], {"axis": 0}, {"axis": (0, 1), "keepdims": True}),
+    on([(5,)], {}, dtypes=("i4", "f4")),
+    lambda rng: iter([((np.array([2.0, np.nan, 1.0, 5.0]),), {})]),
+)
+
+
+@composite(np.median, samples=_MIDDLES, convention=TIES)
+def median(a: Any, axis: Any = None, *, keepdims: bool = False,
+           overwrite_input: bool = False) -> Any:  # fmt: skip
+    """Median over axes."""
+    return _quantile(a, 0.5, axis, "linear", keepdims, False)
+
+
+@composite(np.nanmedian, samples=_MIDDLES, convention=TIES)
+def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False,
+              overwrite_input: bool = False) -> Any:  # fmt: skip
+    """Median over axes, nan left out."""
+    return _quantile(a, 0.5, axis, "linear", keepdims, True)
