@@ -21,6 +21,8 @@ from .errors import DataError
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
 #: that a program has, and expanding it could take for ever.
 MAX_TEXT, MAX_PRODUCTS = 4000, 8
+#: Deepest nesting of a size's text: it is read by recursion.
+MAX_DEPTH = 100
 MAX_INTEGER = 2**63
 MAX_POWER = 64
 
@@ -164,9 +166,16 @@ def _parsed(text: Any) -> ast.expr:
     if not isinstance(text, str) or len(text) > MAX_TEXT:
         raise DataError(f"{text!r:.80} is no size: it is not text, or too long")
     try:
-        return ast.parse(text, mode="eval").body
+        tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise DataError(f"{text!r:.80} is no size: {error}") from None
+    # Python's parser has a bound of its own, which differs between versions.
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return tree
+    raise DataError(f"{text!r:.80} is no size: it is nested more than {MAX_DEPTH} deep")
 
 
 class _Reader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import math
 import time
@@ -14,7 +15,8 @@ from sympy.codegen import cfunctions
 
 from symgrad._parse import parse
 from symgrad._parse._vocabulary import FUNCTIONS
-from symgrad.errors import ArgumentError, ParseError
+from symgrad._spell import parse_relation, parse_size
+from symgrad.errors import ArgumentError, DataError, ParseError
 
 x, y, z = sp.symbols("x y z", real=True)
 b1, b2, b3 = sp.symbols("b1 b2 b3", real=True)
@@ -276,6 +278,33 @@ def test_refuses(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         parse(text)
     # No benchmark: an attack that worked would take minutes, or all memory.
     assert time.perf_counter() - begin < 20
+
+
+def deep_tree(*_: object, **__: object) -> ast.Expression:
+    """A tree as Python 3.13's parser gives it for 3000 minus signs, on every version."""
+    tree: ast.expr = ast.Constant(1)
+    for _ in range(3000):
+        tree = ast.UnaryOp(ast.USub(), tree)
+    body = ast.fix_missing_locations(ast.Expression(ast.Constant(0)))
+    body.body = tree
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        node.lineno, node.col_offset = 1, 0  # type: ignore[attr-defined]
+        waiting += [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
+    return body
+
+
+def test_depth_is_bounded_by_the_readers_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(ast, "parse", deep_tree)
+        with pytest.raises(ParseError, match="too deep"):
+            parse("1")
+        with pytest.raises(DataError, match="nested more than 100 deep"):
+            parse_size("1", {})
+        with pytest.raises(DataError, match="nested more than 100 deep"):
+            parse_relation("1", {})
+    assert parse_size("-" * 40 + "1", {}) == 1
 
 
 def test_the_error_points_at_the_place() -> None:

@@ -79,7 +79,10 @@ class _Builder:
         while waiting:
             node, depth = waiting.pop()
             if depth > MAX_DEPTH:
-                raise self.error(f"more than {MAX_DEPTH} operations inside each other", node)
+                raise self.error(
+                    f"the formula is too deep: more than {MAX_DEPTH} operations inside each other",
+                    node,
+                )
             operands = self.operands(node)
             order.append((node, operands))
             waiting.extend((operand, depth + 1) for operand in operands)
