@@ -1,6 +1,7 @@
 """Control flow that stays rolled: loops and branches as nodes that hold bodies."""
 
 from ._build import build_branch, build_count, build_scan, build_while
+from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._tidy import tidy
 
@@ -9,6 +10,8 @@ __all__ = [
     "LOOP",
     "RESULT",
     "TAPE",
+    "Branch",
+    "Loop",
     "build_branch",
     "build_count",
     "build_scan",

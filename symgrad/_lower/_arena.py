@@ -1,4 +1,7 @@
-"""Memory for temporaries: one allocation, reused once the last reader has run."""
+"""Memory for temporaries: one allocation, reused once the last reader has run.
+
+What is small and of fixed size lies on the stack, where LLVM can turn it into registers.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,28 @@ from typing import Any
 
 import sympy as sp
 
-from .._graph import Node
-from .._shapes import Dimension, dim_product
+from .._shapes import Dimension
 from ._emitter import Emitter
 
 #: Up to this many scalar slots live on the stack, more in the arena.
 STACK_SLOTS = 1024
 
+#: A buffer of up to this many bytes lives on the stack, and so many bytes in all.
+STACK_BUFFER, STACK_BYTES = 512, 16384
+
+#: Every block of the arena starts a cache line of its own.
+LINE = 64
+
 
 def assign(
-    buffers: Mapping[Node, str], uses: Mapping[str, Sequence[int]]
+    buffers: Mapping[str, Dimension], uses: Mapping[str, Sequence[int]]
 ) -> tuple[list[Dimension], dict[str, int]]:
     """Give each buffer a block of memory; buffers of equal size share one in turn.
 
     Parameters
     ----------
     buffers:
-        The pointer of each node that needs memory.
+        The pointer of each buffer, with its size in bytes.
     uses:
         For each pointer the tasks that use it, in order.
 
@@ -35,9 +43,9 @@ def assign(
     blocks: list[Dimension] = []
     chosen: dict[str, int] = {}
     free: dict[Any, list[tuple[int, int]]] = {}
-    used = [(node, pointer) for node, pointer in buffers.items() if uses.get(pointer)]
-    for node, pointer in sorted(used, key=lambda pair: uses[pair[1]][0]):
-        size = sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+    used = [pointer for pointer in buffers if uses.get(pointer)]
+    for pointer in sorted(used, key=lambda p: uses[p][0]):
+        size = buffers[pointer]
         first, last = uses[pointer][0], uses[pointer][-1]
         pool = free.setdefault(size, [])
         reusable = next((entry for entry in pool if entry[1] < first), None)
@@ -52,35 +60,72 @@ def assign(
     return blocks, chosen
 
 
-def write_arena(
-    e: Emitter, buffers: Mapping[Node, str], uses: Mapping[str, Sequence[int]], slots: int
-) -> bool:
-    """Emit the allocation of all temporaries; return whether there is one to free."""
-    if 0 < slots <= STACK_SLOTS:
-        e.line(f"%slots = alloca [{slots} x i64], align 16")
-    blocks, chosen = assign(buffers, uses)
-    if slots > STACK_SLOTS:
-        chosen["%slots"] = len(blocks)
-        blocks.append(8 * slots)
-    if not blocks:
-        return False
-    offsets = ["0"]
-    for size in blocks:
-        # A multiple of 64 and 64 more, so that every block starts a cache line of its own.
-        padded = e.op(f"add i64 {e.index(sp.sympify(size))}, 127")
-        rounded = e.op(f"and i64 {padded}, -64")
-        offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
-    e.module.declare("malloc", "noalias ptr", ["i64"])
-    e.module.declare("free", "void", ["ptr"])
-    total = e.op(f"add i64 {offsets[-1]}, 64")
-    e.line(f"%arena = call noalias ptr @malloc(i64 {total})")
-    e.line("%absent = icmp eq ptr %arena, null")
-    e.line("br i1 %absent, label %failed, label %begin")
-    e.lines[0].append("begin:")
-    address = e.op("ptrtoint ptr %arena to i64")
-    shifted = e.op(f"add i64 {address}, 63")
-    base = e.op(f"and i64 {shifted}, -64")
-    for pointer, block in chosen.items():
-        position = e.op(f"add i64 {base}, {offsets[block]}")
-        e.line(f"{pointer} = inttoptr i64 {position} to ptr")
-    return True
+class Arena:
+    """The temporaries of a function.
+
+    Parameters
+    ----------
+    buffers:
+        The pointer of each buffer, with its size in bytes.
+    uses:
+        For each pointer the tasks that use it, in order.
+    slots:
+        Number of scalars.
+    """
+
+    def __init__(
+        self, buffers: Mapping[str, Dimension], uses: Mapping[str, Sequence[int]], slots: int
+    ) -> None:
+        self.stack: dict[str, int] = {}
+        total = 0
+        for pointer, size in buffers.items():
+            small = sp.sympify(size).is_Integer and int(size) <= STACK_BUFFER
+            if small and total + int(size) <= STACK_BYTES and uses.get(pointer):
+                self.stack[pointer] = int(size)
+                total += int(size)
+        rest = {p: size for p, size in buffers.items() if p not in self.stack}
+        self.blocks, self.chosen = assign(rest, uses)
+        self.slots = slots
+        if slots > STACK_SLOTS:
+            self.chosen["%slots"] = len(self.blocks)
+            self.blocks.append(8 * slots)
+
+    @property
+    def bytes(self) -> Dimension:
+        """Bytes that the arena needs at most, alignment included; 0 if there is none."""
+        if not self.blocks:
+            return 0
+        return sp.Add(*self.blocks) + 2 * LINE * len(self.blocks) + LINE
+
+    def write(self, e: Emitter, given: bool) -> bool:
+        """Emit the places of all temporaries; return whether there is memory to free.
+
+        With ``given`` the arena's memory is the caller's, at ``%arena``.
+        """
+        if 0 < self.slots <= STACK_SLOTS:
+            e.line(f"%slots = alloca [{self.slots} x i64], align 16")
+        for pointer, size in self.stack.items():
+            e.line(f"{pointer} = alloca [{size} x i8], align 16")
+        if not self.blocks:
+            return False
+        offsets = ["0"]
+        for size in self.blocks:
+            # A multiple of 64 and 64 more.
+            padded = e.op(f"add i64 {e.index(sp.sympify(size))}, {2 * LINE - 1}")
+            rounded = e.op(f"and i64 {padded}, -{LINE}")
+            offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
+        if not given:
+            e.module.declare("malloc", "noalias ptr", ["i64"])
+            e.module.declare("free", "void", ["ptr"])
+            total = e.op(f"add i64 {offsets[-1]}, {LINE}")
+            e.line(f"%arena = call noalias ptr @malloc(i64 {total})")
+            e.line("%absent = icmp eq ptr %arena, null")
+            e.line("br i1 %absent, label %failed, label %begin")
+            e.lines[0].append("begin:")
+        address = e.op("ptrtoint ptr %arena to i64")
+        shifted = e.op(f"add i64 {address}, {LINE - 1}")
+        base = e.op(f"and i64 {shifted}, -{LINE}")
+        for pointer, block in self.chosen.items():
+            position = e.op(f"add i64 {base}, {offsets[block]}")
+            e.line(f"{pointer} = inttoptr i64 {position} to ptr")
+        return not given

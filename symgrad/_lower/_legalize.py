@@ -42,7 +42,7 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
 
 def _legal(node: Node, operands: tuple[Node, ...]) -> Node:
     lower = node.op.lower
-    if node.op.kind != "leaf" and _concerns_nothing(node):
+    if node.op.kind != "leaf" and node.op.results is None and _concerns_nothing(node):
         return _of_nothing(node, operands)
     if isinstance(lower, Composed):
         formula = as_node(lower.formula(*map(Traced, operands), **node.params))

@@ -11,7 +11,7 @@ The rules, in the order in which they decide:
 4.  A step's value is stored only if another nest needs it, or it is an output. A cheap step
     (at most ``CHEAP`` by the weights below) whose operands are all at hand is computed
     again instead: a store and a load cost more.
-5.  Matrix products and scans are tasks of their own.
+5.  Matrix products, scans, routines, loops and branches are tasks of their own.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._graph import Constant, Input, Node, topological
-from .._op import Instr, Intrinsic
+from .._graph import Constant, Input, Literal, Node, SizeOf, topological
+from .._op import PROJECTIONS, Instr, Intrinsic
 from .._shapes import Shape
 from ._legalize import is_matrix_product
 
 #: Most steps in one nest: longer straight-line code makes LLVM's time grow faster than
-#: linearly, so long programs are cut into functions (its cost per step: 31 us at 800 steps,
-#: 38 at 2000, 53 at 4000).
-SCALAR_NEST, ARRAY_NEST = 800, 300
+#: linearly, so long programs are cut into functions (code generation per step of a random
+#: program: 47 us at 400 steps, 60 at 800, 108 at 1600; shorter ones run slower).
+SCALAR_NEST, ARRAY_NEST = 400, 300
 
 #: Recompute rather than store up to this cost; a store with its load is about 4.
 CHEAP = 4
@@ -76,7 +76,7 @@ class Nest:
 
 @dataclass(eq=False)
 class Single:
-    """A task of its own: a scan or a matrix product."""
+    """A task of its own: a scan, a matrix product, a routine, a loop or a branch."""
 
     node: Node
 
@@ -93,6 +93,10 @@ class Plan:
     outputs: tuple[Node, ...]
     #: The output that each node is, for those computed straight into an output.
     results: dict[Node, int]
+    #: For projections of loops and branches, the first that gives the same result.
+    projected: dict[Node, Node]
+    #: For each loop and branch, its projections by number, one for each.
+    given: dict[Node, dict[int, Node]]
 
 
 class _Planner:
@@ -205,9 +209,19 @@ class _Planner:
             self.stored[node] = None
         elif kind in ("assemble", "scatter"):
             self.assemble(node)
-        else:  # scans and matrix products
+        elif kind in PROJECTIONS:
+            self.at[node] = self.at[node.operands[0]]
+            self.stored[node] = None
+        elif node.op.results is not None:
             for x in node.operands:
-                self.materialize(x) if kind == "contract" else self.need(x)
+                # Numbers come as they are: from a slot, or written into the code.
+                if x.shape or not isinstance(x, (Input, Literal, SizeOf)):
+                    self.materialize(x)
+            self.tasks.append(Single(node))
+            self.at[node] = len(self.tasks) - 1
+        else:  # scans, matrix products and routines
+            for x in node.operands:
+                self.need(x) if kind == "scan" else self.materialize(x)
             self.tasks.append(Single(node))
             self.at[node] = len(self.tasks) - 1
             self.stored[node] = None
@@ -257,7 +271,18 @@ class _Planner:
                 task = self.tasks[self.nest(out.shape, self.need(out))]
                 assert isinstance(task, Nest)
                 task.stores.append(Store(out, out, output=k))
-        return Plan(self.tasks, self.stored, self.outputs, results)
+        return Plan(self.tasks, self.stored, self.outputs, results, *self.projections(results))
+
+    def projections(
+        self, results: dict[Node, int]
+    ) -> tuple[dict[Node, Node], dict[Node, dict[int, Node]]]:
+        """Choose one projection for each result of a loop or a branch: an output, if it is."""
+        given: dict[Node, dict[int, Node]] = {}
+        found = [n for n in self.at if n.op.kind in PROJECTIONS]
+        for node in sorted(found, key=lambda n: n not in results):
+            given.setdefault(node.operands[0], {}).setdefault(node.params["index"], node)
+        chosen = {n: given[n.operands[0]][n.params["index"]] for n in found}
+        return chosen, given
 
 
 def reduction_domain(node: Node) -> Shape:

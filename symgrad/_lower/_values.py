@@ -29,11 +29,15 @@ Key = tuple[Node, Index]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a stored node lies: a pointer register, or a slot among the scalars."""
+    """Where a stored node lies: a pointer register, or a slot among the scalars.
+
+    What ``grows`` lies where a cell points to that ``pointer`` is the address of.
+    """
 
     pointer: str
     dtype: np.dtype[Any]
     slot: int | None = None
+    grows: bool = False
 
 
 class Read(sp.Symbol):  # type: ignore[misc]
@@ -101,7 +105,8 @@ class Values:
         return self.memo[(node, index)]
 
     def _loaded(self, node: Node, index: Index) -> Place | None:
-        if node in self.local and index == self.identity:
+        # A view's copy, made for BLAS, may not be there yet: others read the view's source.
+        if node.op.kind == "view" or (node in self.local and index == self.identity):
             return None
         return self.place(node)
 
@@ -190,11 +195,9 @@ class Values:
 
     def _memory(self, node: Node) -> Place | None:
         """The place of the contiguous memory that a chain of aliases stands for."""
-        while True:
-            place = self.place(node) if node.shape else None
-            if place is not None or not node.op.alias or node in self.local:
-                return place
+        while node.op.alias and node not in self.local:
             node = node.operands[0]
+        return self.place(node) if node.shape and node.op.kind != "view" else None
 
     def _emit(self, node: Node, index: Index, values: Sequence[str]) -> str:
         if isinstance(node, Literal):

@@ -1,0 +1,432 @@
+"""Loops and branches: tasks that call the functions of their bodies.
+
+The task's function keeps the carries: numbers and small arrays on its stack, which LLVM turns
+into registers once the body is inlined; large arrays in two buffers that take turns. A body
+writes its results where they belong, be it a row of a stack of results, so nothing is copied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from .._control import Branch, Loop
+from .._graph import Body, Literal, Node, SizeOf
+from .._schedule import body_program
+from .._shapes import Dimension, Shape, dim_product
+from ._emitter import Emitter, constant_text, memory_type
+from ._loops import Frame, function_text
+from ._routines import in_memory
+from ._values import Place
+
+if TYPE_CHECKING:
+    from ._unit import Unit
+
+#: A tape that grows: its memory and how many steps are written down.
+TAPE_CELL = "{ ptr, i64 }"
+
+#: A carry of up to this many bytes is kept on the stack and copied in each step.
+KEPT = 512
+
+#: Steps that a growing tape has room for at first.
+FIRST_ROOM = 64
+
+#: Status of a kernel that ran out of memory.
+EXHAUSTED = 1
+
+
+def is_bodied(node: Node) -> bool:
+    """Tell whether a task is a loop or a branch."""
+    return node.op.results is not None
+
+
+def write_bodied(unit: Unit, name: str, node: Node, frame: Frame) -> None:
+    """Add the function of a loop or a branch, and those of its bodies, to the module."""
+    if node.op.kind == "loop":
+        LoopWriter(unit, name, node, frame).write()
+    else:
+        BranchWriter(unit, name, node, frame).write()
+
+
+def bytes_of(node: Node) -> Dimension:
+    """Return the size of a node in memory."""
+    size: Dimension = sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+    return size
+
+
+class Writer:
+    """What the functions of loops and branches have in common."""
+
+    def __init__(self, unit: Unit, name: str, node: Node, frame: Frame) -> None:
+        self.unit, self.name, self.node, self.frame = unit, name, node, frame
+        self.e = Emitter(unit.module)
+        for size in frame.sizes:
+            self.e.bind_index(size, f"%{size.name}", 0)
+        self.given = unit.plan.given.get(node, {})
+        self.sizes = [f"i64 %{s.name}" for s in frame.sizes]
+        self.status = frame.status()
+
+    def label(self, name: str) -> None:
+        self.e.lines[0].append(f"{name}:")
+
+    def finish(self) -> None:
+        body = ["entry:", *self.e.lines[0], "  ret void"]
+        self.unit.module.functions.append(function_text(self.name, self.frame, body))
+
+    # ---------------------------------------------------------------- operands and results
+
+    def number(self, node: Node) -> str:
+        """Return the register or constant of a scalar operand, as it is in memory."""
+        e = self.e
+        if isinstance(node, Literal):
+            text = constant_text(node.value, node.dtype)
+            return {"true": "1", "false": "0"}.get(text, text)
+        kind = memory_type(node.dtype)
+        place = self.frame.using(node)
+        if place is None:
+            assert isinstance(node, SizeOf)
+            size = e.index(node.size)
+            if node.dtype.kind == "f":
+                return e.op(f"sitofp i64 {size} to {kind}")
+            return size if kind == "i64" else e.op(f"trunc i64 {size} to {kind}")
+        return e.op(f"load {kind}, ptr {self.slot(place)}")
+
+    def slot(self, place: Place) -> str:
+        return self.e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+
+    def array(self, node: Node) -> str:
+        """Return the pointer to an array operand."""
+        return in_memory(self.frame, node).pointer
+
+    def target(self, k: int) -> Place | None:
+        """Return where result ``k`` goes, None if nobody asks for it."""
+        node = self.given.get(k)
+        return None if node is None else self.frame.using(node)
+
+    # ---------------------------------------------------------------- bodies
+
+    def function(self, name: str, body: Body) -> tuple[str, str]:
+        """Write a body's function; return its name and the memory that it is to be given."""
+        unit = type(self.unit)(self.unit.code, name, body_program(body), inner=True)
+        unit.run_function()
+        size = unit.arena.bytes
+        return f"{name}.run", "null" if size == 0 else self.unit.scratch(self.frame, size)
+
+    def call(
+        self, function: tuple[str, str], inputs: list[str], outs: list[str], results: str
+    ) -> None:
+        """Call a body's function."""
+        run, memory = function
+        arguments = [*inputs, *self.sizes, *(f"ptr {p}" for p in outs), f"ptr {results}",
+                     f"ptr {memory}", f"ptr {self.status}"]  # fmt: skip
+        self.e.line(f"call void @{run}({', '.join(arguments)})")
+
+    def copy(self, target: str, source: str, size: Dimension) -> None:
+        self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+        count = self.e.index(sp.sympify(size))
+        self.e.line(
+            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 0)"
+        )
+
+    def cell(self, kind: str, value: str) -> str:
+        """Return a variable with a first value."""
+        pointer = self.e.op(f"alloca {kind}")
+        self.e.line(f"store {kind} {value}, ptr {pointer}")
+        return pointer
+
+
+class BranchWriter(Writer):
+    """Writes a branch: one call of several."""
+
+    def write(self) -> None:
+        e, branch = self.e, Branch.of(self.node)
+        functions = [self.function(f"{self.name}.case{k}", b) for k, b in enumerate(branch.bodies)]
+        index = self.number(branch.index)
+        inputs = [
+            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
+            for x in branch.operands
+        ]
+        outputs = branch.bodies[0].outputs
+        results = e.op(f"alloca [{max(len(outputs), 1)} x i64]")
+        outs = []
+        for k, x in enumerate(outputs):
+            if x.shape:
+                place = self.target(k)
+                outs.append(place.pointer if place is not None
+                            else self.unit.scratch(self.frame, bytes_of(x)))  # fmt: skip
+        labels = [e.label("case") for _ in functions]
+        cases = " ".join(f"i64 {k}, label %{c}" for k, c in enumerate(labels))
+        e.line(f"switch i64 {index}, label %{labels[-1]} [ {cases} ]")
+        for label, function in zip(labels, functions, strict=True):
+            self.label(label)
+            self.call(function, inputs, outs, results)
+            e.line("br label %done")
+        self.label("done")
+        for k, x in enumerate(outputs):
+            place = None if x.shape else self.target(k)
+            if place is not None:
+                kind = memory_type(x.dtype)
+                source = e.op(f"getelementptr inbounds i64, ptr {results}, i64 {k}")
+                value = e.op(f"load {kind}, ptr {source}")
+                e.line(f"store {kind} {value}, ptr {self.slot(place)}")
+        self.finish()
+
+
+class LoopWriter(Writer):
+    """Writes a loop: the body's call, and what moves from step to step."""
+
+    def __init__(self, unit: Unit, name: str, node: Node, frame: Frame) -> None:
+        super().__init__(unit, name, node, frame)
+        self.loop = Loop.of(node)
+        self.body = self.function(f"{name}.body", self.loop.body)
+        cond = self.loop.cond
+        self.cond = None if cond is None else self.function(f"{name}.cond", cond)
+        outputs = len(self.loop.body.outputs)
+        self.results = self.e.op(f"alloca [{max(outputs, 1)} x i64]")
+        self.truth = self.e.op("alloca [1 x i64]")
+        self.room = self.cell("i64", "0")
+        self.tapes: list[Row] = []  # those that grow
+
+    def write(self) -> None:
+        e, loop = self.e, self.loop
+        carries = [self.carry(x, init) for x, init in zip(loop.carried, loop.inits, strict=True)]
+        shared = [
+            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
+            for x in loop.consts
+        ]
+        elements = [self.element(x) for x in loop.xs]
+        rows = [self.row(k) for k in range(loop.carries, len(loop.body.outputs))]
+        step = self.cell("i64", "0")
+        count = self.count()
+        e.line("br label %head")
+        self.label("head")
+        done = e.op(f"load i64, ptr {step}")
+        if self.cond is None:
+            more = e.op(f"icmp slt i64 {done}, {count}")
+        else:
+            self.call(self.cond, [*(c.argument() for c in carries), *shared], [], self.truth)
+            more = e.op(f"icmp ne i8 {e.op(f'load i8, ptr {self.truth}')}, 0")
+        e.line(f"br i1 {more}, label %body, label %done")
+        self.label("body")
+        if self.tapes:
+            self.grow(done)
+        index = done
+        if loop.reverse:
+            index = e.op(f"sub i64 {e.op(f'sub i64 {count}, 1')}, {done}")
+        inputs = [f"i64 {index}", *(c.argument() for c in carries),
+                  *(x.argument(index) for x in elements), *shared]  # fmt: skip
+        outs = [c.target() for c in carries if not isinstance(c, Number)]
+        outs += [r.at(index) for r in rows if r.shape]
+        self.call(self.body, inputs, outs, self.results)
+        for k, c in enumerate(carries):
+            c.advance(k)
+        for k, r in enumerate(rows, loop.carries):
+            if not r.shape and not r.idle:
+                self.move(loop.body.outputs[k], k, r.at(index))
+        e.line(f"store i64 {e.op(f'add nuw nsw i64 {done}, 1')}, ptr {step}")
+        e.line("br label %head")
+        self.label("done")
+        for k, c in enumerate(carries):
+            place = self.target(k)
+            if place is not None:
+                c.finish(place)
+        total = e.op(f"load i64, ptr {step}")
+        for row in self.tapes:
+            e.line(f"store i64 {total}, ptr {self.counter(row.base or '')}")
+        self.finish()
+
+    def move(self, node: Node, k: int, target: str) -> None:
+        """Store the number that is output ``k`` of the body."""
+        e, kind = self.e, memory_type(node.dtype)
+        source = e.op(f"getelementptr inbounds i64, ptr {self.results}, i64 {k}")
+        e.line(f"store {kind} {e.op(f'load {kind}, ptr {source}')}, ptr {target}")
+
+    def carry(self, node: Node, init: Node) -> Number | Small | Large:
+        if not node.shape:
+            return Number(self, node, init)
+        size = bytes_of(node)
+        small = sp.sympify(size).is_Integer and int(size) <= KEPT
+        return Small(self, node, init) if small else Large(self, node, init)
+
+    def count(self) -> str:
+        """Return the number of steps: known, or as many as a tape has."""
+        e, loop = self.e, self.loop
+        if loop.length is not None:
+            return e.index(sp.sympify(loop.length))
+        for x in loop.xs:
+            if x.op.kind == "tape" and self.place(x).grows:
+                return e.op(f"load i64, ptr {self.counter(self.place(x).pointer)}")
+        return "0"  # until the condition fails
+
+    def place(self, node: Node) -> Place:
+        place = self.frame.using(node)
+        assert place is not None
+        return place
+
+    def counter(self, cell: str) -> str:
+        return self.e.op(f"getelementptr inbounds {TAPE_CELL}, ptr {cell}, i32 0, i32 1")
+
+    # ---------------------------------------------------------------- rows
+
+    def element(self, x: Node) -> Row:
+        """Return how to read an element of an array or a tape in each step."""
+        e, tape = self.e, x.op.kind == "tape"
+        place = self.place(x) if tape else in_memory(self.frame, x)
+        base = e.op(f"load ptr, ptr {place.pointer}") if place.grows else place.pointer
+        return Row(self, x.shape if tape else x.shape[1:], x.dtype, base)
+
+    def row(self, k: int) -> Row:
+        """Return how to write a result down in each step."""
+        out = self.loop.body.outputs[k]
+        place = self.target(k)
+        if place is None:
+            spare = self.unit.scratch(self.frame, bytes_of(out)) if out.shape else None
+            return Row(self, out.shape, out.dtype, spare, idle=True)
+        row = Row(self, out.shape, out.dtype, place.pointer, grows=place.grows)
+        if place.grows:
+            self.tapes.append(row)
+        return row
+
+    def grow(self, done: str) -> None:
+        """Make room for the next step: twice as much as before, where there is none."""
+        e = self.e
+        e.module.declare("realloc", "ptr", ["ptr", "i64"])
+        room = e.op(f"load i64, ptr {self.room}")
+        full = e.op(f"icmp eq i64 {done}, {room}")
+        e.line(f"br i1 {full}, label %grow, label %go")
+        self.label("grow")
+        twice = e.op(f"mul i64 {room}, 2")
+        none = e.op(f"icmp eq i64 {room}, 0")
+        larger = e.op(f"select i1 {none}, i64 {FIRST_ROOM}, i64 {twice}")
+        for row in self.tapes:
+            size = e.op(f"mul i64 {larger}, {row.stride}")
+            old = e.op(f"load ptr, ptr {row.base}")
+            new = e.op(f"call ptr @realloc(ptr {old}, i64 {size})")
+            failed = e.op(f"icmp eq ptr {new}, null")
+            bad, good = e.label("exhausted"), e.label("grown")
+            e.line(f"br i1 {failed}, label %{bad}, label %{good}")
+            self.label(bad)
+            e.line(f"store i32 {EXHAUSTED}, ptr {self.status}")
+            e.line("br label %done")
+            self.label(good)
+            e.line(f"store ptr {new}, ptr {row.base}")
+        e.line(f"store i64 {larger}, ptr {self.room}")
+        e.line("br label %go")
+        self.label("go")
+
+
+class Row:
+    """An element of an array in each step: where it lies, and how a body is given it.
+
+    A row of a tape that ``grows`` has a cell with the tape's memory as its ``base``.
+    """
+
+    def __init__(
+        self, writer: LoopWriter, shape: Shape, dtype: np.dtype[Any], base: str | None,
+        idle: bool = False, grows: bool = False,
+    ) -> None:  # fmt: skip
+        self.e, self.shape, self.kind, self.base = writer.e, shape, memory_type(dtype), base
+        self.idle, self.grows = idle, grows
+        count = sp.sympify(dim_product(tuple(shape)))
+        self.count = self.e.index(count)
+        self.stride = self.e.index(sp.Max(1, count) * dtype.itemsize)
+
+    def at(self, index: str) -> str:
+        """Return the pointer to the element of step ``index``."""
+        e = self.e
+        if self.idle:
+            return self.base or "null"
+        base = e.op(f"load ptr, ptr {self.base}") if self.grows else self.base
+        offset = index if not self.shape else e.op(f"mul nsw i64 {index}, {self.count}")
+        return e.op(f"getelementptr inbounds {self.kind}, ptr {base}, i64 {offset}")
+
+    def argument(self, index: str) -> str:
+        """Return the body's argument for the element of step ``index``."""
+        pointer = self.at(index)
+        if self.shape:
+            return f"ptr {pointer}"
+        return f"{self.kind} {self.e.op(f'load {self.kind}, ptr {pointer}')}"
+
+
+class Number:
+    """A carry that is a number."""
+
+    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+        self.writer, self.node, self.kind = writer, node, memory_type(node.dtype)
+        self.cell = writer.cell(self.kind, writer.number(init))
+
+    def value(self) -> str:
+        return self.writer.e.op(f"load {self.kind}, ptr {self.cell}")
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"{self.kind} {self.value()}"
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed as its output ``k``."""
+        self.writer.move(self.node, k, self.cell)
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        self.writer.e.line(f"store {self.kind} {self.value()}, ptr {self.writer.slot(place)}")
+
+
+class Small:
+    """A carry that is a small array: the body writes beside it, and it is copied back."""
+
+    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+        self.writer, self.node, self.size = writer, node, bytes_of(node)
+        self.here, self.there = (
+            writer.e.op(f"alloca [{max(int(self.size), 1)} x i8], align 16") for _ in range(2)
+        )
+        writer.copy(self.here, writer.array(init), self.size)
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"ptr {self.here}"
+
+    def target(self) -> str:
+        """Return where the body writes."""
+        return self.there
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed."""
+        self.writer.copy(self.here, self.there, self.size)
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        self.writer.copy(place.pointer, self.here, self.size)
+
+
+class Large:
+    """A carry that is a large array: two buffers take turns, the first value is only read."""
+
+    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+        self.writer, self.node, self.size = writer, node, bytes_of(node)
+        first, second = (writer.unit.scratch(writer.frame, self.size) for _ in range(2))
+        self.here = writer.cell("ptr", writer.array(init))
+        self.there, self.spare = writer.cell("ptr", first), writer.cell("ptr", second)
+
+    def _load(self, cell: str) -> str:
+        return self.writer.e.op(f"load ptr, ptr {cell}")
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"ptr {self._load(self.here)}"
+
+    def target(self) -> str:
+        """Return where the body writes."""
+        return self._load(self.there)
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed."""
+        e, written, free = self.writer.e, self._load(self.there), self._load(self.spare)
+        e.line(f"store ptr {written}, ptr {self.here}")
+        e.line(f"store ptr {free}, ptr {self.there}")
+        e.line(f"store ptr {written}, ptr {self.spare}")
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        self.writer.copy(place.pointer, self._load(self.here), self.size)

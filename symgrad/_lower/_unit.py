@@ -1,0 +1,343 @@
+"""One function of LLVM IR for one graph: its tasks in order, with their memory.
+
+A program's unit is called from outside, with arrays and numbers. The body of a loop or a
+branch is an inner unit: the task that calls it gives it the memory for its temporaries, so
+that a million steps allocate once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Constant, Input, Node
+from .._schedule import Program
+from .._shapes import Dimension, dim_product
+from ._arena import Arena
+from ._bodied import TAPE_CELL, is_bodied, write_bodied
+from ._emitter import Emitter, Module, constant_text, memory_type
+from ._fold import describe, folded_from, identity_of
+from ._legalize import legalize
+from ._loops import Frame, parameter_types
+from ._nest import NestWriter
+from ._plan import Nest, Plan, plan
+from ._singles import write_single
+from ._values import Place
+
+#: A program of up to this many steps is linked into its callers, where LLVM can inline it;
+#: a longer one is compiled by itself, once, and called by its address.
+LINKED_STEPS = 500
+
+#: A body of up to this many steps is compiled with optimisation.
+LINKED_BODY = 4000
+
+#: Functions in one module of straight-line code: modules compile side by side.
+TASKS_PER_MODULE = 16
+
+
+def constant_symbol(node: Constant) -> str:
+    """Return the name by which code refers to a constant array."""
+    return f"symgrad.constant.{node.digest}"
+
+
+@dataclass
+class Code:
+    """What the units of one program share.
+
+    Attributes
+    ----------
+    module:
+        The module with the entry points.
+    sizes:
+        The program's size symbols; every function takes all of them.
+    straight, exports:
+        Modules of straight-line code, and the functions that they define.
+    constants:
+        Constant arrays by symbol.
+    steps:
+        Number of values that the code computes.
+    """
+
+    module: Module
+    sizes: tuple[sp.Symbol, ...]
+    straight: list[Module] = field(default_factory=list)
+    exports: list[list[str]] = field(default_factory=list)
+    constants: dict[str, Constant] = field(default_factory=dict)
+    steps: int = 0
+
+
+class Unit:
+    """Writes the function ``NAME.run`` of a graph.
+
+    Parameters
+    ----------
+    code:
+        What it shares with other units.
+    name:
+        Prefix of its functions.
+    program:
+        The graph's inputs and outputs.
+    inner:
+        Whether it is a body: its caller gives it memory, and a place for its status.
+    """
+
+    def __init__(self, code: Code, name: str, program: Program, inner: bool = False) -> None:
+        self.code, self.name, self.program, self.inner = code, name, program, inner
+        self.module, self.sizes = code.module, code.sizes
+        self.plan: Plan = plan(tuple(legalize(program.outputs)))
+        self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
+        code.steps += self.steps
+        self.linked = self.steps <= LINKED_STEPS
+        self.places: dict[Node, Place] = {}
+        self.buffers: dict[str, Dimension] = {}
+        self.tapes: list[str] = []
+        self.constants: dict[str, str] = {}
+        self.slots = 0
+        self.uses: dict[str, list[int]] = {}
+        self.calls: list[str] = []
+        self.folded = dict(folded_in_memory(self.plan))
+        self.tasks()
+        self.arena = Arena(self.buffers, self.uses, self.slots)
+
+    # ---------------------------------------------------------------- places
+
+    def place(self, node: Node) -> Place | None:
+        """Return where a node is stored, or None if it is not."""
+        known = self.places.get(node)
+        if known is not None:
+            return known
+        first = self.plan.projected.get(node, node)
+        place = self.place(first) if first is not node else self._made(node)
+        if place is not None:
+            self.places[node] = place
+        return place
+
+    def _made(self, node: Node) -> Place | None:
+        if isinstance(node, Input):
+            if node not in self.program.inputs:
+                return None
+            k = self.program.inputs.index(node)
+            return Place(f"%in{k}", node.dtype) if node.shape else self.slot(node)
+        if isinstance(node, Constant):
+            symbol = constant_symbol(node)
+            self.code.constants[symbol] = node
+            pointer = self.constants.setdefault(symbol, f"%c{len(self.constants) + 1}")
+            return Place(pointer, node.dtype)
+        if node in self.plan.results:
+            return self.result(self.plan.results[node])
+        if node not in self.plan.stored:
+            return None
+        if node.op.kind == "tape":
+            return self.tape(node)
+        return self.buffer(node.shape, node.dtype) if node.shape else self.slot(node)
+
+    def slot(self, node: Node) -> Place:
+        """Return a new place for a number."""
+        self.slots += 1
+        return Place("%slots", node.dtype, self.slots - 1)
+
+    def buffer(self, shape: Any, dtype: np.dtype[Any]) -> Place:
+        """Return a new place for an array."""
+        pointer = f"%b{len(self.buffers)}"
+        self.buffers[pointer] = sp.sympify(dim_product(tuple(shape))) * dtype.itemsize
+        return Place(pointer, dtype)
+
+    def tape(self, node: Node) -> Place:
+        """Return a new place for a tape: memory, or a cell for what grows as it is written."""
+        length = node.operands[0].params["length"]
+        if length is not None:
+            return self.buffer((length, *node.shape), node.dtype)
+        self.tapes.append(f"%tape{len(self.tapes)}")
+        return Place(self.tapes[-1], node.dtype, grows=True)
+
+    def result(self, k: int) -> Place:
+        """Return where output ``k`` goes."""
+        node = self.plan.outputs[k]
+        if node.shape:
+            return Place(f"%out{k}", node.dtype)
+        return Place("%results", node.dtype, k)
+
+    # ---------------------------------------------------------------- tasks
+
+    def tasks(self) -> None:
+        """Write the functions of all tasks, and note how to call them."""
+        for k, task in enumerate(self.plan.tasks):
+            frame = Frame(self.place, self.result, self.sizes)
+            name = f"{self.name}.task{k}"
+            if isinstance(task, Nest):
+                if not (task.nodes or task.stores or task.reductions):
+                    continue
+                module = self.module_for(task)
+                writer = NestWriter(module, name, task, frame, module is self.module)
+                writer.write(self.plan.stored)
+                if module is not self.module:
+                    self.module.declare(name, "void", parameter_types(frame))
+                    self.code.exports[-1].append(name)
+            elif is_bodied(task.node):
+                write_bodied(self, name, task.node, frame)
+            else:
+                write_single(self.module, name, task.node, frame)
+            for pointer in frame.pointers:
+                self.uses.setdefault(pointer, []).append(len(self.calls))
+            arguments = [f"ptr {p}" for p in frame.pointers]
+            arguments += [f"i64 %{s.name}" for s in self.sizes]
+            self.calls.append(f"  call void @{name}({', '.join(arguments)})")
+
+    def module_for(self, task: Nest) -> Module:
+        """Return the module that a nest's function goes into."""
+        # A body runs often: unless it is very long, LLVM optimises it as a whole.
+        if self.linked or task.domain or (self.inner and self.steps <= LINKED_BODY):
+            return self.module
+        straight, exports = self.code.straight, self.code.exports
+        if not straight or len(straight[-1].functions) >= TASKS_PER_MODULE:
+            straight.append(Module(vector_math=False))
+            exports.append([])
+        return straight[-1]
+
+    def scratch(self, frame: Frame, size: Dimension) -> str:
+        """Return a pointer to ``size`` bytes that the task of ``frame`` has for itself."""
+        pointer = f"%b{len(self.buffers)}"
+        self.buffers[pointer] = size
+        frame.pointers[pointer] = None
+        return pointer
+
+    def initial(self, node: Node) -> Any:
+        """Return what a buffer must hold before its first task, or None."""
+        kind = node.op.kind
+        if kind == "scatter" or (kind == "assemble" and not covers(node)):
+            return 0
+        return self.folded.get(node)
+
+    # ---------------------------------------------------------------- the function
+
+    def run_function(self) -> None:
+        """Add ``NAME.run`` to the module."""
+        e = Emitter(self.module)
+        for size in self.sizes:
+            e.bind_index(size, f"%{size.name}", 0)
+        parameters = []
+        for k, node in enumerate(self.program.inputs):
+            parameters.append(f"ptr %in{k}" if node.shape else f"{memory_type(node.dtype)} %in{k}")
+        parameters += [f"i64 %{s.name}" for s in self.sizes]
+        parameters += [f"ptr %out{k}" for k, n in enumerate(self.plan.outputs) if n.shape]
+        parameters.append("ptr %results")
+        if self.inner:
+            parameters += ["ptr %arena", "ptr %status"]
+        initial = self.initials()
+        allocates = self.arena.write(e, given=self.inner)
+        lines = ["entry:", *e.lines[0]]
+        e.lines[0] = []
+        checked = "%status" in self.uses and not self.inner
+        # In the entry block of the function, wherever the arena's code has led.
+        if checked:
+            lines[1:1] = ["  %status = alloca i32", "  store i32 0, ptr %status"]
+        for tape in self.tapes:
+            lines[1:1] = [f"  {tape} = alloca {TAPE_CELL}",
+                          f"  store {TAPE_CELL} zeroinitializer, ptr {tape}"]  # fmt: skip
+        for k, node in enumerate(self.program.inputs):
+            place = self.places.get(node)
+            if place is not None and place.slot is not None:
+                pointer = e.op(f"getelementptr inbounds i64, ptr %slots, i64 {place.slot}")
+                e.line(f"store {memory_type(node.dtype)} %in{k}, ptr {pointer}")
+        for symbol, pointer in self.constants.items():
+            e.line(f"{pointer} = getelementptr i8, ptr @{symbol}, i64 0")
+        lines += e.lines[0]
+        for k, call in enumerate(self.calls):
+            e.lines[0] = []
+            for node, value in initial.get(k, ()):
+                self.fill(e, node, value)
+            lines += [*e.lines[0], call]
+        e.lines[0] = []
+        for tape in self.tapes:
+            self.module.declare("free", "void", ["ptr"])
+            e.line(f"call void @free(ptr {e.op(f'load ptr, ptr {tape}')})")
+        lines += e.lines[0]
+        if allocates:
+            lines.append("  call void @free(ptr %arena)")
+        if checked:
+            lines.append("  %code = load i32, ptr %status")
+        kind, linkage = ("void", "internal ") if self.inner else ("i32", "")
+        lines.append("  ret void" if self.inner else f"  ret i32 {'%code' if checked else 0}")
+        if allocates:
+            lines += ["failed:", "  ret i32 1"]
+        self.module.functions.append(
+            f"define {linkage}{kind} @{self.name}.run({', '.join(parameters)}) #0 {{\n"
+            + "\n".join(lines) + "\n}\n"
+        )  # fmt: skip
+
+    def initials(self) -> dict[int, list[tuple[Node, Any]]]:
+        """Return what to fill before each call."""
+        found: dict[int, list[tuple[Node, Any]]] = {}
+        for node, place in list(self.places.items()):
+            value = self.initial(node)
+            if value is not None:
+                uses = self.uses.get(place.pointer, [0])
+                first = uses[0] if place.slot is None else 0
+                found.setdefault(first, []).append((node, value))
+        if found and not self.calls:
+            raise AssertionError("buffers without tasks")
+        return found
+
+    def fill(self, e: Emitter, node: Node, value: Any) -> None:
+        place = self.places[node]
+        kind = memory_type(node.dtype)
+        text = constant_text(value, node.dtype)
+        text = {"true": "1", "false": "0"}.get(text, text)
+        if place.slot is not None:
+            pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+            e.line(f"store {kind} {text}, ptr {pointer}")
+            return
+        count = e.index(sp.sympify(dim_product(node.shape)))
+        if value == 0:
+            self.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+            size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
+            e.line(f"call void @llvm.memset.p0.i64(ptr {place.pointer}, i8 0, i64 {size}, i1 0)")
+            return
+        helper = fill_function(self.module, kind)
+        e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
+
+
+def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
+    """Yield the reductions that accumulate in memory, with the value they start from."""
+    for task in tasks.tasks:
+        if isinstance(task, Nest):
+            for r in map(describe, task.reductions):
+                if folded_from(r, task.domain) is None:
+                    yield r.node, identity_of(r.how, r.dtype)
+
+
+def covers(node: Node) -> bool:
+    """Tell whether the parts of an assembly write every element exactly once."""
+    if not node.params.get("disjoint", False):
+        return False
+    total: Any = sp.Integer(0)
+    for part in node.operands:
+        total += sp.sympify(dim_product(part.shape))
+    return bool(sp.expand(total - sp.sympify(dim_product(node.shape))) == 0)
+
+
+def fill_function(module: Module, kind: str) -> str:
+    """Add the helper that fills a buffer with a value; return its name."""
+    name = f"fill.{kind}"
+    text = f"""define internal void @{name}(ptr noalias %p, i64 %n, {kind} %v) #0 {{
+entry:
+  %any = icmp sgt i64 %n, 0
+  br i1 %any, label %body, label %done
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %at = getelementptr inbounds {kind}, ptr %p, i64 %i
+  store {kind} %v, ptr %at
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %done
+done:
+  ret void
+}}
+"""
+    if text not in module.functions:
+        module.functions.insert(0, text)
+    return name
