@@ -145,7 +145,7 @@ class _Backward:
         [self.mask] = substitute(loop.cond.outputs, inner)
         mask = Traced(self.mask)
         return [
-            as_node(np.where(mask, Traced(new), Traced(old)))
+            new if new is old else as_node(np.where(mask, Traced(new), Traced(old)))
             for new, old in zip(news, befores, strict=True)
         ]
 

@@ -75,6 +75,7 @@ LOOP = define_array(
     "loop",
     run_loop,
     doc="a body that is run again and again, carrying values along",
+    helpers=(run_loop,),
     vjp=pull_loop,
     jvp=push_loop,
     batch=batch_loop,
@@ -86,6 +87,7 @@ BRANCH = define_array(
     "branch",
     run_branch,
     doc="one of several bodies, chosen by a number",
+    helpers=(run_branch,),
     vjp=pull_branch,
     jvp=push_branch,
     batch=batch_branch,
@@ -97,6 +99,7 @@ RESULT = define_array(
     "result",
     lambda results, index: results[index],
     doc="a result of a loop or a branch",
+    source=lambda results, index: f"{results}[{index}]",
     reason="its cotangent is one of those that the loop's rule takes",
 )
 TAPE = define_array(
@@ -104,6 +107,7 @@ TAPE = define_array(
     "tape",
     lambda results, index: results[index],
     doc="what a loop wrote down in each step, for another loop to read",
+    source=lambda results, index: f"{results}[{index}]",
     merge=merged,
     reason="its cotangent is one of those that the loop's rule takes",
 )

@@ -23,13 +23,13 @@ def run_loop(
     rows: list[tuple[Any, ...]] = []
     if cond is not None:
         while cond(*carry, *consts)[0]:
-            found = body(len(rows), *carry, *consts)
+            found = body(np.int64(len(rows)), *carry, *consts)
             carry = found[:carries]
             rows.append(found[carries:])
     else:
         count = len(xs[0]) if length is None else length
         for i in reversed(range(count)) if reverse else range(count):
-            found = body(i, *carry, *(x[i] for x in xs), *consts)
+            found = body(np.int64(i), *carry, *(x[i] for x in xs), *consts)
             carry = found[:carries]
             rows.append(found[carries:])
     if reverse:

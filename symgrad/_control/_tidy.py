@@ -8,9 +8,9 @@ branches whose number is known disappear.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from .._graph import Body, Literal, Node, apply, topological
+from .._graph import Body, Literal, Node, apply, inheriting, topological
 from .._op import PROJECTIONS
 from .._rewrite import rewrite
 from .._trace import substitute
@@ -40,7 +40,8 @@ def inlined(outputs: Sequence[Node]) -> list[Node]:
             continue
         done[node] = node
         if operands != node.operands:
-            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+            with inheriting(node.where):
+                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
         if node.op.kind == "branch" and not node.params.get("kept", False):
             index = operands[0]
             if isinstance(index, Literal):
@@ -76,10 +77,11 @@ def _replacement(outputs: Sequence[Node]) -> dict[Node, Node]:
                 places = None if small is large else contained(Loop.of(small), Loop.of(large))
                 if places is None or small in set(topological([large])):
                     continue
-                return {
-                    n: project(large, places[n.params["index"]], n.op.kind)
-                    for n in order if n.op.kind in PROJECTIONS and n.operands[0] is small
-                }  # fmt: skip
+                with inheriting(small.where):
+                    return {
+                        n: project(large, places[n.params["index"]], n.op.kind)
+                        for n in order if n.op.kind in PROJECTIONS and n.operands[0] is small
+                    }  # fmt: skip
     return {}
 
 
@@ -138,21 +140,25 @@ def prune(outputs: Sequence[Node]) -> list[Node]:
             needed.update(node.operands)
     done: dict[Node, Node] = {}
     for node in order:
-        if node not in needed:
-            continue
-        if node in plans:
-            kept = pick(node.operands, plans[node].operands)
-            done[node] = plans[node].rebuilt(node, [done[x] for x in kept])
-        elif node.op.kind in PROJECTIONS:
-            source = node.operands[0]
-            place = plans[source].places[node.params["index"]]
-            done[node] = project(done[source], place, node.op.kind)
-        else:
-            operands = tuple([done[x] for x in node.operands])
-            same = operands == node.operands
-            done[node] = node if same else apply(
-                node.op, operands, node.items, node.shape, node.dtype)  # fmt: skip
+        if node in needed:
+            with inheriting(node.where):
+                done[node] = _rebuilt(node, plans, done)
     return [done[x] for x in outputs]
+
+
+def _rebuilt(node: Node, plans: Mapping[Node, _Kept], done: Mapping[Node, Node]) -> Node:
+    """Return a node of what is kept, from operands of which the same is true."""
+    if node in plans:
+        return plans[node].rebuilt(
+            node, [done[x] for x in pick(node.operands, plans[node].operands)]
+        )
+    if node.op.kind in PROJECTIONS:
+        [source] = node.operands
+        return project(done[source], plans[source].places[node.params["index"]], node.op.kind)
+    operands = tuple([done[x] for x in node.operands])
+    if operands == node.operands:
+        return node
+    return apply(node.op, operands, node.items, node.shape, node.dtype)
 
 
 class _Kept:

@@ -32,10 +32,13 @@ class Body:
         A digest of the structure.
     """
 
-    __slots__ = ("__weakref__", "digest", "inputs", "outputs", "sizes")
+    __slots__ = ("__weakref__", "digest", "inputs", "outputs", "program", "sizes")
+    #: The body in order of computation, once it has been scheduled.
+    program: Any
 
     def __init__(self, inputs: Sequence[Input], outputs: Sequence[Node]) -> None:
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.program = None
         number: dict[Node, int] = {}
         sizes: set[sp.Symbol] = set()
         digest = hashlib.sha256()

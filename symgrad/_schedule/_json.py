@@ -11,13 +11,14 @@ import base64
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
 from .._shapes import Dim, Dimension
 from .._spell import relation_text, size_text
 from ..errors import DataError
@@ -48,22 +49,33 @@ def to_json(program: Program) -> str:
     DataError
         If a size or a parameter is of a kind that the format does not have.
     """
-    number: dict[Node, int] = {}
-    for node in (*program.inputs, *program.leaves, *program.steps):
-        number[node] = len(number)
     symbols = {s for s in program.sizes if isinstance(s, Dim)}
     fields: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "fingerprint": program.fingerprint,
         "sizes": {s.name: s.hint for s in program.sizes if s in symbols},
-        "inputs": [_input(n) for n in program.inputs],
-        "leaves": [_leaf(n) for n in program.leaves],
-        "steps": [_step(n, [number[x] for x in n.operands]) for n in program.steps],
-        "outputs": [number[x] for x in program.outputs],
+        **_graph(program),
         "guards": [[relation_text(g), truth] for g, truth in program.guards.items()],
     }
     return "{\n" + ",\n".join(f'"{k}": {_text(v)}' for k, v in fields.items()) + "\n}\n"
+
+
+def _graph(program: Program) -> dict[str, Any]:
+    """Return the graph of a program or a body; values are numbered in this order."""
+    number: dict[Node, int] = {}
+    for node in (*program.inputs, *program.leaves, *program.steps):
+        number[node] = len(number)
+
+    def param(value: Any) -> Any:
+        return {"body": _graph(program.of(value))} if isinstance(value, Body) else None
+
+    return {
+        "inputs": [_input(n) for n in program.inputs],
+        "leaves": [_leaf(n) for n in program.leaves],
+        "steps": [_step(n, [number[x] for x in n.operands], param) for n in program.steps],
+        "outputs": [number[x] for x in program.outputs],
+    }
 
 
 def _text(value: Any) -> str:
@@ -99,20 +111,23 @@ def _leaf(node: Node) -> dict[str, Any]:
     raise DataError(f"a leaf of kind {node.op.name} cannot be saved")
 
 
-def _step(node: Node, operands: list[int]) -> dict[str, Any]:
+def _step(node: Node, operands: list[int], body: Callable[[Any], Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {"op": node.op.name, "operands": operands}
     if node.items:
-        fields["params"] = {k: _param(v) for k, v in node.items}
-    fields |= {"dtype": node.dtype.name, "shape": _shape(node)}
+        fields["params"] = {k: _param(v, body) for k, v in node.items}
+    if node.op.results is None:  # the others are no values themselves
+        fields |= {"dtype": node.dtype.name, "shape": _shape(node)}
     if node.where is not None:
         name = os.path.basename(node.where.filename)
         fields["line"] = [name, node.where.line, node.where.function]
     return fields
 
 
-def _param(value: Any) -> Any:
+def _param(value: Any, body: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple):
-        return [_param(v) for v in value]
+        return [_param(v, body) for v in value]
+    if isinstance(value, Body):
+        return body(value)
     if isinstance(value, sp.Basic):
         return {"size": size_text(value)}
     if value is None or type(value) in (bool, int, str):

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -200,8 +200,8 @@ class Program:
     @cached_property
     def names(self) -> dict[Node, str]:
         """A name for each input, literal, constant and step."""
-        names: dict[Node, str] = {n: n.name for n in self.inputs}
-        taken = {*names.values(), *(str(s) for s in self.sizes), "np", "special"}
+        taken = {*(str(s) for s in self.sizes), "np", "special"}
+        names: dict[Node, str] = {n: _free(n.name, taken) for n in self.inputs}
         for k, node in enumerate(self.constants):
             names[node] = _free(f"c{k}", taken)
         for leaf in self.leaves:
@@ -264,6 +264,14 @@ class Program:
         \end{align}
         """
         return program_latex(self)
+
+    @staticmethod
+    def of(body: Body) -> Program:
+        """Return the body of a loop or a branch as a program.
+
+        Its sizes are those of the program around it.
+        """
+        return body_program(body)
 
     # ---------------------------------------------------------------- files
 
@@ -339,6 +347,7 @@ def _owned(value: Any, taken: set[int]) -> Any:
 def _free(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
+    taken.add(name)
     return name
 
 
@@ -372,10 +381,12 @@ class Step:
         return tuple([env[x] for x in self.program.outputs])
 
 
-@lru_cache(maxsize=1024)
 def body_program(body: Body) -> Program:
     """Return a body as a program; its sizes are those of the program around it."""
-    return schedule(body.inputs, body.outputs)
+    if body.program is None:
+        body.program = schedule(body.inputs, body.outputs)
+    program: Program = body.program
+    return program
 
 
 def concrete(value: Any, sizes: Mapping[sp.Symbol, int]) -> Any:

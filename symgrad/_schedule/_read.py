@@ -18,9 +18,20 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, Where, apply, inheriting
+from .._graph import (
+    Body,
+    Constant,
+    Input,
+    Iota,
+    Literal,
+    Node,
+    SizeOf,
+    Where,
+    apply,
+    inheriting,
+)
 from .._graph._laws import Draft, broken_law, shape_by_rule
-from .._graph._types import SUPPORTED
+from .._graph._types import SUPPORTED, TOKEN
 from .._op import registry
 from .._shapes import Dim, Dimension, Shape
 from .._spell import parse_relation, parse_size
@@ -74,9 +85,11 @@ def _no_constant(name: str) -> Any:
 
 
 class _Reader:
-    def __init__(self, data: dict[str, Any]) -> None:
-        self.data = data
-        self.symbols: dict[str, sp.Symbol] = {}
+    def __init__(
+        self, data: dict[str, Any], symbols: dict[str, sp.Symbol] | None = None, depth: int = 0
+    ) -> None:
+        self.data, self.depth = data, depth
+        self.symbols: dict[str, sp.Symbol] = {} if symbols is None else symbols
         self.nodes: list[Node] = []
         self.from_inputs: set[Node] = set()
 
@@ -85,6 +98,15 @@ class _Reader:
             if not name.isidentifier() or type(value) is not int or not 0 < value < LARGEST:
                 raise DataError(f"sizes: {name!r:.40} = {value!r:.40} is no name with a number")
             self.symbols[name] = Dim(name, value)
+        inputs, outputs, steps, levels = self.graph()
+        guards = self.field("guards", list)
+        return Saved(
+            tuple(inputs), tuple(outputs), tuple(steps), tuple(levels),
+            dict(self.guard(pair) for pair in guards), str(self.field("fingerprint", str)),
+        )  # fmt: skip
+
+    def graph(self) -> tuple[list[Input], list[Node], list[Node], list[int]]:
+        """Make the nodes; return the inputs, the outputs, the steps and their levels."""
         inputs = [self.input(k, x) for k, x in enumerate(self.records("inputs"))]
         self.nodes += inputs
         self.from_inputs |= set(inputs)
@@ -92,11 +114,20 @@ class _Reader:
         steps, levels = self.steps(self.records("steps"))
         self.nodes += steps
         outputs = [self.node(k, "outputs") for k in self.field("outputs", list)]
-        guards = self.field("guards", list)
-        return Saved(
-            tuple(inputs), tuple(outputs), tuple(steps), tuple(levels),
-            dict(self.guard(pair) for pair in guards), str(self.field("fingerprint", str)),
-        )  # fmt: skip
+        return inputs, outputs, steps, levels
+
+    def body(self, data: Any, what: str) -> Body:
+        """Make the body of a loop or a branch."""
+        if not isinstance(data, dict) or self.depth >= DEPTH:
+            raise DataError(f"{what}: its body is no graph, or nested too deeply")
+        reader = _Reader(data, self.symbols, self.depth + 1)
+        try:
+            inputs, outputs, _, _ = reader.graph()
+        except DataError as error:
+            raise DataError(f"{what}: in its body: {error}") from None
+        if any(x.dim is not None for x in inputs):
+            raise DataError(f"{what}: an input of its body is a size")
+        return Body(inputs, outputs)
 
     # ---------------------------------------------------------------- fields
 
@@ -201,7 +232,10 @@ class _Reader:
             )
         params = _get({"params": {}, **record}, "params", dict, what)
         items = tuple(sorted((k, self.param(v, what, 0)) for k, v in params.items()))
-        shape, dtype = self.shape(record, what), _dtype(record, what)
+        shape: Shape = ()
+        dtype = TOKEN
+        if op.results is None:
+            shape, dtype = self.shape(record, what), _dtype(record, what)
         draft = Draft(op, operands, items, shape, dtype)
         broken = broken_law(draft)
         if broken is not None:
@@ -223,6 +257,8 @@ class _Reader:
             return tuple(self.param(v, what, depth + 1) for v in value)
         if isinstance(value, dict) and set(value) == {"size"}:
             return self.size(value["size"], what)
+        if isinstance(value, dict) and set(value) == {"body"}:
+            return self.body(value["body"], what)
         if type(value) is int and abs(value) >= LARGEST:
             raise DataError(f"{what}: the number {value!r:.30} in a parameter is too large")
         if value is None or type(value) in (bool, int, str):

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._graph import Iota, Literal, Node, SizeOf
+from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
 from .._op import Op
 from .._spell import Operand, size_text
 from ..errors import ArgumentError, UnsupportedError
-from ._text import guard_texts
+from ._text import guard_texts, named_bodies
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -45,9 +45,11 @@ def source(program: Program, name: str = "program") -> str:
 
 
 class _Writer:
-    def __init__(self, program: Program, name: str) -> None:
-        self.program, self.name = program, name
-        self.helpers: dict[str, FunctionType] = {}
+    def __init__(self, program: Program, name: str, outer: _Writer | None = None) -> None:
+        self.program, self.name, self.outer = program, name, outer
+        self.helpers: dict[str, FunctionType] = {} if outer is None else outer.helpers
+        self.constants: dict[Constant, str] = {} if outer is None else outer.constants
+        self.shapes: tuple[str, ...] = outer.shapes if outer else tuple(map(str, program.sizes))
         for node in program.steps:
             self._need(node.op.helpers)
         if not name.isidentifier() or name in {*_RESERVED, *keyword.kwlist, *self.helpers}:
@@ -68,9 +70,12 @@ class _Writer:
     def _names(self) -> dict[Node, str]:
         """The program's names, except those that would hide something in the code."""
         program = self.program
-        taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *(s.name for s in program.sizes)}
+        taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.shapes}
         names: dict[Node, str] = {}
-        for node in (*program.inputs, *program.constants, *program.steps):
+        for node in program.constants:
+            names[node] = self.constants.setdefault(node, f"c{len(self.constants)}")
+        taken |= set(self.constants.values())
+        for node in (*program.inputs, *program.steps):
             text = program.names[node]
             text = text if text.isidentifier() else "x_" + text
             while text in taken:
@@ -83,18 +88,18 @@ class _Writer:
 
     def text(self) -> str:
         body = [*self.head(), *self.steps()]
+        helpers = [helper_text(f) for f in reversed(self.helpers.values())]
         width = min(max((len(code) for code, _ in body), default=0), COLUMN)
         lines = [f"    {code:{width}}  # {where}" if where else f"    {code}"
                  for code, where in body]  # fmt: skip
-        constants = [f"{self.names[c]} = {array_text(c.array)}" for c in self.program.constants]
-        helpers = [helper_text(f) for f in reversed(self.helpers.values())]
+        constants = [f"{name} = {array_text(c.array)}" for c, name in self.constants.items()]
         parameters = ", ".join(self.names[n] for n in self.program.inputs)
         function = [
             '@np.errstate(all="ignore")',
             f"def {self.name}({parameters}):",
             *self.guards(),
             *lines,
-            f"    return {', '.join(map(self.operand, self.program.outputs)) or '()'}",
+            f"    return {self.results()}",
         ]
         code = "\n".join([*constants, *([""] * 2 if constants else []),
                           *(f"{h}\n\n" for h in helpers), *function])  # fmt: skip
@@ -106,6 +111,9 @@ class _Writer:
             imports.append(f"from scipy.linalg import {', '.join(library)}")
         standard = [f"import {m}" for m in ("base64", "math") if f"{m}." in code]
         return "\n".join([*standard, *([""] if standard else []), *imports, "", "", code]) + "\n"
+
+    def results(self) -> str:
+        return ", ".join(map(self.operand, self.program.outputs)) or "()"
 
     def guards(self) -> list[str]:
         """What the sizes must satisfy, as the function's docstring."""
@@ -133,10 +141,46 @@ class _Writer:
         return lines
 
     def steps(self) -> list[tuple[str, str]]:
-        return [
-            (f"{self.names[n]} = {self.right(n)}", str(n.where) if n.where else "")
-            for n in self.program.steps
-        ]
+        lines: list[tuple[str, str]] = []
+        for node in self.program.steps:
+            where = str(node.where) if node.where else ""
+            if node.op.results is None:
+                lines.append((f"{self.names[node]} = {self.right(node)}", where))
+                continue
+            for name, body in named_bodies(node):
+                lines += self.nested(f"{self.names[node]}_{name}", body)
+            lines.append((f"{self.names[node]} = {self.run(node)}", where))
+        return lines
+
+    # ---------------------------------------------------------------- loops and branches
+
+    def nested(self, name: str, body: Body) -> list[tuple[str, str]]:
+        """Return the function that a body is."""
+        inner = _Writer(self.program.of(body), name, self)
+        parameters = ", ".join(inner.names[x] for x in body.inputs)
+        lines = [(f"def {name}({parameters}):", "")]
+        lines += [(f"    {code}", where) for code, where in inner.steps()]
+        lines.append((f"    return ({inner.results()},)", ""))
+        kinds = [f"({self.shape(x)}, np.{x.dtype.name})" for x in body.outputs]
+        lines.append((f"{name}.kinds = [{', '.join(kinds)}]", ""))
+        return lines
+
+    def shape(self, node: Node) -> str:
+        return f"({''.join(f'{size_text(d)}, ' for d in node.shape)})"
+
+    def run(self, node: Node) -> str:
+        """Return the call that runs a loop or a branch."""
+        bodies = {body: f"{self.names[node]}_{name}" for name, body in named_bodies(node)}
+
+        def text(value: Any) -> str:
+            if isinstance(value, tuple):
+                return f"({''.join(f'{text(v)}, ' for v in value)})"
+            if isinstance(value, Body):
+                return bodies[value]
+            return repr(value) if value is None or isinstance(value, bool) else size_text(value)
+
+        arguments = [*self.operands(node), *(f"{k}={text(v)}" for k, v in node.items)]
+        return f"{node.op.helpers[0].__name__}({', '.join(arguments)})"
 
     # ---------------------------------------------------------------- right-hand sides
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import Op
 from .._shapes import Shape
 from .._spell import relation_text
@@ -31,9 +32,24 @@ def program_text(program: Program) -> str:
     wide = min(max((len(r[0]) for r in rows), default=0), WIDEST)
     typed = max((len(r[1]) for r in rows), default=0)
     lines = [f"program({', '.join(heads)})"]
-    lines += [f"    {a:{wide}}  {b:{typed}}  {c}".rstrip() for a, b, c in rows]
+    for node, (a, b, c) in zip(program.steps, rows, strict=True):
+        lines.append(f"    {a:{wide}}  {b:{typed}}  {c}".rstrip())
+        for name, body in named_bodies(node):
+            inner = program_text(program.of(body)).replace("program(", f"{name}(", 1)
+            lines.append(textwrap.indent(inner, " " * 8))
     lines.append(f"    return {', '.join(names[x] for x in program.outputs)}")
     return "\n".join(lines)
+
+
+def named_bodies(node: Node) -> list[tuple[str, Body]]:
+    """Return the bodies of a loop or a branch with their names: that of the parameter."""
+    found: list[tuple[str, Body]] = []
+    for name, value in node.items:
+        if isinstance(value, Body):
+            found.append((name, value))
+        elif isinstance(value, tuple) and value and isinstance(value[0], Body):
+            found += [(f"case{k}", part) for k, part in enumerate(value)]
+    return found
 
 
 def leaf_text(leaf: Node) -> str:
@@ -67,7 +83,9 @@ def guard_texts(guards: Mapping[sp.Basic, bool]) -> list[str]:
 
 
 def type_text(node: Node) -> str:
-    """Return element type and shape, as ``float64[n, 3]``."""
+    """Return element type and shape, as ``float64[n, 3]``; a loop or a branch has none."""
+    if node.op.results is not None:
+        return ""
     return f"{node.dtype.name}{shape_text(node.shape)}"
 
 
@@ -85,12 +103,18 @@ def _template(op: Op) -> str | None:
 
 def step_text(node: Node, names: Mapping[Node, str]) -> str:
     """Return the right-hand side of a step as mathematics."""
-    operands = [names[x] for x in node.operands]
-    template = _template(node.op) if node.op.kind == "map" else None
+    return call_text(node.op, [names[x] for x in node.operands], node.items)
+
+
+def call_text(op: Op, operands: Sequence[str], items: Iterable[tuple[str, Any]] = ()) -> str:
+    """Return an op applied to named operands as mathematics."""
+    template = _template(op) if op.kind == "map" else None
     if template is not None:
         return template.format(*operands)
-    params = [f"{k}={_param_text(v)}" for k, v in node.items]
-    return f"{node.op.name.lower()}({', '.join([*operands, *params])})"
+    if op.results is not None:  # bodies are written out, and the rest follows from them
+        items = [(k, v) for k, v in items if k in ("length", "reverse", "kept") and v]
+    params = [f"{k}={_param_text(v)}" for k, v in items]
+    return f"{op.name.lower()}({', '.join([*operands, *params])})"
 
 
 def _param_text(value: Any) -> str:
