@@ -2,6 +2,7 @@
 
 from ._control import checkpoint, cond, fori_loop, scan, switch, while_loop
 from ._formulas import derivative, formula, latex, symbolic
+from ._formulas_export import export_c
 from ._from_sympy import from_sympy
 from ._transforms import compile, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap
 from ._verify import verify
@@ -11,8 +12,9 @@ __all__ = [
     "compile",
     "cond",
     "derivative",
-    "formula",
+    "export_c",
     "fori_loop",
+    "formula",
     "from_sympy",
     "grad",
     "hessian",

@@ -1,0 +1,81 @@
+"""Programs for other languages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .._compile import Function
+from .._export import c_source
+from ..errors import ArgumentError
+from ._transforms import compile
+
+
+def export_c(
+    f: Callable[..., Any],
+    *args: Any,
+    name: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> str:
+    """Return a function as standalone C99: for other programs, languages and processors.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function, or a transformed one: ``sg.value_and_grad(f)``, ``sg.jacobian(f)``.
+    *args:
+        Example arguments; only their kinds matter. Array sizes become parameters.
+    name:
+        The name of the C function; by default that of ``f``.
+    path:
+        A file to write the text to, too.
+
+    Returns
+    -------
+    str
+        A C file with one function and no dependency but the C library. The comment in it
+        says what the parameters are. It computes what the kernel computes, operation by
+        operation; sums are not blocked, and index arrays are not checked.
+
+    Raises
+    ------
+    ArgumentError
+        If ``f`` is no function, or ``name`` no name in C.
+    UnsupportedError
+        If an op has no counterpart in C99 (functions of SciPy, matrix factorisations).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> code = sg.export_c(sg.grad(lambda x: np.sum(np.sin(x))), np.ones(3), name="slope")
+    >>> print(code[code.index("int slope") :])
+    int slope(ptrdiff_t n, const double *restrict x, double *restrict out0)
+    {
+        /* ... */
+        for (ptrdiff_t i1 = 0; i1 < n; ++i1) {
+            out0[i1] = cos(x[i1]);
+        }
+        return 0;
+    }
+    """
+    if not callable(f):
+        raise ArgumentError(
+            f"export_c takes a function and its arguments, not {type(f).__name__}: write "
+            "sg.export_c(f, x), not sg.export_c(f(x))"
+        )
+    function = f if isinstance(f, Function) else compile(f)
+    inner: Any = f
+    words = []
+    while isinstance(inner, Function):
+        words.append(inner._recipe[0].__name__.strip("_"))
+        inner = getattr(inner, "__wrapped__", None)
+    own = getattr(inner, "__name__", "f").replace("<lambda>", "f")
+    chain = [w for w in words if w != "compile"]
+    title = " of ".join([*chain, own])
+    text = c_source(function.program(*args), name or "_".join([own, *(chain or ["value"])]), title)
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text

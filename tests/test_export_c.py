@@ -1,0 +1,231 @@
+"""Exported C99: compiled with the system's compiler, it gives what the program gives."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as special
+
+import symgrad as sg
+from symgrad._export._instructions import Writer, bare, constant
+from symgrad._export._loops import index_text
+from symgrad.errors import ArgumentError, UnsupportedError
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+
+#: Warnings about sizes that could be 0 are not errors here: kernels are for larger ones.
+FLAGS = ["-std=c99", "-pedantic-errors", "-O1", "-Wall", "-Werror=implicit", "-shared", "-fPIC"]
+
+_CTYPES = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64}
+
+
+def library(code: str, folder: Path) -> ctypes.CDLL:
+    source, target = folder / "code.c", folder / "code.so"
+    source.write_text(code)
+    made = subprocess.run(
+        [str(COMPILER), *FLAGS, "-o", str(target), str(source), "-lm"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr + code
+    return ctypes.CDLL(str(target))
+
+
+def call(function: Any, program: Any, values: list[Any]) -> list[Any]:
+    """Call an exported function; return its results."""
+    sizes = program.bind_sizes(values)
+    passed: list[Any] = [
+        ctypes.c_ssize_t(sizes[s]) for s, (_, axis) in program.sizes.items() if axis is not None
+    ]
+    arrays = []
+    for node, value in zip(program.inputs, values, strict=True):
+        if not node.shape:
+            passed.append(_CTYPES[node.dtype.name](value))
+            continue
+        arrays.append(np.ascontiguousarray(value, node.dtype))
+        passed.append(arrays[-1].ctypes.data_as(ctypes.c_void_p))
+    with sg.backend("numpy"):
+        shapes = [np.shape(x) for x in program.run(*values)]
+    found = [np.empty(s, n.dtype) for s, n in zip(shapes, program.outputs, strict=True)]
+    passed += [x.ctypes.data_as(ctypes.c_void_p) for x in found]
+    assert function(*passed) == 0
+    return found
+
+
+RNG = np.random.default_rng(5)
+X, Y, A, M = np.array([0.3, 1.7, -0.6]), RNG.normal(size=4), RNG.normal(size=(3, 3)), (
+    RNG.normal(size=(4, 3)))  # fmt: skip
+K = np.array([2, -1, 0, 0])
+
+
+def loss(w: Any, X: Any, y: Any) -> Any:
+    return np.sum(np.log1p(np.exp(-y * (X @ w))))
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "scalar": (lambda x: x**2 * np.sin(x), (1.5,)),
+    "scalar gradient": (
+        sg.grad(lambda x, y: np.arctan2(x, y) * np.hypot(x, y) + x**y, argnums=(0, 1)), (1.5, 2.5),
+    ),
+    "value": (loss, (X, M, Y)),
+    "value and gradient": (sg.value_and_grad(loss), (X, M, Y)),
+    "Hessian": (sg.hessian(rosenbrock), (X,)),
+    "Jacobian": (sg.jacobian(lambda x, A: np.tanh(A @ x) * x), (X, A)),
+    "matrix products": (sg.grad(lambda X: np.trace(X.T @ X @ X.T @ X)), (M,)),
+    "broadcasting": (sg.grad(lambda x: np.sum(np.exp(x[:, None] - x[None, :]))), (X,)),
+    "running sums": (sg.grad(lambda x: np.sum(np.cumsum(x) ** 2 * np.cumprod(x))), (X,)),
+    "products": (sg.grad(np.prod), (np.array([0.0, 2.0, 3.0]),)),
+    "extremes": (sg.grad(lambda x: np.max(x) * np.min(x)), (X,)),
+    "branches": (
+        sg.grad(lambda x: np.sum(np.where(x > 0, np.sqrt(np.abs(x)), np.clip(x, -0.5, 0.5)))), (X,),
+    ),
+    "rounding": (
+        lambda x: np.floor(x) + np.round(x) * np.trunc(x) + x % 0.7 + np.ceil(x) // 2, (X * 5,),
+    ),
+    "whole numbers": (
+        lambda x, k: (np.argmax(x), np.argmin(x), k // 2, k % 3, k**3, (x * 3).astype(int)),
+        (X, K),
+    ),
+    "truth values": (lambda x: (np.any(x > 0), np.all(x > 0), ~(x > 0) | (x < -1)), (X,)),
+    "slices": (sg.grad(lambda x: np.sum(np.concatenate([x[::-1], x[1:] ** 2, [3.0]]) ** 2)), (X,)),
+    "views": (lambda m: m.reshape(-1)[::2].reshape(2, 3).T, (M,)),
+    "gather": (lambda x, k: x[k], (X, K)),
+    "scatter": (sg.grad(lambda x, k: np.sum(x[k] ** 2)), (X, K)),
+    "diagonals": (sg.grad(lambda m: np.sum(np.diagonal(m) ** 3)), (A,)),
+    "float32": (lambda x: np.exp(x) * np.float32(0.1) + x, (X.astype(np.float32),)),
+    "sizes": (lambda x, n: np.sum(x / x.size) ** n, (X, 3)),
+    "closed-over arrays": (lambda x: x * np.array([1.0, 2.5, -0.1]) + np.arange(3), (X,)),
+    "an argument returned": (lambda x, a: (x, a, x), (X, 2.0)),
+    "infinities": (lambda x: np.where(x > 0, np.inf, np.minimum(x, np.nan)), (X,)),
+    "a long chain": (lambda x: chain(x), (X,)),
+}  # fmt: skip
+
+
+def chain(x: Any) -> Any:
+    for _ in range(300):
+        x = np.sin(x) + 0.5
+    return x
+
+
+@needs_compiler
+def test_exported_code_gives_what_the_program_gives(tmp_path: Path) -> None:
+    """All cases in one file: a compiler's start takes longer than its work."""
+    codes = [sg.export_c(f, *args, name=f"case{k}") for k, (f, args) in enumerate(CASES.values())]
+    made = library("\n".join(codes), tmp_path)
+    for k, (name, (f, args)) in enumerate(CASES.items()):
+        program = (f if isinstance(f, sg.Function) else sg.compile(f)).program(*args)
+        values = list(args)
+        wanted = program.run(*values)
+        found = call(getattr(made, f"case{k}"), program, values)
+        for got, want in zip(found, wanted, strict=True):
+            tolerance = 1e-6 if want.dtype == np.float32 else 1e-13
+            np.testing.assert_allclose(got, want, tolerance, 1e-14, err_msg=name)
+
+
+@needs_compiler
+def test_one_export_serves_all_sizes_for_which_it_holds(tmp_path: Path) -> None:
+    f = lambda x: x[2] ** 2 if x.shape[0] > 2 else x[0]  # noqa: E731
+    made = library(sg.export_c(sg.grad(f), X, name="slope"), tmp_path)
+    program = sg.grad(f).program(X)
+    (found,) = call(made.slope, program, [np.arange(7.0)])
+    np.testing.assert_array_equal(found, [0, 0, 4, 0, 0, 0, 0])
+    out = np.zeros(2)
+    pointer = out.ctypes.data_as(ctypes.c_void_p)
+    assert made.slope(ctypes.c_ssize_t(2), pointer, pointer) == 2
+
+
+def test_the_text() -> None:
+    code = sg.export_c(sg.grad(lambda x: np.sum(np.sin(x))), X)
+    assert code[code.index("int f_grad") :] == (
+        "int f_grad(ptrdiff_t n, const double *restrict x, double *restrict out0)\n{\n"
+        f"    /* test_export_c.py:{line_of('code = sg.export_c(sg.grad(lambda x')} */\n"
+        "    for (ptrdiff_t i1 = 0; i1 < n; ++i1) {\n"
+        "        out0[i1] = cos(x[i1]);\n    }\n    return 0;\n}\n"
+    )
+    assert " * grad of f\n * n: axis 0 of x\n * out0: float64[n], written\n" in code
+
+
+def line_of(text: str) -> int:
+    lines = Path(__file__).read_text().splitlines()
+    return next(k for k, line in enumerate(lines, 1) if text in line)
+
+
+def test_names_that_c_has_taken(tmp_path: Path) -> None:
+    code = sg.export_c(lambda double, exp, i1: double * exp + i1, 1.0, 2.0, 3.0)
+    assert re.search(r"int f_value\(double double_, double exp_, double i1_, ", code)
+    assert "int sin_value(" in sg.export_c(np.sin, 1.0)
+    for name in ("sin", "while", "a b", "ä"):
+        with pytest.raises(ArgumentError, match="cannot be the name of a C function"):
+            sg.export_c(np.cos, 1.0, name=name)
+    path = tmp_path / "cos.c"
+    assert sg.export_c(np.cos, 1.0, path=path) == path.read_text()
+
+
+def test_what_c_does_not_have() -> None:
+    with pytest.raises(UnsupportedError, match="Gamma is a function of SciPy"):
+        sg.export_c(lambda x: special.gamma(x), 1.5)
+    with pytest.raises(UnsupportedError, match="cannot be exported to C"):
+        sg.export_c(lambda a: np.linalg.inv(a), A)
+    with pytest.raises(ArgumentError, match=r"write sg.export_c\(f, x\), not sg.export_c"):
+        sg.export_c(3.0)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_numbers_keep_their_bits() -> None:
+    shown = {
+        0.1: "0.1", -2.5: "(-2.5)", 1e300: "1e+300", math.inf: "INFINITY", 5e-324: "5e-324",
+    }  # fmt: skip
+    for number, text in shown.items():
+        assert constant(np.float64(number)) == text
+    assert constant(np.float64(-math.inf)) == "(-INFINITY)"
+    assert constant(np.float32(0.5)) == "(float)0.5"
+    assert constant(np.int64(-(2**63))) == "INT64_MIN"
+    assert constant(np.int64(2**40)) == f"INT64_C({2**40})"
+    assert constant(np.uint64(2**64 - 1)) == f"UINT64_C({2**64 - 1})"
+    assert constant(np.int8(-3)) == "(-3)"
+    assert constant(np.bool_(True)) == "true"
+
+
+def test_instructions() -> None:
+    w = Writer()
+    x, y = w.token("x"), w.token("(a + b)")
+    shown = {
+        f"fadd double {x}, {y}": "(x + (a + b))",
+        f"fneg double {x}": "(-x)",
+        f"select i1 {x}, double {y}, double 0.0": "(x ? a + b : 0.0)",
+        f"fcmp oge double {x}, {y}": "(x >= (a + b))",
+        f"icmp ult i64 {x}, 3": "((uint64_t)x < (uint64_t)3)",
+        f"add i64 {x}, -1": "(int64_t)((uint64_t)x + (uint64_t)(-1))",
+        f"sdiv i32 {x}, 2": "(x / 2)",
+        f"udiv i32 {x}, 2": "(int32_t)((uint32_t)x / (uint32_t)2)",
+        f"sitofp i64 {x} to double": "(double)x",
+        f"uitofp i8 {x} to double": "(double)(uint8_t)x",
+        f"fmul double {x}, 0x4000000000000000": "(x * 2.0)",
+        f"xor i1 {x}, true": "(x ^ true)",
+        f"fcmp uno double {x}, {x}": "(isnan(x) || isnan(x))",
+    }
+    for text, c in shown.items():
+        assert w.text(w.op(text)) == c
+    assert bare("(a)*(b)") == "(a)*(b)"
+    assert bare("((a)*(b))") == "(a)*(b)"
+
+
+def test_sizes_in_c() -> None:
+    program = sg.compile(lambda x: np.concatenate([x[::2], x])).program(np.ones(5))
+    (size,) = program.outputs[0].shape
+    assert index_text(size).replace(" ", "") in ("n+((n+1)/(2))", "((n+1)/(2))+n")
