@@ -17,7 +17,8 @@ the built-in exception that ported code is likely to catch::
     ├── BackwardError     (RuntimeError)  eager backward that cannot run
     ├── ParseError        (ValueError)    formula text that is refused
     ├── DataError         (ValueError)    a data file that is damaged or foreign
-    └── MissingExtraError (ImportError)   an optional dependency that is not installed
+    ├── MissingExtraError (ImportError)   an optional dependency that is not installed
+    └── MissingProgramError (OSError)     a program besides Python that is not installed
 
 A message says what was wrong, where in the user's code, and what to write instead.
 """
@@ -34,6 +35,7 @@ __all__ = [
     "DefinitionError",
     "IndexingError",
     "MissingExtraError",
+    "MissingProgramError",
     "ParseError",
     "ShapeError",
     "SimplificationWarning",
@@ -138,6 +140,10 @@ class MissingExtraError(SymgradError, ImportError):
             f"{purpose} needs the package {module!r}: pip install 'symgrad[{extra}]'",
             name=module,
         )
+
+
+class MissingProgramError(SymgradError, OSError):
+    """A program that is no Python package is not installed; the message says how to install it."""
 
 
 class SimplificationWarning(UserWarning):

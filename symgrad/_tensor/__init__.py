@@ -22,6 +22,7 @@ from ._create import (
     zeros,
     zeros_like,
 )
+from ._draw import draw
 from ._elementwise import *  # noqa: F403 - a list of its own
 from ._functions import (
     all,
@@ -76,6 +77,7 @@ __all__ = [
     "clamp",
     "cumsum",
     "dot",
+    "draw",
     "enable_grad",
     "eye",
     "float32",

@@ -6,7 +6,7 @@ the middle (a freed buffer, a rule, a hook) leaves every ``.grad`` as it was.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,6 +83,7 @@ def run(
     retain_graph: bool,
     create_graph: bool,
     targets: Sequence[Node] | None = None,
+    observe: Callable[[Node, Sequence[Any]], None] | None = None,
 ) -> dict[Node, Any]:
     """Send gradients back from ``roots``.
 
@@ -95,6 +96,8 @@ def run(
     targets:
         The nodes whose gradients are wanted; then no ``.grad`` is written. None for
         ``backward``: all leaves get theirs.
+    observe:
+        Called with each node and what it sends to its operands.
 
     Returns
     -------
@@ -111,7 +114,7 @@ def run(
     mode.recording = create_graph
     try:
         with np.errstate(all="ignore"):
-            found, writes = _walk(order, roots, gradients, create_graph, targets)
+            found, writes = _walk(order, roots, gradients, create_graph, targets, observe)
     finally:
         mode.recording = before
     for tensor, gradient in writes:
@@ -138,6 +141,7 @@ def _walk(
     gradients: Sequence[Any],
     create_graph: bool,
     targets: Sequence[Node] | None,
+    observe: Callable[[Node, Sequence[Any]], None] | None,
 ) -> tuple[dict[Node, Any], list[tuple[Any, Any]]]:
     pending: dict[Node, Any] = {}
     for root, gradient in zip(roots, gradients, strict=True):
@@ -176,6 +180,8 @@ def _walk(
             parts = node.pull(ct, node.tensor(), tensors=True)
         else:
             parts = node.pull(ct)
+        if observe is not None:
+            observe(node, parts)
         for k, (edge, part) in enumerate(zip(node.edges, parts, strict=True)):
             if part is None or edge is None or (active is not None and edge not in active):
                 continue

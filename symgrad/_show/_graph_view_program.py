@@ -1,0 +1,109 @@
+"""A Program as a picture shows it: formulas and shapes, and values where they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._compile import Function
+from .._compile._specialization import Specialization
+from .._graph import Constant, Input, Literal, Node
+from .._schedule import Program, schedule, shape_text
+from .._trace import flatten
+from ._graph_view import (
+    Link,
+    Vertex,
+    View,
+    formula_text,
+    levels,
+    parenthesised,
+    slope_text,
+    value_text,
+)
+
+
+def program_view(program: Program, values: Sequence[Any] = ()) -> View:
+    """Return the view of a program; no gradients, and values only if they are given."""
+    computed: dict[Node, Any] = {}
+    if values:
+        computed = program._computed(values, program.bind_sizes(values))
+    names = program.names
+    vertices: list[Vertex] = []
+    links: list[Link] = []
+    place: dict[Node, int] = {}
+
+    def add(node: Node, vertex: Vertex) -> int:
+        place[node] = len(vertices)
+        vertices.append(vertex)
+        return place[node]
+
+    def leaf(node: Node) -> int:
+        if node in place:
+            return place[node]
+        value = _array(computed.get(node))
+        if isinstance(node, Input) and node.dtype.kind == "f":
+            return add(node, Vertex("leaf", node.name, shape=shape_text(node.shape), value=value))
+        name, shape = names[node], shape_text(node.shape)
+        if isinstance(node, Literal):
+            name, value = value_text(node.value), np.asarray(node.value)
+        elif isinstance(node, Constant):
+            value = node.array
+        made = add(node, Vertex("constant", name, shape=shape, value=value))
+        if isinstance(node, Literal):
+            del place[node]  # a number is drawn at each use
+        return made
+
+    for node in program.inputs:
+        leaf(node)
+    for node in program.steps:
+        sources = [place[x] if x.op.kind != "leaf" else leaf(x) for x in node.operands]
+        operands = [vertices[k] for k in sources]
+        texts = [parenthesised(v.name) for v in operands]
+        vertex = Vertex(
+            "op", names[node], formula_text(node.op, texts, node.params), node.op.name,
+            shape_text(node.shape), _array(computed.get(node)), where=node.where,
+            output=node in program.outputs,
+        )  # fmt: skip
+        number = add(node, vertex)
+        for slot, (x, source) in enumerate(zip(node.operands, sources, strict=True)):
+            real = vertices[source].kind != "constant" and x.dtype.kind == node.dtype.kind == "f"
+            symbol = slope_text(node.op, slot, operands) if real else ""
+            links.append(Link(source, number, slot, symbol))
+    for node in program.outputs:
+        if node not in place:
+            leaf(node)
+    found = levels(len(vertices), links)
+    vertices = [v._replace(level=k) for v, k in zip(vertices, found, strict=True)]
+    return View(", ".join(dict.fromkeys(names[x] for x in program.outputs)), vertices, links)
+
+
+def _array(value: Any) -> Any:
+    """A value as an array; a loop's results are several."""
+    return None if value is None or isinstance(value, tuple) else np.asarray(value)
+
+
+def traced(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Program, list[Any]]:
+    """Return the program of a function at example arguments, and its inputs' values.
+
+    A function of the user's is as it was written, a transformed one as it is compiled.
+    """
+    if isinstance(f, Function):
+        made = f._specialization(args, kwargs)
+        program = made.program
+    else:
+        made = _plain(f, args, kwargs)
+        program = schedule(made.graph.inputs, made.graph.outputs, made.graph.guards)
+    leaves, _ = flatten((tuple(args), dict(kwargs)))
+    return program, [leaves[k] for k in made.takes]
+
+
+def _plain(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Specialization:
+    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return Function(body, f, (traced, (f,), {}))._specialization(args, kwargs)
+
+
+__all__ = ["program_view", "traced"]
