@@ -34,30 +34,33 @@ def batch(
         batched nodes stays as it is.
     """
     done: dict[Node, Node] = dict(batched)
-    results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
+    same: dict[Node, Node] = {}  # results of batched loops that have no batch axis, and so on
+    results: dict[Node, Callable[[Node], tuple[Node, bool]]] = {}  # of loops and branches
     before = inherited()  # a pass over a body runs within a pass
     try:
         for node in topological(outputs):
             if node in done:
                 continue
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
-                spread = results[node.operands[0]](node)
-                if spread is not None:
-                    done[node] = spread
+                found, lifted = results[node.operands[0]](node)
+                (done if lifted else same)[node] = found
                 continue
             flags = [x in done for x in node.operands]
+            operands = [done.get(x, same.get(x, x)) for x in node.operands]
             if any(flags):
                 set_inherited(node.where)
                 if node.op.results is not None:
                     assert node.op.batch is not None
-                    operands = [done.get(x, x) for x in node.operands]
                     results[node] = node.op.batch(size, operands, flags, node)
                     continue
-                done[node] = _rule(node, [done.get(x, x) for x in node.operands], flags, size)
+                done[node] = _rule(node, operands, flags, size)
+            elif tuple(operands) != node.operands:
+                same[node] = apply(node.op, tuple(operands), node.items, node.shape, node.dtype)
     finally:
         set_inherited(before)
-    checked("batching", [done.get(x, x) for x in outputs])
-    return [(done.get(x, x), x in done) for x in outputs]
+    found_all = [done.get(x, same.get(x, x)) for x in outputs]
+    checked("batching", found_all)
+    return [(found, x in done) for found, x in zip(found_all, outputs, strict=True)]
 
 
 def _rule(node: Node, operands: list[Node], flags: list[bool], size: Dimension) -> Node:

@@ -161,9 +161,9 @@ class Op:
         ``jvp(tangents, y, *operands, **params)`` with None for zero tangents.
         For loops and branches they work on nodes: ``vjp(cts, node, wanted)`` takes the
         cotangents of the node's results as a mapping from the result nodes and gives one
-        node or None for each operand; ``jvp(tangents, node)`` and ``batch(size, operands,
-        flags, node)`` give a function from a result node to its tangent or batched
-        counterpart, None where it has none.
+        node or None for each operand; ``jvp(tangents, node)`` gives a function from a result
+        node to its tangent, or None; ``batch(size, operands, flags, node)`` one to its
+        counterpart, and whether that has a batch axis.
     taken:
         For ops that choose: ``taken(y, *operands, **params)`` gives for each operand None, or
         ``(condition, truth)``: the operand reaches the result only where ``condition`` is

@@ -70,7 +70,7 @@ def pull_branch(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) ->
 
 def batch_branch(
     size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
-) -> Callable[[Node], Node | None]:
+) -> Callable[[Node], tuple[Node, bool]]:
     """Return, as a function of the branch's result nodes, their batched counterparts.
 
     If the number differs between examples, all bodies are run and the results selected.
@@ -95,9 +95,9 @@ def batch_branch(
         bodies.append(Body([wide.get(x, x) for x in body.inputs], rewrite(full)))
     made = Branch(operands[0], tuple(operands[1:]), tuple(bodies), branch.kept).node()
 
-    def counterpart(projection: Node) -> Node | None:
+    def counterpart(projection: Node) -> tuple[Node, bool]:
         k = projection.params["index"]
-        return result(made, k) if lifted[k] else None
+        return result(made, k), lifted[k]
 
     return counterpart
 
@@ -108,16 +108,16 @@ def _widened(x: Node, size: Dimension) -> Node:
 
 def _selected(
     size: Dimension, operands: Sequence[Node], found: Sequence[Sequence[tuple[Node, bool]]]
-) -> Callable[[Node], Node | None]:
+) -> Callable[[Node], tuple[Node, bool]]:
     index = Traced(operands[0])
 
-    def counterpart(projection: Node) -> Node:
+    def counterpart(projection: Node) -> tuple[Node, bool]:
         column = [outputs[projection.params["index"]] for outputs in found]
         wide = [x if f else _widened(x, size) for x, f in column]
         chosen = Traced(wide[-1])
         shape = (index.shape[0], *(1,) * (chosen.ndim - 1))
         for k in reversed(range(len(wide) - 1)):
             chosen = np.where(np.reshape(np.equal(index, k), shape), Traced(wide[k]), chosen)
-        return as_node(chosen)
+        return as_node(chosen), True
 
     return counterpart

@@ -17,7 +17,7 @@ from ._parts import Loop, project
 
 def batch_loop(
     size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
-) -> Callable[[Node], Node | None]:
+) -> Callable[[Node], tuple[Node, bool]]:
     """Return, as a function of the loop's result nodes, their batched counterparts.
 
     A loop with a condition runs until it fails for all examples; an example that is done
@@ -68,13 +68,11 @@ def batch_loop(
     ).node()  # fmt: skip
     wide_results = [*spread, *(f for _, f in ys)]
 
-    def counterpart(projection: Node) -> Node | None:
+    def counterpart(projection: Node) -> tuple[Node, bool]:
         k = projection.params["index"]
-        if not wide_results[k]:
-            return None
         found = project(made, k, projection.op.kind)
         stacked = k >= loop.carries and projection.op.kind != "tape"
-        return _swapped(found) if stacked else found
+        return _swapped(found) if stacked and wide_results[k] else found, wide_results[k]
 
     return counterpart
 

@@ -6,11 +6,13 @@ the derivative of a loop is a loop over the derivative of its body.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._graph import Node
+from .._graph._laws import agree
 from .._op import define_array
 from .._shapes import Shape
 from ._branch_rules import batch_branch, pull_branch, push_branch
@@ -48,11 +50,11 @@ def _loop_fits(node: Any) -> str | None:
         *zip(loop.shared, loop.consts, strict=True),
     ]
     for inner, outer in pairs:
-        if (inner.shape, inner.dtype) != (outer.shape, outer.dtype):
+        if inner.dtype != outer.dtype or not agree(inner.shape, outer.shape):
             return f"{inner.name} is {inner.dtype}{inner.shape}, not {outer.dtype}{outer.shape}"
     for inner, outer in zip(loop.slices, loop.xs, strict=True):
         shape = outer.shape if outer.op.kind == "tape" else outer.shape[1:]
-        if (inner.shape, inner.dtype) != (shape, outer.dtype):
+        if inner.dtype != outer.dtype or not agree(inner.shape, shape):
             return f"{inner.name} is {inner.dtype}{inner.shape}, no element of {outer.shape}"
     endless = loop.length is None and loop.cond is None
     if endless and not any(x.op.kind == "tape" for x in loop.xs):
@@ -62,12 +64,18 @@ def _loop_fits(node: Any) -> str | None:
 
 def _branch_fits(node: Any) -> str | None:
     branch = Branch.of(node)
-    kinds = [[(x.shape, x.dtype) for x in body.outputs] for body in branch.bodies]
     for body in branch.bodies:
-        given = [(x.shape, x.dtype) for x in branch.operands]
-        if [(x.shape, x.dtype) for x in body.inputs] != given:
+        if not _alike(body.inputs, branch.operands):
             return "a body has other inputs than it has operands"
-    return None if kinds.count(kinds[0]) == len(kinds) else "its bodies have different results"
+        if not _alike(body.outputs, branch.bodies[0].outputs):
+            return "its bodies have different results"
+    return None
+
+
+def _alike(a: Sequence[Node], b: Sequence[Node]) -> bool:
+    same = len(a) == len(b)
+    return same and all(x.dtype == y.dtype and agree(x.shape, y.shape)
+                        for x, y in zip(a, b, strict=True))  # fmt: skip
 
 
 LOOP = define_array(

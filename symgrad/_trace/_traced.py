@@ -61,7 +61,10 @@ class Traced(ArrayMethods):
     # ---------------------------------------------------------------- NumPy's protocols
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        self._leaked("an array of numbers", "np.array([x, y]) -> np.stack([x, y])")
+        self._leaked(
+            "an array of numbers",
+            "np.stack([x, y]) for np.array([x, y]), np.take(array, x) for array[x]",
+        )
 
     def __symgrad_size__(self, size: Size, op: Callable[..., Any], swap: bool) -> Any:
         return NotImplemented

@@ -1,0 +1,340 @@
+"""Loops and branches: every program below, under every transformation and both backends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, CycleError, DataError, DTypeError, ShapeError
+
+Array = np.ndarray[Any, Any]
+
+
+def scanned(x: Array) -> Any:
+    """Results of each step, and a carry that they depend on."""
+    last, ys = sg.scan(lambda c, v: (c * v + np.sin(c), c * c), 0.7, x)
+    return last + np.sum(ys)
+
+
+def backwards(x: Array) -> Any:
+    last, ys = sg.scan(lambda c, v: (np.cos(c) + v, c * v), x[0], x[::-1], reverse=True)
+    return last * np.sum(ys * x)
+
+
+def structured(x: Array) -> Any:
+    """A nested carry with arrays, and nothing to go along."""
+
+    def step(state: dict[str, Any], _: None) -> tuple[dict[str, Any], Any]:
+        new = {"m": state["m"] @ state["m"].T * 0.1 + np.outer(x, x), "k": (state["k"][0] + 1,)}
+        return new, np.trace(new["m"])
+
+    start = {"m": np.outer(x, np.cos(x)), "k": (0,)}
+    last, traces = sg.scan(step, start, None, length=3)
+    return np.sum(np.sin(last["m"])) + np.sum(traces) * last["k"][0]
+
+
+def counted(x: Array) -> Any:
+    return sg.fori_loop(1, 5, lambda i, c: c * np.sin(x[1] * i) + x[0], 1.0)
+
+
+def bounded_by_values(x: Array) -> Any:
+    """A number of steps that depends on the values."""
+    upper = np.floor(np.sum(x**2)).astype(int)
+    return sg.fori_loop(0, upper, lambda i, c: 0.9 * c + np.sin(x[0] * i), x[1])
+
+
+def picked(x: Array) -> Any:
+    """Elements at a place that a step computes."""
+    return sg.fori_loop(0, 4, lambda i, c: c + np.sin(c) * x[(2 * i) % 3], 0.3)
+
+
+def until(x: Array) -> Any:
+    def go_on(state: tuple[Any, Any]) -> Any:
+        return state[0] ** 2 > 0.5
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        return state[0] * np.sin(x[0]), state[1] + np.cos(state[0]) * x[1]
+
+    return sg.while_loop(go_on, step, (np.sum(x), 0.0))[1]
+
+
+def branched(x: Array) -> Any:
+    return sg.cond(x[0] > 1.0, lambda y: np.sum(y**2) * x[0], lambda y: np.prod(np.sin(y)), x)
+
+
+def switched(x: Array) -> Any:
+    k = np.floor(np.abs(x[0]) * 2).astype(int)
+    return sg.switch(k, [np.sin, lambda y: y * x[2], lambda y: np.exp(-y)], x[1]) * x[0]
+
+
+def nested(x: Array) -> Any:
+    """A loop in a loop; the inner number of steps depends on the outer step."""
+
+    def outer(i: Any, c: Any) -> Any:
+        return sg.fori_loop(0, i + 1, lambda j, d: d * np.sin(x[0] + j) + c, c * x[1])
+
+    return sg.fori_loop(0, 3, outer, 1.0)
+
+
+def until_in_scan(x: Array) -> Any:
+    def step(c: Any, v: Any) -> tuple[Any, Any]:
+        c = sg.while_loop(lambda s: s > 0.4, lambda s: s * np.cos(v), c + 1.0)
+        return c, c * v
+
+    last, ys = sg.scan(step, 0.2, x)
+    return last + np.sum(ys)
+
+
+def branch_in_scan(x: Array) -> Any:
+    def step(c: Any, v: Any) -> tuple[Any, Any]:
+        return sg.cond(c > v, lambda: c * x[0], lambda: np.exp(-v) + c), None
+
+    return sg.scan(step, 1.0, x)[0]
+
+
+def scan_in_branch(x: Array) -> Any:
+    def total(y: Array) -> Any:
+        return sg.scan(lambda c, v: (c + np.sin(v * c), None), y[0], y)[0]
+
+    return sg.cond(np.sum(x) > 0, total, lambda y: total(y[::-1]) ** 2, x)
+
+
+def recomputed(x: Array) -> Any:
+    inner = sg.checkpoint(lambda y: np.sin(np.exp(y)) * np.sum(x))
+    return np.sum(inner(inner(x)))
+
+
+def checkpointed_steps(x: Array) -> Any:
+    step = sg.checkpoint(lambda c, v: (np.tanh(c * v) + x[0], c))
+    last, ys = sg.scan(step, 0.5, x)
+    return last * np.sum(ys)
+
+
+def matrices(x: Array) -> Any:
+    """Larger carries than LLVM keeps in registers."""
+    a = np.outer(x, x) / (1 + np.sum(x**2)) + 0.1 * np.arange(9.0).reshape(3, 3)
+    big = np.sin(np.arange(300.0)[:, None] * x)
+    return np.sum(sg.fori_loop(0, 3, lambda i, m: np.tanh(m @ a), big)[::7] * big[::7])
+
+
+PROGRAMS: list[Callable[[Array], Any]] = [
+    scanned, backwards, structured, counted, bounded_by_values, picked, until, branched,
+    switched, nested, until_in_scan, branch_in_scan, scan_in_branch, recomputed,
+    checkpointed_steps, matrices,
+]  # fmt: skip
+POINTS = np.array([[1.2, 0.7, 0.4], [0.55, -0.8, 1.3]])
+
+programs = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+
+
+def slopes(f: Callable[[Array], Any], x: Array) -> Array:
+    """Derivatives by differences of the plain Python function."""
+    rows = []
+    for e in np.eye(x.size) * 1e-5:
+        near = (np.asarray(f(x + e)) - np.asarray(f(x - e))) / 2e-5
+        far = (np.asarray(f(x + 2 * e)) - np.asarray(f(x - 2 * e))) / 4e-5
+        rows.append((4 * near - far) / 3)
+    return np.stack(rows, -1)
+
+
+@programs
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
+    for x in POINTS:
+        with sg.backend(backend):
+            value, gradient = sg.value_and_grad(f)(x)
+            assert np.allclose(sg.compile(f)(x), f(x), rtol=1e-13, atol=1e-13)
+        assert np.allclose(value, f(x), rtol=1e-13, atol=1e-13)
+        assert np.allclose(gradient, slopes(f, x), rtol=1e-8, atol=1e-8)
+
+
+@programs
+def test_second_derivatives(f: Callable[[Array], Any]) -> None:
+    """Forward over reverse, reverse over reverse, and forward over forward."""
+    x = POINTS[0]
+    gradient = sg.grad(f)
+    with sg.backend("numpy"):
+        exact = sg.hessian(f)(x)
+        assert np.allclose(exact, slopes(gradient, x), rtol=1e-7, atol=1e-7)
+        assert np.allclose(exact, exact.T, rtol=1e-12, atol=1e-12)
+        again = sg.jacobian(gradient, mode="reverse")(x)
+        assert np.allclose(again, exact, rtol=1e-11, atol=1e-12)
+        twice = sg.jacobian(sg.jacobian(f, mode="forward"), mode="forward")(x)
+        assert np.allclose(twice, exact, rtol=1e-11, atol=1e-12)
+
+
+@programs
+def test_batches(f: Callable[[Array], Any]) -> None:
+    each = [f(x) for x in POINTS]
+    gradients = [sg.grad(f)(x) for x in POINTS]
+    with sg.backend("numpy"):
+        assert np.allclose(sg.vmap(f)(POINTS), each, rtol=1e-12)
+        assert np.allclose(sg.vmap(sg.grad(f))(POINTS), gradients, rtol=1e-11, atol=1e-13)
+        over = sg.grad(lambda xs: np.sum(sg.vmap(f)(xs)))(POINTS)
+        assert np.allclose(over, gradients, rtol=1e-11, atol=1e-13)
+    assert np.allclose(sg.vmap(sg.grad(f))(POINTS), gradients, rtol=1e-11, atol=1e-13)
+
+
+@programs
+def test_programs_are_data(f: Callable[[Array], Any], tmp_path: Any) -> None:
+    x = POINTS[0]
+    program = sg.grad(f).program(x)
+    program.save(tmp_path / "gradient.json")
+    loaded = sg.load(tmp_path / "gradient.json")
+    assert loaded.fingerprint == program.fingerprint
+    scope: dict[str, Any] = {}
+    exec(program.source("gradient"), scope)
+    assert np.array_equal(loaded(x), program(x))
+    assert np.array_equal(scope["gradient"](x), program(x))
+    assert str(loaded).count("\n") == str(program).count("\n")
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+def test_code_is_independent_of_the_number_of_steps() -> None:
+    def f(x: float, n: int) -> Any:
+        return sg.fori_loop(0, n, lambda i, c: np.sin(c) + x, x)
+
+    g = sg.grad(f)
+    short, long = g.program(0.5, 10), g.program(0.5, 100_000)
+    assert len(short.steps) == len(long.steps) < 12
+    assert np.isfinite(g(0.5, 100_000))
+    assert g.traces == 1
+
+
+def test_a_gradient_runs_the_loop_once() -> None:
+    """The loop that also writes its tapes takes the place of the one that does not."""
+    program = sg.value_and_grad(scanned).program(POINTS[0])
+    assert [n.op.name for n in program.steps].count("Loop") == 2
+
+
+def test_what_nobody_uses_is_not_computed() -> None:
+    def f(x: Array) -> Any:
+        step = lambda c, v: ((c[0] + v, c[1] * np.exp(v)), (np.sin(c[0]), np.cosh(c[1])))  # noqa: E731
+        (a, _), (b, _) = sg.scan(step, (0.0, 1.0), x)
+        return a + np.sum(b)
+
+    text = str(sg.compile(f).program(POINTS[0]))
+    assert "sin" in text
+    assert "exp" not in text
+    assert "cosh" not in text
+
+
+# ---------------------------------------------------------------- kinds of values
+
+
+def test_no_steps() -> None:
+    empty = np.zeros(0)
+    for backend in ("numpy", "numba"):
+        with sg.backend(backend):  # type: ignore[arg-type]
+            last, ys = sg.compile(lambda x: sg.scan(lambda c, v: (c * v, c), 3.0, x))(empty)
+            assert last == 3.0
+            assert ys.shape == (0,)
+            assert sg.grad(lambda c, n: sg.fori_loop(0, n, lambda i, v: v * v, c))(2.0, 0) == 1.0
+            assert sg.grad(lambda c: sg.while_loop(lambda v: v < 0, np.sin, c))(2.0) == 1.0
+
+
+def test_element_types() -> None:
+    single = np.ones(3, np.float32)
+    last, ys = sg.compile(lambda x: sg.scan(lambda c, v: (c + v, (c > 1, c)), 0, x))(single)
+    assert (last.dtype, ys[0].dtype, ys[1].dtype) == (np.float32, np.bool_, np.float32)
+    found, n = sg.compile(
+        lambda x: sg.while_loop(lambda s: s[1], lambda s: (s[0] * 2, s[0] < 50), (x, True))
+    )(np.int32(3))
+    assert (found, found.dtype, n) == (192, np.int32, False)
+
+
+def test_closed_over_values_are_operands() -> None:
+    """What does not change from step to step is computed outside of the loop."""
+    table = np.arange(5.0)
+
+    def f(x: float) -> Any:
+        return sg.fori_loop(
+            0, 5, lambda i, c: c + np.exp(x) * np.take(table, i) * np.sum(table), 0.0
+        )
+
+    program = sg.compile(f).program(0.3)
+    assert [n.op.name for n in program.steps].count("Exp") == 1
+    assert np.isclose(sg.grad(f)(0.3), np.exp(0.3) * 100)
+
+
+def test_growing_tapes_in_a_kernel() -> None:
+    f = sg.value_and_grad(lambda x: sg.while_loop(lambda c: c > 1e-3, lambda c: c * x, 1.0))
+    value, slope = f(0.999)
+    steps = np.ceil(np.log(1e-3) / np.log(0.999))
+    assert np.isclose(value, 0.999**steps)
+    assert np.isclose(slope, steps * 0.999 ** (steps - 1), rtol=1e-9)
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+class Mistake(NamedTuple):
+    call: Callable[[Array], Any]
+    error: type[Exception]
+    says: str
+
+
+MISTAKES = {
+    "no pair": Mistake(lambda x: sg.scan(lambda c, v: c + v, 0.0, x), ArgumentError,
+                       "must return the pair (carry, y)"),
+    "structure": Mistake(lambda x: sg.scan(lambda c, v: ((c, v), v), 0.0, x), ArgumentError,
+                         "structure * and returned (*, *)"),
+    "shape": Mistake(lambda x: sg.fori_loop(0, 3, lambda i, c: c + x, 0.0), ShapeError,
+                     "changes the shape of the carry c from () to (n=3,)"),
+    "type": Mistake(lambda x: sg.fori_loop(0, 3, lambda i, c: c + 0.5, np.int32(0)), DTypeError,
+                    "from int32 to float64"),
+    "nothing to go along": Mistake(lambda x: sg.scan(lambda c, v: (c, v), x), ArgumentError,
+                                   "length="),
+    "lengths": Mistake(lambda x: sg.scan(lambda c, v: (c, v), 0.0, (x, x[1:])), ShapeError,
+                       "there are"),
+    "a number to go along": Mistake(lambda x: sg.scan(lambda c, v: (c, v), 0.0, 3.0), ShapeError,
+                                    "needs an axis"),
+    "no truth": Mistake(lambda x: sg.while_loop(lambda c: c, lambda c: c, x[0]), ArgumentError,
+                        "one truth value"),
+    "many truths": Mistake(lambda x: sg.while_loop(lambda c: c > 0, lambda c: c, x),
+                           ArgumentError, "np.any"),
+    "array of conditions": Mistake(lambda x: sg.cond(x > 0, np.sin, np.cos, x), ArgumentError,
+                                   "np.where"),
+    "different branches": Mistake(lambda x: sg.cond(x[0] > 0, lambda: (x, x), lambda: x),
+                                  ArgumentError, "different structures"),
+    "different shapes": Mistake(lambda x: sg.cond(x[0] > 0, lambda: x, lambda: x[:2]),
+                                ShapeError, "all branches return the same shapes"),
+    "real bounds": Mistake(lambda x: sg.fori_loop(0, x[0], lambda i, c: c, 0.0), ArgumentError,
+                           "one integer"),
+    "no branches": Mistake(lambda x: sg.switch(0, []), ArgumentError, "no branch"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name: str) -> None:
+    mistake = MISTAKES[name]
+    with pytest.raises(mistake.error) as caught:
+        sg.compile(mistake.call)(POINTS[0])
+    assert mistake.says in str(caught.value)
+    assert "test_control.py:" in str(caught.value)
+
+
+def test_a_damaged_body_is_refused(tmp_path: Any) -> None:
+    path = tmp_path / "program.json"
+    sg.compile(scanned).program(POINTS[0]).save(path)
+    data = json.loads(path.read_text())
+    loop = next(s for s in data["steps"] if s["op"] == "Loop")
+    body = loop["params"]["body"]["body"]
+    for damage in (
+        {**body, "outputs": body["outputs"][:1]},
+        {**body, "inputs": body["inputs"][:-1]},
+        {**body, "outputs": [99, 99]},
+        {**body, "inputs": [{**x, "dtype": "float32"} for x in body["inputs"]]},
+        [],
+    ):
+        loop["params"]["body"]["body"] = damage
+        path.write_text(json.dumps(data))
+        with pytest.raises((DataError, CycleError)):
+            sg.load(path)
