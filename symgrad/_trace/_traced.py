@@ -63,7 +63,7 @@ class Traced(ArrayMethods):
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         self._leaked(
             "an array of numbers",
-            "np.stack([x, y]) for np.array([x, y]), np.take(array, x) for array[x]",
+            "np.stack([x, y]) for np.array([x, y]), symgrad.numpy.take(array, x) for array[x]",
         )
 
     def __symgrad_size__(self, size: Size, op: Callable[..., Any], swap: bool) -> Any:
