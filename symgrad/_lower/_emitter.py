@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from ..errors import UnsupportedError
-from ._mathlib import Function, cython_symbol, vector_variants
+from ._mathlib import Function, cython_symbol, vector_variants, vector_width
 
 _FLOATS = {"f": "float", "d": "double"}
 
@@ -52,7 +52,7 @@ class Module:
         self.vector_math = vector_math
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
-        self.attributes: dict[str, int] = {"nounwind": 0}
+        self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
         self.keep: dict[str, str] = {}
         self.symbols: set[str] = set()
 

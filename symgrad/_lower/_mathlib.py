@@ -68,6 +68,17 @@ def vector_variants(symbol: str, arguments: int) -> tuple[Variant, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=1)
+def vector_width() -> str:
+    """Return the attribute by which functions ask for the widest registers, where they pay.
+
+    LLVM prefers half-width registers on CPUs with AVX-512, because the first of them ran
+    slower with it. Those with its later extensions do not.
+    """
+    wide = llvm.get_host_cpu_features().get("avx512ifma", False)
+    return ' "prefer-vector-width"="512"' if wide else ""
+
+
 def cython_symbol(function: Function) -> str:
     """Return the name under which object code calls ``function``; see :func:`bind_symbol`."""
     return f"symgrad.{function.module}.{function.name}"
