@@ -408,13 +408,13 @@ SCRIPT = """
     import numpy as np
     import symgrad as sg
 
-    c = np.array([1.5, 2.5, -2.0])
+    c = np.resize([1.5, 2.5, -2.0], 30)
 
     def f(x):
         return np.sum(np.sin(x) * c) + np.sum(x // c)  # c < 0 is computed while lowering
 
     g = sg.value_and_grad(f)
-    x = np.array([0.1, 0.2, 0.3])
+    x = np.resize([0.1, 0.2, 0.3], 30)
     value, slope = g(x)
     kernel = g.kernel(x)
     assert abs(value - f(x)) < 1e-14 and np.allclose(slope, np.cos(x) * c)
@@ -436,12 +436,15 @@ def test_a_second_process_loads(cache_dir: Path, tmp_path: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in files(cache_dir)} == made
 
 
-def run_here(x: Any = x3) -> tuple[int, Any]:
+LONG = np.resize(x3, 30)
+
+
+def run_here(x: Any = LONG) -> tuple[int, Any]:
     """Compile a function as a new process would; return the cache hits and the result.
 
     A hit is 2: one for symgrad's object code, and one for what numba adds to it.
     """
-    c = np.array([1.5, 2.5, -2.0])
+    c = np.resize([1.5, 2.5, -2.0], 30)
     g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * c) + np.sum(x // c))
     value, slope = g(x)
     assert value == pytest.approx(np.sum(np.sin(x) * c + x // c), rel=1e-14)

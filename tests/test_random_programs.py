@@ -199,7 +199,10 @@ def agree(program: Program, sizes: list[dict[str, int]], dtype: Any = np.float64
     assert kernel.traces == reference.traces == 1
 
 
-SIZES = [{"n": 5, "m": 3}, {"n": 4, "m": 6}, {"n": 3, "m": 11}]
+SIZES = [{"n": 25, "m": 17}, {"n": 24, "m": 31}, {"n": 19, "m": 43}]
+
+#: Short axes, which kernels are specialized for and unrolled.
+SHORT = [{"n": 5, "m": 3}]
 
 
 @given(programs(arrays=False))
@@ -215,6 +218,12 @@ def test_array_programs_of_any_size(program: Program) -> None:
 
 
 @given(programs())
+@times(6)
+def test_array_programs_with_short_axes(program: Program) -> None:
+    agree(program, SHORT)
+
+
+@given(programs())
 @times(3)
 def test_float32_programs(program: Program) -> None:
     agree(program, SIZES[:1], np.float32)
@@ -225,6 +234,7 @@ def test_float32_programs(program: Program) -> None:
 @times(150)
 def test_many_array_programs(program: Program, dtype: Any) -> None:
     agree(program, SIZES, dtype)
+    agree(program, SHORT, dtype)
 
 
 # ---------------------------------------------------------------- derivatives
@@ -270,6 +280,7 @@ def test_forward_and_reverse_agree(program: Program) -> None:
 @times(5)
 def test_gradient_kernels(program: Program) -> None:
     gradients(program, SIZES)
+    gradients(program, SHORT)
 
 
 @pytest.mark.slow
@@ -284,6 +295,7 @@ def test_forward_and_reverse_agree_on_many(program: Program) -> None:
 @times(150)
 def test_many_gradient_kernels(program: Program) -> None:
     gradients(program, SIZES)
+    gradients(program, SHORT)
 
 
 # ---------------------------------------------------------------- rewriting keeps values

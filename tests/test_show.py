@@ -18,7 +18,7 @@ def energy(x: Any, w: Any) -> Any:
     return np.sum(np.tanh(x @ w) ** 2) / x.shape[0]
 
 
-X, W = np.ones((4, 3)), np.ones(3)
+X, W = np.ones((40, 30)), np.ones(30)
 
 
 def shown(f: Any, *args: Any, **kwargs: Any) -> str:
@@ -33,8 +33,8 @@ def test_show(capsys: pytest.CaptureFixture[str]) -> None:
     assert page.startswith(
         f"""\
 value_and_grad of energy(x: float64[n, m], w: float64[m])
-    n = x.shape[0], 4 in this call
-    m = x.shape[1], 3 in this call
+    n = x.shape[0], 40 in this call
+    m = x.shape[1], 30 in this call
 
 1. Traced
     program(x: float64[n, m], w: float64[m])
@@ -97,7 +97,7 @@ def test_plan() -> None:
     assert section(page, "Planned")[1:] == [
         "task 0: cumsum v0", "task 1: loops over [n]", "computes v1", "stores   v1 as result 0",
     ]  # fmt: skip
-    page = shown(lambda x, a: (np.concatenate([x, x]), x.T, a * 2), np.ones((2, 3)), 1.0)
+    page = shown(lambda x, a: (np.concatenate([x, x]), x.T, a * 2), np.ones((20, 30)), 1.0)
     planned = "\n".join(section(page, "Planned"))
     assert "x into v0" in planned
     assert "straight-line code" in planned

@@ -101,12 +101,23 @@ def test_ten_lengths_one_kernel() -> None:
 
 def test_gradients_of_ten_lengths() -> None:
     g = sg.value_and_grad(lambda x, y: np.sum(np.sin(x)[:, None] * y) * np.mean(x))
-    for n, m in zip(LENGTHS, [3, 8, 6, 2, 11, 5, 4, 7, 3, 2], strict=True):
+    for n, m in zip(LENGTHS, [23, 18, 26, 22, 31, 25, 24, 27, 33, 20], strict=True):
+        n += 16  # shorter axes of matrices have kernels of their own
         x, y = np.linspace(0, 1, n), np.ones((n, m))
         value, gradient = g(x, y)
         np.testing.assert_allclose(value, m * np.sum(np.sin(x)) * np.mean(x))
         np.testing.assert_allclose(gradient, m * (np.cos(x) * np.mean(x) + np.mean(np.sin(x))))
     assert g.traces == 1
+
+
+def test_short_axes_have_kernels_of_their_own() -> None:
+    """Up to 8, and up to 16 on the last axis; the program that prints stays general."""
+    g = sg.grad(lambda x, y: np.sum(np.sin(x) @ y))
+    for traces, n, m in [(1, 100, 3), (1, 90, 3), (2, 100, 2), (3, 9, 16), (3, 10, 16)]:
+        x, y = np.ones((n, m)), np.arange(float(m))
+        np.testing.assert_allclose(g(x, y), np.cos(x) * y)
+        assert g.traces == traces
+    assert [str(d) for d in g.program(np.ones((100, 3)), np.ones(3)).inputs[0].shape] == ["n", "m"]
 
 
 def test_sizes_print_as_symbols() -> None:

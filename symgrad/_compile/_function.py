@@ -129,7 +129,7 @@ class Function:
             return self._body(*args, **kwargs)
         leaves = self._leaves(raw)
         try:
-            found = self._specialize(leaves, tree, args, kwargs)
+            found = self._specialize(leaves, tree, args, kwargs, short=True)
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
         chosen = _backend.get()
@@ -145,9 +145,9 @@ class Function:
         return [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
 
     def _specialize(
-        self, leaves: Sequence[Any], tree: Tree, args: Sequence[Any], kwargs: Any
+        self, leaves: Sequence[Any], tree: Tree, args: Sequence[Any], kwargs: Any, short: bool
     ) -> Specialization:
-        signature, sizes = signature_of(leaves, tree, self._dynamic)
+        signature, sizes = signature_of(leaves, tree, self._dynamic, short)
         for candidate in self._specializations.get(signature, ()):
             if candidate.admits(leaves):
                 return candidate
@@ -171,23 +171,26 @@ class Function:
     def _body_function(self) -> Callable[..., Any]:
         return getattr(self, "__wrapped__", self._body)
 
-    def _specialization(self, args: Sequence[Any], kwargs: Any) -> Specialization:
+    def _specialization(
+        self, args: Sequence[Any], kwargs: Any, short: bool = False
+    ) -> Specialization:
         raw, tree = flatten((tuple(args), kwargs))
-        return self._specialize(self._leaves(raw), tree, args, kwargs)
+        return self._specialize(self._leaves(raw), tree, args, kwargs, short)
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
-        """Return the :class:`Program` for arguments of these kinds."""
+        """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
         return self._specialization(args, kwargs).program
 
     def kernel(self, *args: Any, **kwargs: Any) -> Any:
         """Return the numba dispatcher for arguments of these kinds.
 
         It can be called inside ``@njit`` and ``prange`` with arguments of the same types,
-        of any sizes for which the trace holds (else it raises ValueError). Tuples are
+        of any sizes for which the trace holds (else it raises ValueError): 0, 1 and the short
+        axes of matrices (up to 8, the last one up to 16) keep their sizes. Tuples are
         passed as they are; where an argument contains dicts, lists or dataclasses, which
         numba does not have, the kernel takes the leaves one by one.
         """
-        return self._specialization(args, kwargs).kernel
+        return self._specialization(args, kwargs, short=True).kernel
 
 
 def _argument_trees(tree: Tree) -> list[Tree]:

@@ -26,8 +26,8 @@ POINTER = I8.as_pointer()
 
 MISFIT = (
     "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
-    "sizes (0 and 1 are special, equal sizes stay equal); make one with g.kernel(*args) for "
-    "arguments like these"
+    "sizes (0, 1 and short axes of matrices are special, equal sizes stay equal); make one with "
+    "g.kernel(*args) for arguments like these"
 )
 
 

@@ -12,6 +12,7 @@ from ._entry import (
 )
 from ._mathlib import bind_array, bind_symbol, capsule_pointer, has_libmvec, vector_math_default
 from ._module import Leaf, Lowered, constant_symbol, lower
+from ._unroll import prepare
 
 __all__ = [
     "EXHAUSTED",
@@ -28,6 +29,7 @@ __all__ = [
     "has_libmvec",
     "lower",
     "object_symbol",
+    "prepare",
     "scalar_symbol",
     "vector_math_default",
     "write_entry",

@@ -21,11 +21,11 @@ from ._arena import Arena
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
 from ._emitter import Emitter, Module, constant_text, memory_type
 from ._fold import describe, folded_from, identity_of
-from ._legalize import legalize
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
 from ._plan import Nest, Plan, plan
 from ._singles import write_single
+from ._unroll import prepare
 from ._values import Place
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
@@ -88,7 +88,7 @@ class Unit:
     def __init__(self, code: Code, name: str, program: Program, inner: bool = False) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
-        self.plan: Plan = plan(tuple(legalize(program.outputs)))
+        self.plan: Plan = plan(tuple(prepare(program.outputs)))
         self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
         code.steps += self.steps
         self.linked = self.steps <= LINKED_STEPS

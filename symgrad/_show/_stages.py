@@ -11,8 +11,7 @@ from typing import Any, TextIO
 from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Node, topological
-from .._lower import lower
-from .._lower._legalize import legalize
+from .._lower import lower, prepare
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
 from .._schedule import Program, guard_texts, schedule
@@ -86,7 +85,9 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
             "sg.show(f, x), not sg.show(f(x))"
         )
     chain = list(reversed(list(_unwrapped(f))))
-    traced = [(word, function._specialization(args, kwargs)) for word, function in chain]
+    traced = [
+        (word, function._specialization(args, kwargs, short=True)) for word, function in chain
+    ]
     last = traced[-1][1]
     yield Stage(_heading(f, last.program), tuple(_sizes(last.program)))
     for position, (word, made) in enumerate(traced):
@@ -95,7 +96,7 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
         yield Stage(title, _listing(schedule(graph.inputs, graph.outputs)))
     yield _rewritten(last)
     yield Stage("Scheduled", tuple(_levels(last.program)))
-    legal = legalize(last.program.outputs)
+    legal = prepare(last.program.outputs)
     written_out = schedule(last.program.inputs, legal)
     if legal != list(last.program.outputs):
         title = "Legalised: ops without an instruction or a library function are written out"

@@ -7,7 +7,7 @@ the same pattern of sizes (which are 0 or 1, and which are equal to each other).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,16 +84,28 @@ class Signature(NamedTuple):
     dynamic: bool = True
 
 
-def signature_of(leaves: Sequence[Any], tree: Tree, dynamic: bool) -> tuple[Signature, list[int]]:
-    """Return the signature of flat arguments and the example's symbolic sizes."""
+def signature_of(
+    leaves: Sequence[Any], tree: Tree, dynamic: bool, short: bool = False
+) -> tuple[Signature, list[int]]:
+    """Return the signature of flat arguments and the example's symbolic sizes.
+
+    With ``dynamic`` sizes from 2 on are symbols; with ``short``, those of short axes are
+    numbers even so (:func:`short_sizes`).
+    """
     classes: dict[int, int] = {}
+    fixed = short_sizes(leaves) if short else ()
     kinds = []
+
+    def pattern_of(size: int) -> int:
+        if size < 2:
+            return size
+        return -size if size in fixed else 2 + classes.setdefault(size, len(classes))
+
     for leaf in leaves:
         if isinstance(leaf, np.ndarray):
             sizes = leaf.shape
             if dynamic and sizes:
-                sizes = tuple(d if d < 2 else 2 + classes.setdefault(d, len(classes))
-                              for d in sizes)  # fmt: skip
+                sizes = tuple(map(pattern_of, sizes))
             kinds.append(LeafKind("array", leaf.dtype.char, sizes))
         elif type(leaf) is float:
             kinds.append(LeafKind("float"))
@@ -104,6 +116,20 @@ def signature_of(leaves: Sequence[Any], tree: Tree, dynamic: bool) -> tuple[Sign
         else:
             kinds.append(LeafKind("static", value=_hashable(leaf)))
     return Signature(tree, tuple(kinds), dynamic), list(classes)
+
+
+def short_sizes(leaves: Iterable[Any]) -> set[int]:
+    """Return the sizes that kernels are specialized for: those of short axes of matrices.
+
+    Code for the three coordinates of points needs no loop over them. Of an array with several
+    axes the sizes up to 8 count, and up to 16 on the last axis.
+    """
+    found: set[int] = set()
+    for leaf in leaves:
+        if isinstance(leaf, np.ndarray) and leaf.ndim > 1:
+            found.update(d for d in leaf.shape if d <= 8)
+            found.update(d for d in leaf.shape[-1:] if d <= 16)
+    return found
 
 
 def _hashable(leaf: Any) -> Any:
@@ -130,7 +156,7 @@ def make_inputs(
     dims = [Dim(next(n for n in free if n not in taken), size) for size in sizes]
 
     def dim(pattern: int) -> Dimension:
-        return dims[pattern - 2] if signature.dynamic and pattern >= 2 else pattern
+        return dims[pattern - 2] if signature.dynamic and pattern >= 2 else abs(pattern)
 
     values: list[Any] = []
     inputs: list[Input] = []

@@ -1,0 +1,369 @@
+"""Unrolling: an array with short axes of fixed length becomes one array for each place on them.
+
+Points in space, 3 x 3 rotations and 2 x 2 covariances have axes too short for a loop. An
+``(n, 3)`` array becomes three ``(n,)`` arrays, its *parts*; a sum over the short axis becomes
+additions, a product of small matrices multiplications of parts; so all steps run over ``n``
+alone, share one loop, and keep their values in registers.
+
+The pass knows kinds of ops and reads the rest off the records: where a view reads comes
+from its element formula.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._graph import Literal, Node, apply, checked, set_inherited, topological
+from .._op import registry
+from .._rewrite import rewrite
+from .._shapes import Shape
+from .._trace import Traced, as_node, bind_nodes, cast
+from ._legalize import legalize, roles
+from ._views import reading
+
+#: The longest axis that is unrolled, the most parts of an array, and the most nodes of a
+#: graph: more would be slower to compile than to loop over.
+LONGEST, MOST_PARTS, MOST_NODES = 16, 64, 2000
+
+Place = tuple[int, ...]
+Parts = dict[Place, Node]
+
+_COMBINE: dict[str, Callable[..., Any]] = {
+    "add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
+    "or": np.logical_or, "and": np.logical_and,
+}  # fmt: skip
+
+
+def prepare(outputs: Sequence[Node]) -> list[Node]:
+    """Bring a graph to the form that is planned: short axes unrolled, ops with instructions."""
+    return legalize(unroll(outputs))
+
+
+def unroll(outputs: Sequence[Node]) -> list[Node]:
+    """Return ``outputs`` with short axes unrolled, or as they are if that would be too long."""
+    nodes = topological(outputs)
+    if not any(short(n.shape) for n in nodes):
+        return list(outputs)
+    unrolled = _Unroller()
+    try:
+        for node in nodes:
+            set_inherited(node.where)
+            unrolled.visit(node)
+            if unrolled.count > MOST_NODES:
+                return list(outputs)
+        found = [unrolled.whole(n) for n in outputs]
+    finally:
+        set_inherited(None)
+    return checked("unrolling", rewrite(found))
+
+
+def short(shape: Shape) -> tuple[int, ...]:
+    """Return the axes to unroll."""
+    if 0 in shape:
+        return ()
+    axes = [k for k, d in enumerate(shape) if isinstance(d, int) and 2 <= d <= LONGEST]
+    while math.prod(int(shape[k]) for k in axes) > MOST_PARTS:
+        axes.remove(max(axes, key=lambda k: (shape[k], -k)))
+    return tuple(axes)
+
+
+def long(shape: Shape) -> Shape:
+    """Return the shape of a part: the axes that stay."""
+    axes = short(shape)
+    return tuple(d for k, d in enumerate(shape) if k not in axes)
+
+
+def places(shape: Shape) -> Iterable[Place]:
+    """Return the places on the short axes."""
+    return itertools.product(*(range(int(shape[k])) for k in short(shape)))
+
+
+class _Unroller:
+    """The parts of every node so far; None for those that are only had as a whole."""
+
+    def __init__(self) -> None:
+        self.parts: dict[Node, Parts | None] = {}
+        self.wholes: dict[Node, Node] = {}
+        self.count = 0
+
+    def part(self, node: Node, place: Place) -> Node:
+        """Return the part of ``node`` at a place on its short axes."""
+        parts = self.parts[node]
+        if parts is not None:
+            return parts[place]
+        axes = iter(place)
+        chosen = short(node.shape)
+        region = tuple((next(axes), 1, None) if k in chosen else (0, 1, d)
+                       for k, d in enumerate(node.shape))  # fmt: skip
+        return _build("Slice", self.wholes[node], region=region) if chosen else self.wholes[node]
+
+    def whole(self, node: Node) -> Node:
+        """Return ``node`` in one array."""
+        if node not in self.wholes:
+            parts = self.parts[node]
+            assert parts is not None
+            axes = short(node.shape)
+            regions = []
+            for place in parts:
+                at = dict(zip(axes, place, strict=True))
+                regions.append(tuple((at[k], 1, None) if k in at else (0, 1, d)
+                                     for k, d in enumerate(node.shape)))  # fmt: skip
+            self.wholes[node] = parts[()] if not axes else _build(
+                "Assemble", *parts.values(), shape=node.shape, regions=tuple(regions),
+                disjoint=True,
+            )  # fmt: skip
+        return self.wholes[node]
+
+    def visit(self, node: Node) -> None:
+        """Find the parts of a node whose operands have theirs."""
+        rule = _RULES.get(node.op.kind)
+        involved = short(node.shape) or any(short(x.shape) for x in node.operands)
+        parts = rule(self, node) if rule is not None and involved else None
+        self.parts[node] = parts
+        if parts is None:
+            whole = tuple(self.whole(x) for x in node.operands)
+            same = whole == node.operands
+            self.wholes[node] = node if same else apply(
+                node.op, whole, node.items, node.shape, node.dtype
+            )  # fmt: skip
+        self.count += len(parts or ".")
+
+
+# ---------------------------------------------------------------- building
+
+
+def _build(name: str, *operands: Node, **params: Any) -> Node:
+    return bind_nodes(registry.ops[name], operands, params)
+
+
+def _call(function: Callable[..., Any], *operands: Node) -> Node:
+    return as_node(function(*map(Traced, operands)))
+
+
+def _reshaped(node: Node, shape: Shape) -> Node:
+    return node if node.shape == shape else _build("Reshape", node, shape=shape)
+
+
+def _fold(function: Callable[..., Any], nodes: Iterable[Node]) -> Node:
+    first, *rest = nodes
+    for node in rest:
+        first = _call(function, first, node)
+    return first
+
+
+# ---------------------------------------------------------------- rules by kind
+
+
+def _map(u: _Unroller, node: Node) -> Parts | None:
+    axes = short(node.shape)
+    shape = long(node.shape)
+    if any(k + node.ndim - x.ndim not in axes for x in node.operands for k in short(x.shape)):
+        return None  # too many parts in all
+    found = {}
+    for place in places(node.shape):
+        at = dict(zip(axes, place, strict=True))
+        operands = tuple(_aligned(u, x, node.ndim - x.ndim, at) for x in node.operands)
+        found[place] = apply(node.op, operands, node.items, shape, node.dtype)
+    return found
+
+
+def _aligned(u: _Unroller, x: Node, offset: int, at: dict[int, int]) -> Node:
+    """Return the part of a broadcast operand at a place of the result."""
+    own = short(x.shape)
+    part = u.part(x, tuple(at[k + offset] for k in own))
+    stay = [k for k in range(x.ndim) if k not in own]
+    if any(k + offset in at and x.shape[k] != 1 for k in stay):  # equal to the result's by guard
+        region = tuple((at[k + offset] if x.shape[k] != 1 else 0, 1, None) if k + offset in at
+                       else (0, 1, x.shape[k]) for k in stay)  # fmt: skip
+        return _build("Slice", part, region=region)
+    # A length-one axis along which the result is unrolled goes too.
+    return _reshaped(part, tuple(x.shape[k] for k in stay if k + offset not in at))
+
+
+def _view(u: _Unroller, node: Node) -> Parts | None:
+    (x,) = node.operands
+    found: Parts = {}
+    for place in places(node.shape):
+        read = reading(node.op, node.items, x.shape, node.shape, short(node.shape), place)
+        own = short(x.shape)
+        if read is None or not all(isinstance(read[k], int) for k in own):
+            return None
+        at = tuple(read[k] for k in own)
+        found[place] = _read(u.part(x, at), read, own, long(node.shape))
+    return found
+
+
+def _read(part: Node, read: tuple[Any, ...], own: tuple[int, ...], shape: Shape) -> Node:
+    """Return the view of a part: a slice, a transposition, new axes, a broadcast."""
+    entries = [entry for k, entry in enumerate(read) if k not in own]
+    region = []
+    order = []
+    for entry in entries:
+        if isinstance(entry, tuple):
+            axis, start, step = entry
+            order.append(axis)
+            region.append((start, step, shape[axis]))
+        else:
+            region.append((entry, 1, None))
+    trivial = all(
+        start == 0 and step == 1 and (size == d if size is not None else d == 1)
+        for (start, step, size), d in zip(region, part.shape, strict=True)
+    )
+    if trivial:
+        part = _reshaped(part, tuple(shape[k] for k in order))
+    else:
+        part = _build("Slice", part, region=tuple(region))
+    if order != sorted(order):
+        part = _build("Transpose", part, axes=tuple(order.index(k) for k in sorted(order)))
+    part = _reshaped(part, tuple(d if k in order else 1 for k, d in enumerate(shape)))
+    return part if part.shape == shape else _build("Broadcast", part, shape=shape)
+
+
+def _reduce(u: _Unroller, node: Node) -> Parts | None:
+    function = _COMBINE.get(node.op.combine or "")
+    if function is None:
+        return None
+    (x,) = node.operands
+    own, axes = short(x.shape), node.params["axes"]
+    kept = [k for k in own if k not in axes]
+    stay = [k for k in range(x.ndim) if k not in own]
+    loops = tuple(j for j, k in enumerate(stay) if k in axes)
+    groups: dict[Place, list[Node]] = {}
+    for place in places(x.shape):
+        at = dict(zip(own, place, strict=True))
+        groups.setdefault(tuple(at[k] for k in kept), []).append(u.part(x, place))
+    if len(kept) != len(short(node.shape)):
+        return None  # fewer parts: the result unrolls axes that its operand does not
+    found = {}
+    for place, parts in groups.items():
+        # Sums start from 0, as NumPy's: the sum of negative zeros is 0.
+        start = [Literal(0, node.dtype)] if node.op.combine == "add" else []
+        total = _fold(function, [*start, *(cast(p, node.dtype) for p in parts)])
+        found[place] = _build(node.op.name, total, axes=loops) if loops else total
+    return found
+
+
+def _contract(u: _Unroller, node: Node) -> Parts | None:
+    x, y = node.operands
+    a, b, out = (node.params[k] for k in ("a", "b", "out"))
+    sizes = dict(zip(a + b, x.shape + y.shape, strict=True))
+    cut = [s for s in sizes if short((sizes[s],))]
+    if any(len(short(n.shape)) != sum(s in cut for s in letters)
+           for n, letters in ((x, a), (y, b), (node, out))):  # fmt: skip
+        return None
+    _, rows, columns, summed = roles(a, b, out)
+    if sum(any(s not in cut for s in group) for group in (rows, columns, summed)) > 1:
+        return None  # a large matrix product, for BLAS
+    inner = [s for s in cut if s not in out]
+    rest = ["".join(s for s in letters if s not in cut) for letters in (a, b, out)]
+    found = {}
+    for place in places(node.shape):
+        at = dict(zip((s for s in out if s in cut), place, strict=True))
+        pairs = []
+        for more in itertools.product(*(range(int(sizes[s])) for s in inner)):
+            at.update(zip(inner, more, strict=True))
+            parts = (
+                u.part(n, tuple(at[s] for s in letters if s in cut))
+                for n, letters in ((x, a), (y, b))
+            )
+            pairs.append(tuple(cast(part, node.dtype) for part in parts))
+        found[place] = _products(pairs, *rest)
+    return found
+
+
+def _products(pairs: list[tuple[Node, ...]], a: str, b: str, out: str) -> Node:
+    """Return the sum of the contractions of pairs."""
+    if all(letters in ("", out) for letters in (a, b)):
+        return _fold(np.add, (_call(np.multiply, *pair) for pair in pairs))
+    if a == b and out == "".join(s for s in a if s in out):
+        total = _fold(np.add, (_call(np.multiply, *pair) for pair in pairs))
+        axes = tuple(k for k, s in enumerate(a) if s not in out)
+        return _call(lambda t: np.sum(t, axis=axes), total)
+    return _fold(np.add, (_build("Contract", *pair, a=a, b=b, out=out) for pair in pairs))
+
+
+def _assemble(u: _Unroller, node: Node) -> Parts | None:
+    regions = node.params.get("regions")
+    if regions is None:
+        return None
+    axes, shape = short(node.shape), long(node.shape)
+    stay = [k for k in range(node.ndim) if k not in axes]
+    if not all(isinstance(v, int) or v is None for r in regions for k in axes for v in r[k]):
+        return None
+    for x, region in zip(node.operands, regions, strict=True):
+        target = [k for k, (_, _, size) in enumerate(region) if size is not None]
+        if any(target[k] not in axes for k in short(x.shape)):
+            return None
+    found = {}
+    for place in places(node.shape):
+        at = dict(zip(axes, place, strict=True))
+        pieces = []
+        for x, region in zip(node.operands, regions, strict=True):
+            piece = _piece(u, x, region, at)
+            if piece is not None:
+                pieces.append((cast(piece, node.dtype), tuple(region[k] for k in stay)))
+        whole = tuple((0, 1, d) for d in shape)
+        if pieces and all(region == whole for _, region in pieces):
+            found[place] = _fold(np.add, (p for p, _ in pieces))
+        elif pieces:
+            found[place] = _build(
+                "Assemble", *(p for p, _ in pieces), shape=shape,
+                regions=tuple(r for _, r in pieces), disjoint=node.params["disjoint"],
+            )  # fmt: skip
+        else:
+            zero = Literal(0, node.dtype)
+            found[place] = _build("Broadcast", zero, shape=shape) if shape else zero
+    return found
+
+
+def _piece(u: _Unroller, x: Node, region: Any, at: dict[int, int]) -> Node | None:
+    """Return what operand ``x`` of an assembly gives to a part, or None."""
+    inside: list[int | None] = []  # for each axis of x, the place on it
+    for k, (start, step, size) in enumerate(region):
+        if k not in at:
+            inside += [None] if size is not None else []
+            continue
+        offset, remainder = divmod(at[k] - start, step)
+        if remainder or not 0 <= offset < (1 if size is None else size):
+            return None
+        inside += [offset] if size is not None else []
+    own = short(x.shape)
+    part = u.part(x, tuple(inside[k] or 0 for k in own))
+    rest = tuple(d for k, d in enumerate(x.shape) if k not in own and inside[k] is None)
+    return _reshaped(part, rest)
+
+
+def _gather(u: _Unroller, node: Node) -> Parts | None:
+    x, *indices = node.operands
+    axes, at = node.params["axes"], node.params["at"]
+    own, inner = short(x.shape), short(indices[0].shape)
+    if any(k in own for k in axes):
+        return None
+    rank = indices[0].ndim
+    others = [k for k in range(x.ndim) if k not in axes]  # as they follow in the result
+    result = [("x", k) for k in others[:at]] + [("i", k) for k in range(rank)]
+    result += [("x", k) for k in others[at:]]
+    cut = [result[k] for k in short(node.shape)]
+    if sorted(cut) != sorted([("x", k) for k in own] + [("i", k) for k in inner]):
+        return None
+    stay = [k for k in range(x.ndim) if k not in own]
+    moved = {"axes": tuple(stay.index(k) for k in axes),
+             "at": sum(k not in own for k in others[:at])}  # fmt: skip
+    found = {}
+    for place in places(node.shape):
+        where = dict(zip(cut, place, strict=True))
+        source = u.part(x, tuple(where["x", k] for k in own))
+        chosen = [u.part(i, tuple(where["i", k] for k in inner)) for i in indices]
+        found[place] = _build(node.op.name, source, *chosen, **moved)
+    return found
+
+
+_RULES: dict[str, Callable[[_Unroller, Node], Parts | None]] = {
+    "map": _map, "view": _view, "reduce": _reduce, "contract": _contract,
+    "assemble": _assemble, "gather": _gather,
+}  # fmt: skip

@@ -1,0 +1,68 @@
+"""Where a view reads: its element formula at a place on some axes, solved for the others."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import sympy as sp
+
+from .._op import Op
+from .._shapes import Shape
+
+
+class _Operand:
+    """Stands for the operand in an element formula, and notes the index."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return tuple(index) if isinstance(index, tuple) else (index,)
+
+
+@lru_cache(maxsize=4096)
+def reading(
+    op: Op,
+    items: tuple[tuple[str, Any], ...],
+    operand: Shape,
+    shape: Shape,
+    fixed: tuple[int, ...],
+    place: tuple[int, ...],
+) -> tuple[Any, ...] | None:
+    """Return where a view reads, with its axes ``fixed`` at ``place``.
+
+    For each axis of the operand the result has either a place, or ``(axis, start, step)``: the
+    element runs with the view's axis of that number, counted among the axes that are not
+    fixed. None if an index is neither.
+    """
+    assert op.element is not None
+    at = dict(zip(fixed, place, strict=True))
+    free = [k for k in range(len(shape)) if k not in at]
+    symbols = {k: sp.Dummy("i", integer=True, nonnegative=True) for k in free}
+    index = tuple(sp.Integer(at[k]) if k in at else symbols[k] for k in range(len(shape)))
+    found = op.element(index, _Operand(operand), **dict(items))
+    numbers = {symbol: free.index(k) for k, symbol in symbols.items()}
+    entries: list[Any] = []
+    for entry in found:
+        solved = _solved(sp.sympify(entry), numbers)
+        if solved is None:
+            return None
+        entries.append(solved)
+    used = [e[0] for e in entries if isinstance(e, tuple)]
+    return tuple(entries) if len(set(used)) == len(used) else None
+
+
+def _solved(entry: sp.Expr, numbers: dict[sp.Symbol, int]) -> Any:
+    """Return an index as a place or ``(axis, start, step)``; None if it is neither."""
+    running = [s for s in entry.free_symbols if s in numbers]
+    if not running:
+        return int(entry) if entry.is_Integer else entry
+    if len(running) > 1:
+        return None
+    (symbol,) = running
+    step = entry.coeff(symbol, 1)
+    start = sp.expand(entry - step * symbol)
+    if symbol in start.free_symbols or not step.is_Integer:
+        return None
+    return numbers[symbol], int(start) if start.is_Integer else start, int(step)
