@@ -2,6 +2,7 @@
 
 from ._control import checkpoint, cond, fori_loop, scan, switch, while_loop
 from ._formulas import derivative, formula, latex, symbolic
+from ._formulas_explain import explain
 from ._formulas_export import export_c
 from ._from_sympy import from_sympy
 from ._transforms import compile, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap
@@ -12,6 +13,7 @@ __all__ = [
     "compile",
     "cond",
     "derivative",
+    "explain",
     "export_c",
     "fori_loop",
     "formula",

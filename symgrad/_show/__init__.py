@@ -1,5 +1,7 @@
-"""Printing what becomes of a function, stage by stage."""
+"""Printing what becomes of a function, stage by stage, and how its derivative comes about."""
 
+from ._derivation import Derivation, derivation
+from ._explanation import Explanation
 from ._stages import Stage, show, stages
 
-__all__ = ["Stage", "show", "stages"]
+__all__ = ["Derivation", "Explanation", "Stage", "derivation", "show", "stages"]

@@ -1,5 +1,6 @@
 """Formulas of graphs: index notation, matrix notation, derivatives, and their readable form."""
 
+from ._deltas import resolve
 from ._derive import (
     derivative_of,
     derivatives,
@@ -8,9 +9,10 @@ from ._derive import (
     shapes_of,
     taken_names,
 )
-from ._element import Elements, exact_number, indexed, is_condition, readable_number
-from ._formula import Equation, Formula, Variable, equation_of
-from ._indices import index_symbols
+from ._element import Elements, element_symbol, exact_number, indexed, is_condition, readable_number
+from ._formula import Equation, Formula, equation_of
+from ._indices import index_symbols, rename_bound
+from ._left import Variable, left_latex, left_mathml, left_text
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._over import Over
@@ -29,6 +31,7 @@ __all__ = [
     "Variable",
     "derivative_of",
     "derivatives",
+    "element_symbol",
     "equation_of",
     "exact_number",
     "formulas",
@@ -36,12 +39,17 @@ __all__ = [
     "indexed",
     "is_condition",
     "latex",
+    "left_latex",
+    "left_mathml",
+    "left_text",
     "mathml",
     "matrix_notation",
     "named_parts",
     "pretty",
     "readable_number",
+    "rename_bound",
     "repeated_derivatives",
+    "resolve",
     "shapes_of",
     "simplified",
     "taken_names",

@@ -69,10 +69,17 @@ class Elements:
         a reader expects (``0.1``, ``pi``).
     taken:
         Names that closed-over arrays must not get.
+    named:
+        Nodes that are not expanded but appear under a name.
     """
 
-    def __init__(self, exact: bool = False, taken: Iterable[str] = ()) -> None:
-        self.exact, self.taken = exact, set(taken)
+    def __init__(
+        self,
+        exact: bool = False,
+        taken: Iterable[str] = (),
+        named: Mapping[Node, str] | None = None,
+    ) -> None:
+        self.exact, self.taken, self.named = exact, set(taken), named or {}
         self.memo: dict[Key, tuple[Any, int]] = {}
         self.constants: dict[Node, str] = {}
 
@@ -112,10 +119,14 @@ class Elements:
                 f"elements, or nested deeper than {DEPTH} operations): print its program "
                 "instead, sg.compile(f).program(*args)"
             )
-        self.memo[frame.key] = (_filled(node, frame.formula, frame.known), depth)
+        known = node in self.named
+        formula = frame.formula if known else _filled(node, frame.formula, frame.known)
+        self.memo[frame.key] = (formula, depth)
 
     def _frame(self, key: Key) -> _Frame:
         node, index = key
+        if node in self.named:
+            return _Frame(key, element_symbol(self.named[node], node, index), [])
         if node.op.kind == "leaf":
             return _Frame(key, self._leaf(node, index), [])
         asked: dict[sp.Symbol, Key] = {}
@@ -157,6 +168,12 @@ def indexed(node: Input) -> Any:
     if node.dtype.kind == "f":
         return sp.IndexedBase(node.name, real=True)
     return sp.IndexedBase(node.name, integer=True)
+
+
+def element_symbol(name: str, node: Node, index: tuple[Any, ...]) -> Any:
+    """Return an element of a node under a name of its own."""
+    kind = {"real": True} if node.dtype.kind == "f" else {"integer": True}
+    return sp.IndexedBase(name, **kind)[index] if node.shape else sp.Symbol(name, **kind)
 
 
 def _aligned(index: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:

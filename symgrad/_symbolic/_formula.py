@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import sympy as sp
 
 from ._element import is_condition
+from ._left import Variable, left_latex, left_mathml, left_text
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._notation import rank
@@ -20,15 +20,6 @@ from ._printing import beside, latex, mathml, text
 Shape = tuple[Any, ...]
 
 _DERIVATIVE = re.compile(r"\bd(?=\d* ) ?")
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A result or an argument: its name, its indices and how many values each takes."""
-
-    name: str
-    indices: tuple[sp.Symbol, ...] = ()
-    sizes: Shape = ()
 
 
 @dataclass(frozen=True)
@@ -122,76 +113,6 @@ def rank_inside(form: Any) -> bool:
     return form is not None and (rank(form) > 0 or any(map(rank_inside, form.args)))
 
 
-# ---------------------------------------------------------------- left-hand sides
-
-
-def _spelled(v: Variable, notation: str) -> str:
-    if notation == "matrix" or not v.indices:
-        return v.name
-    return f"{v.name}[{', '.join(i.name for i in v.indices)}]"
-
-
-def left_text(equation: Equation, notation: str = "index") -> str:
-    """Return what the formula is of: ``d out/d x[i]``, ``d2 out/d w d w^T``."""
-    top = _spelled(equation.result, notation)
-    if not equation.wrt:
-        return top
-    below = [f"d {_spelled(v, notation)}" for v in equation.wrt]
-    if len(below) > 1 and not equation.wrt[0].indices:
-        return f"d{len(below)} {top}/{below[0]}^{len(below)}"
-    if notation == "matrix" and len(below) == 2 and equation.wrt[1].indices:
-        below[1] += "^T"
-    order = len(below) if len(below) > 1 else ""
-    return f"d{order} {top}/{' '.join(below)}"
-
-
-def left_latex(equation: Equation, notation: str = "index") -> str:
-    """Return what the formula is of, as LaTeX."""
-
-    def place(v: Variable) -> str:
-        name = latex(sp.Symbol(v.name))
-        name = rf"\mathrm{{{name}}}" if v is equation.result else name
-        if notation == "matrix" or not v.indices:
-            return name
-        return f"{name}_{{{','.join(map(latex, v.indices))}}}"
-
-    top = place(equation.result)
-    if not equation.wrt:
-        return top
-    below = [rf"\partial {place(v)}" for v in equation.wrt]
-    if notation == "matrix" and len(below) == 2 and equation.wrt[1].indices:
-        below[1] += "^{T}"
-    order = f"^{{{len(below)}}}" if len(below) > 1 else ""
-    if order and not equation.wrt[0].indices:
-        below = [below[0] + order]
-    return rf"\frac{{\partial{order} {top}}}{{{' '.join(below)}}}"
-
-
-def left_mathml(equation: Equation, notation: str = "index") -> str:
-    """Return what the formula is of, as the inside of a MathML element."""
-
-    def place(v: Variable) -> str:
-        name = f"<mi>{html.escape(v.name)}</mi>"
-        if notation == "matrix" or not v.indices:
-            return name
-        inner = "<mo>,</mo>".join(f"<mi>{i.name}</mi>" for i in v.indices)
-        return f"<msub>{name}<mrow>{inner}</mrow></msub>"
-
-    top = place(equation.result)
-    if not equation.wrt:
-        return top
-    below = [f"<mo>∂</mo>{place(v)}" for v in equation.wrt]
-    if notation == "matrix" and len(below) == 2 and equation.wrt[1].indices:
-        below[1] = f"<mo>∂</mo><msup>{place(equation.wrt[1])}<mi>T</mi></msup>"
-    sign = "<mo>∂</mo>"
-    if len(below) > 1 and not equation.wrt[0].indices:
-        below = [f"<mo>∂</mo><msup>{place(equation.wrt[0])}<mn>{len(below)}</mn></msup>"]
-        sign = f"<msup>{sign}<mn>{len(equation.wrt)}</mn></msup>"
-    elif len(below) > 1:
-        sign = f"<msup>{sign}<mn>{len(below)}</mn></msup>"
-    return f"<mfrac><mrow>{sign}{top}</mrow><mrow>{''.join(below)}</mrow></mfrac>"
-
-
 # ---------------------------------------------------------------- the whole
 
 
@@ -234,6 +155,15 @@ class Formula:
             if notation != "index" and with_matrix:
                 yield e, "matrix", e.matrix, _names_in(e)
 
+    def rows(self, notation: str = "both") -> list[tuple[str, str]]:
+        """Return the left and right side of each line of plain text, names last."""
+        lines: list[tuple[str, str]] = []
+        names: dict[str, str] = {}
+        for e, kind, right, parts in self._rows(notation):
+            lines.append((left_text(e.result, e.wrt, kind), text(right)))
+            names |= {text(a): text(b) for a, b in parts}
+        return lines + [(f"    where {a}", b) for a, b in names.items()]
+
     def text(self, notation: str = "both") -> str:
         """Return plain text, a line for each equation.
 
@@ -242,14 +172,9 @@ class Formula:
         notation:
             ``"index"``, ``"matrix"`` (index notation where there is no other) or ``"both"``.
         """
-        lines: list[tuple[str, str]] = []
-        names: dict[str, str] = {}
-        for e, kind, right, parts in self._rows(notation):
-            lines.append((left_text(e, kind), text(right)))
-            names |= {text(a): text(b) for a, b in parts}
-        width = max((len(left) for left, _ in lines), default=0)
-        rows = [f"{left:{width}} = {right}" for left, right in lines]
-        rows += [f"    where {a} = {b}" for a, b in names.items()]
+        lines = self.rows(notation)
+        width = max((len(a) for a, _ in lines if not a.startswith(" ")), default=0)
+        rows = [f"{a} = {b}" if a.startswith(" ") else f"{a:{width}} = {b}" for a, b in lines]
         if self.gave_up:
             rows.append("    (simplifying took too long: shorter forms may exist)")
         return "\n".join(rows)
@@ -262,7 +187,7 @@ class Formula:
         blocks: list[str] = []
         names: dict[str, str] = {}
         for e, kind, right, parts in self._rows(notation):
-            blocks.append(beside(_DERIVATIVE.sub("∂", left_text(e, kind)), right))
+            blocks.append(beside(_DERIVATIVE.sub("∂", left_text(e.result, e.wrt, kind)), right))
             names |= {text(a): beside(text(a), b) for a, b in parts}
         return "\n\n".join([*blocks, *names.values()])
 
@@ -271,7 +196,7 @@ class Formula:
         rows: list[tuple[str, str]] = []
         names: dict[str, str] = {}
         for e, kind, right, parts in self._rows(notation):
-            rows.append((left_latex(e, kind), latex(right)))
+            rows.append((left_latex(e.result, e.wrt, kind), latex(right)))
             names |= {latex(a): latex(b) for a, b in parts}
         rows += list(names.items())
         if len(rows) == 1:
@@ -283,7 +208,7 @@ class Formula:
         """Return MathML, one ``math`` element for each equation, drawn without a script."""
         found: dict[str, None] = {}
         for e, kind, right, _ in self._rows(notation):
-            found[_math(left_mathml(e, kind), right)] = None
+            found[_math(left_mathml(e.result, e.wrt, kind), right)] = None
         for *_, parts in self._rows(notation):
             for a, b in parts:
                 found[_math(_inside(mathml(a)), b)] = None

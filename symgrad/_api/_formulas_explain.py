@@ -1,0 +1,75 @@
+"""``explain``: how a derivative comes about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._show import Explanation, derivation
+from ..errors import ArgumentError
+from ._call import Call
+from ._formulas import formula
+
+
+def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanation:
+    """Return the derivation of a derivative: the chain rule, step by step.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function with one real result.
+    *args:
+        Example arguments; only their kinds matter.
+    wrt:
+        The argument to differentiate by, its position or its name.
+
+    Returns
+    -------
+    Explanation
+        Print it for text; ``.latex()``, ``.html()`` for the same to be set in type.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such argument, it is not one real array or number, or the function
+        has no or several results.
+    UnsupportedError
+        If the function has too many steps to be read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> print(sg.explain(lambda x: np.exp(-(x**2)), 1.0))
+    The derivative of f by x
+    <BLANKLINE>
+    1. The function, step by step
+        v0 = x**2      ...
+        v1 = -v0       ...
+        out = exp(v1)  ...
+    <BLANKLINE>
+    2. The chain rule, from the result back to the argument
+        d out/d v1 = (d out/d out)*(d out/d v1)
+            with d out/d v1 = exp(v1)
+            = exp(v1)
+    ...
+    3. Written out and simplified
+        d out/d x = -2*x*exp(-x**2)
+    """
+    call = Call(f, args, dynamic=True)
+    _, leaves = call.argument(wrt)
+    if len(leaves) != 1 or not call.real(leaves[0]):
+        raise ArgumentError(
+            f"explain differentiates by one real array or number, and wrt={wrt!r} is none: "
+            "write an argument that is, such as 3.0 or x.astype(float)"
+        )
+    outputs = call.graph.outputs
+    if len(outputs) != 1 or outputs[0].dtype.kind != "f":
+        raise ArgumentError(
+            f"explain takes a function with one real result, not {len(outputs)} results: write "
+            "a function that returns the one to be explained"
+        )
+    x = call.graph.inputs[call.inputs[leaves[0]]]  # type: ignore[index]
+    result = formula(f, *args, wrt=wrt)
+    name = getattr(f, "__name__", "f").replace("<lambda>", "f")
+    return Explanation(derivation(tuple(call.graph.inputs), outputs[0], x, result), name, x.name)

@@ -1,0 +1,84 @@
+"""The command line: ``symgrad diff``, ``show``, ``verify``, ``demo``, ...
+
+Each module of this package whose name has no underscore in front is one command: it has a
+function ``add(commands)``, which adds the command's parser and says with
+``set_defaults(run=...)`` what runs it. ``run(options)`` returns the exit status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import SymgradError
+
+#: Exit statuses, for scripts.
+OK, MISSED, MISTAKE = 0, 1, 2
+
+EXAMPLES = """examples:
+  symgrad diff "sin(x)*exp(-y**2)"                  derivatives of a formula
+  symgrad diff "sin(x)*exp(-y**2)" --wrt x --c      the same as C code
+  symgrad show model.py:energy --args "rand(5)" 2.0 what a function computes, and how
+  symgrad verify model.py:energy --args "rand(5)" 2.0
+  symgrad demo                                      NIST's 27 regression problems
+
+exit status: 0 as it should be; 1 a result misses its goal; 2 a mistake in the input
+`symgrad COMMAND --help` has more examples."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line's parser, with all commands."""
+    top = argparse.ArgumentParser(
+        prog="symgrad",
+        description="Exact, fast derivatives of NumPy functions and SymPy formulas.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"symgrad {__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+    for module in pkgutil.iter_modules(__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{__name__}.{module.name}").add(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv:
+        The arguments, default ``sys.argv[1:]``.
+
+    Returns
+    -------
+    int
+        0 on success, 1 where a result misses its goal, 2 on a mistake in the input.
+
+    Examples
+    --------
+    >>> from symgrad.cli import main
+    >>> main(["diff", "x*sin(x)"])
+    f(x) = x*sin(x)
+    <BLANKLINE>
+    d f/d x = x*cos(x) + sin(x)
+    0
+    """
+    options = parser().parse_args(argv)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+    except SymgradError as error:
+        print(f"symgrad: {error}", file=sys.stderr)
+        return MISTAKE
+    except BrokenPipeError:  # `symgrad ... | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except KeyboardInterrupt:
+        return 130
+    return status

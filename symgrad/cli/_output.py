@@ -1,0 +1,66 @@
+"""What commands print: tables and colours on a terminal, plain text in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Output:
+    """Standard output, as a person or as a program wants it."""
+
+    def __init__(self) -> None:
+        self.console = _terminal()
+
+    def text(self, text: str, style: str = "") -> None:
+        """Print text as it stands."""
+        if self.console is None:
+            sys.stdout.write(_encodable(text) + "\n")
+        else:
+            self.console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+
+    def code(self, text: str, language: str) -> None:
+        """Print code, coloured on a terminal."""
+        if self.console is None:
+            sys.stdout.write(_encodable(text.rstrip("\n")) + "\n")
+            return
+        from rich.syntax import Syntax
+
+        shown = Syntax(text.rstrip("\n"), language, theme="ansi_dark", background_color="default")
+        self.console.print(shown, soft_wrap=True)
+
+    def equations(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Print left and right sides, the signs of equality below each other."""
+        if self.console is None:
+            width = max((len(left) for left, _ in rows if not left.startswith(" ")), default=0)
+            for left, right in rows:
+                aligned = left if left.startswith(" ") else f"{left:{width}}"
+                sys.stdout.write(_encodable(f"{aligned} = {right}") + "\n")
+            return
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 0))
+        for left, right in rows:
+            table.add_row(Text(left, "cyan"), Text("=", "dim"), Text(right, "bold"))
+        self.console.print(table)
+
+
+def _terminal() -> Console | None:
+    """Return a console if standard output is a terminal and rich is installed."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        return None
+    console = Console()
+    return console if console.is_terminal else None
+
+
+def _encodable(text: str) -> str:
+    """The text with what standard output's encoding does not have replaced."""
+    encoding: Any = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "replace").decode(encoding)

@@ -1,0 +1,36 @@
+"""``symgrad demo``: NIST's certified regression problems."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..demo import run as run_demo
+
+EXAMPLES = """examples:
+  symgrad demo                        fit NIST's 27 certified regression problems
+  symgrad demo --problem Thurber      one of them in full
+  symgrad demo --data my_folder       StRD files of your own"""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "demo",
+        help="fit NIST's certified nonlinear regression problems with compiled Jacobians",
+        description=(
+            "Read each model from the text in its file, compile residuals and Jacobian, "
+            "verify them in ulps, fit from both starting points and compare with the "
+            "certified values."
+        ),
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("--problem", metavar="NAME", help="show one problem in full")
+    command.add_argument("--data", metavar="PATH", help="a folder of StRD files, or one file")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    return run_demo(problem=options.problem, data=options.data)

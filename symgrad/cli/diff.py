@@ -1,0 +1,156 @@
+"""``symgrad diff``: the derivatives of a formula."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import combinations_with_replacement
+from typing import Any
+
+from .._api import export_c, grad, hessian, jacobian, value_and_grad
+from .._compile import backend
+from .._symbolic import (
+    Formula,
+    Patience,
+    Variable,
+    derivative_of,
+    equation_of,
+    latex,
+    left_text,
+    simplified,
+    text,
+)
+from ..errors import ArgumentError
+from . import _target
+from ._output import Output
+
+EXAMPLES = """examples:
+  symgrad diff "sin(x)*exp(-y**2)"                by x and by y
+  symgrad diff "a*x**2 + b*x" --wrt x             by x alone
+  symgrad diff "exp(-x**2/2)" --order 2           second derivatives
+  symgrad diff "sin(x)/x" --latex
+  symgrad diff "sin(x)/x" --program               NumPy code of value and gradient
+  symgrad diff "sin(x)/x" --c > slope.c           C code of value and gradient
+  symgrad diff "x**2*y" --at x=1.5 y=2            numbers, too"""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "diff",
+        help="differentiate a formula",
+        description="Print the derivatives of a formula, simplified.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("formula", metavar="FORMULA", help='such as "sin(x)*exp(-y**2)"')
+    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all names")
+    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
+    command.add_argument("--at", metavar="NAME=NUMBER", nargs="+", help="also give numbers there")
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--latex", action="store_true", help="as LaTeX")
+    form.add_argument("--pretty", action="store_true", help="as pictures of Unicode characters")
+    form.add_argument("--program", action="store_true", help="as NumPy code")
+    form.add_argument("--c", action="store_true", help="as C99 code")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    target, output = _target.formula(options.formula), Output()
+    chosen = _chosen(options.wrt, target)
+    point = _point(options.at, target)
+    if options.program or options.c:
+        _code(options, target, chosen, output)
+        return 0
+    found = _formula(target, chosen, options.order)
+    arguments = ", ".join(s.name for s in target.symbols)
+    if options.latex:
+        output.text(f"f = {latex(target.formula)}")
+        output.text(found.latex())
+    else:
+        output.equations([(f"f({arguments})", text(target.formula))])
+        output.text("")
+        if options.pretty:
+            output.text(found.pretty())
+        else:
+            output.equations(found.rows())
+    if found.gave_up:
+        output.text("(simplifying took too long: shorter forms may exist)", "yellow")
+    if point:
+        _numbers(target, chosen, options.order, point, output)
+    return 0
+
+
+def _chosen(names: list[str] | None, target: _target.Target) -> list[int]:
+    """Return the positions of the names to differentiate by."""
+    known = [s.name for s in target.symbols]
+    for name in names or ():
+        if name not in known:
+            raise ArgumentError(f"--wrt {name}: the formula has no such name; it has {known}")
+    return [known.index(name) for name in dict.fromkeys(names or known)]
+
+
+def _point(texts: list[str] | None, target: _target.Target) -> list[float]:
+    """Return a number for each name of the formula, in their order."""
+    if not texts:
+        return []
+    values: dict[str, float] = {}
+    for entry in texts:
+        name, equals, number = entry.partition("=")
+        try:
+            values[name.strip()] = float(number)
+        except ValueError:
+            raise ArgumentError(f"--at {entry}: write NAME=NUMBER, such as x=1.5") from None
+        if not equals:
+            raise ArgumentError(f"--at {entry}: write NAME=NUMBER, such as x=1.5")
+    known = [s.name for s in target.symbols]
+    if set(values) != set(known):
+        raise ArgumentError(f"--at needs a number for each of {', '.join(known)}")
+    return [values[name] for name in known]
+
+
+def _formula(target: _target.Target, chosen: list[int], order: int) -> Formula:
+    patience, result = Patience.of_a_reader(), Variable("f")
+    equations = []
+    for path in combinations_with_replacement(chosen, order):
+        expression: Any = target.formula
+        for k in path:
+            expression = derivative_of(expression, target.symbols[k])
+        variables = [Variable(target.symbols[k].name) for k in path]
+        short = simplified(expression, patience)
+        shapes = {s.name: () for s in target.symbols}
+        equations.append(equation_of(result, variables, short, shapes))
+    return Formula(tuple(equations), patience.gave_up)
+
+
+def _code(
+    options: argparse.Namespace, target: _target.Target, chosen: list[int], output: Output
+) -> None:
+    argnums = tuple(chosen) if len(chosen) > 1 else chosen[0]
+    f = target.function
+    made = value_and_grad(f, argnums) if options.order == 1 else (
+        jacobian(grad(f, argnums), argnums) if len(chosen) > 1 else hessian(f, argnums)
+    )  # fmt: skip
+    point = [1.0] * len(target.symbols)
+    name = "value_and_gradient" if options.order == 1 else "hessian"
+    if options.c:
+        output.code(export_c(made, *point, name=name), "c")
+    else:
+        output.code(made.program(*point).source(name), "python")
+
+
+def _numbers(
+    target: _target.Target, chosen: list[int], order: int, point: list[float], output: Output
+) -> None:
+    place = ", ".join(f"{s.name}={v:g}" for s, v in zip(target.symbols, point, strict=True))
+    rows = []
+    with backend("numpy"):
+        rows.append(("f", f"{float(target.function(*point)):.16g}"))
+        for path in combinations_with_replacement(chosen, order):
+            slope: Any = target.function
+            for k in path:
+                slope = grad(slope, k)
+            variables = [Variable(target.symbols[k].name) for k in path]
+            rows.append((left_text(Variable("f"), variables), f"{float(slope(*point)):.16g}"))
+    output.text(f"\nat {place}")
+    output.equations(rows)

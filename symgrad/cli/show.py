@@ -1,0 +1,107 @@
+"""``symgrad show``: what a function computes, its derivatives, and how they are computed."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from typing import Any
+
+from .._api import explain, export_c, formula, value_and_grad
+from .._compile import Function
+from .._show import show
+from ..errors import ArgumentError
+from . import _target
+from ._output import Output
+
+EXAMPLES = f"""{_target.HELP}
+
+examples:
+  symgrad show model.py:energy --args "rand(5)" 2.0
+  symgrad show model.py:energy --args "rand(5)" 2.0 --wrt x --order 2
+  symgrad show model.py:energy --args "rand(5)" 2.0 --latex
+  symgrad show "x*sin(x)" --args 1.0 --explain    the chain rule, step by step
+  symgrad show model.py:energy --args "rand(5)" 2.0 --stages
+  symgrad show model.py:energy --args "rand(5)" 2.0 --c > energy.c"""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "show",
+        help="print a function's formula, derivatives, program",
+        description=(
+            "Print what a NumPy function computes and its derivatives, in index and matrix "
+            "notation, or how they are computed."
+        ),
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _target.add_target(command)
+    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all real")
+    command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
+    form = command.add_mutually_exclusive_group()
+    form.add_argument("--latex", action="store_true", help="formulas as LaTeX")
+    form.add_argument("--pretty", action="store_true", help="formulas as Unicode pictures")
+    form.add_argument("--explain", action="store_true", help="the derivation, step by step")
+    form.add_argument("--stages", action="store_true", help="every stage of the compiler")
+    form.add_argument("--program", action="store_true", help="NumPy code of value and gradient")
+    form.add_argument("--c", action="store_true", help="C99 code of value and gradient")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    f = _target.load(options.target).function
+    arguments, output = _target.arguments(options.args), Output()
+    names = _target.matched(f, arguments)
+    wrt = _chosen(options.wrt, names, arguments)
+    if options.stages:
+        page = io.StringIO()
+        show(_value_and_gradient(f, wrt, arguments), *arguments, file=page)
+        output.text(page.getvalue().rstrip("\n"))
+    elif options.explain:
+        for k in wrt:
+            output.text(str(explain(f, *arguments, wrt=k)))
+    elif options.c or options.program:
+        made = _value_and_gradient(f, wrt, arguments)
+        if options.c:
+            output.code(export_c(made, *arguments), "c")
+        else:
+            output.code(made.program(*arguments).source("value_and_gradient"), "python")
+    else:
+        _formulas(f, arguments, wrt, options, output)
+    return 0
+
+
+def _chosen(wrt: list[str] | None, names: list[str], arguments: list[Any]) -> list[int]:
+    for name in wrt or ():
+        if name not in names:
+            raise ArgumentError(f"--wrt {name}: the arguments are {', '.join(names) or 'none'}")
+    if wrt:
+        return [names.index(name) for name in wrt]
+    return [k for k, x in enumerate(arguments) if not isinstance(x, int)]
+
+
+def _value_and_gradient(f: Any, wrt: list[int], arguments: list[Any]) -> Function:
+    if not wrt:
+        raise ArgumentError("there is no real argument to differentiate by: write 2.0, not 2")
+    argnums = tuple(wrt) if len(wrt) > 1 else wrt[0]
+    return value_and_grad(f, argnums)
+
+
+def _formulas(
+    f: Any, arguments: list[Any], wrt: list[int], options: argparse.Namespace, output: Output
+) -> None:
+    found = [formula(f, *arguments)]
+    found += [formula(f, *arguments, wrt=k, order=options.order) for k in wrt]
+    for number, one in enumerate(found):
+        if number and not options.latex:
+            output.text("")
+        if options.latex:
+            output.text(one.latex())
+        elif options.pretty:
+            output.text(one.pretty())
+        else:
+            output.equations(one.rows())
+        if one.gave_up:
+            output.text("(simplifying took too long: shorter forms may exist)", "yellow")
