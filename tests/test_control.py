@@ -11,6 +11,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.numpy as snp
+from symgrad._schedule._text import named_bodies
 from symgrad.errors import ArgumentError, CycleError, DataError, DTypeError, ShapeError
 
 Array = np.ndarray[Any, Any]
@@ -338,3 +339,68 @@ def test_a_damaged_body_is_refused(tmp_path: Any) -> None:
         path.write_text(json.dumps(data))
         with pytest.raises((DataError, CycleError)):
             sg.load(path)
+
+
+# ---------------------------------------------------------------- memory
+
+
+def tapes(program: Any) -> int:
+    """The bytes of the tapes of a program, those of the innermost bodies counted once."""
+    sizes = {s: s.hint for s in program.sizes}
+    total = 0
+    for node in program.steps:
+        if node.op.kind == "tape":
+            length = node.operands[0].params["length"]
+            steps = int(length.xreplace(sizes)) if hasattr(length, "xreplace") else length
+            total += steps * int(np.prod(node.shape)) * node.dtype.itemsize
+        inner = [tapes(program.of(b)) for _, b in named_bodies(node)]
+        total += max(inner, default=0)
+    return total
+
+
+@pytest.mark.parametrize("memory", [2000, 700, 400, 300])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_memory_limits(memory: int, reverse: bool) -> None:
+    def f(x: Array, memory: int | None) -> Any:
+        step = lambda c, v: (np.tanh(c * 1.1 + v), c * v)  # noqa: E731
+        last, ys = sg.scan(step, 0.3, x, reverse=reverse, memory=memory)
+        return last * np.sum(ys * x)
+
+    x = np.random.default_rng(0).random(103)
+    free, limited = (sg.grad(lambda x, m=m: f(x, m)) for m in (None, memory))
+    assert tapes(limited.program(x)) <= memory
+    assert tapes(free.program(x)) >= 103 * 8
+    for n in (103, 77, 21, 5):
+        assert np.allclose(limited(x[:n]), free(x[:n]), rtol=1e-13)
+        assert np.allclose(limited(x[:n]), slopes(lambda v: f(v, None), x[:n]), rtol=1e-8)
+    longer = np.concatenate([x, x])  # another plan, by a guard
+    assert np.allclose(limited(longer), free(longer), rtol=1e-13)
+    assert tapes(limited.program(longer)) <= memory
+
+
+def test_memory_limits_of_second_order() -> None:
+    def f(a: float, memory: int | None) -> Any:
+        return sg.fori_loop(0, 100, lambda i, c: np.sin(c * a + 0.01 * i), 0.5, memory=memory)
+
+    exact = sg.grad(sg.grad(lambda a: f(a, None)))(0.9)
+    assert np.isclose(sg.grad(sg.grad(lambda a: f(a, 500)))(0.9), exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize("memory", [None, 1000, 100])
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_memory_of_unknown_length(memory: int | None, backend: Any) -> None:
+    def f(a: float) -> Any:
+        step = lambda c: (c[0] * a, c[1] + np.sin(c[0]))  # noqa: E731
+        return sg.while_loop(lambda c: c[0] > 1e-2, step, (1.0, 0.0), memory=memory)[1]
+
+    with sg.backend(backend):
+        assert np.isclose(sg.grad(f)(0.98), (f(0.98 + 1e-7) - f(0.98 - 1e-7)) / 2e-7)
+        by_hand = sg.grad(sg.grad(lambda a: sum(np.sin(a**k) for k in range(228))))(0.98)
+        assert np.isclose(sg.grad(sg.grad(f))(0.98), by_hand)
+
+
+def test_too_little_memory() -> None:
+    with pytest.raises(ArgumentError, match="at least"):
+        sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory=8))(np.ones(99))
+    with pytest.raises(ArgumentError, match="number of bytes"):
+        sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory="1 MB"))(np.ones(9))

@@ -28,6 +28,8 @@ def scan(
     xs: Any = None,
     length: Any = None,
     reverse: bool = False,
+    *,
+    memory: int | None = None,
 ) -> tuple[Any, Any]:
     """Carry a value along the leading axis of arrays; stack what each step returns.
 
@@ -45,6 +47,10 @@ def scan(
         The number of steps; follows from ``xs`` where there are any.
     reverse:
         Whether to go from the last element to the first.
+    memory:
+        How many bytes reverse mode may use for what it keeps of the steps; None: as many as
+        make it fastest. Fewer make it compute steps again: about twice for ``sqrt(n)`` of the
+        carries, three times for the third root.
 
     Returns
     -------
@@ -69,7 +75,7 @@ def scan(
     """
     count = _steps(xs, length)
     if tracing():
-        return build_scan(f, init, xs, as_dim(count), bool(reverse))
+        return build_scan(f, init, xs, as_dim(count), bool(reverse), _memory(memory))
     carry, rows = init, []
     leaves, tree = flatten(xs)
     for i in reversed(range(count)) if reverse else range(count):
@@ -81,7 +87,14 @@ def scan(
     return carry, _stacked(rows)
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val: T) -> T:
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, T], T],
+    init_val: T,
+    *,
+    memory: int | None = None,
+) -> T:
     """Run ``value = body_fun(i, value)`` for ``i`` from ``lower`` up to below ``upper``.
 
     Parameters
@@ -94,6 +107,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
         element types.
     init_val:
         The first value.
+    memory:
+        How many bytes reverse mode may use; see :func:`scan`.
 
     Returns
     -------
@@ -118,15 +133,22 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, T], T], init_val:
             lambda state: state[0] < upper,
             lambda state: (state[0] + 1, body_fun(state[0], state[1])),
             (lower, init_val),
+            memory=memory,
         )
         result: T = found
         return result
     count = upper - lower if upper > lower else 0
-    counted: T = build_count(body_fun, lower, init_val, as_dim(count))
+    counted: T = build_count(body_fun, lower, init_val, as_dim(count), _memory(memory))
     return counted
 
 
-def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T:
+def while_loop(
+    cond_fun: Callable[[T], Any],
+    body_fun: Callable[[T], T],
+    init_val: T,
+    *,
+    memory: int | None = None,
+) -> T:
     """Run ``value = body_fun(value)`` while ``cond_fun(value)`` is true.
 
     Parameters
@@ -137,6 +159,9 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
         Returns a value of the same structure, shapes and element types.
     init_val:
         The first value.
+    memory:
+        How many bytes reverse mode should use, see :func:`scan`. The number of steps is not
+        known beforehand: it uses more if they are more than the square of what fits in half.
 
     Returns
     -------
@@ -159,7 +184,7 @@ def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_va
     np.float64(0.0625)
     """
     if tracing():
-        result: T = build_while(cond_fun, body_fun, init_val)
+        result: T = build_while(cond_fun, body_fun, init_val, _memory(memory))
         return result
     value = init_val
     while cond_fun(value):
@@ -300,6 +325,15 @@ def _check_single(value: Traced, what: str, name: str) -> None:
             f"{what}: {name} is one value, not an array of shape {show(value.node.shape)}; "
             "use np.where to choose element by element"
         )
+
+
+def _memory(value: Any) -> int | None:
+    if value is None:
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"memory is a number of bytes, not {value!r:.40}") from None
 
 
 def _bound(value: Any, name: str) -> Any:

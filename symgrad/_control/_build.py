@@ -14,6 +14,7 @@ from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError
 from ._closure import close
 from ._parts import Branch, Loop, result
+from ._segments import costs, results, segmented
 from ._values import Values, at, bound, check_structure, settle_kinds
 
 #: A carry's type may follow from that of another one; each trial settles one at least.
@@ -21,8 +22,9 @@ TRIALS = 16
 
 
 def build_scan(
-    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: Dimension, reverse: bool
-) -> tuple[Any, Any]:
+    f: Callable[[Any, Any], tuple[Any, Any]], init: Any, xs: Any, length: Dimension,
+    reverse: bool, memory: int | None,
+) -> tuple[Any, Any]:  # fmt: skip
     """Return the last carry and the stacked results of a scan, as traced values."""
     elements = Values.of(xs)
     slices = [
@@ -40,21 +42,25 @@ def build_scan(
             )
         return found[0], found[1]
 
-    return _loop("scan", f, step, init, slices, elements.nodes, length, reverse)
+    return _loop("scan", f, step, init, slices, elements.nodes, length, reverse, memory)
 
 
-def build_count(body: Callable[[Any, Any], Any], lower: Any, init: Any, length: Dimension) -> Any:
+def build_count(
+    body: Callable[[Any, Any], Any], lower: Any, init: Any, length: Dimension,
+    memory: int | None,
+) -> Any:  # fmt: skip
     """Return the last carry of ``fori_loop`` for a number of steps that is known beforehand."""
 
     def step(carry: Any, i: Traced) -> tuple[Any, Any]:
         return body(i if type(lower) is int and lower == 0 else i + lower, carry), None
 
-    return _loop("fori_loop", body, step, init, [], [], length, False)[0]
+    return _loop("fori_loop", body, step, init, [], [], length, False, memory)[0]
 
 
 def _loop(
     what: str, function: Any, step: Callable[[Any, Traced], tuple[Any, Any]], init: Any,
     slices: Sequence[Input], xs: Sequence[Node], length: Dimension, reverse: bool,
+    memory: int | None,
 ) -> tuple[Any, Any]:  # fmt: skip
     counter = Input("i", (), np.int64)
     index = Traced(counter, weak=int)
@@ -64,14 +70,12 @@ def _loop(
     consts, shared = [*closed.captured], [*closed.stand_ins]
     if not (nodes or xs or consts):  # a node has an operand, if only an idle one
         consts, shared = [Literal(0, np.int64)], [Input("none", (), np.int64)]
-    node = Loop(
+    loop = Loop(
         tuple(nodes), tuple(xs), tuple(consts), Body((*closed.inputs, *shared), closed.outputs),
         length, None, reverse,
-    ).node()  # fmt: skip
-    count = len(nodes)
-    carry = start.filled([Traced(result(node, k)) for k in range(count)])
-    ys = [Traced(result(node, k)) for k in range(count, count + len(stacked.places))]
-    return carry, stacked.filled(ys)
+    )  # fmt: skip
+    found = [Traced(x) for x in (results(loop) if memory is None else segmented(loop, memory))]
+    return start.filled(found[: len(nodes)]), stacked.filled(found[len(nodes) :])
 
 
 def _settled(
@@ -103,8 +107,33 @@ def _shaped(node: Node, like: Node) -> Node:
     return as_node(np.reshape(Traced(node), Traced(like).shape))
 
 
-def build_while(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any) -> Any:
+def build_while(
+    cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any, memory: int | None
+) -> Any:
     """Return the last carry of a while loop, as traced values."""
+    loop, start = _while(cond, body, init)
+    if memory is not None:
+        # A loop over segments, each of which stops after some steps, or when all is done.
+        size = memory // 2 // max(1, costs(loop)[1])
+        if size < 2:
+            raise ArgumentError(f"while_loop: memory={memory} bytes are too few for one step")
+
+        def segment(carry: Any) -> Any:
+            found, _ = build_while(
+                lambda state: np.logical_and(cond(state[0]), state[1] < size),
+                lambda state: (body(state[0]), state[1] + 1),
+                (carry, 0),
+                None,
+            )
+            return found
+
+        loop, start = _while(cond, segment, init)
+    return start.filled([Traced(x) for x in results(loop)])
+
+
+def _while(
+    cond: Callable[[Any], Any], body: Callable[[Any], Any], init: Any
+) -> tuple[Loop, Values]:
     start, nodes, inputs, news, _ = _settled(
         "while_loop", body, init, lambda carry: (body(carry), None)
     )
@@ -125,8 +154,7 @@ def build_while(cond: Callable[[Any], Any], body: Callable[[Any], Any], init: An
     swap = dict(zip((*inputs, *closed.stand_ins), (*own, *shared), strict=True))
     holds = Body((*own, *shared), substitute([closed.outputs[-1]], swap))
     step = Body((*closed.inputs, *closed.stand_ins), closed.outputs[:-1])
-    node = Loop(tuple(nodes), (), closed.captured, step, None, holds).node()
-    return start.filled([Traced(result(node, k)) for k in range(len(nodes))])
+    return Loop(tuple(nodes), (), closed.captured, step, None, holds), start
 
 
 def build_branch(

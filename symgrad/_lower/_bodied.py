@@ -200,6 +200,8 @@ class LoopWriter(Writer):
         rows = [self.row(k) for k in range(loop.carries, len(loop.body.outputs))]
         step = self.cell("i64", "0")
         count = self.count()
+        if self.cond is None and self.tapes:
+            self.reserve(count)
         e.line("br label %head")
         self.label("head")
         done = e.op(f"load i64, ptr {step}")
@@ -210,7 +212,7 @@ class LoopWriter(Writer):
             more = e.op(f"icmp ne i8 {e.op(f'load i8, ptr {self.truth}')}, 0")
         e.line(f"br i1 {more}, label %body, label %done")
         self.label("body")
-        if self.tapes:
+        if self.cond is not None and self.tapes:
             self.grow(done)
         index = done
         if loop.reverse:
@@ -292,7 +294,6 @@ class LoopWriter(Writer):
     def grow(self, done: str) -> None:
         """Make room for the next step: twice as much as before, where there is none."""
         e = self.e
-        e.module.declare("realloc", "ptr", ["ptr", "i64"])
         room = e.op(f"load i64, ptr {self.room}")
         full = e.op(f"icmp eq i64 {done}, {room}")
         e.line(f"br i1 {full}, label %grow, label %go")
@@ -300,8 +301,17 @@ class LoopWriter(Writer):
         twice = e.op(f"mul i64 {room}, 2")
         none = e.op(f"icmp eq i64 {room}, 0")
         larger = e.op(f"select i1 {none}, i64 {FIRST_ROOM}, i64 {twice}")
+        self.reserve(larger)
+        e.line(f"store i64 {larger}, ptr {self.room}")
+        e.line("br label %go")
+        self.label("go")
+
+    def reserve(self, steps: str) -> None:
+        """Give all tapes room for so many steps."""
+        e = self.e
+        e.module.declare("realloc", "ptr", ["ptr", "i64"])
         for row in self.tapes:
-            size = e.op(f"mul i64 {larger}, {row.stride}")
+            size = e.op(f"add i64 {e.op(f'mul i64 {steps}, {row.stride}')}, 1")
             old = e.op(f"load ptr, ptr {row.base}")
             new = e.op(f"call ptr @realloc(ptr {old}, i64 {size})")
             failed = e.op(f"icmp eq ptr {new}, null")
@@ -312,9 +322,6 @@ class LoopWriter(Writer):
             e.line("br label %done")
             self.label(good)
             e.line(f"store ptr {new}, ptr {row.base}")
-        e.line(f"store i64 {larger}, ptr {self.room}")
-        e.line("br label %go")
-        self.label("go")
 
 
 class Row:
