@@ -166,8 +166,10 @@ def as_tensors(value: Any) -> Any:
 
 
 # SciPy's functions that are no universal functions make arrays of what they are given.
-SCIPY = {"logsumexp", "softmax", "log_softmax"}
-COMPOSITES = [c for c in registry.composites.values() if c.name not in SCIPY and c.functions]
+COMPOSITES = [
+    c for c in registry.composites.values()
+    if c.functions and not c.functions[0].__module__.startswith("scipy.")
+]  # fmt: skip
 MAPS = [
     op for op in registry.ops.values()
     if op.kind == "map" and op.reason is None and op.functions and op.ufunc is not None
@@ -234,8 +236,8 @@ def test_functions_without_derivative() -> None:
     x = sg.tensor([3.0, 1.0, 2.0])
     assert np.sort(x).tolist() == [1.0, 2.0, 3.0]
     assert np.allclose(x, x)
-    with pytest.raises(UnsupportedError, match="sort"):
-        np.sort(leaf([3.0, 1.0]))
+    with pytest.raises(UnsupportedError, match="unique"):
+        np.unique(leaf([3.0, 1.0]))
     with pytest.raises(UnsupportedError, match="out="):
         np.add(leaf(1.0), 1.0, out=np.zeros(()))
 

@@ -1,51 +1,106 @@
-"""Elementwise functions by PyTorch's names: NumPy's and SciPy's own universal functions.
+"""Elementwise functions by PyTorch's names.
 
-They work on tensors, arrays, numbers and traced values alike, since ``sg.sin`` is ``np.sin``.
+On tensors they go straight to the op; NumPy's way to it takes half a microsecond more. On
+arrays, numbers and traced values they are NumPy's and SciPy's own universal functions.
 """
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.special as special
 
-abs = np.absolute  # noqa: A001
-acos = np.arccos
-acosh = np.arccosh
-add = np.add
-asin = np.arcsin
-asinh = np.arcsinh
-atan = np.arctan
-atan2 = np.arctan2
-atanh = np.arctanh
-ceil = np.ceil
-cos = np.cos
-cosh = np.cosh
-div = np.divide
-erf = special.erf
-erfc = special.erfc
-exp = np.exp
-exp2 = np.exp2
-expm1 = np.expm1
-floor = np.floor
-isnan = np.isnan
-log = np.log
-log10 = np.log10
-log1p = np.log1p
-log2 = np.log2
+from .._op import registry
+from . import _record as _record  # fills the table of short ways
+from ._tensor import QUICK, Tensor
+
+
+def _elementwise(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
+    function = (_unary if ufunc.nin == 1 else _binary)(ufunc)
+    module = "np" if getattr(np, ufunc.__name__, None) is ufunc else "special"
+    record: Any = registry.handlers[ufunc]
+    numbers = ", ".join(str(low + (high - low) * 0.75) for low, high in record.samples)
+    tensors = ", ".join(f"sg.tensor({x})" for x in numbers.split(", "))
+    where = "import numpy as np" if module == "np" else "from scipy import special"
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Apply ``{module}.{ufunc.__name__}``, element by element.
+
+    On arrays, numbers and traced values it is that function.
+
+    Examples
+    --------
+    >>> {where}
+    >>> import symgrad as sg
+    >>> bool(sg.{name}({tensors}) == {module}.{ufunc.__name__}({numbers}))
+    True
+    """
+    return function
+
+
+def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
+    quick = QUICK.get(ufunc, ufunc)
+
+    def function(input: Any, /, **options: Any) -> Any:
+        if type(input) is Tensor and not options:
+            return quick(input)
+        return ufunc(input, **options)
+
+    return function
+
+
+def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
+    quick = QUICK.get(ufunc, ufunc)
+
+    def function(input: Any, other: Any, /, **options: Any) -> Any:
+        if type(input) is Tensor and not options:
+            result = quick(input, other)
+            if result is not NotImplemented:
+                return result
+        return ufunc(input, other, **options)
+
+    return function
+
+
+abs = _elementwise("abs", np.absolute)  # noqa: A001
+acos = _elementwise("acos", np.arccos)
+acosh = _elementwise("acosh", np.arccosh)
+add = _elementwise("add", np.add)
+asin = _elementwise("asin", np.arcsin)
+asinh = _elementwise("asinh", np.arcsinh)
+atan = _elementwise("atan", np.arctan)
+atan2 = _elementwise("atan2", np.arctan2)
+atanh = _elementwise("atanh", np.arctanh)
+ceil = _elementwise("ceil", np.ceil)
+cos = _elementwise("cos", np.cos)
+cosh = _elementwise("cosh", np.cosh)
+div = _elementwise("div", np.divide)
+erf = _elementwise("erf", special.erf)
+erfc = _elementwise("erfc", special.erfc)
+exp = _elementwise("exp", np.exp)
+exp2 = _elementwise("exp2", np.exp2)
+expm1 = _elementwise("expm1", np.expm1)
+floor = _elementwise("floor", np.floor)
+isnan = _elementwise("isnan", np.isnan)
+log = _elementwise("log", np.log)
+log10 = _elementwise("log10", np.log10)
+log1p = _elementwise("log1p", np.log1p)
+log2 = _elementwise("log2", np.log2)
 matmul = np.matmul
-maximum = np.maximum
-minimum = np.minimum
-mul = np.multiply
-neg = np.negative
-pow = np.power  # noqa: A001
-reciprocal = np.reciprocal
-sigmoid = special.expit
-sign = np.sign
-sin = np.sin
-sinh = np.sinh
-sqrt = np.sqrt
-square = np.square
-sub = np.subtract
-tan = np.tan
-tanh = np.tanh
+maximum = _elementwise("maximum", np.maximum)
+minimum = _elementwise("minimum", np.minimum)
+mul = _elementwise("mul", np.multiply)
+neg = _elementwise("neg", np.negative)
+pow = _elementwise("pow", np.power)  # noqa: A001
+reciprocal = _elementwise("reciprocal", np.reciprocal)
+sigmoid = _elementwise("sigmoid", special.expit)
+sign = _elementwise("sign", np.sign)
+sin = _elementwise("sin", np.sin)
+sinh = _elementwise("sinh", np.sinh)
+sqrt = _elementwise("sqrt", np.sqrt)
+square = _elementwise("square", np.square)
+sub = _elementwise("sub", np.subtract)
+tan = _elementwise("tan", np.tan)
+tanh = _elementwise("tanh", np.tanh)
 
 __all__ = [
     "abs",

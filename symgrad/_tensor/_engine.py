@@ -7,6 +7,7 @@ the middle (a freed buffer, a rule, a hook) leaves every ``.grad`` as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -42,8 +43,7 @@ def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
     return sorted(seen, key=_number, reverse=True), numbered
 
 
-def _number(node: Node) -> int:
-    return node.seq
+_number = attrgetter("seq")
 
 
 def _users(nodes: Sequence[Node]) -> dict[Node, list[Node]]:
@@ -107,9 +107,6 @@ def run(
     order = ordered(roots)
     if targets is not None:
         order = _towards(order, set(targets))
-    for node in order:
-        if isinstance(node, Backward):
-            node.check()
     before = mode.recording
     mode.recording = create_graph
     try:
@@ -121,8 +118,8 @@ def run(
         tensor._accumulate(*((None, gradient) if create_graph else (gradient, None)))
     if not retain_graph:
         for node in order:
-            if isinstance(node, Backward):
-                node.free()
+            if type(node) is not AccumulateGrad:
+                node.saved = node.result = node.cell = None  # type: ignore[attr-defined]
     return found
 
 
@@ -154,11 +151,10 @@ def _walk(
     for node in order:
         ct = pending.pop(node, None)
         if ct is None:
-            if isinstance(node, AccumulateGrad):  # it is reached, but by zeros only
-                ct = np.zeros_like(node.variable._data)
-                ct = wrapped(ct) if create_graph else ct
-            else:
+            if not isinstance(node, AccumulateGrad):
                 continue
+            ct = np.zeros_like(node.variable._data)  # it is reached, but by zeros only
+            ct = wrapped(ct) if create_graph else ct
         if node.extra is not None:
             given, ct = ct, _hooked(node, ct, create_graph)
             if ct is not given:
@@ -167,32 +163,42 @@ def _walk(
                 writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
         if node in wanted:
             found[node] = ct
-        if isinstance(node, AccumulateGrad):
+        if type(node) is AccumulateGrad:
             if targets is None:
                 writes.append((node.variable, ct))
             continue
         assert isinstance(node, Backward)
-        mask = masks.pop(node, None) if masks else None
+        rule = node.rule
+        parts: Sequence[Any]
         supports: Sequence[Any] = _EVERYWHERE
-        if node.op.taken is not None or mask is not None:
+        if node.saved is None:
+            node.check()
+        mask = masks.pop(node, None) if masks else None
+        if rule.chooses or mask is not None:
+            node.check()
             parts, supports = guarded(node, ct, mask, create_graph)
         elif create_graph:
+            node.check()
             parts = node.pull(ct, node.tensor(), tensors=True)
         else:
-            parts = node.pull(ct)
+            parts = rule.back(node, ct)
         if observe is not None:
             observe(node, parts)
-        for k, (edge, part) in enumerate(zip(node.edges, parts, strict=True)):
+        for k, edge in enumerate(node.edges):
+            part = parts[k]
             if part is None or edge is None or (active is not None and edge not in active):
                 continue
-            support = supports[k] if supports else None
             known = pending.get(edge)
             pending[edge] = part if known is None else known + part
-            if known is None:
-                if support is not None:
-                    masks[edge] = support
-            elif masks and (before := masks.pop(edge, None)) is not None and support is not None:
-                masks[edge] = before | support
+            if supports:
+                support = supports[k]
+                if known is None:
+                    if support is not None:
+                        masks[edge] = support
+                elif (before := masks.pop(edge, None)) is not None and support is not None:
+                    masks[edge] = before | support
+            elif masks and known is not None:
+                masks.pop(edge, None)
     return found, writes
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
 from ._engine import run
-from ._node import AccumulateGrad, Backward, Cell, Node, clock, wrapped
+from ._node import AccumulateGrad, Backward, Cell, Node, accumulator, clock, wrapped
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -92,13 +92,7 @@ class History:
         """Return the node that a gradient of the tensor goes to."""
         if self._fn is not None:
             return self._fn
-        if not self._requires:
-            return None
-        node = self._acc() if self._acc is not None else None
-        if node is None:
-            node = AccumulateGrad(_tensor(self))
-            self._acc = weakref.ref(node)
-        return node
+        return accumulator(_tensor(self)) if self._requires else None
 
     def retain_grad(self) -> None:
         """Keep the gradient in ``.grad``, though the tensor is no leaf.

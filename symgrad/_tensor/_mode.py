@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import wraps
 from types import TracebackType
 from typing import Any, TypeVar
@@ -15,11 +15,22 @@ from ..errors import DTypeError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Mode(threading.local):
-    recording: bool = True
+_recording: ContextVar[bool] = ContextVar("recording", default=True)
+
+#: Whether ops on tensors record how to go back; one setting a thread or asynchronous task.
+recording = _recording.get
 
 
-#: ``mode.recording``: whether ops on tensors record how to go back; one setting a thread.
+class _Mode:
+    @property
+    def recording(self) -> bool:
+        return recording()
+
+    @recording.setter
+    def recording(self, value: bool) -> None:
+        _recording.set(value)
+
+
 mode = _Mode()
 
 

@@ -22,7 +22,8 @@ from .._op import Op
 from .._ops import unbroadcast
 from .._reverse import differentiable, pull
 from ..errors import BackwardError
-from ._rules import Rule, read_by, rule_of
+from ._origin import Origin, line_of
+from ._rules import Rule, rule_of
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -62,11 +63,22 @@ class Extra:
 class Node:
     """A step of the way back; see :class:`Backward` and :class:`AccumulateGrad`."""
 
-    __slots__ = ("__weakref__", "edges", "extra", "seq", "where")
+    __slots__ = ("__weakref__", "_origin", "edges", "extra", "seq")
     edges: tuple[Node | None, ...]
     extra: Extra | None
     seq: int
-    where: Where | None
+    _origin: Origin | Where | None
+
+    @property
+    def where(self) -> Where | None:
+        """The user's line that made it; None for leaves."""
+        if self._origin is not None and not isinstance(self._origin, Where):
+            self._origin = line_of(self._origin)
+        return self._origin
+
+    @where.setter
+    def where(self, value: Where | None) -> None:
+        self._origin = value
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -99,16 +111,30 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("variable",)
-
-    def __init__(self, variable: Tensor) -> None:
-        self.variable = variable
-        self.edges, self.extra, self.where = (), None, None
-        self.seq = -next(_leaf_clock)  # before every op
+    variable: Tensor
 
     def __call__(self, gradient: Any) -> tuple[()]:
         given = np.asarray(getattr(gradient, "_data", gradient), self.variable.dtype)
         self.variable._accumulate(given, None)
         return ()
+
+
+def accumulator(variable: Tensor) -> AccumulateGrad:
+    """Return the end of the way back for a leaf: one for as long as a record leads to it."""
+    reference = variable._acc
+    node = reference() if reference is not None else None
+    if node is None:
+        node = _new(AccumulateGrad)
+        node.variable = variable
+        node.edges = ()
+        node.extra = node._origin = None
+        node.seq = -next(_leaf_clock)  # before every op
+        variable._acc = weakref.ref(node)
+    return node
+
+
+#: Makes an object without the call of its ``__init__``.
+_new = object.__new__
 
 
 class Backward(Node):
@@ -118,6 +144,8 @@ class Backward(Node):
     ----------
     op, params:
         The op's record and static parameters.
+    rule:
+        How gradients go back to the operands that want them.
     saved:
         For each operand the tensor or constant, or its shape and type where the rule does
         not read it; None once freed.
@@ -125,13 +153,12 @@ class Backward(Node):
         The op's result, where the rule reads it.
     """
 
-    __slots__ = ("cell", "needs", "params", "result", "rule", "saved")
+    __slots__ = ("cell", "params", "result", "rule", "saved")
     op: ClassVar[Op]
-    plans: ClassVar[dict[Any, tuple[Rule | None, tuple[bool, ...], bool]]]
-    rule: Rule | None
+    rules: ClassVar[dict[Any, Rule]]
+    rule: Rule
     params: dict[str, Any]
     saved: tuple[Any, ...] | None
-    needs: tuple[bool, ...]
     result: Any
     cell: Cell | None
 
@@ -166,7 +193,7 @@ class Backward(Node):
                 "buffers have already been freed. Specify retain_graph=True when calling "
                 "backward the first time."
             )
-        for x, needed in zip(saved, self.needs, strict=True):
+        for x, needed in zip(saved, self.rule.needs, strict=True):
             if needed:
                 cell = getattr(x, "_cell", None)
                 if cell is not None and cell.written > seq:
@@ -219,12 +246,12 @@ class Backward(Node):
         """
         xs = self.operands(tensors)
         y = self.result if result is None else result
-        rule = self.rule
-        if rule is None:
+        by_rule = self.rule.tensors if tensors else self.rule.arrays
+        if by_rule is None:
             wanted = [edge is not None for edge in self.edges]
             parts = pull(self.op, ct, y, xs, self.params, wanted)
         else:
-            parts = list((rule.tensors if tensors else rule.arrays)(ct, y, *xs))
+            parts = list(by_rule(ct, y, *xs))
         for k, part in enumerate(parts):
             if part is not None:
                 x = xs[k]
@@ -260,29 +287,30 @@ def backward_class(op: Op) -> type[Backward] | None:
         made = None
         if differentiable(op):
             name = f"{_TORCH.get(op.name, op.name)}Backward0"
-            fields = {"__slots__": (), "op": op, "plans": {}, "__doc__": f"Back from {op.name}."}
+            fields = {"__slots__": (), "op": op, "rules": {}, "__doc__": f"Back from {op.name}."}
             made = type(name, (Backward,), fields)
         return _classes.setdefault(op, made)
 
 
-def plan(
-    cls: type[Backward], mask: int, count: int, params: dict[str, Any]
-) -> tuple[Rule | None, tuple[bool, ...], bool]:
-    """Return the rule, which operands it reads, and whether it reads the result.
+def rule_for(cls: type[Backward], mask: int, count: int, params: dict[str, Any]) -> Rule:
+    """Return the rule for gradients of some operands; made when first asked for.
 
     ``mask`` has a bit for each operand that requires a gradient.
     """
-    key = (mask, count, *sorted(params.items())) if params and cls.op.kind == "map" else mask
-    found = cls.plans.get(key)
-    if found is None or len(found[1]) != count:
+    key: Any = mask
+    if params and cls.op.kind == "map":
+        key = (mask, count, *sorted(params.items()))
+    found = cls.rules.get(key)
+    if found is None or len(found.needs) != count:
         wanted = [bool(mask >> k & 1) for k in range(count)]
-        rule = rule_of(cls.op, wanted, params)
-        if rule is None:
-            found = (None, *read_by(cls.op, count))
-        else:
-            found = (rule, rule.needs, rule.reads_result)
-        cls.plans[key] = found
+        found = rule_of(cls.op, wanted, params, _by_record, type(_wrap(np.zeros(()))))
+        cls.rules[key] = found
     return found
+
+
+def _by_record(node: Backward, ct: Any) -> Sequence[Any]:
+    node.check()
+    return node.pull(ct)
 
 
 #: Makes a tensor of an array; set by the module of tensors, which is above.
@@ -301,6 +329,7 @@ def wrapped(array: Any) -> Tensor:
 
 
 __all__ = [
-    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "backward_class", "clock", "plan",
+    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "accumulator",
+    "backward_class", "clock", "rule_for",
     "set_wrap", "wrapped",
 ]  # fmt: skip

@@ -16,8 +16,9 @@ from .._op import Op, registry
 from .._trace import Traced
 from .._trace._arrays import add_operators
 from ..errors import BackwardError
-from ._mode import mode
-from ._node import Backward, Node, backward_class, clock, plan
+from ._mode import mode, recording
+from ._node import Backward, Cell, Node, accumulator, backward_class, clock, rule_for
+from ._origin import origin
 from ._tensor import QUICK, Tensor
 
 _OPS = registry.ops
@@ -63,11 +64,11 @@ def _record(
         edges.append(edge)
         if edge is not None:
             mask |= 1 << k
-    rule, needs, reads_result = plan(cls, mask, len(operands), params)
+    rule = rule_for(cls, mask, len(operands), params)
     data = made._data
     node: Backward = cls.__new__(cls)
     saved: list[Any] = []
-    for x, edge, needed in zip(operands, edges, needs, strict=True):
+    for x, edge, needed in zip(operands, edges, rule.needs, strict=True):
         if isinstance(x, Tensor):
             if edge is not None and not needed:
                 saved.append((x._data.shape, x._data.dtype))
@@ -75,9 +76,9 @@ def _record(
                 saved.append(x)
         else:
             saved.append(_constant(cls.op, x, data.dtype))
-    node.edges, node.saved, node.needs, node.params = tuple(edges), tuple(saved), needs, params
-    node.rule, node.extra, node.cell, node.result = rule, None, None, None
-    if reads_result:
+    node.edges, node.saved, node.rule, node.params = tuple(edges), tuple(saved), rule, params
+    node.extra = node.cell = node.result = None
+    if rule.reads_result:
         node.result = data
         node.cell = made.memory()
     elif made._cell is not None and operands[0]._fn is None:
@@ -87,69 +88,71 @@ def _record(
     return node
 
 
+# ---------------------------------------------------------------- the short ways
+
+# Most ops are elementwise on one or two tensors. For them the steps of bind() and _record()
+# are written out, without what cannot happen there: a call between Python functions takes as
+# long as a fifth of the arithmetic on a small array.
+
+
 def _binary(op: Op) -> Callable[[Any, Any], Any]:
-    """Return :func:`bind` for an elementwise op of two operands, without what it can skip."""
+    """Return :func:`bind` for an elementwise op of two operands."""
     evaluate, cls = op.evaluate, backward_class(op)
+    rules = cls.rules if cls is not None else {}
 
     def apply(x: Any, y: Any) -> Any:
-        kind, other = type(x), type(y)
         mask = 0
-        if kind is Tensor:
-            cell = x._cell
+        if type(x) is Tensor:
+            left, cell = x._data, x._cell
             if cell is not None and cell.rebased:
                 return bind(op, (x, y), _NONE)
-            left = x._data
             if x._requires:
                 mask = 1
-        elif kind is float or kind is int:
+        elif type(x) is float or type(x) is int:
             left = x
         else:
-            return bind(op, (x, y), _NONE)
-        if other is Tensor:
-            cell = y._cell
+            return _other(op, x, y)
+        if type(y) is Tensor:
+            right, cell = y._data, y._cell
             if cell is not None and cell.rebased:
                 return bind(op, (x, y), _NONE)
-            right = y._data
             if y._requires:
                 mask += 2
-        elif other is float or other is int:
+        elif type(y) is float or type(y) is int:
             right = y
         else:
-            return bind(op, (x, y), _NONE)
+            return _other(op, x, y)
         data = evaluate(left, right)
         if type(data) is not ndarray:
             data = asarray(data)
         made: Tensor = new(Tensor)
         made._data = data
         made._cell = made._grad = made._acc = made.name = None
-        dtype = data.dtype
-        if cls is None or mask == 0 or dtype.kind != "f" or not mode.recording:
+        if mask == 0 or cls is None or not recording() or data.dtype.kind != "f":
             made._fn, made._requires = None, False
             return made
-        rule, needs, reads_result = cls.plans.get(mask) or plan(cls, mask, 2, _NONE)
+        rule = rules.get(mask) or rule_for(cls, mask, 2, _NONE)
         node: Backward = new(cls)
         first = second = None
-        if kind is Tensor:
-            if mask & 1:
-                first = x._fn or x.edge()
-            if mask != 2 and not needs[0]:
-                x = (x._data.shape, x._data.dtype)
+        if mask & 1:
+            first = x._fn or accumulator(x)
+            if not rule.needs[0]:
+                x = (left.shape, left.dtype)
+        elif left is x:
+            x = data.dtype.type(x)
+        if mask & 2:
+            second = y._fn or accumulator(y)
+            if not rule.needs[1]:
+                y = (right.shape, right.dtype)
+        elif right is y:
+            y = data.dtype.type(y)
+        node.edges, node.saved, node.rule, node.params = (first, second), (x, y), rule, _NONE
+        if rule.reads_result:
+            made._cell = node.cell = Cell()
+            node.result, node.extra = data, None
         else:
-            x = dtype.type(x)
-        if other is Tensor:
-            if mask & 2:
-                second = y._fn or y.edge()
-                if not needs[1]:
-                    y = (y._data.shape, y._data.dtype)
-        else:
-            y = dtype.type(y)
-        node.edges, node.saved, node.needs, node.params = (first, second), (x, y), needs, _NONE
-        node.rule, node.extra = rule, None
-        if reads_result:
-            node.result, node.cell = data, made.memory()
-        else:
-            node.result = node.cell = None
-        node.where = user_line()
+            node.result = node.cell = node.extra = None
+        node._origin = origin()
         node.seq = next(clock)
         made._fn, made._requires = node, True
         return made
@@ -160,6 +163,7 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
 def _unary(op: Op) -> Callable[[Any], Any]:
     """Return :func:`bind` for an elementwise op of one operand."""
     evaluate, cls = op.evaluate, backward_class(op)
+    rules = cls.rules if cls is not None else {}
 
     def apply(x: Any) -> Any:
         cell = x._cell
@@ -171,24 +175,32 @@ def _unary(op: Op) -> Callable[[Any], Any]:
         made: Tensor = new(Tensor)
         made._data = data
         made._cell = made._grad = made._acc = made.name = None
-        if cls is None or not x._requires or data.dtype.kind != "f" or not mode.recording:
+        if not x._requires or cls is None or not recording() or data.dtype.kind != "f":
             made._fn, made._requires = None, False
             return made
-        rule, needs, reads_result = cls.plans.get(1) or plan(cls, 1, 1, _NONE)
+        rule = rules.get(1) or rule_for(cls, 1, 1, _NONE)
         node: Backward = new(cls)
-        node.edges = (x._fn or x.edge(),)
-        node.saved = (x if needs[0] else (x._data.shape, x._data.dtype),)
-        node.needs, node.params, node.rule, node.extra = needs, _NONE, rule, None
-        if reads_result:
-            node.result, node.cell = data, made.memory()
+        node.edges = (x._fn or accumulator(x),)
+        node.saved = (x if rule.needs[0] else (x._data.shape, x._data.dtype),)
+        node.rule, node.params = rule, _NONE
+        if rule.reads_result:
+            made._cell = node.cell = Cell()
+            node.result, node.extra = data, None
         else:
-            node.result = node.cell = None
-        node.where = user_line()
+            node.result = node.cell = node.extra = None
+        node._origin = origin()
         node.seq = next(clock)
         made._fn, made._requires = node, True
         return made
 
     return apply
+
+
+def _other(op: Op, x: Any, y: Any) -> Any:
+    """Apply an op to operands of other kinds, or leave it to them."""
+    if isinstance(x, _FOREIGN) or isinstance(y, _FOREIGN):
+        return NotImplemented
+    return bind(op, (x, y), _NONE)
 
 
 def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
@@ -217,21 +229,10 @@ def _check_history(x: Tensor) -> None:
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     apply = _binary(_OPS[name])
-
-    def method(self: Tensor, other: Any) -> Any:
-        if isinstance(other, _FOREIGN):
-            return NotImplemented
-        return apply(self, other)
-
-    def reflected(self: Tensor, other: Any) -> Any:
-        if isinstance(other, _FOREIGN):
-            return NotImplemented
-        return apply(other, self)
-
-    return reflected if swap else method
+    return (lambda self, other: apply(other, self)) if swap else apply
 
 
-#: What an operator leaves to the other operand.
+#: What an op leaves to the other operand.
 _FOREIGN = (str, bytes, type(None), Traced)
 add_operators(Tensor, _operator)
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._graph import Input, Literal, Node, topological
 from .._op import Op
+from .._ops import unbroadcast
 from .._reverse import pull
 from .._trace import Traced, as_node
 from ..errors import SymgradError
@@ -23,76 +24,148 @@ from ..errors import SymgradError
 Pull = Callable[..., Sequence[Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """How gradients go back through an op.
+    """How gradients go back through an op to the operands that want them.
 
-    ``needs`` tells which operands are read, ``reads_result`` whether the result is; both
-    functions are called with the gradient, the result and the operands: one of arrays, one
-    of tensors, whose results can be differentiated again.
+    Attributes
+    ----------
+    needs, reads_result:
+        Which operands are read, and whether the result is.
+    chooses:
+        Whether operands reach the result only where a condition holds.
+    back:
+        ``back(node, gradient)``: the gradients of the operands, as arrays; raises if what it
+        reads was overwritten.
+    tensors:
+        ``tensors(gradient, result, *operands)``: the same on tensors, so that it can be
+        differentiated again, before un-broadcasting; None if the record's rule is run as it
+        is, because it has parameters or does not trace.
     """
 
     needs: tuple[bool, ...]
     reads_result: bool
-    arrays: Pull
-    tensors: Pull
+    chooses: bool
+    back: Pull
+    tensors: Pull | None = None
+    arrays: Pull | None = None
 
 
-def rule_of(op: Op, wanted: Sequence[bool], params: Mapping[str, Any]) -> Rule | None:
+def rule_of(
+    op: Op, wanted: Sequence[bool], params: Mapping[str, Any], by_record: Pull, tensor: type
+) -> Rule:
     """Return the rule of ``op`` for gradients of the wanted operands.
 
-    None if it has to be run with its parameters each time (for ops that are no maps).
+    Parameters
+    ----------
+    op, params:
+        The op and its static parameters.
+    wanted:
+        Which operands want a gradient.
+    by_record:
+        What ``back`` is for ops whose rule is run as it is.
+    tensor:
+        The class of tensors.
     """
+    plain = Rule(*_read_by(op, len(wanted)), op.taken is not None, by_record)
     if op.kind != "map" or op.transpose is not None:
-        return None
+        return plain
     inputs = [Input(f"x{k}", (), np.float64) for k in range(len(wanted) + 2)]
     ct, y, *xs = map(Traced, inputs)
     try:
         parts = pull(op, ct, y, xs, params, wanted)
     except (SymgradError, TypeError, ValueError):
-        return None  # a rule that does not trace is run as it is
+        return plain  # a rule that does not trace
     outputs = [None if p is None else as_node(p) for p in parts]
     order = topological([n for n in outputs if n is not None])
     used = set(order)
+    needs, reads_result = tuple(x in used for x in inputs[2:]), inputs[1] in used
+    code = _Code(inputs, order, outputs)
     return Rule(
-        tuple(x in used for x in inputs[2:]),
-        inputs[1] in used,
-        _code(inputs, order, outputs, lambda n: n.op.evaluate),
-        _code(inputs, order, outputs, lambda n: n.op),
-    )
+        needs, reads_result, plain.chooses, code.back(needs, reads_result, tensor),
+        code.pull(lambda n: n.op), code.pull(lambda n: n.op.evaluate),
+    )  # fmt: skip
 
 
-def _code(
-    inputs: Sequence[Input],
-    order: Sequence[Node],
-    outputs: Sequence[Node | None],
-    function: Callable[[Node], Any],
-) -> Pull:
-    """Return a function of the inputs that computes the outputs, one line a node."""
-    names: dict[Node, str] = {n: n.name for n in inputs}
-    scope: dict[str, Any] = {}
-    lines = []
-    for k, node in enumerate(order):
-        if isinstance(node, Input):
-            continue
-        if isinstance(node, Literal):
-            # A Python number: it does not widen float32.
-            scope[f"c{k}"], names[node] = node.value.item(), f"c{k}"
-            continue
-        scope[f"f{k}"], names[node] = function(node), f"v{k}"
-        options = "".join(f", {name}={value!r}" for name, value in node.items)
-        operands = ", ".join(names[x] for x in node.operands)
-        lines.append(f"    v{k} = f{k}({operands}{options})")
-    results = "".join(f"{names[n] if n is not None else None}, " for n in outputs)
-    head = ", ".join(n.name for n in inputs)
-    source = "\n".join([f"def rule({head}):", *lines, f"    return ({results})"])
+class _Code:
+    """A rule's graph as Python code, one line a node."""
+
+    def __init__(
+        self, inputs: Sequence[Input], order: Sequence[Node], outputs: Sequence[Node | None]
+    ) -> None:
+        self.inputs, self.order, self.outputs = inputs, order, outputs
+
+    def _lines(
+        self, function: Callable[[Node], Any]
+    ) -> tuple[list[str], list[str], dict[str, Any]]:
+        """Return the lines, the outputs' names, and what the lines refer to."""
+        names: dict[Node, str] = {n: n.name for n in self.inputs}
+        scope: dict[str, Any] = {}
+        lines = []
+        for k, node in enumerate(self.order):
+            if isinstance(node, Input):
+                continue
+            if isinstance(node, Literal):
+                # A Python number: it does not widen float32.
+                scope[f"c{k}"], names[node] = node.value.item(), f"c{k}"
+                continue
+            scope[f"f{k}"], names[node] = function(node), f"v{k}"
+            options = "".join(f", {name}={value!r}" for name, value in node.items)
+            operands = ", ".join(names[x] for x in node.operands)
+            lines.append(f"v{k} = f{k}({operands}{options})")
+        return lines, [names[n] if n is not None else "None" for n in self.outputs], scope
+
+    def pull(self, function: Callable[[Node], Any]) -> Pull:
+        """Return the rule as a function of gradient, result and operands."""
+        lines, results, scope = self._lines(function)
+        head = ", ".join(n.name for n in self.inputs)
+        return _made(f"rule({head})", [*lines, f"return ({', '.join(results)},)"], scope)
+
+    def back(self, needs: Sequence[bool], reads_result: bool, tensor: type) -> Pull:
+        """Return the rule as a function of a node and a gradient.
+
+        All that happens at a node of the way back is in one function: operands are taken from
+        the record and looked at for writes, gradients are brought to the operands' shapes and
+        types. Calls between Python functions would take longer than the arithmetic.
+        """
+        body, results, scope = self._lines(lambda n: n.op.evaluate)
+        scope |= {"Tensor": tensor, "unbroadcast": unbroadcast}
+        lines = [f"{''.join(f's{k}, ' for k in range(len(needs)))} = node.saved"]
+        for k, needed in enumerate(needs):
+            if needed:
+                lines += [
+                    f"if type(s{k}) is Tensor:",
+                    f"    x{k + 2} = s{k}._data",
+                    f"    cell = s{k}._cell",
+                    "    if cell is not None and cell.written > node.seq: node.check()",
+                    f"else: x{k + 2} = s{k}",
+                ]
+        if reads_result:
+            lines += ["x1 = node.result", "if node.cell.written > node.seq: node.check()"]
+        lines += body
+        for k, (name, needed) in enumerate(zip(results, needs, strict=True)):
+            if name != "None":
+                lines += [
+                    f"p{k} = {name}",
+                    f"shape = x{k + 2}.shape" if needed else f"shape, dtype = s{k}",
+                    f"if p{k}.shape != shape: p{k} = unbroadcast(p{k}, shape)",
+                    *([f"dtype = x{k + 2}.dtype"] if needed else []),
+                    f"if p{k}.dtype is not dtype: p{k} = p{k}.astype(dtype)",
+                ]
+        parts = (f"p{k}" if name != "None" else "None" for k, name in enumerate(results))
+        lines.append(f"return ({', '.join(parts)},)")
+        return _made("back(node, x0)", lines, scope)
+
+
+def _made(head: str, lines: Sequence[str], scope: dict[str, Any]) -> Pull:
+    source = "\n    ".join([f"def {head}:", *lines])
     exec(compile(source, "<rule>", "exec"), scope)  # noqa: S102 - names and numbers of records
-    made: Pull = scope["rule"]
-    return made
+    function: Pull = scope[head.partition("(")[0]]
+    return function
 
 
-def read_by(op: Op, count: int) -> tuple[tuple[bool, ...], bool]:
-    """Return what the rule of an op that is no map may read: operands, result."""
+def _read_by(op: Op, count: int) -> tuple[tuple[bool, ...], bool]:
+    """Return what the rule of an op may read: operands, result."""
     if op.transpose is not None:  # linear: it reads the operands in which it is not
         linear = op.linear if op.linear is not None else range(count)
         return tuple(k not in linear for k in range(count)), False

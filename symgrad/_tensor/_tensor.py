@@ -55,12 +55,14 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
     # ---------------------------------------------------------------- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and not kwargs:
-            handler = QUICK.get(ufunc) or registry.handlers.get(ufunc)
+        if not kwargs and method == "__call__":
+            quick = QUICK.get(ufunc)
+            if quick is not None:
+                return quick(*inputs)
+            if any(isinstance(x, Traced) for x in inputs):
+                return NotImplemented
+            handler = registry.handlers.get(ufunc)
             if handler is not None:
-                for x in inputs:
-                    if isinstance(x, Traced):
-                        return NotImplemented
                 return handler(*inputs)
         if not _required(inputs) and (ufunc not in registry.handlers or kwargs.get("out")):
             return _plainly(getattr(ufunc, method), inputs, kwargs)
