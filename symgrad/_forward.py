@@ -10,6 +10,7 @@ import numpy as np
 from ._graph import Literal, Node, checked, inherited, set_inherited, topological
 from ._guards import only
 from ._op import PROJECTIONS, Op
+from ._rewrite import shortcuts
 from ._trace import Traced, as_node, cast, partials
 
 
@@ -30,9 +31,11 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
     """
     found: dict[Node, Node] = dict(tangents)
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
+    order = list(topological(outputs))
+    ways = shortcuts(order, list(tangents))
     before = inherited()  # a pass over a body runs within a pass
     try:
-        for node in topological(outputs):
+        for node in order:
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 slope = results[node.operands[0]](node)
                 if slope is not None:
@@ -41,7 +44,8 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
             inner = node.op.results is not None
             if node in found or (node.dtype.kind != "f" and not inner):
                 continue
-            given = [found.get(x) for x in node.operands]
+            way = ways.get(node)
+            given = [found.get(x) for x in (node if way is None else way).operands]
             if all(t is None for t in given):
                 continue
             set_inherited(node.where)
@@ -49,7 +53,8 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                 assert node.op.jvp is not None
                 results[node] = node.op.jvp(given, node)
                 continue
-            tangent = _rule(node, [None if t is None else Traced(t) for t in given])
+            pushed = [None if t is None else Traced(t) for t in given]
+            tangent = _rule(node, pushed) if way is None else way.push(pushed)
             if tangent is not None:
                 found[node] = _fit(tangent, node)
     finally:

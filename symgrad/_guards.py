@@ -176,23 +176,37 @@ def through(op: Op, guard: Guard, shape: Shape, xs: Sequence[Any], params: Any) 
     follows where each operand's cotangent can differ from 0, if the op's record says so; an
     op that reads a part of its operand leaves 0 elsewhere in any case.
     """
+    picks = op.support is not None and op.kind in _PICKS
+    spread: Callable[[Any], Sequence[Any]] | None = None
+    if op.support is not None:
+        spread = lambda mask: op.support(mask, *xs, **params)  # noqa: E731
+    elif op.transpose is not None and op.kind in _MOVES:
+        spread = lambda mask: op.transpose(mask, *xs, **params)  # noqa: E731
+    return behind(guard, shape, xs, spread, picks)
+
+
+def behind(
+    guard: Guard,
+    shape: Shape,
+    xs: Sequence[Any],
+    support: Callable[[Any], Sequence[Any]] | None,
+    picks: bool = False,
+) -> list[Guard]:
+    """Return the guards of cotangents that are made of one of ``shape`` under ``guard``.
+
+    ``support(mask)`` says where each can differ from 0; ``picks`` that they are 0 in places
+    even if the guard holds everywhere.
+    """
     single = tuple(c for c in guard if not c[0].shape)
     guards: list[Guard] = [single] * len(xs)
-    picks = op.support is not None and op.kind in _PICKS
-    if len(single) == len(guard) and not picks:
+    if support is None or (len(single) == len(guard) and not picks):
         return guards
     if not picks:
         guard = tuple(c for c in guard if c[0].shape)
     mask = np.broadcast_to(_truth(guard), _sizes(shape))
-    if op.support is not None:
-        found = op.support(mask, *xs, **params)
-    elif op.transpose is not None and op.kind in _MOVES:
-        found = op.transpose(mask, *xs, **params)
-    else:
-        return guards
-    for k, (support, x) in enumerate(zip(found, xs, strict=True)):
-        if support is not None and x.node.operands:
-            truth = support if support.dtype == np.bool_ else support != 0
+    for k, (found, x) in enumerate(zip(support(mask), xs, strict=True)):
+        if found is not None and x.node.operands:
+            truth = found if found.dtype == np.bool_ else found != 0
             guards[k] = ((as_node(truth), True),) if picks else (*single, (as_node(truth), True))
     return guards
 
@@ -215,5 +229,6 @@ def _selected(guard: Guard, value: Node) -> Node:
 
 
 __all__ = [
-    "Cotangent", "Guard", "added", "conditions", "narrowed", "only", "settled", "summed", "through",
+    "Cotangent", "Guard", "added", "behind", "conditions", "narrowed", "only", "settled", "summed",
+    "through",
 ]  # fmt: skip

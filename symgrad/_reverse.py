@@ -16,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ._graph import Node, checked, inherited, set_inherited, topological
-from ._guards import Cotangent, added, conditions, narrowed, only, settled, summed, through
+from ._guards import Cotangent, added, behind, conditions, narrowed, only, settled, summed, through
 from ._op import PROJECTIONS, Op
 from ._ops import unbroadcast
+from ._rewrite import Way, shortcuts
 from ._trace import Traced, as_node, bind_nodes, cast, partials
 
 
@@ -61,6 +62,7 @@ def pull_back(
     """
     order = list(topological(outputs))
     active = dependents(order, wrt)
+    ways = shortcuts(order, wrt)
     pending: dict[Node, list[Cotangent]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
@@ -91,7 +93,12 @@ def pull_back(
                 found[node] = settled(ct)
             if not node.operands or node.op.kind in PROJECTIONS:
                 continue
-            for operand, part in zip(node.operands, _rule(node, ct, active), strict=True):
+            if node in ways:
+                operands = ways[node].operands
+                sent = _past(ways[node], node, ct, active)
+            else:
+                operands, sent = node.operands, _rule(node, ct, active)
+            for operand, part in zip(operands, sent, strict=True):
                 if part is not None:
                     pending.setdefault(operand, []).append(part)
     finally:
@@ -131,6 +138,19 @@ def accumulate(parts: Sequence[Node]) -> Node:
     for part in plain[1:]:
         total = total + Traced(part)
     return as_node(total)
+
+
+def _past(way: Way, node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None]:
+    """Return the cotangents of a shortcut's operands."""
+    xs = [Traced(x) for x in way.operands]
+    guards, value = [ct.guard] * len(xs), ct.value
+    if not way.elementwise:
+        value = settled(ct)
+        guards = behind(ct.guard, node.shape, xs, way.support) if ct.guard else guards
+    return [
+        _fit(Cotangent(as_node(part), guard, not guard), x) if x in active else None
+        for part, guard, x in zip(way.pull(Traced(value)), guards, way.operands, strict=True)
+    ]
 
 
 def _rule(node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None]:

@@ -6,12 +6,25 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .._graph import Node, apply, inherited, set_inherited, topological
+from ._accurate import IDENTITIES, Identity, by_head
 from ._rules import RULES, Rule
+from ._shortcuts import FORMULAS, SHORTCUTS, Shortcut, Way, shortcuts
 
 #: A node is rewritten at most this often; rules that undo each other are an error.
 ROUNDS = 16
 
-__all__ = ["RULES", "Rule", "rewrite"]
+__all__ = [
+    "FORMULAS",
+    "IDENTITIES",
+    "RULES",
+    "SHORTCUTS",
+    "Identity",
+    "Rule",
+    "Shortcut",
+    "Way",
+    "rewrite",
+    "shortcuts",
+]
 
 
 def _by_op(rules: Sequence[Rule]) -> dict[str, list[Rule]]:
@@ -23,14 +36,16 @@ def _by_op(rules: Sequence[Rule]) -> dict[str, list[Rule]]:
 
 
 _TABLE = _by_op(RULES)
+_IDENTITIES = by_head()
 
 
 def rewrite(
     outputs: Sequence[Node],
     rules: Sequence[Rule] = RULES,
     counts: Counter[str] | None = None,
+    identities: bool = True,
 ) -> list[Node]:
-    """Return ``outputs`` simplified by ``rules``.
+    """Return ``outputs`` simplified by ``rules``, and by the identities that gain digits.
 
     Dead code disappears because only what the outputs need is visited; common
     subexpressions are shared because nodes are interned.
@@ -43,14 +58,24 @@ def rewrite(
         The rules to apply, in order of preference.
     counts:
         If given, counts how often each rule applied.
+    identities:
+        Whether formulas that lose digits are replaced by equal ones that do not.
     """
     table = _TABLE if rules is RULES else _by_op(rules)
+    order = list(topological(outputs))
+    better = _better(order, counts) if identities else {}
     done: dict[Node, Node] = {}
     before = inherited()  # a pass over a body runs within a pass
     try:
-        for node in topological(outputs):
-            operands = tuple([done[x] for x in node.operands])
+        for node in order:
             set_inherited(node.where)
+            if node in better:
+                identity, found = better[node]
+                done[node] = _simplify(
+                    identity.build(node, [done[x] for x in found]), table, counts
+                )
+                continue
+            operands = tuple([done[x] for x in node.operands])
             result = node
             if operands != node.operands:
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
@@ -58,6 +83,29 @@ def rewrite(
     finally:
         set_inherited(before)
     return [done[x] for x in outputs]
+
+
+def _better(
+    order: Sequence[Node], counts: Counter[str] | None
+) -> dict[Node, tuple[Identity, tuple[Node, ...]]]:
+    """Return the nodes for which there is a better formula, with its operands."""
+    found: dict[Node, tuple[Identity, tuple[Node, ...]]] = {}
+    users: dict[Node, list[Node]] = {}
+    for node in order:
+        for identity in _IDENTITIES.get(node.op.name, ()):
+            operands = identity.pattern.match(node)
+            if operands is None:
+                continue
+            if not users:
+                for user in order:
+                    for x in user.operands:
+                        users.setdefault(x, []).append(user)
+            if identity.applies(node, operands, users):
+                found[node] = (identity, operands)
+                if counts is not None:
+                    counts[identity.name] += 1
+                break
+    return found
 
 
 def _simplify(node: Node, table: dict[str, list[Rule]], counts: Counter[str] | None) -> Node:

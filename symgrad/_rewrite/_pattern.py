@@ -1,0 +1,164 @@
+"""Patterns: formulas that are recognised in a graph.
+
+A pattern is a NumPy function, traced once on free operands; a node matches if the function
+could have computed it. So the text of a rule is what its users write. Ways to write the same
+are one: ``x**2``, ``x*x`` and ``np.square(x)``; ``1/x`` and ``np.reciprocal(x)``; ``x - 1``
+and ``x + -1``; the order of a sum's terms and of a product's factors.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._graph import Input, Literal, Node
+from .._trace import Traced, as_node
+
+Bound = dict[Node, Node]
+
+_COMMUTATIVE = frozenset(("Add", "Multiply"))
+_FLOAT = np.dtype(np.float64)
+
+
+def number_of(node: Node) -> float | None:
+    """Return the number that every element of ``node`` is, if it is written in the program."""
+    while node.op.name in ("Broadcast", "Reshape", "Cast"):
+        node = node.operands[0]
+    return float(node.value) if isinstance(node, Literal) else None
+
+
+def square_of(node: Node) -> Node | None:
+    """Return ``x`` if the node is its square, however written."""
+    name = node.op.name
+    if name == "Square":
+        return node.operands[0]
+    if name == "Multiply" and node.operands[0] is node.operands[1]:
+        return node.operands[0]
+    if name in ("Power", "FloatPower") and number_of(node.operands[1]) == 2:
+        return node.operands[0]
+    return None
+
+
+def _inverse_of(node: Node) -> Node | None:
+    name = node.op.name
+    if name == "Reciprocal":
+        return node.operands[0]
+    if name == "Divide" and number_of(node.operands[0]) == 1:
+        return node.operands[1]
+    if name in ("Power", "FloatPower") and number_of(node.operands[1]) == -1:
+        return node.operands[0]
+    return None
+
+
+def _offset_of(node: Node) -> tuple[Node, float] | None:
+    """Return ``(x, c)`` for ``x - c`` and ``x + -c``."""
+    name = node.op.name
+    if name == "Subtract" and (c := number_of(node.operands[1])) is not None:
+        return node.operands[0], c
+    if name == "Add":
+        for x, y in (node.operands, node.operands[::-1]):
+            if (c := number_of(y)) is not None and number_of(x) is None:
+                return x, -c
+    return None
+
+
+class Pattern:
+    """A formula with free operands.
+
+    Parameters
+    ----------
+    formula:
+        A NumPy function of one or more real operands.
+    """
+
+    def __init__(self, formula: Callable[..., Any]) -> None:
+        self.formula = formula
+        names = list(inspect.signature(formula).parameters)
+        self.free = [Input(name, (), _FLOAT) for name in names]
+        self.root = as_node(formula(*map(Traced, self.free)))
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The names of the ops at which the pattern can begin."""
+        if square_of(self.root) is not None:
+            return ("Square", "Multiply", "Power", "FloatPower")
+        if _inverse_of(self.root) is not None:
+            return ("Divide", "Reciprocal", "Power", "FloatPower")
+        if _offset_of(self.root) is not None:
+            return ("Add", "Subtract")
+        return (self.root.op.name,)
+
+    def match(self, node: Node, barred: Collection[Node] = ()) -> tuple[Node, ...] | None:
+        """Return the nodes in the places of the free operands, or None.
+
+        Nodes in ``barred`` have to be operands, or outside: they are not looked into.
+        """
+        for bound in self._matches(self.root, node, {}, barred):
+            return tuple(bound[x] for x in self.free)
+        return None
+
+    def inner(self, node: Node, found: tuple[Node, ...]) -> set[Node]:
+        """Return the nodes strictly between a matched node and its operands."""
+        between: set[Node] = set()
+        stack = list(node.operands)
+        while stack:
+            x = stack.pop()
+            if x not in found and x.operands and x not in between:
+                between.add(x)
+                stack.extend(x.operands)
+        return between
+
+    # A pattern has a handful of nodes: it is the pattern that is recursed over.
+    def _matches(
+        self, pattern: Node, node: Node, bound: Bound, barred: Collection[Node]
+    ) -> Iterator[Bound]:
+        if isinstance(pattern, Input):
+            known = bound.get(pattern)
+            if known is None:
+                yield {**bound, pattern: node}
+            elif known is node:
+                yield bound
+            return
+        value = number_of(pattern)
+        if value is not None:
+            if number_of(node) == value:
+                yield bound
+            return
+        if node in barred or node.dtype.kind != "f":
+            return
+        for part_of in (square_of, _inverse_of):
+            inside = part_of(pattern)
+            if inside is not None:
+                other = part_of(node)
+                if other is not None:
+                    yield from self._matches(inside, other, bound, barred)
+                return
+        offset = _offset_of(pattern)
+        if offset is not None:
+            other_offset = _offset_of(node)
+            if other_offset is not None and other_offset[1] == offset[1]:
+                yield from self._matches(offset[0], other_offset[0], bound, barred)
+            return
+        if node.op is not pattern.op or node.items != pattern.items:
+            return
+        orders = [node.operands]
+        if node.op.name in _COMMUTATIVE:
+            orders.append(node.operands[::-1])
+        for operands in orders:
+            yield from self._all(pattern.operands, operands, bound, barred)
+
+    def _all(
+        self, patterns: tuple[Node, ...], nodes: tuple[Node, ...], bound: Bound,
+        barred: Collection[Node],
+    ) -> Iterator[Bound]:  # fmt: skip
+        if not patterns:
+            yield bound
+            return
+        for first in self._matches(patterns[0], nodes[0], bound, barred):
+            yield from self._all(patterns[1:], nodes[1:], first, barred)
+
+
+__all__ = ["Pattern", "number_of", "square_of"]

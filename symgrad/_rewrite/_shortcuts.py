@@ -1,0 +1,346 @@
+"""Derivatives of whole formulas, where the chain rule through their steps fails.
+
+``log(1 + exp(x))`` at 1000 is infinite in floating point, and the chain rule makes
+``inf/inf`` of it; the derivative is 1. A shortcut knows the derivative of a formula as a
+whole. Values stay what they are, to the last bit, infinities and nan included; only the way
+that derivatives take is another: past the inner steps.
+
+Each is a pair of NumPy functions: what users write, and its derivatives by the operands. The
+tests have SymPy prove them, measure that they never lose digits where the chain rule does
+not, and find a place where the chain rule does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.special as special
+
+from .._graph import Node
+from .._op import registry
+from .._trace import Traced
+from ._pattern import Pattern, number_of, square_of
+
+OPS = registry.ops
+_SOFTMAX = registry.handler(special.softmax)  # no ufunc: it would ask for an array
+
+
+@dataclass(frozen=True)
+class Way:
+    """How derivatives go past the steps of a formula, to its operands.
+
+    ``pull(ct)`` gives a cotangent for each of ``operands``; ``push(tangents)``, with None for
+    zero, the tangent of the result. ``support`` is as in a record; elementwise ways need none.
+    """
+
+    operands: tuple[Node, ...]
+    pull: Callable[[Any], Sequence[Any]]
+    push: Callable[[Sequence[Any]], Any]
+    elementwise: bool = True
+    support: Callable[[Any], Sequence[Any]] | None = None
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """The derivative of an elementwise formula.
+
+    Parameters
+    ----------
+    name:
+        The formula and, for people, what its derivative is.
+    written:
+        The NumPy function that is looked for.
+    slopes:
+        ``slopes(y, *operands)``: the derivatives of the result ``y`` by the operands.
+    samples:
+        ``(low, high)`` for each operand: where the tests measure.
+    where:
+        ``where(*nodes)``: a condition on what stands for the operands.
+    """
+
+    name: str
+    written: Callable[..., Any]
+    slopes: Callable[..., tuple[Any, ...]]
+    samples: tuple[tuple[float, float], ...]
+    where: Callable[..., bool] = lambda *_: True
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """What is looked for."""
+        return Pattern(self.written)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The ops at which the formula begins."""
+        return self.pattern.heads
+
+    def find(self, node: Node, barred: Collection[Node]) -> Way | None:
+        """Return the way past ``node``, or None where the formula is another."""
+        found = self.pattern.match(node, barred)
+        if found is None or not self.where(*found):
+            return None
+        return _elementwise(node, found, self.slopes)
+
+
+def _elementwise(
+    node: Node, operands: tuple[Node, ...], slopes: Callable[..., tuple[Any, ...]]
+) -> Way:
+    def at() -> tuple[Any, ...]:
+        return slopes(Traced(node), *map(Traced, operands))
+
+    def push(tangents: Sequence[Any]) -> Any:
+        terms = [t * s for t, s in zip(tangents, at(), strict=True) if t is not None]
+        return sum(terms[1:], start=terms[0])
+
+    return Way(operands, lambda ct: [ct * s for s in at()], push)
+
+
+# ---------------------------------------------------------------- sums of squares
+
+
+def is_sum_of_squares(node: Node) -> bool:
+    """Tell whether a node is a sum of squares (of numbers not negative, of products): >= +0."""
+    stack = [node]
+    seen = set()
+    while stack:
+        x = stack.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        name, number = x.op.name, number_of(x)
+        if number is not None:
+            if not number >= 0:
+                return False
+        elif name in ("Add", "Sum", "Reshape", "Broadcast", "Slice", "Transpose"):
+            stack.extend(x.operands)
+        elif name == "Multiply":
+            stack.extend(_unpaired(x))
+        elif name == "Divide" and _is_positive(x.operands[1]):
+            stack.append(x.operands[0])
+        elif name == "Contract":
+            a, b = x.operands
+            if a is not b or x.params["a"] != x.params["b"]:
+                return False
+        elif square_of(x) is None:
+            return False
+    return True
+
+
+def _is_positive(node: Node) -> bool:
+    number = number_of(node)
+    return node.op.name == "SizeOf" or (number is not None and number > 0)
+
+
+def _unpaired(product: Node) -> list[Node]:
+    """Return the factors of a product that are left when equal ones make squares."""
+    odd: dict[Node, bool] = {}
+    stack = [product]
+    while stack:
+        x = stack.pop()
+        if x.op.name == "Multiply":
+            stack.extend(x.operands)
+        elif not _is_positive(x):
+            odd[x] = not odd.get(x, False)
+    return [x for x, left in odd.items() if left]
+
+
+def _root_slope(y: Any, s: Any) -> tuple[Any, ...]:
+    return (np.where(y == 0, 0.0, 0.5 / y),)
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _share(x: Any, y: Any) -> Any:
+    """``exp(x)/(exp(x) + exp(y))``; by the difference only where the exponentials overflow."""
+    far = np.fabs(x) + np.fabs(y) > FAR
+    same = (x == y) & np.isinf(x)
+    above = np.exp(x)
+    gap = special.expit(np.where(same, 0.0, x - y))
+    return np.where(far, gap, above / (above + np.exp(y)))
+
+
+def _plane(z: Any, y: Any, x: Any) -> tuple[Any, ...]:
+    r = np.hypot(y, x)
+    r = np.where(r == 0, 1.0, r)
+    return (x / r) / r, -(y / r) / r
+
+
+def _hump(x: Any) -> Any:
+    """``expit(x)*expit(-x)``."""
+    return special.expit(x) * special.expit(-x)
+
+
+FAR = 700.0  # exp(x) is finite and normal up to here; float32 takes the other way earlier
+ROOT_PI = 1.772453850905516
+WIDE = ((-1000.0, 1000.0),)
+
+FORMULAS: tuple[Shortcut, ...] = (
+    Shortcut("log(1 + exp(x)): expit(x)", lambda x: np.log(1 + np.exp(x)),
+             lambda y, x: (special.expit(x),), WIDE),
+    Shortcut("log1p(exp(x)): expit(x)", lambda x: np.log1p(np.exp(x)),
+             lambda y, x: (special.expit(x),), WIDE),
+    Shortcut("log(exp(x) + exp(y)): expit(x - y), expit(y - x)",
+             lambda x, y: np.log(np.exp(x) + np.exp(y)),
+             lambda z, x, y: (_share(x, y), _share(y, x)), WIDE * 2),
+    Shortcut("log1p(-exp(x)): -1/expm1(-x)", lambda x: np.log1p(-np.exp(x)),
+             lambda y, x: (-1 / np.expm1(-x),), ((-700.0, 0.0),)),
+    Shortcut("log(exp(x) - 1): -1/expm1(-x)", lambda x: np.log(np.exp(x) - 1),
+             lambda y, x: (-1 / np.expm1(-x),), ((0.0, 1000.0),)),
+    Shortcut("log(expm1(x)): -1/expm1(-x)", lambda x: np.log(np.expm1(x)),
+             lambda y, x: (-1 / np.expm1(-x),), ((0.0, 1000.0),)),
+    Shortcut("log(exp(x)): 1", lambda x: np.log(np.exp(x)), lambda y, x: (1.0,), WIDE),
+    Shortcut("log(cosh(x)): tanh(x)", lambda x: np.log(np.cosh(x)),
+             lambda y, x: (np.tanh(x),), WIDE),
+    Shortcut("log(sinh(x)): 1/tanh(x)", lambda x: np.log(np.sinh(x)),
+             lambda y, x: (1 / np.tanh(x),), ((0.0, 1000.0),)),
+    Shortcut("log(x**2): 2/x", lambda x: np.log(x**2), lambda y, x: (2 / x,),
+             ((-1e200, 1e200),)),
+    Shortcut("log(1/(1 + exp(x))): -expit(x)", lambda x: np.log(1 / (1 + np.exp(x))),
+             lambda y, x: (-special.expit(x),), WIDE),
+    Shortcut("log(expit(x)): expit(-x)", lambda x: np.log(special.expit(x)),
+             lambda y, x: (special.expit(-x),), WIDE),
+    Shortcut("log(1 - expit(x)): -expit(x)", lambda x: np.log(1 - special.expit(x)),
+             lambda y, x: (-special.expit(x),), WIDE),
+    Shortcut("log(ndtr(x)): density over distribution", lambda x: np.log(special.ndtr(x)),
+             lambda y, x: (OPS["NormalHazard"](x),), ((-100.0, 8.0),)),
+    Shortcut("log(erfc(x)): by erfcx", lambda x: np.log(special.erfc(x)),
+             lambda y, x: (np.where(x > 0, (-2 / ROOT_PI) / special.erfcx(np.where(x > 0, x, 1.0)),
+                                    (-2 / ROOT_PI) * OPS["Bell"](x) / special.erfc(x)),),
+             ((-5.0, 100.0),)),
+    Shortcut("log(gamma(x)): digamma(x)", lambda x: np.log(special.gamma(x)),
+             lambda y, x: (special.psi(x),), ((2.0, 1000.0),)),
+    Shortcut("1/(1 + exp(x)): -expit(x)*expit(-x)", lambda x: 1 / (1 + np.exp(x)),
+             lambda y, x: (-_hump(x),), WIDE),
+    Shortcut("exp(x)/(1 + exp(x)): expit(x)*expit(-x)", lambda x: np.exp(x) / (1 + np.exp(x)),
+             lambda y, x: (_hump(x),), WIDE),
+    Shortcut("(exp(x) - 1)/(exp(x) + 1): 2*expit(x)*expit(-x)",
+             lambda x: (np.exp(x) - 1) / (np.exp(x) + 1), lambda y, x: (2 * _hump(x),), WIDE),
+    Shortcut("(1 - exp(x))/(1 + exp(x)): -2*expit(x)*expit(-x)",
+             lambda x: (1 - np.exp(x)) / (1 + np.exp(x)), lambda y, x: (-2 * _hump(x),), WIDE),
+    Shortcut("(exp(x) - exp(-x))/(exp(x) + exp(-x)): 1/cosh(x)**2",
+             lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)),
+             lambda y, x: (OPS["SechSquared"](x),), WIDE),
+    Shortcut("sinh(x)/cosh(x): 1/cosh(x)**2", lambda x: np.sinh(x) / np.cosh(x),
+             lambda y, x: (OPS["SechSquared"](x),), WIDE),
+    Shortcut("1/cosh(x): -tanh(x)/cosh(x)", lambda x: 1 / np.cosh(x),
+             lambda y, x: (-np.tanh(x) * y,), WIDE),
+    Shortcut("arctan(y/x): as arctan2", lambda y, x: np.arctan(y / x), _plane,
+             ((-3.0, 3.0), (-3.0, 3.0))),
+    Shortcut("sqrt(x)**2: 1", lambda x: np.sqrt(x) ** 2,
+             lambda y, x: (np.where(x < 0, y, 1.0),), ((0.0, 9.0),)),
+    Shortcut("sqrt of a sum of squares: 0 at 0", lambda s: np.sqrt(s), _root_slope,
+             ((0.0, 9.0),), is_sum_of_squares),
+    Shortcut("power 1/2 of a sum of squares: 0 at 0", lambda s: s**0.5, _root_slope,
+             ((0.0, 9.0),), is_sum_of_squares),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- formulas with a reduction
+
+
+def _log_of_reduction(node: Node, name: str) -> tuple[Node, tuple[int, ...]] | None:
+    """Return ``x`` and the axes if ``node`` is ``log(name(x))``, up to ``keepdims``."""
+    inner = node.operands[0]
+    while inner.op.name == "Reshape":
+        inner = inner.operands[0]
+    if inner.op.name != name:
+        return None
+    return inner.operands[0], inner.params["axes"]
+
+
+def _restored(value: Any, like: Any, axes: tuple[int, ...]) -> Any:
+    kept = tuple(1 if k in axes else d for k, d in enumerate(like.shape))
+    return np.broadcast_to(np.reshape(value, kept), like.shape)
+
+
+def _folded(node: Node, x: Node, axes: tuple[int, ...], slope: Callable[[Any], Any]) -> Way:
+    def push(tangents: Sequence[Any]) -> Any:
+        total = np.sum(tangents[0] * slope(Traced(x)), axis=axes)
+        return np.reshape(total, Traced(node).shape)
+
+    return Way(
+        (x,),
+        lambda ct: [_restored(ct, Traced(x), axes) * slope(Traced(x))],
+        push,
+        elementwise=False,
+        support=lambda mask: [_restored(mask, Traced(x), axes)],
+    )
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The derivative of the logarithm of a reduction."""
+
+    name: str
+    find: Callable[[Node, Collection[Node]], Way | None]
+    heads: tuple[str, ...] = ("Log",)
+
+
+def _log_sum_exp(node: Node, barred: Collection[Node]) -> Way | None:
+    found = _log_of_reduction(node, "Sum")
+    if found is None or found[0].op.name != "Exp" or node.operands[0] in barred:
+        return None
+    x, axes = found[0].operands[0], found[1]
+    return _folded(node, x, axes, lambda v: _SOFTMAX(v, axis=axes))
+
+
+def _log_prod(node: Node, barred: Collection[Node]) -> Way | None:
+    found = _log_of_reduction(node, "Prod")
+    if found is None or node.operands[0] in barred:
+        return None
+    return _folded(node, found[0], found[1], lambda v: 1 / v)
+
+
+REDUCED: tuple[Reduced, ...] = (
+    Reduced("log(sum(exp(x))): softmax(x)", _log_sum_exp),
+    Reduced("log(prod(x)): 1/x", _log_prod),
+)
+
+SHORTCUTS: tuple[Shortcut | Reduced, ...] = (*FORMULAS, *REDUCED)
+
+
+def shortcuts(
+    order: Sequence[Node],
+    wrt: Collection[Node],
+    table: Sequence[Shortcut | Reduced] = SHORTCUTS,
+) -> Mapping[Node, Way]:
+    """Return the nodes past whose steps derivatives go, and how.
+
+    Parameters
+    ----------
+    order:
+        The graph's nodes.
+    wrt:
+        What is differentiated by; no way leads past it.
+    table:
+        The formulas to look for.
+    """
+    heads = _HEADS if table is SHORTCUTS else _by_head(table)
+    barred = frozenset(x for x in wrt if x.operands)
+    found: dict[Node, Way] = {}
+    for node in order:
+        for shortcut in heads.get(node.op.name, ()):
+            if node.dtype.kind == "f" and node not in barred:
+                way = shortcut.find(node, barred)
+                if way is not None:
+                    found[node] = way
+                    break
+    return found
+
+
+def _by_head(table: Sequence[Shortcut | Reduced]) -> dict[str, list[Shortcut | Reduced]]:
+    heads: dict[str, list[Shortcut | Reduced]] = {}
+    for shortcut in table:
+        for name in shortcut.heads:
+            heads.setdefault(name, []).append(shortcut)
+    return heads
+
+
+_HEADS = _by_head(SHORTCUTS)
+
+__all__ = ["FORMULAS", "REDUCED", "SHORTCUTS", "Shortcut", "Way", "shortcuts"]

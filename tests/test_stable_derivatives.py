@@ -1,0 +1,148 @@
+"""Derivatives that stay right where naive rules fail: what other tools got wrong, as cases.
+
+Each case is a published failure; the source says where.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import symgrad as sg
+from symgrad.scipy.special import logsumexp, softmax
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+TINY = math.exp(-40.0)
+
+#: What, where, the derivative there; the source of the failure.
+SCALARS: dict[str, tuple[Callable[..., Any], float, float]] = {
+    # HIPS autograd has the rule (ans + 1)*g for expm1.
+    "expm1 far left": (np.expm1, -40.0, TINY),
+    "log1p near -1": (np.log1p, -1 + 2.0**-52, 2.0**52),
+    # JAX's documentation on custom_jvp starts from this one.
+    "log(1 + exp(x)) at 1000": (lambda x: np.log(1.0 + np.exp(x)), 1000.0, 1.0),
+    "log(1 + exp(x)) at -40": (lambda x: np.log(1.0 + np.exp(x)), -40.0, TINY / (1 + TINY)),
+    "log1p(exp(x)) at 1000": (lambda x: np.log1p(np.exp(x)), 1000.0, 1.0),
+    "sigmoid, spelled out, at -1000": (lambda x: 1 / (1 + np.exp(-x)), -1000.0, 0.0),
+    "sigmoid at -40": (special.expit, -40.0, TINY / (1 + TINY) ** 2),
+    "log of a sigmoid at -1000": (lambda x: np.log(1 / (1 + np.exp(-x))), -1000.0, 1.0),
+    "logaddexp at -1000": (lambda x: np.logaddexp(x, x - 1), -1000.0, 1.0),
+    "logaddexp of -inf": (lambda x: np.logaddexp(x, -np.inf), -3.0, 1.0),
+    "tanh at 20": (np.tanh, 20.0, 4 * math.exp(-40.0)),
+    "tanh at 400": (np.tanh, 400.0, 0.0),
+    "log(cosh(x)) at -1000": (lambda x: np.log(np.cosh(x)), -1000.0, -1.0),
+    "tanh by exponentials at 1000": (
+        lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)), 1000.0, 0.0,
+    ),
+    "log of the normal distribution at -60": (
+        lambda x: np.log(special.ndtr(x)), -60.0, 60.016657420241124,
+    ),
+    "log of the gamma function at 500": (
+        lambda x: np.log(special.gamma(x)), 500.0, 6.21360776508899,
+    ),
+    "arccosh near 1": (np.arccosh, 1 + 2.0**-52, 2.0**26 / math.sqrt(2 + 2.0**-52)),
+    "arcsin near 1": (np.arcsin, 1 - 2.0**-53, 2.0**26.5 / math.sqrt(2 - 2.0**-53)),
+    "arctanh near 1": (np.arctanh, 1 - 2.0**-53, 2.0**53 / (2 - 2.0**-53)),
+    "arctan far out": (np.arctan, 1e200, 0.0),
+    "arcsinh far out": (np.arcsinh, 1e200, 1e-200),
+    # TensorFlow issue 12071, JAX issue 3058, PyTorch issue 99868: nan.
+    "norm at 0": (lambda x: np.linalg.norm(x * np.ones(3)), 0.0, 0.0),
+    "sqrt(x**2 + y**2) at 0": (lambda x: np.sqrt(x**2 + (2 * x) ** 2), 0.0, 0.0),
+    "(x*x + y*y)**0.5 at 0": (lambda x: (x * x + 4 * x * x) ** 0.5, 0.0, 0.0),
+    "sqrt of a dot product at 0": (lambda x: np.sqrt(np.dot(x * np.ones(2), x * np.ones(2))), 0, 0),
+    "hypot at 0": (lambda x: np.hypot(x, 2 * x), 0.0, 0.0),
+    "hypot far out": (lambda x: np.hypot(x, x), 1e200, math.sqrt(2)),
+    "arctan2 at the origin": (lambda x: np.arctan2(x, 0.0 * x), 0.0, 0.0),
+    "arctan2 far out": (lambda x: np.arctan2(x, 1e200), 1e200, 5e-201),
+    "arctan(y/x) at x = 0": (lambda x: np.arctan(1.0 / x), 0.0, -1.0),
+    "abs at 0": (np.abs, 0.0, 0.0),
+    "x/abs(x)": (lambda x: x / np.abs(x), -3.0, 0.0),
+    "x/sqrt(x**2)": (lambda x: x / np.sqrt(x**2), 2.0, 0.0),
+    "sqrt(x)**2 at 0": (lambda x: np.sqrt(x) ** 2, 0.0, 1.0),
+    # JAX issue 14397, autograd issue 316: nan from 0*log(0) or 0**-1.
+    "x**0 at 0": (lambda x: x**0.0, 0.0, 0.0),
+    "x**1 at 0": (lambda x: x**1.0, 0.0, 1.0),
+    "x**2 at 0": (lambda x: x**2.0, 0.0, 0.0),
+    "0**x": (lambda x: np.power(0.0, x), 2.0, 0.0),
+    "(-2)**n in the base": (lambda x: x**3.0, -2.0, 12.0),
+    "xlogy at 0": (lambda x: special.xlogy(0.0, x), 0.0, 0.0),
+    "entropy of 0": (lambda x: special.xlogy(x, 1.0 + x), 0.0, 0.0),
+    "sinc at 0": (np.sinc, 0.0, 0.0),
+    "sinc near 0": (np.sinc, 1e-9, -(math.pi**2) / 3 * 1e-9),
+    "prod with a zero": (lambda x: np.prod(np.array([2.0, 3.0]) * x) * 0 + np.prod(x + np.zeros(1)),
+                         0.0, 1.0),
+    "std of equal elements": (lambda x: np.std(x * np.ones(3)), 2.0, 0.0),
+    "log of a product that vanishes": (
+        lambda x: np.log(np.prod(x * np.full(100, 1e-5))), 1.0, 100.0,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_derivative(name: str) -> None:
+    f, x, want = SCALARS[name]
+    with sg.backend("numpy"):
+        got = float(sg.grad(f)(float(x)))
+        _, pushed = sg.jvp(f, (float(x),), (1.0,))
+    assert got == pytest.approx(want, rel=1e-13, abs=1e-300)
+    assert float(pushed) == pytest.approx(want, rel=1e-13, abs=1e-300)
+
+
+def test_the_kernel_agrees_on_all_of_them() -> None:
+    def all_of_them(xs: Any) -> Any:
+        return np.stack([f(xs[k]) for k, (f, _, _) in enumerate(SCALARS.values())])
+
+    points = np.array([float(x) for _, x, _ in SCALARS.values()])
+    slopes = sg.jvp(all_of_them, (points,), (np.ones(len(points)),))[1]
+    wants = [want for _, _, want in SCALARS.values()]
+    np.testing.assert_allclose(slopes, wants, rtol=1e-13, atol=1e-300)
+
+
+FAR = np.array([1000.0, -1000.0, 999.0])
+WEIGHTS = np.array([1 / (1 + math.exp(-1)), 0.0, 1 / (1 + math.e)])
+
+
+def test_logsumexp_and_softmax_far_out() -> None:
+    for f in (logsumexp, lambda x: np.log(np.sum(np.exp(x)))):
+        with sg.backend("numpy"):
+            np.testing.assert_allclose(sg.grad(f)(FAR), WEIGHTS, rtol=1e-14)
+            np.testing.assert_allclose(sg.grad(f)(FAR - 2000), WEIGHTS, rtol=1e-14)
+    jacobian = sg.jacobian(softmax)(FAR)
+    np.testing.assert_allclose(jacobian, np.diag(WEIGHTS) - np.outer(WEIGHTS, WEIGHTS), atol=1e-16)
+    rows = np.stack([FAR, FAR - 1500])
+
+    def loss(x: Any) -> Any:
+        return np.sum(np.log(np.sum(np.exp(x), axis=1, keepdims=True)))
+
+    np.testing.assert_allclose(sg.grad(loss)(rows), np.stack([WEIGHTS, WEIGHTS]), rtol=1e-14)
+
+
+def test_distances_with_equal_points() -> None:
+    """The usual matrix of distances has zeros on its diagonal."""
+    x = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0]])
+
+    def total(x: Any) -> Any:
+        return np.sum(np.sqrt(np.sum((x[:, None, :] - x) ** 2, axis=-1)))
+
+    want = np.array([[-1.2, -1.6], [2.4, 3.2], [-1.2, -1.6]])
+    np.testing.assert_allclose(sg.grad(total)(x), want, rtol=1e-14)
+    half = sg.grad(lambda x: np.sum(np.sum((x[:, None] - x) ** 2, axis=-1) ** 0.5))
+    np.testing.assert_allclose(half(x), want, rtol=1e-14)
+
+
+def test_a_root_of_anything_else_has_its_infinite_slope() -> None:
+    assert sg.grad(np.sqrt)(0.0) == math.inf
+    assert math.isnan(sg.grad(lambda x: np.sqrt(x**2 - x**4))(0.0))
+
+
+def test_kl_div_near_equal_arguments() -> None:
+    x, y = 0.5, 0.5 + 2.0**-40
+    with sg.backend("numpy"):
+        by_x, by_y = sg.grad(special.kl_div, argnums=(0, 1))(x, y)
+    assert by_x == pytest.approx(-math.log1p(2.0**-39), rel=1e-15)
+    assert by_y == pytest.approx(2.0**-40 / y, rel=1e-15)
