@@ -62,9 +62,35 @@ def test_stages_in_order() -> None:
     found = [title.split(":")[0].split(" ", 1)[1] for title in titles(page)]
     assert found == [
         "Traced", "After value_and_grad", "Rewritten", "Scheduled", "Legalised", "Planned",
-        "Lowered",
+        "Lowered", "In mathematics",
     ]  # fmt: skip
-    assert [int(title.split(".")[0]) for title in titles(page)] == list(range(1, 8))
+    assert [int(title.split(".")[0]) for title in titles(page)] == list(range(1, 9))
+
+
+def test_the_formula_is_the_last_stage() -> None:
+    page = shown(sg.value_and_grad(lambda x, A: x @ A @ x), np.ones(9), np.ones((9, 9)))
+    assert section(page, "In mathematics")[1:] == [
+        "out0    = Sum(x[i]*Sum(A[j, i]*x[j], (j, 0, n - 1)), (i, 0, n - 1))",
+        "out0    = x^T A x",
+        "out1[i] = Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))",
+        "out1    = (A + A^T) x",
+    ]
+    chain = section(shown(lambda x: np.sin(np.exp(x) * x + 0) ** x, 1.0), "In mathematics")
+    assert chain[1:] == ["out = sin(x*exp(x))**x"]
+
+
+def test_formulas_that_nobody_would_read() -> None:
+    def deep(x: Any) -> Any:
+        for _ in range(100):
+            x = np.sin(x)
+        return x
+
+    assert "too large to be written as one formula" in section(shown(deep, 1.0), "In math")[1]
+
+    def long(x: Any) -> Any:
+        return sum(np.sin(k * x) * np.cos(x + k) ** k for k in range(2, 70))
+
+    assert "too long to be read" in section(shown(long, 1.0), "In mathematics")[1]
 
 
 def section(page: str, title: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
@@ -12,13 +12,9 @@ from .._graph import Input
 from .._symbolic import (
     Formula,
     Patience,
-    Variable,
-    equation_of,
+    formula_of,
     formulas,
-    index_symbols,
     repeated_derivatives,
-    shapes_of,
-    taken_names,
 )
 from .._symbolic import latex as latex_of
 from ..errors import ArgumentError, SimplificationWarning
@@ -186,21 +182,13 @@ def formula(
     d out/d x    = (A + A^T) x
     """
     call = Call(f, args, dynamic=True)
-    graph, patience = call.graph, Patience.of_a_reader()
-    taken, shapes = taken_names(graph), shapes_of(graph)
-    names = _result_names(graph, taken)
-    inputs: list[list[Input]] = [[]]
-    if wrt is not None:
-        _, leaves = call.argument(wrt)
-        found = [_real_input(call, leaf) for leaf in leaves]
-        inputs = [[x] * _checked(order) for x in found if x is not None]
-    equations = []
-    for path in inputs:
-        made = repeated_derivatives(graph, path, patience) if path else formulas(graph)
-        for node, name, expression in zip(graph.outputs, names, made, strict=True):
-            variables = _variables([(name, node.shape), *((x.name, x.shape) for x in path)], taken)
-            equations.append(equation_of(variables[0], variables[1:], expression, shapes))
-    return Formula(tuple(equations), patience.gave_up)
+    if wrt is None:
+        return formula_of(call.graph, simplify=False)
+    _, leaves = call.argument(wrt)
+    inputs = [x for leaf in leaves if (x := _real_input(call, leaf)) is not None]
+    made = [formula_of(call.graph, [x] * _checked(order)) for x in inputs]
+    equations = tuple(e for one in made for e in one.equations)
+    return Formula(equations, any(one.gave_up for one in made))
 
 
 def _checked(order: int) -> int:
@@ -220,21 +208,6 @@ def _real_input(call: Call, leaf: int) -> Input | None:
             "x.astype(float)"
         )
     return call.graph.inputs[number]
-
-
-def _result_names(graph: Any, taken: set[str]) -> list[str]:
-    """Return ``out``, or ``out0``, ``out1``, ... for several results."""
-    count = len(graph.outputs)
-    names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    return [n + "_" if n in taken else n for n in names]
-
-
-def _variables(parts: Sequence[tuple[str, Any]], taken: set[str]) -> list[Variable]:
-    letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
-    return [
-        Variable(name, tuple(next(letters) for _ in shape), tuple(map(sp.sympify, shape)))
-        for name, shape in parts
-    ]
 
 
 def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> str:

@@ -19,6 +19,7 @@ from .._symbolic import (
     Equation,
     Formula,
     Patience,
+    Sum,
     Variable,
     derivative_of,
     element_symbol,
@@ -210,7 +211,7 @@ class _Walk:
         if not same and not last and r.indices:
             limits = [(i, 0, d - 1) for i, d in zip(r.indices, r.sizes, strict=True)]
             inside = {i: ends for i, ends in ranges.items() if i not in r.indices}
-            product = resolve(sp.Sum(product, *limits), inside)
+            product = resolve(Sum(product, *limits), inside)
         inner = _equation(r, (v,), _tidy(slope, self.taken, (*r.indices, *v.indices)))
         before = None if last else _equation(self.top, (r,), outer)
         return Path(before, inner, () if same or last else r.indices), product

@@ -6,7 +6,17 @@ import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .._symbolic import Equation, Variable, latex, left_latex, left_mathml, left_text, mathml, text
+from .._symbolic import (
+    Equation,
+    Variable,
+    inside,
+    latex,
+    left_latex,
+    left_mathml,
+    left_text,
+    mathml,
+    text,
+)
 from ._derivation import Derivation, Path, Step
 
 TITLES = (
@@ -165,13 +175,9 @@ def _chain_latex(step: Step) -> Iterator[str]:
     yield f"&= {right}"
 
 
-def _inside(element: str) -> str:
-    return element[element.index(">") + 1 : element.rindex("<")]
-
-
 def _math(left: str, *rights: str) -> str:
-    sides = "".join(f"<mo>=</mo>{_inside(r)}" for r in rights)
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{left}{sides}</mrow></math>'
+    sides = "".join(f"<mo>=</mo>{inside(r)}" for r in rights)
+    return f'<math displaystyle="true"><mrow>{left}{sides}</mrow></math>'
 
 
 def _item(formula: str, where: str, notes: str = "") -> str:

@@ -15,12 +15,17 @@ from .._lower import lower, prepare
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
 from .._schedule import Program, guard_texts, schedule
-from ..errors import ArgumentError
+from .._symbolic import formula_of
+from .._trace import Graph
+from ..errors import ArgumentError, UnsupportedError
 from ._assembly import assembly_lines
 from ._tasks import task_lines
 
 #: Transformations whose function takes the arguments that their result takes.
 SAME_ARGUMENTS = frozenset(("compile", "grad", "value_and_grad", "jacobian", "hessian"))
+
+#: A formula of more characters is not shown.
+READABLE = 2000
 
 #: A listing of more lines is cut in its middle.
 LIMIT = 60
@@ -104,6 +109,22 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     tasks = task_lines(plan(tuple(legal)), written_out)
     yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
     yield _lowered(last.program)
+    yield Stage("In mathematics", tuple(_formulas(last.graph)))
+
+
+def _formulas(graph: Graph) -> Iterator[str]:
+    """Say what the function computes, simplified, in index and in matrix notation."""
+    try:
+        text = formula_of(graph).text()
+    except UnsupportedError as error:
+        yield str(error)
+    else:
+        if len(text) > READABLE:
+            text = (
+                f"a formula of {len(text)} characters, too long to be read; sg.formula(f, *args, "
+                "wrt=0, order=1) differentiates the function's own formula instead"
+            )
+        yield from text.splitlines()
 
 
 def _unwrapped(f: Callable[..., Any]) -> Iterator[tuple[str, Function]]:

@@ -1,5 +1,6 @@
 """Formulas of graphs: index notation, matrix notation, derivatives, and their readable form."""
 
+from ._binders import Sum
 from ._deltas import resolve
 from ._derive import (
     derivative_of,
@@ -10,9 +11,9 @@ from ._derive import (
     taken_names,
 )
 from ._element import Elements, element_symbol, exact_number, indexed, is_condition, readable_number
-from ._formula import Equation, Formula, equation_of
+from ._formula import Equation, Formula, equation_of, formula_of
 from ._indices import index_symbols, rename_bound
-from ._left import Variable, left_latex, left_mathml, left_text
+from ._left import Variable, inside, left_latex, left_mathml, left_text
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._over import Over
@@ -28,15 +29,18 @@ __all__ = [
     "Named",
     "Over",
     "Patience",
+    "Sum",
     "Variable",
     "derivative_of",
     "derivatives",
     "element_symbol",
     "equation_of",
     "exact_number",
+    "formula_of",
     "formulas",
     "index_symbols",
     "indexed",
+    "inside",
     "is_condition",
     "latex",
     "left_latex",

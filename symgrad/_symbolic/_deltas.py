@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy as sp
 
+from ._binders import Sum
 from ._conditions import Ranges, at_least_zero, branches, never_negative
 
 
@@ -125,4 +126,4 @@ def folded(body: Any, limits: list[Any]) -> Any:
             left = sp.Add(*(t for t in inner.args if t.has(*bound)))
             total = folded(sp.Add(*counted), limits) + folded(left, limits)
             return outside * constant * total
-    return outside * constant * sp.Sum(inner, *limits)
+    return outside * constant * Sum(inner, *limits)

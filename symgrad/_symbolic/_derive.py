@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import sympy as sp
 
 from .._graph import Input, Node
-from .._trace import Graph
+from ._binders import as_sympy
 from ._deltas import resolve
 from ._element import Elements, indexed, is_condition
 from ._indices import index_symbols, rename_bound
@@ -18,18 +18,30 @@ from ._shorter import simplified
 Ranges = dict[sp.Symbol, tuple[Any, Any]]
 
 
-def taken_names(graph: Graph) -> set[str]:
+class Function(Protocol):
+    """A function as a graph or as a program: its inputs and its results."""
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        """The arguments."""
+
+    @property
+    def outputs(self) -> Sequence[Node]:
+        """The results."""
+
+
+def taken_names(graph: Function) -> set[str]:
     """Names that indices must not have: of inputs and of sizes."""
     sizes = {str(d) for n in graph.inputs for d in n.shape}
     return {n.name for n in graph.inputs} | sizes
 
 
-def shapes_of(graph: Graph) -> dict[str, tuple[Any, ...]]:
+def shapes_of(graph: Function) -> dict[str, tuple[Any, ...]]:
     """Return the inputs' shapes by name."""
     return {n.name: tuple(map(sp.sympify, n.shape)) for n in graph.inputs}
 
 
-def formulas(graph: Graph) -> list[Any]:
+def formulas(graph: Function) -> list[Any]:
     """Return one SymPy expression for each output, in indices ``i, j, ...``."""
     taken = taken_names(graph)
     elements = Elements(taken=taken)
@@ -37,12 +49,12 @@ def formulas(graph: Graph) -> list[Any]:
     for node in graph.outputs:
         index = index_symbols(len(node.shape), taken)
         plain = elements.expression(node, tuple(index))
-        found.append(_finished(plain, _ranges(node, index), taken))
+        found.append(as_sympy(_finished(plain, _ranges(node, index), taken)))
     return found
 
 
 def derivatives(
-    graph: Graph, wrt: Input, order: int = 1, patience: Patience | None = None
+    graph: Function, wrt: Input, order: int = 1, patience: Patience | None = None
 ) -> list[Any]:
     """Return for each output its derivative by one element of the input ``wrt``.
 
@@ -52,7 +64,7 @@ def derivatives(
     Parameters
     ----------
     graph:
-        A function's graph.
+        A function's graph or program.
     wrt:
         One of its inputs.
     order:
@@ -64,7 +76,7 @@ def derivatives(
 
 
 def repeated_derivatives(
-    graph: Graph, wrt: Sequence[Input], patience: Patience | None = None
+    graph: Function, wrt: Sequence[Input], patience: Patience | None = None
 ) -> list[Any]:
     """Return for each output its derivative by an element of each of ``wrt`` in turn."""
     taken = taken_names(graph)
@@ -88,7 +100,7 @@ def repeated_derivatives(
             ranges |= _ranges(x, own)
             if not is_condition(expression):
                 expression = simplified(expression, patience or Patience.of_a_reader())
-        found.append(_renamed(expression, taken | {i.name for i in ranges}))
+        found.append(as_sympy(_renamed(expression, taken | {i.name for i in ranges})))
     return found
 
 

@@ -18,6 +18,7 @@ from sympy.core.function import AppliedUndef
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._shapes import Shape
 from ..errors import UnsupportedError
+from ._binders import unevaluated
 from ._over import BY_NAME, AllOver, AnyOver
 
 Key = tuple[Node, tuple[Any, ...]]
@@ -185,7 +186,7 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
     """Put the elements in the place of the symbols that stand for them."""
     if node.op.kind == "map":
         return _mapped(node, [known[s] for s in formula])
-    formula = sp.sympify(formula)
+    formula = unevaluated(sp.sympify(formula))
     if formula in known:
         return known[formula]
     values = dict(known)

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 
+from .._graph import Input
+from ._binders import unevaluated
+from ._derive import Function, formulas, repeated_derivatives, shapes_of, taken_names
 from ._element import is_condition
-from ._left import Variable, left_latex, left_mathml, left_text
+from ._indices import index_symbols
+from ._left import Variable, inside, left_latex, left_mathml, left_text
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._notation import rank
+from ._patience import Patience
 from ._printing import beside, latex, mathml, text
+from ._shorter import simplified
 
 Shape = tuple[Any, ...]
 
@@ -73,6 +79,7 @@ def equation_of(
         The shapes of all arguments by name.
     """
     sizes = {i: s for v in (result, *wrt) for i, s in zip(v.indices, v.sizes, strict=True)}
+    expression = unevaluated(expression)
     if is_condition(expression):
         return Equation(result, tuple(wrt), expression, expression, None)
     known = dict(shapes)
@@ -211,7 +218,7 @@ class Formula:
             found[_math(left_mathml(e.result, e.wrt, kind), right)] = None
         for *_, parts in self._rows(notation):
             for a, b in parts:
-                found[_math(_inside(mathml(a)), b)] = None
+                found[_math(inside(mathml(a)), b)] = None
         return "\n".join(found)
 
     def _repr_latex_(self) -> str:
@@ -236,14 +243,42 @@ def _symbols(form: Any) -> set[str]:
     return set() if form is None else {s.name for s in form.atoms(sp.Symbol)}
 
 
-def _inside(element: str) -> str:
-    start: Callable[[str], int] = lambda s: s.index(">") + 1  # noqa: E731
-    return element[start(element) : element.rindex("<")]
-
-
 def _math(left: str, right: Any) -> str:
-    inner = _inside(mathml(right))
+    inner = inside(mathml(right))
     return (
         '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">'
         f"<mrow>{left}<mo>=</mo>{inner}</mrow></math>"
     )
+
+
+def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = True) -> Formula:
+    """Return the formulas of a function's results, or of their derivatives.
+
+    Parameters
+    ----------
+    function:
+        A graph or a program.
+    wrt:
+        The inputs to differentiate by, in turn.
+    simplify:
+        Whether the function's own formulas are simplified; derivatives always are.
+    """
+    patience, taken = Patience.of_a_reader(), taken_names(function)
+    if wrt:
+        found = repeated_derivatives(function, wrt, patience)
+    else:
+        found = formulas(function)
+        if simplify:
+            found = [e if is_condition(e) else simplified(unevaluated(e), patience) for e in found]
+    count = len(function.outputs)
+    names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
+    equations = []
+    for node, name, expression in zip(function.outputs, names, found, strict=True):
+        parts = [(name + "_" * (name in taken), node.shape), *((x.name, x.shape) for x in wrt)]
+        letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
+        variables = [
+            Variable(n, tuple(next(letters) for _ in shape), tuple(map(sp.sympify, shape)))
+            for n, shape in parts
+        ]
+        equations.append(equation_of(variables[0], variables[1:], expression, shapes_of(function)))
+    return Formula(tuple(equations), patience.gave_up)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +9,7 @@ from typing import Any
 
 import sympy as sp
 
-from ._printing import latex
+from ._printing import latex, mathml
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,11 @@ class Variable:
     name: str
     indices: tuple[sp.Symbol, ...] = ()
     sizes: tuple[Any, ...] = ()
+
+
+def inside(element: str) -> str:
+    """Return what is between an element's tags."""
+    return element[element.index(">") + 1 : element.rindex("<")]
 
 
 def _below(wrt: Sequence[Variable], notation: str) -> list[tuple[Variable, str]]:
@@ -87,7 +91,7 @@ def left_mathml(result: Variable, wrt: Sequence[Variable] = (), notation: str = 
     """Return what a formula is of, as the inside of a MathML element."""
 
     def place(v: Variable) -> str:
-        name = f"<mi>{html.escape(v.name)}</mi>"
+        name = inside(mathml(sp.Symbol(v.name)))
         if _plain(v, notation):
             return name
         inner = "<mo>,</mo>".join(f"<mi>{i.name}</mi>" for i in v.indices)

@@ -252,7 +252,9 @@ def _in_logistic(e: Any, root: Any, part: Named, known: Mapping[sp.Symbol, Any])
             swap[f] = (s / (1 - s)) ** factor
     if not swap:
         return plain.xreplace(back)
-    cover = {a: sp.Dummy(real=True) for a in plain.atoms(sp.Indexed)}
+    # What is inside a sum must not be touched: its factors would leave it.
+    whole = [*plain.atoms(sp.Indexed), *_outermost(plain.xreplace(swap))]
+    cover = {a: sp.Dummy(real=True) for a in whole}
     symbols = {s: sp.Dummy(real=True) for s in {part.at(_own(f.args[0], known)) for f in swap}}
     rational = plain.xreplace({f: v.xreplace(symbols) for f, v in swap.items()}).xreplace(cover)
     rational = sp.factor(sp.cancel(sp.together(rational)))

@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 import sympy as sp
 from sympy.concrete.expr_with_intlimits import ExprWithIntLimits
 
+from ._binders import Sum, bound
+
 
 class Over(ExprWithIntLimits):  # type: ignore[misc]
     """A function of ``function`` over all values of the bound indices.
@@ -24,7 +26,7 @@ class Over(ExprWithIntLimits):  # type: ignore[misc]
 
     def __new__(cls, function: Any, *limits: Any) -> Any:
         """Bind the indices of ``limits``, triples ``(index, first, last)``."""
-        return ExprWithIntLimits.__new__(cls, function, *limits)
+        return bound(cls, function, limits)
 
     @staticmethod
     def join(parts: list[Any]) -> Any:
@@ -79,7 +81,7 @@ class _Extreme(Over):
         names = {k: f for (k, _, _), f in zip(self.limits, fresh, strict=True)}
         hit = sp.Piecewise((1, sp.Eq(self.function.xreplace(names), self)), (0, True))
         limits = [(names[k], low, high) for k, low, high in self.limits]
-        return sp.Sum(hit * slope.xreplace(names), *limits) / sp.Sum(hit, *limits)
+        return Sum(hit * slope.xreplace(names), *limits) / Sum(hit, *limits)
 
 
 class MaxOver(_Extreme):

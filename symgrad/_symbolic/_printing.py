@@ -233,6 +233,15 @@ class MathMLPrinter(_ForPeople, MathMLPresentationPrinter):  # type: ignore[misc
         under = self.element("munder", self.element("mo", name), self.listed(ranges, ","))
         return self.element("mrow", under, self.bracketed(body, True))
 
+    def _print_Sum(self, expr: Any) -> Any:
+        row = self.element("mrow")
+        for k, low, high in reversed(expr.limits):
+            start = self.listed([self._print(k), self._print(low)], "=")
+            sign = self.element("mo", "∑")
+            row.appendChild(self.element("munderover", sign, start, self._print(high)))
+        row.appendChild(self.bracketed(expr.function, bool(expr.function.is_Add)))
+        return row
+
     def _print_Piecewise(self, expr: Any) -> Any:
         table = self.element("mtable")
         for value, condition in expr.args:
@@ -278,5 +287,6 @@ def mathml(expression: Any, display: bool = True) -> str:
     """Return a formula as a MathML element that a browser draws without any script."""
     body = MathMLPrinter()._print(expression).toxml()
     body = _ENTITY.sub(lambda m: html.unescape(m.group()), body).replace("ⅇ", "e")
+    body = body.replace("<mo>-</mo>", "<mo>−</mo>")
     style = ' display="block"' if display else ""
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{body}</math>'

@@ -15,6 +15,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
+from ._binders import Sum
 from ._patience import SECONDS, Patience
 
 
@@ -135,5 +136,5 @@ def _joined_sums(expression: Any, patience: Patience) -> Any:
         groups.setdefault(factors[0].limits, []).append(scale * factors[0].function)
     for limits, bodies in groups.items():
         body = sp.Add(*bodies)
-        rest.append(sp.Sum(_level(body, patience) if len(bodies) > 1 else body, *limits))
+        rest.append(Sum(_level(body, patience) if len(bodies) > 1 else body, *limits))
     return sp.Add(*rest)
