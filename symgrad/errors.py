@@ -9,6 +9,7 @@ the built-in exception that ported code is likely to catch::
     ├── DTypeError        (TypeError)     an element type symgrad cannot take
     ├── ShapeError        (ValueError)    shapes or axes that do not fit together
     ├── IndexingError     (IndexError)    an index out of range or of a wrong kind
+    ├── BranchError       (ValueError)    values take another branch than a program was made for
     ├── UnsupportedError  (TypeError)     a NumPy function or option that is refused, and why
     ├── DefinitionError   (ValueError)    an op record with a hole, or defined twice
     ├── CycleError        (ValueError)    a hand-made graph that is not acyclic
@@ -28,6 +29,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentError",
     "BackwardError",
+    "BranchError",
     "CheckError",
     "CycleError",
     "DTypeError",
@@ -76,6 +78,10 @@ class ShapeError(SymgradError, ValueError):
 
 class IndexingError(SymgradError, IndexError):
     """An index that is out of range or of a wrong kind."""
+
+
+class BranchError(SymgradError, ValueError):
+    """Values that take another branch than the program or kernel was made for."""
 
 
 class UnsupportedError(SymgradError, TypeError):

@@ -11,7 +11,19 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply, check, checked
+from symgrad._graph import (
+    Body,
+    Constant,
+    Input,
+    Iota,
+    Literal,
+    Node,
+    SizeOf,
+    apply,
+    check,
+    checked,
+    topological,
+)
 from symgrad._graph._check import GRAPH_LAWS, PROGRAM_LAWS, describe
 from symgrad._graph._laws import NODE_LAWS
 from symgrad._graph._node import _new, node_class
@@ -52,6 +64,19 @@ def writeable() -> Constant:
     return leaf
 
 
+def loop(inputs: Any, outputs: Any, length: Any = 3, unbound: bool = False) -> Node:
+    """A loop that carries one number."""
+    if unbound:
+        inputs = [inputs[0], *(n for n in topological(outputs) if isinstance(n, Input))]
+    return node("Loop", Literal(0.0, F8), shape=(), dtype="V", body=Body(inputs, outputs),
+                carries=1, cond=None, elements=0, length=length, reverse=False)  # fmt: skip
+
+
+def branch(*cases: list[float]) -> Node:
+    bodies = tuple(Body([], [Literal(v, F8) for v in case]) for case in cases)
+    return node("Branch", x((), I8), shape=(), dtype="V", bodies=bodies, kept=False)
+
+
 STRANGER = Op(name="Stranger", kind="view", evaluate=np.copy, shape=lambda s: s, reason="a test")
 
 BROKEN_NODES: list[tuple[str, Callable[[], Any], str]] = [
@@ -76,6 +101,19 @@ BROKEN_NODES: list[tuple[str, Callable[[], Any], str]] = [
     ("parameters are frozen", lambda: node("Transpose", x(), axes=[0]), "parameter axes is no"),
     ("parameters are frozen", lambda: node("Cumsum", x(), reverse=False, axis=0), "not sorted"),
     ("parameters are frozen", lambda: node("Sin", x(), axis=0), "Sin has no parameters"),
+    ("bodies are sound and fit their operands",
+     lambda: loop([x((), I8), x(())], [node("Sin", x(()), shape=(4,))], unbound=True),
+     "in its body, Sin breaks the law"),
+    ("bodies are sound and fit their operands", lambda: loop([x((), I8)], [Literal(1.0, F8)]),
+     "other inputs and outputs than it has operands"),
+    ("bodies are sound and fit their operands",
+     lambda: loop([x((), I8), x((), F4)], [Literal(1.0, F4)]), "is float32"),
+    ("bodies are sound and fit their operands",
+     lambda: loop([x((), I8), x(())], [Literal(1.0, F8)], length=None), "it would not end"),
+    ("bodies are sound and fit their operands", lambda: branch([1.0], [1.0, 2.0]),
+     "its bodies have different results"),
+    ("results are those of a loop or a branch", lambda: node("Result", x(), index=0),
+     "its operand is no loop and no branch"),
     ("literals are single numbers of their type",
      lambda: altered(Literal(1.0, F8), shape=(3,)), r"it has shape \(3,\)"),
     ("literals are single numbers of their type",

@@ -23,6 +23,7 @@ from .._trace import (
     Traced,
     Tree,
     as_node,
+    close_conditions,
     collect,
     flatten,
     fresh,
@@ -112,6 +113,8 @@ class Opened:
     def close(self, nodes: Sequence[Node]) -> list[Traced]:
         """Put the caller's values in the place of the fresh inputs."""
         swap = {i: g for i, g in zip(self.inputs, self.given, strict=True) if i is not g}
+        if swap:
+            close_conditions(swap)
         return [Traced(n) for n in (substitute(nodes, swap) if swap else nodes)]
 
     def pack(self, values: Sequence[Any], single: bool) -> Any:

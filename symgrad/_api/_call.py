@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._trace import Graph, Tree, argument_names, as_leaf, flatten, signature_of, trace
+from .._schedule import concrete
+from .._trace import Examples, Graph, Tree, argument_names, as_leaf, flatten, signature_of, trace
 from ..errors import ArgumentError
 
 
@@ -32,7 +33,9 @@ class Call:
         self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
         signature, sizes = signature_of(self.leaves, self.tree, dynamic)
         self.names = argument_names(f, args, {})
-        self.graph: Graph = trace(f, signature, sizes, self.names)
+        values = [x for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value]
+        examples = Examples(values, concrete)
+        self.graph: Graph = trace(f, signature, sizes, self.names, examples)
         traced = [k.kind in ("array", "float") or (k.kind == "int" and k.value is None)
                   for k in signature.leaves]  # fmt: skip
         numbers = iter(range(len(self.graph.inputs)))

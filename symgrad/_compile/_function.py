@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, Literal
 
-from .._schedule import Program
+from .._schedule import Program, concrete
 from .._shapes import Size
 from .._trace import (
     EnclosedError,
+    Examples,
     Signature,
     Traced,
     Tree,
@@ -24,13 +25,16 @@ from .._trace import (
     signature_of,
     trace,
 )
-from ..errors import ArgumentError
+from ..errors import ArgumentError, TraceError
 from ._collector import collector_paused
 from ._layout import layout_of
 from ._python import MISS
 from ._specialization import Specialization
 
 Backend = Literal["numba", "numpy"]
+
+#: Most paths that are compiled for arguments of one kind.
+PATHS = 64
 
 _backend: ContextVar[str | None] = ContextVar("backend", default=None)
 
@@ -158,14 +162,29 @@ class Function:
             names = argument_names(self._body_function, args, kwargs)
             body = functools.partial(self._body, _top=True)
             functools.update_wrapper(body, self._body_function, updated=())
-            graph = trace(body, signature, sizes, names)
             traced = [leaf.is_value for leaf in signature.leaves]
+            given = [x for x, flag in zip(leaves, traced, strict=True) if flag]
+            self._check_paths(signature)
+            graph = trace(body, signature, sizes, names, Examples(given, concrete))
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, traced, graph.tree, graph.leaves)
             made = Specialization(graph, layout, signature, self._cache)
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1
             return made
+
+    def _check_paths(self, signature: Signature) -> None:
+        """Raise if the function decides by values in too many ways."""
+        known = [s for s in self._specializations.get(signature, ()) if s.graph.conditions]
+        if len(known) < PATHS:
+            return
+        lines = sorted({str(c.where) for s in known for c in s.graph.conditions if c.where})
+        raise TraceError(
+            f"{getattr(self, '__name__', 'the function')} has taken {PATHS} different paths, by "
+            f"decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
+            "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or compile it with "
+            "control_flow=True"
+        )
 
     @property
     def _body_function(self) -> Callable[..., Any]:

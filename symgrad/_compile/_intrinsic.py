@@ -18,11 +18,16 @@ from numba.extending import intrinsic
 from numba.np import numpy_support
 from numba.np.arrayobj import _empty_nd_impl
 
-from .._lower import EXHAUSTED, OUT_OF_RANGE, Leaf
+from .._lower import EXHAUSTED, OTHER_BRANCH, OUT_OF_RANGE, Leaf
 from ._code import Code
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
+
+BRANCH = (
+    "the values take another branch than this kernel was made for; make one with "
+    "g.kernel(*args) for values like these"
+)
 
 MISFIT = (
     "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
@@ -126,6 +131,8 @@ class _Codegen:
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
         status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
         owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
+        other = builder.icmp_unsigned(">=", status, I32(OTHER_BRANCH))
+        self._raise_if(context, builder, other, ValueError(BRANCH), owned)
         exhausted = builder.icmp_unsigned("==", status, I32(1))
         self._raise_if(context, builder, exhausted, MemoryError(EXHAUSTED), owned)
         failed = builder.icmp_unsigned("!=", status, I32(0))

@@ -27,8 +27,13 @@ class Specialization:
 
     def __init__(self, graph: Graph, layout: Layout, signature: Signature, cache: bool) -> None:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
-        outputs = checked("rewriting", tidy(rewrite(checked("tracing", graph).outputs)))
-        self.program: Program = checked("scheduling", schedule(graph.inputs, outputs, graph.guards))
+        traced = checked("tracing", graph)
+        found = tidy(rewrite([*traced.outputs, *traced.conditions]))
+        outputs, conditions = found[: len(traced.outputs)], found[len(traced.outputs) :]
+        checked("rewriting", found)
+        self.program: Program = checked(
+            "scheduling", schedule(graph.inputs, outputs, graph.guards, conditions)
+        )
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
         self.kinds = [signature.leaves[k].kind for k in self.takes]
         self.pack = make_pack(graph)
@@ -38,11 +43,12 @@ class Specialization:
         self._kernel: Any = None
 
     def admits(self, leaves: Sequence[Any]) -> bool:
-        """Tell whether the trace holds for the sizes of these arguments."""
-        if not self.program.guards:
+        """Tell whether the trace holds for these arguments."""
+        program = self.program
+        if not (program.guards or program.conditions):
             return True
         values = [leaves[k] for k in self.takes]
-        return self.program.admits(self.program.bind_sizes(values))
+        return program.admits(program.bind_sizes(values)) and program.holds(*values)
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -203,7 +203,8 @@ def _whole(subject: Any) -> Whole:
     outputs = getattr(subject, "outputs", None)
     if outputs is None:
         return Whole(tuple(x for x in subject if x is not None))
-    whole = Whole(tuple(outputs), tuple(subject.inputs), subject.guards)
+    needed = (*outputs, *getattr(subject, "conditions", ()))
+    whole = Whole(needed, tuple(subject.inputs), subject.guards)
     if hasattr(subject, "steps"):
         whole.steps, whole.levels = tuple(subject.steps), tuple(subject.levels)
         whole.names = subject.names

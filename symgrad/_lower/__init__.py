@@ -13,11 +13,13 @@ from ._entry import (
 from ._mathlib import bind_array, bind_symbol, capsule_pointer, has_libmvec, vector_math_default
 from ._module import Leaf, Lowered, constant_symbol, lower
 from ._unroll import prepare
+from ._values import OTHER_BRANCH
 
 __all__ = [
     "EXHAUSTED",
     "MISS",
     "OBJECTS",
+    "OTHER_BRANCH",
     "OUT_OF_RANGE",
     "Leaf",
     "Lowered",

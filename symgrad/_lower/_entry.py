@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._emitter import memory_type
+from ._values import OTHER_BRANCH
 
 if TYPE_CHECKING:
     from ._module import Leaf, Lowered
@@ -243,10 +244,13 @@ def _run(e: _Entry, name: str, arguments: Sequence[str], work: str) -> str:
 
 
 def _check(e: _Entry, status: str) -> None:
-    """Raise what a status other than 0 stands for."""
-    good, bad = e.label("good"), e.label("bad")
+    """Raise what a status other than 0 stands for; another branch is a miss."""
+    good, bad, on = e.label("good"), e.label("bad"), e.label("on")
     e.line(f"br i1 {e.op(f'icmp eq i32 {status}, 0')}, label %{good}, label %{bad}")
     e.lines.append(f"{bad}:")
+    other = e.op(f"icmp uge i32 {status}, {OTHER_BRANCH}")
+    e.line(f"br i1 {other}, label %other, label %{on}")
+    e.lines.append(f"{on}:")
     memory = e.op(f"icmp eq i32 {status}, 1")
     kinds = [e.object(object_symbol(name)) for name in ("MemoryError", "IndexError")]
     kind = e.op(f"select i1 {memory}, ptr {kinds[0]}, ptr {kinds[1]}")
@@ -276,6 +280,14 @@ def _wrap(e: _Entry, outputs: Sequence[Leaf]) -> str:
     return packed
 
 
+def _drop(lowered: Lowered, name: str) -> Iterator[str]:
+    """Give back the objects made so far."""
+    for k in range(len(lowered.outputs)):
+        yield f"  %{name}{k} = getelementptr ptr, ptr %items, i64 {k}"
+        yield f"  %{name}.{k} = load ptr, ptr %{name}{k}"
+        yield f"  call void @symgrad.python.Py_DecRef(ptr %{name}.{k})"
+
+
 def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     outputs = max(len(lowered.outputs), 1)
     miss = e.object(MISS)
@@ -291,10 +303,9 @@ def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
     yield from e.lines
     yield "failed:"
-    for k in range(len(lowered.outputs)):
-        yield f"  %item{k} = getelementptr ptr, ptr %items, i64 {k}"
-        yield f"  %made{k} = load ptr, ptr %item{k}"
-        yield f"  call void @symgrad.python.Py_DecRef(ptr %made{k})"
-    yield "  ret ptr null\nmiss:"
+    yield from _drop(lowered, "made")
+    yield "  ret ptr null\nother:"
+    yield from _drop(lowered, "idle")
+    yield "  br label %miss\nmiss:"
     yield "  call void @symgrad.python.PyErr_Clear()"
     yield f"  call void @symgrad.python.Py_IncRef(ptr {miss})\n  ret ptr {miss}\n}}"

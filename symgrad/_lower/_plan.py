@@ -93,6 +93,8 @@ class Plan:
     outputs: tuple[Node, ...]
     #: The output that each node is, for those computed straight into an output.
     results: dict[Node, int]
+    #: Numbers that are looked at after all tasks.
+    kept: tuple[Node, ...]
     #: For projections of loops and branches, the first that gives the same result.
     projected: dict[Node, Node]
     #: For each loop and branch, its projections by number, one for each.
@@ -100,8 +102,8 @@ class Plan:
 
 
 class _Planner:
-    def __init__(self, outputs: tuple[Node, ...]) -> None:
-        self.outputs = outputs
+    def __init__(self, outputs: tuple[Node, ...], kept: tuple[Node, ...]) -> None:
+        self.outputs, self.kept = outputs, kept
         self.tasks: list[Task] = []
         self.nests: dict[Shape, list[int]] = {}
         self.at: dict[Node, int] = {}
@@ -258,7 +260,7 @@ class _Planner:
     # ---------------------------------------------------------------- everything
 
     def run(self) -> Plan:
-        for node in topological(self.outputs):
+        for node in topological((*self.outputs, *self.kept)):
             if node.op.kind not in ("leaf", "view"):
                 self.place(node)
         results: dict[Node, int] = {}
@@ -271,7 +273,12 @@ class _Planner:
                 task = self.tasks[self.nest(out.shape, self.need(out))]
                 assert isinstance(task, Nest)
                 task.stores.append(Store(out, out, output=k))
-        return Plan(self.tasks, self.stored, self.outputs, results, *self.projections(results))
+        for x in self.kept:
+            if not isinstance(x, Input):
+                self.materialize(x)
+        return Plan(
+            self.tasks, self.stored, self.outputs, results, self.kept, *self.projections(results)
+        )
 
     def projections(
         self, results: dict[Node, int]
@@ -306,9 +313,9 @@ def contraction_sizes(node: Node) -> dict[str, Any]:
     return sizes
 
 
-def plan(outputs: tuple[Node, ...]) -> Plan:
-    """Return the plan of a legalised graph."""
-    return _Planner(outputs).run()
+def plan(outputs: tuple[Node, ...], kept: tuple[Node, ...] = ()) -> Plan:
+    """Return the plan of a legalised graph; the numbers ``kept`` are stored, too."""
+    return _Planner(outputs, kept).run()
 
 
 __all__ = ["Nest", "Plan", "Single", "Store", "contraction_sizes", "plan", "reduction_domain"]

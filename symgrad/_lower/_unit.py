@@ -26,7 +26,7 @@ from ._nest import NestWriter
 from ._plan import Nest, Plan, plan
 from ._singles import write_single
 from ._unroll import prepare
-from ._values import Place
+from ._values import OTHER_BRANCH, Place
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
 #: a longer one is compiled by itself, once, and called by its address.
@@ -88,7 +88,9 @@ class Unit:
     def __init__(self, code: Code, name: str, program: Program, inner: bool = False) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
-        self.plan: Plan = plan(tuple(prepare(program.outputs)))
+        ready = prepare([*program.outputs, *program.conditions])
+        count = len(program.outputs)
+        self.plan: Plan = plan(tuple(ready[:count]), tuple(ready[count:]))
         self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
         code.steps += self.steps
         self.linked = self.steps <= LINKED_STEPS
@@ -231,7 +233,7 @@ class Unit:
         allocates = self.arena.write(e, given=self.inner)
         lines = ["entry:", *e.lines[0]]
         e.lines[0] = []
-        checked = "%status" in self.uses and not self.inner
+        checked = ("%status" in self.uses or bool(self.plan.kept)) and not self.inner
         # In the entry block of the function, wherever the arena's code has led.
         if checked:
             lines[1:1] = ["  %status = alloca i32", "  store i32 0, ptr %status"]
@@ -252,6 +254,8 @@ class Unit:
                 self.fill(e, node, value)
             lines += [*e.lines[0], call]
         e.lines[0] = []
+        for node in self.plan.kept:
+            self.require(e, node)
         for tape in self.tapes:
             self.module.declare("free", "void", ["ptr"])
             e.line(f"call void @free(ptr {e.op(f'load ptr, ptr {tape}')})")
@@ -268,6 +272,16 @@ class Unit:
             f"define {linkage}{kind} @{self.name}.run({', '.join(parameters)}) #0 {{\n"
             + "\n".join(lines) + "\n}\n"
         )  # fmt: skip
+
+    def require(self, e: Emitter, node: Node) -> None:
+        """Set the status unless ``node`` is true."""
+        place = self.place(node)
+        assert place is not None
+        pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
+        holds = e.op(f"icmp ne i8 {e.op(f'load i8, ptr {pointer}')}, 0")
+        code = e.op(f"select i1 {holds}, i32 0, i32 {OTHER_BRANCH}")
+        total = e.op(f"or i32 {e.op('load i32, ptr %status')}, {code}")
+        e.line(f"store i32 {total}, ptr %status")
 
     def initials(self) -> dict[int, list[tuple[Node, Any]]]:
         """Return what to fill before each call."""

@@ -23,6 +23,9 @@ from ._emitter import Emitter, constant_text, llvm_type, memory_type
 #: Status of a kernel that met an index outside of an axis.
 OUT_OF_RANGE = 4
 
+#: Status of a program that the values are not for: Python took another branch for others.
+OTHER_BRANCH = 8
+
 Index = tuple[Any, ...]
 Key = tuple[Node, Index]
 

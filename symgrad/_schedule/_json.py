@@ -11,7 +11,7 @@ import base64
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ def to_json(program: Program) -> str:
         "fingerprint": program.fingerprint,
         "sizes": {s.name: s.hint for s in program.sizes if s in symbols},
         **_graph(program),
+        **({"conditions": _numbers(program, program.conditions)} if program.conditions else {}),
         "guards": [[relation_text(g), truth] for g, truth in program.guards.items()],
     }
     return "{\n" + ",\n".join(f'"{k}": {_text(v)}' for k, v in fields.items()) + "\n}\n"
@@ -63,9 +64,6 @@ def to_json(program: Program) -> str:
 
 def _graph(program: Program) -> dict[str, Any]:
     """Return the graph of a program or a body; values are numbered in this order."""
-    number: dict[Node, int] = {}
-    for node in (*program.inputs, *program.leaves, *program.steps):
-        number[node] = len(number)
 
     def param(value: Any) -> Any:
         return {"body": _graph(program.of(value))} if isinstance(value, Body) else None
@@ -73,9 +71,13 @@ def _graph(program: Program) -> dict[str, Any]:
     return {
         "inputs": [_input(n) for n in program.inputs],
         "leaves": [_leaf(n) for n in program.leaves],
-        "steps": [_step(n, [number[x] for x in n.operands], param) for n in program.steps],
-        "outputs": [number[x] for x in program.outputs],
+        "steps": [_step(n, _numbers(program, n.operands), param) for n in program.steps],
+        "outputs": _numbers(program, program.outputs),
     }
+
+
+def _numbers(program: Program, nodes: Iterable[Node]) -> list[int]:
+    return [program.numbers[x] for x in nodes]
 
 
 def _text(value: Any) -> str:

@@ -25,7 +25,7 @@ from .._graph import (
     topological,
 )
 from .._shapes import evaluate_dim
-from ..errors import CheckError, DataError, ShapeError, TraceError, UnsupportedError
+from ..errors import BranchError, CheckError, DataError, ShapeError, TraceError, UnsupportedError
 from ._json import save, to_json
 from ._kahn import kahn
 from ._latex import program_latex
@@ -56,6 +56,8 @@ class Program:
         steps of one level do not depend on each other.
     guards:
         Relations between sizes under which the program is the function's.
+    conditions:
+        Truth values under which it is: those by which Python's ``if`` was decided.
     """
 
     inputs: tuple[Input, ...]
@@ -63,6 +65,7 @@ class Program:
     steps: tuple[Node, ...]
     levels: tuple[int, ...]
     guards: Mapping[sp.Basic, bool] = field(default_factory=dict)
+    conditions: tuple[Node, ...] = ()
 
     # ---------------------------------------------------------------- what it contains
 
@@ -70,8 +73,14 @@ class Program:
     def leaves(self) -> tuple[Node, ...]:
         """Literals, constants, sizes and ranges that the steps and outputs use."""
         used = dict.fromkeys(x for n in self.steps for x in n.operands)
-        used |= dict.fromkeys(self.outputs)
+        used |= dict.fromkeys((*self.outputs, *self.conditions))
         return tuple(n for n in used if n.op.kind == "leaf" and not isinstance(n, Input))
+
+    @cached_property
+    def numbers(self) -> dict[Node, int]:
+        """The values counted through: inputs, leaves, steps."""
+        nodes = dict.fromkeys((*self.inputs, *self.leaves, *self.steps))
+        return {node: k for k, node in enumerate(nodes)}
 
     @cached_property
     def constants(self) -> tuple[Constant, ...]:
@@ -132,8 +141,23 @@ class Program:
             One number or array for each of ``inputs``.
         """
         env = self._computed(values, self.bind_sizes(values))
+        broken = next((x for x in self.conditions if not env[x]), None)
+        if broken is not None:
+            raise BranchError(branch_message(broken))
         foreign = {id(env[x]) for x in (*self.inputs, *self.leaves)}
         return tuple([_owned(env[x], foreign) for x in self.outputs])
+
+    def holds(self, *values: Any) -> bool:
+        """Tell whether the conditions are true for these values of the inputs."""
+        if not self.conditions:
+            return True
+        program = self._test
+        env = program._computed(values, self.bind_sizes(values))
+        return all(env[x] for x in program.outputs)
+
+    @cached_property
+    def _test(self) -> Program:
+        return schedule(self.inputs, self.conditions)
 
     def _computed(self, values: Sequence[Any], sizes: Mapping[sp.Symbol, int]) -> dict[Node, Any]:
         """Return the value of every node."""
@@ -303,7 +327,9 @@ class Program:
     def from_json(cls, text: str) -> Program:
         """Return the program that JSON text holds, checked; see :func:`symgrad.load`."""
         saved = from_json(text)
-        program = cls(saved.inputs, saved.outputs, saved.steps, saved.levels, saved.guards)
+        program = cls(
+            saved.inputs, saved.outputs, saved.steps, saved.levels, saved.guards, saved.conditions
+        )
         try:
             check(program)
         except CheckError as error:
@@ -318,10 +344,9 @@ class Program:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of everything that the kernel depends on, the same in every process."""
-        number: dict[Node, int] = {}
+        number = self.numbers
         digest = hashlib.sha256()
         for node in (*self.inputs, *self.leaves, *self.steps):
-            number[node] = len(number)
             operands = [number[x] for x in node.operands]
             extra = leaf_text(node) if node.op.kind == "leaf" else ""
             if isinstance(node, Literal):
@@ -331,6 +356,8 @@ class Program:
         digest.update(str([number[x] for x in self.outputs]).encode())
         digest.update(str(sorted((str(g), t) for g, t in self.guards.items())).encode())
         digest.update(str([str(n.dim) for n in self.inputs]).encode())
+        if self.conditions:
+            digest.update(str([number[x] for x in self.conditions]).encode())
         return digest.hexdigest()
 
 
@@ -404,9 +431,12 @@ def schedule(
     inputs: Sequence[Input],
     outputs: Sequence[Node],
     guards: Mapping[sp.Basic, bool] | None = None,
+    conditions: Sequence[Node] = (),
 ) -> Program:
     """Return the Program of a graph: its computed nodes in Kahn order, with levels."""
-    walk = topological(outputs)
+    # What was decided to be true whatever the arguments is no condition.
+    conditions = [x for x in dict.fromkeys(conditions) if not isinstance(x, Literal)]
+    walk = topological([*outputs, *conditions])
     known = set(inputs)
     stray = next((n for n in walk if isinstance(n, Input) and n not in known), None)
     if stray is not None:
@@ -417,4 +447,16 @@ def schedule(
     nodes = [n for n in walk if n.op.kind != "leaf"]
     needs: Callable[[Node], Sequence[Node]] = lambda n: n.operands  # noqa: E731
     order, levels = kahn(nodes, needs, name=lambda n: n.op.name)
-    return Program(tuple(inputs), tuple(outputs), tuple(order), tuple(levels), dict(guards or {}))
+    return Program(
+        tuple(inputs), tuple(outputs), tuple(order), tuple(levels), dict(guards or {}),
+        tuple(conditions),
+    )  # fmt: skip
+
+
+def branch_message(condition: Node) -> str:
+    """Return what to say where a condition does not hold."""
+    where = f" at {condition.where}" if condition.where is not None else ""
+    return (
+        f"the values take another branch{where} than the program was traced for: call the "
+        "function itself, or make a program with f.program(*args) for values like these"
+    )

@@ -53,6 +53,7 @@ class Saved:
     steps: tuple[Node, ...]
     levels: tuple[int, ...]
     guards: dict[sp.Basic, bool]
+    conditions: tuple[Node, ...]
     fingerprint: str
 
 
@@ -100,9 +101,11 @@ class _Reader:
             self.symbols[name] = Dim(name, value)
         inputs, outputs, steps, levels = self.graph()
         guards = self.field("guards", list)
+        conditions = self.conditions()
         return Saved(
             tuple(inputs), tuple(outputs), tuple(steps), tuple(levels),
-            dict(self.guard(pair) for pair in guards), str(self.field("fingerprint", str)),
+            dict(self.guard(pair) for pair in guards), conditions,
+            str(self.field("fingerprint", str)),
         )  # fmt: skip
 
     def graph(self) -> tuple[list[Input], list[Node], list[Node], list[int]]:
@@ -115,6 +118,15 @@ class _Reader:
         self.nodes += steps
         outputs = [self.node(k, "outputs") for k in self.field("outputs", list)]
         return inputs, outputs, steps, levels
+
+    def conditions(self) -> tuple[Node, ...]:
+        numbers = self.data.get("conditions", [])
+        if not isinstance(numbers, list):
+            raise DataError(f"conditions: {numbers!r:.40} is no list")
+        found = tuple(self.node(k, "conditions") for k in numbers)
+        if any(x.dtype != np.bool_ or x.shape for x in found):
+            raise DataError("conditions: one of them is no truth value")
+        return found
 
     def body(self, data: Any, what: str) -> Body:
         """Make the body of a loop or a branch."""

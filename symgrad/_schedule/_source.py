@@ -99,6 +99,7 @@ class _Writer:
             f"def {self.name}({parameters}):",
             *self.guards(),
             *lines,
+            *self.conditions(),
             f"    return {self.results()}",
         ]
         code = "\n".join([*constants, *([""] * 2 if constants else []),
@@ -111,6 +112,14 @@ class _Writer:
             imports.append(f"from scipy.linalg import {', '.join(library)}")
         standard = [f"import {m}" for m in ("base64", "math") if f"{m}." in code]
         return "\n".join([*standard, *([""] if standard else []), *imports, "", "", code]) + "\n"
+
+    def conditions(self) -> list[str]:
+        """What the values must satisfy."""
+        if not self.program.conditions:
+            return []
+        test = " and ".join(map(self.operand, self.program.conditions))
+        text = "the values take another branch than the program was traced for"
+        return [f"    if not ({test}):", f'        raise ValueError("{text}")']
 
     def results(self) -> str:
         return ", ".join(map(self.operand, self.program.outputs)) or "()"

@@ -37,6 +37,7 @@ def program_text(program: Program) -> str:
         for name, body in named_bodies(node):
             inner = program_text(program.of(body)).replace("program(", f"{name}(", 1)
             lines.append(textwrap.indent(inner, " " * 8))
+    lines += [f"    require {names[x]}" for x in program.conditions]
     lines.append(f"    return {', '.join(names[x] for x in program.outputs)}")
     return "\n".join(lines)
 

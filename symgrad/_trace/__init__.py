@@ -3,10 +3,12 @@
 from .._graph._types import promote
 from .._shapes import Size
 from ._bind import as_node, bind_nodes, cast
+from ._examples import Examples
 from ._formula import evaluate, partials
 from ._function import (
     EnclosedError,
     Graph,
+    close_conditions,
     collect,
     fresh,
     is_value,
@@ -23,6 +25,7 @@ Size.lift = staticmethod(lambda size: Traced(as_node(size), weak=int))
 __all__ = [
     "LEAF",
     "EnclosedError",
+    "Examples",
     "Graph",
     "LeafKind",
     "Signature",
@@ -34,6 +37,7 @@ __all__ = [
     "as_traced",
     "bind_nodes",
     "cast",
+    "close_conditions",
     "collect",
     "evaluate",
     "flatten",

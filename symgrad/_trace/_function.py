@@ -14,6 +14,7 @@ from .._graph._types import check_dtype
 from .._shapes import Size, recording, tracing
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
+from ._examples import Examples, current, deciding, share
 from ._signature import Signature, make_inputs
 from ._traced import Traced
 from ._tree import Tree, flatten
@@ -34,6 +35,8 @@ class Graph:
         value wrapped in a one-tuple.
     guards:
         Relations between sizes that held, ``{relation: truth}``.
+    conditions:
+        Truth values of the inputs that were true in the example call.
     """
 
     inputs: tuple[Input, ...]
@@ -41,6 +44,7 @@ class Graph:
     tree: Tree
     leaves: tuple[Any, ...]
     guards: Mapping[sp.Basic, bool]
+    conditions: tuple[Node, ...] = ()
 
     def pack(self, values: Sequence[Any]) -> Any:
         """Return the function's nested result from the values of the outputs."""
@@ -63,10 +67,12 @@ def trace(
     signature: Signature,
     sizes: Sequence[int],
     names: Sequence[str],
+    examples: Examples | None = None,
 ) -> Graph:
     """Run ``function(*args, **kwargs)`` on traced values of the given kinds.
 
-    ``signature.tree`` is the structure of ``(args, kwargs)``.
+    ``signature.tree`` is the structure of ``(args, kwargs)``; ``examples`` has the values by
+    which Python's decisions on traced numbers are taken.
 
     Raises
     ------
@@ -76,7 +82,9 @@ def trace(
     values, inputs = make_inputs(signature, sizes, names)
     args, kwargs = signature.tree.unflatten(values)
     inside = tracing()
-    with recording() as guards:
+    if examples is not None:
+        examples.start(inputs)
+    with recording() as guards, deciding(examples):
         try:
             result = function(*args, **kwargs)
         except SymgradError as error:
@@ -92,7 +100,8 @@ def trace(
         nodes, tree, leaves = collect(result)
     if inside and not set(inputs).issuperset(inputs_of(nodes)):
         raise EnclosedError
-    return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), guards)
+    conditions = () if examples is None else tuple(examples.conditions)
+    return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), guards, conditions)
 
 
 ASSIGNED = (
@@ -153,7 +162,17 @@ def substitute(outputs: Sequence[Node], values: Mapping[Node, Node]) -> list[Nod
 
 def fresh(node: Node, name: str) -> Input:
     """Return a new input of the kind of ``node``: its stand-in inside a nested trace."""
-    return Input(name, node.shape, node.dtype)
+    stand_in = Input(name, node.shape, node.dtype)
+    share(stand_in, node)
+    return stand_in
+
+
+def close_conditions(swap: Mapping[Node, Node]) -> None:
+    """Put values in the place of their stand-ins in what has been decided so far."""
+    examples = current()
+    if examples is not None and examples.conditions:
+        closed = substitute(list(examples.conditions), swap)
+        examples.conditions = dict.fromkeys(closed)
 
 
 def require_traced(value: Any, what: str) -> Traced:

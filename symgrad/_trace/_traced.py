@@ -14,6 +14,7 @@ from .._shapes import Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators
 from ._bind import as_node, bind
+from ._examples import decided, unknown
 from ._known import known_number
 
 _OPS = registry.ops
@@ -114,32 +115,43 @@ class Traced(ArrayMethods):
             name = f"the traced argument {self.node.name}"
         raise TraceError(
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
-            f"which has no numbers yet. Write instead: {instead}"
+            f"{unknown(self.node)}. Write instead: {instead}"
         )
 
     def __bool__(self) -> bool:
         known = known_number(self.node)
+        if known is None:
+            known = decided(self.node, bool)
         if known is not None:
             return bool(known)
         self._leaked(
             "a truth value (`if`, `while`, `and`, `or`, `not`, `in`)",
-            "np.where(condition, a, b); np.logical_and(a, b) or `&` for `and`",
+            "np.where(condition, a, b), or sg.cond(condition, f, g); np.logical_and(a, b) or `&` "
+            "for `and`",
         )
 
     def __float__(self) -> float:
         known = known_number(self.node)
         if known is not None:
             return float(known)
+        if self.dtype.kind != "f":  # no derivative is lost
+            decision = decided(self.node, int)
+            if decision is not None:
+                return float(decision)
         self._leaked("a Python float (`float(x)`, `math.sin(x)`)", "np.sin(x), np.exp(x), ...")
 
     def __int__(self) -> int:
         known = known_number(self.node)
+        if known is None:
+            known = decided(self.node, int)
         if known is not None:
             return int(known)
         self._leaked("a Python int (`int(x)`)", "np.floor(x), np.rint(x), or x.astype(int)")
 
     def __index__(self) -> int:
         known = known_number(self.node) if self.dtype.kind in "iu" else None
+        if known is None and self.dtype.kind in "iu":
+            known = decided(self.node, int)
         if known is not None:
             return int(known)
         self._leaked("an index (`range(x)`, `list[x]`)", "np.take(array, x), or pass an int")

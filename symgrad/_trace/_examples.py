@@ -1,0 +1,155 @@
+"""Guards on values: a decision that needs a number takes that of the example call.
+
+``if x > 0`` on a traced value takes the branch that the example's arguments take, and notes
+the condition under which the trace is the function's. The conditions go into the program; a
+call whose arguments break one is traced anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply
+from .._op import registry
+from .._shapes import hint
+
+#: Concretizes a parameter: sizes become numbers, bodies become callable.
+Bind = Callable[[Any, Mapping[Any, int]], Any]
+
+
+class Examples:
+    """The values of a trace's inputs in the example call, and what followed from them.
+
+    Parameters
+    ----------
+    values:
+        One number or array for each input.
+    bind:
+        ``bind(parameter, sizes)`` returns a node's parameter as its ``evaluate`` takes it.
+
+    Attributes
+    ----------
+    conditions:
+        What has to be true of the inputs, in the order in which it was decided.
+    """
+
+    def __init__(self, values: Sequence[Any], bind: Bind) -> None:
+        self.given, self.bind = tuple(values), bind
+        self.values: dict[Node, Any] = {}
+        self.sizes: dict[Any, int] = {}
+        self.conditions: dict[Node, None] = {}
+
+    def start(self, inputs: Sequence[Input]) -> None:
+        """Give the inputs their values."""
+        for node, value in zip(inputs, self.given, strict=True):
+            self.values[node] = np.asarray(value, node.dtype)[()]
+            for dim in (*node.shape, *(() if node.dim is None else (node.dim,))):
+                if not isinstance(dim, int):
+                    self.sizes[dim] = hint(dim)
+
+    def value(self, node: Node) -> Any:
+        """Return the value of a node in the example call, None if it is not known."""
+        stack = [node]
+        with np.errstate(all="ignore"):
+            while stack:
+                n = stack[-1]
+                if n in self.values:
+                    stack.pop()
+                    continue
+                if isinstance(n, Input):  # bound by a body, or an example of a batch
+                    return None
+                waiting = [x for x in n.operands if x not in self.values]
+                if waiting:
+                    stack += reversed(waiting)
+                    continue
+                stack.pop()
+                self.values[n] = self._compute(n)
+        return self.values[node]
+
+    def _compute(self, node: Node) -> Any:
+        if isinstance(node, Literal):
+            return node.value
+        if isinstance(node, Constant):
+            return node.array
+        if isinstance(node, SizeOf):
+            return node.dtype.type(hint(node.size))
+        if isinstance(node, Iota):
+            return np.arange(hint(node.size))
+        params = {k: self.bind(v, self.sizes) for k, v in node.items}
+        found = node.op.evaluate(*[self.values[x] for x in node.operands], **params)
+        return found if node.op.results is not None else np.asarray(found, node.dtype)[()]
+
+
+_examples: ContextVar[Examples | None] = ContextVar("examples", default=None)
+
+
+@contextlib.contextmanager
+def deciding(examples: Examples | None) -> Iterator[None]:
+    """Decide by these examples while the block runs."""
+    token = _examples.set(examples)
+    try:
+        yield
+    finally:
+        _examples.reset(token)
+
+
+def current() -> Examples | None:
+    """Return the examples of the trace under way, if it has any."""
+    return _examples.get()
+
+
+def share(stand_in: Node, node: Node) -> None:
+    """Give a stand-in the example of the node for which it stands."""
+    examples = _examples.get()
+    if examples is not None:
+        value = examples.value(node)
+        if value is not None:
+            examples.values[stand_in] = value
+
+
+def decided(node: Node, kind: type) -> Any:
+    """Return a number of the example call as a Python bool or int, by a guard.
+
+    None where it is not known: without examples, under ``vmap``, in the body of a loop.
+    """
+    examples = _examples.get()
+    if examples is None or node.shape:
+        return None
+    value = examples.value(node)
+    if value is None:
+        return None
+    if kind is int and not np.isfinite(value):
+        return None
+    number = kind(value)
+    examples.conditions[_condition(node, number)] = None
+    return number
+
+
+def unknown(node: Node) -> str:
+    """Say why a value has no numbers."""
+    examples = _examples.get()
+    if examples is not None and examples.value(node) is None:
+        return "whose numbers differ between the examples of a batch or the steps of a loop"
+    return "which has no numbers yet"
+
+
+def _condition(node: Node, number: Any) -> Node:
+    """Return the node that is true as long as ``node`` gives the same decision."""
+    ops = registry.ops
+    flag = np.dtype(bool)
+    if isinstance(number, bool):
+        if node.dtype != flag:
+            op = ops["NotEqual" if number else "Equal"]
+            return apply(op, (node, Literal(0, node.dtype)), (), (), flag)
+        return node if number else apply(ops["LogicalNot"], (node,), (), (), flag)
+    if node.dtype.kind == "f":
+        node = apply(ops["Trunc"], (node,), (), (), node.dtype)
+    return apply(ops["Equal"], (node, Literal(number, node.dtype)), (), (), flag)
+
+
+__all__ = ["Examples", "current", "decided", "deciding", "share", "unknown"]

@@ -1,0 +1,163 @@
+"""Guards on values: Python's ``if``, ``while`` and ``int`` on traced numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import BranchError, DataError, TraceError
+
+Array = np.ndarray[Any, Any]
+
+
+def pieces(x: Array) -> Any:
+    if x[0] > 0:
+        return np.sum(np.sin(x))
+    if x[1] > 2.0:
+        return np.prod(x)
+    return np.sum(x**2)
+
+
+POINTS = [np.array(p) for p in ([1.0, 2.0], [-1.0, 3.0], [-1.0, 1.5], [3.0, 1.0], [-2.0, 2.5])]
+
+
+def slope(f: Any, x: Any) -> Any:
+    return np.array([(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(len(x))])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_each_side_is_traced_once(backend: Any) -> None:
+    g = sg.value_and_grad(pieces)
+    with sg.backend(backend):
+        for x in POINTS + POINTS:
+            value, gradient = g(x)
+            assert np.isclose(value, pieces(x))
+            assert np.allclose(gradient, slope(pieces, x), atol=1e-8)
+    assert g.traces == 3
+
+
+def test_the_way_from_python_checks_the_branch() -> None:
+    """Plain calls go straight into the compiled function, which notices the other side."""
+    g = sg.grad(lambda x: np.sin(x) if x > 0 else x**2)
+    found = [g(x) for x in (0.5, 0.5, -0.5, -0.5, 0.5, 0.0, np.nan)]
+    assert np.allclose(found, [np.cos(0.5)] * 2 + [-1.0] * 2 + [np.cos(0.5), 0.0, np.nan],
+                       equal_nan=True)  # fmt: skip
+    assert g.traces == 2
+
+
+def test_an_iteration_until_convergence() -> None:
+    def root(a: Any) -> Any:
+        x = a
+        while abs(x * x - a) > 1e-12:
+            x = 0.5 * (x + a / x)
+        return x
+
+    assert np.isclose(sg.grad(root)(2.0), 0.5 / np.sqrt(2.0))
+    assert np.isclose(sg.grad(sg.grad(root))(3.0), -0.25 * 3.0**-1.5)
+    assert np.isclose(sg.hessian(root)(2.0), -0.25 * 2.0**-1.5)
+    assert np.isclose(sg.jvp(root, (5.0,), (1.0,))[1], 0.5 / np.sqrt(5.0))
+
+
+def test_whole_numbers() -> None:
+    """An integer is a piecewise constant, and no derivative is lost."""
+    g = sg.value_and_grad(lambda x: x * int(x) + [1.0, 10.0, 100.0][int(np.floor(x))])
+    assert [g(v) for v in (1.5, 1.25, 0.5)] == [(11.5, 1.0), (11.25, 1.0), (1.0, 0.0)]
+    assert g.traces == 2
+    assert sg.compile(lambda k, x: x ** float(k))(np.int64(3), 2.0) == 8.0
+
+
+def test_decisions_by_what_a_loop_computes() -> None:
+    def f(x: Any) -> Any:
+        total = sg.fori_loop(0, 4, lambda i, c: c + x * i, 0.0)
+        return total if total > 6 else sg.while_loop(lambda c: c < 6, lambda c: c * 1.5, total)
+
+    for x in (1.5, 0.4):
+        assert np.isclose(sg.grad(f)(x), (f(x + 1e-6) - f(x - 1e-6)) / 2e-6)
+
+
+def test_nested_transformations_keep_their_guards() -> None:
+    def f(x: Any) -> Any:
+        inner = sg.grad(lambda y: y**3 if y > x else -y)
+        return inner(x + 1.0) * (inner(x - 1.0) if x > 0 else 1.0)
+
+    g = sg.compile(f)
+    assert g(2.0) == -27.0
+    assert g(-2.0) == 3.0
+    assert sg.grad(f)(2.0) == -18.0
+
+
+def test_a_body_decides_by_what_is_outside() -> None:
+    f = sg.compile(lambda x: sg.fori_loop(0, 3, lambda i, c: c * x if x > 0 else c + i, 1.0))
+    assert (f(2.0), f(-2.0)) == (8.0, 4.0)
+
+
+# ---------------------------------------------------------------- programs and kernels
+
+
+def test_programs_say_for_what_they_are(tmp_path: Any) -> None:
+    x, other = POINTS[2], POINTS[0]
+    program = sg.grad(pieces).program(x)
+    assert len(program.conditions) == 2
+    assert str(program).count("require") == 2
+    program.save(tmp_path / "program.json")
+    loaded = sg.load(tmp_path / "program.json")
+    scope: dict[str, Any] = {}
+    exec(program.source("f"), scope)
+    for run in (program, loaded, scope["f"]):
+        assert np.array_equal(run(x), 2 * x)
+        with pytest.raises(ValueError, match="another branch"):
+            run(other)
+    with pytest.raises(BranchError, match=r"test_guards\.py:"):
+        program(other)
+    text = (tmp_path / "program.json").read_text().replace('"conditions": [', '"conditions": [0, ')
+    (tmp_path / "damaged.json").write_text(text)
+    with pytest.raises(DataError, match="no truth value"):
+        sg.load(tmp_path / "damaged.json")
+
+
+def test_kernels_refuse_the_other_branch() -> None:
+    kernel = sg.grad(pieces).kernel(POINTS[2])
+
+    @numba.njit
+    def twice(x: Array) -> Any:
+        return 2 * kernel(x)
+
+    assert np.array_equal(twice(POINTS[2]), 4 * POINTS[2])
+    with pytest.raises(ValueError, match="another branch"):
+        twice(POINTS[0])
+
+
+def test_verify_takes_the_branch_of_its_arguments() -> None:
+    for x in POINTS[:3]:
+        assert sg.verify(pieces, x)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_no_guards_in_batches_and_bodies() -> None:
+    with pytest.raises(TraceError, match="examples of a batch") as caught:
+        sg.vmap(pieces)(np.ones((3, 2)))
+    assert "sg.cond" in str(caught.value)
+    assert "test_guards.py:" in str(caught.value)
+    with pytest.raises(TraceError, match="steps of a loop"):
+        sg.compile(lambda x: sg.fori_loop(0, 3, lambda i, c: c if c > 0 else -c, x))(1.0)
+
+
+def test_a_float_would_lose_the_derivative() -> None:
+    with pytest.raises(TraceError, match=r"np\.sin"):
+        sg.grad(lambda x: float(x) ** 2)(1.0)
+
+
+def test_the_number_of_paths_is_bounded() -> None:
+    f = sg.compile(lambda x: x * int(x))
+    for k in range(64):
+        assert f(float(k)) == k * k
+    with pytest.raises(TraceError, match="64 different paths") as caught:
+        f(64.0)
+    assert "control_flow=True" in str(caught.value)
+    assert f(3.0) == 9.0
