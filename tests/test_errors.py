@@ -78,16 +78,6 @@ def assigned_row(x: Any) -> Any:
     return out
 
 
-def assigned_to_argument(x: Any) -> Any:
-    x[0] = 1.0
-    return x
-
-
-def added_to_element(x: Any) -> Any:
-    x[0] += 1.0
-    return x
-
-
 def added_to_array(x: Any) -> Any:
     out = np.zeros(5)
     out += x
@@ -116,11 +106,8 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "item": (lambda x: x[0].item(), ("x.item()", "the value itself")),
     "tolist": (lambda x: x.tolist(), ("x.tolist()", "list(x)")),
     "format": (lambda x: f"{x[0]:.3f}", ("text",)),
-    "fill": (lambda x: x.fill(0), ("in-place filling", "np.full_like(x, value)")),
-    "assigned": (assigned, ("assigned into a plain array", "np.stack", "np.where(mask, x, array)")),
+    "assigned": (assigned, ("assigned into a plain array", "sg.adapt(f)", "symgrad.numpy")),
     "assigned row": (assigned_row, ("an array of numbers",)),
-    "assigned to argument": (assigned_to_argument, ("in-place assignment (`x[i] = v`)",)),
-    "added to element": (added_to_element, ("in-place assignment", "np.where(mask, v, x)")),
 }  # fmt: skip
 
 
@@ -151,8 +138,8 @@ def test_errors_of_the_user_pass_unchanged() -> None:
         with pytest.raises(kind) as caught:
             g(x5)
         assert "test_errors" not in str(caught.value)
-    with pytest.raises(AttributeError, match=r"'sort'.*method of arrays that is not traced"):
-        sg.compile(lambda x: x.sort())(x5)
+    with pytest.raises(AttributeError, match=r"'byteswap'.*method of arrays that is not traced"):
+        sg.compile(lambda x: x.byteswap())(x5)
     with pytest.raises(TypeError, match="unsupported operand"):
         sg.compile(lambda x: x + "text")(x5)
 
@@ -169,15 +156,15 @@ def test_wrong_calls_are_pythons_errors() -> None:
 
 
 UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
-    "sort": (np.sort, ("numpy.sort cannot be traced", "op table (docs/ops.md)")),
+    "bits": (np.packbits, ("numpy.packbits cannot be traced", "op table (docs/ops.md)")),
     "fft": (np.fft.fft, ("numpy.fft.fft cannot be traced",)),
     "unique": (np.unique, ("numpy.unique", "depends on their values")),
     "nonzero": (np.nonzero, ("numpy.nonzero", "use a mask: np.where")),
     "where": (np.where, ("numpy.where", "with one argument it gives positions")),
-    "piecewise": (lambda x: np.piecewise(x, [x > 2], [1, 2]), ("np.where or np.select",)),
-    "along": (lambda x: np.apply_along_axis(np.sum, 0, x), ("use axis=", "symgrad.vmap")),
+    "returned mask": (lambda x: x[x > 2], ("x[mask] as a result", "np.where(mask, x, 0.0)")),
+    "histogram": (np.histogram, ("np.searchsorted", "np.bincount")),
     "scipy": (lambda x: sc.kn(2, x), ("scipy.special.kn cannot be traced",)),
-    "add.at": (lambda x: np.add.at(np.zeros(5), [0], x[:1]), ("numpy.add.at cannot be traced",)),
+    "add.at": (lambda x: np.add.at(np.zeros(5), [0], x[:1]), ("np.add.at writes", "symgrad.numpy")),
     "reduceat": (lambda x: np.add.reduceat(x, [0, 2]), ("numpy.add.reduceat",)),
     "accumulate": (np.maximum.accumulate, ("numpy.maximum.accumulate",)),
     "out": (lambda x: np.sin(x, out=np.zeros(5)), ("np.sin(..., out=)", "write `a = a + x`")),
@@ -186,7 +173,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "ufunc option": (lambda x: np.sin(x, signature="d->d"), ("np.sin(..., signature=)",)),
     "ufunc dtype": (lambda x: np.less(x, 1, dtype=float), ("np.less(..., dtype=float64)",)),
     "sum where": (lambda x: np.sum(x, where=[True] * 5), ("sum: the option where=", "keepdims")),
-    "sum out": (lambda x: np.sum(x, out=np.zeros(())), ("sum: the option out=",)),
+    "sum out": (lambda x: np.sum(x, out=np.zeros(())), ("np.sum(..., out=)", "symgrad.numpy")),
     "sum initial": (lambda x: np.sum(x, initial=3.0), ("sum: the option initial=",)),
     "order": (lambda x: x.reshape(5, 1, order="K"), ("order='K'", "order='C' or order='F'")),
 }  # fmt: skip
@@ -243,7 +230,6 @@ INDICES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "float": (lambda x: x[1.5], ("cannot index with 1.5", "only integers, slices")),
     "text": (lambda x: x["a"], ("cannot index with 'a'",)),
     "dots": (lambda x: x[..., ...], ("single ellipsis",)),
-    "mask": (lambda x: x[x > 2], ("boolean index", "np.where(mask, x, 0.0)")),
     "short mask": (lambda x: x[np.array([True, False])], ("axis 0 has size 5", "mask has 2")),
     "take": (lambda x: np.take(x, 9), ("take", "index 9", "size 5")),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -28,7 +29,12 @@ COMPOSITES = {
     if record.function.__module__.startswith("symgrad._ops.np_")
     and record.functions  # the installed NumPy has it
 }
-ARRAY_OPS = {name: op for name, op in registry.ops.items() if op.kind not in ("map", "leaf")}
+#: Routines, loops and branches, which have no element formula, have tests of their own.
+ARRAY_OPS = {
+    name: op
+    for name, op in registry.ops.items()
+    if op.kind not in ("map", "leaf", "routine", "loop", "branch", "result", "tape")
+}
 
 r = np.random.default_rng(11).standard_normal
 
@@ -143,7 +149,11 @@ def test_traced_equals_numpy(name: str, symbolic: bool) -> None:
             assert_same(trace(), function(*args, **kwargs))
 
 
-@pytest.mark.parametrize("name", COMPOSITES)
+#: Functions of sorted vectors, and those of which NumPy says only in part what they give.
+ORDERED, OPEN = ("searchsorted", "digitize", "interp"), ("partition", "argpartition")
+
+
+@pytest.mark.parametrize("name", [name for name in COMPOSITES if name not in OPEN])
 def test_one_trace_serves_other_sizes(name: str) -> None:
     """Where the guards hold for other sizes, so must the graph."""
     rng = np.random.default_rng(3)
@@ -155,6 +165,8 @@ def test_one_trace_serves_other_sizes(name: str) -> None:
             if not sizes or not trace.holds(sizes):
                 continue
             fresh = iter([resized(node, x, sizes, rng) for node, x in trace.arrays.items()])
+            if name in ORDERED:
+                fresh = (np.sort(x) if x.ndim else x for x in fresh)
             new_args, new_kwargs = replaced((args, kwargs), fresh)
             try:
                 expected = function(*new_args, **new_kwargs)
@@ -351,6 +363,15 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "Transpose": [
         ((r((2, 3)),), {"axes": (1, 0)}), ((r((2, 3, 4)),), {"axes": (2, 0, 1)}),
     ],
+    "Update": [
+        ((r(5), r(2), r(())), {"shape": (5,), "regions": (
+            ((0, 1, 5),), ((0, 2, 2),), ((3, 1, None),))}),
+        ((r((3, 4)), r(4), r((1, 2))), {"shape": (3, 4), "regions": (
+            ((0, 1, 3), (0, 1, 4)), ((1, 1, None), (0, 1, 4)), ((2, 1, 1), (3, -2, 2)))}),
+    ],
+    "Writer": [
+        ((np.arange(1, 5), np.array([2, 0, 2, 4])), {"axes": (0,), "shape": (6,)}),
+    ],
     "Slice": [
         ((r((5, 3)),), {"region": ((1, 2, 2), WHOLE)}),
         ((r((5, 3)),), {"region": ((4, -1, 5), (1, 1, None))}),
@@ -541,7 +562,8 @@ def inner(x: Any, y: Any) -> float:
 
 
 @pytest.mark.parametrize(
-    ("op", "operands", "params"), [p for p in PAIRS if p.values[0].transpose is not None]
+    ("op", "operands", "params"),
+    [p for p in PAIRS if p.values[0].transpose is not None and p.values[0].reason is None],
 )
 def test_transpose_is_the_adjoint(op: Op, operands: Any, params: Any) -> None:
     """<A x, ct> == <x, A^T ct>: the op is linear in its float operands together."""
@@ -658,9 +680,12 @@ def test_registered_of_scipy(name: str) -> None:
 
 @pytest.mark.parametrize("name", np_refused.REFUSED)
 def test_refused_with_a_reason(name: str) -> None:
-    refusal = registry.handlers[getattr(np, name)]
-    with pytest.raises(UnsupportedError, match=name) as error:
-        refusal(np.ones(3))
+    try:
+        function = operator.attrgetter(name)(np)
+    except AttributeError:
+        pytest.skip("another version of NumPy has it")
+    with pytest.raises(UnsupportedError, match=name.rpartition(".")[2]) as error:
+        registry.handlers[function](np.ones(3))
     assert np_refused.REFUSED[name] in str(error.value)
 
 
@@ -693,7 +718,6 @@ def x_of(*shape: int) -> Traced:
         (lambda x: np.einsum("ij,ij->ik", x, x), ArgumentError, "invents a letter"),
         (lambda x: np.einsum("ijk->i", x), ShapeError, "does not name the axes"),
         (lambda x: np.einsum("ij,ji->", x, x), ShapeError, "different sizes"),
-        (lambda x: np.linalg.norm(x, 2), UnsupportedError, "singular values"),
         (lambda x: np.linalg.norm(x, axis=(0, 0)), ShapeError, "two different axes"),
         (lambda x: np.trace(x[0]), ShapeError, "two axes"),
         (lambda x: np.cross(x, x), ShapeError, "3 components"),

@@ -72,7 +72,8 @@ class NestWriter:
         index = self.values.computed_index(
             functools.partial(op.place, part, self.index, **target.params), target, first
         )
-        if op.kind == "assemble" and target.params.get("disjoint", True):
+        over = op.combine == "last" or op.kind == "assemble"
+        if over and target.params.get("disjoint", True):
             self.values.store(place, index, target.shape, value, self.rank)
             return
         pointer = self.values.address(place, index, target.shape)

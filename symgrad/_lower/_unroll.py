@@ -300,6 +300,8 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
         if any(target[k] not in axes for k in short(x.shape)):
             return None
     found = {}
+    disjoint = node.params.get("disjoint")  # None where later parts are written over earlier ones
+    options = {} if disjoint is None else {"disjoint": disjoint}
     for place in places(node.shape):
         at = dict(zip(axes, place, strict=True))
         pieces = []
@@ -309,11 +311,12 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
                 pieces.append((cast(piece, node.dtype), tuple(region[k] for k in stay)))
         whole = tuple((0, 1, d) for d in shape)
         if pieces and all(region == whole for _, region in pieces):
-            found[place] = _fold(np.add, (p for p, _ in pieces))
+            parts = [p for p, _ in pieces]
+            found[place] = parts[-1] if disjoint is None else _fold(np.add, parts)
         elif pieces:
             found[place] = _build(
-                "Assemble", *(p for p, _ in pieces), shape=shape,
-                regions=tuple(r for _, r in pieces), disjoint=node.params["disjoint"],
+                node.op.name, *(p for p, _ in pieces), shape=shape,
+                regions=tuple(r for _, r in pieces), **options,
             )  # fmt: skip
         else:
             zero = Literal(0, node.dtype)

@@ -297,6 +297,33 @@ def _check_mask(mask: Shape, shape: Shape, axis: int) -> None:
             )
 
 
+def basic_region(shape: Shape, index: Any) -> tuple[tuple[Any, ...], Shape] | None:
+    """Return the region that a basic index selects and the shape of what it selects.
+
+    None if the index has arrays in it.
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    if any(_is_array(item) for item in items):
+        return None
+    region: list[Any] = []
+    selected: list[Any] = []
+    for item in _expand(index, shape):
+        axis = len(region)
+        if item is None:
+            selected.append(1)
+        elif isinstance(item, slice):
+            region.append(_slice_entry(item, shape[axis]))
+            selected.append(region[-1][2])
+        elif _is_integer(item):
+            region.append(_integer_entry(item, shape[axis], axis))
+        else:
+            raise IndexingError(
+                f"cannot index with {item!r}: only integers, slices, None, Ellipsis and "
+                "integer or boolean arrays are valid"
+            )
+    return tuple(region), tuple(selected)
+
+
 def getitem(x: Any, index: Any) -> Any:
     """Return ``x[index]`` of a traced value.
 
@@ -394,4 +421,4 @@ def _in_range(item: Any, size: int | Size, axis: int) -> Any:
     return np.where(item < 0, item + as_size(dim), item)
 
 
-__all__ = ["GATHER", "SCATTER", "TRANSPOSE", "gather", "getitem"]
+__all__ = ["GATHER", "SCATTER", "TRANSPOSE", "basic_region", "gather", "getitem"]

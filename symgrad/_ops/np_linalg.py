@@ -118,7 +118,7 @@ def _scipy_systems(rng: np.random.Generator) -> Iterator[Sample]:
 
 
 @composite(scipy.linalg.solve, name="scipy.linalg.solve", samples=_scipy_systems,
-           convention=SINGULAR)  # fmt: skip
+           convention=f"{SINGULAR}; symmetric perturbations with assume_a='pos'")  # fmt: skip
 def scipy_solve(
     a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
     check_finite: bool = True, assume_a: Any = None, transposed: bool = False,

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from .._op import refuse, registry
-from .np_common import existing
 
 _SHAPE = "how many elements it gives depends on their values, and a trace needs the shape"
-_PLACE = "it writes into an array, and traced values never change"
+_GENERAL = (
+    "eigenvalues of a general matrix are complex, and where they meet they have no derivative: "
+    "use np.linalg.eigh or eigvalsh for a symmetric matrix"
+)
+_COUNTS = (
+    "it counts, and counts have no derivative: find the places with np.searchsorted, and add "
+    "weights with np.bincount"
+)
+_COMPLEX = (
+    "Fourier transforms give complex numbers, and symgrad computes with real ones; a short "
+    "transform can be written as products with cosine and sine matrices"
+)
+_PRINTED = "a traced value has no numbers to print"
+_WRITTEN = "a traced value has no numbers to write"
+_MATRIX = "np.matrix is an old class with rules of its own: use arrays and @"
+_BITS = "it takes bytes apart, which have no derivative"
 
 #: Names of NumPy functions and why they cannot be traced.
 REFUSED: dict[str, str] = {
@@ -19,18 +36,63 @@ REFUSED: dict[str, str] = {
         ("unique", "unique_values", "unique_counts", "unique_inverse", "unique_all",
          "union1d", "intersect1d", "setdiff1d", "setxor1d", "trim_zeros"), _SHAPE,
     ),
-    "piecewise": "it writes into an array where the conditions hold: use np.where or np.select",
-    **dict.fromkeys(("copyto", "place", "putmask", "put", "put_along_axis"),
-                    f"{_PLACE}: use np.where, np.concatenate or np.stack"),
-    "fill_diagonal": f"{_PLACE}: use np.where(np.eye(n, dtype=bool), value, x)",
-    "apply_along_axis": "it calls the function on slices one by one: use axis= of the function "
-    "itself, or symgrad.vmap",
-    "apply_over_axes": "call the function with axis=(...)",
-    "array2string": "a traced value has no numbers to print",
-    "array_repr": "a traced value has no numbers to print",
-    "array_str": "a traced value has no numbers to print",
-    "save": "a traced value has no numbers to write",
-    "savetxt": "a traced value has no numbers to write",
+    **dict.fromkeys(("histogram", "histogram2d", "histogramdd", "histogram_bin_edges"), _COUNTS),
+    **dict.fromkeys(("packbits", "unpackbits"), _BITS),
+    **dict.fromkeys(("asmatrix", "bmat"), _MATRIX),
+    **dict.fromkeys(("array2string", "array_repr", "array_str"), _PRINTED),
+    **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WRITTEN),
+    "asarray_chkfinite": "a traced value has no numbers to check: use np.asarray",
+    "roots": _GENERAL,
+    "linalg.eig": _GENERAL,
+    "linalg.eigvals": _GENERAL,
+    "polydiv": "how many coefficients the rest has depends on their values",
+    "sort_complex": "symgrad computes with real numbers: use np.sort",
+    **{f"fft.{name}": _COMPLEX for name in (
+        "fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft", "rfft2", "irfft2",
+        "rfftn", "irfftn", "hfft", "ihfft",
+    )},
+}  # fmt: skip
+
+_MADE = "makes an array from numbers and sizes; of traced values with symgrad.numpy"
+_WINDOW = "makes an array of constants; its length is that of the example"
+_TYPES = "is about element types"
+_TEXT = "makes text of numbers"
+_FILE = "reads numbers from elsewhere"
+_DATES = "is about dates"
+_SETTING = "is about settings of NumPy"
+_INDEX = "makes index arrays from sizes"
+
+#: Names of NumPy functions that take no arrays to trace, and what they do: they are as they are.
+PASSED: dict[str, str] = {
+    **dict.fromkeys(
+        ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros", "ones",
+         "empty", "full", "eye", "identity", "tri", "arange", "linspace", "logspace",
+         "fromfunction", "require"), _MADE,
+    ),
+    **dict.fromkeys(("bartlett", "blackman", "hamming", "hanning", "kaiser", "fft.fftfreq",
+                     "fft.rfftfreq"), _WINDOW),
+    **dict.fromkeys(
+        ("promote_types", "isdtype", "issubdtype", "mintypecode", "typename"), _TYPES,
+    ),
+    **dict.fromkeys(("base_repr", "binary_repr", "format_float_positional",
+                     "format_float_scientific"), _TEXT),
+    **dict.fromkeys(("from_dlpack", "frombuffer", "fromfile", "fromiter", "fromregex",
+                     "fromstring", "genfromtxt", "load", "loadtxt"), _FILE),
+    **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "datetime_data",
+                     "is_busday"), _DATES),
+    **dict.fromkeys(
+        ("get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "info",
+         "printoptions", "set_printoptions", "setbufsize", "seterr", "seterrcall", "show_config",
+         "show_runtime", "test"), _SETTING,
+    ),
+    **dict.fromkeys(("indices", "diag_indices", "mask_indices", "tril_indices", "triu_indices"),
+                    _INDEX),
+    "broadcast_shapes": "is about shapes",
+    "einsum_path": "is about shapes",
+    "isfortran": "is about memory",
+    "iterable": "is about Python objects",
+    "nested_iters": "is about plain arrays",
+    "frompyfunc": "makes a function of Python objects; symgrad.define makes one that is traced",
 }  # fmt: skip
 
 
@@ -42,5 +104,8 @@ def _refusal(function: Callable[..., Any], why: str) -> Callable[..., Any]:
 
 
 for _name, _why in REFUSED.items():
-    for _function in existing(_name):
-        registry.handlers.setdefault(_function, _refusal(_function, _why))
+    try:
+        _function = attrgetter(_name)(np)
+    except AttributeError:  # of another version of NumPy
+        continue
+    registry.handlers.setdefault(_function, _refusal(_function, _why))

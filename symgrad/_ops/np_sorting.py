@@ -170,11 +170,27 @@ def _binned(rng: np.random.Generator) -> Iterator[Sample]:
 
 @composite(np.digitize, samples=_binned, differentiable=False)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """Which bin each value falls into; increasing edges if they are traced."""
+    """Which bin each value falls into."""
     edges = as_array(bins)
-    if not is_traced(edges) and edges.size > 1 and edges[0] > edges[-1]:
-        return edges.size - searchsorted(edges[::-1], x, "right" if right else "left")
-    return searchsorted(edges, x, "left" if right else "right")
+    up = searchsorted(edges, x, "left" if right else "right")
+    down = edges.shape[0] - searchsorted(edges[::-1], x, "right" if right else "left")
+    return np.where(edges[0] > edges[-1], down, up)
+
+
+@composite(
+    np.isin,
+    samples=lambda rng: iter([
+        ((rng.integers(0, 5, (2, 3)), np.array([1, 3])), {}),
+        ((rng.integers(0, 5, 4), np.array([1, 3])), {"invert": True}),
+    ]),
+    differentiable=False,
+)  # fmt: skip
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *,
+         kind: Any = None) -> Any:  # fmt: skip
+    """Where an element is one of some others."""
+    x, given = as_array(element), np.ravel(as_array(test_elements))
+    found = np.any(x[..., None] == given, axis=-1)
+    return ~found if invert else found
 
 
 # ---------------------------------------------------------------- quantiles
@@ -200,7 +216,7 @@ def _joined(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return reshaped(moved, (*lead, count)), axes
 
 
-def _between(ordered: Any, place: Any, method: str, count: Any) -> Any:
+def _between(ordered: Any, place: Any, method: str, count: Any, dtype: Any) -> Any:
     """Return sorted elements at a real place along the last axis; ``count`` of them count."""
     last = count - 1
     place = np.clip(place, 0, last)
@@ -215,6 +231,7 @@ def _between(ordered: Any, place: Any, method: str, count: Any) -> Any:
         for k in (below, above)
     )
     share = place - below if weight is None else weight
+    share = share if isinstance(share, float) else share.astype(dtype)
     return (
         low
         if method in ("lower", "nearest")
@@ -225,7 +242,8 @@ def _between(ordered: Any, place: Any, method: str, count: Any) -> Any:
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool) -> Any:
     x = as_array(a)
     x = x.astype(np.float64) if x.dtype.kind != "f" else x
-    q = as_array(q)
+    # A Python number takes the type of the data, as in NumPy.
+    q = as_array(q).astype(x.dtype) if isinstance(q, (int, float)) else as_float(as_array(q))
     if method not in _POSITIONS and method not in _STEPS:
         refuse(np.quantile, f"method={method!r}; there are {', '.join((*_POSITIONS, *_STEPS))}")
     if not is_traced(q) and not np.all((q >= 0) & (q <= 1)):
@@ -236,13 +254,15 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool
     missing = np.isnan(ordered)
     count = n - np.sum(missing, axis=-1) if skip else n
     alpha, beta = _POSITIONS.get(method, (1.0, 1.0))
-    lead = ordered.shape[:-1]
+    lead, dtype = ordered.shape[:-1], np.result_type(q.dtype, x.dtype)
 
     def one(p: Any) -> Any:
-        offset = alpha - 1 + (1 - alpha - beta) * p
-        place = p * count + (offset if method != "linear" else -p)
+        if alpha == beta == 1:
+            place = p * (count - 1)
+        else:
+            place = p * count + (alpha + p * (1 - alpha - beta)) - 1
         place = np.broadcast_to(as_float(as_array(place)), lead)
-        y = _between(ordered, lift(place, ordered), method, np.maximum(count, 1))
+        y = _between(ordered, lift(place, ordered), method, np.maximum(count, 1), dtype)
         if skip:
             y = np.where(count == 0, np.nan, y)
         else:
@@ -270,8 +290,8 @@ def _levels(*levels: Any) -> Any:
 def _define_quantiles(name: str, scale: float, skip: bool, levels: Any) -> None:
     def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear",
                  keepdims: bool = False, overwrite_input: bool = False) -> Any:  # fmt: skip
-        q = as_array(q)
-        return _quantile(a, q / scale if scale != 1 else q, axis, method, keepdims, skip)
+        q = q if scale == 1 else q / scale if isinstance(q, (int, float)) else as_array(q) / scale
+        return _quantile(a, q, axis, method, keepdims, skip)
 
     what = "Quantiles" if scale == 1 else "Percentiles"
     quantile.__doc__ = f"{what} over axes{', nan left out' if skip else ''}."

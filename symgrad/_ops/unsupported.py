@@ -9,16 +9,10 @@ import numpy as np
 
 from .._op import refuse, registry
 
-_DIGITS = "it is an algorithm on the digits of whole numbers, without a derivative"
-
 #: Universal functions without a record, each with the reason.
 REFUSED: dict[Callable[..., Any], str] = {
     getattr(np, name): why
     for name, why in (
-        ("gcd", _DIGITS),
-        ("lcm", _DIGITS),
-        ("bitwise_count", _DIGITS),
-        ("frexp", "it splits the number format: use np.log2 for the exponent, np.ldexp to scale"),
         ("isnat", "it is about dates and times"),
     )
 }

@@ -64,13 +64,16 @@ class ArrayMethods:
     # ---------------------------------------------------------------- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        out = kwargs.pop("out", None)
-        if out is not None and any(o is not None for o in out):
-            raise UnsupportedError(
-                f"np.{ufunc.__name__}(..., out=) writes into an array, which tracing cannot "
-                "follow (an augmented assignment such as `a += x` on a plain array does it "
-                "too): write `a = a + x`"
-            )
+        out = tuple(o for o in kwargs.pop("out", None) or () if o is not None)
+        if out:
+            if len(out) != 1 or not hasattr(out[0], "overwritten"):
+                raise UnsupportedError(
+                    f"np.{ufunc.__name__}(..., out=) writes into a plain array, which holds "
+                    "numbers only (an augmented assignment such as `a += x` does it too): write "
+                    "`a = a + x`, or make the array by symgrad.numpy"
+                )
+            out[0][...] = self.__array_ufunc__(ufunc, method, *inputs, **kwargs)
+            return out[0]
         if kwargs.pop("where", True) is not True:
             raise UnsupportedError(
                 f"np.{ufunc.__name__}(..., where=) is not traced: use np.where on the result"
@@ -85,6 +88,8 @@ class ArrayMethods:
         if method == "accumulate" and ufunc in _ACCUMULATE:
             kwargs.setdefault("axis", 0)
             return call(_ACCUMULATE[ufunc], inputs, kwargs)
+        if method == "at":
+            return _at(ufunc, *inputs)
         if method == "outer":
             a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
             left = a[(...,) + (None,) * b.ndim] if b.ndim else a
@@ -171,8 +176,8 @@ class ArrayMethods:
         return call(np.transpose, (self, flat), {})
 
     def flatten(self, order: str = "C") -> Any:
-        """Return the elements as a vector."""
-        return call(np.ravel, (self,), {"order": order})
+        """Return the elements as a vector of their own."""
+        return call(np.ravel, (self,), {"order": order}).copy()
 
 
 def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **options: Any) -> Any:
@@ -204,7 +209,8 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
 for _function in (
     np.sum, np.prod, np.mean, np.std, np.var, np.max, np.min, np.any, np.all, np.argmax,
     np.argmin, np.cumsum, np.cumprod, np.ravel, np.swapaxes, np.squeeze, np.repeat, np.take,
-    np.trace, np.diagonal, np.clip, np.dot, np.round, np.conjugate,
+    np.trace, np.diagonal, np.clip, np.dot, np.round, np.conjugate, np.argsort,
+    np.argpartition, np.searchsorted, np.choose, np.nonzero, np.compress, np.put,
 ):  # fmt: skip
     setattr(ArrayMethods, _function.__name__, _method(_function))
 ArrayMethods.conj = ArrayMethods.conjugate  # type: ignore[attr-defined]
@@ -221,12 +227,58 @@ _NAMED = re.compile(r"\w+(:| of )")
 
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Carry out a NumPy function through the registry; its errors name it."""
+    out = kwargs.pop("out", None)
     try:
-        return _call(function, args, kwargs)
+        result = _related(function, args, _call(function, args, kwargs))
     except (ShapeError, IndexingError) as error:
         if not _NAMED.match(str(error)):
             error.args = (f"{function.__name__}: {error}",)
         raise
+    if out is None:
+        return result
+    if not hasattr(out, "overwritten"):
+        raise UnsupportedError(
+            f"np.{function.__name__}(..., out=) writes into a plain array, which holds numbers "
+            "only: use the result, or make the array by symgrad.numpy"
+        )
+    out[...] = result
+    return out
+
+
+#: Functions whose results share memory with their argument in NumPy, where they can.
+VIEWS = frozenset((
+    np.reshape, np.ravel, np.transpose, np.matrix_transpose, np.swapaxes, np.moveaxis,
+    np.rollaxis, np.squeeze, np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d,
+    np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.broadcast_to, np.broadcast_arrays,
+    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.real, np.diag,
+    np.linalg.diagonal, np.linalg.matrix_transpose,
+))  # fmt: skip
+
+
+def _related(function: Callable[..., Any], args: tuple[Any, ...], result: Any) -> Any:
+    """Note which results are views of the first argument, and make others arrays of their own."""
+    source = args[0] if args else None
+    if not hasattr(source, "overwritten"):
+        return result
+    if function in VIEWS:
+        for part in result if isinstance(result, (list, tuple)) else (result,):
+            if hasattr(part, "overwritten"):
+                part._see(source)
+    elif result is source and source.ndim:
+        return source.copy()
+    return result
+
+
+def _at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:
+    """Carry out ``np.add.at``: places that come more than once are added to each time."""
+    if not hasattr(target, "overwritten"):
+        raise UnsupportedError(
+            f"np.{ufunc.__name__}.at writes into a plain array, which holds numbers only: make "
+            "it by symgrad.numpy (zeros, zeros_like, array)"
+        )
+    if ufunc not in (np.add, np.subtract):
+        refuse(ufunc.at, "only np.add.at and np.subtract.at are followed")
+    target._add_at(index, value[0] if ufunc is np.add else -value[0])
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -87,6 +87,8 @@ def trace(
     with recording() as guards, deciding(examples):
         try:
             result = function(*args, **kwargs)
+            result = overwritten(values) if result is None else result
+            nodes, tree, leaves = collect(result)
         except SymgradError as error:
             _say_where(error, function)
             raise
@@ -97,7 +99,6 @@ def trace(
             refusal.__traceback__ = error.__traceback__
             _say_where(refusal, function)
             raise refusal from None
-        nodes, tree, leaves = collect(result)
     if inside and not set(inputs).issuperset(inputs_of(nodes)):
         raise EnclosedError
     conditions = () if examples is None else tuple(examples.conditions)
@@ -106,8 +107,15 @@ def trace(
 
 ASSIGNED = (
     "a traced value was assigned into a plain array (`array[i] = x`), which holds numbers "
-    "only. Write instead: np.stack or np.concatenate of the parts, or np.where(mask, x, array)"
+    "only. Write instead: sg.adapt(f) for a function that says np.zeros, or make the array by "
+    "symgrad.numpy (zeros, array, zeros_like), or np.stack of the parts"
 )
+
+
+def overwritten(values: Sequence[Any]) -> Any:
+    """Return the arguments that a function without a result has assigned to; None if none."""
+    found = [v for v in values if isinstance(v, Traced) and v.overwritten]
+    return None if not found else found[0] if len(found) == 1 else tuple(found)
 
 
 def _say_where(error: SymgradError, function: Callable[..., Any]) -> None:
@@ -124,6 +132,8 @@ def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
     nodes: list[Node] = []
     leaves: list[Any] = []
     for leaf in flat:
+        if hasattr(leaf, "__symgrad_masked__"):
+            leaf.refuse("x[mask] as a result", "np.where(mask, x, 0.0)")
         if isinstance(leaf, Traced) or is_value(leaf):
             leaves.append(len(nodes))
             nodes.append(as_node(leaf))

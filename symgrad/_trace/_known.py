@@ -19,8 +19,13 @@ def known_number(node: Node) -> Any:
 
     The sizes are then fixed by guards, as they are for ``int(n)``.
     """
+    return None if node.shape else known_value(node)
+
+
+def known_value(node: Node) -> Any:
+    """Return the numbers of a value that depends on no argument but sizes, else None."""
     nodes = topological([node], limit=LIMIT)
-    if node.shape or len(nodes) == LIMIT:
+    if len(nodes) == LIMIT:
         return None
     if any(isinstance(n, Input) or n.op.results is not None for n in nodes):
         return None

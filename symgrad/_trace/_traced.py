@@ -7,15 +7,32 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Input, Node
+from .._graph import Constant, Input, Node
 from .._graph._types import check_dtype
 from .._op import Op, registry
-from .._shapes import Size, as_dim, as_size, dim_product, show
+from .._ops import RESHAPE, getitem
+from .._ops.indexing import basic_region
+from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators
-from ._bind import as_node, bind
+from ._bind import as_node, bind, bind_nodes
 from ._examples import decided, unknown
 from ._known import known_number
+from ._masked import Masked, masked_by
+from ._writes import (
+    Step,
+    View,
+    Writes,
+    added,
+    fitted,
+    follow,
+    path_between,
+    put,
+    replaced,
+    require_kind,
+    shares,
+    within,
+)
 
 _OPS = registry.ops
 
@@ -33,8 +50,28 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
+NO_STEPS: tuple[Step, ...] = ()
+
 #: The Python type of what an operator makes of Python numbers.
 _PYTHON = {"d": float, "l": int, "q": int}
+
+
+def known_index(index: Any) -> Any:
+    """Return an index in which constant arrays are arrays again, and known numbers numbers."""
+    if isinstance(index, tuple):
+        return tuple([_known_item(item) for item in index])
+    return _known_item(index)
+
+
+def _known_item(item: Any) -> Any:
+    if not isinstance(item, Traced):
+        return item
+    if isinstance(item.node, Constant):
+        return item.node.array
+    if not item.node.shape and item.dtype.kind in "iu":
+        known = known_number(item.node)
+        return item if known is None else int(known)
+    return item
 
 
 def _weak(value: Any) -> bool:
@@ -45,15 +82,161 @@ class Traced(ArrayMethods):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
     NumPy functions, operators and array methods work on it and extend the graph. What
-    needs a number (``if``, ``float``, ``math.sin``) raises :class:`TraceError`.
+    needs a number (``if``, ``float``, ``math.sin``) raises :class:`TraceError`. Arrays can be
+    assigned to: see ``_writes``.
     """
 
-    __slots__ = ("node", "weak")
+    __slots__ = ("_node", "_version", "_view", "_writes", "weak")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, node: Node, weak: type | None = None):
-        self.node = node
+        self._node = node
         self.weak = weak  # float for a Python float: it does not widen float32
+        self._view: View | None = None
+        self._writes: Writes | None = None
+        self._version = 0
+
+    # ---------------------------------------------------------------- the node, as it is now
+
+    @property
+    def node(self) -> Node:
+        """The node that the value is just now."""
+        if self._view is not None:
+            self._refresh(self._view)
+        elif self._writes is not None:
+            self._node = self._writes.settle()
+        return self._node
+
+    def _refresh(self, view: View) -> None:
+        """Take a view anew if the array that it is of has been written to."""
+        source = view.source
+        if source._version == view.version:
+            return
+        if view.path is None:
+            self._unclear()
+        self._node = follow(source.node, view.path)
+        self._view = view._replace(version=source._version)
+
+    def _unclear(self) -> NoReturn:
+        self._leaked(
+            "an assignment that NumPy would show in another array, or not (a broadcast, a "
+            "diagonal, a reshape of a strided view),",
+            "x.copy() where it is made, or assign through the original array",
+        )
+
+    def _see(self, source: Traced) -> Traced:
+        """Note that this value is a view of ``source``, if NumPy would share its memory."""
+        if self._view is not None or self is source:
+            return self
+        path = path_between(self._node, source._node)
+        if path is None:
+            return self
+        root, before = source, NO_STEPS
+        if source._view is not None:
+            if source._view.path is None:
+                self._view = source._view
+                return self
+            root, before = source._view.source, source._view.path
+        whole = (*before, *path)
+        followed = whole if shares(whole, root.node) else None
+        self._view = View(root, followed, root._version)
+        return self
+
+    @property
+    def overwritten(self) -> bool:
+        """Whether the array has been assigned to."""
+        return self._version > 0
+
+    def __getitem__(self, index: Any) -> Any:
+        index = known_index(index)
+        region = basic_region(self._shape, index)
+        if region is None:
+            if masked_by(index):
+                return Masked.read(self, index)
+            return getitem(self, index)
+        read = None
+        if self._writes is not None and self._view is None:
+            read = self._writes.read(region[0])
+        if read is None:
+            return getitem(self, index)._see(self)
+        part = Traced(read)
+        part = part if read.shape == region[1] else RESHAPE(part, shape=region[1])
+        if part.ndim:
+            steps: tuple[Step, ...] = ((_OPS["Slice"], (("region", region[0]),)),)
+            if read.shape != region[1]:
+                steps += ((_OPS["Reshape"], (("shape", region[1]),)),)
+            part._view = View(self, steps, self._version)
+        return part
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        index = known_index(index)
+        region = basic_region(self._shape, index)
+        if region is None:
+            self._become(replaced(self, index, value).node)
+            return
+        part = fitted(value, region[1], self.dtype)
+        size = tuple(n for _, _, n in region[0] if n is not None)
+        if part.shape != size:
+            part = bind_nodes(_OPS["Reshape"], (part,), {"shape": size})
+        self._write(region[0], part)
+
+    @property
+    def _shape(self) -> Shape:
+        """The shape, which no assignment changes."""
+        return self._node.shape
+
+    def _write(self, region: Any, part: Node) -> None:
+        """Write a region over, here or in the array that this is a view of."""
+        if all(entry == (0, 1, n) for entry, n in zip(region, self._shape, strict=True)):
+            self._become(part)
+            return
+        view = self._view
+        if view is None:
+            self._check_assignable()
+            if self._writes is None:
+                self._writes = Writes(self._node)
+            self._writes.write(region, part)
+            self._version += 1
+            return
+        if view.path is not None and all(op is _OPS["Slice"] for op, _ in view.path):
+            for _, items in reversed(view.path):
+                region = within(dict(items)["region"], region)
+            view.source._write(region, part)
+            return
+        step = (_OPS["Slice"], (("region", region),))
+        self._become(put(self.node, (step,), part))
+
+    def _become(self, node: Node) -> None:
+        """Replace the whole array, and with it that part of the array that it is a view of."""
+        view = self._view
+        if view is None:
+            self._check_assignable()
+            self._node, self._writes = node, None
+            self._version += 1
+            return
+        if view.path is None:
+            self._unclear()
+        if len(view.path) == 1 and view.path[0][0] is _OPS["Slice"]:
+            view.source._write(dict(view.path[0][1])["region"], node)
+        else:
+            view.source._become(put(view.source.node, view.path, node))
+
+    def _add_at(self, index: Any, value: Any) -> None:
+        """Add values at an index in which places may come more than once."""
+        self._become(added(self, known_index(index), value).node)
+
+    def _check_assignable(self) -> None:
+        if not self._shape:
+            raise TypeError("a number does not support item assignment")
+
+    def _in_place(self, name: str, sign: str, other: Any) -> Any:
+        """Carry out ``x += other`` for all that know the array; numbers are made anew."""
+        if not self._shape:
+            return NotImplemented
+        result = Traced(bind(_OPS[name], (self, other), {}))
+        require_kind(self.dtype, result.dtype, sign)
+        self._become(fitted(result, self._shape, self.dtype))
+        return self
 
     @staticmethod
     def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Traced:
@@ -154,7 +337,10 @@ class Traced(ArrayMethods):
             known = decided(self.node, int)
         if known is not None:
             return int(known)
-        self._leaked("an index (`range(x)`, `list[x]`)", "np.take(array, x), or pass an int")
+        self._leaked(
+            "an index (`range(x)`, `list[x]`)",
+            "np.take(array, x) with symgrad.numpy as np, or pass an int",
+        )
 
     def __complex__(self) -> complex:
         self._leaked("a Python complex", "real arithmetic")
@@ -167,19 +353,13 @@ class Traced(ArrayMethods):
         """Refuse: a traced value has no numbers."""
         self._leaked("a list of numbers (`x.tolist()`)", "the value itself, or list(x)")
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        self._leaked(
-            "in-place assignment (`x[i] = v`)",
-            "np.where(mask, v, x), or np.concatenate / np.stack of the parts",
-        )
-
-    # ---------------------------------------------------------------- copies: it never changes
+    # ---------------------------------------------------------------- copies
 
     def __copy__(self) -> Traced:
-        return self
+        return Traced(self.node, self.weak)
 
     def __deepcopy__(self, memo: Any) -> Traced:
-        return self
+        return Traced(self.node, self.weak)
 
     # ---------------------------------------------------------------- unary operators
 
@@ -199,18 +379,44 @@ class Traced(ArrayMethods):
         return _OPS["Cast"](self, dtype=check_dtype(np.dtype(dtype), "astype").name)
 
     def copy(self, order: str = "C") -> Any:
-        """Return the value itself: traced values never change."""
-        return self
+        """Return a copy, which assignments to this array do not change."""
+        return Traced(self.node, self.weak)
 
-    def fill(self, value: Any) -> NoReturn:
-        """Refuse: traced values never change."""
-        self._leaked("in-place filling", "np.full_like(x, value)")
+    def fill(self, value: Any) -> None:
+        """Assign one value to all elements."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *,
+             stable: Any = None) -> None:  # fmt: skip
+        """Sort in place."""
+        self[...] = np.sort(self, axis)
+
+    def partition(self, kth: Any, axis: int = -1, kind: str = "introselect",
+                  order: None = None) -> None:  # fmt: skip
+        """Sort in place as far as ``kth`` asks for."""
+        self[...] = np.partition(self, kth, axis)
 
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")
 
 
 add_operators(Traced, _operator)
+
+
+def _augmented(name: str, sign: str) -> Callable[[Any, Any], Any]:
+    def method(self: Traced, other: Any) -> Any:
+        return self._in_place(name, sign, other)
+
+    return method
+
+
+for _name, _op, _sign in (
+    ("add", "Add", "+"), ("sub", "Subtract", "-"), ("mul", "Multiply", "*"),
+    ("truediv", "Divide", "/"), ("floordiv", "FloorDivide", "//"), ("mod", "Remainder", "%"),
+    ("pow", "Power", "**"), ("and", "BitwiseAnd", "&"), ("or", "BitwiseOr", "|"),
+    ("xor", "BitwiseXor", "^"), ("lshift", "LeftShift", "<<"), ("rshift", "RightShift", ">>"),
+):  # fmt: skip
+    setattr(Traced, f"__i{_name}__", _augmented(_op, _sign))
 
 
 def as_traced(value: Any) -> Traced:

@@ -4,6 +4,8 @@
 Beyond that:
 
 - functions take lists of traced values (``np.sum([x, y])``, ``np.array([x, x**2])``);
+- arrays that it makes inside of a traced function can be assigned to (``y[i] = x``,
+  ``y[1:-1] += x``), with NumPy's views;
 - ``zeros``, ``ones``, ``full``, ``eye``, ``arange``, ``linspace`` and others that make arrays
   take symbolic sizes (``np.zeros(x.shape[0])``), so that one compilation serves all lengths;
 - what cannot be traced says so, and what to write instead.
@@ -34,18 +36,23 @@ from ._creation import (
     ascontiguousarray,
     asfortranarray,
     c_,
+    copy,
     empty,
+    empty_like,
     eye,
     fromfunction,
     full,
+    full_like,
     identity,
     indices,
     linspace,
     logspace,
     ones,
+    ones_like,
     r_,
     tri,
     zeros,
+    zeros_like,
 )
 
 __all__ = [
@@ -56,20 +63,25 @@ __all__ = [
     "ascontiguousarray",
     "asfortranarray",
     "c_",
+    "copy",
     "empty",
+    "empty_like",
     "eye",
     "fft",
     "fromfunction",
     "full",
+    "full_like",
     "identity",
     "indices",
     "linalg",
     "linspace",
     "logspace",
     "ones",
+    "ones_like",
     "r_",
     "tri",
     "zeros",
+    "zeros_like",
 ]
 
 _names = Namespace(np, globals())

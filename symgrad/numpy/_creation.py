@@ -13,19 +13,29 @@ from typing import Any
 import numpy as np
 
 from .._graph import Iota
-from .._graph._types import check_dtype
+from .._graph._types import SUPPORTED, check_dtype
 from .._op import refuse
 from .._ops import BROADCAST
 from .._ops.np_common import as_array, is_traced, reshaped, sizes
-from .._shapes import Size
+from .._shapes import Size, tracing
 from .._trace import Traced, as_traced
-from .._trace._namespace import holds, is_size
+from .._trace._namespace import holds, is_size, version
 
 _LENGTH = "how many elements it gives would depend on the values of traced numbers"
 
 
 def _symbolic(*values: Any) -> bool:
     return any(holds(v, is_size) or holds(v, is_traced) for v in values)
+
+
+def _plain(made: Any) -> Any:
+    """Return a new array of numbers; while tracing as one that traced values can go into."""
+    keep = not tracing() or not isinstance(made, np.ndarray) or made.dtype.kind != "f"
+    return made if keep or not made.ndim else as_traced(made)
+
+
+def _known_type(dtype: Any) -> bool:
+    return np.dtype(float if dtype is None else dtype) in SUPPORTED
 
 
 def _dtype(dtype: Any, default: Any = np.float64) -> np.dtype[Any]:
@@ -59,9 +69,10 @@ def array(
     array([1., 6.])
     """
     if not _symbolic(object):
-        return np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options)
+        return _plain(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object)
     x = x if dtype is None else x.astype(dtype)
+    x = x.copy() if copy and x is object else x
     missing = ndmin - x.ndim
     return reshaped(x, (*(1,) * missing, *x.shape)) if missing > 0 else x
 
@@ -69,7 +80,7 @@ def array(
 def _as(original: Callable[..., Any]) -> Callable[..., Any]:
     def convert(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if _symbolic(a):
-            return array(a, dtype)
+            return array(a, dtype, copy=None)
         return original(a, dtype, *args, **kwargs)
 
     convert.__name__ = convert.__qualname__ = original.__name__
@@ -96,7 +107,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     array([2., 2., 2.])
     """
     if not _symbolic(shape, fill_value):
-        return np.full(shape, fill_value, dtype, order, **options)
+        return _plain(np.full(shape, fill_value, dtype, order, **options))
     value = as_traced(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
     if dtype is not None:
         value = value.astype(_dtype(dtype))
@@ -106,9 +117,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
 
 def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
-        if not _symbolic(shape):
+        if not _symbolic(shape) and not (tracing() and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
-        return full(shape, value, _dtype(dtype))
+        return BROADCAST(as_traced(_dtype(dtype).type(value)), shape=sizes(shape))
 
     filled.__name__ = filled.__qualname__ = original.__name__
     filled.__doc__ = f"Same as ``np.{original.__name__}``; sizes may be symbolic."
@@ -118,6 +129,23 @@ def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
 zeros, ones = _filled(np.zeros, 0), _filled(np.ones, 1)
 #: Zeros where sizes are symbolic: what is never written must be the same in every call.
 empty = _filled(np.empty, 0)
+
+
+def _like(original: Callable[..., Any]) -> Callable[..., Any]:
+    traced = version(original)
+
+    def like(a: Any, *args: Any, **kwargs: Any) -> Any:
+        made = traced(a, *args, **kwargs)
+        return _plain(made) if isinstance(made, np.ndarray) else made
+
+    like.__name__ = like.__qualname__ = original.__name__
+    like.__doc__ = f"Same as ``np.{original.__name__}``; the result can be assigned to."
+    return like
+
+
+zeros_like, ones_like, full_like, empty_like, copy = map(
+    _like, (np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.copy)
+)
 
 
 # ---------------------------------------------------------------- ranges
@@ -292,6 +320,6 @@ c_ = _Bracket(np.c_, lambda parts: np.concatenate(
 
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "c_",
-    "empty", "eye", "fromfunction", "full", "identity", "indices", "linspace", "logspace",
-    "ones", "r_", "tri", "zeros",
+    "copy", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
+    "indices", "linspace", "logspace", "ones", "ones_like", "r_", "tri", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """``numpy.linalg``, for functions that symgrad traces.
 
-Norms, products, traces and diagonals are traced. Factorisations and solvers work on plain
-arrays; on traced values they say that they are not available.
+Norms, products, systems, determinants and factorisations are traced; eigenvalues of general
+matrices are not.
 
 Examples
 --------
@@ -19,7 +19,7 @@ import numpy as np
 
 from .._trace._namespace import Namespace
 
-_names = Namespace(np.linalg, globals(), "matrix factorisations and solvers are not differentiated")
+_names = Namespace(np.linalg, globals())
 
 
 def __getattr__(name: str) -> Any:

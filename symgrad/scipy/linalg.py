@@ -1,7 +1,7 @@
 """``scipy.linalg``, for functions that symgrad traces.
 
-``norm`` is traced. Factorisations and solvers work on plain arrays; on traced values they
-say that they are not available.
+``solve``, ``solve_triangular``, ``inv``, ``det``, ``cholesky`` and what goes with it, ``qr``,
+``eigh``, ``svd``, ``pinv``, ``expm`` and ``norm`` are traced. The rest works on plain arrays.
 
 Examples
 --------
@@ -40,9 +40,7 @@ def norm(
     return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
 
 
-_names = Namespace(
-    scipy.linalg, globals(), "matrix factorisations and solvers are not differentiated"
-)
+_names = Namespace(scipy.linalg, globals())
 
 
 def __getattr__(name: str) -> Any:

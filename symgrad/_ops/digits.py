@@ -1,0 +1,152 @@
+"""Functions of the digits of numbers: common divisors, bit counts, binary exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Composed, Emit, Real, composite, define
+from .np_common import Sample, as_array
+
+_REASON = "whole numbers have no derivative"
+_WHOLE = (sp.Integers, sp.Integers)
+
+#: Euclid's algorithm on magnitudes.
+_GCD = """define internal KIND @gcd.KIND(KIND %a, KIND %b) #0 {
+entry:
+  br label %head
+head:
+  %x = phi KIND [ %a, %entry ], [ %y, %body ]
+  %y = phi KIND [ %b, %entry ], [ %r, %body ]
+  %done = icmp eq KIND %y, 0
+  br i1 %done, label %end, label %body
+body:
+  %r = urem KIND %x, %y
+  br label %head
+end:
+  ret KIND %x
+}
+"""
+
+
+def _magnitude(e: Any, dtype: Any, x: str) -> str:
+    if dtype.kind != "i":
+        return x
+    kind = e.type(dtype)
+    minus = e.op(f"sub {kind} 0, {x}")
+    return str(e.op(f"select i1 {e.op(f'icmp slt {kind} {x}, 0')}, {kind} {minus}, {kind} {x}"))
+
+
+def _gcd(e: Any, dtype: Any, x: str, y: str) -> str:
+    kind = e.type(dtype)
+    text = _GCD.replace("KIND", kind)
+    if text not in e.module.functions:
+        e.module.functions.insert(0, text)
+    a, b = _magnitude(e, dtype, x), _magnitude(e, dtype, y)
+    return str(e.op(f"call {kind} @gcd.{kind}({kind} {a}, {kind} {b})"))
+
+
+GCD = define(
+    np.gcd, name="Gcd", sympy=sp.Function("gcd"), reason=_REASON, lower=Emit(_gcd),
+    domain=_WHOLE, samples=(-40, 40), ulp=0.0, exact_form=False,
+    doc="Greatest common divisor.",
+)  # fmt: skip
+
+
+def _lcm(x: Any, y: Any) -> Any:
+    divisor = np.gcd(x, y)
+    return np.where(divisor == 0, 0, np.abs(x // np.where(divisor == 0, 1, divisor) * y))
+
+
+LCM = define(
+    np.lcm, name="Lcm", sympy=sp.Function("lcm"), reason=_REASON, lower=Composed(_lcm),
+    domain=_WHOLE, samples=(-40, 40), ulp=0.0, exact_form=False,
+    doc="Least common multiple.",
+)  # fmt: skip
+
+
+def _count(e: Any, dtype: Any, x: str) -> str:
+    if dtype.kind == "b":
+        return str(e.op(f"zext i1 {x} to i8"))
+    kind = e.type(dtype)
+    e.module.declare(f"llvm.ctpop.{kind}", kind, [kind])
+    bits = e.op(f"call {kind} @llvm.ctpop.{kind}({kind} {_magnitude(e, dtype, x)})")
+    return str(bits) if kind == "i8" else str(e.op(f"trunc {kind} {bits} to i8"))
+
+
+BITWISE_COUNT = define(
+    np.bitwise_count, name="BitwiseCount", sympy=sp.Function("bitwise_count"), reason=_REASON,
+    lower=Emit(_count), domain=(sp.Integers,), samples=(-99, 99), ulp=0.0, exact_form=False,
+    doc="How many bits of the magnitude are set.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- binary exponents
+
+
+def binary_exponent(x: Any) -> Any:
+    """Return the exponent of np.frexp."""
+    return np.frexp(x)[1]
+
+
+def binary_mantissa(x: Any) -> Any:
+    """Return the mantissa of np.frexp."""
+    return np.frexp(x)[0]
+
+
+def _split(e: Any, dtype: Any, x: str) -> tuple[str, str, str]:
+    """Return mantissa and exponent by LLVM, and whether the number is finite."""
+    kind = e.type(dtype)
+    name = f"llvm.frexp.{'f32' if kind == 'float' else 'f64'}.i32"
+    e.module.declare(name, f"{{ {kind}, i32 }}", [kind])
+    pair = e.op(f"call {{ {kind}, i32 }} @{name}({kind} {x})")
+    parts = [e.op(f"extractvalue {{ {kind}, i32 }} {pair}, {k}") for k in (0, 1)]
+    size = e.call_intrinsic("fabs", dtype, x)
+    finite = e.op(f"fcmp olt {kind} {size}, {e.const(np.inf, dtype)}")
+    return parts[0], parts[1], finite
+
+
+def _exponent(e: Any, dtype: Any, x: str) -> str:
+    _, exponent, finite = _split(e, dtype, x)
+    return str(e.op(f"select i1 {finite}, i32 {exponent}, i32 0"))
+
+
+def _mantissa(e: Any, dtype: Any, x: str) -> str:
+    mantissa, _, finite = _split(e, dtype, x)
+    kind = e.type(dtype)
+    return str(e.op(f"select i1 {finite}, {kind} {mantissa}, {kind} {x}"))
+
+
+EXPONENT = define(
+    name="BinaryExponent", evaluate=binary_exponent, sympy=sp.Function("exponent"),
+    types=lambda k: ((_real(k),), np.dtype(np.int32)), reason="piecewise constant",
+    lower=Emit(_exponent), domain=(Real,), samples=(-9, 9), ulp=0.0, exact_form=False,
+    doc="The exponent of np.frexp.", source=lambda x: f"np.frexp({x})[1]",
+)  # fmt: skip
+MANTISSA = define(
+    name="BinaryMantissa", evaluate=binary_mantissa, sympy=sp.Function("mantissa"),
+    types=lambda k: ((_real(k),), _real(k)), lower=Emit(_mantissa), domain=(Real,),
+    partials=lambda y, x: (np.exp2(-EXPONENT(x).astype(y.dtype)),), samples=(-9, 9), ulp=0.0,
+    exact_form=False, doc="The mantissa of np.frexp.", source=lambda x: f"np.frexp({x})[0]",
+    convention="at powers of two the derivative of the piece to the right",
+)  # fmt: skip
+
+
+def _real(kind: Any) -> Any:
+    dtype = np.result_type(kind(1) if isinstance(kind, type) else kind)
+    return dtype if dtype.kind == "f" else np.dtype(np.float64)
+
+
+def _numbers(rng: np.random.Generator) -> Iterator[Sample]:
+    yield (np.array([0.0, 1.0, -3.7, 1e-310, np.inf, 12345.0]),), {}
+    yield (rng.standard_normal(4).astype("f4"),), {}
+
+
+@composite(np.frexp, samples=_numbers)
+def frexp(x: Any) -> Any:
+    """Mantissa and exponent to base 2."""
+    x = as_array(x)
+    return MANTISSA(x), EXPONENT(x)

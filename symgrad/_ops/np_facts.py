@@ -1,0 +1,211 @@
+"""Functions that give facts about arrays: equality, kinds, types, index arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._op import composite
+from .._shapes import Size, as_dim, same
+from ..errors import ShapeError
+from .np_common import Sample, as_array, join, numbers, on
+
+
+def _facts(
+    function: Any, samples: Any, name: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return composite(function, name=name, samples=samples, differentiable=False)
+
+
+# ---------------------------------------------------------------- equality
+
+
+def _twins(rng: np.random.Generator) -> Iterator[Sample]:
+    x = numbers(rng, (2, 3))
+    yield (x, x + 0.0), {}
+    yield (x, x + 1e-3), {}
+    yield (x, x[0]), {}
+
+
+@_facts(np.allclose, _twins)
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8,
+             equal_nan: bool = False) -> Any:  # fmt: skip
+    """Whether two arrays agree within tolerances."""
+    return np.all(np.isclose(a, b, rtol, atol, equal_nan))
+
+
+def _alike(a: Any, b: Any) -> bool:
+    return a.ndim == b.ndim and all(
+        same(as_dim(m), as_dim(n)) for m, n in zip(a.shape, b.shape, strict=True)
+    )
+
+
+@_facts(np.array_equal, _twins)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements."""
+    a, b = as_array(a1), as_array(a2)
+    if not _alike(a, b):
+        return False
+    hit = a == b
+    return np.all(hit | ((a != a) & (b != b)) if equal_nan else hit)
+
+
+@_facts(np.array_equiv, _twins)
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays are equal after broadcasting."""
+    try:
+        return np.all(as_array(a1) == as_array(a2))
+    except ShapeError:
+        return False
+
+
+# ---------------------------------------------------------------- kinds and types
+
+_ANY = on([(), (3,)], dtypes=("f8", "i4"))
+
+
+def _constant(function: Any, value: bool, doc: str) -> None:
+    def kind(x: Any) -> Any:
+        x = as_array(x)
+        return np.full_like(x, value, dtype=np.bool_)
+
+    kind.__doc__ = doc
+    _facts(function, _ANY, function.__name__)(kind)
+
+
+_constant(np.isreal, True, "True: symgrad's values are real.")
+_constant(np.iscomplex, False, "False: symgrad's values are real.")
+
+
+@_facts(np.iscomplexobj, _ANY)
+def iscomplexobj(x: Any) -> bool:
+    """False: symgrad's values are real."""
+    return False
+
+
+@_facts(np.isrealobj, _ANY)
+def isrealobj(x: Any) -> bool:
+    """True: symgrad's values are real."""
+    return True
+
+
+@_facts(np.isscalar, lambda rng: iter(()))
+def isscalar(element: Any) -> bool:
+    """Whether the value stands for a Python number."""
+    return getattr(element, "weak", None) is not None
+
+
+def _kind(value: Any) -> Any:
+    weak = getattr(value, "weak", None)
+    if weak is not None:
+        return weak(1)
+    return 1 if isinstance(value, Size) else getattr(value, "dtype", value)
+
+
+@_facts(np.result_type, lambda rng: iter(()))
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The common element type."""
+    return np.result_type(*map(_kind, arrays_and_dtypes))
+
+
+@_facts(np.common_type, lambda rng: iter(()))
+def common_type(*arrays: Any) -> Any:
+    """The common inexact element type."""
+    return np.common_type(*(np.empty(0, as_array(a).dtype) for a in arrays))
+
+
+@_facts(np.can_cast, lambda rng: iter(()))
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether an element type can be converted."""
+    return bool(np.can_cast(_kind(from_), _kind(to), casting))
+
+
+@_facts(np.min_scalar_type, lambda rng: iter(()))
+def min_scalar_type(a: Any) -> Any:
+    """The element type of a traced value."""
+    return as_array(a).dtype
+
+
+def _apart(name: str) -> None:
+    def apart(a: Any, b: Any, max_work: Any = None) -> bool:
+        return a is b
+
+    apart.__doc__ = "Whether two values are the same; traced values share no memory."
+    _facts(getattr(np, name), lambda rng: iter(()), name)(apart)
+
+
+_apart("shares_memory")
+_apart("may_share_memory")
+
+
+# ---------------------------------------------------------------- index arrays
+
+
+@_facts(np.diag_indices_from, on([(3, 3)]))
+def diag_indices_from(arr: Any) -> Any:
+    """Index arrays of the diagonal."""
+    return np.diag_indices(int(arr.shape[0]), arr.ndim)
+
+
+@_facts(np.tril_indices_from, on([(3, 3), (2, 3)], {}, {"k": 1}))
+def tril_indices_from(arr: Any, k: int = 0) -> Any:
+    """Index arrays of the lower triangle."""
+    return np.tril_indices(int(arr.shape[-2]), k, int(arr.shape[-1]))
+
+
+@_facts(np.triu_indices_from, on([(3, 3), (2, 3)], {}, {"k": 1}))
+def triu_indices_from(arr: Any, k: int = 0) -> Any:
+    """Index arrays of the upper triangle."""
+    return np.triu_indices(int(arr.shape[-2]), k, int(arr.shape[-1]))
+
+
+@_facts(np.ix_, lambda rng: iter([((rng.integers(0, 2, 3), rng.integers(0, 2, 2)), {})]))
+def ix_(*args: Any) -> Any:
+    """Index arrays of a grid."""
+    vectors = [as_array(v) for v in args]
+    return tuple(
+        np.reshape(v, tuple(v.shape[0] if k == j else 1 for j in range(len(vectors))))
+        for k, v in enumerate(vectors)
+    )
+
+
+@_facts(
+    np.ravel_multi_index,
+    lambda rng: iter([(((rng.integers(0, 3, 4), rng.integers(0, 4, 4)), (3, 4)), {})]),
+)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """Positions in the flattened array of positions on each axis."""
+    pairs = list(zip(multi_index, dims, strict=True))
+    total: Any = 0
+    for place, size in pairs if order == "C" else reversed(pairs):
+        total = total * size + as_array(place)
+    return total
+
+
+@_facts(np.unravel_index, lambda rng: iter([((rng.integers(0, 12, 4), (3, 4)), {})]))
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    """Positions on each axis of positions in the flattened array."""
+    rest, found = as_array(indices), []
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    for size in reversed(sizes) if order == "C" else sizes:
+        found.append(rest % size)
+        rest = rest // size
+    return tuple(reversed(found)) if order == "C" else tuple(found)
+
+
+def _nan_place(name: str, fill: float) -> None:
+    def place(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        x = as_array(a)
+        filled = np.where(np.isnan(x), fill, x) if x.dtype.kind == "f" else x
+        return getattr(np, name.removeprefix("nan"))(filled, axis=axis, keepdims=keepdims)
+
+    place.__doc__ = f"Index of the first {name[6:]}imum, nan left out."
+    samples = join(on([(5,), (2, 3)], {}, {"axis": -1}),
+                   lambda rng: iter([((np.array([np.nan, 2.0, -1.0, np.nan]),), {})]))  # fmt: skip
+    _facts(getattr(np, name), samples, name)(place)
+
+
+_nan_place("nanargmax", -np.inf)
+_nan_place("nanargmin", np.inf)

@@ -1,0 +1,241 @@
+"""Interpolation, convolution, and differences on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._op import composite
+from .._shapes import normalize_axis
+from ..errors import ArgumentError, ShapeError
+from .indexing import SCATTER
+from .np_common import (
+    Sample,
+    as_array,
+    as_float,
+    common_type,
+    iota,
+    is_traced,
+    join,
+    lift,
+    numbers,
+    on,
+    on_all,
+    part,
+    section,
+)
+from .np_sorting import count_below
+
+# ---------------------------------------------------------------- interpolation
+
+
+def _tables(rng: np.random.Generator) -> Iterator[Sample]:
+    xp, fp = np.sort(numbers(rng, 6)), numbers(rng, 6)
+    for x in (numbers(rng, ()), 2 * numbers(rng, 7), numbers(rng, (2, 3)), xp):
+        yield (x, xp, fp), {}
+    yield (2 * numbers(rng, 5), xp, fp), {"left": -1.0, "right": 7.0}
+    yield (3 * numbers(rng, 5), numbers(rng, 4), numbers(rng, 4)), {"period": 1.5}
+
+
+@composite(np.interp, samples=_tables,
+           convention="at a point of the table the slope of the piece to the right")  # fmt: skip
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None,
+           period: Any = None) -> Any:  # fmt: skip
+    """Piecewise linear interpolation in a table."""
+    x, xp, fp = (as_float(as_array(v)).astype(np.float64) for v in (x, xp, fp))
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ShapeError("interp: the points and the values of the table must be vectors")
+    if period is not None:
+        x, xp = x % period, xp % period
+        order = np.argsort(xp)
+        xp, fp = xp[order], fp[order]
+        xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = np.concatenate([fp[-1:], fp, fp[:1]])
+        left = right = None
+    x, xp, fp = lift(x, xp, fp), lift(xp, x, fp), lift(fp, x, xp)
+    n = xp.shape[0]
+    below = count_below(xp, x, "right") - 1
+    k = np.clip(below, 0, n - 2 if n > 1 else 0)
+    x0, f0 = xp[k], fp[k]
+    last = fp[n - 1]
+    if n > 1:
+        slope = (fp[k + 1] - f0) / (xp[k + 1] - x0)
+        f0 = np.where(x < xp[n - 1], slope * (x - x0) + f0, last)
+    y = np.where(x < xp[0], fp[0] if left is None else left, f0)
+    y = np.where(x > xp[n - 1], last if right is None else right, y)
+    return np.where(x != x, x, y)
+
+
+# ---------------------------------------------------------------- convolution
+
+_PAIRS = join(
+    on_all([((5,), (3,)), ((3,), (4,)), ((4,), (4,)), ((4,), (1,))], *(
+        (mode,) for mode in ("full", "same", "valid")
+    )),
+    on_all([((3,), (2,))], (), dtypes=("i4", "f4")),
+)  # fmt: skip
+
+
+def _windows(a: Any, v: Any, mode: str, name: str) -> Any:
+    """Return ``sum(a[i + k - m + 1]*v[k])`` with zeros around ``a``, no shorter than ``v``."""
+    n, m = a.shape[0], v.shape[0]
+    before = {"full": m - 1, "same": m // 2, "valid": 0}.get(mode)
+    if before is None:
+        raise ArgumentError(f"{name}: mode is 'full', 'same' or 'valid', not {mode!r}")
+    count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
+    after = count + m - 1 - n - before
+    padded = np.pad(a, (before, after))
+    place = iota(count, a, v)[:, None] + iota(m, a, v)[None, :]
+    return np.einsum("ij,j->i", lift(padded, place)[place], v)
+
+
+def _vectors(a: Any, v: Any, name: str) -> tuple[Any, Any]:
+    a, v = common_type([np.atleast_1d(as_array(x)) for x in (a, v)])
+    if a.ndim != 1 or v.ndim != 1:
+        raise ShapeError(f"{name} takes vectors, not arrays of {a.ndim} and {v.ndim} axes")
+    return lift(a, v), lift(v, a)
+
+
+@composite(np.convolve, samples=_PAIRS)
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """Convolution of two vectors."""
+    a, v = _vectors(a, v, "convolve")
+    a, v = (a, v) if a.shape[0] >= v.shape[0] else (v, a)
+    return _windows(a, v[::-1], mode, "convolve")
+
+
+@composite(np.correlate, samples=_PAIRS)
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Correlation of two vectors."""
+    a, v = _vectors(a, v, "correlate")
+    if a.shape[0] >= v.shape[0]:
+        return _windows(a, v, mode, "correlate")
+    return _windows(v, a, mode, "correlate")[::-1]
+
+
+# ---------------------------------------------------------------- differences on a grid
+
+
+def _grids(rng: np.random.Generator) -> Iterator[Sample]:
+    x = numbers(rng, (4, 5))
+    yield (x,), {}
+    yield (x, 0.5), {"axis": 1}
+    yield (x, 0.5, np.array([0.0, 1.0, 3.0, 3.5, 5.0])), {"edge_order": 2}
+    yield (x[0], np.sort(numbers(rng, 5))), {}
+    yield (x, 2.0), {"axis": (0, 1), "edge_order": 2}
+
+
+@composite(np.gradient, samples=_grids)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Differences on a grid: central inside, one-sided at the edges."""
+    x = as_float(as_array(f))
+    given = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = [normalize_axis(k, x.ndim) for k in given]
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"gradient: edge_order is 1 or 2, not {edge_order!r}")
+    if len(varargs) not in (0, 1, len(axes)):
+        raise ArgumentError(f"gradient: one spacing, or one for each of {len(axes)} axes")
+    spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    found = [_slopes(x, k, as_array(h), edge_order) for k, h in zip(axes, spacings, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slopes(x: Any, axis: int, spacing: Any, edge_order: int) -> Any:
+    y = np.moveaxis(x, axis, -1)
+    n = y.shape[-1]
+    if n < edge_order + 1:
+        raise ShapeError(f"gradient: axis {axis} needs at least {edge_order + 1} elements")
+    middle, left, right = y[..., 1:-1], y[..., :-2], y[..., 2:]
+    if spacing.ndim == 0:
+        a = b = spacing
+        inner = (right - left) / (2.0 * spacing)
+        ends = [(spacing, spacing), (spacing, spacing)]
+    else:
+        steps = np.diff(spacing)
+        a, b = steps[:-1], steps[1:]
+        inner = (right * a**2 + (b**2 - a**2) * middle - left * b**2) / (a * b * (a + b))
+        if edge_order == 1:
+            ends = [(steps[0], steps[0]), (steps[n - 2], steps[n - 2])]
+        else:
+            ends = [(steps[0], steps[1]), (steps[n - 2], steps[n - 3])]
+    edges = [_edge(y[..., :3], *ends[0], edge_order), -_edge(y[..., ::-1][..., :3], *ends[1],
+                                                            edge_order)]  # fmt: skip
+    return np.moveaxis(np.concatenate([edges[0], inner, edges[1]], axis=-1), -1, axis)
+
+
+def _edge(y: Any, a: Any, b: Any, order: int) -> Any:
+    """The slope at the first of some elements, with a leading step a and the next step b."""
+    first, second = y[..., :1], y[..., 1:2]
+    if order == 1:
+        return (second - first) / a
+    weights = -(2.0 * a + b) / (a * (a + b)), (a + b) / (a * b), -a / (b * (a + b))
+    return weights[0] * first + weights[1] * second + weights[2] * y[..., 2:3]
+
+
+@composite(
+    np.unwrap,
+    samples=join(on([(6,), (2, 5)], {}, {"discont": 4.0}), on([(6,)], {"period": 1.0})),
+)
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    """Add whole periods so that neighbours differ by less than half of one."""
+    x = as_float(as_array(p))
+    axis = normalize_axis(axis, x.ndim)
+    jump = np.diff(x, axis=axis)
+    half = period / 2
+    folded = np.mod(jump + half, period) - half
+    folded = np.where((folded == -half) & (jump > 0), half, folded)
+    limit = half if discont is None else np.maximum(discont, half)
+    correction = np.where(np.abs(jump) < limit, 0.0, folded - jump)
+    rest = section(x, axis, 1, None) + np.cumsum(correction, axis=axis)
+    return np.concatenate([part(x, axis, 0, 1), rest], axis)
+
+
+def _shifts(name: str, sign: int) -> None:
+    def shift(x: Any, axes: Any = None) -> Any:
+        x = as_array(x)
+        given = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+        places = [normalize_axis(k, x.ndim) for k in given]
+        by = [x.shape[k] // 2 if sign > 0 else -(x.shape[k] // 2) for k in places]
+        return np.roll(x, by, places)
+
+    shift.__doc__ = "Move the zero frequency to the middle." if sign > 0 else (
+        "Move the zero frequency back to the front.")  # fmt: skip
+    samples = on([(4,), (5,), (2, 3)], {}, {"axes": -1})
+    composite(getattr(np.fft, name), name=f"fft.{name}", samples=samples)(shift)
+
+
+_shifts("fftshift", 1)
+_shifts("ifftshift", -1)
+
+
+# ---------------------------------------------------------------- counting
+
+
+def _counts(rng: np.random.Generator) -> Iterator[Sample]:
+    x = rng.integers(0, 4, 6)
+    x[0] = 3
+    yield (x,), {"minlength": 4}
+    yield (x, numbers(rng, 6)), {"minlength": 4}
+
+
+@composite(np.bincount, samples=_counts,
+           convention="of traced positions minlength is the length")  # fmt: skip
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Count positions, or add weights at them."""
+    x = as_array(x)
+    if x.ndim != 1:
+        raise ShapeError(f"bincount takes a vector of positions, not {x.ndim} axes")
+    if x.dtype.kind not in "iub":
+        raise ArgumentError(f"bincount: positions are integers, not {x.dtype}")
+    length: Any = minlength
+    if not is_traced(x):
+        length = max(int(x.max()) + 1 if x.size else 0, minlength)
+    elif not minlength:
+        raise ArgumentError(
+            "bincount: how many counts there are would depend on the values of traced positions: "
+            "give minlength=, which is then the length of the result"
+        )
+    w = np.ones_like(x, np.int64) if weights is None else as_float(as_array(weights)).astype("f8")
+    return SCATTER(lift(w, x), lift(x.astype(np.int64), w), axes=(0,), at=0, shape=(length,))

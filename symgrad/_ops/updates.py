@@ -1,0 +1,149 @@
+"""Ops that replace elements: regions written over, and who wrote a place last.
+
+Assignment to traced arrays is made of them: a value never changes, so ``x[1:3] = v`` makes a
+new array of the old one and ``v``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Op, define_array
+from .._shapes import Shape
+from .._spell import spell
+from .movement import BROADCAST, SLICE, Region, index_text, slices, whole
+
+# ---------------------------------------------------------------- regions
+
+
+def updated(base: Any, *pieces: tuple[Any, Any]) -> Any:
+    """A copy of an array with each part written where its index says."""
+    out = np.array(base)
+    for index, part in pieces:
+        out[index] = part
+    return out
+
+
+def _update(base: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...]) -> Any:
+    return updated(base, *zip(map(slices, regions[1:]), parts, strict=True))
+
+
+def _update_element(
+    index: Any, base: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...]
+) -> Any:
+    pieces = []
+    for part, region in zip(parts, regions[1:], strict=True):
+        inside: list[Any] = []
+        position: list[Any] = []
+        for i, (start, step, size) in zip(index, region, strict=True):
+            if size is None:
+                inside.append(sp.Eq(i, start))
+                continue
+            offset = (i - start) * (1 if step > 0 else -1)
+            if abs(step) != 1:
+                inside.append(sp.Eq(sp.Mod(offset, abs(step)), 0))
+                offset = sp.floor(offset / abs(step))
+            inside += [offset >= 0, offset < size]
+            position.append(offset)
+        pieces.append((part[tuple(position)], sp.And(*inside)))
+    return sp.Piecewise(*pieces, (base[tuple(index)], True))
+
+
+def _update_place(k: int, index: Any, *_: Any, shape: Shape, regions: Any) -> tuple[Any, ...]:
+    rest = iter(index)
+    return tuple(s if n is None else s + step * next(rest) for s, step, n in regions[k])
+
+
+def _update_transpose(ct: Any, base: Any, *parts: Any, shape: Shape, regions: Any) -> Any:
+    blank = [np.zeros_like(part) for part in parts]
+    return (
+        UPDATE(ct, *blank, shape=shape, regions=regions),
+        *(SLICE(ct, region=region) for region in regions[1:]),
+    )
+
+
+def _update_batch(size: Any, batched: Any, *operands: Any, shape: Shape, regions: Any) -> Any:
+    full = [x if flag else BROADCAST(x, shape=(size, *x.shape))
+            for x, flag in zip(operands, batched, strict=True)]  # fmt: skip
+    wider = tuple((whole(size), *r) for r in regions)
+    return UPDATE(*full, shape=(size, *shape), regions=wider)
+
+
+def _update_source(base: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...]) -> str:
+    pieces = []
+    for part, region in zip(parts, regions[1:], strict=True):
+        index, flips = index_text(region, shape)
+        value = f"{part}[{flips}]" if flips else str(part)
+        pieces.append(f"(np.s_[{index or '...'}], {value})")
+    return f"updated({', '.join([str(base), *pieces])})"
+
+
+#: The first region is the whole array, whose part is what is written over.
+UPDATE: Op = define_array(
+    "Update",
+    "assemble",
+    _update,
+    doc="an array with regions written over, which do not overlap each other",
+    types=lambda base, *_, **__: base,
+    shape=lambda *_, shape, regions: shape,
+    element=_update_element,
+    transpose=_update_transpose,
+    batch=_update_batch,
+    place=_update_place,
+    source=_update_source,
+    helpers=(updated,),
+)
+
+# ---------------------------------------------------------------- the last writer
+
+
+def written_last(numbers: Any, places: Any, size: Any) -> Any:
+    """Return at each place the last number written there, 0 where there is none."""
+    if np.any(places < 0):
+        raise IndexError("a computed index is out of bounds for its axis")
+    out = np.zeros(size, np.int64)
+    for number, place in zip(numbers, places, strict=True):
+        out[place] = number
+    return out
+
+
+def _writer_element(index: Any, numbers: Any, places: Any, axes: Any, shape: Shape) -> Any:
+    k = sp.Dummy("k", integer=True, nonnegative=True)
+    hit = sp.Eq(index[0], places[(k,)])
+    term = sp.Piecewise((numbers[(k,)], hit), (0, True))
+    return sp.Function("Max")(term, sp.Tuple(k, 0, places.shape[0] - 1))
+
+
+def _writer_batch(
+    size: Any, batched: Any, numbers: Any, places: Any, axes: Any, shape: Shape
+) -> Any:
+    rows = [
+        WRITER(numbers[k] if batched[0] else numbers, places[k] if batched[1] else places,
+               axes=axes, shape=shape)
+        for k in range(int(size))
+    ]  # fmt: skip
+    return np.stack(rows)
+
+
+#: The numbers are 1, 2, ... in the order of writing, so the last one is the greatest.
+WRITER: Op = define_array(
+    "Writer",
+    "scatter",
+    lambda numbers, places, axes, shape: written_last(numbers, places, shape),
+    doc="which of several assignments wrote each place last, 0 if none did",
+    types=lambda numbers, places, axes, shape: np.int64,
+    shape=lambda numbers, places, axes, shape: shape,
+    element=_writer_element,
+    transpose=lambda ct, numbers, places, axes, shape: (None, None),
+    batch=_writer_batch,
+    place=lambda _, index, numbers, places, axes, shape: (places[tuple(index)],),
+    combine="last",
+    source=lambda numbers, places, axes, shape: (
+        f"written_last({numbers}, {places}, {spell(shape)})"
+    ),
+    helpers=(written_last,),
+    reason="integer-valued",
+)

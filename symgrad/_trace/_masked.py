@@ -1,0 +1,269 @@
+"""What a traced mask selects: ``x[mask]``, whose length depends on values.
+
+No array of that length is made. The value stands for its elements by all elements and the
+mask: elementwise functions are computed everywhere, reductions count only what is selected,
+and assigning it by the same mask puts each element back where it came from. What needs the
+elements in a row (their number as a shape, their order) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._ops.np_common import is_traced
+from ..errors import IndexingError, TraceError, UnsupportedError
+from ._arrays import ArrayMethods, add_operators, call
+
+_FILL = {np.sum: 0, np.prod: 1, np.any: False, np.all: True, np.count_nonzero: 0}
+
+
+def masked_by(index: Any) -> bool:
+    """Tell whether an index is one traced mask."""
+    return is_traced(index) and index.dtype == np.bool_ and index.ndim > 0
+
+
+class Masked(ArrayMethods):
+    """The elements of ``values`` where ``mask`` holds.
+
+    Parameters
+    ----------
+    values:
+        A traced array; elements that are not selected may be anything.
+    mask:
+        A traced boolean array of the shape of the first axes of ``values``.
+    """
+
+    __slots__ = ("mask", "values")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, values: Any, mask: Any) -> None:
+        self.values, self.mask = values, mask
+
+    @classmethod
+    def read(cls, x: Any, mask: Any) -> Masked:
+        """Select; what is not selected is replaced, so that its derivatives stay out."""
+        if mask.ndim > x.ndim:
+            raise IndexingError(
+                f"too many indices: the array is {x.ndim}-dimensional, the mask has {mask.ndim}"
+            )
+        one = np.ones_like(x)
+        return cls(np.where(_wide(mask, x.ndim), x, one), mask)
+
+    def __symgrad_masked__(self, mask: Any) -> Any:
+        if mask.node is not self.mask.node:
+            raise TraceError(
+                "values selected by one mask were assigned by another. Write instead: "
+                "np.where(mask, values, x) with values for all places"
+            )
+        return self.values
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        found: np.dtype[Any] = self.values.dtype
+        return found
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes: those of the mask are one."""
+        return int(self.values.ndim - self.mask.ndim + 1)
+
+    @property
+    def size(self) -> Any:
+        """How many elements are selected, a traced integer."""
+        rest: Any = 1
+        for n in self.values.shape[self.mask.ndim :]:
+            rest = rest * n
+        return np.sum(self.mask) * rest
+
+    @property
+    def shape(self) -> Any:
+        """The shape, whose first size is a traced integer."""
+        return (np.sum(self.mask), *self.values.shape[self.mask.ndim :])
+
+    def __len__(self) -> NoReturn:  # noqa: PLE0303
+        self.refuse("len(x[mask])", "np.sum(mask)")
+
+    def __iter__(self) -> Any:
+        self.refuse("iteration over x[mask]", "np.where(mask, ..., ...) over the whole array")
+
+    def __getitem__(self, index: Any) -> Any:
+        self.refuse("x[mask][...]", "np.where(mask, x, ...)[...]")
+
+    def refuse(self, what: str, instead: str) -> NoReturn:
+        """Raise for what needs the elements in a row."""
+        raise UnsupportedError(
+            f"{what} needs to know how many elements a traced mask selects, which depends on "
+            f"values. Write instead: {instead}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Masked({self.values!r})"
+
+    # ---------------------------------------------------------------- elementwise
+
+    def _other(self, value: Any) -> Any:
+        if isinstance(value, Masked):
+            return value.__symgrad_masked__(self.mask)
+        if getattr(value, "ndim", np.ndim(value)) > self.ndim - 1:
+            self.refuse("an operation of x[mask] with an array of as many elements",
+                         "operate on the whole arrays, then select by np.where")  # fmt: skip
+        return value
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "reduce":
+            whole = {np.add: np.sum, np.multiply: np.prod, np.maximum: np.max,
+                     np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any}  # fmt: skip
+            if ufunc in whole:
+                return self._reduced(whole[ufunc], kwargs.get("axis", 0))
+        if method != "__call__" or kwargs:
+            self.refuse(f"np.{ufunc.__name__}.{method} of x[mask]", "np.where")
+        return Masked(ufunc(*map(self._other, inputs)), self.mask)
+
+    def __array_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if func in _ELEMENTWISE:
+            result = call(func, tuple(map(self._other, args)), kwargs)
+            return Masked(result, self.mask)
+        if args and args[0] is self and (func in _FILL or func in _STATISTICS):
+            kwargs = {k: v for k, v in kwargs.items() if v is not np._NoValue and v is not None}
+            axis = args[1] if len(args) > 1 else kwargs.pop("axis", None)
+            kwargs.pop("out", None)
+            return self._reduced(func, axis, **kwargs)
+        self.refuse(
+            f"np.{func.__name__} of x[mask]",
+            "np.where(mask, x, ...) with a value that leaves the result as it is",
+        )
+
+    def astype(self, dtype: Any, **options: Any) -> Masked:
+        """Convert the elements."""
+        return Masked(self.values.astype(dtype, **options), self.mask)
+
+    def copy(self, order: str = "C") -> Masked:
+        """Return the selected elements."""
+        return Masked(self.values.copy(), self.mask)
+
+    def __neg__(self) -> Masked:
+        return Masked(-self.values, self.mask)
+
+    def __abs__(self) -> Masked:
+        return Masked(abs(self.values), self.mask)
+
+    def __invert__(self) -> Masked:
+        return Masked(~self.values, self.mask)
+
+    # ---------------------------------------------------------------- reductions
+
+    def _reduced(self, function: Callable[..., Any], axis: Any, **options: Any) -> Any:
+        """Reduce over what is selected: over all of it, or the axes of the mask."""
+        front = tuple(range(self.mask.ndim))
+        if axis is None:
+            axes: Any = None
+        elif axis == 0:
+            axes = front
+        else:
+            self.refuse(f"np.{function.__name__}(x[mask], axis={axis})", "axis=0 or None")
+        mask = _wide(self.mask, self.values.ndim)
+        if function in _FILL:
+            filled = np.where(mask, self.values, np.asarray(_FILL[function], self.dtype))
+            return call(function, (filled,), {"axis": axes, **options})
+        return _STATISTICS[function](self, axes, mask, **options)
+
+    def _count(self, axes: Any) -> Any:
+        return self.size if axes is None else np.sum(self.mask)
+
+    def _mean(self, axes: Any, mask: Any) -> Any:
+        return np.sum(np.where(mask, self.values, 0), axis=axes) / self._count(axes)
+
+    def _variance(self, axes: Any, mask: Any, ddof: Any = 0) -> Any:
+        mean = self._mean(axes, mask)
+        apart = np.where(mask, self.values - mean, 0.0)
+        return np.sum(apart * apart, axis=axes) / (self._count(axes) - ddof)
+
+    def _deviation(self, axes: Any, mask: Any, ddof: Any = 0) -> Any:
+        return np.sqrt(self._variance(axes, mask, ddof))
+
+    def _greatest(self, axes: Any, mask: Any) -> Any:
+        return np.max(np.where(mask, self.values, _lowest(self.dtype)), axis=axes)
+
+    def _least(self, axes: Any, mask: Any) -> Any:
+        return np.min(np.where(mask, self.values, _highest(self.dtype)), axis=axes)
+
+
+def _wide(mask: Any, rank: int) -> Any:
+    return np.reshape(mask, (*mask.shape, *(1,) * (rank - mask.ndim)))
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
+
+
+_STATISTICS: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.mean: Masked._mean, np.average: Masked._mean, np.var: Masked._variance,
+    np.std: Masked._deviation, np.max: Masked._greatest, np.amax: Masked._greatest,
+    np.min: Masked._least, np.amin: Masked._least,
+}  # fmt: skip
+_ELEMENTWISE = frozenset((np.where, np.clip, np.round, np.real, np.nan_to_num))
+
+
+def _operator(name: str, swap: bool) -> Callable[..., Any]:
+    from_name = {
+        "Add": np.add, "Subtract": np.subtract, "Multiply": np.multiply, "Divide": np.divide,
+        "FloorDivide": np.floor_divide, "Remainder": np.remainder, "Power": np.power,
+        "BitwiseAnd": np.bitwise_and, "BitwiseOr": np.bitwise_or, "BitwiseXor": np.bitwise_xor,
+        "LeftShift": np.left_shift, "RightShift": np.right_shift, "Less": np.less,
+        "LessEqual": np.less_equal, "Greater": np.greater, "GreaterEqual": np.greater_equal,
+        "Equal": np.equal, "NotEqual": np.not_equal,
+    }  # fmt: skip
+    ufunc = from_name[name]
+
+    def method(self: Masked, other: Any) -> Any:
+        pair = (other, self) if swap else (self, other)
+        return self.__array_ufunc__(ufunc, "__call__", *pair)
+
+    return method
+
+
+add_operators(Masked, _operator)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def method(self: Masked, *args: Any, **kwargs: Any) -> Any:
+        return self.__array_function__(function, (), (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"Same as ``np.{name}`` of the selected elements."
+    return method
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def method(self: Masked, *_: Any, **__: Any) -> Any:
+        self.refuse(f"x[mask].{name}", "the same of np.where(mask, x, ...)")
+
+    method.__name__ = name
+    method.__doc__ = "Refuse: how many elements there are depends on values."
+    return method
+
+
+_COUNTED = ("sum", "prod", "mean", "std", "var", "max", "min", "any", "all", "clip", "round")
+for _name in _COUNTED:
+    setattr(Masked, _name, _method(_name))
+for _name in dir(ArrayMethods):
+    if (
+        not _name.startswith("_")
+        and _name not in vars(Masked)
+        and callable(getattr(ArrayMethods, _name))
+    ):
+        setattr(Masked, _name, _refusal(_name))

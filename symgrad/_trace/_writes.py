@@ -1,0 +1,346 @@
+"""Assignment into traced arrays, with NumPy's views.
+
+A node never changes; a traced array is a *name* for a node, and ``x[i] = v`` makes it a name
+for another one: the old array with ``v`` in the place of one element. Writes are kept in a
+list until the whole array is asked for, so that a loop that fills an array makes one
+assembly, and reading an element back gives the very value that was written.
+
+A view (``x[1:]``, ``x.T``) remembers the array that it is of and the way from there. Writing
+to it writes to that array; when the array has been written to, the view is taken anew. Where
+NumPy itself decides by memory layout whether it shares or copies (``reshape`` of a strided
+view), nothing is assumed: writing then is an error that says what to write instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Literal, Node
+from .._op import Op, registry
+from .._ops.indexing import getitem
+from .._ops.np_common import as_array, is_traced
+from .._ops.updates import UPDATE, WRITER
+from .._shapes import Shape, as_dim, broadcast, dim_product, guard, hint, same, show
+from ..errors import DTypeError, ShapeError, TraceError
+from ._bind import as_node, bind_nodes, cast
+
+Entry = tuple[Any, int, Any]
+Region = tuple[Entry, ...]
+Step = tuple[Op, tuple[tuple[str, Any], ...]]
+
+_OPS = registry.ops
+_SLICE, _RESHAPE, _TRANSPOSE = (_OPS[name] for name in ("Slice", "Reshape", "Transpose"))
+
+#: Writes of different forms that are kept side by side; more are carried out.
+KEPT = 8
+
+
+# ---------------------------------------------------------------- regions
+
+
+def _form(region: Region) -> tuple[Any, ...]:
+    """A region without the integers that pick along axes."""
+    return tuple(None if size is None else (start, step, size) for start, step, size in region)
+
+
+def _picks(region: Region) -> tuple[Any, ...]:
+    return tuple(start for start, _, size in region if size is None)
+
+
+def _below(a: Any, b: Any) -> bool:
+    """Tell whether ``a < b``; where only the hints can tell, a guard keeps it true."""
+    difference = sp.sympify(b) - sp.sympify(a)
+    if not hint(as_dim(a)) < hint(as_dim(b)):
+        return False
+    if not sp.expand(difference).is_positive:
+        guard(sp.Lt(a, b, evaluate=False), value_is=True)
+    return True
+
+
+def _ends(entry: Entry) -> tuple[Any, Any]:
+    start, step, size = entry
+    if size is None:
+        return start, start
+    last = start + step * (size - 1)
+    return (start, last) if step > 0 else (last, start)
+
+
+def _apart(a: Region, b: Region) -> bool:
+    """Tell whether two regions have no element in common."""
+    for one, other in zip(a, b, strict=True):
+        (low, high), (start, stop) = _ends(one), _ends(other)
+        if _below(high, start) or _below(stop, low):
+            return True
+    return False
+
+
+def within(outer: Region, inner: Region) -> Region:
+    """The region of the whole that is ``inner`` of ``outer``."""
+    rest = iter(inner)
+    made: list[Entry] = []
+    for start, step, size in outer:
+        if size is None:
+            made.append((start, step, None))
+        else:
+            s, t, n = next(rest)
+            made.append((as_dim(start + step * s), step * t, n))
+    return tuple(made)
+
+
+# ---------------------------------------------------------------- what has been written
+
+
+class Writes:
+    """Regions written over a node, none overlapping another, not carried out yet."""
+
+    def __init__(self, base: Node) -> None:
+        self.base = base
+        self.forms: dict[tuple[Any, ...], dict[tuple[Any, ...], tuple[Region, Node]]] = {}
+        self.whole: Node | None = base
+
+    def others(self, form: tuple[Any, ...]) -> Iterator[Region]:
+        for key, written in self.forms.items():
+            if key != form:
+                yield from (region for region, _ in written.values())
+
+    def overlap(self, region: Region) -> bool:
+        """Tell whether a region has elements in common with one written, but is not it."""
+        form, picks = _form(region), _picks(region)
+        alike = self.forms.get(form, {})
+        if alike and not all(isinstance(p, int) for p in picks):
+            return any(p != picks and not _apart(region, r) for p, (r, _) in alike.items())
+        if any(not isinstance(p, int) for key in alike for p in key):
+            return any(p != picks and not _apart(region, r) for p, (r, _) in alike.items())
+        # Of one form, with known places: the same or apart.
+        return not all(_apart(region, other) for other in self.others(form))
+
+    def write(self, region: Region, value: Node) -> None:
+        """Write a region over."""
+        if self.overlap(region) or (_form(region) not in self.forms and len(self.forms) >= KEPT):
+            self.settle()
+        self.whole = None
+        self.forms.setdefault(_form(region), {})[_picks(region)] = (region, value)
+
+    def read(self, region: Region) -> Node | None:
+        """Return a region without carrying anything out, or None if that cannot be."""
+        known = self.forms.get(_form(region), {}).get(_picks(region))
+        if known is not None:
+            return known[1]
+        if self.whole is None and not self.overlap(region):
+            return bind_nodes(_SLICE, (self.base,), {"region": region})
+        return None
+
+    def settle(self) -> Node:
+        """Carry out what has been written; return the whole array."""
+        if self.whole is None:
+            parts = [pair for written in self.forms.values() for pair in written.values()]
+            self.whole = _assembled(self.base, parts)
+        if self.forms and self.base is not self.whole:
+            self.base, self.forms = self.whole, {}
+        return self.whole
+
+
+def _assembled(base: Node, parts: list[tuple[Region, Node]]) -> Node:
+    parts = [(region, part) for region, part in parts if 0 not in part.shape]
+    if not parts:
+        return base
+    regions = tuple(region for region, _ in parts)
+    nodes = tuple(part for _, part in parts)
+    written: Any = sum((sp.sympify(dim_product(n.shape)) for n in nodes), start=sp.Integer(0))
+    if sp.expand(written - dim_product(base.shape)) == 0 or _is_zero(base):
+        params = {"shape": base.shape, "regions": regions, "disjoint": True}
+        return bind_nodes(_OPS["Assemble"], nodes, params)
+    everything = tuple((0, 1, n) for n in base.shape)
+    return bind_nodes(UPDATE, (base, *nodes),
+                      {"shape": base.shape, "regions": (everything, *regions)})  # fmt: skip
+
+
+def _is_zero(node: Node) -> bool:
+    while node.op in (_OPS["Broadcast"], _RESHAPE):
+        node = node.operands[0]
+    return isinstance(node, Literal) and node.value == 0 and not np.signbit(node.value)
+
+
+# ---------------------------------------------------------------- views
+
+
+class View(NamedTuple):
+    """Where a view comes from: an array that is no view, and the way from there.
+
+    ``path`` is None where NumPy may share memory or not.
+    """
+
+    source: Any
+    path: tuple[Step, ...] | None
+    version: int
+
+
+def follow(node: Node, path: tuple[Step, ...]) -> Node:
+    """Take a view of another array the same way."""
+    for op, items in path:
+        node = bind_nodes(op, (node,), dict(items))
+    return node
+
+
+def path_between(node: Node, source: Node) -> tuple[Step, ...] | None:
+    """Return how ``node`` is a view of ``source``, or None if it is none."""
+    steps: list[Step] = []
+    while node is not source:
+        if node.op.kind != "view":
+            return None
+        steps.append((node.op, node.items))
+        node = node.operands[0]
+    return tuple(reversed(steps))
+
+
+def shares(path: tuple[Step, ...], source: Node) -> bool:
+    """Tell whether a path is one along which NumPy shares memory and that can be written."""
+    node, contiguous = source, True
+    for op, items in path:
+        made = bind_nodes(op, (node,), dict(items))
+        if op is _RESHAPE:
+            ones = [d for d in node.shape if d != 1] == [d for d in made.shape if d != 1]
+            if not (contiguous or ones):  # NumPy goes by the layout
+                return False
+        elif op is _TRANSPOSE:
+            order = [k for k in dict(items)["axes"] if node.shape[k] != 1]
+            contiguous = contiguous and order == sorted(order)
+        elif op is _SLICE:
+            contiguous = contiguous and _contiguous(dict(items)["region"], node.shape)
+        else:  # broadcast views and diagonals cannot be written to
+            return False
+        node = made
+    return True
+
+
+def _contiguous(region: Region, shape: Shape) -> bool:
+    """Tell whether a region is one run of memory: integers, one range, then whole axes."""
+    inside = False
+    for (start, step, size), extent in zip(region, shape, strict=True):
+        full = (start, step, size) == (0, 1, extent)
+        if inside and not full:
+            return False
+        if size is not None:
+            inside = inside or not (isinstance(extent, int) and extent == 1)
+            if step != 1:
+                return False
+    return True
+
+
+def put(source: Node, path: tuple[Step, ...], value: Node) -> Node:
+    """Return ``source`` with its view along ``path`` replaced by ``value``."""
+    stages = [source]
+    for op, items in path:
+        stages.append(bind_nodes(op, (stages[-1],), dict(items)))
+    for (op, items), before in zip(reversed(path), reversed(stages[:-1]), strict=True):
+        params = dict(items)
+        if op is _RESHAPE:
+            value = bind_nodes(_RESHAPE, (value,), {"shape": before.shape})
+        elif op is _TRANSPOSE:
+            back = tuple(int(k) for k in np.argsort(params["axes"]))
+            value = bind_nodes(_TRANSPOSE, (value,), {"axes": back})
+        else:
+            value = _assembled(before, [(params["region"], value)])
+    return value
+
+
+# ---------------------------------------------------------------- values to assign
+
+
+def fitted(value: Any, shape: Shape, dtype: np.dtype[Any]) -> Node:
+    """Return what is assigned as a node of the shape and type of what it is assigned to."""
+    if isinstance(value, (list, tuple)):
+        value = as_array(value)
+    node = cast(as_node(value), dtype)
+    while node.ndim > len(shape) and node.shape[0] == 1:
+        node = bind_nodes(_RESHAPE, (node,), {"shape": node.shape[1:]})
+    if node.shape == shape:
+        return node
+    try:
+        fits = node.ndim <= len(shape) and all(map(same, broadcast(node.shape, shape), shape))
+    except ShapeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"could not broadcast a value of shape {show(node.shape)} into an assignment of "
+            f"shape {show(shape)}"
+        )
+    if node.ndim == len(shape) and all(map(same, node.shape, shape)):
+        return bind_nodes(_RESHAPE, (node,), {"shape": shape})
+    return bind_nodes(_OPS["Broadcast"], (node,), {"shape": shape})
+
+
+def replaced(x: Any, index: Any, value: Any) -> Any:
+    """Return ``x`` with ``value`` at the places of an index with arrays in it.
+
+    Of places that come more than once the last value stays, as in NumPy.
+    """
+    masks = [k for k in (index if isinstance(index, tuple) else (index,)) if _is_traced_mask(k)]
+    if masks:
+        if isinstance(index, tuple) and len(index) > 1:
+            raise TraceError(
+                "assignment by a traced mask beside other indices is not followed. Write "
+                "instead: np.where(mask, value, x) for the part, then x[part] = ..."
+            )
+        return chosen(x, masks[0], value)
+    count = dim_product(x.node.shape)
+    places = getitem(numbered(x), index)
+    given = fitted(value, tuple(map(as_dim, places.shape)), x.dtype)
+    flat = np.reshape(type(x)(given), (-1,))
+    positions = np.reshape(places, (-1,))
+    number = numbered(positions) + 1
+    last = WRITER(number, positions, axes=(0,), shape=(count,))
+    taken = flat[np.maximum(last - 1, 0)]
+    return np.reshape(np.where(last > 0, taken, np.reshape(x, (-1,))), x.shape)
+
+
+def numbered(x: Any) -> Any:
+    """Return the numbers of the elements of ``x`` in C order, in its shape."""
+    ones = np.ones_like(x, dtype=np.int64)
+    return np.reshape(np.cumsum(np.reshape(ones, (-1,))) - 1, x.shape)
+
+
+def added(x: Any, index: Any, value: Any) -> Any:
+    """Return ``x`` with values added at an index, as often as a place comes."""
+    places = getitem(numbered(x), index)
+    given = fitted(value, tuple(map(as_dim, places.shape)), x.dtype)
+    total = _OPS["Scatter"](
+        np.reshape(type(x)(given), (-1,)), np.reshape(places, (-1,)),
+        axes=(0,), at=0, shape=(dim_product(x.node.shape),),
+    )  # fmt: skip
+    return x + np.reshape(total, x.shape)
+
+
+def _is_traced_mask(item: Any) -> bool:
+    return is_traced(item) and item.dtype == np.bool_
+
+
+def chosen(x: Any, mask: Any, value: Any) -> Any:
+    """Return ``x`` with ``value`` where a traced mask holds."""
+    held = getattr(value, "__symgrad_masked__", None)
+    if held is not None:
+        value = held(mask)
+    elif getattr(value, "ndim", np.ndim(value)):
+        lead = x.ndim - mask.ndim
+        if value.ndim > lead:
+            raise TraceError(
+                "as many values as a traced mask has places cannot be told apart: assign a "
+                "number, or what was read by the same mask (x[mask] = f(x[mask])). Write "
+                "instead: np.where(mask, values, x) with values for all places"
+            )
+    wide = np.reshape(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
+    node = fitted(value, x.node.shape, x.dtype)
+    return np.where(wide, type(x)(node), x)
+
+
+def require_kind(old: np.dtype[Any], new: np.dtype[Any], sign: str) -> None:
+    """Raise where ``x += v`` would lose the kind of the numbers, as NumPy does."""
+    if not np.can_cast(new, old, "same_kind"):
+        raise DTypeError(
+            f"`{sign}=` of an array of {old} with a result of {new}: the array keeps its type. "
+            f"Write instead: x = x {sign} ..., or make the array with dtype=float"
+        )

@@ -1,0 +1,345 @@
+"""Linear algebra and sorting: kernels, rules to second order, conventions, failures."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.linalg
+
+import symgrad as sg
+from symgrad._op import Op, registry
+from symgrad._ops.linear import lu_factors
+from symgrad.errors import ShapeError, UnsupportedError
+from symgrad.scipy import linalg
+
+rng = np.random.default_rng(21)
+r = rng.standard_normal
+
+
+def well(*shape: int) -> Any:
+    """A matrix far from singular, its eigenvalues and singular values far from equal."""
+    n = min(shape[-2:])
+    return r(shape) + 4 * np.eye(*shape[-2:]) * (1 + np.arange(n))[-1]
+
+
+def definite(n: int, *lead: int) -> Any:
+    x = r((*lead, n, n))
+    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, n + 1))
+
+
+def pair(a: Any) -> tuple[Any, Any]:
+    return a, lu_factors(a)
+
+
+# ---------------------------------------------------------------- the ops
+
+#: Operands and parameters of every routine; operands that only carry known values are marked.
+CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "LU": [((well(3, 3),), {}), ((well(2, 4, 4),), {})],
+    "Solve": [((*pair(well(3, 3)), r((2, 3))), {"trans": t}) for t in (False, True)]
+    + [((*pair(well(2, 3, 3)), r((2, 1, 3))), {"trans": False})],
+    "SolveTriangular": [
+        ((well(3, 3), r((2, 3))), {"lower": lower, "trans": trans, "unit": unit})
+        for lower, trans, unit in itertools.product([False, True], repeat=3)
+    ],
+    "Det": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
+    "LogAbsDet": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
+    "SignDet": [(pair(r((3, 3))), {}), (pair(r((4, 2, 2))), {})],
+    "Cholesky": [((definite(3),), {}), ((definite(2, 2),), {})],
+    "QR": [((r((3, 3)),), {}), ((r((2, 4, 2)),), {})],
+    "Eigh": [((definite(3),), {}), ((definite(2, 2),), {})],
+    "SVD": [((r((3, 3)),), {"wide": False}), ((r((4, 2)),), {"wide": False}),
+            ((r((2, 2, 3)),), {"wide": True})],
+    "PseudoInverse": [
+        ((a, np.linalg.pinv(a)), {}) for a in (r((4, 2)), r((2, 3)), r((2, 3, 2)))
+    ],
+    "Argsort": [((r(7),), {}), ((r((2, 5)),), {}),
+                ((np.array([2.0, np.nan, -np.inf, 2.0, np.nan, 0.0, -0.0]),), {}),
+                ((rng.integers(0, 5, 40),), {}), ((rng.integers(0, 9, 12).astype("u1"),), {})],
+}  # fmt: skip
+ROUTINES = {name: op for name, op in registry.ops.items() if op.kind == "routine"}
+PAIRS = [
+    pytest.param(ROUTINES[name], *case, id=f"{name}-{k}")
+    for name, cases in CASES.items()
+    for k, case in enumerate(cases)
+]
+EACH = pytest.mark.parametrize(("op", "operands", "params"), PAIRS)
+#: Operands that carry what was computed of another, and pass no derivative on.
+KNOWN = {"Solve": (1,), "Det": (1,), "LogAbsDet": (1,), "PseudoInverse": (1,)}
+SYMMETRIC = ("Cholesky", "Eigh")
+
+
+def test_every_routine_has_a_case() -> None:
+    assert set(CASES) == set(ROUTINES)
+
+
+def remade(op: Op, operands: Any, params: Any) -> Any:
+    """Carry out an op with what it is given of its first operand computed anew."""
+    a, *rest = operands
+    if op.name in ("Solve", "Det", "LogAbsDet"):
+        rest[0] = lu_factors(a)
+    if op.name == "PseudoInverse":
+        rest[0] = np.linalg.pinv(a)
+    return op(a, *rest, **params)
+
+
+@EACH
+def test_kernel_equals_numpy(op: Op, operands: Any, params: Any) -> None:
+    compiled = sg.compile(lambda *xs: op(*xs, **params))
+    for single in (False, True):
+        given = [np.asarray(x, "f4") if single and x.dtype == np.float64 else x for x in operands]
+        want = op(*given, **params)
+        got = compiled(*given)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, rtol=2e-3 if single else 1e-11, atol=1e-3 * single)
+
+
+@EACH
+def test_batched_routine_is_the_routine_on_each(op: Op, operands: Any, params: Any) -> None:
+    for flags in itertools.product([False, True], repeat=len(operands)):
+        if not any(flags):
+            continue
+        stacked = [
+            np.stack([x, x[..., ::-1, :] if x.ndim > 1 and x.shape[-2] > 5 else x]) if f else x
+            for x, f in zip(operands, flags, strict=True)
+        ]
+        want = np.stack([
+            op(*(x[k] if f else x for x, f in zip(stacked, flags, strict=True)), **params)
+            for k in range(2)
+        ])  # fmt: skip
+        assert op.batch is not None
+        np.testing.assert_allclose(op.batch(2, flags, *stacked, **params), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("op", "operands", "params"), [p for p in PAIRS if p.values[0].vjp is not None]
+)
+def test_rules_agree_with_differences(op: Op, operands: Any, params: Any) -> None:
+    """vjp and jvp are adjoint, and both are the derivative."""
+    known = KNOWN.get(op.name, ())
+    tangents = tuple(None if k in known else r(x.shape) for k, x in enumerate(operands))
+    if op.name in SYMMETRIC:
+        tangents = tuple(0.5 * (t + np.swapaxes(t, -1, -2)) for t in tangents)
+    y = op(*operands, **params)
+    ct = r(np.shape(y))
+    assert op.vjp is not None
+    assert op.jvp is not None
+    back = op.vjp(ct, y, *operands, **params)
+    forward = op.jvp(tangents, y, *operands, **params)
+    if op.name == "Cholesky":
+        ct = np.tril(ct)
+    pulled = sum(np.sum(b * t) for b, t in zip(back, tangents, strict=True) if t is not None)
+    assert np.sum(ct * forward) == pytest.approx(pulled, rel=1e-9, abs=1e-12)
+    h = 1e-6
+    ahead, behind = (
+        remade(op, [x if t is None else x + s * t for x, t in zip(operands, tangents, strict=True)],
+               params)
+        for s in (h, -h)
+    )  # fmt: skip
+    np.testing.assert_allclose(forward, (ahead - behind) / (2 * h), rtol=1e-5, atol=2e-7)
+
+
+# ---------------------------------------------------------------- the functions
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "solve": (np.linalg.solve, (well(3, 3), r((3, 2)))),
+    "solve a vector": (np.linalg.solve, (well(3, 3), r(3))),
+    "inv": (np.linalg.inv, (well(3, 3),)),
+    "det": (np.linalg.det, (well(3, 3),)),
+    "slogdet": (lambda a: np.linalg.slogdet(a)[1], (well(3, 3),)),
+    "matrix_power": (lambda a: np.linalg.matrix_power(a, -2), (well(2, 2),)),
+    "cholesky": (np.linalg.cholesky, (definite(3),)),
+    "qr": (lambda a: np.concatenate(tuple(np.linalg.qr(a))), (r((4, 3)),)),
+    "qr of a wide one": (lambda a: np.linalg.qr(a)[1], (r((2, 3)),)),
+    "eigvalsh": (np.linalg.eigvalsh, (definite(3),)),
+    "eigh": (lambda a: np.abs(np.linalg.eigh(a)[1]), (definite(3),)),
+    "singular values": (lambda a: np.linalg.svd(a, compute_uv=False), (r((3, 2)),)),
+    "svd": (lambda a: np.abs(np.linalg.svd(a, full_matrices=False)[2]), (r((2, 3)),)),
+    "pinv": (np.linalg.pinv, (well(3, 2),)),
+    "lstsq": (lambda a, b: np.linalg.lstsq(a, b)[0], (well(4, 2), r(4))),
+    "norm 2": (lambda a: np.linalg.norm(a, 2), (r((3, 2)),)),
+    "nuclear norm": (lambda a: np.linalg.norm(a, "nuc"), (r((3, 2)),)),
+    "cond": (np.linalg.cond, (np.diag([1.0, 3.0]) + 0.1 * r((2, 2)),)),
+    "expm": (linalg.expm, (0.5 * r((2, 2)),)),
+    "solve_triangular": (lambda a, b: linalg.solve_triangular(a, b, lower=True),
+                         (well(3, 3), r((3, 2)))),
+    "cho_solve": (lambda a, b: linalg.cho_solve(linalg.cho_factor(a), b), (definite(2), r(2))),
+}  # fmt: skip
+
+
+def differences(f: Callable[..., Any], args: Any, k: int) -> Any:
+    """Central differences of a scalar function by one argument, as accurate as they can be."""
+    slope = np.zeros_like(args[k])
+    for place in np.ndindex(slope.shape):
+        h = 1e-5
+        values = []
+        for s in (h, -h, 2 * h, -2 * h):
+            moved = [np.array(a) for a in args]
+            moved[k][place] += s
+            values.append(f(*moved))
+        slope[place] = (8 * (values[0] - values[1]) - (values[2] - values[3])) / (12 * h)
+    return slope
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_two_orders_of_derivatives(name: str) -> None:
+    """The gradient against differences of NumPy, the second order against those of the first."""
+    function, args = FUNCTIONS[name]
+    weights = r(np.shape(function(*args)))
+
+    def loss(*xs: Any) -> Any:
+        return np.sum(weights * function(*xs))
+
+    part = 0.5 if name in ("cholesky", "eigvalsh", "eigh", "cho_solve") else None
+    for k in range(len(args)):
+        gradient = sg.grad(loss, argnums=k)
+        found, want = gradient(*args), differences(loss, args, k)
+        direction = r(args[k].shape)
+        if part and k == 0:
+            want, direction = 0.5 * (want + want.T), 0.5 * (direction + direction.T)
+        np.testing.assert_allclose(found, want, rtol=1e-7, atol=1e-8)
+
+        def along(x: Any, k: int = k, gradient: Any = gradient, direction: Any = direction) -> Any:
+            return np.sum(gradient(*args[:k], x, *args[k + 1 :]) * direction)
+
+        h = 1e-5
+        ahead, behind = (
+            gradient(*args[:k], args[k] + s * direction, *args[k + 1 :]) for s in (h, -h)
+        )
+        np.testing.assert_allclose(
+            sg.grad(along)(args[k]), (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-7
+        )
+
+
+def test_solution_is_as_accurate_as_lapack() -> None:
+    a, b = well(5, 5), r(5)
+    exact = mpmath.lu_solve(mpmath.matrix(a.tolist()), mpmath.matrix(b.tolist()))
+    np.testing.assert_allclose(sg.compile(np.linalg.solve)(a, b), [float(v) for v in exact],
+                               rtol=1e-13)  # fmt: skip
+
+
+def test_one_factorisation_serves_value_and_derivatives() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(np.linalg.solve(a, b)) + np.linalg.slogdet(a)[1]
+
+    program = sg.value_and_grad(f, argnums=(0, 1)).program(well(3, 3), r(3))
+    names = [step.op.name for step in program.steps]
+    assert names.count("LU") == 1
+    second = sg.hessian(lambda b: f(well(3, 3), b) ** 2).program(r(3))
+    assert [step.op.name for step in second.steps].count("LU") <= 1
+
+
+def test_one_compilation_for_all_sizes() -> None:
+    compiled = sg.grad(lambda a, b: np.sum(np.linalg.solve(a, b) ** 2))
+    for n in (5, 6, 9):
+        a, b = well(n, n), r(n)
+        x = np.linalg.solve(a, b)
+        want = -np.outer(np.linalg.solve(a.T, 2 * x), x)
+        np.testing.assert_allclose(compiled(a, b), want, rtol=1e-10)
+    assert compiled.traces == 1
+
+
+def test_vmap_over_right_hand_sides_keeps_one_matrix() -> None:
+    a, b = well(3, 3), r((5, 3))
+    solve = sg.vmap(np.linalg.solve, in_axes=(None, 0))
+    np.testing.assert_allclose(solve(a, b), np.linalg.solve(a, b.T).T, rtol=1e-12)
+    [step] = [s for s in solve.program(a, b).steps if s.op.name == "LU"]
+    assert step.ndim == 2
+
+
+# ---------------------------------------------------------------- conventions
+
+
+def test_symmetric_matrices_have_symmetric_gradients() -> None:
+    for function in (np.linalg.cholesky, np.linalg.eigvalsh):
+        weights = r(np.shape(function(definite(3))))
+        found = sg.grad(lambda a, f=function, w=weights: np.sum(w * f(a)))(definite(3))
+        np.testing.assert_allclose(found, found.T, rtol=1e-14)
+
+
+def test_equal_eigenvalues() -> None:
+    """Sums of functions of eigenvalues are smooth where eigenvalues meet."""
+    for function in (np.linalg.eigvalsh, lambda a: np.linalg.svd(a, compute_uv=False)):
+        found = sg.grad(lambda a, f=function: np.sum(f(a) ** 2))(2 * np.eye(3))
+        np.testing.assert_allclose(found, 4 * np.eye(3), atol=1e-14)
+
+
+def test_singular_matrices_give_no_numbers_and_no_error() -> None:
+    a = np.array([[1.0, 2.0], [2.0, 4.0]])
+    assert not np.any(np.isfinite(sg.compile(np.linalg.inv)(a)))
+    assert sg.compile(np.linalg.det)(a) == 0
+    sign, logarithm = sg.compile(lambda a: tuple(np.linalg.slogdet(a)))(a)
+    assert (sign, logarithm) == (0.0, -np.inf)
+    both = sg.compile(np.linalg.solve)(np.stack([a, np.eye(2)]), np.ones((2, 2, 1)))
+    np.testing.assert_array_equal(both[1], np.ones((2, 1)))
+    assert np.all(np.isnan(sg.compile(np.linalg.cholesky)(-np.eye(2))))
+
+
+def test_only_one_triangle_is_read() -> None:
+    a = definite(3)
+    noisy = a + np.triu(np.ones((3, 3)), 1)
+    for function in (np.linalg.cholesky, np.linalg.eigvalsh):
+        np.testing.assert_allclose(sg.compile(function)(noisy), function(a), rtol=1e-12)
+    upper = sg.compile(lambda a: np.linalg.eigvalsh(a, UPLO="U"))
+    np.testing.assert_allclose(upper(noisy.T), np.linalg.eigvalsh(a), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "match"),
+    [
+        (lambda a: np.linalg.solve(a[:2], a[0]), ShapeError, "square matrix"),
+        (lambda a: np.linalg.solve(a, a[:2, 0]), ShapeError, "do not fit"),
+        (lambda a: np.linalg.inv(a[0]), ShapeError, "needs a matrix"),
+        (lambda a: np.linalg.svd(a[:2]), UnsupportedError, "full_matrices=False"),
+        (lambda a: np.linalg.qr(a[:, :2], mode="complete"), UnsupportedError, "mode='reduced'"),
+        (np.linalg.eig, UnsupportedError, "eigh"),
+        (np.linalg.eigvals, UnsupportedError, "eigh"),
+    ],
+)
+def test_refused(function: Any, error: Any, match: str) -> None:
+    with pytest.raises(error, match=match):
+        sg.compile(function)(well(3, 3))
+
+
+# ---------------------------------------------------------------- the exponential
+
+
+def exponentials() -> Iterator[Any]:
+    yield np.zeros((3, 3))
+    yield 1e-9 * r((2, 2))
+    yield 30 * r((3, 3))
+    yield np.array([[0.0, 1e3], [0.0, 0.0]])
+
+
+def test_exponential() -> None:
+    compiled = sg.compile(linalg.expm)
+    for a in exponentials():
+        np.testing.assert_allclose(compiled(a), scipy.linalg.expm(a), rtol=1e-9, atol=1e-13)
+    assert np.all(np.isnan(compiled(1e7 * np.eye(2))))
+
+
+# ---------------------------------------------------------------- sorting
+
+
+def test_sorting_is_numpys() -> None:
+    compiled = sg.compile(lambda x: (np.sort(x), np.argsort(x)))
+    for n in (0, 1, 2, 3, 17, 64, 100):
+        for dtype in ("f8", "f4", "i8", "u2", "?"):
+            x = np.abs(10 * r(n)).astype(dtype)
+            ordered, order = compiled(x)
+            np.testing.assert_array_equal(ordered, np.sort(x))
+            np.testing.assert_array_equal(order, np.argsort(x, kind="stable"))
+
+
+def test_derivative_of_what_is_sorted() -> None:
+    x = np.array([3.0, 1.0, 2.0, 1.0])
+    weights = np.array([1.0, 10.0, 100.0, 1000.0])
+    found = sg.grad(lambda x: np.sum(weights * np.sort(x)))(x)
+    np.testing.assert_array_equal(found, [1000.0, 1.0, 100.0, 10.0])
+    np.testing.assert_array_equal(sg.grad(np.median)(x), [0.0, 0.0, 0.5, 0.5])
