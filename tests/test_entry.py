@@ -7,8 +7,11 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
+from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
 from symgrad._compile._python import _DTYPES, MISS
@@ -107,3 +110,100 @@ def test_the_code_goes_with_the_function() -> None:
     np.testing.assert_array_equal(function(x), np.cos(x) + 17.0)
     del function
     assert sys.getrefcount(engine) == 2
+
+
+# ---------------------------------------------------------------- results in given memory
+
+
+def loss(x: Any, a: Any) -> Any:
+    return np.sum(np.sin(x) * a)
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+def test_out(backend: Any) -> None:
+    g = sg.value_and_grad(loss)
+    value, want = g(x, 2.0)
+    with sg.backend(backend):
+        for out in (np.empty(5), np.empty(10)[::2], np.empty(5, ">f8")):
+            got, gradient = g(x, 2.0, out=(None, out))
+            assert gradient is out
+            assert got == pytest.approx(value, rel=1e-15)
+            np.testing.assert_allclose(out, want, rtol=1e-15)
+        both = np.zeros(()), np.zeros(5)
+        assert g(x, 2.0, out=both) == both
+        assert both[0] == pytest.approx(value, rel=1e-15)
+
+
+def test_out_is_written_to_directly() -> None:
+    function = compiled(np.sin, x)
+    out = np.empty(5)
+    before = sys.getrefcount(out)
+    assert function(x, out) is out
+    np.testing.assert_allclose(out, np.sin(x), rtol=1e-15)
+    assert function(x, None) is not out
+    fixed = np.zeros(5)
+    fixed.flags.writeable = False
+    for bad in (fixed, np.zeros(4), np.zeros((5, 1)), np.zeros(5, "f4"), np.zeros(10)[::2], x):
+        assert function(x, bad) is MISS
+    memory = np.zeros(9)
+    assert function(memory[:5], memory[4:]) is MISS  # one element in common
+    assert function(memory[:4], memory[4:8]) is not MISS
+    assert not fixed.any()
+    assert sys.getrefcount(out) == before
+
+
+def test_out_that_overlaps_with_an_argument_or_another_result() -> None:
+    f = sg.compile(lambda x: (x[::-1] * 2, np.cumsum(x)))
+    memory = np.arange(6.0)
+    f(memory, out=(memory, None))
+    np.testing.assert_array_equal(memory, [10, 8, 6, 4, 2, 0])
+    room = np.zeros(11)
+    first, second = f(np.arange(6.0), out=(room[:6], room[5:]))
+    np.testing.assert_array_equal(second, np.cumsum(np.arange(6.0)))
+    np.testing.assert_array_equal(first[:5], [10, 8, 6, 4, 2])
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (np.zeros(5), "another structure"), ((None, [1.0] * 5), "takes arrays"),
+        ((None, np.zeros(4)), "broadcast"), ((None, np.zeros(5, int)), "Cannot cast"),
+        ((None, np.zeros((5, 5))[::5].T), "broadcast"),
+    ],
+)  # fmt: skip
+def test_out_that_does_not_fit(out: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        sg.value_and_grad(loss)(x, 2.0, out=out)
+
+
+def test_a_parameter_called_out_stays_one() -> None:
+    assert sg.grad(lambda x, out: x * out)(2.0, out=3.0) == 3.0
+
+
+def test_kernels_that_write_into_given_arrays() -> None:
+    step = sg.value_and_grad(loss).kernel_into(x, 2.0)
+    into = np.zeros(5)
+    value, gradient = step(x, 2.0, into)
+    assert value == sg.value_and_grad(loss)(x, 2.0)[0]
+    np.testing.assert_array_equal(into, sg.grad(loss)(x, 2.0))
+    assert gradient.ctypes.data == into.ctypes.data
+    with pytest.raises(ValueError, match="another shape than the result"):
+        step(x, 2.0, np.zeros(6))
+    with pytest.raises(TypingError, match="writes into array"):
+        step(x, 2.0, np.zeros(10)[::2])
+    with pytest.raises(TypeError):
+        step(x, 2.0)
+
+    @numba.njit
+    def many(x: Any, into: Any) -> Any:
+        for _ in range(100):
+            step(x, 2.0, into)
+
+    many(x, into)
+    _nrt_python.memsys_enable_stats()
+    try:
+        before = rtsys.get_allocation_stats().alloc
+        many(x, into)
+        assert rtsys.get_allocation_stats().alloc - before < 10  # not one a step
+    finally:
+        _nrt_python.memsys_disable_stats()

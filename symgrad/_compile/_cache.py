@@ -30,7 +30,7 @@ from .._op import registry
 from .._schedule import Program
 from ..errors import DataError
 from ._code import Code, compile_code
-from ._layout import Layout
+from ._layout import Layout, kernel_file
 
 #: The file of an entry that describes the others.
 DESCRIPTION = "kernel.json"
@@ -122,7 +122,7 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
     with _lock_of(home.name):
         if (home / DESCRIPTION).exists():
             with contextlib.suppress(Exception):  # whatever is wrong with an entry
-                return Entry(_read(home, program, layout), home, True)
+                return Entry(_read(home, program), home, True)
         if home.exists():
             shutil.rmtree(home, ignore_errors=True)
         code = compile_code(lower(program), kinds)
@@ -145,7 +145,7 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
     made = {s: a for s, a in code.constants.items() if s not in own}
     files = {f"code{k}.o": content for k, content in enumerate(code.objects)}
     files.update((f"constant{k}.bin", a.tobytes()) for k, a in enumerate(made.values()))
-    files["kernel.py"] = layout.source(cache=True).encode()
+    files |= {name: text.encode() for name, text in _sources(layout, code).items()}
     if code.assembly is not None:
         files[ASSEMBLY] = code.assembly().encode()
     text = json.dumps({
@@ -175,14 +175,19 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
         raise OSError(f"cannot make the cache entry {home}")
 
 
+def _sources(layout: Layout, code: Code) -> dict[str, str]:
+    """Return the modules of the numba kernels; both, because an entry is never changed."""
+    into = layout.into(sum(leaf.ndim > 0 for leaf in code.outputs))
+    return {f"{kernel_file(k)}.py": k.source(cache=True) for k in (layout, into)}
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _read(home: Path, program: Program, layout: Layout) -> Code:
+def _read(home: Path, program: Program) -> Code:
     digest, text = json.loads((home / DESCRIPTION).read_bytes())
-    source = (home / "kernel.py").read_bytes()
-    if digest != _digest(text.encode()) or source != layout.source(cache=True).encode():
+    if digest != _digest(text.encode()):
         raise DataError(f"the cache entry {home} is damaged")
     description = json.loads(text)
     files = {}

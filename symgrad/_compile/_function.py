@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import os
 import sys
 import threading
@@ -76,7 +77,9 @@ class Function:
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
     The first call with arguments of a new kind (types, ranks, nesting) traces and compiles;
-    later calls, with arrays of any lengths, run the compiled kernel.
+    later calls, with arrays of any lengths, run the compiled kernel. With ``out=`` arrays of
+    the result are written to given memory: ``value_and_grad(f)(x, out=(None, gradient))``
+    returns the value and ``gradient``.
 
     Attributes
     ----------
@@ -100,10 +103,11 @@ class Function:
         self._dynamic, self._cache = dynamic, cache
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = threading.RLock()
-        #: The compiled function of the last call, and what packs its result.
-        self._fast: tuple[Callable[..., Any], Callable[[Any], Any] | None] | None = None
+        #: The compiled function of the last call, what packs its result, and whose they are.
+        self._fast: tuple[Callable[..., Any], Callable[[Any], Any] | None, Any] | None = None
         self.traces = 0
         functools.update_wrapper(self, wraps, updated=())
+        self._writes_out = "out" not in _parameters(wraps)
 
     def __repr__(self) -> str:
         return f"<symgrad {self._recipe[0].__name__} of {getattr(self, '__name__', '?')}>"
@@ -123,11 +127,17 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and not kwargs and _backend.get() is None:
-            function, pack = fast
-            result = function(*args)
-            if result is not MISS:
-                return result if pack is None else pack(result)
+        if fast is not None and _backend.get() is None:
+            function, pack, last = fast
+            if not kwargs:
+                result = function(*args)
+                if result is not MISS:
+                    return result if pack is None else pack(result)
+            elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
+                result = last.write(args, kwargs["out"])
+                if result is not MISS:
+                    return result
+        out = kwargs.pop("out", None) if self._writes_out else None
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return self._body(*args, **kwargs)
@@ -138,11 +148,13 @@ class Function:
             return self._body(*args, **kwargs)
         chosen = _backend.get()
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
+        if out is not None:
+            return found.run_into(leaves, out, compiled=name == "numba")
         if name == "numpy":
             return found.run_numpy(leaves)
         result = found.run(leaves)
         if chosen is None and found.direct:
-            self._fast = (found.function, found.pack)
+            self._fast = (found.function, found.pack, found)
         return result
 
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:
@@ -209,7 +221,40 @@ class Function:
         passed as they are; where an argument contains dicts, lists or dataclasses, which
         numba does not have, the kernel takes the leaves one by one.
         """
-        return self._specialization(args, kwargs, short=True).kernel
+        return self._specialization(args, kwargs, short=True).kernel(into=False)
+
+    def kernel_into(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a numba dispatcher that writes into given arrays and allocates nothing.
+
+        It takes the arguments of :meth:`kernel` and then one C-contiguous array for each
+        array of the result, in order, which must not overlap with anything. It returns the
+        result with these arrays in it: for ``value_and_grad``, ``(value, out)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import symgrad as sg
+        >>> from numba import njit
+        >>> x = np.array([3.0, 4.0])
+        >>> step = sg.value_and_grad(lambda x: np.sum(x**2)).kernel_into(x)
+        >>> @njit
+        ... def descend(x, steps):
+        ...     slope = np.empty_like(x)
+        ...     for _ in range(steps):
+        ...         value, _ = step(x, slope)
+        ...         x = x - 0.1 * slope
+        ...     return value
+        >>> print(f"{descend(x, 50):.3e}")
+        7.957e-09
+        """
+        return self._specialization(args, kwargs, short=True).kernel(into=True)
+
+
+def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a ufunc, a builtin
+        return frozenset()
 
 
 def _argument_trees(tree: Tree) -> list[Tree]:

@@ -35,6 +35,8 @@ MISFIT = (
     "g.kernel(*args) for arguments like these"
 )
 
+WRONG_TARGET = "an array to write the result into has another shape than the result"
+
 
 def leaf_type(leaf: Leaf) -> Any:
     """Return the numba type of a kernel's input or output."""
@@ -43,17 +45,19 @@ def leaf_type(leaf: Leaf) -> Any:
 
 
 def make_intrinsic(code: Code, size_inputs: tuple[bool, ...]) -> Any:
-    """Return the intrinsic ``call(arguments)``: a tuple of leaves in, result leaves out.
+    """Return the intrinsic ``call(arguments, targets)``: tuples of leaves in, result leaves out.
 
-    ``size_inputs`` says of each input whether it is a size (a Python integer).
+    ``size_inputs`` says of each input whether it is a size (a Python integer); ``targets`` are
+    the arrays to write into, or none at all.
     """
     results = [leaf_type(leaf) for leaf in code.outputs]
     returned = results[0] if len(results) == 1 else types.Tuple(results)
 
     @intrinsic
-    def call(typing_context: Any, arguments: Any) -> Any:
+    def call(typing_context: Any, arguments: Any, targets: Any) -> Any:
         _check_types(code, arguments)
-        return returned(arguments), _Codegen(code, size_inputs, results, returned)
+        _check_targets(code, targets)
+        return returned(arguments, targets), _Codegen(code, size_inputs, results, returned)
 
     return call
 
@@ -69,6 +73,16 @@ def _check_types(code: Code, arguments: Any) -> None:
             raise numba_errors.TypingError(
                 f"argument {k} of the symgrad kernel is {given}, but it was made for {wanted}; "
                 "make a kernel with g.kernel(*args) for arguments like these"
+            )
+
+
+def _check_targets(code: Code, targets: Any) -> None:
+    wanted = [leaf_type(leaf) for leaf in code.outputs if leaf.ndim]
+    for kind, given in zip(wanted, targets, strict=bool(targets)):
+        if given != kind:
+            raise numba_errors.TypingError(
+                f"the symgrad kernel writes into {kind}, but was given {given}: make it with "
+                "np.empty, in C order"
             )
 
 
@@ -123,14 +137,26 @@ class _Codegen:
             builder.load(builder.gep(found, [I64(j)])) for j in range(code.sizes + sum(ranks))
         ]
         sizes, dims = numbers[: code.sizes], iter(numbers[code.sizes :])
-        outputs = []
+        targets = iter(self._targets(context, builder, signature.args[1], args[1]))
+        outputs: list[Any] = []
+        wrong = ir.Constant(ir.IntType(1), 0)
         for leaf, kind in zip(code.outputs, self.results, strict=True):
             shape = [next(dims) for _ in range(leaf.ndim)]
-            outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
+            target = next(targets, None) if leaf.ndim else None
+            if target is not None:
+                for j, extent in enumerate(shape):
+                    given_extent = builder.extract_value(target.shape, j)
+                    differs = builder.icmp_unsigned("!=", given_extent, extent)
+                    wrong = builder.or_(wrong, differs)
+                context.nrt.incref(builder, kind, target._getvalue())
+                outputs.append(target)
+            else:
+                outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
+        owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
+        self._raise_if(context, builder, wrong, ValueError(WRONG_TARGET), owned)
         results = self._alloca(builder, max(len(ranks), 1))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
         status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
-        owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
         other = builder.icmp_unsigned(">=", status, I32(OTHER_BRANCH))
         self._raise_if(context, builder, other, ValueError(BRANCH), owned)
         exhausted = builder.icmp_unsigned("==", status, I32(1))
@@ -144,6 +170,12 @@ class _Codegen:
             for k, (o, leaf) in enumerate(zip(outputs, code.outputs, strict=True))
         ]
         return packed[0] if len(packed) == 1 else context.make_tuple(builder, self.returned, packed)
+
+    @staticmethod
+    def _targets(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
+        parts = [builder.extract_value(values, k) for k in range(len(kinds))]
+        return [context.make_array(k)(context, builder, v)
+                for k, v in zip(kinds, parts, strict=True)]  # fmt: skip
 
     @staticmethod
     def _raise_if(

@@ -16,7 +16,7 @@ import numba
 
 from ._code import Code
 from ._intrinsic import make_intrinsic
-from ._layout import Layout
+from ._layout import Layout, kernel_file
 from ._sealed import seal
 
 
@@ -26,13 +26,14 @@ def make_kernel(
     """Return the numba dispatcher of a loaded program; it is compiled on its first call.
 
     ``home`` is the program's folder in the disk cache, where numba keeps its files too; None
-    keeps all in memory.
+    keeps all in memory. A layout with targets makes a kernel that writes into given arrays.
     """
     call = make_intrinsic(code, size_inputs)
     if home is None:
         return _in_memory(code, layout, call)
-    module = ModuleType(f"symgrad_kernel_{home.name}")
-    module.__file__ = str(home / "kernel.py")  # numba keeps its files beside it
+    stem = kernel_file(layout)
+    module = ModuleType(f"symgrad_{stem}_{home.name}")
+    module.__file__ = str(home / f"{stem}.py")  # numba keeps its files beside it
     module.call = call  # type: ignore[attr-defined]
     # Numba pickles references to the module by name when another function calls the kernel.
     sys.modules[module.__name__] = module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._trace import Tree
@@ -16,7 +16,7 @@ import numba
 
 @numba.njit(nogil=True, error_model="numpy", cache={cache})
 def kernel({parameters}):
-    r = call({arguments})
+    r = call({arguments}, {targets})
     return {result}
 '''
 
@@ -36,22 +36,41 @@ class Layout:
     flat:
         Whether the parameters are the leaves that are values, because numba has no
         counterpart of a container among the arguments (a dict, a dataclass).
+    targets:
+        Names of the parameters that take arrays to write into.
     """
 
     parameters: tuple[str, ...]
     arguments: tuple[str, ...]
     result: str
     flat: bool
+    targets: tuple[str, ...] = ()
+
+    def into(self, arrays: int) -> Layout:
+        """Return the layout that takes the arrays of the result after the arguments."""
+        taken = set(self.parameters)
+        names = (f"{stem}{k}" for stem in ("out", "into") for k in range(arrays + len(taken)))
+        free = [name for name in names if name not in taken]
+        return replace(self, targets=tuple(free[:arrays]))
 
     def source(self, cache: bool) -> str:
         """Return the kernel's Python source."""
-        arguments = "".join(f"{a}, " for a in self.arguments)
         return SOURCE.format(
             cache=cache,
-            parameters=", ".join(self.parameters),
-            arguments=f"({arguments.rstrip()})" if arguments else "()",
+            parameters=", ".join((*self.parameters, *self.targets)),
+            arguments=_tuple(self.arguments),
+            targets=_tuple(self.targets),
             result=self.result,
         )
+
+
+def _tuple(items: tuple[str, ...]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def kernel_file(layout: Layout) -> str:
+    """Return the name of the kernel's module in a cache entry."""
+    return "kernel_into" if layout.targets else "kernel"
 
 
 def layout_of(

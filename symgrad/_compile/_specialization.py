@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from .._control import tidy
 from .._graph import checked
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
-from .._trace import Graph, Signature
+from .._trace import Graph, Signature, flatten
 from ..errors import ArgumentError
 from ._cache import Entry, cached_code
 from ._code import load
@@ -40,7 +41,7 @@ class Specialization:
         self._lock = threading.RLock()
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
-        self._kernel: Any = None
+        self._kernels: dict[bool, Any] = {}
 
     def admits(self, leaves: Sequence[Any]) -> bool:
         """Tell whether the trace holds for these arguments."""
@@ -60,12 +61,11 @@ class Specialization:
                     self._function = load(self.entry.code)
         return self._function
 
-    @property
-    def kernel(self) -> Any:
-        """The numba dispatcher; made when first asked for."""
-        if self._kernel is None:
+    def kernel(self, into: bool) -> Any:
+        """Return the numba dispatcher; made when first asked for."""
+        if into not in self._kernels:
             with self._lock:
-                if self._kernel is None:
+                if into not in self._kernels:
                     # Importing numba takes longer than most functions take to compile.
                     from ._kernel import make_kernel
 
@@ -73,8 +73,10 @@ class Specialization:
                     assert self.entry is not None
                     sizes = tuple(n.dim is not None for n in self.program.inputs)
                     code, home, _ = self.entry
-                    self._kernel = make_kernel(code, self.layout, sizes, home)
-        return self._kernel
+                    arrays = sum(leaf.ndim > 0 for leaf in code.outputs)
+                    layout = self.layout.into(arrays) if into else self.layout
+                    self._kernels[into] = make_kernel(code, layout, sizes, home)
+        return self._kernels[into]
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
@@ -87,6 +89,50 @@ class Specialization:
             raise ArgumentError("the compiled function does not take these arguments")
         return result if self.pack is None else self.pack(result)
 
+    def run_into(self, leaves: Sequence[Any], out: Any, *, compiled: bool) -> Any:
+        """Compute the result into ``out``: the result's structure, with None where to make."""
+        values = [_native(leaves[k]) for k in self.takes]
+        result = self.write(values, out) if compiled else MISS
+        if result is not MISS:
+            return result
+        given = self._targets(out)  # not to be written to directly: compute, copy, convert
+        found = self.function(*values) if compiled else self.program.run(*values)
+        found = [found] if compiled and len(given) == 1 else list(found)
+        for k, target in enumerate(given):
+            if target is not None:
+                np.copyto(target, found[k], casting="same_kind")
+                found[k] = target
+        return self.graph.pack(found)
+
+    def write(self, values: Sequence[Any], out: Any) -> Any:
+        """Run the compiled function with results in ``out``, or return MISS."""
+        given = self._targets(out)
+        arrays = [x for x, node in zip(given, self.program.outputs, strict=True) if node.shape]
+        if _overlapping(arrays) or any(
+            x is not None and not node.shape
+            for x, node in zip(given, self.program.outputs, strict=True)
+        ):
+            return MISS
+        result = self.function(*values, *arrays)
+        return result if result is MISS or self.pack is None else self.pack(result)
+
+    def _targets(self, out: Any) -> list[Any]:
+        """Return what to write each output to, from the nested ``out``."""
+        given: list[Any] = [None] * len(self.program.outputs)
+        parts, tree = flatten(out)
+        if tree != self.graph.tree:
+            raise ArgumentError(
+                "out has another structure than the result: give an array, or None, for each "
+                "array of the result, nested as the result is"
+            )
+        for part, leaf in zip(parts, self.graph.leaves, strict=True):
+            if part is None or isinstance(leaf, tuple):
+                continue
+            if not isinstance(part, np.ndarray):
+                raise ArgumentError(f"out has a {type(part).__name__}: it takes arrays and None")
+            given[leaf] = part
+        return given
+
     @property
     def direct(self) -> bool:
         """Whether a call's arguments are the program's inputs, one by one."""
@@ -96,6 +142,13 @@ class Specialization:
             and all(t.kind == "leaf" for t in args.children)
             and len(self.takes) == len(self.signature.leaves)
         )
+
+
+def _overlapping(arrays: Sequence[Any]) -> bool:
+    given = [a for a in arrays if a is not None]
+    return len(given) > 1 and any(
+        np.may_share_memory(a, b) for a, b in itertools.combinations(given, 2)
+    )
 
 
 def _native(leaf: Any) -> Any:

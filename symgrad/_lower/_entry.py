@@ -2,8 +2,9 @@
 
 ``NAME.python`` has CPython's vectorcall-style C signature ``(self, args, nargs)``. It checks the
 types of its arguments, reads sizes and data pointers off the arrays, makes the result arrays
-through NumPy's C API, runs the program and wraps the results. Arguments it is not made for
-make it return the object ``MISS``, and nothing has happened.
+through NumPy's C API, runs the program and wraps the results. After the inputs it takes, or
+not, one argument for each array among the results: an array to write to, or None. Arguments
+it is not made for make it return the object ``MISS``, and nothing has happened.
 
 Struct offsets follow CPython's and NumPy's stable layouts: a scalar's value and an array's
 fields come right after the object header (``PyArrayObject_fields`` in ``ndarraytypes.h``).
@@ -31,6 +32,8 @@ DTYPE_AT, FLAGS_AT = HEADER + 40, HEADER + 48
 
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED: a kernel reads, so writeable does not matter.
 READABLE = 0x0001 | 0x0100
+#: With NPY_ARRAY_WRITEABLE, for results.
+WRITEABLE = READABLE | 0x0400
 
 #: From this many elements of arguments and results on, the interpreter's lock is released:
 #: getting it back from a busy thread can take longer than a small program.
@@ -42,7 +45,7 @@ OUT_OF_RANGE = "a computed index is out of bounds for its axis"
 
 #: Python objects and NumPy C functions that the code refers to by name.
 MISS = "symgrad.python.miss"
-OBJECTS = {"ndarray": np.ndarray, "float": float, "int": int,
+OBJECTS = {"ndarray": np.ndarray, "float": float, "int": int, "None": None,
            "MemoryError": MemoryError, "IndexError": IndexError}  # fmt: skip
 
 DECLARATIONS = """
@@ -126,17 +129,21 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
         ``"float"`` or ``"int"`` (exactly these Python types).
     """
     e = _Entry()
-    e.require_same("%nargs", "i64", len(kinds))
+    arrays = [k for k, leaf in enumerate(lowered.outputs) if leaf.ndim]
+    alone = e.op(f"icmp eq i64 %nargs, {len(kinds)}")
+    placed = e.op(f"icmp eq i64 %nargs, {len(kinds) + len(arrays)}")
+    e.require(e.op(f"or i1 {alone}, {placed}"))
     arguments: list[str] = []
     extents: list[str] = []
-    counts: list[str] = []
+    read: list[_Span] = []
     for k, (leaf, kind) in enumerate(zip(lowered.inputs, kinds, strict=True)):
         given = e.at("%args", 8 * k, "ptr")
         if leaf.ndim:
-            data, shape = _read_array(e, given, leaf)
+            data = _read_array(e, given, leaf, READABLE)
+            shape = _extents(e, given, leaf.ndim)
             arguments.append(f"ptr {data}")
             extents += shape
-            counts.append(_product(e, shape))
+            read.append(_Span(data, _product(e, shape), np.dtype(leaf.dtype).itemsize))
         else:
             value = _read_scalar(e, given, leaf, kind)
             arguments.append(f"{memory_type(leaf.dtype)} {value}")
@@ -144,27 +151,76 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
                 extents.append(value)
     found, shapes = _sizes(e, lowered, extents)
     arguments += [f"i64 {e.at('%found', 8 * j, 'i64')}" for j in range(found)]
-    counts += [_product(e, [e.at("%found", 8 * j, "i64") for j in s]) for s in shapes]
-    for k, (leaf, places) in enumerate(zip(lowered.outputs, shapes, strict=True)):
-        if leaf.ndim:
-            arguments.append(f"ptr {_make_array(e, k, leaf, places)}")
-    status = _run(e, lowered.name, [*arguments, "ptr %results"], _sum(e, counts))
+    none = e.object(object_symbol("None"))
+    e.line(f"store ptr {none}, ptr %nothing")
+    targets: dict[int, tuple[str, str]] = {}
+    spans = list(read)
+    for j, k in enumerate(arrays):
+        place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds) + j}")
+        given = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
+        absent = e.op(f"icmp eq ptr {given}, {none}")
+        count = _product(e, [e.at("%found", 8 * i, "i64") for i in shapes[k]])
+        span = _Span("", count, np.dtype(lowered.outputs[k].dtype).itemsize)
+        _check_target(e, given, absent, lowered.outputs[k], shapes[k], span, spans)
+        targets[k] = given, absent
+        read.append(span)
+    for k, (given, absent) in targets.items():
+        arguments.append(f"ptr {_make_array(e, k, lowered.outputs[k], shapes[k], given, absent)}")
+    work = _sum(e, [span.count for span in read])
+    status = _run(e, lowered.name, [*arguments, "ptr %results"], work)
     _check(e, status)
     result = _wrap(e, lowered.outputs)
     e.line(f"ret ptr {result}")
     return "\n".join(_text(e, lowered))
 
 
-def _read_array(e: _Entry, given: str, leaf: Leaf) -> tuple[str, list[str]]:
-    """Return an argument's data pointer and extents."""
+@dataclass
+class _Span:
+    """The memory of an array: where it starts, its number of elements, the bytes of one."""
+
+    data: str
+    count: str
+    itemsize: int
+
+
+def _read_array(e: _Entry, given: str, leaf: Leaf, wanted: int) -> str:
+    """Check an array's type and flags; return its data pointer."""
     e.require_same(e.at(given, TYPE_AT, "ptr"), "ptr", e.object(object_symbol("ndarray")))
     e.require_same(e.at(given, DTYPE_AT, "ptr"), "ptr", e.object(dtype_symbol(leaf.dtype)))
     e.require_same(e.at(given, RANK_AT, "i32"), "i32", leaf.ndim)
-    flags = e.op(f"and i32 {e.at(given, FLAGS_AT, 'i32')}, {READABLE}")
-    e.require_same(flags, "i32", READABLE)
+    flags = e.op(f"and i32 {e.at(given, FLAGS_AT, 'i32')}, {wanted}")
+    e.require_same(flags, "i32", wanted)
+    return e.at(given, DATA_AT, "ptr")
+
+
+def _extents(e: _Entry, given: str, rank: int) -> list[str]:
     shape = e.at(given, SHAPE_AT, "ptr")
-    extents = [e.at(shape, 8 * axis, "i64") for axis in range(leaf.ndim)]
-    return e.at(given, DATA_AT, "ptr"), extents
+    return [e.at(shape, 8 * axis, "i64") for axis in range(rank)]
+
+
+def _check_target(
+    e: _Entry, given: str, absent: str, leaf: Leaf, shape: range, span: _Span, others: list[_Span]
+) -> None:
+    """Miss if a result cannot be written to ``given``, unless it is None.
+
+    The program's code relies on it that results overlap with nothing.
+    """
+    check, on = e.label("check"), e.label("on")
+    e.line(f"br i1 {absent}, label %{on}, label %{check}")
+    e.lines.append(f"{check}:")
+    data = _read_array(e, given, leaf, WRITEABLE)
+    for extent, i in zip(_extents(e, given, leaf.ndim), shape, strict=True):
+        e.require_same(extent, "i64", e.at("%found", 8 * i, "i64"))
+    begin = e.op(f"ptrtoint ptr {data} to i64")
+    end = e.op(f"add i64 {begin}, {e.op(f'mul i64 {span.count}, {span.itemsize}')}")
+    for other in others:
+        first = e.op(f"ptrtoint ptr {other.data} to i64")
+        last = e.op(f"add i64 {first}, {e.op(f'mul i64 {other.count}, {other.itemsize}')}")
+        before = e.op(f"icmp ule i64 {end}, {first}")
+        after = e.op(f"icmp ule i64 {last}, {begin}")
+        e.require(e.op(f"or i1 {before}, {after}"))
+    e.line(f"br label %{on}")
+    e.lines.append(f"{on}:")
 
 
 def _read_scalar(e: _Entry, given: str, leaf: Leaf, kind: str) -> str:
@@ -204,14 +260,23 @@ def _sizes(e: _Entry, lowered: Lowered, extents: Sequence[str]) -> tuple[int, li
     return lowered.sizes, shapes
 
 
-def _make_array(e: _Entry, k: int, leaf: Leaf, shape: range) -> str:
-    """Make a result array, remember it as item ``k``, and return its data pointer."""
+def _make_array(e: _Entry, k: int, leaf: Leaf, shape: range, given: str, absent: str) -> str:
+    """Take or make a result array, remember it as item ``k``, and return its data pointer."""
+    make, take, done = e.label("make"), e.label("take"), e.label("done")
+    e.line(f"br i1 {absent}, label %{make}, label %{take}")
+    e.lines.append(f"{make}:")
     dtype = e.object(dtype_symbol(leaf.dtype))
     e.line(f"call void @symgrad.python.Py_IncRef(ptr {dtype})")  # PyArray_Empty takes it
     dims = e.op(f"getelementptr i64, ptr %found, i64 {shape.start}")
-    made = e.op(
+    fresh = e.op(
         f"call ptr @symgrad.numpy.PyArray_Empty(i32 {leaf.ndim}, ptr {dims}, ptr {dtype}, i32 0)"
     )
+    e.line(f"br label %{done}")
+    e.lines.append(f"{take}:")
+    e.line(f"call void @symgrad.python.Py_IncRef(ptr {given})")
+    e.line(f"br label %{done}")
+    e.lines.append(f"{done}:")
+    made = e.op(f"phi ptr [ {fresh}, %{make} ], [ {given}, %{take} ]")
     _keep(e, k, made)
     return e.at(made, DATA_AT, "ptr")
 
@@ -300,6 +365,7 @@ def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     yield f"  %found = alloca [{lowered.sizes + sum(x.ndim for x in lowered.outputs) + 1} x i64]"
     yield f"  %results = alloca [{outputs} x i64]"
     yield f"  %items = alloca [{outputs} x ptr]"
+    yield "  %nothing = alloca ptr"
     yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
     yield from e.lines
     yield "failed:"
