@@ -28,7 +28,7 @@ from ._legalize import is_matrix_product
 #: Most steps in one nest: longer straight-line code makes LLVM's time grow faster than
 #: linearly, so long programs are cut into functions (code generation per step of a random
 #: program: 47 us at 400 steps, 60 at 800, 108 at 1600; shorter ones run slower).
-SCALAR_NEST, ARRAY_NEST = 400, 300
+SCALAR_NEST, ARRAY_NEST = 400, 1000
 
 #: Recompute rather than store up to this cost; a store with its load is about 4.
 CHEAP = 4
@@ -260,7 +260,7 @@ class _Planner:
     # ---------------------------------------------------------------- everything
 
     def run(self) -> Plan:
-        for node in topological((*self.outputs, *self.kept)):
+        for node in _numbers_first(topological((*self.outputs, *self.kept))):
             if node.op.kind not in ("leaf", "view"):
                 self.place(node)
         results: dict[Node, int] = {}
@@ -290,6 +290,17 @@ class _Planner:
             given.setdefault(node.operands[0], {}).setdefault(node.params["index"], node)
         chosen = {n: given[n.operands[0]][n.params["index"]] for n in found}
         return chosen, given
+
+
+def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
+    """Move the numbers that depend on no argument to the front, not between two loops."""
+    fixed: set[Node] = set()
+    numbers, rest = [], []
+    for node in nodes:
+        if not isinstance(node, Input) and all(x in fixed for x in node.operands):
+            fixed.add(node)
+        (numbers if node in fixed and not node.shape else rest).append(node)
+    return [*numbers, *rest]
 
 
 def reduction_domain(node: Node) -> Shape:
