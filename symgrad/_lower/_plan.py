@@ -293,11 +293,12 @@ class _Planner:
 
 
 def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
-    """Move the numbers that depend on no argument to the front, not between two loops."""
+    """Move the numbers made of nothing but constants to the front, not between two loops."""
     fixed: set[Node] = set()
     numbers, rest = [], []
     for node in nodes:
-        if not isinstance(node, Input) and all(x in fixed for x in node.operands):
+        read = node.op.kind in ("leaf", "view") and not isinstance(node, Input)
+        if (read or not node.shape) and all(x in fixed for x in node.operands):
             fixed.add(node)
         (numbers if node in fixed and not node.shape else rest).append(node)
     return [*numbers, *rest]
