@@ -295,12 +295,14 @@ class _Planner:
 def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
     """Move the numbers made of nothing but constants to the front, not between two loops."""
     fixed: set[Node] = set()
-    numbers, rest = [], []
+    numbers: list[Node] = []
+    rest: list[Node] = []
     for node in nodes:
         read = node.op.kind in ("leaf", "view") and not isinstance(node, Input)
-        if (read or not node.shape) and all(x in fixed for x in node.operands):
+        number = node.op.kind == "map" and not node.shape
+        if (read or number) and all(x in fixed for x in node.operands):
             fixed.add(node)
-        (numbers if node in fixed and not node.shape else rest).append(node)
+        (numbers if node in fixed and node.op.kind == "map" else rest).append(node)
     return [*numbers, *rest]
 
 
