@@ -11,7 +11,7 @@ import numpy as np
 import scipy.special as special
 
 from .._op import registry
-from . import _record as _record  # fills the table of short ways
+from . import _record  # noqa: F401 - fills the table of short ways
 from ._tensor import QUICK, Tensor
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._schedule import kahn
 from ..errors import BackwardError
+from ._compiled import attempt
 from ._guard import guarded
 from ._mode import mode
 from ._node import AccumulateGrad, Backward, Node, wrapped
@@ -107,13 +108,18 @@ def run(
     order = ordered(roots)
     if targets is not None:
         order = _towards(order, set(targets))
-    before = mode.recording
-    mode.recording = create_graph
-    try:
-        with np.errstate(all="ignore"):
-            found, writes = _walk(order, roots, gradients, create_graph, targets, observe)
-    finally:
-        mode.recording = before
+    found: dict[Node, Any] = {}
+    writes = None
+    if targets is None and not create_graph and observe is None:
+        writes = attempt(order, gradients)
+    if writes is None:
+        before = mode.recording
+        mode.recording = create_graph
+        try:
+            with np.errstate(all="ignore"):
+                found, writes = _walk(order, roots, gradients, create_graph, targets, observe)
+        finally:
+            mode.recording = before
     for tensor, gradient in writes:
         tensor._accumulate(*((None, gradient) if create_graph else (gradient, None)))
     if not retain_graph:

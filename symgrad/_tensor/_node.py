@@ -51,13 +51,19 @@ class Cell:
 
 
 class Extra:
-    """What few nodes have: hooks, and tensors that asked to keep their gradient."""
+    """What few nodes have: hooks, tensors that asked to keep their gradient, edges set by hand."""
 
-    __slots__ = ("hooks", "retained")
+    __slots__ = ("edited", "hooks", "retained")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Callable[[Any], Any]] = {}
         self.retained: list[weakref.ref[Tensor]] = []
+        self.edited = False
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing of all that (any more)."""
+        return not (self.hooks or self.retained or self.edited)
 
 
 class Node:
@@ -88,6 +94,7 @@ class Node:
     @next_functions.setter
     def next_functions(self, pairs: Sequence[tuple[Node | None, int]]) -> None:
         self.edges = tuple(node for node, _ in pairs)
+        self.extras().edited = True
 
     def name(self) -> str:
         """Return the class name, as PyTorch's nodes do."""

@@ -24,7 +24,7 @@ from ..errors import SymgradError
 Pull = Callable[..., Sequence[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """How gradients go back through an op to the operands that want them.
 

@@ -1,0 +1,378 @@
+"""Backward passes whose structure comes back are compiled.
+
+The first passes through a graph run at once, node by node, under NumPy. A structure (ops,
+parameters, shapes, types, numbers written in the code, and how they hang together) that has
+been seen ``AFTER`` times becomes one kernel: the recorded ops are built as a graph once more,
+the compiler's reverse pass differentiates it, and the values that the record holds take the
+place of the nodes that computed them. So a kernel reads exactly what the NumPy rules read.
+
+When to compile depends on counts alone, never on a clock: the same program gives the same
+bits in every run. Kernels can only be bought for work that was done: what they are expected
+to cost may exceed what all passes so far have cost by ``CREDIT`` at most, so a program whose
+graphs keep changing takes at most about twice as long.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._api import compile
+from .._compile._function import _backend
+from .._graph import Input, Literal, apply, inheriting
+from .._graph import Node as GraphNode
+from .._reverse import pull_back
+from .._trace import Traced, as_node
+from ..errors import SymgradError
+from ._node import AccumulateGrad, Backward, Node
+
+#: A structure is compiled when it comes for this time.
+AFTER = 8
+#: Graphs of more nodes are run node by node; structures that are counted; kernels kept.
+LARGEST, WATCHED, KEPT = 4000, 1024, 128
+#: Seconds that compiling may cost before there was work to pay for it.
+CREDIT = 3.0
+#: What a pass and a kernel are taken to cost, in seconds: a part alone, and a part for each node.
+PASS, KERNEL = (1e-5, 3e-6), (0.1, 3e-3)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled backward pass.
+
+    Attributes
+    ----------
+    function:
+        Takes the root's gradient, what the rules read, and ``more``; returns the gradients of
+        the leaves.
+    more:
+        Constants and leaves that no rule reads but the compiler's formula does: the place of
+        a node in the pass, and of the operand; None for a leaf itself.
+    """
+
+    function: Callable[..., Any]
+    more: tuple[tuple[int, int | None], ...]
+
+    def __call__(self, order: Sequence[Node], gradient: Any, arrays: Sequence[Any]) -> Any:
+        """Return the gradients; None if one of ``more`` was overwritten since it was used."""
+        rest = []
+        if self.more:
+            first = min(n.seq for n in order if isinstance(n, Backward))
+            for k, slot in self.more:
+                node = order[k]
+                if slot is None:
+                    assert isinstance(node, AccumulateGrad)
+                    x: Any = node.variable
+                else:
+                    assert isinstance(node, Backward)
+                    assert node.saved is not None
+                    x = node.saved[slot]
+                cell = getattr(x, "_cell", None)
+                if cell is not None and cell.written > first:
+                    return None
+                array = getattr(x, "_data", x)
+                rest.append(array if array.ndim else array[()])
+        return self.function(gradient[()], *arrays, *rest)
+
+
+class _Entry:
+    """A structure: how often it was seen, and its kernel; False if it stays without."""
+
+    __slots__ = ("count", "kernel")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.kernel: Kernel | bool | None = None
+
+
+class _Table:
+    """What is known of structures; the latest that were used."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.seen: OrderedDict[Any, int] = OrderedDict()  # by the ops alone: quickly looked up
+        self.entries: OrderedDict[Any, _Entry] = OrderedDict()
+        self.kernels: OrderedDict[Any, None] = OrderedDict()
+        self.worked = self.bought = 0.0
+
+    def entry(self, key: Any) -> _Entry:
+        """Return the entry of a structure, which is the latest used now."""
+        found = self.entries.get(key)
+        if found is None:
+            found = self.entries[key] = _Entry()
+            if len(self.entries) > WATCHED:
+                self.entries.popitem(last=False)
+        else:
+            self.entries.move_to_end(key)
+        return found
+
+
+table = _Table()
+
+
+def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, Any]] | None:
+    """Run a backward pass by a kernel, if its structure has one.
+
+    Parameters
+    ----------
+    order:
+        The nodes, a single root first.
+    gradients:
+        The gradient of the root.
+
+    Returns
+    -------
+    list or None
+        The leaves with their gradients; None if the pass is to be run node by node.
+
+    Raises
+    ------
+    BackwardError
+        If a value that would be read has been freed or overwritten.
+    """
+    if len(gradients) != 1 or not 2 < len(order) <= LARGEST or _switched_off():
+        return None
+    with table.lock:
+        table.worked += PASS[0] + PASS[1] * len(order)
+        ops = tuple(map(type, order))
+        table.seen[ops] = count = table.seen.pop(ops, 0) + 1
+        if len(table.seen) > WATCHED:
+            table.seen.popitem(last=False)
+        if count == 1:  # ops that come once need no closer look
+            return None
+    described = describe(order)
+    if described is None:
+        return None
+    key, arrays = described
+    key = (key, str(gradients[0].dtype), gradients[0].shape)
+    with table.lock:
+        entry = table.entry(key)
+        entry.count += 1
+        if entry.kernel is None and entry.count >= AFTER - 1:
+            entry.kernel = _bought(order, key, gradients[0], arrays, entry.count + 1)
+        kernel = entry.kernel
+        if not isinstance(kernel, Kernel):
+            return None
+        if key in table.kernels:
+            table.kernels.move_to_end(key)
+    found = kernel(order, gradients[0], arrays)
+    if found is None:
+        return None
+    leaves = [node.variable for node in order if isinstance(node, AccumulateGrad)]
+    return list(zip(leaves, found, strict=True))
+
+
+def _switched_off() -> bool:
+    chosen = _backend.get() or os.environ.get("SYMGRAD_BACKEND")
+    return chosen == "numpy"
+
+
+# ---------------------------------------------------------------- the structure of a pass
+
+
+def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
+    """Return what a pass is like, and the arrays that its rules read.
+
+    None if something happens on the way that a kernel does not do: hooks, kept gradients,
+    ops that are not traced.
+    """
+    place = {node: k for k, node in enumerate(order)}
+    key: list[Any] = []
+    arrays: list[Any] = []
+    taken: set[int] = set()
+    for k, node in enumerate(order):
+        if node.extra is not None and not node.extra.empty:
+            return None
+        if type(node) is AccumulateGrad:
+            data = node.variable._data
+            key += (data.shape, data.dtype)
+            continue
+        assert isinstance(node, Backward)
+        saved, rule, seq = node.saved, node.rule, node.seq
+        if saved is None or node.op.results is not None:
+            return None
+        key.append(rule)  # there is one for an op and the operands that want gradients
+        if node.params:
+            key += (type(node), *sorted(node.params.items()))
+        for slot, edge in enumerate(node.edges):
+            x = saved[slot]
+            if edge is None:
+                array = getattr(x, "_data", x)
+                if _written_out(array):
+                    key += (array.dtype, array.tobytes())
+                    continue
+                key += (array.shape, array.dtype)
+                if not rule.needs[slot]:
+                    continue
+                cell = getattr(x, "_cell", None)
+            else:
+                source = place[edge]
+                key.append(source)
+                if not rule.needs[slot]:
+                    continue
+                cell, array = x._cell, x._data
+            if cell is not None and cell.written > seq:
+                node.check()
+            if edge is not None:
+                if source in taken:
+                    continue
+                taken.add(source)
+            arrays.append(array if array.ndim else array[()])
+        if rule.reads_result:
+            if node.cell is not None and node.cell.written > seq:
+                node.check()
+            if k not in taken:
+                taken.add(k)
+                arrays.append(node.result if node.result.ndim else node.result[()])
+    try:
+        hash(made := tuple(key))
+    except TypeError:  # an array among the parameters
+        return None
+    return made, arrays
+
+
+def _written_out(array: Any) -> bool:
+    """Tell whether a constant is part of the structure: numbers in the code, and whole ones."""
+    return isinstance(array, np.generic) or (array.ndim == 0 and array.dtype.kind != "f")
+
+
+# ---------------------------------------------------------------- the kernel
+
+
+def _bought(
+    order: Sequence[Node], key: Any, gradient: Any, arrays: Sequence[Any], count: int
+) -> Kernel | bool | None:
+    """Return the kernel of a pass; False if there is none, None if it is too early."""
+    cost = KERNEL[0] + KERNEL[1] * len(order)
+    if table.bought + cost > table.worked + CREDIT:
+        return None
+    table.bought += cost
+    start = time.perf_counter()
+    made: Kernel | bool
+    try:
+        made = build(order, gradient)
+        made(order, gradient, arrays)  # compiled now
+    except SymgradError as error:
+        made = False
+        note = f"stays with NumPy ({error})"
+    else:
+        note = f"compiled in {time.perf_counter() - start:.2f} s"
+        table.kernels[key] = None
+        if len(table.kernels) > KEPT:
+            oldest, _ = table.kernels.popitem(last=False)
+            table.entries.pop(oldest, None)
+    if os.environ.get("SYMGRAD_LOG", "0") not in ("", "0"):
+        where = next((n.where for n in order if n.where), None)
+        ops = sum(isinstance(n, Backward) for n in order)
+        place = f" at {where}" if where else ""
+        sys.stderr.write(f"symgrad: backward of {ops} ops{place}, seen {count} times: {note}\n")
+    return made
+
+
+def build(order: Sequence[Node], gradient: Any) -> Kernel:
+    """Return the kernel of a pass, for a gradient of the root like the given one."""
+    start = Input("gradient", gradient.shape, gradient.dtype)
+    nodes, read, constants = _recorded(order)
+    leaves = [n for n in order if isinstance(n, AccumulateGrad)]
+    wrt = [nodes[n] for n in leaves]
+    found = pull_back([nodes[order[0]]], [start], wrt)
+    pulled = [
+        g if g is not None else as_node(Traced(Literal(0.0, x.dtype)) * np.ones(x.shape, x.dtype))
+        for g, x in zip(found, wrt, strict=True)
+    ]
+    place: dict[GraphNode, tuple[int, int | None]] = {
+        nodes[n]: (order.index(n), None) for n in leaves
+    }
+    place |= {x: (order.index(n), slot) for (n, slot), x in constants.items()}
+    given = {start, *read}
+    more = [n for n in _behind(pulled, given) if n in place]
+
+    def backward(*values: Any) -> Any:
+        new = dict(zip([start, *read, *more], map(as_node, values), strict=True))
+        for node in _behind(pulled, new):
+            operands = tuple(new[x] for x in node.operands)
+            if operands == node.operands:
+                new[node] = node
+            else:
+                with inheriting(node.where):
+                    new[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+        return tuple(Traced(new[n]) for n in pulled)
+
+    return Kernel(compile(backward, dynamic=False), tuple(place[n] for n in more))
+
+
+def _behind(outputs: Sequence[GraphNode], given: Container[GraphNode]) -> list[GraphNode]:
+    """Return the nodes that ``outputs`` need beside those given, operands first."""
+    done: set[GraphNode] = set()
+    order: list[GraphNode] = []
+    stack = [n for n in outputs if n not in given]
+    while stack:
+        node = stack[-1]
+        waiting = [x for x in node.operands if x not in done and x not in given]
+        if waiting and node not in done:
+            stack += waiting
+            continue
+        stack.pop()
+        if node not in done:
+            done.add(node)
+            order.append(node)
+    return order
+
+
+def _recorded(
+    order: Sequence[Node],
+) -> tuple[dict[Node, GraphNode], list[GraphNode], dict[tuple[Node, int], GraphNode]]:
+    """Return the recorded ops as a graph, what the rules read of it, and the constants.
+
+    What is read is in the order of :func:`describe`, constants are by node and operand.
+    """
+    nodes: dict[Node, GraphNode] = {}
+    constants: dict[tuple[Node, int], GraphNode] = {}
+    for k, node in reversed(list(enumerate(order))):
+        if isinstance(node, AccumulateGrad):
+            nodes[node] = Input(f"x{k}", node.variable.shape, node.variable.dtype)
+            continue
+        assert isinstance(node, Backward)
+        assert node.saved is not None
+        operands: list[Any] = []
+        for slot, (edge, x) in enumerate(zip(node.edges, node.saved, strict=True)):
+            array = getattr(x, "_data", x)
+            if edge is not None:
+                operands.append(Traced(nodes[edge]))
+            elif _written_out(array):
+                operands.append(array[()])
+            else:
+                made = constants[node, slot] = Input(f"c{k}_{slot}", array.shape, array.dtype)
+                operands.append(Traced(made))
+        with inheriting(node.where):
+            nodes[node] = as_node(node.op(*operands, **node.params))
+    read: list[GraphNode] = []
+    taken: set[Node] = set()
+    for node in order:
+        if not isinstance(node, Backward):
+            continue
+        for slot, (edge, needed) in enumerate(zip(node.edges, node.rule.needs, strict=True)):
+            if needed and edge is not None and edge not in taken:
+                taken.add(edge)
+                read.append(nodes[edge])
+            elif needed and (node, slot) in constants:
+                read.append(constants[node, slot])
+        if node.rule.reads_result and node not in taken:
+            taken.add(node)
+            read.append(nodes[node])
+    return nodes, read, constants
+
+
+__all__ = ["attempt", "build", "describe", "table"]
