@@ -7,6 +7,7 @@ from ._formulas_export import export_c
 from ._from_sympy import from_sympy
 from ._transforms import compile, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap
 from ._verify import verify
+from ._verify_domain import recheck
 
 __all__ = [
     "checkpoint",
@@ -24,6 +25,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "latex",
+    "recheck",
     "scan",
     "switch",
     "symbolic",

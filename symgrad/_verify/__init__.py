@@ -1,7 +1,28 @@
 """Verifying kernels against exact derivatives."""
 
-from ._certify import Problem, certify
+from ._certificate import Certificate, Row, combined, strengthened
+from ._certify import Problem, certify, entries
 from ._compare import Entry
+from ._cost import Cost, operations
+from ._kinks import Kink, kinks
 from ._report import Check, Report
+from ._steps import Loss, loss
 
-__all__ = ["Check", "Entry", "Problem", "Report", "certify"]
+__all__ = [
+    "Certificate",
+    "Check",
+    "Cost",
+    "Entry",
+    "Kink",
+    "Loss",
+    "Problem",
+    "Report",
+    "Row",
+    "certify",
+    "combined",
+    "entries",
+    "kinks",
+    "loss",
+    "operations",
+    "strengthened",
+]

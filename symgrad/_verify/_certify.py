@@ -66,6 +66,7 @@ class _Tally:
     entries: list[Entry] = field(default_factory=list)
     zeros: int = 0
     confirmed: int = 0
+    enclosed: int = 0
     culprit: tuple[Any, Scalar] | None = None  # line and scalar of the first wrong entry
 
 
@@ -78,6 +79,24 @@ def certify(problem: Problem, digits: int, samples: int, limit: float) -> Report
         If an entry is further off than allowed.
     """
     return _Certifier(problem, digits, samples, limit).run()
+
+
+def entries(
+    problem: Problem, digits: int, samples: int, limit: float
+) -> tuple[list[list[Entry]], list[int]]:
+    """Return the compared entries: of the value, and of the derivatives by each input.
+
+    With them, for each, how many exact values ball arithmetic has confirmed.
+
+    Raises
+    ------
+    VerificationError
+        As :func:`certify` does.
+    """
+    certifier = _Certifier(problem, digits, samples, limit)
+    certifier.run()
+    tallies = [certifier.value, *certifier.slopes]
+    return [t.entries for t in tallies], [t.enclosed for t in tallies]
 
 
 class _Certifier:
@@ -202,6 +221,9 @@ class _Certifier:
                 "it says; this is a mistake in symgrad, please report it"
             )
         tally.confirmed += 1
+        tally.enclosed += self.whole.encloses(
+            node, place, x, at, self.context.nstr(adjoint.value, self.digits)
+        )
 
     # ---------------------------------------------------------------- bookkeeping
 

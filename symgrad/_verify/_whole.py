@@ -15,6 +15,7 @@ import sympy as sp
 from .._graph import Input, Node
 from .._symbolic import Elements, Over, derivative_of, exact_number, indexed
 from ..errors import UnsupportedError
+from . import _balls as balls
 from ._numbers import finite
 from ._rules import STEPS
 
@@ -38,12 +39,52 @@ class Whole:
     def __init__(self, inputs: Mapping[Node, np.ndarray[Any, Any]], digits: int) -> None:
         self.inputs, self.digits = inputs, digits
         self.elements = Elements(exact=True)
+        self._slopes: dict[Any, Any] = {}
         self._expressions: dict[tuple[Node, tuple[int, ...]], Any] = {}
 
     def derivative(
         self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...]
     ) -> Any:
         """Return the derivative's value as a SymPy number, or None if it is out of reach."""
+        slope = self._slope(node, index, wrt, place)
+        if slope is None:
+            return None
+        # evalf substitutes for symbols only.
+        slope, known = self._substituted(slope)
+        try:
+            found = slope.evalf(self.digits + 10, subs=known)
+        except (ZeroDivisionError, ValueError, OverflowError):
+            return None
+        return found if found.is_Float or found.is_Rational else None
+
+    def encloses(
+        self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...], exact: str
+    ) -> bool:
+        """Tell whether ball arithmetic proves that ``exact`` has the derivative's digits.
+
+        False also where python-flint is missing, or a function is not known to it.
+        """
+        slope = self._slope(node, index, wrt, place)
+        if slope is None or not balls.available:
+            return False
+        slope, known = self._substituted(slope)
+        exactly = {s: float(v) for s, v in known.items()}
+        try:
+            ball = balls.enclosure(slope, exactly, 4 * self.digits + 64)
+        except (balls.UnknownError, ValueError, ZeroDivisionError):
+            return False
+        tight = balls.relative_radius(ball) < 10.0 ** -(self.digits - 10)
+        return tight and balls.holds(ball, exact)
+
+    def _slope(self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...]) -> Any:
+        key = (node, index, wrt, place)
+        if key not in self._slopes:
+            self._slopes[key] = self._differentiated(*key)
+        return self._slopes[key]
+
+    def _differentiated(
+        self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...]
+    ) -> Any:
         expression = self._expression(node, index)
         if expression is None:
             return None
@@ -55,18 +96,17 @@ class Whole:
             return None
         if slope.has(sp.Derivative, sp.Subs) or slope.count_ops() > 20 * OPERATIONS:
             return None
-        # evalf substitutes for symbols only.
+        return slope
+
+    def _substituted(self, slope: Any) -> tuple[Any, dict[Any, Any]]:
+        """Return the slope in plain symbols, and their values."""
         known: dict[Any, Any] = {}
         swap = {e: sp.Dummy(e.base.name, real=True) for e in slope.atoms(sp.Indexed)}
         for e in slope.atoms(sp.Indexed, sp.Symbol):
             value = self._value(e)
             if value is not None:
                 known[swap.get(e, e)] = value
-        try:
-            found = slope.xreplace(swap).evalf(self.digits + 10, subs=known)
-        except (ZeroDivisionError, ValueError, OverflowError):
-            return None
-        return found if found.is_Float or found.is_Rational else None
+        return slope.xreplace(swap), known
 
     def _expression(self, node: Node, index: tuple[int, ...]) -> Any:
         key = (node, index)

@@ -1,0 +1,229 @@
+"""The certificate: what a function's derivatives are worth over a domain."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ..errors import DataError
+from ._compare import Entry
+from ._cost import Cost
+from ._kinks import Kink
+from ._report import _plain, _ulp
+from ._steps import Loss
+
+FORMAT, VERSION = "symgrad certificate", 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result by one input, or one result's value, over all points.
+
+    Attributes
+    ----------
+    name:
+        ``"value"`` or ``"d/d x"``, with the result's number if there are several.
+    max_ulp, median_ulp:
+        The errors in units in the last place of the exact value.
+    max_scaled:
+        The largest error divided by the condition number, where that is above 1.
+    worst, point:
+        The entry with the largest error, and where it was: arguments by name.
+    compared:
+        How many numbers were compared.
+    enclosed:
+        How many of the exact ones were confirmed by ball arithmetic, which is a proof.
+    proved:
+        Whether the program's formula was shown to be identically the derivative.
+    """
+
+    name: str
+    max_ulp: float
+    median_ulp: float
+    max_scaled: float
+    worst: Entry | None
+    point: Mapping[str, Any]
+    compared: int
+    enclosed: int = 0
+    proved: bool = False
+
+    @property
+    def tier(self) -> str:
+        """What stands behind the row, the strongest first."""
+        found = ["identity"] if self.proved else []
+        found += ["enclosure"] if self.enclosed else []
+        return " + ".join([*found, "sampling"])
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What :func:`symgrad.verify` found over a domain.
+
+    Attributes
+    ----------
+    function:
+        Its name.
+    domain:
+        For each argument the interval that was sampled, ``[low, high]``, or its fixed value.
+    points:
+        How many points were looked at, ends of the domain included.
+    digits, limit:
+        Digits of the exact values; the allowed error in ulp.
+    rows:
+        One :class:`Row` for each result and input.
+    loss:
+        The step that loses most digits at the worst point, or None if that is not known.
+    kinks:
+        Where within the domain a derivative does not exist or a convention is used.
+    cost:
+        Operations of the gradient and of the function.
+    program:
+        The function as a saved program, so that the certificate can be checked again.
+    versions:
+        What it was made with.
+    """
+
+    function: str
+    domain: Mapping[str, Any]
+    points: int
+    digits: int
+    limit: float
+    rows: tuple[Row, ...]
+    loss: Loss | None
+    kinks: tuple[Kink, ...]
+    cost: Cost | None
+    program: str = field(repr=False, default="")
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def max_ulp(self) -> float:
+        """The largest error of any row, in ulp."""
+        return max((r.max_ulp for r in self.rows), default=0.0)
+
+    def __getitem__(self, name: str) -> Row:
+        """Return a row by its name; ``"x"`` means ``"d/d x"``."""
+        for row in self.rows:
+            if name in (row.name, row.name.removeprefix("d/d ")):
+                return row
+        raise KeyError(f"{name!r}: the rows are {', '.join(r.name for r in self.rows)}")
+
+    def __str__(self) -> str:
+        table = [("", "max ulp", "median", "/cond", "condition", "compared", "by", "worst at")]
+        for r in self.rows:
+            condition = "-" if r.worst is None else f"{r.worst.condition:.2g}"
+            table.append((r.name, _ulp(r.max_ulp), _ulp(r.median_ulp), _ulp(r.max_scaled),
+                          condition, str(r.compared), r.tier, _point(r)))  # fmt: skip
+        wide = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+        sampled = f"{self.function} on {_domain(self.domain)}: {self.points} points"
+        lines = [f"{sampled}, exact values to {self.digits} digits"]
+        for row in table:
+            cells = [c.rjust(w) if 0 < k < 6 else c.ljust(w)
+                     for k, (c, w) in enumerate(zip(row, wide, strict=True))]  # fmt: skip
+            lines.append(("  " + "  ".join(cells)).rstrip())
+        if self.loss is not None:
+            lines.append(f"  loses digits: {self.loss}")
+        lines += [f"  kink: {kink}" for kink in self.kinks]
+        if self.cost is not None:
+            lines.append(f"  cost: {self.cost}")
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the certificate as JSON text; infinities and nan are strings."""
+        data = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        data["program"] = json.loads(self.program) if self.program else None
+        return json.dumps(_plain(data), indent=1, allow_nan=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a JSON file, for :func:`symgrad.recheck`."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Certificate:
+        """Read a certificate that :meth:`save` wrote; the file is data, no code runs.
+
+        Raises
+        ------
+        DataError
+            If the file is no certificate.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=float)
+            if data.pop("format") != FORMAT or data.pop("version") != VERSION:
+                raise ValueError("another format")
+            rows = tuple(_row(r) for r in data.pop("rows"))
+            loss, cost = data.pop("loss"), data.pop("cost")
+            kinks = tuple(Kink(**k) for k in data.pop("kinks"))
+            program = data.pop("program")
+            data["limit"] = float(data["limit"])
+            return cls(
+                rows=rows, loss=Loss(**_floats(loss)) if loss else None, kinks=kinks,
+                cost=Cost(**cost) if cost else None,
+                program=json.dumps(program) if program else "", **data,
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError, AttributeError, UnicodeDecodeError) as error:
+            raise DataError(f"{path}: no symgrad certificate: {error}") from None
+
+
+def _row(data: dict[str, Any]) -> Row:
+    worst = data.pop("worst")
+    entry = Entry(**_floats(worst)) if worst else None
+    return Row(worst=entry, **_floats(data))
+
+
+def _floats(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with infinities and nan read back from their names."""
+    names = ("inf", "-inf", "nan")
+    return {k: float(v) if isinstance(v, str) and v in names else v for k, v in data.items()}
+
+
+def _domain(domain: Mapping[str, Any]) -> str:
+    parts = [
+        f"{name} in [{value[0]:g}, {value[1]:g}]"
+        for name, value in domain.items() if isinstance(value, (list, tuple))
+    ]  # fmt: skip
+    return ", ".join(parts) or "one point"
+
+
+def _point(row: Row) -> str:
+    if row.worst is None or row.max_ulp == 0:
+        return "-"
+    parts = []
+    for name, value in row.point.items():
+        many = isinstance(value, list)
+        parts.append(f"{name} = {'[...]' if many and len(str(value)) > 40 else value}")
+    return f"{row.worst.place}, {', '.join(parts)}"
+
+
+def combined(
+    names: Sequence[str], entries: Sequence[Sequence[tuple[Entry, Mapping[str, Any]]]]
+) -> list[Row]:
+    """Return the rows for entries of all points, each with its point."""
+    rows = []
+    for name, found in zip(names, entries, strict=True):
+        counted = [(e, p) for e, p in found if not e.doubtful]
+        worst: tuple[Entry | None, Mapping[str, Any]] = (None, {})
+        if counted:
+            worst = max(counted, key=lambda pair: pair[0].ulp)
+        rows.append(
+            Row(
+                name,
+                max((e.ulp for e, _ in counted), default=0.0),
+                median(e.ulp for e, _ in counted) if counted else 0.0,
+                max((e.ulp / max(1.0, e.condition) for e, _ in counted), default=0.0),
+                worst[0], worst[1], len(found),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def strengthened(row: Row, enclosed: int, proved: bool) -> Row:
+    """Return a row with what ball arithmetic and symbolic comparison have added."""
+    return replace(row, enclosed=enclosed, proved=proved)
+
+
+__all__ = ["Certificate", "Row", "combined", "strengthened"]

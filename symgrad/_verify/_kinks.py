@@ -1,0 +1,156 @@
+"""Where a derivative does not exist, or a convention was used, within a domain.
+
+The records say it all: the SymPy form of an op has *switches*, quantities whose sign decides
+between branches; its domain says for which operands the rule holds; its convention what is
+returned where there is no derivative. Here the program's steps are looked at for all points
+of a sample: a switch that has both signs among them has a kink or a jump between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Literal, Node, topological
+from ._numbers import Digits, finite
+from ._rules import Rule, rule_of
+from ._steps import _floating
+
+#: Steps, and elements of a step, that are looked at.
+STEPS, ELEMENTS = 400, 8
+
+
+@dataclass(frozen=True)
+class Kink:
+    """A step with a kink, a jump or an end of its domain inside of the sampled domain.
+
+    Attributes
+    ----------
+    step:
+        The op and its operands as mathematics.
+    where:
+        The user's line.
+    what:
+        ``"branch"`` where a decision changes sides, ``"edge"`` where operands are at or
+        beyond the end of the op's domain.
+    convention:
+        What is returned where the derivative does not exist, in words, or None.
+    at:
+        How many sampled points lie exactly there.
+    """
+
+    step: str
+    where: str | None
+    what: str
+    convention: str | None
+    at: int
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        kind = (
+            "changes sides in the domain" if self.what == "branch"
+            else "reaches the end of where its derivative exists"
+        )  # fmt: skip
+        text = f"{self.step}{place}: {kind}"
+        if self.convention:
+            text += f"; {self.convention}"
+        if self.at:
+            text += f" ({self.at} sampled {'point' if self.at == 1 else 'points'} there)"
+        return text
+
+
+def kinks(
+    outputs: Sequence[Node], runs: Sequence[Mapping[Node, np.ndarray[Any, Any]]]
+) -> list[Kink]:
+    """Return the steps behind ``outputs`` that have a kink between the sampled points.
+
+    Parameters
+    ----------
+    outputs:
+        Nodes of the function's graph, before any pass.
+    runs:
+        The values of its inputs, for each point.
+    """
+    order = topological(outputs)[:STEPS]
+    context = Digits(20)
+    values: list[dict[Node, Any]] = []
+    for inputs in runs:
+        known: dict[Node, Any] = {}
+        for node in order:
+            if all(x in known for x in node.operands):
+                value = _floating(node, inputs, known)
+                if value is not None:
+                    known[node] = value
+        values.append(known)
+    found: dict[tuple[str, str | None], Kink] = {}
+    for node in order:
+        # Of a choice, the condition is what decides.
+        decides = all(x.dtype.kind != "b" for x in node.operands)
+        if node.op.kind == "map" and node.op.sympy is not None and decides:
+            kink = _kink(context, node, values)
+            if kink is not None:
+                found.setdefault((kink.step, kink.where), kink)
+    return list(found.values())
+
+
+def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
+    rule = _rule(node)
+    below = above = at = ends = 0
+    for known in values:
+        if any(x not in known for x in node.operands):
+            continue
+        operands = np.broadcast_arrays(*(known[x] for x in node.operands))
+        for place in list(np.ndindex(*operands[0].shape))[:ELEMENTS]:
+            numbers = [_exact(context, x[place]) for x in operands]
+            signs = _signs(context, rule, numbers)
+            below += -1 in signs
+            above += 1 in signs
+            at += 0 in signs
+            ends += _has_no_slope(context, rule, numbers)
+    where = str(node.where) if node.where else None
+    if (below and above) or at:
+        return Kink(str(node), where, "branch", node.op.convention, at)
+    if ends:
+        return Kink(str(node), where, "edge", node.op.convention, ends)
+    return None
+
+
+def _rule(node: Node) -> Rule:
+    def kind(x: Node) -> str:
+        return x.dtype.kind if x.dtype.kind in "bf" else "i"
+
+    known = tuple(
+        (k, sp.nsimplify(x.value.item(), rational=True))
+        for k, x in enumerate(node.operands)
+        if isinstance(x, Literal) and x.dtype.kind != "b" and np.isfinite(x.value)
+    )
+    return rule_of(node.op, node.items, "".join(map(kind, node.operands)), kind(node), known)
+
+
+def _signs(context: Any, rule: Rule, numbers: Sequence[Any]) -> set[int]:
+    """Return the signs of the switches; whole ones have none but where they jump."""
+    found = set()
+    for gap, whole, _ in rule.switches:
+        value = gap(context, numbers)
+        if not finite(value):
+            continue
+        if whole:
+            found |= {0} if value == context.floor(value) else set()
+        else:
+            found.add(0 if value == 0 else 1 if value > 0 else -1)
+    return found
+
+
+def _has_no_slope(context: Any, rule: Rule, numbers: Sequence[Any]) -> bool:
+    """Tell whether a derivative of the formula is not finite at finite operands."""
+    return all(map(finite, numbers)) and any(
+        slope is not None and not finite(slope(context, numbers)) for slope in rule.slopes
+    )
+
+
+def _exact(context: Any, value: Any) -> Any:
+    return context.mpf(float(value)) if value.dtype.kind == "f" else value.item()

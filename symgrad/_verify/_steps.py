@@ -1,0 +1,123 @@
+"""Which step of a program loses the digits.
+
+Every step of the program is run twice: in floating point, as the kernel does, and exactly,
+from the exact inputs. The error of each step, beside the errors of what it is made from,
+shows where digits are lost: in a subtraction of nearly equal numbers, in a function that
+magnifies what its operand is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._graph import Constant, Iota, Literal, Node, topological
+from ._compare import spacing
+from ._expansion import Expansion, TooLargeError
+from ._numbers import Digits, finite
+
+#: Steps and elements of a step that are looked at.
+STEPS, ELEMENTS = 400, 16
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The step that adds most to the error.
+
+    Attributes
+    ----------
+    step:
+        The step as mathematics.
+    where:
+        The user's line.
+    before, after:
+        The largest error of its operands, and its own, in ulp.
+    """
+
+    step: str
+    where: str | None
+    before: float
+    after: float
+
+    def __str__(self) -> str:
+        place = f" ({self.where})" if self.where else ""
+        if self.after <= 1.0:
+            return f"no step: each is right to {max(self.after, 0.5):.2g} ulp"
+        return f"{self.step}{place}: {self.after:.3g} ulp off, its operands {self.before:.3g}"
+
+
+def loss(
+    outputs: Sequence[Node], inputs: Mapping[Node, np.ndarray[Any, Any]], digits: int
+) -> Loss | None:
+    """Return the step behind ``outputs`` that magnifies errors most, or None if unknown.
+
+    Parameters
+    ----------
+    outputs:
+        Nodes of a program with sizes that are numbers.
+    inputs:
+        The values of its inputs.
+    digits:
+        Digits of the exact run.
+    """
+    context = Digits(digits)
+    expansion = Expansion(context, dict(inputs), set())
+    values: dict[Node, Any] = {}
+    errors: dict[Node, float] = {}
+    worst: Loss | None = None
+    gain = 0.0
+    order = topological(outputs)
+    if len(order) > STEPS:
+        return None
+    for node in order:
+        value = _floating(node, inputs, values)
+        if value is None:
+            return None
+        values[node] = value
+        if node.dtype.kind != "f" or not node.operands:
+            errors[node] = 0.0
+            continue
+        try:
+            errors[node] = _error(context, expansion, node, value)
+        except (TooLargeError, NotImplementedError):
+            return None
+        before = max((errors[x] for x in node.operands), default=0.0)
+        added = errors[node] / max(before, 0.5)
+        if node.op.kind == "map" and added > gain:
+            gain = added
+            where = str(node.where) if node.where else None
+            worst = Loss(str(node), where, before, errors[node])
+    return worst
+
+
+def _floating(
+    node: Node, inputs: Mapping[Node, np.ndarray[Any, Any]], values: Mapping[Node, Any]
+) -> Any:
+    if node in inputs:
+        return np.asarray(inputs[node])
+    if isinstance(node, Literal):
+        return np.asarray(node.value)
+    if isinstance(node, Constant):
+        return node.array
+    if isinstance(node, Iota) or not node.operands:
+        return None
+    with np.errstate(all="ignore"):
+        found = node.op.evaluate(*(values[x] for x in node.operands), **node.params)
+    return np.asarray(found, node.dtype)
+
+
+def _error(context: Any, expansion: Expansion, node: Node, value: Any) -> float:
+    worst = 0.0
+    for place in list(np.ndindex(*value.shape))[:ELEMENTS]:
+        exact = expansion.scalar(node, place).value
+        computed = float(value[place])
+        if not finite(exact) or not np.isfinite(computed):
+            if finite(exact) != bool(np.isfinite(computed)):
+                return float("inf")
+            continue
+        unit = spacing(context, exact, node.dtype)
+        worst = max(worst, float(abs(context.mpf(computed) - exact) / unit))
+    return worst

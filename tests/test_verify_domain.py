@@ -1,0 +1,169 @@
+"""Certificates: verification over a domain, saved and checked again."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgrad as sg
+from symgrad._verify import _balls as balls
+from symgrad.errors import ArgumentError, DataError, VerificationError
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+@pytest.fixture(autouse=True)
+def numpy_backend() -> Any:
+    with sg.backend("numpy"):
+        yield
+
+
+def wobbly(x: Any, y: Any) -> Any:
+    return np.log(1 + np.exp(x)) * np.abs(y) + np.sqrt(x - y + 10)
+
+
+def test_a_certificate_has_a_row_for_each_input() -> None:
+    found = sg.verify(wobbly, domain={"x": (-5.0, 5.0), "y": (-2.0, 2.0)}, points=8)
+    assert [row.name for row in found.rows] == ["value", "d/d x", "d/d y"]
+    assert found.max_ulp < 8
+    assert found["x"].proved
+    assert found["x"].compared == found.points
+    assert found["x"].median_ulp <= found["x"].max_ulp
+    assert found["x"].point.keys() == {"x", "y"}
+    assert "sampling" in str(found)
+
+
+def test_corners_ends_and_zero_are_among_the_points() -> None:
+    seen: list[tuple[float, float]] = []
+
+    def f(x: Any, y: Any) -> Any:
+        if isinstance(x, np.floating):
+            seen.append((float(x), float(y)))
+        return x * y
+
+    found = sg.verify(f, domain={"x": (-1.0, 3.0), "y": (2.0, 5.0)}, points=2)
+    worst = {(r.point["x"], r.point["y"]) for r in found.rows if r.point}
+    assert worst
+    # 4 corners; 6 near the ends of each, 2 of x and 2 of y being new; 0 and its sides; 2.
+    assert found.points == 4 + 6 + 6 + 3 + 2
+
+
+def test_the_step_that_loses_the_digits_is_named() -> None:
+    def f(x: Any) -> Any:
+        return (np.exp(x) - 1 - x) * 2.0
+
+    found = sg.verify(f, domain=(1e-9, 1e-7), points=4, limit=math.inf)
+    assert found.loss is not None
+    assert "exp(x)" in found.loss.step
+    assert found.loss.after > 1e5 > 10 > found.loss.before
+    assert Path(__file__).name in str(found.loss)
+    assert found["value"].max_scaled < 2  # the problem is ill-conditioned: said beside it
+
+
+def test_kinks_are_found_with_the_line() -> None:
+    def f(x: Any) -> Any:
+        a = np.abs(x - 0.25)
+        b = np.where(x > 0.5, x, 2 * x)
+        return a + b + np.sqrt(x + 1) + np.floor(4 * x)
+
+    found = sg.verify(f, domain=(-1.0, 1.0), points=4, limit=math.inf)
+    kinds = {kink.step: kink for kink in found.kinks}
+    assert kinds["Abs(x - 0.25)"].convention == "derivative 0 at 0"
+    assert any(step.startswith("floor") for step in kinds)
+    assert any(">" in step for step in kinds)
+    assert [k.what for step, k in kinds.items() if step.startswith("sqrt")] == ["edge"]
+    line = f.__code__.co_firstlineno + 1
+    assert kinds["Abs(x - 0.25)"].where == f"{Path(__file__).name}:{line}"
+    smooth = sg.verify(lambda x: np.abs(x) + np.sqrt(x), domain=(1.0, 2.0), points=4)
+    assert smooth.kinks == ()
+
+
+def test_cost_is_compared_with_the_bound() -> None:
+    found = sg.verify(lambda x: np.sin(x) * np.exp(x), domain=(0.0, 1.0), points=1)
+    assert found.cost is not None
+    assert found.cost.function == 3
+    assert found.cost.ratio <= 4
+    assert "within" in str(found.cost)
+
+
+def test_identities_are_told_from_samples() -> None:
+    found = sg.verify(lambda x: np.sin(x) ** 2 / x, domain=(1.0, 2.0), points=2)
+    assert found["x"].tier.startswith("identity")
+    arrays = sg.verify(lambda x: np.sum(x**2), np.ones(3), domain=(1.0, 2.0), points=2)
+    assert "identity" not in arrays["x"].tier
+
+
+@pytest.mark.skipif(not balls.available, reason="python-flint is not installed")
+def test_balls_enclose_exact_values() -> None:
+    found = sg.verify(np.tanh, domain=(-3.0, 3.0), points=2)
+    assert found["x"].enclosed == found["x"].compared
+    x = sp.Symbol("x")
+    ball = balls.enclosure(sp.exp(x) * sp.sin(x) / sp.sqrt(x + 2), {x: 0.5}, 256)
+    exact = str(sp.N((sp.exp(x) * sp.sin(x) / sp.sqrt(x + 2)).subs(x, sp.Rational(1, 2)), 50))
+    assert balls.relative_radius(ball) < 1e-60
+    assert balls.holds(ball, exact)
+    assert not balls.holds(ball, exact[:20] + "7" + exact[21:])
+    with pytest.raises(balls.UnknownError):
+        balls.enclosure(sp.zeta(x), {x: 2.0}, 64)
+
+
+def test_without_flint_sampling_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balls, "available", False)
+    assert sg.verify(np.tanh, domain=(-3.0, 3.0), points=2)["x"].enclosed == 0
+
+
+def test_a_wrong_rule_is_found_with_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    from symgrad._op import registry
+
+    op = registry.ops["Sinh"]
+    monkeypatch.setitem(op.__dict__, "partials", lambda y, x: (np.cosh(x) + 1e-9,))
+    with pytest.raises(VerificationError, match=r"at x = .*the derivative by x is wrong"):
+        sg.verify(lambda x: np.sinh(x), domain=(0.5, 1.0), points=2)
+
+
+def test_save_and_recheck(tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    found = sg.verify(wobbly, domain={"x": (-5.0, 5.0), "y": (-2.0, 2.0)}, points=4)
+    found.save(file)
+    again = sg.recheck(file)
+    assert again.rows == found.rows
+    assert sg.recheck(file, wobbly).max_ulp == found.max_ulp
+    with pytest.raises(VerificationError, match="the certificate says"):
+        sg.recheck(file, lambda x, y: wobbly(x, y) + 1e-7 * x)
+    assert json.loads(file.read_text())["rows"][1]["name"] == "d/d x"
+
+
+def test_a_foreign_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "other.json"
+    for text in ("", "[]", '{"format": "symgrad program"}', "\xff"):
+        file.write_text(text, encoding="latin-1")
+        with pytest.raises(DataError, match="no symgrad certificate"):
+            sg.recheck(file)
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        ((1.0, 0.0), "low <= high"), ((0.0, math.inf), "finite"), (3.0, "a domain is"),
+        ({"x": (0.0, 1.0)}, "a value or an interval for y"),
+        ({"z": (0.0, 1.0), "x": (0.0, 1.0), "y": (0.0, 1.0)}, "no argument is called 'z'"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told(domain: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        sg.verify(wobbly, domain=domain)
+
+
+def test_arrays_and_fixed_arguments() -> None:
+    found = sg.verify(
+        lambda x, w: np.sum(w * np.tanh(x)), np.ones(3), np.array([1.0, -2.0, 3.0]),
+        domain={"x": (-4.0, 4.0)}, wrt="x", points=3,
+    )  # fmt: skip
+    assert found["x"].compared == 3 * found.points
+    assert found.domain["w"] == [1.0, -2.0, 3.0]
