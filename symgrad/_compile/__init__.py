@@ -2,5 +2,6 @@
 
 from ._cache import cache_folder
 from ._function import Backend, Function, backend
+from ._inventory import Stored, remove, stored
 
-__all__ = ["Backend", "Function", "backend", "cache_folder"]
+__all__ = ["Backend", "Function", "Stored", "backend", "cache_folder", "remove", "stored"]

@@ -1,0 +1,70 @@
+"""What is in the disk cache: programs with their sizes and ages, and how to remove them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._cache import DESCRIPTION, cache_folder
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A program in the disk cache.
+
+    Attributes
+    ----------
+    folder:
+        Its folder.
+    size:
+        Size of its files, in bytes.
+    made:
+        When it was compiled, in seconds since the epoch.
+    inputs, outputs:
+        Element types and ranks, as ``float64[2]``; empty for a damaged entry.
+    """
+
+    folder: Path
+    size: int
+    made: float
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+def stored() -> list[Stored]:
+    """Return the programs in the user's cache folder, the oldest first."""
+    folder = cache_folder()
+    if folder is None:
+        return []
+    found = []
+    for home in folder.iterdir():
+        # Another process may be removing it.
+        with contextlib.suppress(OSError):
+            if home.is_dir() and not home.name.startswith("."):
+                size = sum(p.stat().st_size for p in home.iterdir() if p.is_file())
+                inputs, outputs = (tuple(_leaves(home, key)) for key in ("inputs", "outputs"))
+                found.append(Stored(home, size, home.stat().st_mtime, inputs, outputs))
+    return sorted(found, key=lambda s: s.made)
+
+
+def _leaves(home: Path, key: str) -> Iterator[str]:
+    try:
+        _, text = json.loads((home / DESCRIPTION).read_bytes())
+        leaves = json.loads(text)[key]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    yield from (f"{dtype}[{ndim}]" if ndim else dtype for dtype, ndim in leaves)
+
+
+def remove(entries: list[Stored]) -> int:
+    """Remove programs from the cache; return how many are gone.
+
+    Processes that have loaded one keep it: code is read once.
+    """
+    for entry in entries:
+        shutil.rmtree(entry.folder, ignore_errors=True)
+    return sum(not entry.folder.exists() for entry in entries)

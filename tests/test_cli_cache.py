@@ -1,0 +1,63 @@
+"""``symgrad cache`` shows and clears the compiled programs on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def compile_two() -> None:
+    sg.value_and_grad(lambda x: np.sum(np.sin(x) * 0.25))(np.ones(3))
+    sg.compile(lambda x, y, a: (x + y) * a + 0.125)(np.ones(3), np.ones(3), 2.0)
+
+
+def test_show_and_list(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache"]) == 0
+    assert capsys.readouterr().out == f"{folder}: 0 programs, 0 bytes\n"
+    compile_two()
+    assert main(["cache", "--list"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
+    assert head == f"{folder}: 2 programs, {size / 1000:.1f} kB"
+    assert [re.sub(r".* hours  ", "", line) for line in lines] == [
+        "float64[1] -> float64, float64[1]", "2 x float64[1], float64 -> float64[1]",
+    ]  # fmt: skip
+
+
+def test_clear(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compile_two()
+    old = min(folder.iterdir(), key=lambda p: p.stat().st_mtime_ns)
+    os.utime(old, (0, 0))
+    (folder / ".new-from-another-process").mkdir()
+    assert main(["cache", "--clear", "--days", "30"]) == 0
+    assert "1 program," in capsys.readouterr().out
+    assert not old.exists()
+    assert main(["cache", "--clear"]) == 0
+    assert capsys.readouterr().out.endswith("removed 1\n")
+    assert [p.name for p in folder.iterdir()] == [".new-from-another-process"]
+
+
+def test_a_damaged_entry_is_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    compile_two()
+    (max(folder.iterdir()) / "kernel.json").write_text("[")
+    assert main(["cache", "--list"]) == 0
+    assert "? -> ?" in capsys.readouterr().out
+
+
+def test_no_cache(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")
+    assert main(["cache", "--list", "--clear"]) == 0
+    assert "there is no cache" in capsys.readouterr().out
