@@ -288,7 +288,14 @@ def _leaves(e: Any) -> list[Any]:
     return list(dict.fromkeys(x for a in e.args for x in _leaves(a)))
 
 
-@pytest.mark.parametrize("name", IDENTITIES)
+#: Those whose printed form differs from the published one take longer to compare.
+CASES = [
+    pytest.param(name, marks=() if case.printed else pytest.mark.slow)
+    for name, case in IDENTITIES.items()
+]
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_identity(name: str) -> None:
     case = IDENTITIES[name]
     rng = np.random.default_rng(3)

@@ -68,7 +68,7 @@ def test_stages_in_order() -> None:
 
 
 def test_the_formula_is_the_last_stage() -> None:
-    page = shown(sg.value_and_grad(lambda x, A: x @ A @ x), np.ones(9), np.ones((9, 9)))
+    page = shown(sg.value_and_grad(lambda x, A: x @ A @ x), np.ones(40), np.ones((40, 40)))
     assert section(page, "In mathematics")[1:] == [
         "out0    = Sum(x[i]*Sum(A[j, i]*x[j], (j, 0, n - 1)), (i, 0, n - 1))",
         "out0    = x^T A x",
@@ -88,7 +88,7 @@ def test_formulas_that_nobody_would_read() -> None:
     assert "too large to be written as one formula" in section(shown(deep, 1.0), "In math")[1]
 
     def long(x: Any) -> Any:
-        return sum(np.sin(k * x) * np.cos(x + k) ** k for k in range(2, 70))
+        return sum(np.sin(k * x) * np.cos(x + k) ** k * np.exp(-k * x) for k in range(2, 70))
 
     assert "too long to be read" in section(shown(long, 1.0), "In mathematics")[1]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.special as special
 import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
 
 import symgrad as sg
 from symgrad._api._formulas import derivative, latex, symbolic
@@ -201,6 +202,54 @@ def test_derivatives_have_the_right_numbers(name: str) -> None:
     for place in np.ndindex(np.shape(exact)):
         index = dict(zip(letters, place, strict=True))
         assert value(slope, index, inputs) == pytest.approx(exact[place], rel=1e-12, abs=1e-12)
+
+
+def unnamed(equation: Any) -> Any:
+    """Write out the names of a formula's parts."""
+    found = equation.short
+    for part, _ in reversed(equation.parts):
+        if not part.indices:
+            found = found.xreplace({part.at(()): part.formula})
+        base = sp.IndexedBase(part.name, real=True)
+        for e in [e for e in found.atoms(sp.Indexed) if e.base == base]:
+            # Bound indices of the meaning must not catch the indices that are put in.
+            letters = {i: sp.Dummy(i.name, integer=True, nonnegative=True) for i in part.indices}
+            inner = {k: sp.Dummy() for s in part.formula.atoms(ExprWithLimits) for k in s.variables}
+            meaning = part.formula.xreplace({**inner, **letters})
+            put = dict(zip(letters.values(), e.indices, strict=True))
+            found = found.xreplace({e: meaning.xreplace(put)})
+    return found
+
+
+NAMED = {
+    "softmax": (lambda x: np.exp(x) / np.sum(np.exp(x)), (X,), 1),
+    "log-sum-exp": (lambda x: np.log(np.sum(np.exp(x))), (X,), 2),
+    "logistic": (lambda x, A: np.sum(np.log(1 + np.exp(A @ x))), (X, S), 2),
+    "labels": (lambda x, A: np.sum(np.log1p(np.exp(-x * (A @ x)))), (X, S), 1),
+    "branches inside": (
+        lambda x, A: np.sum(np.log1p(np.exp(np.sum(np.where(x < A, A * x, 0.0), 1)))), (X, S), 1,
+    ),
+    "two layers": (lambda x, A: np.sum(np.tanh(A @ np.tanh(A @ x)) ** 2), (X, S), 1),
+    "max": (lambda x: np.max(x) ** 2, (X,), 1),
+    "scalar": (lambda x, y: np.tanh(x * y) ** 3 * np.exp(np.tanh(x * y)), (0.5, 0.7), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_stand_for_what_they_say(name: str) -> None:
+    f, args, order = NAMED[name]
+    (equation,) = sg.formula(f, *args, wrt=0, order=order).equations
+    assert equation.parts or name in ("two layers", "max"), "nothing was named"
+    with sg.backend("numpy"):
+        slope = sg.jacobian(f) if order == 1 else sg.jacobian(sg.jacobian(f))
+        exact = np.asarray(slope(*args))
+    inputs = dict(zip(("x", "y" if name == "scalar" else "A"), args, strict=False))
+    letters = [i.name for i in equation.indices]
+    for place in np.ndindex(exact.shape):
+        index = dict(zip(letters, place, strict=True))
+        for form in (equation.expression, unnamed(equation)):
+            got = value(form, index, inputs)
+            assert got == pytest.approx(exact[place], rel=1e-11, abs=1e-12)
 
 
 # ---------------------------------------------------------------- arguments and results

@@ -109,7 +109,9 @@ class _Walk:
                 f"a derivation of {len(program.steps)} steps is too long to be read (at most "
                 f"{STEPS}): explain a part of the function, or print sg.formula(f, *args, wrt=0)"
             )
-        self.steps, self.output, self.wrt = program.steps, output, wrt
+        # Conditions read best where they are used.
+        self.steps = tuple(n for n in program.steps if n.dtype.kind != "b")
+        self.output, self.wrt = output, wrt
         self.names: dict[Node, str] = {n: program.names[n] for n in (*inputs, *self.steps)}
         if output in self.steps:
             self.names[output] = "out" if "out" not in self.names.values() else "out_"

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Input
-from ._binders import unevaluated
+from ._binders import as_sympy, unevaluated
 from ._derive import Function, formulas, repeated_derivatives, shapes_of, taken_names
 from ._element import is_condition
 from ._indices import index_symbols
@@ -95,6 +95,7 @@ def equation_of(
         plain = matrix_notation(expression, tuple(sizes), sizes, known)
         if plain is not None and len(text(plain)) + LINE <= _length(matrix, parts):
             matrix = plain
+    expression, short = as_sympy(expression), as_sympy(short)
     return Equation(result, tuple(wrt), expression, short, matrix, tuple(parts))
 
 

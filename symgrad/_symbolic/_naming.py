@@ -19,8 +19,11 @@ from ._indices import index_symbols, rename_bound
 #: Names for what is repeated, in the order in which they are given.
 NAMES = "strvqzghd"
 
-#: So many parts get a name; a part has so many operations at least, and its name saves so many.
-MOST, SMALLEST, LEAST = 3, 6, 5
+#: So many parts get a name. A name saves so many operations, or more if it is for a small part.
+MOST, LEAST, LEAST_IF_SMALL = 3, 5, 8
+
+#: A part of fewer operations is small; one of a single operation never gets a name.
+SMALL = 6
 
 #: Formulas of more operations are not searched.
 LARGEST = 400
@@ -134,9 +137,11 @@ def _repeated(
         for key in keys - {None}:
             counts[key] = counts.get(key, 0) + 1
         waiting += [a for a in e.args if isinstance(a, sp.Basic)]
-    saved = {k: (n - 1) * operations(k[0]) for k, n in counts.items() if n > 1}
+    sizes_of = {k: operations(k[0]) for k, n in counts.items() if n > 1}
+    saved = {k: (counts[k] - 1) * size for k, size in sizes_of.items()
+             if (counts[k] - 1) * size >= (LEAST if size >= SMALL else LEAST_IF_SMALL)}  # fmt: skip
     best = max(saved, key=lambda k: (saved[k], sp.sstr(k[0])), default=None)
-    if best is None or saved[best] < LEAST:
+    if best is None:
         return None
     formula, *own = best
     letters = index_symbols(len(own), taken)
@@ -177,7 +182,7 @@ def _key(e: Any, known: Mapping[sp.Symbol, Any]) -> Any:
     own = _own(e, known)
     if len(own) > len(_PLACES) or any(known[s] is None for s in own):
         return None
-    if operations(e) < SMALLEST:
+    if operations(e) < 2:
         return None
     swap = dict(zip(own, _PLACES, strict=False))
     return (rename_bound(e.xreplace(swap), ("_0", "_1")), *(known[s] for s in own))

@@ -28,9 +28,9 @@ class MatrixForm(sp.Expr):  # type: ignore[misc]
 class Array(MatrixForm):
     """A named vector or matrix."""
 
-    def __new__(cls, name: str, rank: int) -> Any:
+    def __new__(cls, name: Any, rank: Any) -> Any:
         """Make the symbol ``name`` with ``rank`` indices."""
-        return sp.Expr.__new__(cls, sp.Symbol(name), sp.Integer(rank))
+        return sp.Expr.__new__(cls, sp.Symbol(str(name)), sp.Integer(rank))
 
     @property
     def rank(self) -> int:  # type: ignore[override]

@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
     except SymgradError as error:
-        print(f"symgrad: {error}", file=sys.stderr)
+        sys.stderr.write(f"symgrad: {error}\n")
         return MISTAKE
     except BrokenPipeError:  # `symgrad ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,313 @@
+"""The command line: what each command prints, its exit status, and that text never runs."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symgrad.cli import main, parser
+
+MODEL = """\
+import numpy as np
+
+
+def energy(x, k):
+    return np.sum(k * np.sin(x) ** 2)
+
+
+def loss(w, X):
+    return np.sum(np.log(1 + np.exp(X @ w)))
+
+
+def broken(x):
+    raise KeyError("no such parameter")
+
+
+def loop(n):
+    return n
+
+
+number = 3
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return str(path)
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = main(arguments)
+        out, err = capsys.readouterr()
+        return status, out, err
+
+    return call
+
+
+# ---------------------------------------------------------------- diff
+
+
+def test_diff(run: Any) -> None:
+    assert run("diff", "sin(x)*exp(-y**2)") == (0, (
+        "f(x, y) = exp(-y**2)*sin(x)\n\n"
+        "d f/d x = exp(-y**2)*cos(x)\n"
+        "d f/d y = -2*y*exp(-y**2)*sin(x)\n"
+    ), "")  # fmt: skip
+    status, out, _ = run("diff", "sin(x)*exp(-y**2)", "--wrt", "x")
+    assert (status, out.splitlines()[2:]) == (0, ["d f/d x = exp(-y**2)*cos(x)"])
+    status, out, _ = run("diff", "x**2*y", "--order", "2")
+    assert out.splitlines()[2:] == ["d2 f/d x^2   = 2*y", "d2 f/d x d y = 2*x", "d2 f/d y^2   = 0"]
+
+
+def test_diff_in_other_forms(run: Any) -> None:
+    _, out, _ = run("diff", "sin(x)/x", "--latex")
+    assert out.startswith(r"f = \frac{\sin{\left(x \right)}}{x}")
+    assert r"\frac{\partial f}{\partial x} = " in out
+    _, out, _ = run("diff", "x/(1 + x)", "--pretty")
+    assert "─" in out
+    _, out, _ = run("diff", "sin(x)/x", "--program")
+    scope: dict[str, Any] = {}
+    exec(out, scope)
+    assert scope["value_and_gradient"](0.5) == pytest.approx((0.958851077, -0.162537031))
+    _, out, _ = run("diff", "x*y", "--program", "--order", "2")
+    exec(out, scope)
+    assert scope["hessian"](2.0, 3.0) == (0.0, 1.0, 1.0, 0.0)
+    _, out, _ = run("diff", "sin(x)/x", "--c")
+    assert "int value_and_gradient(double x, double *restrict out0, double *restrict out1)" in out
+
+
+def test_diff_at_a_point(run: Any) -> None:
+    _, out, _ = run("diff", "x**2*y", "--at", "x=1.5", "y=2")
+    assert out.splitlines()[-4:] == [
+        "at x=1.5, y=2",
+        "f       = 4.5",
+        "d f/d x = 6",
+        "d f/d y = 2.25",
+    ]
+    for text in ("x", "x=", "x=a", "=1"):
+        status, _, err = run("diff", "x", "--at", text)
+        assert status == 2
+        assert "write NAME=NUMBER, such as x=1.5" in err or "a number for each" in err
+    assert run("diff", "x*y", "--at", "x=1")[2] == "symgrad: --at needs a number for each of x, y\n"
+
+
+def test_a_mistake_in_the_formula_is_pointed_at(run: Any) -> None:
+    assert run("diff", "2*x^3") == (
+        2, "", "symgrad: write ** for a power\n    2*x^3\n       ^\n",
+    )  # fmt: skip
+    status, out, err = run("diff", "x*sin(y")
+    assert (status, out) == (2, "")
+    assert err.splitlines()[-1].strip() == "^"
+    status, _, err = run("diff", "sinn(x)")
+    assert "did you mean" in err
+    assert run("diff", "3")[0] == 2
+    assert "--wrt z: the formula has no such name" in run("diff", "x", "--wrt", "z")[2]
+
+
+#: Texts that would run, read or exhaust something if they were evaluated.
+ATTACKS = [
+    "__import__('os').system('touch hacked')",
+    "().__class__.__bases__[0].__subclasses__()",
+    "open('hacked', 'w')",
+    "exec('1')",
+    "eval('1')",
+    "[x for x in ().__class__.__base__.__subclasses__()]",
+    "(lambda: 1)()",
+    "x.__class__",
+    "x if x else exit()",
+    "f'{x.__init__.__globals__}'",
+    "globals()",
+    "getattr(x, 'real')",
+    "breakpoint()",
+    "9**9**9**9",
+    "factorial(10**9)",
+    "gamma(10**18)",
+    "x:=1",
+    "print(x)",
+    "os.system",
+    "1; import os",
+    "import os",
+    "\x00x",
+    "x" * 100_000,
+    "(" * 5000 + "x" + ")" * 5000,
+    "-" * 5000 + "x",
+    "sin.func_globals",
+    "S('1')",
+    "Symbol('x')",
+    "sympify('1')",
+    "lambdify(x, x)",
+    "`id`",
+    "$(id)",
+    "{x: 1}",
+    "'a'*10**9",
+    "zeros(10**9, 10**9)",
+    "ones(9999999, 9999999)",
+    "rand(-1)",
+    "eye(__import__('os'))",
+    "[" * 200 + "1" + "]" * 200,
+    "[1, [2]]",
+    "True",
+    "1j",
+    "x=1",
+]
+
+
+@pytest.mark.parametrize("text", ATTACKS, ids=lambda text: ascii(text[:30]))
+def test_hostile_text_never_runs(
+    text: str, run: Any, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def executed(*_: object, **__: object) -> None:
+        raise AssertionError("text was executed")
+
+    monkeypatch.chdir(tmp_path)
+    commands = [
+        ("diff", text), ("show", text, "--args", "1.0"), ("verify", text, "--args", "1.0"),
+        ("show", f"{model}:energy", "--args", text, "2.0"), ("diff", "x", "--at", f"x={text}"),
+    ]  # fmt: skip
+    for command in commands:
+        if any("\x00" in part for part in command):
+            command = tuple(part.replace("\x00", "\\0") for part in command)
+        with monkeypatch.context() as patched:
+            for name in ("eval", "breakpoint"):
+                patched.setattr(builtins, name, executed)
+            patched.setattr(os, "system", executed)
+            try:
+                status, _, err = run(*command)
+            except SystemExit as stop:  # what looks like an option
+                status, err = stop.code, "usage"
+        harmless = (text == "-" * 5000 + "x" and status == 0) or (text, command[0]) == ("x", "diff")
+        assert status == 2 or harmless, command
+        assert err
+    assert not (tmp_path / "hacked").exists()
+
+
+# ---------------------------------------------------------------- show
+
+
+def test_show(run: Any, model: str) -> None:
+    status, out, _ = run("show", f"{model}:energy", "--args", "rand(5)", "2.0")
+    assert status == 0
+    assert out.split("\n\n") == [
+        "out = k*Sum(sin(x[i])**2, (i, 0, n - 1))\nout = k sin(x)^T sin(x)",
+        "d out/d x[i] = k*sin(2*x[i])\nd out/d x    = k*sin(2 x)",
+        "d out/d k = Sum(sin(x[i])**2, (i, 0, n - 1))\nd out/d k = sin(x)^T sin(x)\n",
+    ]
+    _, out, _ = run(
+        "show", f"{model}:loss", "--args", "ones(3)", "ones(4, 3)", "--wrt", "w", "--order", "2"
+    )
+    assert "d2 out/d w d w^T     = X^T diag(s*(1 - s)) X\n" in out
+    assert "    where s = 1/(1 + exp(-X w))\n" in out
+
+
+def test_show_in_other_forms(run: Any, model: str) -> None:
+    base = ("show", f"{model}:energy", "--args", "[1, 2.5]", "2.0")
+    assert r"\frac{\partial \mathrm{out}}{\partial x}" in run(*base, "--latex")[1]
+    assert "∂out/∂x" in run(*base, "--pretty")[1]
+    assert "2. The chain rule" in run(*base, "--explain", "--wrt", "x")[1]
+    assert "1. Traced" in run(*base, "--stages")[1]
+    assert "def value_and_gradient(x, k):" in run(*base, "--program")[1]
+    assert "int energy_value_and_grad(" in run(*base, "--c")[1]
+    assert run("show", "x*sin(x)", "--args", "1.0")[1].endswith("d out/d x = x*cos(x) + sin(x)\n")
+
+
+def test_show_says_what_is_wrong(run: Any, model: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("1/0\n")
+    wrong = {
+        (f"{model}:energie", "1.0"): "has no function 'energie'; it has energy, loss",
+        (f"{model}:number", "1.0"): "has no function 'number'",
+        ("nothing.py:f", "1.0"): "there is no file nothing.py",
+        ("no.such.module:f", "1.0"): "the module no.such.module cannot be imported",
+        ("a b:f", "1.0"): "neither a file (model.py) nor a module",
+        (f"{model}:a b", "1.0"): "no name of a function: write file.py:function",
+        (f"{tmp_path}/bad.py:f", "1.0"): "cannot be imported: ZeroDivisionError",
+        (f"{model}:broken", "1.0"): "broken raised KeyError: 'no such parameter' [model.py:13]",
+        (f"{model}:energy", "1.0"): "energy(x, k) cannot be called with 1 arguments",
+        ("x.real", "1.0"): "attributes are refused",
+        ("x*y", "1.0"): "cannot be called with 1 arguments",
+        (f"{model}:energy", "ones"): "only numbers, lists and array shapes",
+        (f"{model}:energy", "cat(3)"): "unknown array 'cat': zeros, ones, eye",
+    }
+    for (target, argument), message in wrong.items():
+        status, out, err = run("show", target, "--args", argument)
+        assert (status, out) == (2, "")
+        assert message in err
+    assert "--wrt z: the arguments are x, k" in run(
+        "show", f"{model}:energy", "--args", "ones(2)", "1.0", "--wrt", "z"
+    )[2]  # fmt: skip
+    assert "no real argument" in run("show", f"{model}:loop", "--args", "2", "--c")[2]
+
+
+# ---------------------------------------------------------------- verify
+
+
+def test_verify(run: Any, model: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    base = ("verify", f"{model}:energy", "--args", "rand(5)", "2.0")
+    status, out, err = run(*base, "--json", str(path))
+    assert (status, err) == (0, "")
+    assert "max ulp" in out
+    assert json.loads(path.read_text())
+    status, out, err = run(*base, "--limit", "0")
+    assert (status, out) == (1, "")
+    assert "0 ulp are allowed" in err
+    assert run("verify", "x*sin(x)", "--args", "1.5")[0] == 0
+    assert run("verify", f"{model}:energy", "--args", "1.0")[0] == 2
+
+
+# ---------------------------------------------------------------- the whole
+
+
+def test_help_of_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = next(iter(parser()._subparsers._group_actions)).choices  # type: ignore[union-attr]
+    assert {"diff", "show", "verify", "demo"} <= set(commands)
+    for arguments in ([], *([name] for name in commands)):
+        with pytest.raises(SystemExit) as stop:
+            main([*arguments, "--help"])
+        assert stop.value.code == 0
+        out = capsys.readouterr().out
+        assert "examples:" in out
+        assert f"symgrad {' '.join(arguments)}" in out
+    with pytest.raises(SystemExit) as stop:
+        main(["nothing"])
+    assert stop.value.code == 2
+
+
+def test_colours_on_a_terminal(run: Any, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    pytest.importorskip("rich")
+    assert "\x1b[" not in run("diff", "x**2")[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for arguments in (
+        ("diff", "x**2"), ("diff", "x**2", "--c"), ("diff", "x**2", "--program"),
+        ("show", f"{model}:energy", "--args", "ones(2)", "1.0"),
+    ):  # fmt: skip
+        status, out, _ = run(*arguments)
+        assert status == 0
+        assert "\x1b[" in out
+
+
+def test_without_rich_the_text_is_plain(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert run("diff", "x**2") == (0, "f(x) = x**2\n\nd f/d x = 2*x\n", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("head") is None, reason="needs head")
+def test_a_pipe_that_closes_early_is_no_error() -> None:
+    code = f"{sys.executable} -m symgrad.cli show 'x*sin(x)' --args 1.0 --stages | head -1"
+    done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""

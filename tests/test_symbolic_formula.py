@@ -1,0 +1,271 @@
+"""Formulas as people read them: order, notation, names, LaTeX, MathML, the time limit."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import xml.etree.ElementTree as ET
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgrad as sg
+from symgrad._symbolic import Patience, latex, mathml, pretty, simplified, text
+from symgrad._symbolic._binders import Sum, as_sympy, unevaluated
+from symgrad._symbolic._notation import Array, Diag, Eye, Norm, Ones, T, product, transposed
+from symgrad.errors import ArgumentError, SimplificationWarning
+
+x, y = sp.symbols("x y", real=True)
+V, S, M = np.array([0.3, 1.7, -0.6]), np.arange(9.0).reshape(3, 3), np.ones((4, 3))
+Y = np.array([1.0, -1.0, 1.0, 1.0])
+
+
+# ---------------------------------------------------------------- text
+
+
+def test_terms_in_the_order_of_people() -> None:
+    shown = {
+        sp.cos(x) - sp.sin(x): "cos(x) - sin(x)",
+        x**2 - 2 * x + 1: "x**2 - 2*x + 1",
+        -x - y: "-x - y",
+        1 + sp.exp(-x): "1 + exp(-x)",
+        1 - x: "1 - x",
+        sp.exp(x) - 1: "exp(x) - 1",
+        y - 2 * x: "y - 2*x",
+        x + 0.5: "x + 0.5",
+    }
+    for expression, line in shown.items():
+        assert text(expression) == line
+
+
+def test_the_example_of_the_index_notation() -> None:
+    f = lambda a: np.sum(np.sin(a) + np.cos(a))  # noqa: E731
+    formula = sg.formula(f, V, wrt=0)
+    assert formula.text("index") == "d out/d a[i] = cos(a[i]) - sin(a[i])"
+    assert formula.text("matrix") == "d out/d a = cos(a) - sin(a)"
+    assert str(formula) == f"{formula.text('index')}\nd out/d a    = cos(a) - sin(a)"
+
+
+def test_both_notations_and_names() -> None:
+    quadratic = sg.formula(lambda x, A: x @ A @ x, V, S, wrt="x")
+    assert str(quadratic) == (
+        "d out/d x[i] = Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))\nd out/d x    = (A + A^T) x"
+    )
+    assert quadratic.expression == sg.derivative(lambda x, A: x @ A @ x, V, S)
+    loss = lambda w, X, y: np.sum(np.log(1 + np.exp(X @ w)) - y * (X @ w))  # noqa: E731
+    hessian = sg.formula(loss, V, M, Y, wrt=0, order=2)
+    assert str(hessian) == (
+        "d2 out/d w[i] d w[j] = Sum((1 - s[k])*X[k, i]*X[k, j]*s[k], (k, 0, m - 1))\n"
+        "d2 out/d w d w^T     = X^T diag(s*(1 - s)) X\n"
+        "    where s[i] = 1/(1 + exp(-Sum(X[i, j]*w[j], (j, 0, n - 1))))\n"
+        "    where s = 1/(1 + exp(-X w))"
+    )
+    assert hessian.text("matrix") == (
+        "d2 out/d w d w^T = X^T diag(s*(1 - s)) X\n    where s = 1/(1 + exp(-X w))"
+    )
+
+
+def test_numbers_have_one_notation_only() -> None:
+    formula = sg.formula(lambda x, y: np.sin(x) * y, 1.0, 2.0, wrt=0)
+    assert str(formula) == "d out/d x = y*cos(x)"
+    assert str(sg.formula(lambda x: x**3, 1.0, wrt=0, order=2)) == "d2 out/d x^2 = 6*x"
+
+
+def test_several_results_and_arguments() -> None:
+    both = sg.formula(lambda p: (p["a"] * p["b"], p["a"] ** 2), {"a": 1.0, "b": 2.0}, wrt=0)
+    assert [line.split(" = ") for line in str(both).splitlines()] == [
+        ["d out0/d p_a", "p_b"], ["d out1/d p_a", "2*p_a"],
+        ["d out0/d p_b", "p_a"], ["d out1/d p_b", "0"],
+    ]  # fmt: skip
+    assert str(sg.formula(lambda out: out**2, 1.0)) == "out_ = out**2"
+    assert str(sg.formula(lambda x: x > 0, V)) == "out[i] = x[i] > 0"
+
+
+NO_MATRIX_NOTATION = {
+    "neighbours": (lambda x: np.sum((x[1:] - x[:-1]) ** 2), (V,)),
+    "three indices": (lambda A, B: A @ B, (S, S)),
+    "gather": (lambda x: x[np.array([2, 0])], (V,)),
+    "an index's value": (lambda x: np.sum(x * np.arange(x.size)), (V,)),
+    "triangle of three arrays": (
+        lambda x, A, B: np.einsum("i,ij,ik,ijk->", x, A, B, np.ones((3, 3, 3))), (V, S, S),
+    ),
+    "products": (np.prod, (V,)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_MATRIX_NOTATION)
+def test_where_there_is_no_matrix_notation(name: str) -> None:
+    f, args = NO_MATRIX_NOTATION[name]
+    formula = sg.formula(f, *args, wrt=0)
+    assert formula.matrix is None
+    assert formula.text("matrix") == formula.text("index") == str(formula)
+
+
+def test_errors() -> None:
+    with pytest.raises(ArgumentError, match=r"order counts the derivatives: 1, 2, \.\.\., not 0"):
+        sg.formula(np.sin, 1.0, wrt=0, order=0)
+    with pytest.raises(ArgumentError, match="order counts"):
+        sg.derivative(np.sin, 1.0, order=-1)
+    with pytest.raises(ArgumentError, match="by k, which is not real"):
+        sg.formula(lambda x, k: x[k], V, np.array([0, 1]), wrt="k")
+
+
+# ---------------------------------------------------------------- pictures, LaTeX, MathML
+
+SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
+    "gradient": (lambda x, A: x @ A @ x, (V, S), 1),
+    "Hessian": (lambda w, X: np.sum(np.log(1 + np.exp(X @ w))), (V, M), 2),
+    "norm": (lambda x: np.sqrt(np.sum(x**2)), (V,), 1),
+    "branches": (lambda x: np.sum(np.where(x > 0, x**2, 0.1 * x)), (V,), 1),
+    "largest": (lambda x: np.max(x), (V,), 1),
+    "elementwise": (lambda x, A: np.exp(A * x), (V, S), 1),
+    "softmax": (lambda x: np.exp(x) / np.sum(np.exp(x)), (V,), 1),
+    "step": (lambda x: np.sum(np.maximum(x, 0.0) * x), (V,), 1),
+    "matrix power": (lambda X: np.sum((X * X) ** 2), (S,), 1),
+    "scalar": (lambda x: np.exp(-(x**2)) / x, (1.5,), 2),
+    "outer": (lambda x, A: np.sum(np.tanh(A @ x)), (V, S), 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_every_form_is_well_formed(name: str) -> None:
+    f, args, order = SHOWN[name]
+    formula = sg.formula(f, *args, wrt=len(args) - 1 if name == "outer" else 0, order=order)
+    assert "=" in formula.pretty()
+    tex = formula.latex()
+    assert tex.count("{") == tex.count("}")
+    assert tex.count(r"\left") == tex.count(r"\right")
+    assert not re.search(r"_\{[^{}]*\}_", tex), "a double subscript is an error in LaTeX"
+    for element in formula.mathml().splitlines():
+        tree = ET.fromstring(element)
+        assert tree.tag.endswith("math")
+        assert all(e.tag.split("}")[1].startswith("m") for e in tree.iter())
+    assert formula._repr_latex_().startswith("$")
+    assert formula._repr_html_() == formula.mathml()
+
+
+def test_latex_of_both_notations() -> None:
+    tex = sg.formula(lambda x, A: x @ A @ x, V, S, wrt=0).latex()
+    first, left, second, last = tex.splitlines()
+    assert (first, last) == (r"\begin{aligned}", r"\end{aligned}")
+    assert left == (
+        r"\frac{\partial \mathrm{out}}{\partial {x}_{i}} &= \sum_{j=0}^{n - 1} "
+        r"\left({A}_{i,j} + {A}_{j,i}\right) {x}_{j} \\"
+    )
+    assert second == r"\frac{\partial \mathrm{out}}{\partial x} &= \left(A + A^{T}\right) x"
+    assert sg.latex(lambda a: np.sin(a) - np.cos(a), 1.0, wrt=0) == (
+        r"\sin{\left(a \right)} + \cos{\left(a \right)}"
+    )
+    assert sg.latex(sp.cos(x) - sp.sin(x)).startswith(r"\cos")
+
+
+def test_a_picture() -> None:
+    picture = sg.formula(lambda x, A: x @ A @ x, V, S, wrt=0).pretty("matrix")
+    assert picture.splitlines() == ["          ⎛     T⎞  ", "∂out/∂x = ⎝A + A ⎠ x"]
+
+
+def test_notation_of_matrices() -> None:
+    A, B, u, v = Array("A", 2), Array("B", 2), Array("u", 1), Array("v", 1)
+    n = sp.Symbol("n")
+    shown = {
+        product(A, B, u): "A B u",
+        product(A + B, u): "(A + B) u",
+        2 * product(A, u): "2 A u",
+        -product(A, u) / n: "-A u/n",
+        u * product(A, v): "u*(A v)",
+        product(T(u), v): "u^T v",
+        transposed(product(A, B)): "B^T A^T",
+        transposed(transposed(A)): "A",
+        product(Diag(u), A): "diag(u) A",
+        product(Eye(n), A): "A",
+        Norm(-u): "norm(u)",
+        u * (1 - u): "u*(1 - u)",
+        product(u, T(Ones(n))): "u ones^T",
+        product(A, 1 / (1 + sp.exp(u))): "A (1/(1 + exp(u)))",
+        2 * A: "2 A",
+    }
+    for form, line in shown.items():
+        assert text(form) == line
+    assert latex(u * product(A, v)) == r"u \odot \left(A v\right)"
+    assert latex(A**2) == r"A^{\circ 2}"
+    assert pretty(u * v) == "u⊙v"
+    assert "<mo>⊙</mo>" in mathml(u * v)
+    assert "display" not in mathml(u, display=False)
+
+
+# ---------------------------------------------------------------- time
+
+
+def test_simplification_that_takes_long_is_stopped_and_said() -> None:
+    hard = sp.Add(*(sp.sin(a * x) ** b / (1 + sp.cos(b * x) ** a) for a in (2, 3) for b in (2, 3)))
+    patience = Patience(0.05)
+    begin = time.perf_counter()
+    simplified(hard, patience)
+    assert patience.gave_up
+    assert time.perf_counter() - begin < 3
+
+
+def test_giving_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.0)
+    f = lambda x: np.exp(-((x - 1) ** 2) / x) * np.sin(x)  # noqa: E731
+    with pytest.warns(SimplificationWarning, match="gave up simplifying after 0 seconds"):
+        slope = sg.derivative(f, 1.0)
+    assert float(slope.subs(sp.Symbol("x", real=True), 0.5)) == pytest.approx(
+        float(sg.grad(f)(0.5))
+    )
+    assert str(sg.formula(f, 1.0, wrt=0)).endswith(
+        "\n    (simplifying took too long: shorter forms may exist)"
+    )
+
+
+def test_the_time_limit_reaches_into_a_running_function() -> None:
+    def forever(_: Any) -> str:
+        for k in count():
+            try:
+                str(k)
+                abs(-k)
+            except Exception:  # noqa: BLE001 - as SymPy has them
+                return "caught"
+        return "ended"
+
+    patience = Patience(0.05)
+    assert patience.attempt(forever, None, "stopped") == "stopped"
+    assert patience.gave_up
+    assert sys.getprofile() is None
+    assert Patience(5).attempt(lambda v: v + 1, 1, 0) == 2
+
+
+def test_a_profiler_that_is_there_stays() -> None:
+    calls = []
+    sys.setprofile(lambda *_: calls.append(1))
+    try:
+        assert Patience(5).attempt(abs, -1, 0) == 1
+        assert sys.getprofile() is not None
+    finally:
+        sys.setprofile(None)
+    assert calls
+
+
+# ---------------------------------------------------------------- sums
+
+
+def test_branches_stay_inside_their_sums() -> None:
+    i, k = sp.symbols("i k", integer=True, nonnegative=True)
+    a = sp.IndexedBase("a", real=True)
+    inner = Sum(sp.Piecewise((a[i, k], a[i, k] > 0), (0, True)), (k, 0, 2))
+    outer = Sum(sp.exp(inner), (i, 0, 3))
+    assert str(outer) == (
+        "Sum(exp(Sum(Piecewise((a[i, k], a[i, k] > 0), (0, True)), (k, 0, 2))), (i, 0, 3))"
+    )
+    assert k not in outer.free_symbols
+    assert type(as_sympy(outer)) is Sum, "SymPy's own would take the branches out"
+    plain = sp.Sum(a[i, 0], (i, 0, 3))
+    assert type(unevaluated(plain)) is Sum
+    assert as_sympy(unevaluated(plain)) == plain
+    assert type(as_sympy(unevaluated(plain))) is sp.Sum
+    nested = Sum(Sum(a[i, k], (k, 0, 2)), (i, 0, 3))
+    assert nested.limits == (sp.Tuple(k, 0, 2), sp.Tuple(i, 0, 3))
