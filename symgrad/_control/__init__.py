@@ -1,6 +1,7 @@
 """Control flow that stays rolled: loops and branches as nodes that hold bodies."""
 
 from ._build import build_branch, build_count, build_scan, build_while
+from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE
 from ._tidy import tidy
@@ -11,9 +12,13 @@ __all__ = [
     "RESULT",
     "TAPE",
     "Branch",
+    "ByPullback",
+    "ByTangent",
     "Loop",
+    "Slopes",
     "build_branch",
     "build_count",
+    "build_custom",
     "build_scan",
     "build_while",
     "tidy",

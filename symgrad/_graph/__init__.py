@@ -1,6 +1,6 @@
 """The graph: interned nodes, the program, and the checker."""
 
-from ._body import Body, bodies
+from ._body import Body, Rule, bodies
 from ._check import check, checked
 from ._node import (
     Constant,
@@ -34,6 +34,7 @@ __all__ = [
     "Iota",
     "Literal",
     "Node",
+    "Rule",
     "SizeOf",
     "Static",
     "Where",

@@ -8,6 +8,7 @@ operand of the node. So no pass ever has to look for a value across two scopes.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -66,6 +67,19 @@ class Body:
 
     def __repr__(self) -> str:
         return f"<body {self.digest}>"
+
+
+class Rule:
+    """A derivative rule of the user's, as a parameter of a node; equal to itself alone."""
+
+    __slots__ = ("number",)
+    _count = itertools.count()
+
+    def __init__(self) -> None:
+        self.number = next(Rule._count)
+
+    def __repr__(self) -> str:
+        return f"<rule {self.number}>"
 
 
 def _value(node: Node) -> str:

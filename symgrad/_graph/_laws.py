@@ -16,7 +16,7 @@ import sympy as sp
 from .._op import Op, registry
 from .._shapes import Dim, Dimension, Shape, broadcast, dim_expand, hint, recording, show
 from ..errors import SymgradError
-from ._body import Body, bodies, size_symbols
+from ._body import Body, Rule, bodies, size_symbols
 from ._node import Constant, Input, Iota, Literal, Node, SizeOf, topological
 from ._types import SUPPORTED, TOKEN, array_type, resolve
 
@@ -102,7 +102,7 @@ def _sizes(node: Node | Draft) -> str | None:
 def _frozen(value: Any) -> bool:
     if isinstance(value, tuple):
         return all(map(_frozen, value))
-    return value is None or isinstance(value, (bool, int, str, Body)) or is_size(value)
+    return value is None or isinstance(value, (bool, int, str, Body, Rule)) or is_size(value)
 
 
 def _parameters(node: Node | Draft) -> str | None:

@@ -10,7 +10,14 @@ from ._entry import (
     scalar_symbol,
     write_entry,
 )
-from ._mathlib import bind_array, bind_symbol, capsule_pointer, has_libmvec, vector_math_default
+from ._mathlib import (
+    bind_array,
+    bind_function,
+    bind_symbol,
+    capsule_pointer,
+    has_libmvec,
+    vector_math_default,
+)
 from ._module import Leaf, Lowered, constant_symbol, lower
 from ._unroll import prepare
 from ._values import OTHER_BRANCH
@@ -24,6 +31,7 @@ __all__ = [
     "Leaf",
     "Lowered",
     "bind_array",
+    "bind_function",
     "bind_symbol",
     "capsule_pointer",
     "constant_symbol",

@@ -93,9 +93,21 @@ def capsule_pointer(capsule: Any) -> int:
     return int(pointer(capsule, name(capsule)))
 
 
+#: Functions of the user's: their addresses, and what keeps them alive.
+_functions: dict[str, tuple[int, Any]] = {}
+
+
+def bind_function(symbol: str, address: int, keep: Any) -> None:
+    """Enter the address of a function of the user's under ``symgrad.user...``."""
+    _functions[symbol] = (address, keep)
+    llvm.add_symbol(symbol, address)
+
+
 @lru_cache(maxsize=256)
 def bind_symbol(symbol: str) -> None:
     """Enter a Cython function's address in LLVM's symbol table."""
+    if symbol in _functions:
+        return
     _, _, rest = symbol.partition(".")
     module, _, name = rest.rpartition(".")
     capsule = import_module(module).__pyx_capi__[name]

@@ -1,0 +1,230 @@
+"""Functions with derivatives of one's own. JAX's names and usage."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._control import ByPullback, ByTangent, Slopes, build_custom
+from .._control._values import Values
+from .._op import registry
+from .._shapes import tracing
+from .._trace import Traced, flatten
+from ..errors import ArgumentError
+
+
+def stop_gradient(x: Any) -> Any:
+    """Return ``x``, as a constant to all derivatives.
+
+    Parameters
+    ----------
+    x:
+        An array or number, or a nested value of them.
+
+    Returns
+    -------
+    The same value; its derivative is zero.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.grad(lambda x: x * sg.stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    leaves, tree = flatten(x)
+    stop = registry.ops["StopGradient"]
+    return tree.unflatten([
+        stop(v) if isinstance(v, Traced) or hasattr(type(v), "__symgrad_bind__") else v
+        for v in leaves
+    ])  # fmt: skip
+
+
+class _Custom:
+    """A function whose derivative is given by a rule."""
+
+    what = ""
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        if not callable(fun):
+            raise ArgumentError(f"{self.what} takes a function, not {type(fun).__name__}")
+        self.fun = fun
+        given = (
+            nondiff_argnums if isinstance(nondiff_argnums, (tuple, list)) else (nondiff_argnums,)
+        )
+        self.static = tuple(map(operator.index, given))
+        functools.update_wrapper(self, fun)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any) -> Any:
+        """Call the function."""
+        self.require_rule()
+        if not tracing():
+            return self.fun(*args)
+        static = {k % len(args): args[k] for k in self.static}
+        free = [x for k, x in enumerate(args) if k not in static]
+
+        def together(values: Sequence[Any]) -> list[Any]:
+            rest = iter(values)
+            return [static[k] if k in static else next(rest) for k in range(len(args))]
+
+        first = [static[k] for k in sorted(static)]
+        return build_custom(
+            self.what, functools.wraps(self.fun)(lambda *xs: self.fun(*together(xs))), free,
+            lambda arguments, results: self.rule(first, together, arguments, results),
+        )  # fmt: skip
+
+    def require_rule(self) -> None:
+        """Raise if the rule is not given yet."""
+        raise NotImplementedError
+
+    def rule(
+        self, first: Sequence[Any], together: Callable[..., Any], arguments: Values, results: Values
+    ) -> Slopes:
+        """Return the rule for arguments and results of these structures."""
+        raise NotImplementedError
+
+
+class custom_vjp(_Custom):  # noqa: N801  JAX's name
+    """A function with a reverse-mode rule of one's own.
+
+    Parameters
+    ----------
+    fun:
+        A NumPy function of positional arguments.
+    nondiff_argnums:
+        Positions of arguments that are no numbers, or without a derivative; ``bwd`` gets
+        them first.
+
+    Notes
+    -----
+    Give the rule by :meth:`defvjp`. Forward mode works, too: the rule is linear in the
+    cotangent, and is transposed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> @sg.custom_vjp
+    ... def clip_slope(x):
+    ...     return x
+    >>> clip_slope.defvjp(lambda x: (x, None), lambda _, ct: (np.clip(ct, -1.0, 1.0),))
+    >>> sg.grad(lambda x: 5.0 * clip_slope(x))(2.0)
+    np.float64(1.0)
+    """
+
+    what = "custom_vjp"
+    fwd: Callable[..., Any] | None = None
+    bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Give the rule.
+
+        Parameters
+        ----------
+        fwd:
+            ``fwd(*args) -> (result, residual)``; the residual is any nested value.
+        bwd:
+            ``bwd(residual, ct) -> cotangents``: a tuple with one entry for each argument,
+            None for zero.
+        """
+        self.fwd, self.bwd = fwd, bwd
+
+    def require_rule(self) -> None:
+        """Raise if the rule is not given yet."""
+        if self.fwd is None or self.bwd is None:
+            name = getattr(self, "__name__", "f")
+            raise ArgumentError(f"custom_vjp: {name} has no rule: call {name}.defvjp(fwd, bwd)")
+
+    def rule(
+        self, first: Sequence[Any], together: Callable[..., Any], arguments: Values, results: Values
+    ) -> Slopes:
+        """Return the rule for arguments and results of these structures."""
+        fwd, bwd = self.fwd, self.bwd
+        assert fwd is not None
+        assert bwd is not None
+        return ByPullback(
+            functools.wraps(fwd)(lambda *xs: fwd(*together(xs))),
+            functools.wraps(bwd)(lambda residual, ct: bwd(*first, residual, ct)),
+            arguments, results,
+        )  # fmt: skip
+
+
+class custom_jvp(_Custom):  # noqa: N801  JAX's name
+    """A function with a forward-mode rule of one's own.
+
+    Parameters
+    ----------
+    fun:
+        A NumPy function of positional arguments.
+    nondiff_argnums:
+        Positions of arguments that are no numbers, or without a derivative; the rule gets
+        them first.
+
+    Notes
+    -----
+    Give the rule by :meth:`defjvp` or :meth:`defjvps`. Reverse mode works, too: the rule is
+    linear in the tangents, and is transposed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> @sg.custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log(1.0 + np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def rule(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), t * (1.0 - 1.0 / (1.0 + np.exp(x)))
+    >>> sg.grad(log1pexp)(100.0)
+    np.float64(1.0)
+    """
+
+    what = "custom_jvp"
+    jvp: Callable[..., Any] | None = None
+
+    def defjvp(self, jvp: Callable[..., Any]) -> Callable[..., Any]:
+        """Give the rule ``jvp(primals, tangents) -> (result, tangent)``; return it."""
+        self.jvp = jvp
+        return jvp
+
+    def defjvps(self, *slopes: Callable[..., Any] | None) -> None:
+        """Give the rule as one function ``(tangent, result, *args) -> term`` an argument.
+
+        The terms are added; None stands for zero.
+        """
+
+        def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+            result = self(*primals)
+            total: Any = None
+            for slope, t in zip(slopes, tangents, strict=True):
+                if slope is not None:
+                    term = slope(t, result, *primals)
+                    total = term if total is None else np.add(total, term)
+            return result, np.zeros_like(result) if total is None else total
+
+        self.jvp = jvp
+
+    def require_rule(self) -> None:
+        """Raise if the rule is not given yet."""
+        if self.jvp is None:
+            name = getattr(self, "__name__", "f")
+            raise ArgumentError(f"custom_jvp: {name} has no rule: decorate it by {name}.defjvp")
+
+    def rule(
+        self, first: Sequence[Any], together: Callable[..., Any], arguments: Values, results: Values
+    ) -> Slopes:
+        """Return the rule for arguments and results of these structures."""
+        jvp = self.jvp
+        assert jvp is not None
+        named = functools.wraps(jvp)(lambda primals, tangents: jvp(*first, primals, tangents))
+        return ByTangent(named, arguments, results)
+
+
+__all__ = ["custom_jvp", "custom_vjp", "stop_gradient"]

@@ -1,0 +1,179 @@
+"""Elementwise operations of one's own: from a formula, or from machine code."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.special as special
+import sympy as sp
+from sympy.printing.numpy import NumPyPrinter
+
+from .._lower import bind_function
+from .._op import Composed, Emit, Op, Real, registry
+from .._op import define as define_op
+from .._trace import evaluate
+from ..errors import ArgumentError, DefinitionError
+
+#: Ops of the user's, which may be defined again.
+_OWN: dict[str, Op] = {}
+
+
+def define(
+    name: str,
+    function: Callable[..., Any],
+    *,
+    partials: Callable[..., Any] | None = None,
+    domain: Sequence[sp.Set] | None = None,
+    samples: Sequence[Any] = (-3.0, 3.0),
+    doc: str = "",
+) -> Op:
+    """Define an elementwise operation, to be used like those of NumPy.
+
+    Parameters
+    ----------
+    name:
+        CamelCase name, under which programs print and save it.
+    function:
+        A formula: a function of SymPy symbols that returns a SymPy expression. Or machine
+        code: a function of numbers compiled by ``numba.njit``.
+    partials:
+        ``partials(y, *xs)`` gives the derivative by each argument, in NumPy; ``y`` is the
+        result. Needed for machine code; a formula is differentiated by SymPy.
+    domain:
+        A SymPy set for each argument, where it is defined; the real numbers if None.
+    samples:
+        ``(low, high)`` for all arguments, or one pair for each, to try it out on.
+    doc:
+        One line for listings.
+
+    Returns
+    -------
+    Op
+        Call it with arrays and numbers, traced or not.
+
+    Raises
+    ------
+    DefinitionError
+        If the name is taken by an op of symgrad's, or there is no way to differentiate it.
+
+    Notes
+    -----
+    A program that contains it is saved by the name: define it before loading the program.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sympy as sp
+    >>> import symgrad as sg
+    >>> gauss = sg.define("Gauss", lambda x, width: sp.exp(-(x**2) / (2 * width**2)))
+    >>> sg.grad(lambda w: np.sum(gauss(np.array([0.0, 1.0]), w)))(1.0)
+    np.float64(0.606531)
+    """
+    if not str(name).isidentifier() or not name[0].isupper():
+        raise ArgumentError(f"define: the name is CamelCase text, not {name!r:.40}")
+    if not callable(function):
+        raise ArgumentError(f"define: {name} needs a function, not {type(function).__name__}")
+    _forget(name)
+    compiled = hasattr(function, "py_func")
+    count = len(inspect.signature(getattr(function, "py_func", function)).parameters)
+    sets = tuple(domain) if domain is not None else (Real,) * count
+    if len(sets) != count:
+        raise ArgumentError(f"define: {name} has {count} arguments, domain= has {len(sets)} sets")
+    pairs = tuple(samples)
+    fields: dict[str, Any] = {"domain": sets, "samples": pairs, "doc": doc}
+    fields["partials"] = None if partials is None else _listed(partials)
+    op = _machine(name, function, count, fields) if compiled else _formula(name, function, fields)
+    _OWN[name] = op
+    return op
+
+
+def _listed(partials: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+    """Let a function of one argument give its derivative alone."""
+
+    def listed(y: Any, *xs: Any) -> tuple[Any, ...]:
+        found = partials(y, *xs)
+        return tuple(found) if isinstance(found, (tuple, list)) else (found,)
+
+    return listed
+
+
+def _forget(name: str) -> None:
+    """Let a definition take the place of an earlier one of the user's."""
+    if registry.ops.get(name) is _OWN.get(name) is not None:
+        del registry.ops[name]
+
+
+def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) -> Op:
+    symbols = sp.symbols(f"x:{len(fields['domain'])}", real=True)
+    try:
+        expression = sp.sympify(function(*symbols))
+    except (TypeError, AttributeError) as error:
+        raise DefinitionError(
+            f"{name}: the formula is a function of SymPy symbols (sp.exp(x), not np.exp(x)); "
+            f"machine code is what numba.njit returns: {error}"
+        ) from None
+    stray = expression.free_symbols - set(symbols)
+    if stray:
+        raise DefinitionError(f"{name}: the formula has the free symbol {min(map(str, stray))}")
+
+    def compute(*xs: Any) -> Any:
+        found = evaluate(expression, dict(zip(symbols, xs, strict=True)))
+        return found + 0 * sum(xs) if not expression.free_symbols else found
+
+    text = NumPyPrinter({"fully_qualified_modules": True}).doprint(expression)
+    text = text.replace("numpy.", "np.").replace("scipy.special.", "special.")
+
+    def source(*xs: Any) -> str:
+        return _substituted(text, [str(s) for s in symbols], [str(x) for x in xs])
+
+    # The NumPy reference is the text that programs show.
+    scope = {"np": np, "special": special}
+    code = f"lambda {', '.join(map(str, symbols))}: {text}"
+    reference = np.errstate(all="ignore")(eval(code, scope))  # noqa: S307  SymPy's printing
+    return define_op(
+        name=name, sympy=function, evaluate=reference, lower=Composed(compute), source=source,
+        **fields,
+    )  # fmt: skip
+
+
+def _substituted(text: str, names: Sequence[str], values: Sequence[str]) -> str:
+    """Return ``text`` with operands in the place of the symbols ``x0, x1, ...``."""
+    for name in reversed(names):  # x10 before x1
+        text = text.replace(name, f"\0{name}\0")
+    for name, value in zip(names, values, strict=True):
+        text = text.replace(f"\0{name}\0", f"({value})")
+    return f"({text})"
+
+
+def _machine(name: str, function: Any, count: int, fields: dict[str, Any]) -> Op:
+    if fields["partials"] is None:
+        raise DefinitionError(
+            f"{name}: machine code has no derivative by itself: give partials=lambda y, x: ..."
+        )
+    # Numba is at hand: the function is made by it.
+    import numba
+
+    signature = numba.float64(*[numba.float64] * count)
+    code = numba.cfunc(signature, error_model="numpy")(function.py_func)
+    text = code.inspect_llvm()
+    symbol = f"symgrad.user.{name}.{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    bind_function(symbol, code.address, keep=code)
+
+    def emit(e: Any, dtype: np.dtype[Any], *values: str) -> str:
+        if dtype == np.float32:
+            values = tuple(e.op(f"fpext float {v} to double") for v in values)
+        e.module.symbols.add(symbol)
+        e.module.declare(symbol, "double", ["double"] * count)
+        found = e.op(f"call double @{symbol}({', '.join(f'double {v}' for v in values)})")
+        return str(e.op(f"fptrunc double {found} to float") if dtype == np.float32 else found)
+
+    # Numba's own ufunc, on plain arrays.
+    ufunc = numba.vectorize([signature])(function.py_func)
+    return define_op(name=name, sympy=None, evaluate=ufunc, lower=Emit(emit), **fields)
+
+
+__all__ = ["define"]
