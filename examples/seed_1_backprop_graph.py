@@ -101,24 +101,45 @@ assert np.array_equal(a.grad, gradient_of_a)
 
 # ---------------------------------------------------------------- pictures
 
+a.grad = None
+for tensor in (b, c, d, out):
+    tensor.grad = None
+out = (sg.sin(a) + sg.cos(a)).sum()
+folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+if folder is not None:
+    folder.mkdir(parents=True, exist_ok=True)
+    sg.draw(out, folder / "seed_1_backprop_graph.html")  # steps through the computation
+    sg.draw(out, folder / "seed_1_backprop_graph.dot")
+out.backward()
+
 try:
     import matplotlib.pyplot as plt
 except ImportError:  # optional: pip install 'symgrad[plot]'
     plt = None
 
 if plt is not None:
-    figure, (values, slopes) = plt.subplots(1, 2, figsize=(10, 4))
-    for label, tensor in (("b", b), ("c", c), ("d", d)):
-        values.plot(a.detach(), tensor.detach(), label=label)
-    values.legend()
-    slopes.plot(a.detach(), b.detach(), label="b")
-    slopes.plot(a.detach(), b.grad.detach(), label="b.grad")
-    slopes.plot(a.detach(), a.grad.detach(), label="a.grad")
-    shifted = (sg.cos(a) - sg.sin(a)).detach() + 0.05
-    slopes.plot(a.detach(), shifted, label="cos(a) - sin(a), shifted")
-    slopes.legend()
-    if len(sys.argv) > 1:
-        folder = Path(sys.argv[1])
-        folder.mkdir(parents=True, exist_ok=True)
+    figure, (values, slopes) = plt.subplots(
+        1, 2, figsize=(11, 4.6), sharex=True, sharey=True, layout="constrained"
+    )
+    for label, y, style in (
+        ("b = sin(a)", np.sin(x), "o-"),
+        ("c = cos(a)", np.cos(x), "s-"),
+        ("d = b + c", np.sin(x) + np.cos(x), "^-"),
+    ):
+        values.plot(x, y, style, markersize=4, label=label)
+    values.set(title="forward: values", xlabel="a")
+    slopes.plot(x, np.sin(x), "o-", markersize=4, alpha=0.35, label="b = sin(a)")
+    slopes.plot(x, np.ones(25), "s-", markersize=4, color="tab:purple", label="b.grad")
+    slopes.plot(x, gradient_of_a.numpy(), "D", markersize=5, color="tab:red", label="a.grad")
+    fine = np.linspace(0.0, 2.0 * math.pi, 400)
+    slopes.plot(fine, np.cos(fine) - np.sin(fine), "k-", linewidth=1, label="cos(a) - sin(a)")
+    slopes.set(title="backward: gradients of out = sum(d)", xlabel="a")
+    for axes in (values, slopes):
+        axes.axhline(0.0, color="0.8", linewidth=0.8, zorder=0)
+        axes.set_xticks([0, math.pi / 2, math.pi, 3 * math.pi / 2, 2 * math.pi])
+        axes.set_xticklabels(["0", "π/2", "π", "3π/2", "2π"])
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=4, frameon=False)
+    if folder is not None:
         figure.savefig(folder / "seed_1_backprop_graph.png", dpi=120)
     plt.close(figure)

@@ -1,4 +1,10 @@
-"""Walking back by hand: z = ((x * 2) + 2) / 5, one grad_fn after the other, to 0.4."""
+"""Walking back by hand: z = ((x * 2) + 2) / 5, one grad_fn after the other, to 0.4.
+
+Run with a folder to save pictures there: python seed_3_grad_fn_walk.py pictures
+"""
+
+import sys
+from pathlib import Path
 
 import sympy as sp
 
@@ -59,5 +65,14 @@ print("its derivative in one step:  ", sp.Rational(2, 5), "=", steps.derivative)
 assert sp.nsimplify(steps.expanded) == 2 * sp.Symbol("x", real=True) / 5 + sp.Rational(4, 5)
 assert steps.agrees
 assert steps.value == 0.4
+
+picture = sg.draw(z)  # the text's three figures in one: forward, local derivatives, backward
+assert "gradient 0.4" in picture.dot
+if len(sys.argv) > 1:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    picture.save(folder / "seed_3_grad_fn_walk.dot")
+    picture.save(folder / "seed_3_grad_fn_walk.html")
+
 z.backward()
 assert x.grad.item() == 0.4

@@ -1,4 +1,10 @@
-"""The derivative as a sum over paths: two ways from L to w1, and -8 with the given numbers."""
+"""The derivative as a sum over paths: two ways from L to w1, and -8 with the given numbers.
+
+Run with a folder to save pictures there: python seed_4_path_sums.py pictures
+"""
+
+import sys
+from pathlib import Path
 
 import sympy as sp
 
@@ -34,6 +40,14 @@ assert found.agrees  # with the derivative of the expanded formula
 
 program = L.program(w1=w1, w2=w2, w3=w3, x1=x1, x2=x2)
 f = L.as_function(w1=w1, w2=w2, w3=w3, x1=x1, x2=x2)
+picture = sg.draw(L)  # nodes with values, edges with local derivatives
+for text in ("<B>x5</B> = ", "x1 = 1", "w3 = 3", "gradient -8"):
+    assert text in picture.dot
+if len(sys.argv) > 1:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    picture.save(folder / "seed_4_path_sums.dot")
+    picture.save(folder / "seed_4_path_sums.html")
 L.backward()
 assert w1.grad.item() == -8.0
 assert (w2.grad.item(), w3.grad.item()) == (-1.0, -2.0)  # -w1*x1, -w1*x2

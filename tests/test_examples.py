@@ -13,8 +13,14 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BENCHMARKS = sorted((ROOT / "examples" / "benchmarks").glob("*.py"))
 
+# Scripts that need a package which symgrad does not.
+NEEDS = {"train_digits.py": "sklearn"}
+
+# Scripts that save pictures in a given folder.
+PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk", "4_path_sums")}
+
 # Scripts that take more than a few seconds.
-SLOW = {"nist_strd.py"}
+SLOW = {"train_digits.py", "nist_strd.py"}
 
 
 def scripts(paths: list[Path], *, slow: bool = False) -> list[object]:
@@ -49,7 +55,13 @@ def run(path: Path, folder: Path, *options: str) -> None:
 
 @pytest.mark.parametrize("path", scripts(EXAMPLES))
 def test_example(path: Path, tmp_path: Path) -> None:
-    run(path, tmp_path)
+    if path.name in NEEDS:
+        pytest.importorskip(NEEDS[path.name])
+    pictures = tmp_path / "pictures"
+    wanted = path.name in PICTURES
+    run(path, tmp_path, *([str(pictures)] if wanted else []))
+    if wanted:
+        assert {".dot", ".html"} <= {file.suffix for file in pictures.iterdir()}
 
 
 @pytest.mark.parametrize("path", scripts(BENCHMARKS, slow=True))
