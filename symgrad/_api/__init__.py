@@ -8,6 +8,7 @@ from ._formulas_explain import explain
 from ._formulas_export import export_c
 from ._from_sympy import from_sympy
 from ._implicit import implicit_minimum, implicit_root
+from ._report import report
 from ._transforms import compile, grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp, vmap
 from ._verify import verify
 from ._verify_domain import recheck
@@ -34,6 +35,7 @@ __all__ = [
     "jvp",
     "latex",
     "recheck",
+    "report",
     "scan",
     "stop_gradient",
     "switch",

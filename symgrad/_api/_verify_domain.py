@@ -81,7 +81,7 @@ def certificate(
             runs.append((here, problem))
     names = ["value", *(f"d/d {call.names[k]}" for k in chosen)]
     rows = combined(names, gathered)
-    gradient = _gradient(call, chosen, kernels)
+    gradient = gradient_of(call, chosen, kernels)
     inputs = [call.graph.inputs[call.inputs[k]] for k in chosen]  # type: ignore[index]
     proved = [False, *(_proved(gradient, k, x) for k, x in enumerate(inputs))]
     rows = [
@@ -200,7 +200,7 @@ def _plain(value: Any) -> Any:
 # ---------------------------------------------------------------- what stands behind it
 
 
-def _gradient(call: Call, chosen: Sequence[int], kernels: Kernels) -> list[Node] | None:
+def gradient_of(call: Call, chosen: Sequence[int], kernels: Kernels) -> list[Node] | None:
     """Return value and gradient of a function with one real result, in the call's inputs."""
     if not kernels.together:
         return None
@@ -237,7 +237,7 @@ def _loss(
         leaves[k] = np.asarray(value, np.asarray(leaves[k]).dtype)[()]
     positional, _ = call.tree.unflatten(leaves)
     here = Call(call.function, positional, dynamic=False)
-    outputs = _gradient(here, chosen, kernels) or rewrite(real_outputs(here))
+    outputs = gradient_of(here, chosen, kernels) or rewrite(real_outputs(here))
     return loss(outputs, inputs_of(here), digits)
 
 

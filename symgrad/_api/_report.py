@@ -1,0 +1,199 @@
+"""``report``: one page on one function."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from .._show._draw import Drawing
+from .._show._graph_view_program import program_view
+from .._show._report import Contents, ErrorRow, Line, report_page
+from .._verify import Certificate, Check, Report, Row
+from .._verify._cost import BOUND
+from ..errors import ArgumentError, UnsupportedError
+from ._call import Call
+from ._formulas import formula
+from ._transforms import jacobian, value_and_grad
+from ._verify import Domain, verify
+from ._verify_domain import cost_of, gradient_of
+from ._verify_kernels import Kernels, chosen_leaves, name_of
+
+#: Programs of more steps are not drawn.
+DRAWN = 400
+
+
+def report(
+    f: Callable[..., Any],
+    *args: Any,
+    path: str | os.PathLike[str],
+    domain: Domain | None = None,
+    points: int = 32,
+    limit: float = 16.0,
+) -> Path:
+    """Write a page on a function: formula, derivative, program, graph, certificate, cost.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function.
+    *args:
+        Example arguments.
+    path:
+        The HTML file to write; it needs nothing beside it, and no network.
+    domain, points, limit:
+        As for :func:`symgrad.verify`; without a domain, the certificate is for ``args``.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    VerificationError
+        If the kernels are further off than ``limit`` allows: there is no page then.
+    ArgumentError
+        If ``path`` does not end in ``.html``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "tanh.html")
+    >>> sg.report(np.tanh, 0.5, path=file, domain=(-3.0, 3.0), points=4) == file
+    True
+    """
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ArgumentError(f"a report is a page: path={str(path)!r} should end in .html")
+    found: Report | Certificate = verify(f, *args, domain=domain, points=points, limit=limit)
+    call = Call(f, args, dynamic=False)
+    chosen = chosen_leaves(call, None)
+    kernels = Kernels(call, chosen)
+    function, derivatives, gave_up = _formulas(f, args, call, chosen)
+    derived = value_and_grad if kernels.together else jacobian
+    program = derived(_flat(call), argnums=tuple(chosen)).program(*call.leaves)
+    cost = cost_of(call, gradient_of(call, chosen, kernels))
+    filename, source = _source(f)
+    graph = ""
+    if len(program.steps) <= DRAWN:
+        graph = Drawing(program_view(program, call.leaves)).html
+    text = report_page(
+        Contents(
+            name_of(f), _signature(call), function, derivatives, gave_up, filename, source,
+            program, graph, _sampled(found), tuple(_errors(found)), tuple(_notes(found)),
+            None if cost is None else (cost.function, cost.gradient, BOUND),
+            {"symgrad": version("symgrad"), "NumPy": np.__version__},
+        )
+    )  # fmt: skip
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def _flat(call: Call) -> Callable[..., Any]:
+    """Return the function of the flat arguments, with their names."""
+
+    def flat(*leaves: Any) -> Any:
+        args, _ = call.tree.unflatten(leaves)
+        return call.function(*args)
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    flat.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(n, kind) for n in call.names]
+    )
+    return flat
+
+
+def _signature(call: Call) -> str:
+    shapes = []
+    for name, leaf in zip(call.names, call.leaves, strict=True):
+        shape = np.shape(leaf)
+        shapes.append(f"{name}{list(shape)}" if shape else name)
+    return f"({', '.join(shapes)})"
+
+
+def _formulas(
+    f: Callable[..., Any], args: Any, call: Call, chosen: list[int]
+) -> tuple[str, str, bool]:
+    """Return function and derivatives as MathML; empty where they are too large to read."""
+    try:
+        made = formula(f, *args).mathml()
+    except UnsupportedError:
+        return "", "", False
+    parts, gave_up = [], False
+    for name in dict.fromkeys(call.names[k] for k in chosen):
+        try:
+            slope = formula(f, *args, wrt=name if len(call.names) > 1 else 0)
+        except (UnsupportedError, ArgumentError):
+            continue
+        parts.append(slope.mathml())
+        gave_up |= slope.gave_up
+    return made, "\n".join(parts), gave_up
+
+
+def _source(f: Any) -> tuple[str, tuple[Line, ...]]:
+    try:
+        lines, first = inspect.getsourcelines(inspect.unwrap(f))
+        filename = os.path.basename(inspect.getsourcefile(f) or "")
+    except (OSError, TypeError):
+        return "", ()
+    return filename, tuple(Line(first + k, text.rstrip("\n")) for k, text in enumerate(lines))
+
+
+# ---------------------------------------------------------------- what was verified
+
+
+def _sampled(found: Report | Certificate) -> str:
+    if isinstance(found, Report):
+        return f"Compared at the given arguments with exact values to {found.digits} digits."
+    intervals = [
+        f"{name} in [{low:g}, {high:g}]"
+        for name, value in found.domain.items()
+        if any(name in row.point for row in found.rows)
+        for low, high in [value]
+    ]
+    return (
+        f"Compared at {found.points} points with {', '.join(intervals)}, ends and corners "
+        f"included, with exact values to {found.digits} digits."
+    )
+
+
+def _errors(found: Report | Certificate) -> list[ErrorRow]:
+    if isinstance(found, Report):
+        return [
+            _error(c if c.name == "value" else replace(c, name=f"d/d {c.name}"), c.checked)
+            for c in found.checks
+        ]
+    return [_error(r, r.compared, tuple(r.tier.split(" + ")), r.point) for r in found.rows]
+
+
+def _error(
+    row: Row | Check, compared: int, tiers: tuple[str, ...] = ("sampling",),
+    point: Mapping[str, Any] = MappingProxyType({}),
+) -> ErrorRow:  # fmt: skip
+    place = "" if row.worst is None or row.max_ulp == 0 else row.worst.place
+    if place:
+        place += "".join(f", {name} = {_short(value)}" for name, value in point.items())
+    condition = 0.0 if row.worst is None else row.worst.condition
+    return ErrorRow(row.name, row.max_ulp, row.median_ulp, condition, compared, tiers, place)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return "[…]"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _notes(found: Report | Certificate) -> list[str]:
+    if isinstance(found, Report):
+        return list(found.notes)
+    notes = [f"Loses digits: {found.loss}"] if found.loss is not None else []
+    return notes + [f"Kink: {kink}" for kink in found.kinks]

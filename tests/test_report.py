@@ -1,0 +1,152 @@
+"""The report: one page, complete without a network."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+
+
+def pendulum(theta: Any, omega: Any, k: Any) -> Any:
+    """Energy of a pendulum & a soft wall, where k < 3."""
+    kinetic = 0.5 * omega**2
+    potential = 1 - np.cos(theta)
+    wall = np.log(1 + np.exp(k * (theta - 1)))
+    return kinetic + potential + np.abs(k) * wall
+
+
+DOMAIN = {"theta": (-2.0, 2.0), "omega": (-1.0, 1.0), "k": (-3.0, 3.0)}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("report") / "pendulum.html"
+    with sg.backend("numpy"):
+        return sg.report(pendulum, 0.3, 1.0, 2.0, path=file, domain=DOMAIN, points=4)
+
+
+class Outline(HTMLParser):
+    """Open elements, to see that they close; and the tags and addresses met."""
+
+    VOID = frozenset(("meta", "br", "input", "img", "link", "hr"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.met: list[str] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.met.append(tag)
+        self.addresses += [v for k, v in attrs if k in ("src", "href") and v]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: Any) -> None:
+        self.met.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_no_network(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    outline = Outline()
+    outline.feed(text)
+    assert outline.open == []
+    assert outline.addresses == []
+    assert outline.met.count("math") >= 4
+    assert "{{" not in text
+    # The only addresses are the names of namespaces, which nobody opens.
+    found = {u for u in re.findall(r"https?://[\w./-]+", text) if "w3.org" not in u}
+    assert not re.search(r"@import|url\((?!#)", text)
+    assert all("github.com" in u for u in found), found
+
+
+def test_every_part_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    parts = re.findall(r"<h2>(.*?)</h2>", text)
+    assert parts[:6] == ["Function", "Derivative", "Program", "Graph", "Certificate", "Cost"]
+    assert "Energy of a pendulum &amp; a soft wall, where k &lt; 3." in text
+    assert "d/d theta" in text
+    assert "Kink: Abs(k)" in text
+    assert "cheap-gradient bound" in text
+    line = pendulum.__code__.co_firstlineno + 3
+    assert text.count(f'data-line="{line}"') >= 3  # the source's line and steps from it
+
+
+def test_without_a_domain_the_point_is_certified(tmp_path: Path) -> None:
+    with sg.backend("numpy"):
+        file = sg.report(
+            lambda x, A: np.sum(np.tanh(A @ x) ** 2), np.ones(3), np.eye(3),
+            path=tmp_path / "point.html",
+        )  # fmt: skip
+    text = file.read_text(encoding="utf-8")
+    assert "at the given arguments" in text
+    assert "d/d A" in text
+
+
+def test_results_that_are_arrays_have_a_page_too(tmp_path: Path) -> None:
+    with sg.backend("numpy"):
+        file = sg.report(lambda x: np.exp(x[1:] * x[:-1]), np.ones(3), path=tmp_path / "a.html")
+    text = file.read_text(encoding="utf-8")
+    assert "<h2>Cost</h2>" not in text
+    assert "<h2>Program</h2>" in text
+
+
+def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"should end in \.html"):
+        sg.report(np.tanh, 0.5, path=tmp_path / "report.pdf")
+    assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    webdriver = pytest.importorskip("selenium.webdriver")
+    if CHROMIUM is None or DRIVER is None:
+        pytest.skip("needs Chromium and its driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for switch in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(executable_path=DRIVER)
+    )
+    yield driver
+    driver.quit()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 420])
+def test_in_a_browser(page: Path, browser: Any, width: int) -> None:
+    browser.set_window_size(width, 1000)
+    browser.get(page.as_uri())
+    assert browser.get_log("browser") == []
+    assert browser.title == "pendulum and its derivative"
+    run = browser.execute_script
+    assert run("return document.documentElement.scrollWidth") <= width
+    assert run("return document.querySelector('math').getBoundingClientRect().height") > 15
+    line = pendulum.__code__.co_firstlineno + 3
+    chosen = f'[data-line="{line}"]'
+    run(f"document.querySelector('{chosen}').dispatchEvent(new Event('mouseenter'))")
+    lit = run("return [...document.querySelectorAll('.on')].map(e => e.dataset.line)")
+    assert len(lit) == run(f"return document.querySelectorAll('{chosen}').length") >= 3
+    assert set(lit) == {str(line)}
+    run(f"document.querySelector('{chosen}').dispatchEvent(new Event('mouseleave'))")
+    assert run("return document.querySelectorAll('.on').length") == 0
