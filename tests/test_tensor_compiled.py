@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 from symgrad._tensor import _compiled
-from symgrad._tensor._compiled import AFTER, Kernel, table
+from symgrad._tensor._compiled import AFTER, table
+from symgrad._tensor._kernel import Kernel
 from symgrad.errors import BackwardError
 
 

@@ -20,10 +20,10 @@ import numpy as np
 from .._graph import Where
 from .._op import Op
 from .._ops import unbroadcast
-from .._reverse import differentiable, pull
+from .._reverse import pull
 from ..errors import BackwardError
 from ._origin import Origin, line_of
-from ._rules import Rule, rule_of
+from ._rules import Rule
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -270,56 +270,6 @@ class Backward(Node):
         return parts
 
 
-# ---------------------------------------------------------------- classes
-
-
-#: PyTorch's names where they differ from the records'.
-_TORCH = {
-    "Multiply": "Mul", "Divide": "Div", "Subtract": "Sub", "Power": "Pow", "Negative": "Neg",
-    "Absolute": "Abs", "Positive": "Clone", "Maximum": "Maximum", "Arctan2": "Atan2",
-    "Arcsin": "Asin", "Arccos": "Acos", "Arctan": "Atan", "Arcsinh": "Asinh",
-    "Arccosh": "Acosh", "Arctanh": "Atanh", "Remainder": "Remainder", "Expit": "Sigmoid",
-    "Reshape": "View", "Broadcast": "Expand", "Transpose": "Permute", "Cast": "ToCopy",
-    "Contract": "Bmm",
-}  # fmt: skip
-
-_classes: dict[Op, type[Backward] | None] = {}
-
-
-def backward_class(op: Op) -> type[Backward] | None:
-    """Return the class of ``op``'s nodes, or None if no derivative flows through it."""
-    try:
-        return _classes[op]
-    except KeyError:
-        made = None
-        if differentiable(op):
-            name = f"{_TORCH.get(op.name, op.name)}Backward0"
-            fields = {"__slots__": (), "op": op, "rules": {}, "__doc__": f"Back from {op.name}."}
-            made = type(name, (Backward,), fields)
-        return _classes.setdefault(op, made)
-
-
-def rule_for(cls: type[Backward], mask: int, count: int, params: dict[str, Any]) -> Rule:
-    """Return the rule for gradients of some operands; made when first asked for.
-
-    ``mask`` has a bit for each operand that requires a gradient.
-    """
-    key: Any = mask
-    if params and cls.op.kind == "map":
-        key = (mask, count, *sorted(params.items()))
-    found = cls.rules.get(key)
-    if found is None or len(found.needs) != count:
-        wanted = [bool(mask >> k & 1) for k in range(count)]
-        found = rule_of(cls.op, wanted, params, _by_record, type(_wrap(np.zeros(()))))
-        cls.rules[key] = found
-    return found
-
-
-def _by_record(node: Backward, ct: Any) -> Sequence[Any]:
-    node.check()
-    return node.pull(ct)
-
-
 #: Makes a tensor of an array; set by the module of tensors, which is above.
 _wrap: Callable[[Any], Tensor]
 
@@ -336,7 +286,6 @@ def wrapped(array: Any) -> Tensor:
 
 
 __all__ = [
-    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "accumulator",
-    "backward_class", "clock", "rule_for",
-    "set_wrap", "wrapped",
+    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "accumulator", "clock", "set_wrap",
+    "wrapped",
 ]  # fmt: skip

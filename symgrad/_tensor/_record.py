@@ -17,7 +17,8 @@ from .._trace import Traced
 from .._trace._arrays import add_operators
 from ..errors import BackwardError
 from ._mode import mode, recording
-from ._node import Backward, Cell, Node, accumulator, backward_class, clock, rule_for
+from ._node import Backward, Cell, Node, accumulator, clock
+from ._node_classes import backward_class, rule_for
 from ._origin import origin
 from ._tensor import QUICK, Tensor
 

@@ -7,7 +7,9 @@ still shows its ops, its leaves and the gradients that tensors hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,7 +67,8 @@ class _Builder:
         self.vertices: list[Vertex] = []
         self.links: list[Link] = []
         self.place: dict[Any, int] = {}
-        self.taken = set(names.values())
+        self.taken = {*names.values(), *(t.name for t in self._leaves())}
+        self.numbers: dict[str, Iterator[int]] = defaultdict(itertools.count)
 
     def view(self) -> View:
         for node in self.order:
@@ -89,6 +92,9 @@ class _Builder:
         ends = [self.vertices[self.place[n]] for n in dict.fromkeys(self.roots)]
         title = ", ".join(cut(v.name) for v in ends)
         return View(title, vertices, self.links, backward, notes)
+
+    def _leaves(self) -> Iterator[Tensor]:
+        return (n.variable for n in self.order if isinstance(n, AccumulateGrad))
 
     # ---------------------------------------------------------------- values, gradients
 
@@ -159,9 +165,7 @@ class _Builder:
         ))  # fmt: skip
 
     def _fresh(self, stem: str) -> str:
-        name = next(n for k in range(len(self.taken) + 1) if (n := f"{stem}{k}") not in self.taken)
-        self.taken.add(name)
-        return name
+        return next(n for k in self.numbers[stem] if (n := f"{stem}{k}") not in self.taken)
 
     def _constant(self, x: Any) -> int:
         """Return the number of a constant; a tensor is drawn once, a number at each use."""
