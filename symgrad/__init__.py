@@ -2,6 +2,7 @@
 
 from . import _tensor, autograd, errors
 from ._api import (
+    adapt,
     checkpoint,
     compile,
     cond,
@@ -45,6 +46,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Function",
     "Program",
+    "adapt",
     "autograd",
     "backend",
     "checkpoint",

@@ -1,5 +1,6 @@
 """The public functions."""
 
+from ._adapt import adapt
 from ._control import checkpoint, cond, fori_loop, scan, switch, while_loop
 from ._custom import custom_jvp, custom_vjp, stop_gradient
 from ._define import define
@@ -14,6 +15,7 @@ from ._verify import verify
 from ._verify_domain import recheck
 
 __all__ = [
+    "adapt",
     "checkpoint",
     "compile",
     "cond",

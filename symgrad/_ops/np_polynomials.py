@@ -117,10 +117,10 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
                            {"w": 1 + rng.random(6)})]),
     ),
 )  # fmt: skip
-def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None,
+def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: Any = None,
             cov: Any = False) -> Any:  # fmt: skip
     """Polynomial that fits values best, by least squares."""
-    if full or bool(cov):
+    if full or cov:
         refuse(np.polyfit, "full= and cov= are not traced")
     x, y = as_float(as_array(x)), as_float(as_array(y))
     matrix = vander(x, deg + 1)
@@ -155,7 +155,7 @@ def _observations(m: Any, y: Any, rowvar: bool) -> Any:
     ),
 )
 def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
-        fweights: None = None, aweights: None = None, *, dtype: Any = None) -> Any:  # fmt: skip
+        fweights: Any = None, aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
     """Covariances of variables that are rows."""
     if fweights is not None or aweights is not None:
         refuse(np.cov, "weights are not traced: weight the observations first")

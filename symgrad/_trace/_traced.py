@@ -321,7 +321,10 @@ class Traced(ArrayMethods):
             decision = decided(self.node, int)
             if decision is not None:
                 return float(decision)
-        self._leaked("a Python float (`float(x)`, `math.sin(x)`)", "np.sin(x), np.exp(x), ...")
+        self._leaked(
+            "a Python float (`float(x)`, `math.sin(x)`)",
+            "np.sin(x), np.exp(x), ..., or sg.adapt(f) for functions of math",
+        )
 
     def __int__(self) -> int:
         known = known_number(self.node)

@@ -1,0 +1,102 @@
+"""Write docs/coverage.md, what becomes of every function of NumPy, from the registry.
+
+Run ``python docs/build_coverage.py`` after a change; tests/test_coverage.py compares, and walks
+NumPy's namespaces for functions that are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from symgrad._op import Composite, Op, registry
+from symgrad._ops.np_common import DECLARED
+from symgrad._ops.np_refused import PASSED, REFUSED
+from symgrad._ops.unsupported import REFUSED as REFUSED_UNIVERSAL
+
+PAGE = Path(__file__).with_name("coverage.md")
+
+INTRO = """\
+# NumPy's functions
+
+<!-- Made by docs/build_coverage.py from the registry; do not edit. -->
+
+Every function of `numpy`, `numpy.linalg` and `numpy.fft`, and what becomes of it when it is called on traced values. `symgrad.numpy` offers all of them, and arrays that can be assigned to; `sg.adapt(f)` binds them to the names of a function that was written for NumPy.
+
+- **differentiable**: values and derivatives, to any order; [the op table](ops.md) has the rules.
+- **without a derivative**: computed in the program, but piecewise constant, whole or boolean.
+- **writes**: assigns to its argument, an array made by `symgrad.numpy` or a copy of a traced one.
+- **passed**: takes no arrays that could be traced, and is NumPy's own.
+- **refused**: an error that says why.
+"""  # noqa: E501
+
+SPACES = {"np": "numpy", "np.linalg": "numpy.linalg", "np.fft": "numpy.fft"}
+
+
+def named(function: Any) -> str | None:
+    """Return a NumPy function as it is written, None for what is not NumPy's."""
+    name = function.__name__
+    for prefix, module in (("np.linalg", np.linalg), ("np.fft", np.fft), ("np", np)):
+        if getattr(module, name, None) is function:
+            return f"{prefix}.{name}"
+    return None
+
+
+def names(record: Op | Composite) -> Iterator[str]:
+    """Yield NumPy's names for a record, whatever version is installed."""
+    found = [n for n in map(named, record.functions) if n is not None]
+    first = found[0] if found else f"np.{record.name}"
+    yield from dict.fromkeys((*DECLARED.get(first, ()), *found))
+
+
+def fates() -> dict[str, tuple[str, str]]:
+    """Return for each name what becomes of the function, and why."""
+    found: dict[str, tuple[str, str]] = {}
+    for record in (*registry.ops.values(), *registry.composites.values()):
+        for name in names(record):
+            if record.convention == "writes into its argument":
+                fate = "writes"
+            elif record.reason is not None if isinstance(record, Op) else not record.differentiable:
+                fate = "without a derivative"
+            else:
+                fate = "differentiable"
+            found[name] = (fate, "")
+    for name, why in REFUSED.items():
+        found[f"np.{name}"] = ("refused", why)
+    for function, why in REFUSED_UNIVERSAL.items():
+        found[f"np.{function.__name__}"] = ("refused", why)
+    for name, why in PASSED.items():
+        found[f"np.{name}"] = ("passed", why)
+    return found
+
+
+def page() -> str:
+    """Return the text of docs/coverage.md."""
+    lines = [INTRO, ""]
+    every = fates()
+    for prefix, module in SPACES.items():
+        inside = {n: v for n, v in every.items() if n.rpartition(".")[0] == prefix}
+        lines += [f"## {module}", ""]
+        for fate in ("differentiable", "without a derivative", "writes"):
+            chosen = sorted(n for n, (f, _) in inside.items() if f == fate)
+            if chosen:
+                lines += [f"**{fate}** ({len(chosen)}): {', '.join(f'`{n}`' for n in chosen)}", ""]
+        for fate in ("passed", "refused"):
+            reasons: dict[str, list[str]] = {}
+            for name, (f, why) in sorted(inside.items()):
+                if f == fate:
+                    reasons.setdefault(why, []).append(f"`{name}`")
+            if reasons:
+                lines += [f"| {fate} | {'what it does' if fate == 'passed' else 'why'} |",
+                          "| --- | --- |"]  # fmt: skip
+                lines += [f"| {', '.join(listed)} | {why} |" for why, listed in reasons.items()]
+                lines.append("")
+    return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"wrote {PAGE}")

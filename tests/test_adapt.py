@@ -1,0 +1,175 @@
+"""``sg.adapt``: functions that say ``np.zeros`` and ``math.sin``, traced as they stand."""
+
+from __future__ import annotations
+
+import functools
+import math
+import math as mathematics
+from math import exp, pi
+from typing import Any
+
+import numpy as np
+import numpy.linalg as la
+import pytest
+import scipy.special
+from numpy import arange, cos, zeros
+from scipy import special
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, TraceError
+
+X = np.array([0.3, 0.7, 1.1, 0.2])
+SCALE = 2.0
+
+
+def helper(x: Any, n: int) -> Any:
+    out = np.empty(n)
+    for k in range(n):
+        out[k] = SCALE * x[k] ** 2
+    return out
+
+
+def plain(x: Any) -> Any:
+    y = np.zeros(len(x))
+    y[0] = math.sin(x[0])
+    for k in range(1, len(x)):
+        y[k] = y[k - 1] * x[k] + mathematics.log(x[k]) + exp(x[k])
+    y[1:-1] += np.array([x[0], x[1]])
+    return np.sum(y) + helper(x, 3).sum() + pi
+
+
+def names(x: Any) -> Any:
+    y = zeros(4)
+    y[:] = cos(x) * arange(4)
+    return y.sum() + la.norm([x[0], x[1]]) + scipy.special.logsumexp([x[0], 0.0])
+
+
+def imports_inside(x: Any) -> Any:
+    import math as m
+
+    import numpy as n  # noqa: ICN001
+    from numpy import ones
+
+    y = ones(4)
+    y[2] = m.sqrt(x[2])
+    return n.sum(n.array([y[2], x[0]])) + special.expit(x[1])
+
+
+WEIGHTS = np.ones(4)
+
+
+def over_dataset(x: Any, weights: Any = WEIGHTS) -> Any:
+    total = np.zeros(())
+    return total + np.sum(weights * x)
+
+
+def gradient_by_differences(f: Any, x: Any) -> Any:
+    h = 1e-6 * np.eye(len(x))
+    return np.array([(f(x + d) - f(x - d)) / 2e-6 for d in h])
+
+
+@pytest.mark.parametrize("f", [plain, names, imports_inside, over_dataset])
+def test_functions_are_traced_as_they_stand(f: Any) -> None:
+    adapted = sg.adapt(f)
+    assert sg.compile(adapted)(X) == pytest.approx(f(X), rel=1e-14)
+    np.testing.assert_allclose(sg.grad(adapted)(X), gradient_by_differences(f, X), rtol=1e-7)
+
+
+def test_the_module_is_untouched() -> None:
+    before = dict(globals())
+    adapted = sg.adapt(plain)
+    assert {k: id(v) for k, v in before.items()} == {k: id(globals()[k]) for k in before}
+    assert plain.__globals__["np"] is np
+    assert adapted.__globals__["np"] is not np
+    assert adapted.__code__ is plain.__code__
+    assert adapted.__name__ == "plain"
+    with pytest.raises(TraceError, match=r"sg\.adapt"):
+        sg.compile(helper)(X, 3)
+
+
+def test_on_plain_numbers_it_is_the_function() -> None:
+    assert sg.adapt(plain)(X) == plain(X)
+
+
+def test_closures_defaults_and_recursion() -> None:
+    make = np.zeros
+
+    def power(x: Any, n: int, one: Any = math.cos) -> Any:
+        return one(x) if n == 0 else x * power(x, n - 1)
+
+    def f(x: Any) -> Any:
+        y = make(2)
+        y[1] = power(x, 3)
+        return y[1]
+
+    assert sg.grad(sg.adapt(f))(0.5) == pytest.approx(
+        3 * 0.25 * math.cos(0.5) - 0.125 * math.sin(0.5), rel=1e-14
+    )
+
+
+class Model:
+    """A class whose methods call each other."""
+
+    def __init__(self, scale: float) -> None:
+        self.scale, self.calls = scale, 0
+
+    def part(self, x: Any) -> Any:
+        y = np.zeros(2)
+        y[0] = x[0] * self.scale
+        return y
+
+    def value(self, x: Any) -> Any:
+        self.calls += 1
+        return np.sum(self.part(x)) + math.sin(x[1])
+
+
+def test_methods_work_on_a_copy() -> None:
+    model = Model(3.0)
+    found = sg.grad(sg.adapt(model.value))(np.array([1.0, 0.0]))
+    np.testing.assert_allclose(found, [3.0, 1.0])
+    assert model.calls == 0
+    assert type(model) is Model
+
+
+def test_partials() -> None:
+    f = sg.adapt(functools.partial(helper, n=2))
+    np.testing.assert_allclose(sg.compile(f)(X), helper(X, 2))
+
+
+def test_overwritten_arguments_are_results() -> None:
+    def kernel(a: Any, b: Any) -> None:
+        a[1:] += b[:-1]
+        b[:] = np.sqrt(a)
+
+    a, b = X.copy(), X[::-1].copy()
+    got = sg.compile(sg.adapt(kernel))(a, b)
+    np.testing.assert_array_equal(a, X)
+    kernel(a, b)
+    np.testing.assert_allclose(got[0], a, rtol=1e-15)
+    np.testing.assert_allclose(got[1], b, rtol=1e-15)
+
+
+@pytest.mark.parametrize("wrong", [np.sin, Model, 3, sg.grad(plain)])
+def test_refused(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="adapt takes a Python function"):
+        sg.adapt(wrong)
+
+
+MATHEMATICS = {
+    "unary": "sin cos tan sinh cosh tanh asinh exp expm1 log1p log2 log10 sqrt fabs degrees "
+    "radians cbrt exp2 erf erfc gamma lgamma atan asin acos atanh log floor ceil trunc isnan "
+    "isfinite",
+    "binary": "atan2 pow hypot copysign fmod remainder log",
+}
+
+
+def test_mathematics() -> None:
+    def each(x: Any, y: Any) -> Any:
+        one = [getattr(math, n)(x) for n in MATHEMATICS["unary"].split()]
+        two = [getattr(math, n)(x, y) for n in MATHEMATICS["binary"].split()]
+        more = [math.fsum([x, y, 1.0]), math.prod([x, y]), math.dist([x, 0.0], [y, 1.0]),
+                math.acosh(1 + x)]  # fmt: skip
+        return [*one, *two, *more]
+
+    got = sg.compile(sg.adapt(each))(0.37, 1.9)
+    np.testing.assert_allclose(np.array(got, float), np.array(each(0.37, 1.9), float), rtol=1e-14)

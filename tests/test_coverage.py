@@ -1,0 +1,92 @@
+"""Every function of NumPy's namespaces is covered, and the page says how."""
+
+from __future__ import annotations
+
+import importlib.util
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad.numpy as snp
+from symgrad._graph import Input
+from symgrad._op import registry
+from symgrad._trace import Traced
+from symgrad.errors import SymgradError
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_coverage", DOCS / "build_coverage.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def functions() -> dict[str, Any]:
+    """NumPy's public functions: what can be called and is no class."""
+    found = {}
+    for prefix, module in (("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft)):
+        for name in module.__all__:
+            value = getattr(module, name, None)
+            if callable(value) and not isinstance(value, type):
+                found[f"{prefix}.{name}"] = value
+    return found
+
+
+FUNCTIONS = functions()
+
+
+def test_the_page_is_up_to_date(build: ModuleType) -> None:
+    committed = (DOCS / "coverage.md").read_text(encoding="utf-8")
+    assert build.page() == committed, "run: python docs/build_coverage.py"
+
+
+def test_every_function_has_one_fate(build: ModuleType) -> None:
+    """A function is in the registry, or it is said why it need not be."""
+    fates = build.fates()
+    known = {attrgetter(name.partition(".")[2])(np) for name in fates if _exists(name)}
+    missing = [name for name, f in FUNCTIONS.items() if name not in fates and f not in known]
+    assert missing == []
+
+
+def _exists(name: str) -> bool:
+    try:
+        attrgetter(name.partition(".")[2])(np)
+    except AttributeError:
+        return False
+    return True
+
+
+def test_fates_are_true(build: ModuleType) -> None:
+    """What is differentiable has a handler, what is passed has none, what is refused raises."""
+    for name, (fate, _) in build.fates().items():
+        if not _exists(name):
+            continue
+        function = attrgetter(name.partition(".")[2])(np)
+        handler = registry.handlers.get(function)
+        assert (handler is None) == (fate == "passed"), name
+        if fate == "refused":
+            with pytest.raises(SymgradError):
+                handler(np.ones(3))
+
+
+def test_symgrad_numpy_offers_all() -> None:
+    for name, function in FUNCTIONS.items():
+        ours = attrgetter(name.partition(".")[2])(snp)
+        assert callable(ours)
+        assert getattr(ours, "__name__", "") == getattr(function, "__name__", ""), name
+
+
+def test_dates_and_files_refuse_traced_values() -> None:
+    x = Traced(Input("x", (3,), np.float64))
+    for function in (snp.frombuffer, snp.busday_count, snp.base_repr):
+        with pytest.raises(SymgradError, match="cannot be traced"):
+            function(x)
