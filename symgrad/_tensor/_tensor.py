@@ -75,11 +75,10 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
             return NotImplemented
         if func is np.copy:
             return self.clone()
-        if func not in registry.handlers:
-            if func in _REPORTS:
-                return _plainly(func, args, kwargs)
-            if not _required((args, kwargs)):
-                return _plainly(func, args, kwargs)
+        if func in _REPORTS:
+            return _plainly(func, args, kwargs)
+        if func not in registry.handlers and not _required((args, kwargs)):
+            return _plainly(func, args, kwargs)
         return call(func, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
