@@ -163,11 +163,23 @@ def test_what_cannot_be_drawn() -> None:
         sg.draw(leaf(1.0) * 2, file="picture.jpg")
     with pytest.raises(ArgumentError, match="has"):
         sg.draw(leaf(1.0), 2.0)
+    with pytest.raises(ArgumentError, match=r"not to 'x\.txt'"):
+        sg.draw(leaf(1.0), "x.txt")
+
+
+def test_array_ops_are_written_as_in_numpy() -> None:
+    x, w = sg.tensor(np.ones((2, 3)), name="x"), leaf(np.ones((3, 4)), "w")
+    dot = sg.draw(np.sum((x @ w)[:, ::-1], axis=1)).dot
+    assert "x @ w" in dot
+    assert "[:, ::-1]" in dot
+    assert "sum(v1, axis=1)" in dot
+    assert "<I>x</I>" in dot  # what the gradient of w is multiplied by
 
 
 def test_lonely_leaves() -> None:
     assert "<B>x0</B>" in sg.draw(leaf(1.0)).dot
     assert "<B>2</B>" in sg.draw(sg.tensor(2.0)).dot
+    assert repr(sg.draw(sg.tensor([1, 2], name="n"))) == "<drawing of n, 1 nodes>"
 
 
 # ---------------------------------------------------------------- folding

@@ -6,6 +6,7 @@ and as the page that steps through it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +18,7 @@ import sympy as sp
 from .._graph import Where
 from .._op import Op
 from .._schedule._text import call_text
+from .._spell import Operand
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Kind = Literal["leaf", "constant", "op"]
@@ -25,6 +27,14 @@ Kind = Literal["leaf", "constant", "op"]
 LONGEST = 32
 #: Arrays of at most this many elements are shown whole.
 WHOLE = 6
+
+
+#: A matrix product as ``einsum``: the last index of one operand is summed with the first of the
+#: other.
+_PRODUCT = re.compile(r'^einsum\("(\w?)(\w),\2(\w?)->\1\3", (\S+), (\S+), optimize=True\)$')
+
+#: What a formula of a local derivative is not shown with: choices, and operands not known.
+_UNREADABLE = re.compile("Piecewise|…")
 
 
 class Vertex(NamedTuple):
@@ -163,13 +173,16 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def formula_text(op: Op, operands: Sequence[str], params: dict[str, Any]) -> str:
-    """Return an op applied to named operands; data among its parameters are left out."""
+def formula_text(op: Op, operands: Sequence[Operand], params: dict[str, Any]) -> str:
+    """Return an op applied to its operands: as mathematics, else as NumPy code."""
+    texts = [operand.text for operand in operands]
+    if op.kind != "map" and op.source is not None:
+        return _PRODUCT.sub(r"\4 @ \5", op.source(*operands, **params).replace("np.", ""))
     items = sorted((k, v) for k, v in params.items() if not isinstance(v, np.ndarray))
-    text = call_text(op, operands, items)
+    text = call_text(op, texts, items)
     if "Piecewise" in text:  # SymPy's form of a choice is no name that users know
         known = op.functions[0].__name__ if op.functions else op.name.lower()
-        text = f"{known}({', '.join(operands)})"
+        text = f"{known}({', '.join(texts)})"
     return text
 
 
@@ -205,7 +218,7 @@ def slope_text(op: Op, slot: int, operands: Sequence[Vertex]) -> str:
         for v in operands
     )  # fmt: skip
     text = _slope_template(op, slot, numbers).format(*map(parenthesised, names))
-    return text if len(text) <= LONGEST and "Piecewise" not in text else ""
+    return text if len(text) <= LONGEST and not _UNREADABLE.search(text) else ""
 
 
 def parenthesised(name: str) -> str:

@@ -11,6 +11,7 @@ from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Constant, Input, Literal, Node
 from .._schedule import Program, schedule, shape_text
+from .._spell import Operand
 from .._trace import flatten
 from ._graph_view import (
     Link,
@@ -60,7 +61,10 @@ def program_view(program: Program, values: Sequence[Any] = ()) -> View:
     for node in program.steps:
         sources = [place[x] if x.op.kind != "leaf" else leaf(x) for x in node.operands]
         operands = [vertices[k] for k in sources]
-        texts = [parenthesised(v.name) for v in operands]
+        texts = [
+            Operand(parenthesised(v.name), x.shape, x.dtype)
+            for v, x in zip(operands, node.operands, strict=True)
+        ]
         vertex = Vertex(
             "op", names[node], formula_text(node.op, texts, node.params), node.op.name,
             shape_text(node.shape), _array(computed.get(node)), where=node.where,

@@ -82,7 +82,7 @@ def draw(
     >>> "gradient 0.4" in picture.dot
     True
     """
-    if file is None and args and _is_file(args[-1]):
+    if file is None and args and _is_file(args[-1], isinstance(what, Tensor)):
         *args, file = args  # type: ignore[assignment]
     if isinstance(what, Tensor):
         if args:
@@ -104,10 +104,11 @@ def draw(
     return drawing
 
 
-def _is_file(value: Any) -> bool:
-    return isinstance(value, os.PathLike) or (
-        isinstance(value, str) and value.lower().endswith(SUFFIXES)
-    )
+def _is_file(value: Any, anything: bool) -> bool:
+    """Tell whether an argument is a file's name; one with another ending if nothing else fits."""
+    if isinstance(value, str):
+        return anything or value.lower().endswith(SUFFIXES)
+    return isinstance(value, os.PathLike)
 
 
 # ---------------------------------------------------------------- names

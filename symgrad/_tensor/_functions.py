@@ -1,7 +1,7 @@
 """PyTorch's names for functions: NumPy's functions, with ``dim`` and ``keepdim`` besides.
 
-Elementwise functions are NumPy's and SciPy's own (``sg.sin`` is ``np.sin``). The rest are
-thin: they accept PyTorch's keywords, and work on arrays and traced values too.
+Elementwise functions are in a module of their own. The rest are thin: they accept PyTorch's
+keywords, and work on arrays and traced values too.
 """
 
 from __future__ import annotations

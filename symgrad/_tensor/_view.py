@@ -27,6 +27,7 @@ from .._show._graph_view import (
     slope_text,
     value_text,
 )
+from .._spell import Operand
 from ..errors import BackwardError
 from ._engine import ordered, run
 from ._history import seed
@@ -79,7 +80,7 @@ class _Builder:
                 self._step(node)
         for tensor in self.outputs:
             if tensor.edge() is None:
-                self._constant(tensor)
+                self.place[tensor] = self._constant(tensor)
         return self._levelled()
 
     def _levelled(self) -> View:
@@ -89,8 +90,8 @@ class _Builder:
         if not self.lost and (any(t.size != 1 for t in self.outputs) or len(self.outputs) > 1):
             notes.append("gradients are those of the weighted sum of the output's elements")
         vertices = [v._replace(level=k) for v, k in zip(self.vertices, found, strict=True)]
-        ends = [self.vertices[self.place[n]] for n in dict.fromkeys(self.roots)]
-        title = ", ".join(cut(v.name) for v in ends)
+        ends = [self.vertices[self.place[t.edge() or t]] for t in self.outputs]
+        title = ", ".join(dict.fromkeys(cut(v.name) for v in ends))
         return View(title, vertices, self.links, backward, notes)
 
     def _leaves(self) -> Iterator[Tensor]:
@@ -189,7 +190,8 @@ class _Builder:
         operands = [_UNKNOWN] * len(node.edges)
         for slot, source in slots:
             operands[slot] = self.vertices[source]
-        texts = [parenthesised(v.name) for v in operands]
+        texts = [_operand(v, x) for v, x in zip(operands, self._operands(node, self.values),
+                                                strict=True)]  # fmt: skip
         value, adjoint = self.values.get(node), self.adjoints.get(node)
         retained = [r() for r in node.extra.retained] if node.extra is not None else []
         held = next((h for t in retained if t is not None and (h := _held(t)) is not None), None)
@@ -218,6 +220,11 @@ class _Builder:
         with np.errstate(all="ignore"):
             found = pull(node.op, np.ones(y.shape, y.dtype), y, xs, node.params, wanted)
         return [None if s is None else np.asarray(s) for s in found]
+
+
+def _operand(vertex: Vertex, value: Any) -> Operand:
+    array = np.asarray(value)
+    return Operand(parenthesised(vertex.name), array.shape, array.dtype)
 
 
 def _held(tensor: Tensor) -> Any:
