@@ -39,6 +39,16 @@ def test_dir_shows_what_all_says() -> None:
     assert shown - submodules == set(NAMES) - submodules
 
 
+def test_names_are_where_the_package_says() -> None:
+    for home, names in symgrad._NAMES.items():
+        module = importlib.import_module(home, "symgrad")
+        assert set(names) <= set(module.__all__)
+    assert set(symgrad._NAMES["._tensor"]) == set(symgrad._tensor.__all__)
+    assert set(symgrad._NAMES["._api"]) == set(symgrad._api.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'gard'"):
+        symgrad.gard  # noqa: B018
+
+
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
 def test_all_names_exist_once(name: str) -> None:
     module = importlib.import_module(name)
