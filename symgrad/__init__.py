@@ -6,10 +6,41 @@ Everything is imported when it is first used: ``import symgrad`` takes milliseco
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what __getattr__ finds at run time
     from . import autograd as autograd
     from . import errors as errors
-    from ._api import *  # noqa: F403
+    from ._api._adapt import adapt as adapt
+    from ._api._control import checkpoint as checkpoint
+    from ._api._control import cond as cond
+    from ._api._control import fori_loop as fori_loop
+    from ._api._control import scan as scan
+    from ._api._control import switch as switch
+    from ._api._control import while_loop as while_loop
+    from ._api._custom import custom_jvp as custom_jvp
+    from ._api._custom import custom_vjp as custom_vjp
+    from ._api._custom import stop_gradient as stop_gradient
+    from ._api._define import define as define
+    from ._api._formulas import derivative as derivative
+    from ._api._formulas import formula as formula
+    from ._api._formulas import latex as latex
+    from ._api._formulas import symbolic as symbolic
+    from ._api._formulas_explain import explain as explain
+    from ._api._formulas_export import export_c as export_c
+    from ._api._from_sympy import from_sympy as from_sympy
+    from ._api._implicit import implicit_minimum as implicit_minimum
+    from ._api._implicit import implicit_root as implicit_root
+    from ._api._report import report as report
+    from ._api._transforms import compile as compile
+    from ._api._transforms import grad as grad
+    from ._api._transforms import hessian as hessian
+    from ._api._transforms import hvp as hvp
+    from ._api._transforms import jacobian as jacobian
+    from ._api._transforms import jvp as jvp
+    from ._api._transforms import value_and_grad as value_and_grad
+    from ._api._transforms import vjp as vjp
+    from ._api._transforms import vmap as vmap
+    from ._api._verify import verify as verify
+    from ._api._verify_domain import recheck as recheck
     from ._compile import Function as Function
     from ._compile import backend as backend
     from ._parse import parse as parse
@@ -22,13 +53,21 @@ __version__ = "0.1.0.dev0"
 
 #: Where the public names are defined; the tests compare this with the modules.
 _NAMES = {
-    "._api": (
-        "adapt", "checkpoint", "compile", "cond", "custom_jvp", "custom_vjp", "define",
-        "derivative", "explain", "export_c", "fori_loop", "formula", "from_sympy", "grad",
-        "hessian", "hvp", "implicit_minimum", "implicit_root", "jacobian", "jvp", "latex",
-        "recheck", "report", "scan", "stop_gradient", "switch", "symbolic", "value_and_grad",
-        "verify", "vjp", "vmap", "while_loop",
+    "._api._adapt": ("adapt",),
+    "._api._control": ("checkpoint", "cond", "fori_loop", "scan", "switch", "while_loop"),
+    "._api._custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
+    "._api._define": ("define",),
+    "._api._formulas": ("derivative", "formula", "latex", "symbolic"),
+    "._api._formulas_explain": ("explain",),
+    "._api._formulas_export": ("export_c",),
+    "._api._from_sympy": ("from_sympy",),
+    "._api._implicit": ("implicit_minimum", "implicit_root"),
+    "._api._report": ("report",),
+    "._api._transforms": (
+        "compile", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap",
     ),
+    "._api._verify": ("verify",),
+    "._api._verify_domain": ("recheck",),
     "._compile": ("Function", "backend"),
     "._parse": ("parse",),
     "._schedule": ("Program", "load"),
@@ -48,15 +87,15 @@ _NAMES = {
     ),
 }  # fmt: skip
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_MODULES = ("autograd", "errors")
+_MODULES = ("autograd", "errors", "numpy", "scipy")
 
 __all__ = list(_HOMES)
-__all__ += _MODULES
+__all__ += ["autograd", "errors"]
 
 if not TYPE_CHECKING:  # a type checker knows the names from above
 
     def __getattr__(name: str) -> Any:
-        if name in _MODULES or name in ("numpy", "scipy"):
+        if name in _MODULES:
             return import_module(f".{name}", __name__)
         if name not in _HOMES:
             raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
@@ -65,4 +104,4 @@ if not TYPE_CHECKING:  # a type checker knows the names from above
         return value
 
     def __dir__() -> list[str]:
-        return [*__all__, "numpy", "scipy", *(n for n in globals() if n.startswith("__"))]
+        return [*_HOMES, *_MODULES, *(n for n in globals() if n.startswith("__"))]

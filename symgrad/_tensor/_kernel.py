@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._api import compile
+from .._api._transforms import compile
 from .._graph import Input, Literal, apply, inheriting
 from .._graph import Node as GraphNode
 from .._reverse import pull_back

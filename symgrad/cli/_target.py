@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._api import from_sympy
+from .._api._from_sympy import from_sympy
 from .._graph import Where, inheriting, raised_at
 from .._parse import parse
 from .._trace import argument_names

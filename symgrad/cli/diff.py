@@ -6,7 +6,8 @@ import argparse
 from itertools import combinations_with_replacement
 from typing import Any
 
-from .._api import export_c, grad, hessian, jacobian, value_and_grad
+from .._api._formulas_export import export_c
+from .._api._transforms import grad, hessian, jacobian, value_and_grad
 from .._compile import backend
 from .._symbolic import (
     Formula,

@@ -6,7 +6,10 @@ import argparse
 import io
 from typing import Any
 
-from .._api import explain, export_c, formula, value_and_grad
+from .._api._formulas import formula
+from .._api._formulas_explain import explain
+from .._api._formulas_export import export_c
+from .._api._transforms import value_and_grad
 from .._compile import Function
 from .._show import show
 from ..errors import ArgumentError

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .._api import verify
+from .._api._verify import verify
 from ..errors import VerificationError
 from . import _target
 from ._output import Output
