@@ -11,6 +11,8 @@ from .._compile import Function
 from .._trace import flatten
 from ..errors import ArgumentError
 from ._bodies import grad_body, jvp_body, vjp_body
+from ._control_flow import Flow
+from ._control_syntax import converted
 from ._jacobian import jacobian_body
 from ._vmap import vmap_body
 
@@ -38,6 +40,7 @@ def compile(
     backend: str = "numba",
     dynamic: bool = True,
     cache: bool = True,
+    control_flow: bool = False,
 ) -> Function:
     """Compile a NumPy function.
 
@@ -51,6 +54,11 @@ def compile(
         Whether one compilation serves all array lengths; False bakes the sizes in.
     cache:
         Whether to keep kernels on disk for later processes.
+    control_flow:
+        Whether to rewrite ``for i in range(n)``, ``while``, ``if`` and early ``return`` in the
+        source of ``f``, so that they stay loops and branches of the compiled program: see
+        :func:`fori_loop`, :func:`while_loop`, :func:`cond`. Without it Python carries them out
+        while tracing: loops are unrolled, and decisions on values are guarded.
 
     Returns
     -------
@@ -72,11 +80,12 @@ def compile(
     """
     _check_function(f, "compile")
     options = {"backend": backend, "dynamic": dynamic, "cache": cache}
+    traced = converted(f, Flow) if control_flow else f
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        return f(*args, **kwargs)
+        return traced(*args, **kwargs)
 
-    return _made(compile, f, body, {}, **options)
+    return _made(compile, f, body, {"control_flow": True} if control_flow else {}, **options)
 
 
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:

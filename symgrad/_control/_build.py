@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Body, Input, Literal, Node
+from .._graph import Body, Input, Literal, Node, recording_nodes
+from .._rewrite import rewrite
 from .._shapes import Dimension
 from .._trace import Traced, as_node, cast, promote, substitute
 from .._trace._bind import kind_of
@@ -66,7 +67,7 @@ def _loop(
     index = Traced(counter, weak=int)
     start, nodes, inputs, news, y = _settled(what, function, init, lambda carry: step(carry, index))
     stacked = Values.of(y)
-    closed = close([counter, *inputs, *slices], [*news, *stacked.nodes])
+    closed = close([counter, *inputs, *slices], rewrite([*news, *stacked.nodes]))
     consts, shared = [*closed.captured], [*closed.stand_ins]
     if not (nodes or xs or consts):  # a node has an operand, if only an idle one
         consts, shared = [Literal(0, np.int64)], [Input("none", (), np.int64)]
@@ -148,7 +149,7 @@ def _while(
         )
     counter = Input("i", (), np.int64)
     # One closure for both, so that they share what they use of the graph around.
-    closed = close([counter, *inputs], [*news, test])
+    closed = close([counter, *inputs], rewrite([*news, test]))
     own = bound(nodes, start.names("c"))
     shared = bound(closed.captured, [x.name for x in closed.stand_ins])
     swap = dict(zip((*inputs, *closed.stand_ins), (*own, *shared), strict=True))
@@ -165,6 +166,24 @@ def build_branch(
     given = Values.of(tuple(operands))
     inputs = bound(given.nodes, given.names("x"))
     arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
+    with recording_nodes() as own:
+        found, outputs, count = _cases(what, functions, arguments)
+    # What a case computes is computed only if it is chosen.
+    closed = close(inputs, outputs, own)
+    bodies = []
+    for k in range(len(functions)):
+        fresh = bound((*closed.inputs, *closed.stand_ins),
+                      [x.name for x in (*closed.inputs, *closed.stand_ins)])  # fmt: skip
+        swap = dict(zip((*closed.inputs, *closed.stand_ins), fresh, strict=True))
+        bodies.append(Body(fresh, substitute(closed.outputs[k * count : (k + 1) * count], swap)))
+    node = Branch(index, (*given.nodes, *closed.captured), tuple(bodies), kept).node()
+    return found.filled([Traced(result(node, k)) for k in range(count)])
+
+
+def _cases(
+    what: str, functions: Sequence[Callable[..., Any]], arguments: Sequence[Any]
+) -> tuple[Values, list[Node], int]:
+    """Trace all cases; return the results' structure, all their nodes, and how many each has."""
     found = [Values.of(f(*arguments)) for f in functions]
     for f, values in zip(functions[1:], found[1:], strict=True):
         if values != found[0]:
@@ -173,17 +192,8 @@ def build_branch(
             )
     columns = list(zip(*(v.numbers for v in found), strict=True))
     kinds = [_common(what, functions, column) for column in columns]
-    outputs = [as_node(x, kinds[k]) for v in found for k, x in enumerate(v.numbers)]
-    closed = close(inputs, outputs)
-    count = len(kinds)
-    bodies = []
-    for k in range(len(functions)):
-        fresh = bound((*closed.inputs, *closed.stand_ins),
-                      [x.name for x in (*closed.inputs, *closed.stand_ins)])  # fmt: skip
-        swap = dict(zip((*closed.inputs, *closed.stand_ins), fresh, strict=True))
-        bodies.append(Body(fresh, substitute(closed.outputs[k * count : (k + 1) * count], swap)))
-    node = Branch(index, (*given.nodes, *closed.captured), tuple(bodies), kept).node()
-    return found[0].filled([Traced(result(node, k)) for k in range(count)])
+    nodes = [as_node(x, kinds[k]) for v in found for k, x in enumerate(v.numbers)]
+    return found[0], rewrite(nodes), len(kinds)
 
 
 def _common(what: str, functions: Sequence[Any], column: Sequence[Any]) -> Any:

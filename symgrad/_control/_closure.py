@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .._graph import Input, Node, topological
-from .._rewrite import rewrite
 from .._trace import substitute
 
 
@@ -28,15 +27,14 @@ class Closed:
     stand_ins: tuple[Input, ...]
 
 
-def close(inputs: Sequence[Input], outputs: Sequence[Node]) -> Closed:
+def close(inputs: Sequence[Input], outputs: Sequence[Node], own: Collection[Node] = ()) -> Closed:
     """Find what ``outputs`` use besides ``inputs``, and replace it by inputs.
 
-    Whatever does not depend on the bound variables is computed outside, once.
+    Whatever does not depend on the bound variables is computed outside, once, unless it is
+    among the nodes ``own``, which belong inside.
     """
-    outputs = rewrite(outputs)
     order = topological(outputs)
-    bound = set(inputs)
-    inner: set[Node] = set(bound)
+    inner: set[Node] = {*inputs, *own}
     for node in order:
         if any(x in inner for x in node.operands):
             inner.add(node)

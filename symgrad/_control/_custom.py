@@ -64,7 +64,7 @@ def build_custom(
     arguments = [Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)]
     found = Values.of(function(*given.filled(arguments)))
     close_conditions(dict(zip(inputs, nodes, strict=True)))
-    closed = close(inputs, found.nodes)
+    closed = close(inputs, rewrite(found.nodes))
     if closed.captured:
         lines = ", ".join(sorted({str(x.where) for x in closed.captured if x.where}))
         raise ArgumentError(

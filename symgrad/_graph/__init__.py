@@ -15,6 +15,7 @@ from ._node import (
     element_count,
     literal_form,
     node_class,
+    recording_nodes,
     topological,
 )
 from ._where import (
@@ -50,6 +51,7 @@ __all__ = [
     "literal_form",
     "node_class",
     "raised_at",
+    "recording_nodes",
     "set_inherited",
     "topological",
     "user_line",

@@ -9,10 +9,11 @@ the program.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,6 +137,26 @@ _table: dict[Any, weakref.ref[Node]] = {}
 _lock = threading.RLock()  # re-entrant: the collector may free nodes while it is held
 
 
+class _Made(threading.local):
+    nodes: set[Node] | None = None
+
+
+_made = _Made()
+
+
+@contextlib.contextmanager
+def recording_nodes() -> Iterator[set[Node]]:
+    """Collect the nodes that are made in the block, and were not there before."""
+    outer, found = _made.nodes, set[Node]()
+    _made.nodes = found
+    try:
+        yield found
+    finally:
+        _made.nodes = outer
+        if outer is not None:
+            outer |= found
+
+
 class _Entry(weakref.ref):  # type: ignore[type-arg]
     __slots__ = ("key",)
     key: Any
@@ -156,6 +177,8 @@ def _intern(key: Any, make: Callable[[], Node]) -> Node:
             node = entry() if entry is not None else None
             if node is None:
                 node = make()
+                if _made.nodes is not None:
+                    _made.nodes.add(node)
                 fresh = _Entry(node, _forget)
                 fresh.key = key
                 _table[key] = fresh

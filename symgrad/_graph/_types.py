@@ -39,6 +39,14 @@ def promote(*kinds: Kind) -> np.dtype[Any]:
     return np.result_type(*(k(1) if isinstance(k, type) else k for k in kinds))
 
 
+#: NumPy's result for functions of bytes, which is too narrow to compute in: float32 instead.
+HALF = np.dtype(np.float16)
+
+
+def _is_byte(kind: Kind) -> bool:
+    return isinstance(kind, np.dtype) and kind.kind in "biu" and kind.itemsize == 1
+
+
 @lru_cache(maxsize=4096)
 def resolve(
     op: Op, kinds: tuple[Kind, ...], items: tuple[tuple[str, Any], ...] = ()
@@ -54,6 +62,9 @@ def resolve(
     elif ufunc is not None:
         try:
             *found, result = ufunc.resolve_dtypes((*kinds, None))
+            if HALF in (*found, result):
+                wide = [np.dtype(np.float32) if _is_byte(k) else k for k in kinds]
+                *found, result = ufunc.resolve_dtypes((*wide, None))
         except TypeError as error:
             names = ", ".join(k.__name__ if isinstance(k, type) else k.name for k in kinds)
             raise DTypeError(f"{op.name} is not defined for element types {names}") from error

@@ -98,7 +98,11 @@ class Writer:
 
     def array(self, node: Node) -> str:
         """Return the pointer to an array operand."""
-        return in_memory(self.frame, node).pointer
+        return self.pointer(in_memory(self.frame, node))
+
+    def pointer(self, place: Place) -> str:
+        """Return the pointer to a place: an array of one element may lie among the numbers."""
+        return place.pointer if place.slot is None else self.slot(place)
 
     def target(self, k: int) -> Place | None:
         """Return where result ``k`` goes, None if nobody asks for it."""
@@ -276,7 +280,7 @@ class LoopWriter(Writer):
         """Return how to read an element of an array or a tape in each step."""
         e, tape = self.e, x.op.kind == "tape"
         place = self.place(x) if tape else in_memory(self.frame, x)
-        base = e.op(f"load ptr, ptr {place.pointer}") if place.grows else place.pointer
+        base = e.op(f"load ptr, ptr {place.pointer}") if place.grows else self.pointer(place)
         return Row(self, x.shape if tape else x.shape[1:], x.dtype, base)
 
     def row(self, k: int) -> Row:

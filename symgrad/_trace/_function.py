@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, Node, apply, defined_at, raised_at, topological
+from .._graph import (
+    Input,
+    Node,
+    apply,
+    defined_at,
+    inherited,
+    raised_at,
+    set_inherited,
+    topological,
+)
 from .._graph._types import check_dtype
 from .._shapes import Size, recording, tracing
 from ..errors import ArgumentError, SymgradError, TraceError
@@ -157,16 +166,18 @@ def is_value(leaf: Any) -> bool:
 def substitute(outputs: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
     """Return ``outputs`` with the nodes in ``values`` replaced, sharing what is unchanged."""
     done: dict[Node, Node] = dict(values)
-    for node in topological(outputs):
-        if node in done:
-            continue
-        operands = tuple(done[x] for x in node.operands)
-        if operands == node.operands:
+    before = inherited()
+    try:
+        for node in topological(outputs):
+            if node in done:
+                continue
+            operands = tuple([done[x] for x in node.operands])
             done[node] = node
-        else:
-            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-            if done[node].where is None:
-                done[node].where = node.where
+            if operands != node.operands:
+                set_inherited(node.where)
+                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+    finally:
+        set_inherited(before)
     return [done[x] for x in outputs]
 
 

@@ -1,0 +1,236 @@
+"""What rewritten control flow does: Python's own on plain numbers, loops and branches on traced.
+
+The counterpart of ``_control_syntax``. A variable that has no value yet is :data:`UNSET`; it
+may be set in a block, but what a loop carries, and what both sides of a branch leave, has one.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._trace import Traced
+from .._trace._arrays import COMPARED, REFLECTED
+from .._trace._known import known_number
+from ..errors import SymgradError, TraceError
+from ._control import cond, fori_loop, while_loop
+
+#: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
+UNROLLED = 8
+
+
+class _Unset:
+    """The value of a variable that has none."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise TraceError(
+            "a variable is used that has no value on all ways through `if` and loops on traced "
+            "values: give it one before"
+        )
+
+    def __copy__(self) -> _Unset:
+        return self
+
+    def __repr__(self) -> str:
+        return "a variable without a value"
+
+    __getattr__ = __getitem__ = __call__ = __iter__ = __bool__ = __neg__ = __abs__ = _refuse
+
+
+for _name in (*REFLECTED, *COMPARED):
+    for _form in (_name, f"r{_name}"):
+        setattr(_Unset, f"__{_form}__", _Unset._refuse)
+UNSET = _Unset()
+
+
+def open_question(test: Any) -> bool:
+    """Tell whether a truth value is known only when the program runs."""
+    return isinstance(test, Traced) and not test.shape and known_number(test.node) is None
+
+
+class Flow:
+    """The methods that rewritten code calls."""
+
+    @staticmethod
+    def value(get: Callable[[], Any]) -> Any:
+        """Return a variable's value, or that it has none."""
+        try:
+            return get()
+        except NameError:  # UnboundLocalError, too
+            return UNSET
+
+    # ---------------------------------------------------------------- branches
+
+    @staticmethod
+    def branch(
+        test: Any, yes: Callable[..., Any], no: Callable[..., Any], state: Mapping[str, Any],
+        both: Sequence[str],
+    ) -> Any:  # fmt: skip
+        """Carry out ``if``: return the new values of the variables.
+
+        ``both`` are those that both sides assign to.
+        """
+        values = tuple(state.values())
+        if not open_question(test):
+            return (yes if test else no)(*values)
+        # A variable that only one side knows stays within it.
+        shared = [k for k, n in enumerate(state) if values[k] is not UNSET or n in both]
+        sides: list[tuple[Any, ...]] = []
+
+        def side(run: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
+            @functools.wraps(run)
+            def carried_out() -> tuple[Any, ...]:
+                # Copies: an assignment to elements on one side is not one on the other.
+                found = run(*map(copy.copy, values))
+                sides.append(tuple(found))
+                return tuple(found[k] for k in shared)
+
+            carried_out.__name__ = "this side of `if`"
+            return carried_out
+
+        found = dict(zip(shared, cond(test, side(yes), side(no)), strict=True))
+        return tuple(
+            given if all(_same(given, s[k]) for s in sides) else found.get(k, UNSET)
+            for k, given in enumerate(values)
+        )
+
+    @staticmethod
+    def either(
+        test: Any, yes: Callable[..., Any], no: Callable[..., Any], state: Mapping[str, Any]
+    ) -> Any:
+        """Carry out ``if`` whose sides return: return the function's result."""
+        values = tuple(state.values())
+        if not open_question(test):
+            return (yes if test else no)(*values)
+        return cond(test, lambda: yes(*map(copy.copy, values)), lambda: no(*map(copy.copy, values)))
+
+    @staticmethod
+    def choose(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
+        """Carry out ``a if test else b``."""
+        if not open_question(test):
+            return yes() if test else no()
+        return cond(test, yes, no)
+
+    # ---------------------------------------------------------------- loops
+
+    @staticmethod
+    def loop(test: Callable[..., Any], body: Callable[..., Any], state: Mapping[str, Any]) -> Any:
+        """Carry out ``while``: return the new values of the variables."""
+        values = tuple(state.values())
+        while True:
+            question = test(*values)
+            if open_question(question):
+                return _rolled(state, values, lambda carried: while_loop(
+                    lambda s: test(*carried.full(s)), lambda s: carried.step(body, s),
+                    carried.start,
+                ))  # fmt: skip
+            if not question:
+                return values
+            values = tuple(body(*values))
+
+    @staticmethod
+    def count(bounds: Sequence[Any], body: Callable[..., Any], state: Mapping[str, Any]) -> Any:
+        """Carry out ``for i in range(...)``: return the new values of the variables."""
+        values = tuple(state.values())
+        start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        plain = all(type(b) is int for b in (start, stop, step))
+        if not plain or len(range(start, stop, step)) > UNROLLED:
+            try:
+                return _counted(start, stop, step, body, state, values)
+            except SymgradError:
+                if not plain:
+                    raise  # else Python's own way may do, or says what is wrong
+        for i in range(start, stop, step):
+            values = tuple(body(i, *values))
+        return values
+
+    # ---------------------------------------------------------------- truth values
+
+    @staticmethod
+    def both(*values: Callable[[], Any]) -> Any:
+        """Carry out ``a and b``."""
+        found: Any = True
+        for get in values:
+            if open_question(found):
+                found = np.logical_and(found, get())
+            elif found:
+                found = get()
+            else:
+                return found
+        return found
+
+    @staticmethod
+    def any_of(*values: Callable[[], Any]) -> Any:
+        """Carry out ``a or b``."""
+        found: Any = False
+        for get in values:
+            if open_question(found):
+                found = np.logical_or(found, get())
+            elif not found:
+                found = get()
+            else:
+                return found
+        return found
+
+    @staticmethod
+    def negated(value: Any) -> Any:
+        """Carry out ``not a``."""
+        return np.logical_not(value) if open_question(value) else not value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Traced) and isinstance(b, Traced):
+        return a.node is b.node
+    return a is b
+
+
+class _Carried:
+    """The variables that a loop carries: those that have a value before it."""
+
+    def __init__(self, state: Mapping[str, Any], values: Sequence[Any]) -> None:
+        self.names = [n for n, v in zip(state, values, strict=True) if v is not UNSET]
+        self.all = list(state)
+        self.start = {n: v for n, v in zip(state, values, strict=True) if v is not UNSET}
+
+    def full(self, carry: Mapping[str, Any]) -> list[Any]:
+        """Return a value for each variable."""
+        return [carry.get(n, UNSET) for n in self.all]
+
+    def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the body; variables of its own stay in it."""
+        found = dict(zip(self.all, body(*self.full(carry)), strict=True))
+        return {n: found[n] for n in self.names}
+
+
+def _counted(
+    start: Any, stop: Any, step: Any, body: Callable[..., Any], state: Mapping[str, Any],
+    values: Sequence[Any],
+) -> tuple[Any, ...]:  # fmt: skip
+    """Carry out a counting loop without unrolling it."""
+    if type(step) is not int or step == 0:
+        raise TraceError("`range` with a step that is traced, or 0: write `while`")
+    if step == 1:
+        lower, upper = start, stop
+    else:
+        steps = stop - start + step - 1 if step > 0 else start - stop - step - 1
+        lower, upper = 0, steps // abs(step)
+
+    def run(carried: _Carried) -> Any:
+        def one(k: Any, carry: Any) -> Any:
+            i = k if step == 1 else start + k * step
+            return carried.step(lambda *v: body(i, *v), carry)
+
+        return fori_loop(lower, upper, one, carried.start)
+
+    return _rolled(state, values, run)
+
+
+def _rolled(
+    state: Mapping[str, Any], values: Sequence[Any], run: Callable[[_Carried], Any]
+) -> tuple[Any, ...]:
+    found = run(_Carried(state, values))
+    return tuple(found.get(n, UNSET) for n in state)

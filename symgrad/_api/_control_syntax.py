@@ -1,0 +1,330 @@
+"""Python's control flow as calls: ``for``, ``while`` and ``if`` of a function rewritten.
+
+A loop's or branch's block becomes a function of the variables that it assigns, and the
+statement a call that gives them their new values::
+
+    while err > tol:          def body(x, err):
+        x = step(x)               x = step(x); err = abs(f(x))
+        err = abs(f(x))           return x, err
+                              x, err = flow.loop(lambda x, err: err > tol, body, (x, err))
+
+What the call does with it (``_control_flow``) depends on the values: a decision on plain
+numbers stays Python's own. Blocks with ``break``, ``continue`` or ``return`` in them, or calls
+for the sake of an effect (``print``, ``list.append``), stay as they are. Lines keep their
+numbers, so that errors and programs point to the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from ..errors import ArgumentError
+
+FLOW = "__flow__"
+
+_EXITS = (ast.Return, ast.Break, ast.Continue)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
+    """Return ``function`` with its control flow as calls of ``flow``'s methods.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no ``def`` whose source is at hand.
+    """
+    function = inspect.unwrap(function)
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        tree = ast.Module([], [])
+    definition = tree.body[0] if tree.body else None
+    if not isinstance(function, FunctionType) or not isinstance(definition, ast.FunctionDef):
+        raise ArgumentError(
+            "control_flow=True rewrites the source of a function: write it with `def`, in a file "
+            "or a notebook cell"
+        )
+    ast.increment_lineno(tree, first - 1)
+    definition.decorator_list = []
+    made = _Rewriter().function(definition)
+    # Free variables stay free: the code is compiled within a function that has them.
+    free = [*function.__code__.co_freevars, FLOW]
+    outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    outer.body = [made]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    code = _inner(_inner(compile(module, function.__code__.co_filename, "exec")))
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[FLOW] = CellType(flow)
+    result = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__,
+        tuple(cells[name] for name in code.co_freevars),
+    )  # fmt: skip
+    result.__kwdefaults__ = function.__kwdefaults__
+    return result
+
+
+def _inner(code: CodeType) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType))
+
+
+# ---------------------------------------------------------------- what statements do
+
+
+def _walk(nodes: Iterable[ast.AST], into_loops: bool = True) -> Iterable[ast.AST]:
+    """Yield all nodes of statements, not those of functions within."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, _SCOPES) or (not into_loops and isinstance(node, (ast.For, ast.While))):
+            continue
+        stack.extend(ast.iter_child_nodes(node))
+
+
+def assigned(statements: Sequence[ast.stmt]) -> list[str]:
+    """Return the variables that statements assign to, in order of their names."""
+    found = set()
+    for node in _walk(statements):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            # An array that is assigned to changes, though its name stays.
+            base: ast.expr = node
+            while isinstance(base, ast.Subscript):
+                base = base.value
+            if isinstance(base, ast.Name):
+                found.add(base.id)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+    return sorted(name for name in found if not name.startswith("__flow"))
+
+
+def leaves(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block may be left early."""
+    return any(isinstance(n, _EXITS) for n in _walk(statements))
+
+
+def plain(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block does nothing but assign: no exits, no calls for their effect."""
+    return not any(
+        isinstance(n, (*_EXITS, ast.Global, ast.Nonlocal, ast.Delete, ast.Try, ast.With))
+        or (isinstance(n, ast.Expr) and isinstance(n.value, (ast.Call, ast.Yield, ast.Await)))
+        for n in _walk(statements)
+    )
+
+
+def returns(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block always ends by ``return`` or ``raise``."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return returns(last.body) and returns(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise))
+
+
+# ---------------------------------------------------------------- rewriting
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.count = 0
+
+    def name(self, what: str) -> str:
+        self.count += 1
+        return f"__flow_{what}{self.count}"
+
+    def function(self, definition: ast.FunctionDef) -> ast.FunctionDef:
+        definition.body = self.block(definition.body, tail=True)
+        return definition
+
+    def block(self, statements: Sequence[ast.stmt], tail: bool) -> list[ast.stmt]:
+        """Rewrite statements; ``tail``: after them the function returns."""
+        done: list[ast.stmt] = []
+        for k, s in enumerate(statements):
+            rest = list(statements[k + 1 :])
+            if isinstance(s, ast.If) and tail and self.exits_by_return(s):
+                return [*done, *self.early(s, rest)]
+            done += self.statement(s)
+        return done
+
+    def exits_by_return(self, s: ast.If) -> bool:
+        nodes = list(_walk([*s.body, *s.orelse]))
+        exits = [n for n in nodes if isinstance(n, _EXITS)]
+        loops = any(leaves(n.body) for n in nodes if isinstance(n, (ast.For, ast.While)))
+        return bool(exits) and all(isinstance(n, ast.Return) for n in exits) and not loops
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        if isinstance(s, ast.FunctionDef):
+            return [self.function(s)]
+        if isinstance(s, ast.If) and plain([*s.body, *s.orelse]):
+            return self.branch(s)
+        if isinstance(s, ast.While) and not s.orelse and plain(s.body):
+            return self.loop(s)
+        if isinstance(s, ast.For) and not s.orelse and plain(s.body) and _counts(s):
+            return self.count_loop(s)
+        for part in ("body", "orelse", "finalbody"):
+            inner = getattr(s, part, None)
+            if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
+                setattr(s, part, self.block(inner, tail=False))
+        return [self.expressions(s)]
+
+    def expressions(self, s: Any) -> Any:
+        """Rewrite the expressions of a statement, not the blocks within it."""
+        for field, value in ast.iter_fields(s):
+            if isinstance(value, ast.expr):
+                setattr(s, field, self.visit(value))
+            elif isinstance(value, list) and value and isinstance(value[0], ast.expr):
+                setattr(s, field, [self.visit(v) for v in value])
+        return s
+
+    # ---------------------------------------------------------------- statements
+
+    def branch(self, s: ast.If) -> list[ast.stmt]:
+        names = assigned([*s.body, *s.orelse])
+        yes, no = self.name("then"), self.name("else")
+        both = [n for n in assigned(s.body) if n in assigned(s.orelse)]
+        sides = ast.Tuple([ast.Constant(n) for n in both], ast.Load())
+        call = _call("branch", self.visit(s.test), _name(yes), _name(no), _state(names), sides, s)
+        return [
+            _define(yes, names, [*self.block(s.body, False), _give(names, s)], s),
+            _define(no, names, [*self.block(s.orelse, False), _give(names, s)], s),
+            _take(names, call, s),
+        ]
+
+    def early(self, s: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
+        """``if test: return a`` and what follows: two ways to the function's result."""
+        body = [*s.body, *([] if returns(s.body) else copy.deepcopy(rest))]
+        orelse = [*s.orelse, *([] if returns(s.orelse) else rest)]
+        names = assigned([*body, *orelse])
+        yes, no = self.name("then"), self.name("else")
+        call = _call("either", self.visit(s.test), _name(yes), _name(no), _state(names), s)
+        return [
+            _define(yes, names, self.block(body, True) or [_at(ast.Pass(), s)], s),
+            _define(no, names, self.block(orelse, True) or [_at(ast.Pass(), s)], s),
+            _at(ast.Return(call), s),
+        ]
+
+    def loop(self, s: ast.While) -> list[ast.stmt]:
+        names = assigned(s.body)
+        test, body = self.name("test"), self.name("body")
+        call = _call("loop", _name(test), _name(body), _state(names), s)
+        return [
+            _define(test, names, [_at(ast.Return(self.visit(s.test)), s)], s),
+            _define(body, names, [*self.block(s.body, False), _give(names, s)], s),
+            _take(names, call, s),
+        ]
+
+    def count_loop(self, s: ast.For) -> list[ast.stmt]:
+        assert isinstance(s.target, ast.Name)
+        assert isinstance(s.iter, ast.Call)
+        names = [n for n in assigned(s.body) if n != s.target.id]
+        body = self.name("body")
+        bounds = _at(ast.Tuple([self.visit(a) for a in s.iter.args], ast.Load()), s)
+        call = _call("count", bounds, _name(body), _state(names), s)
+        inner = [*self.block(s.body, False), _give(names, s)]
+        return [_define(body, [s.target.id, *names], inner, s), _take(names, call, s)]
+
+    # ---------------------------------------------------------------- expressions
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        node.body = self.visit(node.body)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        test, body, orelse = (self.visit(x) for x in (node.test, node.body, node.orelse))
+        return _call("choose", test, _lazy(body), _lazy(orelse), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        kind = "both" if isinstance(node.op, ast.And) else "any_of"
+        return _call(kind, *(_lazy(self.visit(v)) for v in node.values), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        operand = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return _call("negated", operand, node)
+        node.operand = operand
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        values = [self.visit(x) for x in (node.left, *node.comparators)]
+        pairs = [
+            _at(ast.Compare(a, [op], [b]), node)
+            for a, op, b in zip(values, node.ops, values[1:], strict=False)
+        ]
+        return pairs[0] if len(pairs) == 1 else _call("both", *map(_lazy, pairs), node)
+
+
+def _counts(s: ast.For) -> bool:
+    """Tell whether a loop is ``for i in range(...)``."""
+    return (
+        isinstance(s.target, ast.Name)
+        and isinstance(s.iter, ast.Call)
+        and isinstance(s.iter.func, ast.Name)
+        and s.iter.func.id == "range"
+        and not s.iter.keywords
+        and not any(isinstance(a, ast.Starred) for a in s.iter.args)
+    )
+
+
+# ---------------------------------------------------------------- making code
+
+
+def _at(node: Any, like: ast.AST) -> Any:
+    """Put a node on the line where ``like`` begins: Python takes a call's line from its end."""
+    ast.copy_location(node, like)
+    if hasattr(node, "lineno"):
+        node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+    return node
+
+
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _call(method: str, *parts: Any) -> Any:
+    """Return the call of a method of the flow; the last part gives the line."""
+    *args, like = parts
+    target = ast.Attribute(_name(FLOW), method, ast.Load())
+    return _at(ast.Call(target, args, []), like)
+
+
+def _lazy(body: ast.expr) -> ast.expr:
+    empty = ast.arguments([], [], None, [], [], None, [])
+    lazy: ast.expr = _at(ast.Lambda(empty, body), body)
+    return lazy
+
+
+def _state(names: Sequence[str]) -> ast.expr:
+    """Return the variables' names and values, as far as they have one."""
+    values = [_call("value", _lazy(_name(n)), _name(n)) for n in names]
+    return ast.Dict([ast.Constant(n) for n in names], values)
+
+
+def _define(name: str, parameters: Sequence[str], body: list[ast.stmt], like: ast.AST) -> Any:
+    arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
+    template = ast.parse("def f(): pass").body[0]
+    assert isinstance(template, ast.FunctionDef)
+    template.name, template.args, template.body = name, arguments, body
+    return _at(template, like)
+
+
+def _give(names: Sequence[str], like: ast.AST) -> Any:
+    values = [_call("value", _lazy(_name(n)), _name(n)) for n in names]
+    return _at(ast.Return(ast.Tuple(values, ast.Load())), like)
+
+
+def _take(names: Sequence[str], call: Any, like: ast.AST) -> Any:
+    if not names:
+        return _at(ast.Expr(call), like)
+    target = ast.Tuple([ast.Name(n, ast.Store()) for n in names], ast.Store())
+    return _at(ast.Assign([target], call), like)

@@ -1,0 +1,172 @@
+"""Python's own control flow, rewritten from the source: ``compile(control_flow=True)``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+import symgrad.numpy as snp
+from symgrad.errors import ArgumentError, SymgradError, TraceError
+
+Array = np.ndarray[Any, Any]
+BONUS = 2.0
+
+
+def branches(x: Array, n: int) -> Any:
+    total = 0.0
+    for k in range(n):
+        if x[k % 3] > 0.5 and total < 20:
+            total = total + np.sin(x[0]) * k
+        elif not total > 3:
+            total += BONUS
+        else:
+            extra = x[1] if x[1] > 0 else -x[1]
+            total -= extra
+    return total
+
+
+def until(x: Array, n: int) -> Any:
+    err, count = np.sum(x**2) + 1.0, 0
+    while 1e-9 < err < 1e-3 or not err <= 1e-3 or count < n:
+        err = err * np.cos(x[2]) * 0.5
+        count += 1
+    return err * count
+
+
+def early(x: Array, n: int) -> Any:
+    if x[0] < 0:
+        return x[1] ** 2
+    y = x[0] * x[1]
+    if y > 1:
+        y = y * n
+        if x[2] > 0:
+            return y
+        y = y + 1
+    return np.sin(y)
+
+
+def nested(x: Array, n: int) -> Any:
+    total = x[0]
+    for i in range(1, n, 2):
+        inner = 1.0
+        for j in range(i):
+            inner = inner * np.sin(x[1] + j)
+        while inner > 0.1:
+            inner = inner * 0.5
+        total = total + inner * i
+    for i in range(n, 0, -3):
+        total = total - x[2] / i
+    return total
+
+
+def assigned(x: Array, n: int) -> Any:
+    """Elements are assigned to, in a loop and on one side of a branch."""
+    y = snp.zeros(20)
+    for k in range(20):
+        y[k] = np.cos(x[0] * k)
+        if y[k] > 0.5:
+            y[k] = x[1]
+    return np.sum(y * y)
+
+
+def unrolled(x: Array, n: int) -> Any:
+    """What Python has to do itself: lists, tuples, calls for their effect, break."""
+    parts = []
+    for k in range(12):
+        parts.append(x[k % 3] ** k)  # noqa: PERF401  what is tested
+    for w, p in zip((1.0, 2.0), parts, strict=False):
+        parts.append(w * p)
+    total = sum(parts)
+    for k in range(12):
+        total = total + math.factorial(k)
+    for _ in range(50):
+        total = total * 0.5
+        if total < 3:
+            break
+    return total
+
+
+FUNCTIONS: list[Callable[[Array, int], Any]] = [
+    branches, until, early, nested, assigned, unrolled,
+]  # fmt: skip
+POINTS = [np.array(p) for p in ([1.2, 0.9, 0.4], [1.2, 0.9, -0.4], [-0.3, 0.4, 0.2])]
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_functions_as_they_stand(f: Callable[..., Any], backend: Any) -> None:
+    g = sg.value_and_grad(sg.compile(f, control_flow=True))
+    with sg.backend(backend):
+        for x in POINTS:
+            for n in (3, 11):
+                value, gradient = g(x, n)
+                assert np.isclose(value, f(x, n), rtol=1e-12)
+                e = 1e-6 * np.eye(3)
+                slope = [(f(x + d, n) - f(x - d, n)) / 2e-6 for d in e]
+                assert np.allclose(gradient, slope, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS[:5], ids=lambda f: f.__name__)
+def test_one_trace_for_all_paths(f: Callable[..., Any]) -> None:
+    g = sg.compile(f, control_flow=True)
+    for x in POINTS:
+        for n in (9, 30):
+            assert np.isclose(g(x, n), f(x, n), rtol=1e-12)
+    assert g.traces == 1
+    each = [f(x, 9) for x in POINTS]
+    assert np.allclose(sg.vmap(g, in_axes=(0, None))(np.stack(POINTS), 9), each)
+
+
+def test_lines_are_the_users() -> None:
+    program = sg.compile(until, control_flow=True).program(POINTS[0], 3)
+    first = until.__code__.co_firstlineno
+    lines = {n.where.line - first for n in program.steps if n.where}
+    assert lines <= {1, 2, 3, 5}
+    assert all(n.where.filename == __file__ for n in program.steps if n.where)
+    inner = program.of(next(n for n in program.steps if n.op.name == "Loop").params["body"])
+    assert {n.where.line - first for n in inner.steps} >= {3, 4}
+
+
+def test_closures_and_defaults() -> None:
+    scale = 3.0
+
+    def f(x: Any, *, power: int = 2) -> Any:
+        def helper(y: Any) -> Any:
+            if y > 1:
+                return y * scale
+            return -y
+
+        return helper(x) ** power
+
+    g = sg.compile(f, control_flow=True)
+    assert (g(2.0), g(0.5)) == (36.0, 0.25)
+    scale = 1.0
+    assert sg.compile(f, control_flow=True)(2.0, power=3) == 8.0
+
+
+def test_mistakes() -> None:
+    def one_side(x: Any) -> Any:
+        if x > 0:
+            z = 1.0
+        return z + x
+
+    with pytest.raises(TraceError, match=r"no value on all ways.*test_control_flow.py:"):
+        sg.compile(one_side, control_flow=True)(1.0)
+
+    def shapes(x: Any) -> Any:
+        y = 0.0
+        while np.sum(x) + np.sum(y) < 10:
+            y = y + x
+        return y
+
+    with pytest.raises(SymgradError, match="changes the shape of the carry") as caught:
+        sg.compile(shapes, control_flow=True)(np.ones(3))
+    line = shapes.__code__.co_firstlineno + 2
+    assert f"test_control_flow.py:{line}" in str(caught.value)
+    with pytest.raises(ArgumentError, match="`def`"):
+        sg.compile(np.sin, control_flow=True)
