@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import ArgumentIndexError
 
 from .._graph import Node, as_sympy, topological
 from .._rewrite import rewrite
@@ -218,12 +219,20 @@ def _proved(gradient: list[Node] | None, k: int, x: Any) -> bool:
         return False
     try:
         difference = as_sympy(slopes[k]) - sp.diff(as_sympy(value), x.symbol)
-        difference = sp.nsimplify(difference, rational=True)
+        difference = difference.replace(lambda e: isinstance(e, sp.Float), _fraction)
+        if difference.atoms(sp.Float):
+            return False  # 0.693... is not log(2)
         if difference.count_ops() > SIMPLE or difference.has(sp.Piecewise, sp.Derivative):
             return False
         return bool(sp.expand(difference) == 0 or sp.simplify(difference) == 0)
-    except (TypeError, ValueError, NotImplementedError, RecursionError, sp.ArgumentIndexError):
+    except (TypeError, ValueError, NotImplementedError, RecursionError, ArgumentIndexError):
         return False
+
+
+def _fraction(number: Any) -> Any:
+    """Return a number of a formula as a simple fraction, if it is one."""
+    exact = sp.Rational(str(float(number)))
+    return exact if exact.q <= SIMPLE else number
 
 
 def _loss(

@@ -194,8 +194,8 @@ def _point(row: Row) -> str:
         return "-"
     parts = []
     for name, value in row.point.items():
-        many = isinstance(value, list)
-        parts.append(f"{name} = {'[...]' if many and len(str(value)) > 40 else value}")
+        short = f"{value:.6g}" if isinstance(value, float) else str(value)
+        parts.append(f"{name} = {short if len(short) <= 40 else '[...]'}")
     return f"{row.worst.place}, {', '.join(parts)}"
 
 

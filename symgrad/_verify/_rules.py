@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import ArgumentIndexError
 
 from .._op import Op
 from .._symbolic import is_condition
@@ -181,7 +182,7 @@ def differentiate(expression: Any, symbol: sp.Symbol) -> Any:
     frozen = _freeze(sp.sympify(expression), constants)
     try:
         slope = sp.diff(frozen, symbol)
-    except sp.ArgumentIndexError:
+    except ArgumentIndexError:
         return sp.nan
     if slope.has(sp.Derivative, sp.Subs):
         return sp.nan

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import ArgumentIndexError
 
 from .._graph import Input, Node
 from .._symbolic import Elements, Over, derivative_of, exact_number, indexed
@@ -92,7 +93,7 @@ class Whole:
         try:
             slope = derivative_of(expression, target)
             slope = slope.doit()
-        except (sp.ArgumentIndexError, RecursionError, NotImplementedError):
+        except (ArgumentIndexError, RecursionError, NotImplementedError):
             return None
         if slope.has(sp.Derivative, sp.Subs) or slope.count_ops() > 20 * OPERATIONS:
             return None
