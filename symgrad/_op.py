@@ -153,6 +153,10 @@ class Op:
     element:
         For others: ``element(index, *operands, **params) -> SymPy``: the element formula;
         ``operands[k][i, j]`` stands for an element.
+    reading:
+        For routines: the element formula in terms of ``Inverse(a[p, q], i, j, (p, 0, n - 1),
+        (q, 0, n - 1))``, ``Det`` and ``LogAbsDet``, which can be differentiated and read, but
+        not computed with.
     transpose:
         For ops linear in operands ``linear``: ``transpose(ct, *operands, **params)`` gives
         one cotangent for each operand (None where not linear).
@@ -228,6 +232,7 @@ class Op:
     types: Callable[..., Any] | None = None
     shape: Callable[..., Any] | None = None
     element: Callable[..., Any] | None = None
+    reading: Callable[..., Any] | None = None
     transpose: Callable[..., Any] | None = None
     linear: tuple[int, ...] | None = None
     vjp: Callable[..., Any] | None = None

@@ -138,6 +138,12 @@ def test_latex_and_html_are_well_formed(name: str) -> None:
     assert shown._repr_html_() == page
 
 
+def test_factors_of_matrices_are_no_steps() -> None:
+    shown = str(sg.explain(lambda A, b: b @ np.linalg.solve(A, b), S + np.eye(3), V, wrt="b"))
+    assert "LU" not in shown
+    assert shown.endswith("d out/d b    = (A^-1 + A^-T) b")
+
+
 def test_names_in_html_are_escaped() -> None:
     def f(x: Any) -> Any:
         return x**2

@@ -109,7 +109,7 @@ IDENTITIES: dict[str, Identity] = {
     "MC 112: tr(B X^T X)": Identity(
         lambda X, B: tr(B @ X.T @ X), "XB", "X", "", lambda X, B: X @ B.T + X @ B,
     ),
-    "MC 113: tr(A X B X)": Identity(
+    "MC 114: tr(A X B X)": Identity(
         lambda X, A, B: tr(A @ X @ B @ X), "XAB", "X", "",
         lambda X, A, B: A.T @ X.T @ B.T + B.T @ X.T @ A.T,
     ),
@@ -145,6 +145,24 @@ IDENTITIES: dict[str, Identity] = {
     "MC 131: squared norm of x": Identity(lambda x: x @ x, "x", "x", "2 x"),
     "MC 132: squared Frobenius norm of X": Identity(
         lambda X: np.sum(X**2), "X", "X", "2 X",
+    ),
+    # ------------------------------------------------------- inverses and determinants
+    "MC 49: det(X)": Identity(lambda X: np.linalg.det(X), "X", "X", "det(X) X^-T"),
+    "MC 57: ln|det(X)|": Identity(lambda X: np.linalg.slogdet(X)[1], "X", "X", "X^-T"),
+    "MC 61: a^T X^-1 b": Identity(
+        lambda X, a, b: a @ np.linalg.inv(X) @ b, "Xab", "X", "-X^-T a b^T X^-T",
+    ),
+    "MC 63: tr(A X^-1 B)": Identity(
+        lambda X, A, B: tr(A @ np.linalg.inv(X) @ B), "XAB", "X", "",
+        lambda X, A, B: -notation.Inverse(X).T @ A.T @ B.T @ notation.Inverse(X).T,
+    ),
+    "Gaussian exponent by the mean": Identity(
+        lambda b, A, x: (x - b) @ np.linalg.solve(A, x - b), "bAx", "b", "",
+        lambda b, A, x: -(notation.Inverse(A) + notation.Inverse(A).T) @ (x - b),
+    ),
+    "Gaussian likelihood by the covariance": Identity(
+        lambda A, x: np.linalg.slogdet(A)[1] + x @ np.linalg.inv(A) @ x, "Ax", "A", "",
+        lambda A, x: (U := notation.Inverse(A).T) - U @ x @ x.T @ U,
     ),
     # ------------------------------------------------------- second order
     "MC 98: x^T A x + b^T x, Hessian": Identity(
@@ -251,7 +269,8 @@ def expanded(e: Any) -> Any:
 
 NUMPY = {
     notation.Diag: np.diag, notation.Diagonal: np.diagonal, notation.Trace: np.trace,
-    notation.Total: np.sum, notation.Norm: np.linalg.norm,
+    notation.Total: np.sum, notation.Norm: np.linalg.norm, notation.Inverse: np.linalg.inv,
+    notation.Det: np.linalg.det,
 }  # fmt: skip
 
 

@@ -252,6 +252,22 @@ def test_names_stand_for_what_they_say(name: str) -> None:
             assert got == pytest.approx(exact[place], rel=1e-11, abs=1e-12)
 
 
+def test_inverses_and_determinants_in_index_notation() -> None:
+    assert str(symbolic(np.linalg.inv, S)) == "inv(a)[i, j]"
+    assert str(symbolic(np.linalg.det, S)) == "det(a)"
+    solve = lambda A, b: np.linalg.solve(A, b)  # noqa: E731
+    assert str(symbolic(solve, S, X)) == "Sum(inv(A)[i, j]*b[j], (j, 0, n - 1))"
+    assert str(derivative(solve, S, X, wrt=1)) == "inv(A)[i, j]"
+    assert str(derivative(np.linalg.inv, S)) == "-inv(a)[i, k]*inv(a)[l, j]"
+    assert str(derivative(np.linalg.det, S)) == "det(a)*inv(a)[j, i]"
+    assert str(derivative(lambda A: np.linalg.slogdet(A)[1], S)) == "inv(A)[j, i]"
+    assert derivative(lambda A, b: np.linalg.inv(A) @ b, S, X, wrt=1) == derivative(
+        solve, S, X, wrt=1
+    )
+    shown = sg.formula(lambda A: np.linalg.inv(A @ A.T), S)
+    assert str(shown.matrix) == "(A A^T)^-1"
+
+
 # ---------------------------------------------------------------- arguments and results
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 import symgrad as sg
 from symgrad._symbolic import Patience, latex, mathml, pretty, simplified, text
@@ -166,6 +167,16 @@ def test_latex_of_both_notations() -> None:
 def test_a_picture() -> None:
     picture = sg.formula(lambda x, A: x @ A @ x, V, S, wrt=0).pretty("matrix")
     assert picture.splitlines() == ["          ⎛     T⎞  ", "∂out/∂x = ⎝A + A ⎠ x"]
+
+
+def test_pictures_do_not_depend_on_the_terminal() -> None:
+    before = pretty_use_unicode(False)
+    try:
+        assert "∑" not in sg.formula(lambda x: np.sum(x**2) ** 2, V, wrt=0).pretty()
+        assert "╲" in sg.formula(lambda x: np.sum(x**2) ** 2, V, wrt=0).pretty()
+        assert pretty_use_unicode() is False
+    finally:
+        pretty_use_unicode(before)
 
 
 def test_notation_of_matrices() -> None:

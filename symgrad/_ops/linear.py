@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
+import sympy as sp
 from scipy.linalg import blas, lapack
 
 from .._op import Composed, Op, Routine, define_array
@@ -34,6 +35,26 @@ def no_formula(what: str) -> Callable[..., NoReturn]:
         raise UnsupportedError(f"{what} has no formula for one element")
 
     return element
+
+
+def of_matrix(name: str, a: Any, lead: Any, *place: Any) -> Any:
+    """Return a function of a whole matrix, ``Inverse`` or ``Det``, for reading."""
+    p, q = (sp.Dummy(s, integer=True, nonnegative=True) for s in "pq")
+    last = a.shape[-1] - 1
+    limits = sp.Tuple(p, 0, last), sp.Tuple(q, 0, last)
+    return sp.Function(name)(a[(*lead, p, q)], *place, *limits)
+
+
+def _solve_reading(index: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    *lead, row, i = index
+    k = sp.Dummy("k", integer=True, nonnegative=True)
+    place = (k, i) if trans else (i, k)
+    inverse = of_matrix("Inverse", a, lead, *place)
+    return sp.Sum(inverse * b[(*lead, row, k)], (k, 0, a.shape[-1] - 1))
+
+
+def _det_reading(index: Any, a: Any, factors: Any) -> Any:
+    return of_matrix("Det", a, index)
 
 
 def matrices(*arrays: Any) -> Iterator[tuple[Any, ...]]:
@@ -180,6 +201,7 @@ SOLVE: Op = define_array(
     types=lambda a, factors, b, trans: b,
     shape=lambda a, factors, b, trans: b,
     element=no_formula("the solution of a linear system"),
+    reading=_solve_reading,
     vjp=_solve_vjp,
     jvp=_solve_jvp,
     batch=_solve_batch,
@@ -309,15 +331,17 @@ def _det_slope(y: Any, a: Any, factors: Any) -> Any:
 
 
 DET = _determinant(
-    "Det", lu_determinant, _det_slope, doc="determinant, from LU factors",
+    "Det", lu_determinant, _det_slope, doc="determinant, from LU factors", reading=_det_reading,
     convention="the derivative at a singular matrix is nan",
 )  # fmt: skip
 LOG_DET = _determinant(
     "LogAbsDet", lu_logarithm, lambda y, a, factors: inverse_transpose(a, factors),
     doc="logarithm of the determinant's absolute value, from LU factors",
+    reading=lambda index, a, factors: of_matrix("LogAbsDet", a, index),
     convention="the derivative at a singular matrix is nan",
 )  # fmt: skip
 SIGN_DET = _determinant(
     "SignDet", lu_sign, None, doc="sign of the determinant, from LU factors",
+    reading=lambda *args: sp.sign(_det_reading(*args)),
     reason="piecewise constant",
 )  # fmt: skip

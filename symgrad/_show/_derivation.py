@@ -109,8 +109,7 @@ class _Walk:
                 f"a derivation of {len(program.steps)} steps is too long to be read (at most "
                 f"{STEPS}): explain a part of the function, or print sg.formula(f, *args, wrt=0)"
             )
-        # Conditions read best where they are used.
-        self.steps = tuple(n for n in program.steps if n.dtype.kind != "b")
+        self.steps = tuple(filter(_is_shown, program.steps))
         self.output, self.wrt = output, wrt
         self.names: dict[Node, str] = {n: program.names[n] for n in (*inputs, *self.steps)}
         if output in self.steps:
@@ -217,6 +216,12 @@ class _Walk:
         inner = _equation(r, (v,), _tidy(slope, self.taken, (*r.indices, *v.indices)))
         before = None if last else _equation(self.top, (r,), outer)
         return Path(before, inner, () if same or last else r.indices), product
+
+
+def _is_shown(node: Node) -> bool:
+    """Conditions read best where they are used; factors of matrices stand in no formula."""
+    factors = node.op.kind == "routine" and node.op.reading is None
+    return node.dtype.kind != "b" and not factors
 
 
 def _tidy(expression: Any, taken: set[str], indices: tuple[sp.Symbol, ...]) -> Any:

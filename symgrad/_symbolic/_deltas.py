@@ -32,13 +32,26 @@ def resolve(expression: Any, ranges: Ranges) -> Any:
         body = resolve(expression.function, {**ranges, **bound})
         return _summed(body, list(expression.limits), ranges)
     if isinstance(expression, sp.Piecewise):
-        made = branches(expression, ranges)
+        made = _as_delta(branches(expression, ranges))
         if not isinstance(made, sp.Piecewise):
             return resolve(made, ranges)
         return sp.Piecewise(*((resolve(v, ranges), c) for v, c in made.args))
     return expression.func(*(
         resolve(a, ranges) if isinstance(a, sp.Basic) else a for a in expression.args
     ))  # fmt: skip
+
+
+def _as_delta(e: Any) -> Any:
+    """Write a value where two indices are equal, else 0, with a delta."""
+    if isinstance(e, sp.Piecewise) and len(e.args) == 2 and e.args[1] == (0, True):
+        value, condition = e.args[0]
+        if (
+            isinstance(condition, sp.Eq)
+            and not condition.has(sp.Indexed)
+            and all(s.is_integer for s in condition.free_symbols)
+        ):
+            return value * sp.KroneckerDelta(*condition.args)
+    return e
 
 
 def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:

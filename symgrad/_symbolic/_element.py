@@ -136,8 +136,9 @@ class Elements:
             # Filled in by the op's own form: SymPy's evaluation needs the real operands.
             formula: Any = [x[_aligned(index, x.shape)] for x in operands]
         else:
-            assert node.op.element is not None
-            formula = node.op.element(index, *operands, **node.params)
+            element = node.op.reading or node.op.element
+            assert element is not None
+            formula = element(index, *operands, **node.params)
         return _Frame(key, formula, list(asked.items()))
 
     def _leaf(self, node: Node, index: tuple[Any, ...]) -> Any:
@@ -195,11 +196,11 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
     for over in formula.atoms(AppliedUndef):
         made = BY_NAME.get(type(over).__name__)
         if made is not None:
-            body, *limits = over.args
+            body, *rest = over.args
             replaced = body.xreplace(values)
             if made in (AnyOver, AllOver) and not is_condition(replaced):
                 replaced = sp.Ne(replaced, 0)
-            formula = formula.xreplace({over: made(replaced, *limits)})
+            formula = formula.xreplace({over: made(replaced, *rest)})
     return formula.xreplace(values) if node.op.kind != "leaf" else formula
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
+from ._inverse import OfMatrix
+
 #: Letters for indices, in the order in which they are used.
 LETTERS = tuple("ijklpqrstuvw")
 
@@ -35,8 +37,9 @@ def _nesting(e: Any) -> int:
 
 def _renamed(e: Any, letters: Sequence[sp.Symbol], depth: int) -> Any:
     if isinstance(e, ExprWithLimits):
-        # The last limit is the outermost sum: it gets the first letter.
-        bound = [k for k, *_ in reversed(e.limits)]
+        # The last limit is the outermost sum: it gets the first letter. Of a matrix the row.
+        ordered = e.limits if isinstance(e, OfMatrix) else reversed(e.limits)
+        bound = [k for k, *_ in ordered]
         names = {k: letters[depth + p] for p, k in enumerate(bound)}
         # Two steps: the letters may be bound inside under another meaning.
         marks = {k: sp.Dummy(k.name, integer=True, nonnegative=True) for k in names}

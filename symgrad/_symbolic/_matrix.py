@@ -15,11 +15,15 @@ from typing import Any
 
 import sympy as sp
 
+from ._inverse import DetOver, Entry, LogDetOver, OfMatrix
 from ._notation import (
     Array,
+    Det,
     Diag,
     Diagonal,
     Eye,
+    Inverse,
+    LogDet,
     Norm,
     Ones,
     Product,
@@ -91,9 +95,13 @@ class _Reader:
             return self.lifted(self.read(e, own), own, index)
         if isinstance(e, sp.Add):
             return collected(sp.Add(*(self.read(a, index) for a in e.args)))
-        if isinstance(e, (sp.Mul, sp.Sum, sp.Indexed, sp.KroneckerDelta)):
+        if isinstance(e, DetOver):
+            return Det(self.whole(e))
+        if isinstance(e, LogDetOver):
+            return LogDet(self.whole(e))
+        if isinstance(e, (sp.Mul, sp.Sum, sp.Indexed, sp.KroneckerDelta, Entry)):
             return _Term(self, e).form(index)
-        if not e.args or not e.has(sp.Indexed, sp.Sum, sp.KroneckerDelta, *index):
+        if not e.args or not e.has(sp.Indexed, sp.Sum, sp.KroneckerDelta, Entry, OfMatrix, *index):
             if own:  # the value of an index itself
                 raise _NoForm
             return e
@@ -103,6 +111,15 @@ class _Reader:
             return _power(self.read(e.base, index), self.read(e.exp, index))
         # Elementwise: conditions and the pairs of a Piecewise are read like operands.
         return e.func(*(self.read(a, index) for a in e.args))
+
+    def whole(self, e: Any) -> Any:
+        """Return the matrix that an inverse or a determinant is of."""
+        fresh = {k: sp.Dummy(k.name, integer=True, nonnegative=True) for k, *_ in e.limits}
+        for k, low, high in e.limits:
+            if low != 0:
+                raise _NoForm
+            self.sizes[fresh[k]] = sp.expand(high + 1)
+        return self.read(e.function.xreplace(fresh), tuple(fresh.values()))
 
     def lifted(self, form: Any, own: tuple[sp.Symbol, ...], index: tuple[sp.Symbol, ...]) -> Any:
         """Repeat a vector along the index that it does not have; numbers repeat themselves."""
@@ -148,7 +165,14 @@ class _Term:
             return
         if len(own) > 2:
             raise _NoForm
-        if isinstance(e, sp.Indexed):
+        if isinstance(e, Entry):
+            form: Any = Inverse(self.reader.whole(e.args[0]))
+            if not all(i in self.reader.sizes for i in e.indices) or e.args[0].has(*own):
+                raise _NoForm
+            own = e.indices
+            if own[0] == own[1]:
+                own, form = own[:1], Diagonal(form)
+        elif isinstance(e, sp.Indexed):
             form = self.element(e)
             if len(e.indices) == 2 and e.indices[0] != e.indices[1]:
                 own = e.indices
@@ -259,7 +283,7 @@ class _Term:
         if not self.edges:
             u, v = (Ones(self.reader.sizes[k]) if w is None else w
                     for k, w in ((i, u), (j, v)))  # fmt: skip
-            return product(u, T(v))
+            return product(u, transposed(v))
         matrix = sp.Mul(*(m if a == i else transposed(m) for a, _, m in self.edges))
         if any(isinstance(m, Eye) for _, _, m in self.edges):
             others = [m if a == i else transposed(m) for a, _, m in self.edges

@@ -15,6 +15,7 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from ._indices import index_symbols, rename_bound
+from ._inverse import Entry, OfMatrix
 
 #: Names for what is repeated, in the order in which they are given.
 NAMES = "strvqzghd"
@@ -165,15 +166,17 @@ def _normalised(e: Any) -> list[Any]:
 
 
 def _own(e: Any, known: Mapping[sp.Symbol, Any]) -> list[sp.Symbol]:
-    """The indices of a part, in the order in which they are written."""
-    text = sp.sstr(e)
-    own = [s for s in e.free_symbols if s in known]
-    return sorted(own, key=lambda s: (text.find(f"[{s.name}"), s.name))
+    """The indices of a part, in the order of their letters: rows before columns."""
+    return sorted((s for s in e.free_symbols if s in known), key=lambda s: s.name)
+
+
+#: What is an element or an array already.
+_WHOLE = (sp.Indexed, sp.IndexedBase, Entry, OfMatrix)
 
 
 def _key(e: Any, known: Mapping[sp.Symbol, Any]) -> Any:
     """Return what equals for parts that differ in their indices' names only, and the sizes."""
-    if not isinstance(e, sp.Expr) or not e.args or isinstance(e, (sp.Indexed, sp.IndexedBase)):
+    if not isinstance(e, sp.Expr) or not e.args or isinstance(e, _WHOLE):
         return None
     if not e.has(sp.Function, sp.Pow, ExprWithLimits) or e.is_number:
         return None

@@ -90,6 +90,41 @@ class Trace(_Call):
     rank, title = 0, "tr"
 
 
+class Det(_Call):
+    """The determinant of a square matrix."""
+
+    rank, title = 0, "det"
+
+
+class LogDet(_Call):
+    """The logarithm of a determinant's absolute value."""
+
+    rank, title = 0, "logabsdet"
+
+
+class Inverse(MatrixForm):
+    """The inverse of a square matrix."""
+
+    rank = 2
+
+    def _sympystr(self, printer: Any) -> str:
+        inner = printer._print(self.args[0])
+        return f"{inner}^-1" if isinstance(self.args[0], Array) else f"({inner})^-1"
+
+    def _latex(self, printer: Any) -> str:
+        inner = printer._print(self.args[0])
+        inner = inner if isinstance(self.args[0], Array) else rf"\left({inner}\right)"
+        return rf"{inner}^{{-1}}"
+
+    def _pretty(self, printer: Any) -> Any:
+        form = printer.bracketed(self.args[0], not isinstance(self.args[0], Array))
+        return form ** printer._print(sp.Integer(-1))
+
+    def _mathml_presentation(self, printer: Any) -> Any:
+        base = printer.bracketed(self.args[0], not isinstance(self.args[0], Array))
+        return printer.element("msup", base, printer._print(sp.Integer(-1)))
+
+
 class Total(_Call):
     """The sum of all elements of a vector or matrix."""
 
@@ -149,23 +184,26 @@ class T(MatrixForm):
         return rank(self.args[0])
 
     def _sympystr(self, printer: Any) -> str:
-        return f"{printer.parenthesize(self.args[0], PRECEDENCE['Pow'])}^T"
+        inner = str(printer.parenthesize(self.args[0], PRECEDENCE["Pow"]))
+        return inner.removesuffix("^-1") + ("^-T" if isinstance(self.args[0], Inverse) else "^T")
 
     def _latex(self, printer: Any) -> str:
         inner = printer._print(self.args[0])
+        if isinstance(self.args[0], Inverse):
+            return str(inner.removesuffix("^{-1}") + "^{-T}")
         if not isinstance(self.args[0], (Array, Ones, _Call)):
             inner = rf"\left({inner}\right)"
         return rf"{inner}^{{T}}"
 
     def _pretty(self, printer: Any) -> Any:
         form = printer._print(self.args[0])
-        if not isinstance(self.args[0], (Array, Ones, _Call)):
+        if not isinstance(self.args[0], (Array, Ones, _Call, Inverse)):
             form = printer.bracketed(self.args[0], True)
         return form ** printer._print(sp.Symbol("T"))
 
     def _mathml_presentation(self, printer: Any) -> Any:
         top = printer.dom.createElement("msup")
-        plain = isinstance(self.args[0], (Array, Ones, _Call))
+        plain = isinstance(self.args[0], (Array, Ones, _Call, Inverse))
         top.appendChild(printer.bracketed(self.args[0], not plain))
         top.appendChild(printer._print(sp.Symbol("T")))
         return top
@@ -234,7 +272,7 @@ def transposed(e: Any) -> Any:
         return e
     if isinstance(e, Product):
         return product(*(transposed(a) for a in reversed(e.args)))
-    if isinstance(e, (Array, Ones)):
+    if isinstance(e, (Array, Ones, Inverse)):
         return T(e)
     scale, rest = split(e)
     if scale != 1:
@@ -273,6 +311,7 @@ def collected(e: Any) -> Any:
         return e
     for last in (True, False):
         groups: dict[Any, list[Any]] = {}
+        alone = []
         for term in e.args:
             scale, rest = split(term)
             if isinstance(rest, Product):
@@ -280,13 +319,10 @@ def collected(e: Any) -> Any:
                 others = rest.args[:-1] if last else rest.args[1:]
                 groups.setdefault(key, []).append(scale * product(*others))
             else:
-                groups.setdefault(term, []).append(None)
-        if len(groups) < len(e.args):
-            terms = []
+                alone.append(term)
+        if len(groups) + len(alone) < len(e.args):
+            terms = alone
             for key, parts in groups.items():
-                if parts == [None]:
-                    terms.append(key)
-                    continue
                 inner = collected(sp.Add(*parts))
                 terms.append(product(inner, key) if last else product(key, inner))
             e = sp.Add(*terms)

@@ -6,6 +6,7 @@ expands with ``doit`` where the range is known, and has a derivative.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ import sympy as sp
 from sympy.concrete.expr_with_intlimits import ExprWithIntLimits
 
 from ._binders import Sum, bound
+from ._inverse import DetOver, LogDetOver, inverse_entry
 
 
 class Over(ExprWithIntLimits):  # type: ignore[misc]
@@ -162,6 +164,6 @@ class AllOver(Over, sp.logic.boolalg.Boolean):  # type: ignore[misc]
 
 
 #: By the name that the records' element formulas use.
-BY_NAME: dict[str, type[Over]] = {
+BY_NAME: dict[str, Callable[..., Any]] = {
     c.title: c for c in (MaxOver, MinOver, ArgmaxOver, ArgminOver, AnyOver, AllOver)
-}
+} | {"Inverse": inverse_entry, "Det": DetOver, "LogAbsDet": LogDetOver}

@@ -3,7 +3,7 @@
 SymPy's simplifications have no time limit of their own, and a single one may take minutes.
 A profile function is called by Python at every call and return of this thread; here it looks
 at the clock and raises when time is up. Unlike a signal it works in every thread, and unlike
-a second process it needs no pickling; it costs about a tenth of SymPy's time.
+a second process it needs no pickling; it costs about a fifth of SymPy's time.
 """
 
 from __future__ import annotations

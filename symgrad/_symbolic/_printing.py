@@ -16,6 +16,7 @@ from sympy.functions.elementary.exponential import ExpBase
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
+from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 from sympy.printing.pretty.stringpict import prettyForm
 from sympy.printing.str import StrPrinter
 
@@ -267,15 +268,26 @@ def text(expression: Any) -> str:
     return str(TextPrinter({"full_prec": False}).doprint(expression))
 
 
+def _picture(expression: Any, left: str = "") -> str:
+    """Return a picture, whatever the terminal: SymPy asks it for Unicode in a global flag."""
+    before = pretty_use_unicode(True)
+    try:
+        form = UnicodePrinter({"use_unicode": True, "wrap_line": False})._print(expression)
+        if left:
+            form = prettyForm(*prettyForm.next(prettyForm(left), " = ", form))
+        return str(form)
+    finally:
+        pretty_use_unicode(before)
+
+
 def pretty(expression: Any) -> str:
     """Return a formula as a picture in Unicode characters, several lines."""
-    return str(UnicodePrinter({"use_unicode": True, "wrap_line": False}).doprint(expression))
+    return _picture(expression)
 
 
 def beside(left: str, right: Any) -> str:
     """Return ``left = right``, the sign at the height of the picture's main line."""
-    form = UnicodePrinter({"use_unicode": True, "wrap_line": False})._print(right)
-    return str(prettyForm(*prettyForm.next(prettyForm(left), " = ", form)))
+    return _picture(right, left)
 
 
 def latex(expression: Any) -> str:

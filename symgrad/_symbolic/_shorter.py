@@ -16,6 +16,7 @@ from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from ._binders import Sum
+from ._inverse import Entry
 from ._patience import SECONDS, Patience
 
 
@@ -76,7 +77,7 @@ def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
             e = e.func(_level(body, patience), *e.limits)
     elif isinstance(e, sp.Piecewise):
         e = sp.Piecewise(*((_level(v, patience), c) for v, c in e.args))
-    elif not isinstance(e, (sp.Indexed, sp.KroneckerDelta)):
+    elif not isinstance(e, (sp.Indexed, sp.KroneckerDelta, Entry)):
         if not e.args or not isinstance(e, sp.Expr):
             return e
         return e.func(*(_covered(a, inner, patience) for a in e.args))
