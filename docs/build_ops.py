@@ -71,8 +71,9 @@ def named(function: Any) -> str:
         home = "np" if getattr(np, name, None) is function else "special"
         return f"{home}.{name}"
     module = function.__module__
-    for prefix, short in (("numpy.linalg", "np.linalg"), ("numpy", "np"),
-                          ("scipy.special", "special")):  # fmt: skip
+    for prefix, short in (("numpy.linalg", "np.linalg"), ("numpy.fft", "np.fft"), ("numpy", "np"),
+                          ("scipy.special", "special"), ("scipy.linalg", "scipy.linalg"),
+                          ("scipy.sparse.linalg", "scipy.linalg")):  # fmt: skip
         if module == prefix or module.startswith(f"{prefix}."):
             return f"{short}.{name}"
     return f"{module}.{name}"
@@ -135,7 +136,7 @@ CONSTANTS = {
     float(c): c
     for c in (
         PI, PI / 2, PI / 180, 180 / PI, PI**2 / 3, PI**2 / 4, sp.sqrt(PI) / 2, 2 / sp.sqrt(PI),
-        1 / sp.sqrt(2 * PI), sp.sqrt(2 / PI), sp.log(2), 1 / sp.log(2), 1 / sp.log(10),
+        1 / sp.sqrt(2 * PI), sp.sqrt(2 / PI), sp.log(2), sp.log(10), 1 / sp.log(2), 1 / sp.log(10),
     )
 }  # fmt: skip
 

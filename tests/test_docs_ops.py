@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
+import scipy.linalg
 import scipy.special
 import sympy as sp
 
@@ -45,7 +47,7 @@ def test_every_record_is_on_the_page(build: ModuleType) -> None:
 
 
 def test_names_are_the_functions(build: ModuleType) -> None:
-    spaces = {"np": np, "special": scipy.special}
+    spaces = {"np": np, "special": scipy.special, "scipy": scipy}
     for function in registry.handlers:
         home, *path = build.named(function).split(".")
         found = spaces[home]

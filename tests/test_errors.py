@@ -250,7 +250,6 @@ TYPES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "array of text": (lambda x: x + np.array(["a"] * 5), ("<U1",)),
     "half": (lambda x: x * np.ones(5, np.float16), ("float16", "np.float32")),
     "bits of reals": (lambda x: x & 1, ("BitwiseAnd", "float64")),
-    "sin of bool": (lambda x: np.sin(x > 0), ("Sin", "float16")),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Emit, Real, composite, define
+from .._op import Composed, Emit, NonZero, composite, define
 from .np_common import Sample, as_array
 
 _REASON = "whole numbers have no derivative"
@@ -120,16 +120,21 @@ def _mantissa(e: Any, dtype: Any, x: str) -> str:
     return str(e.op(f"select i1 {finite}, {kind} {mantissa}, {kind} {x}"))
 
 
+def _exponent_form(x: Any) -> Any:
+    return sp.floor(sp.log(sp.Abs(x)) / sp.log(2)) + 1
+
+
 EXPONENT = define(
-    name="BinaryExponent", evaluate=binary_exponent, sympy=sp.Function("exponent"),
+    name="BinaryExponent", evaluate=binary_exponent, sympy=_exponent_form,
     types=lambda k: ((_real(k),), np.dtype(np.int32)), reason="piecewise constant",
-    lower=Emit(_exponent), domain=(Real,), samples=(-9, 9), ulp=0.0, exact_form=False,
+    lower=Emit(_exponent), domain=(NonZero,), samples=(0.3, 9), ulp=0.0, exact_form=False,
     doc="The exponent of np.frexp.", source=lambda x: f"np.frexp({x})[1]",
 )  # fmt: skip
 MANTISSA = define(
-    name="BinaryMantissa", evaluate=binary_mantissa, sympy=sp.Function("mantissa"),
-    types=lambda k: ((_real(k),), _real(k)), lower=Emit(_mantissa), domain=(Real,),
-    partials=lambda y, x: (np.exp2(-EXPONENT(x).astype(y.dtype)),), samples=(-9, 9), ulp=0.0,
+    name="BinaryMantissa", evaluate=binary_mantissa,
+    sympy=lambda x: x / sp.Integer(2) ** _exponent_form(x),
+    types=lambda k: ((_real(k),), _real(k)), lower=Emit(_mantissa), domain=(NonZero,),
+    partials=lambda y, x: (y / x,), samples=(0.3, 9), ulp=0.0,
     exact_form=False, doc="The mantissa of np.frexp.", source=lambda x: f"np.frexp({x})[0]",
     convention="at powers of two the derivative of the piece to the right",
 )  # fmt: skip

@@ -1,0 +1,197 @@
+"""Incomplete gamma and beta functions, elliptic integrals, hypergeometric functions.
+
+Every derivative by the argument is made of functions of this table; that by an order or a
+parameter is not known: nan.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Composed, Cython, Op, Positive, Real, define
+from .special import BOTH_POSITIVE, ORDER, ROOT_PI
+
+UNARY, POSITIVE = (Real,), (Positive,)
+SHARE = sp.Interval.open(0, 1)
+
+# ---------------------------------------------------------------- gamma and beta
+
+
+def gamma_density(a: Any, x: Any) -> Any:
+    """Density of the gamma distribution, by logarithms: its factors overflow."""
+    return np.exp(sc.xlogy(a - 1, x) - x - sc.gammaln(a))
+
+
+GAMMA_DENSITY = define(
+    name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", evaluate=gamma_density,
+    sympy=lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a), lower=Composed(gamma_density),
+    partials=lambda y, a, x: (y * (np.log(x) - sc.psi(a)), y * ((a - 1) / x - 1)),
+    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0,
+    source=lambda a, x: f"gamma_density({a}, {x})", helpers=(gamma_density,),
+)  # fmt: skip
+GAMMAINC = define(
+    sc.gammainc, name="Gammainc", sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
+    partials=lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)), lower=Cython("gammainc"),
+    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
+)  # fmt: skip
+GAMMAINCC = define(
+    sc.gammaincc, name="Gammaincc", sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
+    partials=lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)), lower=Cython("gammaincc"),
+    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
+)  # fmt: skip
+RGAMMA = define(
+    sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
+    partials=lambda y, x: (-y * sc.psi(x),), lower=Cython("__pyx_fuse_1rgamma"),
+    domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
+)  # fmt: skip
+BINOM = define(
+    sc.binom, name="Binom", sympy=lambda n, k: sp.gamma(n + 1) / sp.gamma(k + 1) / sp.gamma(
+        n - k + 1),
+    partials=lambda y, n, k: (
+        y * (sc.psi(n + 1) - sc.psi(n - k + 1)), y * (sc.psi(n - k + 1) - sc.psi(k + 1)),
+    ),
+    lower=Cython("binom"), domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
+    doc="Binomial coefficient of real numbers.", exact_form=False,
+)  # fmt: skip
+POCH = define(
+    sc.poch, name="Poch", sympy=lambda a, m: sp.gamma(a + m) / sp.gamma(a),
+    partials=lambda y, a, m: (y * (sc.psi(a + m) - sc.psi(a)), y * sc.psi(a + m)),
+    lower=Cython("poch"), domain=BOTH_POSITIVE, samples=((0.5, 4), (0.3, 3)), ulp=64.0,
+    doc="gamma(a + m)/gamma(a).",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- elliptic integrals
+
+ELLIPK: Op = define(
+    sc.ellipk, name="Ellipk", sympy=sp.elliptic_k,
+    partials=lambda y, m: ((sc.ellipe(m) - (1 - m) * y) / (2 * m * (1 - m)),),
+    lower=Cython("ellipk"), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
+    doc="Complete elliptic integral of the first kind.",
+)  # fmt: skip
+ELLIPE: Op = define(
+    sc.ellipe, name="Ellipe", sympy=sp.elliptic_e,
+    partials=lambda y, m: ((y - sc.ellipk(m)) / (2 * m),), lower=Cython("ellipe"),
+    domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
+    doc="Complete elliptic integral of the second kind.",
+)  # fmt: skip
+ELLIPKINC: Op = define(
+    sc.ellipkinc, name="Ellipkinc", sympy=sp.elliptic_f,
+    partials=lambda y, p, m: (
+        1 / np.sqrt(1 - m * np.sin(p) ** 2),
+        sc.ellipeinc(p, m) / (2 * m * (1 - m)) - y / (2 * m)
+        - np.sin(2 * p) / (4 * (1 - m) * np.sqrt(1 - m * np.sin(p) ** 2)),
+    ),
+    lower=Cython("ellipkinc"), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=32.0,
+    doc="Incomplete elliptic integral of the first kind.",
+)  # fmt: skip
+ELLIPEINC: Op = define(
+    sc.ellipeinc, name="Ellipeinc", sympy=sp.elliptic_e,
+    partials=lambda y, p, m: (
+        np.sqrt(1 - m * np.sin(p) ** 2), (y - sc.ellipkinc(p, m)) / (2 * m),
+    ),
+    lower=Cython("ellipeinc"), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=32.0,
+    doc="Incomplete elliptic integral of the second kind.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- hypergeometric functions
+
+HYP1F1: Op = define(
+    sc.hyp1f1, name="Hyp1f1", sympy=lambda a, b, x: sp.hyper([a], [b], x),
+    partials=lambda y, a, b, x: (math.nan, math.nan, a / b * sc.hyp1f1(a + 1, b + 1, x)),
+    lower=Cython("__pyx_fuse_1hyp1f1"), domain=(Positive, Positive, Real),
+    samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0, convention=ORDER,
+    doc="Confluent hypergeometric function.",
+)  # fmt: skip
+HYP2F1: Op = define(
+    sc.hyp2f1, name="Hyp2f1", sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
+    partials=lambda y, a, b, c, x: (
+        math.nan, math.nan, math.nan, a * b / c * sc.hyp2f1(a + 1, b + 1, c + 1, x),
+    ),
+    lower=Cython("__pyx_fuse_1hyp2f1"), domain=(Positive, Positive, Positive, Real),
+    samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0, convention=ORDER,
+    doc="Gauss' hypergeometric function.",
+)  # fmt: skip
+EXPREL = define(
+    sc.exprel, name="Exprel", sympy=lambda x: (sp.exp(x) - 1) / x,
+    partials=lambda y, x: (0.5 * sc.hyp1f1(2.0, 3.0, x),), lower=Cython("exprel"),
+    domain=(sp.Union(sp.Interval.open(-sp.oo, 0), Positive),), samples=(0.2, 3), ulp=8.0,
+    doc="(exp(x) - 1)/x, and 1 at 0.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- others
+
+ERFI = define(
+    sc.erfi, name="Erfi", sympy=sp.erfi, partials=lambda y, x: (2 / ROOT_PI * np.exp(x * x),),
+    lower=Cython("__pyx_fuse_1erfi"), domain=UNARY, samples=(-2, 2), ulp=16.0,
+)  # fmt: skip
+EXP10 = define(
+    sc.exp10, name="Exp10", sympy=lambda x: sp.Integer(10) ** x,
+    partials=lambda y, x: (y * math.log(10.0),), lower=Cython("exp10"), domain=UNARY,
+    samples=(-3, 3),
+)  # fmt: skip
+COSM1 = define(
+    sc.cosm1, name="Cosm1", sympy=lambda x: sp.cos(x) - 1, partials=lambda y, x: (-np.sin(x),),
+    lower=Composed(lambda x: -2 * np.square(np.sin(0.5 * x))), domain=UNARY, samples=(0.2, 3),
+    ulp=8.0, doc="cos(x) - 1, exact near 0.",
+)  # fmt: skip
+PSEUDO_HUBER = define(
+    sc.pseudo_huber, name="PseudoHuber",
+    sympy=lambda d, r: d**2 * (sp.sqrt(1 + (r / d) ** 2) - 1),
+    partials=lambda y, d, r: (
+        2 * y / d - (r / d) * r / np.sqrt(1 + (r / d) ** 2), r / np.sqrt(1 + (r / d) ** 2),
+    ),
+    lower=Cython("pseudo_huber"), domain=(Positive, Real), samples=((0.5, 2), (0.2, 3)),
+    ulp=16.0,
+)  # fmt: skip
+HUBER = define(
+    sc.huber, name="Huber",
+    sympy=lambda d, r: sp.Piecewise((r**2 / 2, sp.Abs(r) <= d), (d * (sp.Abs(r) - d / 2), True)),
+    partials=lambda y, d, r: (
+        np.where(np.abs(r) <= d, 0.0, np.abs(r) - d), np.where(np.abs(r) <= d, r, d * np.sign(r)),
+    ),
+    lower=Cython("huber"), domain=(Positive, Real), samples=((0.5, 2), (-3, 3)), ulp=4.0,
+)  # fmt: skip
+K0E: Op = define(
+    sc.k0e, name="K0e", sympy=lambda x: sp.exp(x) * sp.besselk(0, x),
+    partials=lambda y, x: (y - sc.k1e(x),), lower=Cython("k0e"), domain=POSITIVE,
+    samples=(0.2, 1.8), ulp=16.0,
+)  # fmt: skip
+KVE: Op = define(
+    sc.kve, name="Kve", sympy=lambda v, x: sp.exp(x) * sp.besselk(v, x),
+    partials=lambda y, v, x: (math.nan, y - 0.5 * (sc.kve(v - 1, x) + sc.kve(v + 1, x))),
+    lower=Cython("__pyx_fuse_1kve"), domain=(Real, Positive), samples=((0, 3), (0.2, 1.8)),
+    ulp=1024.0, convention=ORDER,
+)  # fmt: skip
+K1E: Op = define(
+    sc.k1e, name="K1e", sympy=lambda x: sp.exp(x) * sp.besselk(1, x),
+    partials=lambda y, x: (y - 0.5 * (sc.k0e(x) + sc.kve(2.0, x)),), lower=Cython("k1e"),
+    domain=POSITIVE, samples=(0.2, 1.8), ulp=16.0,
+)  # fmt: skip
+
+
+def _boxcox(x: Any, k: Any) -> Any:
+    safe = np.where(k == 0, 1.0, k)
+    return np.where(k == 0, np.log(x), np.expm1(safe * np.log(x)) / safe)
+
+
+def _boxcox_slope(y: Any, x: Any, k: Any) -> Any:
+    """By the exponent: ``(x**k*(k*log(x) - 1) + 1)/k**2``, and its limit at 0."""
+    log = np.log(x)
+    safe = np.where(k == 0, 1.0, k)
+    return np.where(k == 0, 0.5 * log * log, (x**k * log - y) / safe)
+
+
+BOXCOX = define(
+    sc.boxcox, name="Boxcox", sympy=lambda x, k: (x**k - 1) / k, lower=Composed(_boxcox),
+    partials=lambda y, x, k: (x ** (k - 1), _boxcox_slope(y, x, k)),
+    domain=(Positive, sp.Union(sp.Interval.open(-sp.oo, 0), Positive)),
+    samples=((1.5, 4), (0.5, 2)), ulp=32.0,
+)  # fmt: skip
