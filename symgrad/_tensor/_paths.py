@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, Node, as_sympy, topological
+from .._graph import Input, Node, topological
 from .._schedule import Program
 from .._trace import evaluate
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError
+from ._elements import Element, Elements, elements
 from ._freeze import Record, program
 from ._tensor import Tensor
 
@@ -33,12 +34,12 @@ class Path:
     Attributes
     ----------
     nodes:
-        The nodes passed through, from the output to the input.
+        The elements passed through, from the output to the input.
     edges:
-        The derivative of each node by the next one, as SymPy.
+        The derivative of each element by the next one, as SymPy.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[Element, ...]
     edges: tuple[sp.Expr, ...]
 
     @property
@@ -47,7 +48,7 @@ class Path:
         return sp.Mul(*self.edges)
 
     def __str__(self) -> str:
-        steps = " -> ".join(str(n) if isinstance(n, Input) else n.op.name for n in self.nodes)
+        steps = " -> ".join(map(str, self.nodes))
         factors = " * ".join(f"({e})" if e.is_Add or e.could_extract_minus_sign() else str(e)
                              for e in self.edges)  # fmt: skip
         return f"{steps}: {factors or '1'} = {self.product}"
@@ -64,14 +65,14 @@ class Paths:
 
     def __init__(
         self,
-        output: Node,
-        input: Input,
+        output: Element,
+        input: Element,
         values: Mapping[Any, Any],
         limit: int,
     ) -> None:
         self.output, self.input, self._values, self._limit = output, input, values, limit
-        self._order = topological([output])
-        self._counts: dict[Node, int] = {}
+        self._order = elements(output)
+        self._counts: dict[Element, int] = {}
         for node in self._order:
             through = sum(self._counts[x] for x in node.operands)
             self._counts[node] = 1 if node is input else through
@@ -89,10 +90,10 @@ class Paths:
         """
         if self.count > self._limit:
             raise ArgumentError(
-                f"there are {self.count} paths from {self.output.op.name} to {self.input.name}, "
+                f"there are {self.count} paths from {self.output} to {self.input}, "
                 f"more than limit={self._limit}: .total is their sum without listing them"
             )
-        stack: list[tuple[tuple[Node, ...], tuple[sp.Expr, ...]]] = [((self.output,), ())]
+        stack: list[tuple[tuple[Element, ...], tuple[sp.Expr, ...]]] = [((self.output,), ())]
         while stack:
             nodes, edges = stack.pop()
             if nodes[-1] is self.input:
@@ -104,23 +105,20 @@ class Paths:
                     stack.append(((*nodes, x), (*edges, slope)))
 
     @cached_property
-    def _forms(self) -> dict[Node, sp.Expr]:
-        forms: dict[Node, sp.Expr] = {}
-        for node in self._order:
-            leaf = node.op.kind == "leaf"
-            forms[node] = as_sympy(node) if leaf else _form(node, [forms[x] for x in node.operands])
+    def _forms(self) -> dict[Element, sp.Expr]:
+        forms: dict[Element, sp.Expr] = {}
+        for element in self._order:
+            forms[element] = element.form([forms[x] for x in element.operands])
         return forms
 
-    def _slopes(self, node: Node) -> list[sp.Expr | None]:
-        """Return the derivative of a node by each operand that leads to the input."""
-        if not any(self._counts[x] for x in node.operands):
-            return [None] * len(node.operands)
-        symbols = [sp.Dummy(f"x{k}", real=True) for k in range(len(node.operands))]
-        form = _form(node, symbols)
-        values = dict(zip(symbols, (self._forms[x] for x in node.operands), strict=True))
+    def _slopes(self, element: Element) -> list[sp.Expr | None]:
+        """Return the derivative by each operand that leads to the input."""
+        if not any(self._counts[x] for x in element.operands):
+            return [None] * len(element.operands)
+        forms = [self._forms[x] for x in element.operands]
         return [
-            sp.diff(form, s).xreplace(values) if self._counts[x] else None
-            for s, x in zip(symbols, node.operands, strict=True)
+            element.slope(k, forms) if self._counts[x] else None
+            for k, x in enumerate(element.operands)
         ]
 
     # ---------------------------------------------------------------- the sum
@@ -128,7 +126,7 @@ class Paths:
     @cached_property
     def total(self) -> sp.Expr:
         """The sum of all products: the derivative. Computed without listing the paths."""
-        adjoint: dict[Node, sp.Expr] = {self.output: sp.Integer(1)}
+        adjoint: dict[Element, sp.Expr] = {self.output: sp.Integer(1)}
         for node in reversed(self._order):
             if node not in adjoint or node is self.input:
                 continue
@@ -159,7 +157,7 @@ class Paths:
     @cached_property
     def derivative(self) -> sp.Expr:
         """The derivative of the expanded formula, in one step."""
-        return sp.diff(self.expanded, self.input.symbol)
+        return sp.diff(self.expanded, self._forms[self.input])
 
     @property
     def agrees(self) -> bool:
@@ -168,7 +166,7 @@ class Paths:
 
     def __str__(self) -> str:
         many = "1 path" if self.count == 1 else f"{self.count} paths"
-        lines = [f"{many} to {self.input.name}"]
+        lines = [f"{many} to {self.input}"]
         if self.count <= min(self._limit, 100):
             lines += [f"  {path}" for path in self]
         lines.append(f"sum: {self.total}")
@@ -180,20 +178,11 @@ class Paths:
     __repr__ = __str__
 
 
-def _form(node: Node, operands: list[Any]) -> Any:
-    op = node.op
-    if op.kind != "map" or op.sympy is None:
-        raise UnsupportedError(
-            f"paths are shown through elementwise ops, and {op.name} is none: select one element "
-            "first, or use sg.derivative, which writes array ops in index notation"
-        )
-    return op.sympy(*operands)
-
-
 def paths(
     output: Tensor | Program | Node,
     input: Any,
     *,
+    index: Any = (),
     limit: int = LIMIT,
     **names: Tensor,
 ) -> Paths:
@@ -202,9 +191,11 @@ def paths(
     Parameters
     ----------
     output:
-        A tensor, a :class:`Program` with one output, or a node of a graph.
+        A tensor, a :class:`Program` with one output, or a node of a graph: of one element.
     input:
         A leaf tensor; for programs and nodes an input node or its name.
+    index:
+        Which element of the input; needed if it has several.
     limit:
         How many paths may be listed; counting and summing need no listing.
     **names:
@@ -222,7 +213,7 @@ def paths(
         If the input does not belong to the output's computation; when listing, if there
         are more paths than ``limit``.
     UnsupportedError
-        If a path leads through an op that is not elementwise.
+        If a path leads through an op whose operands depend on values, or that is too large.
 
     Examples
     --------
@@ -236,9 +227,19 @@ def paths(
       Subtract -> Add -> Multiply -> Multiply -> w1: (-1) * 1 * w3 * x2 = -w3*x2
     sum: -w2*x1 - w3*x2
     value: -8
+
+    Through arrays the paths are those of single elements:
+
+    >>> a = sg.tensor([0.5, 1.0], requires_grad=True)
+    >>> sg.paths((sg.sin(a) + sg.cos(a)).sum(), a, index=1, a=a)
+    2 paths to a[1]
+      Sum -> Add[1] -> Sin[1] -> a[1]: 1 * 1 * cos(a[1]) = cos(a[1])
+      Sum -> Add[1] -> Cos[1] -> a[1]: 1 * 1 * (-sin(a[1])) = -sin(a[1])
+    sum: -sin(a[1]) + cos(a[1])
+    value: -0.301169
     """
     if isinstance(output, Tensor):
-        return _of_tensor(output, input, limit, names)
+        return _of_tensor(output, input, index, limit, names)
     if isinstance(output, Program):
         if len(output.outputs) != 1:
             raise ArgumentError("the program has several outputs: pass one of program.outputs")
@@ -252,18 +253,53 @@ def paths(
     chosen = inputs.get(input) if isinstance(input, str) else input
     if not isinstance(chosen, Input) or chosen not in inputs.values():
         raise ArgumentError(f"{input!r} is none of the inputs {', '.join(inputs)}")
-    return Paths(node, chosen, {}, limit)
+    graph = Elements()
+    return Paths(_one(graph, node), _chosen(graph, chosen, index), {}, limit)
 
 
-def _of_tensor(output: Tensor, input: Any, limit: int, names: Mapping[str, Tensor]) -> Paths:
+def _one(graph: Elements, node: Node) -> Element:
+    if any(size != 1 for size in node.shape):
+        raise ArgumentError(
+            f"paths lead from one number, and the output has shape {node.shape}: select an "
+            "element, t[0], or sum them"
+        )
+    return graph.at(node, (0,) * len(node.shape))
+
+
+def _chosen(graph: Elements, node: Input, index: Any) -> Element:
+    """Return the element of an input that is asked for."""
+    places = index if isinstance(index, tuple) else (index,)
+    if not places and all(size == 1 for size in node.shape):
+        places = (0,) * len(node.shape)
+    if len(places) != len(node.shape):
+        raise ArgumentError(
+            f"{node.name} has shape {node.shape}: say by which element, as in "
+            f"index={(0,) * len(node.shape) if len(node.shape) > 1 else 0}"
+        )
+    try:
+        places = tuple(range(n)[i] for i, n in zip(places, node.shape, strict=True))
+    except IndexError:
+        raise ArgumentError(f"{node.name} of shape {node.shape} has no element {index}") from None
+    return graph.at(node, places)
+
+
+def _of_tensor(
+    output: Tensor, input: Any, index: Any, limit: int, names: Mapping[str, Tensor]
+) -> Paths:
     record = Record(output, names)
     found = [name for name, leaf in record.inputs.items() if leaf is input]
     if not found:
         raise ArgumentError("the input is no leaf tensor that the output depends on")
     frozen = program(output, **names)
     inputs = {n.name: n for n in frozen.inputs}
-    values = {inputs[name].symbol: leaf._data[()] for name, leaf in record.inputs.items()}
-    return Paths(frozen.outputs[0], inputs[found[0]], values, limit)
+    graph = Elements()
+    values = {
+        graph.at(inputs[name], place).symbol: leaf._data[place]
+        for name, leaf in record.inputs.items()
+        for place in np.ndindex(leaf.shape)
+    }
+    chosen = _chosen(graph, inputs[found[0]], index)
+    return Paths(_one(graph, frozen.outputs[0]), chosen, values, limit)
 
 
 __all__ = ["Path", "Paths", "paths"]
