@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,7 +13,14 @@ import pytest
 import symgrad as sg
 import symgrad.numpy as snp
 from symgrad._schedule._text import named_bodies
-from symgrad.errors import ArgumentError, CycleError, DataError, DTypeError, ShapeError
+from symgrad.errors import (
+    ArgumentError,
+    CycleError,
+    DataError,
+    DTypeError,
+    ShapeError,
+    UnsupportedError,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -404,3 +412,25 @@ def test_too_little_memory() -> None:
         sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory=8))(np.ones(99))
     with pytest.raises(ArgumentError, match="number of bytes"):
         sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory="1 MB"))(np.ones(9))
+
+
+# ---------------------------------------------------------------- formulas
+
+
+@pytest.mark.parametrize("f", [scanned, until, branched, nested, until_in_scan, recomputed],
+                         ids=lambda f: f.__name__)  # fmt: skip
+def test_loops_are_verified(f: Callable[[Array], Any]) -> None:
+    """Against exact values of the loop written out."""
+    for x in POINTS:
+        assert sg.verify(f, x)
+
+
+def test_loops_in_mathematics() -> None:
+    f = lambda x: sg.fori_loop(0, 2, lambda i, c: np.sin(c) * x + i, 1.0)  # noqa: E731
+    assert str(sg.symbolic(f, 0.5)) == "x*sin(x*sin(1)) + 1"
+    with pytest.raises(UnsupportedError, match="has no formula"):
+        sg.symbolic(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x)[0], np.ones(30))
+    assert "operatorname{loop}" in sg.compile(f).program(0.5).latex()
+    page = io.StringIO()
+    sg.show(sg.grad(f), 0.5, file=page)
+    assert "loop(" in page.getvalue()

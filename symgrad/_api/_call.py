@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from .._control import straight
 from .._schedule import concrete
 from .._trace import Examples, Graph, Tree, argument_names, as_leaf, flatten, signature_of, trace
 from ..errors import ArgumentError
@@ -20,7 +22,8 @@ class Call:
     names:
         An identifier for each leaf.
     graph:
-        The traced graph, before any pass.
+        The traced graph, before any pass, its loops and branches written out as the example
+        call goes through them.
     inputs:
         ``inputs[k]`` is the number of the graph's input for leaf ``k``, or None.
     """
@@ -35,7 +38,8 @@ class Call:
         self.names = argument_names(f, args, {})
         values = [x for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value]
         examples = Examples(values, concrete)
-        self.graph: Graph = trace(f, signature, sizes, self.names, examples)
+        graph = trace(f, signature, sizes, self.names, examples)
+        self.graph: Graph = replace(graph, outputs=tuple(straight(graph.outputs, examples)))
         traced = [k.kind in ("array", "float") or (k.kind == "int" and k.value is None)
                   for k in signature.leaves]  # fmt: skip
         numbers = iter(range(len(self.graph.inputs)))

@@ -6,6 +6,7 @@ exactly what they compute inside.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -296,14 +297,13 @@ def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
     if not callable(fun):
         raise ArgumentError(f"checkpoint takes a function, not {type(fun).__name__}")
 
+    @functools.wraps(fun)
     def kept(*args: Any, **kwargs: Any) -> Any:
         if not tracing():
             return fun(*args, **kwargs)
-        only = as_node(0)
-        return build_branch("checkpoint", only, (fun,), args, kept=True)
+        given = functools.wraps(fun)(lambda values: fun(*values[0], **values[1]))
+        return build_branch("checkpoint", as_node(0), (given,), ((args, kwargs),), kept=True)
 
-    kept.__name__ = getattr(fun, "__name__", "checkpointed")
-    kept.__doc__ = fun.__doc__
     return kept
 
 

@@ -240,22 +240,22 @@ class _Rewriter(ast.NodeTransformer):
         node.body = self.visit(node.body)
         return node
 
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
         test, body, orelse = (self.visit(x) for x in (node.test, node.body, node.orelse))
         return _call("choose", test, _lazy(body), _lazy(orelse), node)
 
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         kind = "both" if isinstance(node.op, ast.And) else "any_of"
         return _call(kind, *(_lazy(self.visit(v)) for v in node.values), node)
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
             return _call("negated", operand, node)
         node.operand = operand
         return node
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+    def visit_Compare(self, node: ast.Compare) -> Any:
         values = [self.visit(x) for x in (node.left, *node.comparators)]
         pairs = [
             _at(ast.Compare(a, [op], [b]), node)

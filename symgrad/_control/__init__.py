@@ -4,6 +4,7 @@ from ._build import build_branch, build_count, build_scan, build_while
 from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE
+from ._straight import straight
 from ._tidy import tidy
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "build_custom",
     "build_scan",
     "build_while",
+    "straight",
     "tidy",
 ]

@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Iota, Literal, Node, SizeOf
-from .._op import Op
+from .._op import PROJECTIONS, Op
 from .._shapes import Shape
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
@@ -38,6 +38,12 @@ def _line(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
         right = r"\text{(no elements)}"
     elif node.op.kind == "map":
         right = _mapped(node, index, names)
+    elif node.op.kind in PROJECTIONS:
+        part = f"{_place(names[node.operands[0]], ())}^{{({node.params['index']})}}"
+        right = f"{{{part}}}_{{{','.join(map(_index_text, index))}}}" if index else part
+    elif node.op.results is not None:
+        operands = (_whole(x, names) for x in node.operands)
+        right = rf"\operatorname{{{node.op.name.lower()}}}\left({', '.join(operands)}\right)"
     else:
         right = _element(node, index, names, taken)
     return f"{_place(names[node], index)} &= {right}"
@@ -71,6 +77,12 @@ def _value(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     lead = len(index) - node.ndim
     own = tuple(sp.S.Zero if d == 1 else i for i, d in zip(index[lead:], node.shape, strict=True))
     return _index_text(own[0]) if isinstance(node, Iota) else _place(names[node], own)
+
+
+def _whole(node: Node, names: Mapping[Node, str]) -> str:
+    """Return an operand as a whole."""
+    return _place(names[node], ()) if node in names and node.shape else _value(
+        node, (sp.S.Zero,) * node.ndim, names)  # fmt: skip
 
 
 def _number(node: Node) -> Any:

@@ -137,7 +137,8 @@ class Elements:
             formula: Any = [x[_aligned(index, x.shape)] for x in operands]
         else:
             element = node.op.reading or node.op.element
-            assert element is not None
+            if element is None:
+                raise UnsupportedError(f"the program has no formula: {node.op.doc}")
             formula = element(index, *operands, **node.params)
         return _Frame(key, formula, list(asked.items()))
 

@@ -1,0 +1,126 @@
+"""Loops and branches written out, for formulas: as the example call goes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._graph import Node, apply, inheriting, topological
+from .._op import PROJECTIONS
+from .._trace import Examples, Traced, as_node, substitute
+from ..errors import UnsupportedError
+from ._parts import Branch, Loop
+
+#: Most nodes that loops are written out to.
+LARGEST = 20_000
+
+
+def straight(outputs: Sequence[Node], examples: Examples) -> list[Node]:
+    """Return ``outputs`` without loops and branches.
+
+    Parameters
+    ----------
+    outputs:
+        The nodes of a traced function, before any derivative.
+    examples:
+        The values by which conditions are decided.
+
+    Raises
+    ------
+    UnsupportedError
+        If a loop is too long, or a condition depends on more than the example call.
+    """
+    if not any(n.op.results is not None for n in topological(outputs)):
+        return list(outputs)
+    return _Writer(examples).written(outputs)
+
+
+class _Writer:
+    def __init__(self, examples: Examples) -> None:
+        self.examples, self.count = examples, 0
+
+    def written(self, outputs: Sequence[Node]) -> list[Node]:
+        done: dict[Node, Node] = {}
+        results: dict[Node, list[Node]] = {}
+        for node in topological(outputs):
+            if node.op.kind in PROJECTIONS:
+                done[node] = results[node.operands[0]][node.params["index"]]
+                continue
+            operands = tuple([done[x] for x in node.operands])
+            with inheriting(node.where):
+                if node.op.results is not None:
+                    write = self.loop if node.op.kind == "loop" else self.branch
+                    results[node] = write(node, operands)
+                    done[node] = node
+                elif operands == node.operands:
+                    done[node] = node
+                else:
+                    done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+        return [done[x] for x in outputs]
+
+    def inlined(
+        self, inputs: Sequence[Node], outputs: Sequence[Node], values: Sequence[Node]
+    ) -> list[Node]:
+        self.count += len(topological(outputs))
+        if self.count > LARGEST:
+            raise UnsupportedError(
+                f"the loops are too long to be written out as formulas (more than {LARGEST} "
+                "operations): take fewer steps"
+            )
+        return self.written(substitute(outputs, dict(zip(inputs, values, strict=True))))
+
+    def branch(self, node: Node, operands: Sequence[Node]) -> list[Node]:
+        branch = Branch(operands[0], tuple(operands[1:]), node.params["bodies"])
+        chosen = branch.bodies[int(self.decided(branch.index, node))]
+        return self.inlined(chosen.inputs, chosen.outputs, branch.operands)
+
+    def loop(self, node: Node, operands: Sequence[Node]) -> list[Node]:
+        loop = Loop.of(node)
+        count = loop.carries
+        carry, xs = operands[:count], operands[count : count + len(loop.xs)]
+        consts = operands[count + len(loop.xs) :]
+        rows: list[Sequence[Node]] = []
+        order = self.steps(loop, node, lambda: [*carry, *consts])
+        for i in order:
+            elements = [as_node(Traced(x)[i]) for x in xs]
+            given = [as_node(np.int64(i)), *carry, *elements, *consts]
+            found = self.inlined(loop.body.inputs, loop.body.outputs, given)
+            carry = tuple(found[:count])
+            rows.append(found[count:])
+        if loop.reverse:
+            rows.reverse()
+        if not rows and loop.ys:
+            raise UnsupportedError("a loop of no steps has no formula for what it stacks")
+        if loop.length is None:
+            return [*carry]
+        columns = [[Traced(y) for y in column] for column in zip(*rows, strict=True)]
+        return [*carry, *(as_node(np.stack(column)) for column in columns)]
+
+    def steps(self, loop: Loop, node: Node, values: Callable[[], list[Node]]) -> Any:
+        """Yield the numbers of the steps."""
+        if loop.cond is None:
+            if not isinstance(loop.length, int):
+                raise UnsupportedError(
+                    f"a loop of {loop.length} steps has no formula: pass the number of steps as "
+                    "a value that is baked in (functools.partial, or a constant)"
+                )
+            return reversed(range(loop.length)) if loop.reverse else range(loop.length)
+        return self._while(loop, node, values)
+
+    def _while(self, loop: Loop, node: Node, values: Callable[[], list[Node]]) -> Any:
+        assert loop.cond is not None
+        i = 0
+        while self.decided(self.inlined(loop.cond.inputs, loop.cond.outputs, values())[0], node):
+            yield i
+            i += 1
+
+    def decided(self, question: Node, node: Node) -> Any:
+        found = self.examples.value(question)
+        if found is None:
+            raise UnsupportedError(
+                f"the branch at {node.where} has no formula: its condition differs between the "
+                "examples of a batch"
+            )
+        return found
