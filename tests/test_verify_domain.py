@@ -167,3 +167,25 @@ def test_arrays_and_fixed_arguments() -> None:
     )  # fmt: skip
     assert found["x"].compared == 3 * found.points
     assert found.domain["w"] == [1.0, -2.0, 3.0]
+
+
+def test_one_interval_serves_all_arguments() -> None:
+    found = sg.verify(lambda x, y: x * y, domain=(0.5, 1.0), points=2)
+    assert found.domain == {"x": [0.5, 1.0], "y": [0.5, 1.0]}
+
+
+def test_what_lies_outside_of_the_reals_is_told() -> None:
+    found = sg.verify(lambda x: np.log(x), domain=(-1.0, 1.0), points=4)
+    assert [kink.what for kink in found.kinks] == ["outside"]
+    assert "no real number" in str(found.kinks[0])
+
+
+def test_decisions_of_python_are_kinks() -> None:
+    def f(x: Any) -> Any:
+        if x > 0.25:
+            return x * x
+        return 2 * x
+
+    found = sg.verify(f, domain=(-1.0, 1.0), points=4)
+    assert [kink.what for kink in found.kinks] == ["branch"]
+    assert str(f.__code__.co_firstlineno + 1) in str(found.kinks[0])

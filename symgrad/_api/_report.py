@@ -23,7 +23,7 @@ from ._call import Call
 from ._formulas import formula
 from ._transforms import jacobian, value_and_grad
 from ._verify import Domain, verify
-from ._verify_domain import cost_of, gradient_of
+from ._verify_domain import cost_of, gradient_of, middle
 from ._verify_kernels import Kernels, chosen_leaves, name_of
 
 #: Programs of more steps are not drawn.
@@ -49,7 +49,8 @@ def report(
     path:
         The HTML file to write; it needs nothing beside it, and no network.
     domain, points, limit:
-        As for :func:`symgrad.verify`; without a domain, the certificate is for ``args``.
+        As for :func:`symgrad.verify`; without a domain, the certificate is for ``args``, and
+        with one, arguments that are numbers need not be given.
 
     Returns
     -------
@@ -74,6 +75,7 @@ def report(
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ArgumentError(f"a report is a page: path={str(path)!r} should end in .html")
+    args = args or (() if domain is None else middle(f, domain))
     found: Report | Certificate = verify(f, *args, domain=domain, points=points, limit=limit)
     call = Call(f, args, dynamic=False)
     chosen = chosen_leaves(call, None)

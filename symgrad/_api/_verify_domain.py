@@ -55,7 +55,7 @@ def certificate(
     limit: float, points: int,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of ``f`` over a domain; see :func:`symgrad.verify`."""
-    args = tuple(args) or _middle(f, domain)
+    args = tuple(args) or middle(f, domain)
     call = Call(f, args, dynamic=False)
     chosen = chosen_leaves(call, wrt)
     intervals = _intervals(call, domain)
@@ -108,14 +108,15 @@ def certificate(
 # ---------------------------------------------------------------- where to look
 
 
-def _middle(f: Callable[..., Any], domain: Any) -> tuple[float, ...]:
+def middle(f: Callable[..., Any], domain: Any) -> tuple[float, ...]:
     """Return example arguments where all are numbers of the domain."""
-    if not isinstance(domain, Mapping):
-        return (_mean(domain),)
     try:
-        names = list(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        names = list(domain)
+        parameters = inspect.signature(f).parameters.values()
+        names = [p.name for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+    except (TypeError, ValueError):  # a NumPy function that does not tell
+        names = list(domain) if isinstance(domain, Mapping) else ["x"]
+    if not isinstance(domain, Mapping):
+        return (_mean(domain),) * max(len(names), 1)
     missing = [n for n in names if n not in domain]
     if missing:
         raise ArgumentError(
@@ -262,6 +263,11 @@ def _kinks(call: Call, runs: Sequence[tuple[Call, Problem]]) -> list[Kink]:
     for outputs, sampled in groups.items():
         for kink in kinks(outputs, sampled):
             found.setdefault((kink.step, kink.where), kink)
+    for here, _ in runs if len(groups) > 1 else []:
+        names = dict(zip(here.graph.inputs, call.graph.inputs, strict=True))
+        for node in substitute(tuple(here.graph.conditions), names):
+            where = str(node.where) if node.where else None
+            found.setdefault(where, Kink(f"if {node}", where, "branch", None, 0))
     return list(found.values())
 
 

@@ -16,12 +16,19 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Literal, Node, topological
-from ._numbers import Digits, finite
+from ._numbers import Digits, finite, is_nan
 from ._rules import Rule, rule_of
 from ._steps import _floating
 
 #: Steps, and elements of a step, that are looked at.
 STEPS, ELEMENTS = 400, 8
+
+
+MEANINGS = {
+    "branch": "changes sides in the domain",
+    "edge": "reaches the end of where its derivative exists",
+    "outside": "is no real number in a part of the domain",
+}
 
 
 @dataclass(frozen=True)
@@ -35,8 +42,8 @@ class Kink:
     where:
         The user's line.
     what:
-        ``"branch"`` where a decision changes sides, ``"edge"`` where operands are at or
-        beyond the end of the op's domain.
+        ``"branch"`` where a decision changes sides, ``"edge"`` where a slope is not finite,
+        ``"outside"`` where the result is no real number.
     convention:
         What is returned where the derivative does not exist, in words, or None.
     at:
@@ -51,11 +58,7 @@ class Kink:
 
     def __str__(self) -> str:
         place = f" ({self.where})" if self.where else ""
-        kind = (
-            "changes sides in the domain" if self.what == "branch"
-            else "reaches the end of where its derivative exists"
-        )  # fmt: skip
-        text = f"{self.step}{place}: {kind}"
+        text = f"{self.step}{place}: {MEANINGS[self.what]}"
         if self.convention:
             text += f"; {self.convention}"
         if self.at:
@@ -99,7 +102,7 @@ def kinks(
 
 def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
     rule = _rule(node)
-    below = above = at = ends = 0
+    below = above = at = ends = outside = 0
     for known in values:
         if any(x not in known for x in node.operands):
             continue
@@ -111,7 +114,10 @@ def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kin
             above += 1 in signs
             at += 0 in signs
             ends += _has_no_slope(context, rule, numbers)
+            outside += all(map(finite, numbers)) and _is_nan(context, rule, numbers)
     where = str(node.where) if node.where else None
+    if outside:
+        return Kink(str(node), where, "outside", None, outside)
     if (below and above) or at:
         return Kink(str(node), where, "branch", node.op.convention, at)
     if ends:
@@ -150,6 +156,11 @@ def _has_no_slope(context: Any, rule: Rule, numbers: Sequence[Any]) -> bool:
     return all(map(finite, numbers)) and any(
         slope is not None and not finite(slope(context, numbers)) for slope in rule.slopes
     )
+
+
+def _is_nan(context: Any, rule: Rule, numbers: Sequence[Any]) -> bool:
+    value = rule.value(context, numbers)
+    return not isinstance(value, bool) and is_nan(value)
 
 
 def _exact(context: Any, value: Any) -> Any:
