@@ -149,7 +149,7 @@ def test_traced_equals_numpy(name: str, symbolic: bool) -> None:
             assert_same(trace(), function(*args, **kwargs))
 
 
-#: Functions of positive numbers, of sorted vectors, and those of which NumPy says only in part what they give.
+#: Functions of positive numbers, of sorted vectors, and with results that NumPy leaves open.
 POSITIVE = ("chdtr", "chdtrc", "gdtr", "gdtrc", "pdtr", "pdtrc")
 ORDERED, OPEN = ("searchsorted", "digitize", "interp"), ("partition", "argpartition")
 

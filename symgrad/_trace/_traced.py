@@ -118,10 +118,12 @@ class Traced(ArrayMethods):
         self._view = view._replace(version=source._version)
 
     def _unclear(self) -> NoReturn:
-        self._leaked(
-            "an assignment that NumPy would show in another array, or not (a broadcast, a "
-            "diagonal, a reshape of a strided view),",
-            "x.copy() where it is made, or assign through the original array",
+        made = f" made at {self._node.where}" if self._node.where else ""
+        raise TraceError(
+            f"whether the array{made} (shape {show(self._shape)}) shares memory with the one it "
+            "was taken from is not followed: a broadcast, a diagonal, or a reshape of a strided "
+            "view, and one of the two was assigned to. Write instead: x.copy() where it is made, "
+            "or assign through the original array"
         )
 
     def _see(self, source: Traced) -> Traced:

@@ -1,0 +1,360 @@
+"""Assignment to traced arrays: NumPy's results, views and errors, through every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symgrad as sg
+import symgrad.numpy as snp
+from symgrad.errors import DTypeError, IndexingError, ShapeError, SymgradError, TraceError
+
+X = np.linspace(0.5, 2.0, 5)
+M = np.arange(12.0).reshape(3, 4) / 7 + 0.1
+
+Case = Callable[[Any, Any], Any]
+
+
+def fill(np: Any, x: Any) -> Any:
+    y = np.zeros(5)
+    for i in range(5):
+        y[i] = x[i] ** 2
+    return y
+
+
+def recurrence(np: Any, x: Any) -> Any:
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * x[i] + 1
+    return y
+
+
+def stencil(np: Any, x: Any) -> Any:
+    y = np.zeros_like(x)
+    y[1:-1] += x[2:] - 2 * x[1:-1] + x[:-2]
+    y[0], y[-1] = x[0], 3.0
+    return y
+
+
+def views(np: Any, x: Any) -> Any:
+    y = x.copy()
+    row, column, turned = y[1], y[:, 2], y.T
+    row[:] = row * 2
+    row[0] = 7.0
+    column += 1
+    turned[0] = y[0, 1]
+    return y, row + 0, turned * 1
+
+
+def one_object_two_names(np: Any, x: Any) -> Any:
+    y = x.copy()
+    z = y
+    z[1:3] = 0.0
+    y *= 2
+    return z, y
+
+
+def view_taken_before(np: Any, x: Any) -> Any:
+    y = x.copy()
+    v = y[1:]
+    y[2] = 5.0
+    return v * 1, y[1:][0] * v
+
+
+def views_of_views(np: Any, x: Any) -> Any:
+    y = x.copy()
+    y[1:][:, 1:][0] = 2.0
+    y[::-1][:, ::2][0] += x[0, ::2]
+    y[None][0, -1, None, :2] = 5.0
+    return y
+
+
+def copies_are_copies(np: Any, x: Any) -> Any:
+    y = x.copy()
+    a, b, c, d = np.copy(y), y * 1, np.array(y), y.flatten()
+    y[:] = 0.0
+    return a, b, c, d, y
+
+
+def positions(np: Any, x: Any) -> Any:
+    y = np.zeros(6)
+    y[[0, 2, 2]] = x[:3]
+    y[[5, 4]] += x[3:5]
+    return y
+
+
+def positions_and_slices(np: Any, x: Any) -> Any:
+    y = x.copy()
+    y[:, [0, 3]] = x[:, [3, 0]] * 2
+    y[[0, 2], 1:3] += 1.0
+    return y
+
+
+def added_at(np: Any, x: Any) -> Any:
+    y = np.zeros(6)
+    np.add.at(y, [0, 2, 2], x[:3])
+    np.subtract.at(y, (slice(3, 5),), x[3:5])
+    return y
+
+
+def traced_position(np: Any, x: Any) -> Any:
+    k = np.argmax(x)
+    y = x.copy()
+    y[k] = x[0] * 3
+    y[k - 1] += 1.0
+    return y
+
+
+def masks(np: Any, x: Any) -> Any:
+    y = x.copy()
+    m = y > 1
+    y[m] = np.sqrt(y[m] - 0.9) * 2
+    y[y <= 0.6] = 1.0
+    y[~(y > 1)] -= 1
+    return y
+
+
+def masked_statistics(np: Any, x: Any) -> Any:
+    d = x[x > 1]
+    return d.mean() + d.std() + d.max() - d.min() + np.sum(d**2) + d.size + np.log(d - 1).sum()
+
+
+def masked_rows(np: Any, x: Any) -> Any:
+    rows = x[x[:, 0] > 0.5]
+    return rows.sum(axis=0), np.mean(rows, axis=0)
+
+
+def elements(np: Any, x: Any) -> Any:
+    y = np.zeros((3, 4))
+    for i in range(3):
+        for j in range(4):
+            y[i, j] = x[i, j] * (i + j)
+    y[:, 0] = y[:, 1]
+    y[1] = 0
+    y[::2, 1::2] += 1
+    return y
+
+
+def rows(np: Any, x: Any) -> Any:
+    y = np.empty((3, 4))
+    for i, row in enumerate(x):
+        y[i] = row * i
+    for row in y:
+        row += 1
+    return y
+
+
+def out(np: Any, x: Any) -> Any:
+    y = np.zeros(5)
+    np.add(x, x, out=y)
+    np.exp(y, out=y)
+    np.clip(y, 0, 5, out=y)
+    return y
+
+
+def reshaped(np: Any, x: Any) -> Any:
+    y = np.zeros(6)
+    z = y.reshape(2, 3)
+    z[1] = x[:3]
+    y.reshape(3, 2)[:, 0] = x[0]
+    return y, z * 1
+
+
+def factorised(np: Any, x: Any) -> Any:
+    a = x[:3, :3] + 4 * np.eye(3)
+    for i in range(3):
+        for j in range(i):
+            a[i, j] -= a[i, :j] @ a[:j, j]
+            a[i, j] /= a[j, j]
+        for j in range(i, 3):
+            a[i, j] -= a[i, :i] @ a[:i, j]
+    return a
+
+
+def functions(np: Any, x: Any) -> Any:
+    y = x.copy()
+    np.fill_diagonal(y, 2.0)
+    np.put(y, [1, 3], [5.0, 6.0])
+    np.put_along_axis(y, np.argmax(x, axis=1)[:, None], -1.0, 1)
+    np.copyto(y, x * 2, where=x > 1)
+    np.putmask(y, x > 1.5, 0.5)
+    return y
+
+
+def in_place_methods(np: Any, x: Any) -> Any:
+    y, z = x[::-1].copy(), np.ones(3)
+    y.sort()
+    z.fill(x[0])
+    return y, z
+
+
+CASES: dict[str, tuple[Case, Any]] = {
+    f.__name__: (f, x)
+    for x, group in (
+        (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
+             added_at, traced_position, masks, masked_statistics, out, reshaped,
+             in_place_methods)),
+        (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
+             elements, rows, factorised, functions)),
+    )
+    for f in group
+}  # fmt: skip
+
+
+def parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_it_is_numpys_result(name: str) -> None:
+    function, x = CASES[name]
+    want = parts(function(np, x.copy()))
+    compiled = sg.compile(lambda x: function(snp, x))
+    given = x.copy()
+    for got in (compiled(given), numpy_backend(compiled, given)):
+        for a, b in zip(parts(got), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+    np.testing.assert_array_equal(given, x)  # the caller's array is not written to
+
+
+def numpy_backend(function: Any, *args: Any) -> Any:
+    with sg.backend("numpy"):
+        return function(*args)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives(name: str) -> None:
+    function, x = CASES[name]
+
+    def loss(module: Any, x: Any) -> Any:
+        return sum(np.sum(np.sin(p) * 1.3) for p in parts(function(module, x)))
+
+    with sg.backend("numpy"):
+        found = sg.grad(lambda x: loss(snp, x))(x)
+    want = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[place] = 1e-6
+        want[place] = (loss(np, x + step) - loss(np, x - step)) / 2e-6
+    np.testing.assert_allclose(found, want, rtol=1e-6, atol=1e-7)
+
+
+def test_other_lengths_share_the_trace() -> None:
+    compiled = sg.compile(lambda x: stencil(snp, x))
+    for n in (5, 9, 12):
+        x = np.linspace(0, 1, n)
+        np.testing.assert_allclose(compiled(x), stencil(np, x), rtol=1e-14, atol=1e-14)
+    assert compiled.traces == 1
+
+
+def test_a_loop_that_fills_an_array_makes_one_assembly() -> None:
+    program = sg.compile(lambda x: fill(snp, x), dynamic=False).program(X)
+    assert [s.op.name for s in program.steps].count("Assemble") == 1
+    program = sg.compile(lambda x: recurrence(snp, x)[-1], dynamic=False).program(X)
+    assert not any(s.op.name in ("Assemble", "Update") for s in program.steps)
+
+
+# ---------------------------------------------------------------- random assignments
+
+INDEX = st.one_of(
+    st.integers(-3, 2),
+    st.builds(slice, st.none() | st.integers(-3, 3), st.none() | st.integers(-3, 3),
+              st.sampled_from([None, 1, 2, -1])),
+)  # fmt: skip
+ACTION = st.tuples(st.sampled_from(["set", "add", "view", "row"]), st.tuples(INDEX, INDEX))
+
+
+@settings(max_examples=25)
+@given(st.lists(ACTION, min_size=1, max_size=5))
+def test_random_assignments(actions: Any) -> None:
+    def f(np: Any, x: Any) -> Any:
+        y = x.copy()
+        seen = []
+        for k, (kind, index) in enumerate(actions):
+            if kind == "set":
+                y[index] = x[k % 3, 0] * (k + 2)
+            elif kind == "add":
+                y[index] += x[0, k % 3]
+            elif kind == "view":
+                seen.append(y[index])
+            else:
+                part = y[index[0]]
+                if part.ndim:
+                    part[...] = part * 2 + 1
+        return (y, *(s * 1 for s in seen))
+
+    x = np.arange(9.0).reshape(3, 3) + 0.5
+    want = f(np, x)
+    got = numpy_backend(sg.compile(lambda x: f(snp, x)), x)
+    # NumPy's elements are numbers of their own; traced ones too.
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14)
+
+
+# ---------------------------------------------------------------- arguments, refusals
+
+
+def test_overwritten_arguments_are_the_result() -> None:
+    def one(x: Any) -> None:
+        x[:] = np.sin(x)
+
+    def two(x: Any, y: Any) -> None:
+        x[1:] += y[:-1]
+        y *= 2
+
+    def neither(x: Any) -> Any:
+        x[0] = 1.0
+        return np.sum(x)
+
+    np.testing.assert_allclose(sg.compile(one)(X), np.sin(X), rtol=1e-15)
+    a, b = sg.compile(two)(X, X)
+    np.testing.assert_allclose(a[1:], X[1:] + X[:-1])
+    np.testing.assert_allclose(b, 2 * X)
+    assert sg.compile(neither)(X) == pytest.approx(1 + X[1:].sum())
+
+
+def unclear(x: Any) -> Any:
+    y = x.T.reshape(12)
+    y[0] = 1.0
+    return y
+
+
+def read_only(x: Any) -> Any:
+    y = np.broadcast_to(x[0], (2, 4))
+    y[0] = 1.0
+    return y
+
+
+def changed_under_an_unclear_view(x: Any) -> Any:
+    z = x * 1
+    y = z.T.reshape(12)
+    z[0] = 0.0
+    return y
+
+
+REFUSED: list[tuple[Any, type[Exception], str]] = [
+    (unclear, TraceError, r"x\.copy\(\)"),
+    (read_only, TraceError, r"x\.copy\(\)"),
+    (changed_under_an_unclear_view, TraceError, r"x\.copy\(\)"),
+    (lambda x: x.__setitem__(0, np.ones(3)), ShapeError, "could not broadcast"),
+    (lambda x: x.__setitem__(7, 1.0), IndexingError, "index 7 is out of bounds"),
+    (lambda x: snp.zeros(3, int).__iadd__(0.5), DTypeError, "keeps its type"),
+    (lambda x: x.__setitem__(x > 1, np.ones(4) * x[0]), TraceError, r"np\.where\(mask"),
+    (lambda x: x[x > 1][0], SymgradError, "how many elements a traced mask selects"),
+    (lambda x: len(x[x > 1]), SymgradError, r"np\.sum\(mask\)"),
+    (lambda x: np.sort(x[x > 1]), SymgradError, "how many elements"),
+    (lambda x: x[x > 1] * np.ones(3), SymgradError, "how many elements"),
+    (lambda x: x.__setitem__(x > 1, x[x > 0.5]), TraceError, "by another"),
+]
+
+
+@pytest.mark.parametrize(("function", "error", "match"), REFUSED)
+def test_refused(function: Any, error: Any, match: str) -> None:
+    with pytest.raises(error, match=match):
+        sg.compile(function)(M)
