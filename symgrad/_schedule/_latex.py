@@ -16,6 +16,7 @@ from .._shapes import Shape
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
 from .._symbolic._over import BY_NAME
+from ..errors import UnsupportedError
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -45,8 +46,22 @@ def _line(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
         operands = (_whole(x, names) for x in node.operands)
         right = rf"\operatorname{{{node.op.name.lower()}}}\left({', '.join(operands)}\right)"
     else:
-        right = _element(node, index, names, taken)
+        try:
+            right = _element(node, index, names, taken)
+        except UnsupportedError:  # no formula for an element: a factorisation, a loop
+            right = _whole(node, index, names)
     return f"{_place(names[node], index)} &= {right}"
+
+
+def _whole(node: Node, index: Index, names: Mapping[Node, str]) -> str:
+    """Return an op as a function of whole arrays, with the index of the element outside."""
+    given = ", ".join(
+        str(sp.latex(_number(x))) if isinstance(x, (Literal, SizeOf)) else _symbol_text(names[x])
+        for x in node.operands
+    )
+    call = rf"\operatorname{{{node.op.name}}}\left({given}\right)"
+    places = ",".join(_index_text(i) for i in index)
+    return f"{{{call}}}_{{{places}}}" if index else call
 
 
 def _result(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
