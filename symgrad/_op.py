@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -318,6 +319,13 @@ class Registry:
         else:
             self.composites[record.name] = record
 
+    def named(self, name: str) -> Op | None:
+        """Return the op of a name, as a saved program has it; None if there is none."""
+        if name not in self.ops:
+            for home in HOMES:
+                import_module(home)
+        return self.ops.get(name)
+
     def handler(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return what carries out ``function`` on traced or eager values."""
         try:
@@ -325,6 +333,9 @@ class Registry:
         except (KeyError, TypeError):
             refuse(function)
 
+
+#: The packages that define ops. Reading a program may be the first thing that a process does.
+HOMES = ("symgrad._ops", "symgrad._control")
 
 registry = Registry()
 

@@ -236,7 +236,7 @@ class _Reader:
         return made, levels
 
     def step(self, record: dict[str, Any], operands: tuple[Node, ...], what: str) -> Node:
-        op = registry.ops.get(_get(record, "op", str, what))
+        op = registry.named(_get(record, "op", str, what))
         if op is None:
             raise DataError(
                 f"{what}: there is no such op; if it is one of your own, define it before "
