@@ -17,7 +17,7 @@ MODULES = sorted((ROOT / "symgrad").rglob("*.py"))
 OPTIONAL = {"flint", "graphviz", "matplotlib", "rich"}
 
 # Importing numba takes longer than most functions take to compile: it waits for the first kernel.
-LATE = {"._kernel"}
+LATE = {"._kernel", "numba"}
 
 
 def local_imports(source: str) -> list[tuple[int, str]]:
