@@ -109,7 +109,9 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     tasks = task_lines(plan(tuple(legal)), written_out)
     yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
     yield _lowered(last.program)
-    yield Stage("In mathematics", tuple(_formulas(last.graph)))
+    # Kernels know the sizes of short axes; formulas are read with symbols.
+    general = chain[-1][1]._specialization(args, kwargs)
+    yield Stage("In mathematics", tuple(_formulas(general.graph)))
 
 
 def _formulas(graph: Graph) -> Iterator[str]:
