@@ -209,7 +209,7 @@ class Op:
         Functions, plain NumPy, that the code calls; a program's source contains them.
     combine:
         For reductions: name of the combining step ("add", "multiply", "maximum", ...). For
-        scatters "last": elements are written over instead of added.
+        assemblies and scatters "last": elements are written over instead of added.
     domain:
         For maps: one SymPy set for each operand, where the rule holds.
     samples:

@@ -280,9 +280,10 @@ class Loops:
         self._over(others, run)
 
     def _placed(self, node: Node) -> None:
-        """Zeros, to which the parts are added at their places."""
+        """Zeros, to which the parts are added at their places, or over which they are written."""
         name, op = self.names[node], node.op
         assert op.place is not None
+        sign = "=" if op.combine == "last" else "+="
         self._over(node.shape, lambda index: self.w.line(f"{name}[{flat(index, node.shape)}] = 0;"))
         parts = node.operands if op.kind == "assemble" else node.operands[:1]
         for number, part in enumerate(parts):
@@ -296,7 +297,7 @@ class Loops:
                     for p, d in zip(place, node.shape, strict=True)
                 )
                 value = bare(self.value(part, index))
-                self.w.line(f"{name}[{flat(target, node.shape)}] += {value};")
+                self.w.line(f"{name}[{flat(target, node.shape)}] {sign} {value};")
 
             self._over(part.shape, add)
 

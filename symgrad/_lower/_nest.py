@@ -72,8 +72,8 @@ class NestWriter:
         index = self.values.computed_index(
             functools.partial(op.place, part, self.index, **target.params), target, first
         )
-        over = op.combine == "last" or op.kind == "assemble"
-        if over and target.params.get("disjoint", True):
+        apart = op.kind == "assemble" and target.params.get("disjoint", True)
+        if apart or op.combine == "last":
             self.values.store(place, index, target.shape, value, self.rank)
             return
         pointer = self.values.address(place, index, target.shape)

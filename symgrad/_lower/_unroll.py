@@ -300,8 +300,8 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
         if any(target[k] not in axes for k in short(x.shape)):
             return None
     found = {}
-    disjoint = node.params.get("disjoint")  # None where later parts are written over earlier ones
-    options = {} if disjoint is None else {"disjoint": disjoint}
+    over = node.op.combine == "last"
+    options = {k: v for k, v in node.items if k == "disjoint"}
     for place in places(node.shape):
         at = dict(zip(axes, place, strict=True))
         pieces = []
@@ -312,7 +312,7 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
         whole = tuple((0, 1, d) for d in shape)
         if pieces and all(region == whole for _, region in pieces):
             parts = [p for p, _ in pieces]
-            found[place] = parts[-1] if disjoint is None else _fold(np.add, parts)
+            found[place] = parts[-1] if over else _fold(np.add, parts)
         elif pieces:
             found[place] = _build(
                 node.op.name, *(p for p, _ in pieces), shape=shape,

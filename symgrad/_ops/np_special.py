@@ -26,7 +26,9 @@ def _points(*ranges: tuple[float, float]) -> Callable[..., Iterator[Sample]]:
     return samples
 
 
-def _distribution(function: Any, doc: str, *ranges: tuple[float, float]) -> Any:
+def _distribution(
+    function: Any, doc: str, *ranges: tuple[float, float]
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
         formula.__doc__ = doc
         return composite(

@@ -93,6 +93,7 @@ UPDATE: Op = define_array(
     transpose=_update_transpose,
     batch=_update_batch,
     place=_update_place,
+    combine="last",
     source=_update_source,
     helpers=(updated,),
 )
