@@ -20,7 +20,8 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._symbolic import _notation as notation
-from symgrad._symbolic._notation import Array, MatrixForm, Ones, Product, T, product, transposed
+from symgrad._symbolic._notation import Array, MatrixForm, Ones, Product, T
+from symgrad._symbolic._products import product, transposed
 
 
 @dataclass(frozen=True)

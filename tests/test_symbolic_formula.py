@@ -17,7 +17,8 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 import symgrad as sg
 from symgrad._symbolic import Patience, latex, mathml, pretty, simplified, text
 from symgrad._symbolic._binders import Sum, as_sympy, unevaluated
-from symgrad._symbolic._notation import Array, Diag, Eye, Norm, Ones, T, product, transposed
+from symgrad._symbolic._notation import Array, Diag, Eye, Norm, Ones, T
+from symgrad._symbolic._products import product, transposed
 from symgrad.errors import ArgumentError, SimplificationWarning
 
 x, y = sp.symbols("x y", real=True)

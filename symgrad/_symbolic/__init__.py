@@ -14,11 +14,12 @@ from ._element import Elements, element_symbol, exact_number, indexed, is_condit
 from ._formula import Equation, Formula, equation_of, formula_of
 from ._indices import index_symbols, rename_bound
 from ._left import Variable, inside, left_latex, left_mathml, left_text
+from ._mathml import mathml
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._over import Over
 from ._patience import SECONDS, Patience
-from ._printing import latex, mathml, pretty, text
+from ._printing import latex, pretty, text
 from ._shorter import simplified
 
 __all__ = [

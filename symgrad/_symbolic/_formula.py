@@ -16,11 +16,12 @@ from ._derive import Function, formulas, repeated_derivatives, shapes_of, taken_
 from ._element import is_condition
 from ._indices import index_symbols
 from ._left import Variable, inside, left_latex, left_mathml, left_text
+from ._mathml import mathml
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._notation import rank
 from ._patience import Patience
-from ._printing import beside, latex, mathml, text
+from ._printing import beside, latex, text
 from ._shorter import simplified
 
 Shape = tuple[Any, ...]

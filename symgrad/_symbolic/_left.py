@@ -9,7 +9,8 @@ from typing import Any
 
 import sympy as sp
 
-from ._printing import latex, mathml
+from ._mathml import mathml
+from ._printing import latex
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,21 @@ from ._notation import (
     LogDet,
     Norm,
     Ones,
-    Product,
     T,
-    Total,
-    Trace,
-    collected,
-    product,
     rank,
-    split,
-    transposed,
 )
 from ._over import Over
+from ._products import (
+    collected,
+    diagonal_of,
+    power,
+    product,
+    split,
+    sum_of,
+    total,
+    trace_of,
+    transposed,
+)
 
 Size = Any
 Sizes = Mapping[sp.Symbol, Size]
@@ -108,7 +112,7 @@ class _Reader:
         if isinstance(e, Over) or e.has(sp.Product):
             raise _NoForm
         if isinstance(e, sp.Pow) and not own:
-            return _power(self.read(e.base, index), self.read(e.exp, index))
+            return power(self.read(e.base, index), self.read(e.exp, index))
         # Elementwise: conditions and the pairs of a Piecewise are read like operands.
         return e.func(*(self.read(a, index) for a in e.args))
 
@@ -251,7 +255,7 @@ class _Term:
         alone = t in waiting and self.degree(t) == 0 and t not in self.vectors
         if not more and alone and vector is None:
             waiting.remove(t)
-            self.scale *= _sum_of(into)
+            self.scale *= sum_of(into)
             return
         if not more:
             at = product(into, Ones(self.reader.sizes[s]) if vector is None else vector)
@@ -263,9 +267,9 @@ class _Term:
             self.edges.append((t, r, product(into, *middle, out)))
         elif alone:
             waiting.remove(t)
-            self.scale *= _trace(product(into, *middle, out))
+            self.scale *= trace_of(product(into, *middle, out))
         else:
-            self.join(t, _diagonal(product(into, *middle, out)))
+            self.join(t, diagonal_of(product(into, *middle, out)))
 
     def join(self, t: sp.Symbol, vector: Any) -> None:
         scale, vector = split(vector)
@@ -288,61 +292,12 @@ class _Term:
         if any(isinstance(m, Eye) for _, _, m in self.edges):
             others = [m if a == i else transposed(m) for a, _, m in self.edges
                       if not isinstance(m, Eye)]  # fmt: skip
-            diagonal = sp.Mul(*(w for w in (u, v) if w is not None), *map(_diagonal, others))
+            diagonal = sp.Mul(*(w for w in (u, v) if w is not None), *map(diagonal_of, others))
             return matrix if diagonal == 1 else Diag(diagonal)
         left = () if u is None else (Diag(u),)
         right = () if v is None else (Diag(v),)
         return product(*left, matrix, *right)
 
 
-def total(vector: Any) -> Any:
-    """Return the sum of a vector's elements: a scalar product, if it is one of two vectors."""
-    if isinstance(vector, sp.Pow) and vector.exp == 2:
-        return product(transposed(vector.base), vector.base)
-    if isinstance(vector, sp.Mul):
-        # Plain names first: y^T exp(x); of products the shorter.
-        first, *others = sorted(
-            vector.args, key=lambda a: (not isinstance(a, Array), len(sp.sstr(a)), sp.sstr(a))
-        )
-        return product(transposed(first), sp.Mul(*others))
-    return Total(vector)
-
-
 def _picks(e: Any) -> bool:
     return any(isinstance(a, sp.KroneckerDelta) for a in sp.Mul.make_args(e))
-
-
-def _power(base: Any, exponent: Any) -> Any:
-    """Return a power of a scalar: the root of ``x^T x`` is the norm of ``x``."""
-    if (2 * exponent).is_Integer and not exponent.is_Integer:
-        if isinstance(base, Product) and len(base.args) == 2 and base.args[0] == T(base.args[1]):
-            return Norm(base.args[1]) ** (2 * exponent)
-        inner = base.args[0] if isinstance(base, Total) else None
-        if isinstance(inner, sp.Pow) and inner.exp == 2:
-            return Norm(inner.base) ** (2 * exponent)
-    return base**exponent
-
-
-def _sum_of(matrix: Any) -> Any:
-    scale, rest = split(matrix)
-    return scale * Total(min(rest, transposed(rest), key=_transpositions))
-
-
-def _trace(matrix: Any) -> Any:
-    """Return a trace, of all equal products the one with the fewest transpositions."""
-    scale, rest = split(matrix)
-    forms = [rest, transposed(rest)]
-    for form in tuple(forms):
-        if isinstance(form, Product):
-            turns = range(len(form.args))
-            forms += [product(*form.args[k:], *form.args[:k]) for k in turns]
-    return scale * Trace(min(forms, key=_transpositions))
-
-
-def _transpositions(form: Any) -> tuple[int, str]:
-    return len(form.atoms(T)), sp.sstr(form)
-
-
-def _diagonal(matrix: Any) -> Any:
-    scale, rest = split(matrix)
-    return scale * (rest.args[0] if isinstance(rest, Diag) else Diagonal(rest))

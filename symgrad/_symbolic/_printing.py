@@ -7,23 +7,18 @@ but ``x**2 + 1``.
 
 from __future__ import annotations
 
-import html
-import re
 from typing import Any
 
 import sympy as sp
 from sympy.functions.elementary.exponential import ExpBase
 from sympy.printing.latex import LatexPrinter
-from sympy.printing.mathml import MathMLPresentationPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 from sympy.printing.pretty.stringpict import prettyForm
 from sympy.printing.str import StrPrinter
 
-from ._notation import Array, MatrixForm, Product, T, fraction, loose, rank, split
-
-#: Names of characters that SymPy writes into MathML; XML itself knows only those left out.
-_ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
+from ._notation import Array, MatrixForm, Product, T, fraction, loose, rank
+from ._products import split
 
 
 def reading_order(terms: list[Any]) -> list[Any]:
@@ -45,7 +40,7 @@ def reading_order(terms: list[Any]) -> list[Any]:
     return terms
 
 
-class _ForPeople:
+class ForPeople:
     """Makes any of SymPy's printers order sums as people do, and write matrix notation."""
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
@@ -70,12 +65,12 @@ def quotient(expr: Any) -> tuple[bool, list[Any], list[Any]]:
     return bool(coefficient.is_negative), above or [sp.S.One], below
 
 
-def _needs_brackets(factor: Any, arrays: list[Any], several: bool) -> bool:
+def needs_brackets(factor: Any, arrays: list[Any], several: bool) -> bool:
     """Tell whether a factor needs brackets among several, or beside other arrays."""
     return (loose(factor) and len(arrays) > 1) or (several and bool(factor.is_Add))
 
 
-class TextPrinter(_ForPeople, StrPrinter):  # type: ignore[misc]
+class TextPrinter(ForPeople, StrPrinter):  # type: ignore[misc]
     """One line of plain text, in SymPy's notation; products of matrices side by side."""
 
     def _print_Float(self, expr: Any) -> str:
@@ -103,7 +98,7 @@ class TextPrinter(_ForPeople, StrPrinter):  # type: ignore[misc]
         return "*".join(f"({self._print(a)})" if loose(a) else self._print(a) for a in factors)
 
 
-class UnicodePrinter(_ForPeople, PrettyPrinter):  # type: ignore[misc]
+class UnicodePrinter(ForPeople, PrettyPrinter):  # type: ignore[misc]
     """Two-dimensional Unicode text."""
 
     def _print_KroneckerDelta(self, expr: Any) -> Any:
@@ -141,7 +136,7 @@ class UnicodePrinter(_ForPeople, PrettyPrinter):  # type: ignore[misc]
         return self.side_by_side(forms, "⋅") if len(forms) > 1 else forms[0]
 
 
-class TeXPrinter(_ForPeople, LatexPrinter):  # type: ignore[misc]
+class TeXPrinter(ForPeople, LatexPrinter):  # type: ignore[misc]
     """LaTeX."""
 
     def _print_Mul(self, expr: Any) -> str:
@@ -158,7 +153,7 @@ class TeXPrinter(_ForPeople, LatexPrinter):  # type: ignore[misc]
         arrays = [a for a in factors if rank(a) > 0]
         several = len(factors) > 1
         parts = [self._bracketed(a, several and bool(a.is_Add)) for a in scalars]
-        inner = [self._bracketed(a, _needs_brackets(a, arrays, several)) for a in arrays]
+        inner = [self._bracketed(a, needs_brackets(a, arrays, several)) for a in arrays]
         return r" \, ".join([*parts, r" \odot ".join(inner)] if inner else parts)
 
     def _bracketed(self, expr: Any, brackets: bool) -> str:
@@ -170,89 +165,6 @@ class TeXPrinter(_ForPeople, LatexPrinter):  # type: ignore[misc]
             base = self._bracketed(expr.base, not isinstance(expr.base, Array))
             return rf"{base}^{{\circ {expr.exp}}}"
         return str(super()._print_Pow(expr))
-
-
-class MathMLPrinter(_ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
-    """Presentation MathML, which browsers draw by themselves."""
-
-    def element(self, tag: str, *children: Any) -> Any:
-        node = self.dom.createElement(tag)
-        for child in children:
-            node.appendChild(self.dom.createTextNode(child) if isinstance(child, str) else child)
-        return node
-
-    def bracketed(self, expr: Any, brackets: bool) -> Any:
-        inner = self._print(expr)
-        if not brackets:
-            return inner
-        return self.element("mrow", self.element("mo", "("), inner, self.element("mo", ")"))
-
-    def listed(self, parts: Any, sign: str) -> Any:
-        row = self.element("mrow")
-        for k, part in enumerate(parts):
-            if k:
-                row.appendChild(self.element("mo", sign))
-            row.appendChild(part)
-        return row
-
-    def _print_Mul(self, expr: Any) -> Any:
-        if not expr.has(MatrixForm):
-            return super()._print_Mul(expr)
-        minus, above, below = quotient(expr)
-        found = self._row(above)
-        if below:
-            found = self.element("mfrac", found, self._row(below))
-        return self.element("mrow", self.element("mo", "−"), found) if minus else found
-
-    def _row(self, factors: list[Any]) -> Any:
-        scalars = [a for a in factors if rank(a) == 0]
-        arrays = [a for a in factors if rank(a) > 0]
-        several = len(factors) > 1
-        parts = [self.bracketed(a, several and bool(a.is_Add)) for a in scalars]
-        if arrays:
-            inner = [self.bracketed(a, _needs_brackets(a, arrays, several)) for a in arrays]
-            parts.append(self.listed(inner, "⊙"))
-        return self.listed(parts, "\u2062")
-
-    def _print_Indexed(self, expr: Any) -> Any:
-        places = self.listed(map(self._print, expr.indices), ",")
-        return self.element("msub", self._print(expr.base), places)
-
-    def _print_KroneckerDelta(self, expr: Any) -> Any:
-        places = self.listed(map(self._print, expr.args), ",")
-        return self.element("msub", self.element("mi", "δ"), places)
-
-    def _print_Heaviside(self, expr: Any) -> Any:
-        return self.element("mrow", self.element("mi", "θ"), self.bracketed(expr.args[0], True))
-
-    def over(self, name: str, limits: Any, body: Any) -> Any:
-        """A function over a range of indices, which stand below its name."""
-        ranges = [
-            self.listed([self._print(low), self._print(k), self._print(high)], "≤")
-            for k, low, high in limits
-        ]
-        under = self.element("munder", self.element("mo", name), self.listed(ranges, ","))
-        return self.element("mrow", under, self.bracketed(body, True))
-
-    def _print_Sum(self, expr: Any) -> Any:
-        row = self.element("mrow")
-        for k, low, high in reversed(expr.limits):
-            start = self.listed([self._print(k), self._print(low)], "=")
-            sign = self.element("mo", "∑")
-            row.appendChild(self.element("munderover", sign, start, self._print(high)))
-        row.appendChild(self.bracketed(expr.function, bool(expr.function.is_Add)))
-        return row
-
-    def _print_Piecewise(self, expr: Any) -> Any:
-        table = self.element("mtable")
-        for value, condition in expr.args:
-            always = condition == sp.true
-            when = self.element("mtext", "otherwise") if always else self._print(condition)
-            table.appendChild(self.element(
-                "mtr", self.element("mtd", self._print(value)),
-                self.element("mtd", self.element("mtext", "" if always else "if "), when),
-            ))  # fmt: skip
-        return self.element("mrow", self.element("mo", "{"), table)
 
 
 def text(expression: Any) -> str:
@@ -293,12 +205,3 @@ def beside(left: str, right: Any) -> str:
 def latex(expression: Any) -> str:
     """Return a formula as LaTeX, without delimiters."""
     return str(TeXPrinter().doprint(expression))
-
-
-def mathml(expression: Any, display: bool = True) -> str:
-    """Return a formula as a MathML element that a browser draws without any script."""
-    body = MathMLPrinter()._print(expression).toxml()
-    body = _ENTITY.sub(lambda m: html.unescape(m.group()), body).replace("ⅇ", "e")
-    body = body.replace("<mo>-</mo>", "<mo>−</mo>")
-    style = ' display="block"' if display else ""
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{body}</math>'

@@ -1,0 +1,108 @@
+"""Formulas as MathML, which browsers draw without a script."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import sympy as sp
+from sympy.printing.mathml import MathMLPresentationPrinter
+
+from ._notation import MatrixForm, rank
+from ._printing import ForPeople, needs_brackets, quotient
+
+#: Names of characters that SymPy writes into MathML; XML itself knows only those left out.
+_ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
+
+
+class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
+    """Presentation MathML, which browsers draw by themselves."""
+
+    def element(self, tag: str, *children: Any) -> Any:
+        node = self.dom.createElement(tag)
+        for child in children:
+            node.appendChild(self.dom.createTextNode(child) if isinstance(child, str) else child)
+        return node
+
+    def bracketed(self, expr: Any, brackets: bool) -> Any:
+        inner = self._print(expr)
+        if not brackets:
+            return inner
+        return self.element("mrow", self.element("mo", "("), inner, self.element("mo", ")"))
+
+    def listed(self, parts: Any, sign: str) -> Any:
+        row = self.element("mrow")
+        for k, part in enumerate(parts):
+            if k:
+                row.appendChild(self.element("mo", sign))
+            row.appendChild(part)
+        return row
+
+    def _print_Mul(self, expr: Any) -> Any:
+        if not expr.has(MatrixForm):
+            return super()._print_Mul(expr)
+        minus, above, below = quotient(expr)
+        found = self._row(above)
+        if below:
+            found = self.element("mfrac", found, self._row(below))
+        return self.element("mrow", self.element("mo", "−"), found) if minus else found
+
+    def _row(self, factors: list[Any]) -> Any:
+        scalars = [a for a in factors if rank(a) == 0]
+        arrays = [a for a in factors if rank(a) > 0]
+        several = len(factors) > 1
+        parts = [self.bracketed(a, several and bool(a.is_Add)) for a in scalars]
+        if arrays:
+            inner = [self.bracketed(a, needs_brackets(a, arrays, several)) for a in arrays]
+            parts.append(self.listed(inner, "⊙"))
+        return self.listed(parts, "\u2062")
+
+    def _print_Indexed(self, expr: Any) -> Any:
+        places = self.listed(map(self._print, expr.indices), ",")
+        return self.element("msub", self._print(expr.base), places)
+
+    def _print_KroneckerDelta(self, expr: Any) -> Any:
+        places = self.listed(map(self._print, expr.args), ",")
+        return self.element("msub", self.element("mi", "δ"), places)
+
+    def _print_Heaviside(self, expr: Any) -> Any:
+        return self.element("mrow", self.element("mi", "θ"), self.bracketed(expr.args[0], True))
+
+    def over(self, name: str, limits: Any, body: Any) -> Any:
+        """A function over a range of indices, which stand below its name."""
+        ranges = [
+            self.listed([self._print(low), self._print(k), self._print(high)], "≤")
+            for k, low, high in limits
+        ]
+        under = self.element("munder", self.element("mo", name), self.listed(ranges, ","))
+        return self.element("mrow", under, self.bracketed(body, True))
+
+    def _print_Sum(self, expr: Any) -> Any:
+        row = self.element("mrow")
+        for k, low, high in reversed(expr.limits):
+            start = self.listed([self._print(k), self._print(low)], "=")
+            sign = self.element("mo", "∑")
+            row.appendChild(self.element("munderover", sign, start, self._print(high)))
+        row.appendChild(self.bracketed(expr.function, bool(expr.function.is_Add)))
+        return row
+
+    def _print_Piecewise(self, expr: Any) -> Any:
+        table = self.element("mtable")
+        for value, condition in expr.args:
+            always = condition == sp.true
+            when = self.element("mtext", "otherwise") if always else self._print(condition)
+            table.appendChild(self.element(
+                "mtr", self.element("mtd", self._print(value)),
+                self.element("mtd", self.element("mtext", "" if always else "if "), when),
+            ))  # fmt: skip
+        return self.element("mrow", self.element("mo", "{"), table)
+
+
+def mathml(expression: Any, display: bool = True) -> str:
+    """Return a formula as a MathML element that a browser draws without any script."""
+    body = MathMLPrinter()._print(expression).toxml()
+    body = _ENTITY.sub(lambda m: html.unescape(m.group()), body).replace("ⅇ", "e")
+    body = body.replace("<mo>-</mo>", "<mo>−</mo>")
+    style = ' display="block"' if display else ""
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{body}</math>'
