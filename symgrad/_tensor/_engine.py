@@ -124,8 +124,8 @@ def run(
         tensor._accumulate(*((None, gradient) if create_graph else (gradient, None)))
     if not retain_graph:
         for node in order:
-            if type(node) is not AccumulateGrad:
-                node.saved = node.result = node.cell = None  # type: ignore[attr-defined]
+            if isinstance(node, Backward):
+                node.free()
     return found
 
 

@@ -37,10 +37,10 @@ class Rule:
     back:
         ``back(node, gradient)``: the gradients of the operands, as arrays; raises if what it
         reads was overwritten.
-    tensors:
-        ``tensors(gradient, result, *operands)``: the same on tensors, so that it can be
-        differentiated again, before un-broadcasting; None if the record's rule is run as it
-        is, because it has parameters or does not trace.
+    tensors, arrays:
+        ``(gradient, result, *operands)``: the rule alone, before un-broadcasting, on tensors,
+        so that it can be differentiated again, and on arrays; None if the record's rule is run
+        as it is, because it has parameters or does not trace.
     """
 
     needs: tuple[bool, ...]
