@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from .._op import refuse, registry
 from .._ops.np_common import as_array, existing, is_traced
@@ -20,11 +21,13 @@ from .._shapes import Size
 from ._arrays import call
 from ._traced import as_traced
 
-#: Functions whose argument is a list of arrays, not a list that is an array.
+#: Functions with an argument that is a list of several things, not a list that is an array.
 OF_LISTS = frozenset((
     *existing("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack",
               "block", "select"),
     *existing("multi_dot", of=np.linalg),
+    *existing("piecewise", "choose", "lexsort", "ix_", "put", "ravel_multi_index"),
+    *existing("cho_solve", of=scipy.linalg),
 ))  # fmt: skip
 
 #: Functions that take a shape or a count; with a symbolic one a plain array is lifted.
