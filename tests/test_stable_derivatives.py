@@ -24,7 +24,7 @@ SCALARS: dict[str, tuple[Callable[..., Any], float, float]] = {
     # HIPS autograd has the rule (ans + 1)*g for expm1.
     "expm1 far left": (np.expm1, -40.0, TINY),
     "log1p near -1": (np.log1p, -1 + 2.0**-52, 2.0**52),
-    # JAX's documentation on custom_jvp starts from this one.
+    # The documentation of JAX's custom_jvp and of TensorFlow's custom_gradient start from this.
     "log(1 + exp(x)) at 1000": (lambda x: np.log(1.0 + np.exp(x)), 1000.0, 1.0),
     "log(1 + exp(x)) at -40": (lambda x: np.log(1.0 + np.exp(x)), -40.0, TINY / (1 + TINY)),
     "log1p(exp(x)) at 1000": (lambda x: np.log1p(np.exp(x)), 1000.0, 1.0),
@@ -50,7 +50,7 @@ SCALARS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "arctanh near 1": (np.arctanh, 1 - 2.0**-53, 2.0**53 / (2 - 2.0**-53)),
     "arctan far out": (np.arctan, 1e200, 0.0),
     "arcsinh far out": (np.arcsinh, 1e200, 1e-200),
-    # TensorFlow issue 12071, JAX issue 3058, PyTorch issue 99868: nan.
+    # nan in JAX issues 3058 and 21723, PyTorch issue 2421, autograd issue 151.
     "norm at 0": (lambda x: np.linalg.norm(x * np.ones(3)), 0.0, 0.0),
     "sqrt(x**2 + y**2) at 0": (lambda x: np.sqrt(x**2 + (2 * x) ** 2), 0.0, 0.0),
     "(x*x + y*y)**0.5 at 0": (lambda x: (x * x + 4 * x * x) ** 0.5, 0.0, 0.0),
@@ -64,12 +64,17 @@ SCALARS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "x/abs(x)": (lambda x: x / np.abs(x), -3.0, 0.0),
     "x/sqrt(x**2)": (lambda x: x / np.sqrt(x**2), 2.0, 0.0),
     "sqrt(x)**2 at 0": (lambda x: np.sqrt(x) ** 2, 0.0, 1.0),
-    # JAX issue 14397, autograd issue 316: nan from 0*log(0) or 0**-1.
+    # nan in autograd issues 116 and 581, PyTorch issue 27134.
     "x**0 at 0": (lambda x: x**0.0, 0.0, 0.0),
     "x**1 at 0": (lambda x: x**1.0, 0.0, 1.0),
     "x**2 at 0": (lambda x: x**2.0, 0.0, 0.0),
     "0**x": (lambda x: np.power(0.0, x), 2.0, 0.0),
     "(-2)**n in the base": (lambda x: x**3.0, -2.0, 12.0),
+    "x*x**0.5 at 0": (lambda x: x * x**0.5, 0.0, 0.0),
+    "x*sqrt(x) at 0": (lambda x: x * np.sqrt(x), 0.0, 0.0),
+    # A wrong 0 in PyTorch issue 80770.
+    "xlogy of 0 by it": (lambda x: special.xlogy(x, 2.0), 0.0, math.log(2)),
+    "squared norm at 0": (lambda x: np.linalg.norm(x * np.ones(2)) ** 2, 0.0, 0.0),
     "xlogy at 0": (lambda x: special.xlogy(0.0, x), 0.0, 0.0),
     "entropy of 0": (lambda x: special.xlogy(x, 1.0 + x), 0.0, 0.0),
     "sinc at 0": (np.sinc, 0.0, 0.0),
@@ -120,6 +125,12 @@ def test_logsumexp_and_softmax_far_out() -> None:
         return np.sum(np.log(np.sum(np.exp(x), axis=1, keepdims=True)))
 
     np.testing.assert_allclose(sg.grad(loss)(rows), np.stack([WEIGHTS, WEIGHTS]), rtol=1e-14)
+
+
+def test_logsumexp_of_nothing() -> None:
+    """PyTorch issue 31829: nan where all terms are -inf."""
+    nothing = np.full(2, -np.inf)
+    np.testing.assert_array_equal(sg.grad(logsumexp)(nothing), [0, 0])
 
 
 def test_distances_with_equal_points() -> None:

@@ -3,9 +3,10 @@
 The gradient of ``np.where(x > 0, np.sqrt(x), 0.0)`` at 0 is 0. Other systems return nan, and
 tell users to write the condition twice:
 
-* JAX: https://docs.jax.dev/en/latest/faq.html, "Gradients contain NaN where using where"
-* PyTorch: https://github.com/pytorch/pytorch/issues/68425, 15506
-* TensorFlow: https://github.com/tensorflow/tensorflow/issues/38349, 2540
+* PyTorch: https://github.com/pytorch/pytorch/issues/23395, 36923, 68425, 108618
+* TensorFlow: https://github.com/tensorflow/tensorflow/issues/2540, 20091, 38349
+* JAX: https://github.com/jax-ml/jax/issues/347, 1052
+* tinygrad: https://github.com/tinygrad/tinygrad/issues/12409
 """
 
 from __future__ import annotations
@@ -160,6 +161,26 @@ def test_batched_conditions() -> None:
     with sg.backend("numpy"):
         got = sg.vmap(sg.grad(row))(np.array([[4.0, 1.0], [0.0, 0.0], [0.0, -1.0]]))
     np.testing.assert_allclose(got, [[1, 1], [0, 0], [0, 0]], rtol=1e-14)
+
+
+PUBLISHED = {
+    "PyTorch 68425": (lambda x: np.where(x <= 0, np.exp(x), 1 + x), 1000.0, 1.0),
+    "PyTorch 36923": (lambda x: np.where(x >= 0, x, 0.0 * (x / 0.0)), 1.0, 1.0),
+    "PyTorch 108618": (lambda x: np.where(x > 2, np.log2(x), 2 * x), 0.0, 2.0),
+    "TensorFlow 38349": (lambda x: np.where(x < 15, x, 10.0 ** np.exp(x)), 10.0, 1.0),
+    "JAX 347": (lambda x: np.where(x > 0.5, np.sqrt(x**2), 1.0), 0.0, 0.0),
+    "tinygrad 12409": (lambda x: np.where(x == 0, 0.0, x * np.sqrt(x)), 0.0, 0.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_failures(name: str) -> None:
+    f, at, want = PUBLISHED[name]
+    with sg.backend("numpy"):
+        assert sg.grad(f)(at) == want
+    x = sg.tensor(at, requires_grad=True)
+    f(x).backward()
+    assert x.grad.item() == want
 
 
 def test_a_computed_zero_is_no_guard() -> None:
