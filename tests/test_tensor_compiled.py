@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import symgrad as sg
 from symgrad._tensor import _compiled
 from symgrad._tensor._compiled import AFTER, table
-from symgrad._tensor._kernel import Kernel
-from symgrad.errors import BackwardError
+from symgrad.errors import BackwardError, UnsupportedError
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +29,7 @@ def leaf(data: Any) -> Any:
 
 
 def kernels() -> int:
-    return sum(isinstance(e.kernel, Kernel) for e in table.entries.values())
+    return sum(e.kernel is not None for e in table.entries.values())
 
 
 def gradients(function: Callable[..., Any], tensors: list[Any]) -> list[Any]:
@@ -254,6 +253,25 @@ def test_kernels_are_paid_for_by_work(monkeypatch: pytest.MonkeyPatch) -> None:
                 y = y * x
             y.backward()
     assert kernels() == 2
+    looked_at = len(table.entries)
+    for _ in range(AFTER + 1):
+        (np.sin(x) * x * x).backward()  # cannot be paid for, so nobody looks closer
+    assert len(table.entries) == looked_at
+
+
+def test_what_cannot_be_compiled_is_tried_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise UnsupportedError("not today")
+
+    monkeypatch.setattr(_compiled, "build", refuse)
+    monkeypatch.setenv("SYMGRAD_LOG", "1")
+    x = leaf([0.5, 1.0])
+    for _ in range(3 * AFTER):
+        (found,) = gradients(lambda x: (np.exp(x) * x).sum(), [x])
+    np.testing.assert_allclose(found, np.exp(x.detach()) * (x.detach() + 1), rtol=1e-15)
+    assert capsys.readouterr().err.count("stays with NumPy (not today)") == 1
 
 
 def test_kernels_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,13 +19,15 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from .._compile._function import _backend
 from ..errors import SymgradError
 from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node
+
+T = TypeVar("T")
 
 #: A structure is compiled when it comes for this time.
 AFTER = 8
@@ -37,14 +39,24 @@ CREDIT = 3.0
 PASS, KERNEL = (1e-5, 3e-6), (0.1, 3e-3)
 
 
+class _Ops:
+    """Passes of the same ops in the same order, whatever their shapes and edges."""
+
+    __slots__ = ("compiled", "count", "refused")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.compiled = self.refused = False
+
+
 class _Entry:
-    """A structure: how often it was seen, and its kernel; False if it stays without."""
+    """A structure: how often it was looked at, and its kernel."""
 
     __slots__ = ("count", "kernel")
 
     def __init__(self) -> None:
         self.count = 0
-        self.kernel: Kernel | bool | None = None
+        self.kernel: Kernel | None = None
 
 
 class _Table:
@@ -56,21 +68,30 @@ class _Table:
 
     def clear(self) -> None:
         """Forget everything."""
-        self.seen: OrderedDict[Any, int] = OrderedDict()  # by the ops alone: quickly looked up
+        self.seen: OrderedDict[Any, _Ops] = OrderedDict()
         self.entries: OrderedDict[Any, _Entry] = OrderedDict()
         self.kernels: OrderedDict[Any, None] = OrderedDict()
         self.worked = self.bought = 0.0
 
-    def entry(self, key: Any) -> _Entry:
-        """Return the entry of a structure, which is the latest used now."""
-        found = self.entries.get(key)
-        if found is None:
-            found = self.entries[key] = _Entry()
-            if len(self.entries) > WATCHED:
-                self.entries.popitem(last=False)
-        else:
-            self.entries.move_to_end(key)
-        return found
+    def affords(self, nodes: int) -> bool:
+        """Tell whether a kernel for a pass through so many nodes can be bought."""
+        return self.bought + _cost(KERNEL, nodes) <= self.worked + CREDIT
+
+
+def _latest(known: OrderedDict[Any, T], key: Any, make: Callable[[], T]) -> T:
+    """Return what is known under a key, which is the latest used now."""
+    found = known.get(key)
+    if found is None:
+        found = known[key] = make()
+        if len(known) > WATCHED:
+            known.popitem(last=False)
+    else:
+        known.move_to_end(key)
+    return found
+
+
+def _cost(parts: tuple[float, float], nodes: int) -> float:
+    return parts[0] + parts[1] * nodes
 
 
 table = _Table()
@@ -99,25 +120,25 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
     if len(gradients) != 1 or not 2 < len(order) <= LARGEST or _switched_off():
         return None
     with table.lock:
-        table.worked += PASS[0] + PASS[1] * len(order)
-        ops = tuple(map(type, order))
-        table.seen[ops] = count = table.seen.pop(ops, 0) + 1
-        if len(table.seen) > WATCHED:
-            table.seen.popitem(last=False)
-        if count == 1:  # ops that come once need no closer look
-            return None
+        table.worked += _cost(PASS, len(order))
+        ops = _latest(table.seen, tuple(map(type, order)), _Ops)
+        ops.count += 1
+        if ops.count == 1 or ops.refused or not (ops.compiled or table.affords(len(order))):
+            return None  # a closer look would be for nothing
     described = describe(order)
     if described is None:
         return None
     key, arrays = described
     key = (key, str(gradients[0].dtype), gradients[0].shape)
     with table.lock:
-        entry = table.entry(key)
+        entry = _latest(table.entries, key, _Entry)
         entry.count += 1
-        if entry.kernel is None and entry.count >= AFTER - 1:
+        if entry.kernel is None and entry.count >= AFTER - 1 and table.affords(len(order)):
             entry.kernel = _bought(order, key, gradients[0], arrays, entry.count + 1)
+            ops.compiled = entry.kernel is not None
+            ops.refused = not ops.compiled
         kernel = entry.kernel
-        if not isinstance(kernel, Kernel):
+        if kernel is None:
             return None
         if key in table.kernels:
             table.kernels.move_to_end(key)
@@ -202,19 +223,16 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
 
 def _bought(
     order: Sequence[Node], key: Any, gradient: Any, arrays: Sequence[Any], count: int
-) -> Kernel | bool | None:
-    """Return the kernel of a pass; False if there is none, None if it is too early."""
-    cost = KERNEL[0] + KERNEL[1] * len(order)
-    if table.bought + cost > table.worked + CREDIT:
-        return None
-    table.bought += cost
+) -> Kernel | None:
+    """Return the kernel of a pass; None if it cannot be compiled."""
+    table.bought += _cost(KERNEL, len(order))
     start = time.perf_counter()
-    made: Kernel | bool
+    made: Kernel | None
     try:
         made = build(order, gradient)
         made(order, gradient, arrays)  # compiled now
     except SymgradError as error:
-        made = False
+        made = None
         note = f"stays with NumPy ({error})"
     else:
         note = f"compiled in {time.perf_counter() - start:.2f} s"
