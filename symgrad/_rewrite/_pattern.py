@@ -65,6 +65,11 @@ def _offset_of(node: Node) -> tuple[Node, float] | None:
     return None
 
 
+def _written_variously(node: Node) -> bool:
+    """Tell whether there are several ways to write the step."""
+    return any(f(node) is not None for f in (square_of, _inverse_of, _offset_of))
+
+
 class Pattern:
     """A formula with free operands.
 
@@ -79,6 +84,11 @@ class Pattern:
         names = list(inspect.signature(formula).parameters)
         self.free = [Input(name, (), _FLOAT) for name in names]
         self.root = as_node(formula(*map(Traced, self.free)))
+        #: Ops that must be among a node's operands, to see at a glance that it is no match.
+        self._needed = frozenset() if _written_variously(self.root) else frozenset(
+            x.op.name for x in self.root.operands
+            if x.operands and number_of(x) is None and not _written_variously(x)
+        )  # fmt: skip
 
     @property
     def heads(self) -> tuple[str, ...]:
@@ -96,6 +106,8 @@ class Pattern:
 
         Nodes in ``barred`` have to be operands, or outside: they are not looked into.
         """
+        if self._needed and not self._needed.issubset([x.op.name for x in node.operands]):
+            return None
         for bound in self._matches(self.root, node, {}, barred):
             return tuple(bound[x] for x in self.free)
         return None
