@@ -1,0 +1,8 @@
+"""Time symgrad beside its peers: ``symgrad bench``, or ``python examples/benchmarks``."""
+
+import sys
+
+from harness import main
+
+if __name__ == "__main__":
+    sys.exit(main())

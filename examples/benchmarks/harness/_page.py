@@ -1,0 +1,103 @@
+"""The tables of docs/performance.md, written from the records of runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ._aims import verdicts
+from ._table import absent, duration, rows, size
+from ._workload import NAMES, load
+
+PAGE = Path(__file__).parents[3] / "docs" / "performance.md"
+BLOCK = r"(<!-- measured: {name} -->\n).*?(<!-- end -->)"
+
+
+def fill(page: str, found: dict[str, Any]) -> str:
+    """Return the page with its measured blocks written anew."""
+    results = found["results"]
+    blocks = {"machine": machine(found), "aims": aims(results), "memory": memory(results)}
+    blocks |= {name: workload(name, results) for name in NAMES}
+    for name, text in blocks.items():
+        pattern = re.compile(BLOCK.format(name=re.escape(name)), re.DOTALL)
+        if not pattern.search(page):
+            raise ValueError(f"the page has no block `<!-- measured: {name} -->`")
+        page = pattern.sub(lambda m, text=text: f"{m[1]}{text}\n{m[2]}", page)
+    return page
+
+
+def markdown(heads: Sequence[str], cells: Sequence[Sequence[str]], left: int = 2) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---" if k < left else "---:" for k in range(len(heads))], *cells]
+    return "\n".join("| " + " | ".join(c.replace("|", "\\|") for c in row) + " |" for row in lines)
+
+
+def machine(found: dict[str, Any]) -> str:
+    """Date, machine and versions."""
+    m, versions = found["machine"], found["versions"]
+    quick = " (quick)" if found["quick"] else ""
+    text = (
+        f"Run{quick} of {found['date'][:10]} at commit {found['commit']}: {m['processor']}, "
+        f"{m['cores']} cores, {m['vectors']}, {m['system']}, {m['libc']}, "
+        f"Python {found['python']}."
+    )
+    listed = ", ".join(f"{name} {number}" for name, number in versions.items())
+    absent_ = ", ".join(sorted(found["missing"])) or "none"
+    return f"{text}\n\nVersions: {listed}. Peers that were not installed: {absent_}."
+
+
+def aims(results: Sequence[dict[str, Any]]) -> str:
+    """All aims, met or not."""
+    words = {True: "met", False: "**missed**", None: ""}
+    cells = [
+        (v.workload, v.aim, v.reached, words[v.met])
+        for name in NAMES
+        for v in verdicts(load(name), results)
+    ]
+    return markdown(("workload", "aim", "reached", ""), cells, left=4)
+
+
+def memory(results: Sequence[dict[str, Any]]) -> str:
+    """The peak memory of a value and gradient, beside JAX's and PyTorch's."""
+    peers = ("symgrad", "jax", "torch", "torch.compile")
+    known = {(r["workload"], r["case"], r["peer"]): r.get("memory") for r in results}
+    keys = list(dict.fromkeys((r["workload"], r["case"]) for r in results))
+    cells = [
+        (*key, *(size(known.get((*key, peer))) for peer in peers))
+        for key in keys
+        if (known.get((*key, "symgrad")) or 0) > 1e6
+    ]
+    return markdown(("workload", "case", *peers), cells)
+
+
+def workload(name: str, results: Sequence[dict[str, Any]]) -> str:
+    """The results of one workload."""
+    mine = [r for r in results if r["workload"] == name]
+    if not mine:
+        return "Not measured yet."
+    heads = ("case", "peer", "first", "call", "spread", "to symgrad", "memory", "error", "cost")
+    text = markdown(heads, rows(mine))
+    late = [(c, p, why) for c, p, why in absent(mine) if why.startswith(("over", "not tried"))]
+    if late:
+        text += "\n\nToo slow to be timed: "
+        text += "; ".join(f"{p} at {c} ({why})" for c, p, why in late) + "."
+    wrong = [(c, p, why) for c, p, why in absent(mine) if why.startswith("wrong")]
+    if wrong:
+        text += (
+            "\n\nNot timed because "
+            + "; ".join(f"{p} at {c} is {why}" for c, p, why in wrong)
+            + "."
+        )
+    ours = [r for r in mine if r["peer"] == "symgrad" and r.get("call")]
+    if ours:
+        last = ours[-1]
+        first, call = duration(last["first"]), duration(last["call"])
+        text += f"\n\nsymgrad at {last['case']}: first {first}, then {call} a call."
+    return text
+
+
+def update(found: dict[str, Any], path: Path = PAGE) -> None:
+    """Write the page."""
+    path.write_text(fill(path.read_text(encoding="utf-8"), found), encoding="utf-8")

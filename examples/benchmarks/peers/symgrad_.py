@@ -1,0 +1,89 @@
+"""symgrad: compiled, and its bytecode tier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import symgrad as sg
+import symgrad.numpy as snp
+from symgrad.scipy import special
+
+from . import Peer
+
+
+class _Names:
+    """NumPy's names, and two of SciPy's, as a user would import them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(special if name in ("erf", "logsumexp") else snp, name)
+
+
+NAMES = _Names()
+
+
+class Symgrad(Peer):
+    """The compiler."""
+
+    # Compile times are those of the first time.
+    environment = {"SYMGRAD_CACHE_DIR": ""}  # noqa: RUF012
+
+    def version(self) -> str:
+        return str(sg.__version__)
+
+    def start(self) -> None:
+        sg.value_and_grad(lambda x: np.sum(np.sin(x)))(np.ones(2))
+
+    def function(self, workload: Any) -> Any:
+        return lambda *arguments: workload.function(NAMES, *arguments)
+
+    def gradient(self, workload: Any, arguments: Any) -> Any:
+        chosen = workload.differentiated(arguments)
+        return sg.value_and_grad(self.function(workload), argnums=chosen), arguments
+
+    def derivatives(self, workload: Any, arguments: Any) -> Any:
+        chosen = workload.differentiated(arguments)
+        return sg.vmap(sg.value_and_grad(self.function(workload), argnums=chosen)), arguments
+
+    def jacobian(self, workload: Any, arguments: Any) -> Any:
+        chosen = workload.differentiated(arguments)
+        return sg.vmap(sg.jacobian(self.function(workload), argnums=chosen)), arguments
+
+    def hessian(self, workload: Any, arguments: Any) -> Any:
+        function = self.function(workload)
+        gradient, hessian = sg.grad(function), sg.hessian(function)
+        return sg.compile(lambda *a: (gradient(*a), hessian(*a))), arguments
+
+    def cost(self, workload: Any, case: Any, arguments: Any) -> Any:
+        """Of the sum of squares, where the function has many results."""
+        if case.variant == "loop":
+            return None
+        chosen = workload.differentiated(arguments)
+        function = self.function(workload)
+        if workload.kind == "derivatives":
+            function = sg.vmap(function)
+            both = self.derivatives(workload, arguments)[0]
+            return (sg.compile(function), arguments), (both, arguments)
+        if workload.kind == "jacobian":
+            each = sg.vmap(function)
+            function = lambda *a: np.sum(each(*a) ** 2)  # noqa: E731
+        both = sg.value_and_grad(function, argnums=chosen)
+        return (sg.compile(function), arguments), (both, arguments)
+
+
+class Bytecode(Symgrad):
+    """The tier that answers at once."""
+
+    environment = {"SYMGRAD_CACHE_DIR": "", "SYMGRAD_BACKEND": "bytecode"}  # noqa: RUF012
+
+    @classmethod
+    def missing(cls) -> str | None:
+        try:
+            with sg.backend("bytecode"):
+                return None
+        except (TypeError, ValueError):
+            return "this version of symgrad has no bytecode tier"
+
+    def cost(self, workload: Any, case: Any, arguments: Any) -> None:
+        return None

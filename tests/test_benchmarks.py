@@ -1,0 +1,168 @@
+"""The benchmarks compute what they say; how fast is not tested."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "examples" / "benchmarks"
+SHORT = ["rosen", "scalar_dag", "sincos", "nbody"]
+LONG = ["black_scholes", "gmm", "ba", "mlp", "kinematics", "logistic"]  # to compile
+NAMES = SHORT + LONG
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder() -> Iterator[None]:
+    """Make the scripts importable, as in a worker."""
+    sys.path.insert(0, str(FOLDER))
+    yield
+    sys.path.remove(str(FOLDER))
+
+
+def errors(name: str, peer: str, *, small: bool = True) -> dict[str, float]:
+    """Return the error of a peer on the quick cases of a workload."""
+    import peers
+    from harness._workload import error, load
+
+    workload = load(name).for_peer(peer)
+    adapter = peers.load(peer)
+    found = {}
+    for case in [c for c in workload.cases if c.quick][: 1 if small else None]:
+        given = workload.arguments(case)
+        call, arguments = adapter.build(workload, case, given)
+        results = adapter.canonical(workload, case, call(*arguments))
+        found[case.label] = error(results, workload.exact(case, *given))
+    return found
+
+
+@pytest.mark.parametrize("name", [*SHORT, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
+def test_symgrad(name: str) -> None:
+    worst = errors(name, "symgrad")
+    assert worst
+    assert max(worst.values()) < 1e-9, worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("peer", ["numpy", "numba", "C", "differences"])
+@pytest.mark.parametrize("name", NAMES)
+def test_by_hand(name: str, peer: str) -> None:
+    import peers
+
+    if peers.kind(peer).missing():
+        pytest.skip(str(peers.kind(peer).missing()))
+    try:
+        worst = errors(name, peer)
+    except peers.UnfitError as reason:
+        pytest.skip(str(reason))
+    assert max(worst.values()) < (1e-4 if peer == "differences" else 1e-9), worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "peer", ["jax", "torch", "casadi", "heyoka", "autograd", "pytensor", "sympy", "symengine"]
+)
+def test_peer(peer: str, tmp_path: Path) -> None:
+    import peers
+
+    if peers.kind(peer).missing():
+        pytest.skip(str(peers.kind(peer).missing()))
+    run(tmp_path, "sincos", "--peers", peer, "--rounds", "1")
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert all(r["right"] for r in record["results"] if not r.get("unfit")), record["results"]
+
+
+def run(out: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "symgrad.cli", "bench", *arguments]
+    if arguments[0] in NAMES:
+        command += ["--quick", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_command(tmp_path: Path) -> None:
+    printed = run(tmp_path, "sincos", "--peers", "symgrad,copy", "--rounds", "2")
+    assert "sum(sin(a) + cos(a))" in printed
+    assert "gradient/function below 3" in printed
+    record = json.loads((tmp_path / "record.json").read_text())
+    assert record["machine"]["cores"] > 0
+    assert record["versions"]["numpy"] == np.__version__
+    for result in record["results"]:
+        assert result["low"] <= result["call"] <= result["high"]
+        assert result["first"] > 0
+        assert len(result["times"]) == 2
+
+
+def test_help_is_the_scripts() -> None:
+    assert "--peers" in run(Path(), "--help")
+
+
+def test_no_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from symgrad.cli import bench, main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench, "SCRIPTS", Path("absent"))
+    assert main(["bench"]) == 2
+
+
+def test_wrong_results_are_not_timed() -> None:
+    from harness._workload import error
+
+    exact = np.array([2.0, 1.0, -4.0])
+    assert error(exact, exact) == 0
+    assert error(np.array([2.0, 1.0, -4.1]), exact) == pytest.approx(0.1 / 4)
+    assert error(np.array([2.2, 1.0, -4.0]), exact) == pytest.approx(0.1)
+    assert error(np.array([2.0, np.nan, -4.0]), exact) == np.inf
+    with pytest.raises(ValueError, match="shape"):
+        error(exact[:2], exact)
+
+
+def test_aims() -> None:
+    from harness._aims import verdict
+    from harness._workload import Aim
+
+    def results(ours: float, theirs: float) -> list[dict[str, Any]]:
+        common = {"workload": "w", "case": "10"}
+        return [
+            common | {"peer": "symgrad", "call": ours, "first": 1.0},
+            common | {"peer": "jax", "call": theirs, "first": 1.0},
+        ]
+
+    assert verdict("w", Aim("10", ("jax",), 5.0), results(1.0, 5.0)).met is True
+    assert verdict("w", Aim("10", ("jax",), 5.0), results(1.0, 4.9)).met is False
+    assert verdict("w", Aim("10", ("jax",), 1.0, extra=0.5), results(1.5, 1.0)).met is True
+    assert verdict("w", Aim("10", ("C",), 5.0), results(1.0, 4.9)).met is None
+
+
+def test_page() -> None:
+    """A record fills the page; all else in it stays."""
+    from harness import _page
+
+    result = {"workload": "sincos", "case": "25", "size": 25, "variant": "", "peer": "symgrad"}
+    result |= {"first": 0.01, "call": 1e-6, "low": 9e-7, "high": 1.1e-6, "error": 1e-16}
+    found = {
+        "date": "2026-01-02T00:00:00+00:00",
+        "quick": False,
+        "machine": dict.fromkeys(("processor", "cores", "vectors", "system", "libc"), "m"),
+        "python": "3",
+        "commit": "c",
+        "versions": {"numpy": "2"},
+        "missing": {},
+        "results": [result],
+    }
+    page = (ROOT / "docs" / "performance.md").read_text()
+    filled = _page.fill(page, found)
+    assert "| 25 | symgrad | 10 ms | 1 us |" in filled
+    assert "2026-01-02" in filled
+    assert _page.fill(filled, found) == filled
+    assert filled.partition("<!-- measured")[0] == page.partition("<!-- measured")[0]
+    with pytest.raises(ValueError, match="machine"):
+        _page.fill("nothing", found)
