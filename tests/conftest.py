@@ -36,6 +36,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(folder.cleanup)
 
 
+@pytest.fixture(autouse=True)
+def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formulas must not depend on how busy the machine is; the limit has tests of its own."""
+    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 60.0)
+
+
 @pytest.fixture
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty kernel cache for one test alone."""

@@ -87,6 +87,25 @@ def test_several_results_and_arguments() -> None:
     assert str(sg.formula(lambda x: x > 0, V)) == "out[i] = x[i] > 0"
 
 
+def test_elements_that_are_picked_by_number_are_listed() -> None:
+    shown = sg.formula(lambda p: p[0] * p[3] ** 2, np.ones(5), wrt=0)
+    assert str(shown).splitlines() == [
+        "d out/d p[0] = p[3]**2", "d out/d p[3] = 2*p[0]*p[3]",
+        "    (by elements that are not listed it is 0)",
+    ]  # fmt: skip
+    assert r"\frac{\partial \mathrm{out}}{\partial {p}_{0}}" in shown.latex()
+    hessian = sg.formula(lambda p: p[0] * p[3] ** 2, np.ones(5), wrt=0, order=2)
+    assert str(hessian).splitlines()[:2] == [
+        "d2 out/d p[0] d p[3] = 2*p[3]", "d2 out/d p[3]^2      = 2*p[0]",
+    ]  # fmt: skip
+    whole = sg.formula(lambda x: x[0] * np.sum(x), V, wrt=0)
+    assert str(whole) == "d out/d x[i] = KroneckerDelta(0, i)*Sum(x[j], (j, 0, n - 1)) + x[0]"
+    many = sg.formula(lambda x: sum(x[k] ** 2 for k in range(20)), np.ones(30), wrt=0)
+    assert "KroneckerDelta(19, i)" in str(many)
+    matrix = sg.formula(lambda A: A[0, 1] * A[2, 2], S, wrt=0)
+    assert str(matrix).splitlines()[0] == "d out/d A[0, 1] = A[2, 2]"
+
+
 NO_MATRIX_NOTATION = {
     "neighbours": (lambda x: np.sum((x[1:] - x[:-1]) ** 2), (V,)),
     "three indices": (lambda A, B: A @ B, (S, S)),

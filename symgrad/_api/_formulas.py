@@ -188,7 +188,8 @@ def formula(
     inputs = [x for leaf in leaves if (x := _real_input(call, leaf)) is not None]
     made = [formula_of(call.graph, [x] * _checked(order)) for x in inputs]
     equations = tuple(e for one in made for e in one.equations)
-    return Formula(equations, any(one.gave_up for one in made))
+    note = next((one.note for one in made if one.note), "")
+    return Formula(equations, any(one.gave_up for one in made), note)
 
 
 def _checked(order: int) -> int:

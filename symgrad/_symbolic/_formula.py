@@ -12,6 +12,7 @@ import sympy as sp
 
 from .._graph import Input
 from ._binders import as_sympy, unevaluated
+from ._components import components
 from ._derive import Function, formulas, repeated_derivatives, shapes_of, taken_names
 from ._element import is_condition
 from ._indices import index_symbols
@@ -59,7 +60,7 @@ class Equation:
     @property
     def indices(self) -> tuple[sp.Symbol, ...]:
         """The free indices: of the result, then of the arguments."""
-        return tuple(i for v in (self.result, *self.wrt) for i in v.indices)
+        return tuple(i for v in (self.result, *self.wrt) for i in v.indices if i.is_Symbol)
 
 
 def equation_of(
@@ -79,7 +80,8 @@ def equation_of(
     shapes:
         The shapes of all arguments by name.
     """
-    sizes = {i: s for v in (result, *wrt) for i, s in zip(v.indices, v.sizes, strict=True)}
+    pairs = [p for v in (result, *wrt) for p in zip(v.indices, v.sizes, strict=True)]
+    sizes = {i: size for i, size in pairs if i.is_Symbol}
     expression = unevaluated(expression)
     if is_condition(expression):
         return Equation(result, tuple(wrt), expression, expression, None)
@@ -99,6 +101,9 @@ def equation_of(
     expression, short = as_sympy(expression), as_sympy(short)
     return Equation(result, tuple(wrt), expression, short, matrix, tuple(parts))
 
+
+#: Said below derivatives that are listed by element.
+ELSEWHERE = "by elements that are not listed it is 0"
 
 #: So many characters the matrix notation must be shorter without names, to have none.
 LINE = 8
@@ -138,10 +143,13 @@ class Formula:
         One for each result, and for derivatives for each argument.
     gave_up:
         Whether the time for simplifying has run out: then a shorter form may exist.
+    note:
+        What else there is to know.
     """
 
     equations: tuple[Equation, ...]
     gave_up: bool = False
+    note: str = ""
 
     @property
     def expression(self) -> Any:
@@ -184,6 +192,8 @@ class Formula:
         lines = self.rows(notation)
         width = max((len(a) for a, _ in lines if not a.startswith(" ")), default=0)
         rows = [f"{a} = {b}" if a.startswith(" ") else f"{a:{width}} = {b}" for a, b in lines]
+        if self.note:
+            rows.append(f"    ({self.note})")
         if self.gave_up:
             rows.append("    (simplifying took too long: shorter forms may exist)")
         return "\n".join(rows)
@@ -274,7 +284,7 @@ def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = T
             found = [e if is_condition(e) else simplified(unevaluated(e), patience) for e in found]
     count = len(function.outputs)
     names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    equations = []
+    equations, note = [], ""
     for node, name, expression in zip(function.outputs, names, found, strict=True):
         parts = [(name + "_" * (name in taken), node.shape), *((x.name, x.shape) for x in wrt)]
         letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
@@ -282,5 +292,9 @@ def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = T
             Variable(n, tuple(next(letters) for _ in shape), tuple(map(sp.sympify, shape)))
             for n, shape in parts
         ]
-        equations.append(equation_of(variables[0], variables[1:], expression, shapes_of(function)))
-    return Formula(tuple(equations), patience.gave_up)
+        single = components(variables[1:], expression) if wrt else None
+        note = ELSEWHERE if single else note
+        for by, value in single or [(tuple(variables[1:]), expression)]:
+            short = simplified(unevaluated(value), patience) if single else value
+            equations.append(equation_of(variables[0], by, short, shapes_of(function)))
+    return Formula(tuple(equations), patience.gave_up, note)

@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from ._mathml import mathml
-from ._printing import latex
+from ._printing import latex, text
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,15 @@ def inside(element: str) -> str:
 def _below(wrt: Sequence[Variable], notation: str) -> list[tuple[Variable, str]]:
     """Return the variables below the line, each with its superscript: ``d x^2``, ``d w^T``."""
     found = [(v, "") for v in wrt]
-    if notation == "matrix" and len(wrt) == 2 and wrt[1].indices:
+    if notation == "matrix" and len(wrt) == 2 and wrt[1].indices and _plain(wrt[1], notation):
         found[1] = (wrt[1], "T")
     runs = [(pair, len(list(run))) for pair, run in groupby(found)]
     return [(v, power or (str(n) if n > 1 else "")) for (v, power), n in runs]
 
 
 def _plain(v: Variable, notation: str) -> bool:
-    return notation == "matrix" or not v.indices
+    """Tell whether a variable stands without indices; a single element keeps its numbers."""
+    return not v.indices or (notation == "matrix" and all(i.is_Symbol for i in v.indices))
 
 
 def left_text(result: Variable, wrt: Sequence[Variable] = (), notation: str = "index") -> str:
@@ -61,7 +62,7 @@ def left_text(result: Variable, wrt: Sequence[Variable] = (), notation: str = "i
 
     def place(v: Variable) -> str:
         return v.name if _plain(v, notation) else (
-            f"{v.name}[{', '.join(i.name for i in v.indices)}]")  # fmt: skip
+            f"{v.name}[{', '.join(map(text, v.indices))}]")  # fmt: skip
 
     if not wrt:
         return place(result)
@@ -95,7 +96,7 @@ def left_mathml(result: Variable, wrt: Sequence[Variable] = (), notation: str = 
         name = inside(mathml(sp.Symbol(v.name)))
         if _plain(v, notation):
             return name
-        inner = "<mo>,</mo>".join(f"<mi>{i.name}</mi>" for i in v.indices)
+        inner = "<mo>,</mo>".join(inside(mathml(i)) for i in v.indices)
         return f"<msub>{name}<mrow>{inner}</mrow></msub>"
 
     def raised(base: str, power: str) -> str:

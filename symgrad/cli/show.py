@@ -106,5 +106,7 @@ def _formulas(
             output.text(one.pretty())
         else:
             output.equations(one.rows())
+        if one.note and not options.latex:
+            output.text(f"({one.note})", "dim")
         if one.gave_up:
             output.text("(simplifying took too long: shorter forms may exist)", "yellow")
