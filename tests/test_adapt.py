@@ -173,3 +173,27 @@ def test_mathematics() -> None:
 
     got = sg.compile(sg.adapt(each))(0.37, 1.9)
     np.testing.assert_allclose(np.array(got, float), np.array(each(0.37, 1.9), float), rtol=1e-14)
+
+
+def test_overwriting_functions_compose() -> None:
+    def smooth(a: Any) -> None:
+        a[1:-1] = 0.5 * (a[2:] + a[:-2])
+
+    step = sg.compile(sg.adapt(smooth))
+    b = X.copy()
+    smooth(b)
+    np.testing.assert_allclose(sg.compile(lambda a: (step(a), a))(X), (b, X))
+    np.testing.assert_allclose(sg.grad(lambda a: np.sum(step(a) ** 2))(X),
+                               gradient_by_differences(lambda a: np.sum(step(a) ** 2), X),
+                               rtol=1e-7)  # fmt: skip
+
+
+def griewank(x: Any) -> Any:
+    i = arange(1.0, np.size(x) + 1.0)
+    return np.sum(x**2 / 4000) - np.prod(cos(x / np.sqrt(i))) + math.fsum(v for v in x)
+
+
+def test_ranges_of_sizes_and_generators() -> None:
+    adapted = sg.grad(sg.adapt(griewank))
+    for x in (X, X[:2]):
+        np.testing.assert_allclose(adapted(x), gradient_by_differences(griewank, x), rtol=1e-7)

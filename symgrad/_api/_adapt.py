@@ -13,7 +13,7 @@ import functools
 import importlib
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -52,6 +52,7 @@ def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., An
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
         flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
         if any(is_traced(v) or isinstance(v, Size) for v in flat):
             return traced(*args, **kwargs)
@@ -112,7 +113,7 @@ class _Adapter:
         # A function takes over the builtins that its globals have when it is made.
         inner = {**vars(builtins), "__import__": self.imported}
         self.globals: dict[str, Any] = {"__builtins__": inner}
-        self.made: dict[int, Any] = {}
+        self.made: dict[int, Callable[..., Any]] = {}
         for name, value in scope.items():
             if name != "__builtins__":
                 self.globals[name] = self.value(value)
@@ -133,13 +134,14 @@ class _Adapter:
             return functools.partial(inner, *value.args, **value.keywords)
         return _named(value)
 
-    def function(self, function: FunctionType) -> Any:
+    def function(self, function: FunctionType) -> Callable[..., Any]:
         """Return the copy of a function."""
-        known = self.made.get(id(function))
-        if known is not None:
-            return known
+        if id(function) in self.made:
+            return self.made[id(function)]
         cells = tuple(CellType() for _ in function.__closure__ or ())
-        made: Any = FunctionType(function.__code__, self.globals, function.__name__, None, cells or None)
+        made: Any = FunctionType(
+            function.__code__, self.globals, function.__name__, None, cells or None
+        )
         self.made[id(function)] = made
         functools.update_wrapper(made, function)
         del made.__wrapped__
@@ -154,7 +156,7 @@ class _Adapter:
                 continue
         return made
 
-    def method(self, method: MethodType) -> Any:
+    def method(self, method: MethodType) -> Callable[..., Any]:
         """Return the method of a copy of its object, all of whose methods are copies."""
         owner = method.__self__
         if isinstance(owner, type):
@@ -170,7 +172,8 @@ class _Adapter:
                     names[name] = adapter.function(value)
         twin = copy.copy(owner)
         twin.__class__ = type(kind.__name__, (kind,), {"__module__": kind.__module__, **names})
-        return getattr(twin, method.__func__.__name__)
+        bound: Callable[..., Any] = getattr(twin, method.__func__.__name__)
+        return bound
 
 
 def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,8 +216,7 @@ def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
     np.float64(1.0)
     """
     if isinstance(f, MethodType):
-        made: Callable[..., Any] = _Adapter(f.__func__.__globals__).method(f)
-        return made
+        return _Adapter(f.__func__.__globals__).method(f)
     if isinstance(f, functools.partial):
         return functools.partial(adapt(f.func), *f.args, **f.keywords)
     if not isinstance(f, FunctionType):
@@ -222,5 +224,4 @@ def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
             f"adapt takes a Python function or a method, not {type(f).__name__}: adapt the "
             "function first, then transform it, sg.grad(sg.adapt(f))"
         )
-    made = _Adapter(f.__globals__).function(f)
-    return made
+    return _Adapter(f.__globals__).function(f)

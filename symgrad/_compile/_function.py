@@ -22,6 +22,7 @@ from .._trace import (
     Tree,
     argument_names,
     as_leaf,
+    carried_out,
     flatten,
     signature_of,
     trace,
@@ -140,7 +141,7 @@ class Function:
         out = kwargs.pop("out", None) if self._writes_out else None
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
-            return self._body(*args, **kwargs)
+            return carried_out(self._body, args, kwargs)
         leaves = self._leaves(raw)
         try:
             found = self._specialize(leaves, tree, args, kwargs, short=True)

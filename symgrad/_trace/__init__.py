@@ -8,6 +8,7 @@ from ._formula import evaluate, partials
 from ._function import (
     EnclosedError,
     Graph,
+    carried_out,
     close_conditions,
     collect,
     fresh,
@@ -36,6 +37,7 @@ __all__ = [
     "as_node",
     "as_traced",
     "bind_nodes",
+    "carried_out",
     "cast",
     "close_conditions",
     "collect",

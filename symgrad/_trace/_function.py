@@ -135,6 +135,20 @@ def _say_where(error: SymgradError, function: Callable[..., Any]) -> None:
         error.args = (f"{error.args[0]} [{place}]", *error.args[1:])
 
 
+def carried_out(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Any:
+    """Call a function on values of the trace that runs, as if it were traced by itself.
+
+    What it assigns to its arguments stays inside, and is its result if it has no other.
+    """
+    leaves, tree = flatten((tuple(args), dict(kwargs)))
+    leaves = [Traced(v.node, v.weak) if isinstance(v, Traced) else v for v in leaves]
+    inner_args, inner_kwargs = tree.unflatten(leaves)
+    result = function(*inner_args, **inner_kwargs)
+    return overwritten(leaves) if result is None else result
+
+
 def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
     """Split a nested result into value nodes and static leaves."""
     flat, tree = flatten(result)

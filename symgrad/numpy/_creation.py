@@ -19,9 +19,16 @@ from .._ops import BROADCAST
 from .._ops.np_common import as_array, is_traced, reshaped, sizes
 from .._shapes import Size, tracing
 from .._trace import Traced, as_traced
+from .._trace._known import known_number
 from .._trace._namespace import holds, is_size, version
 
 _LENGTH = "how many elements it gives would depend on the values of traced numbers"
+
+
+def _known(value: Any) -> Any:
+    """Return a traced number that depends on sizes alone as a number; others as they are."""
+    known = known_number(value.node) if hasattr(value, "node") else None
+    return value if known is None else np.asarray(known).item()
 
 
 def _symbolic(*values: Any) -> bool:
@@ -162,7 +169,7 @@ def arange(*args: Any, dtype: Any = None, **options: Any) -> Any:
     array([ 0.,  5., 10.])
     """
     values = [options.pop(k) for k in ("start", "stop", "step") if k in options]
-    given = (*args, *values)
+    given = tuple(map(_known, (*args, *values)))
     if not _symbolic(*given):
         return np.arange(*given, dtype=dtype, **options)
     if any(is_traced(v) for v in given):
@@ -203,6 +210,7 @@ def linspace(
     >>> sg.jacobian(lambda b: np.linspace(0.0, b, 5))(1.0)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
+    num = _known(num)
     if not _symbolic(start, stop, num):
         return np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **options)
     if is_traced(num):
