@@ -96,6 +96,7 @@ def test_command(tmp_path: Path) -> None:
     assert record["machine"]["cores"] > 0
     assert record["versions"]["numpy"] == np.__version__
     for result in record["results"]:
+        assert "failed" not in result, result
         assert result["low"] <= result["call"] <= result["high"]
         assert result["first"] > 0
         assert len(result["times"]) == 2
