@@ -49,10 +49,14 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
         out = exp(v1)  ...
     <BLANKLINE>
     2. The chain rule, from the result back to the argument
-        d out/d v1 = (d out/d out)*(d out/d v1)
-            with d out/d v1 = exp(v1)
-            = exp(v1)
-    ...
+        d out/d v1 = exp(v1)
+        d out/d v0 = (d out/d v1)*(d v1/d v0)
+            with d v1/d v0 = -1
+            = -exp(v1)
+        d out/d x = (d out/d v0)*(d v0/d x)
+            with d v0/d x = 2*x
+            = -2*x*exp(v1)
+    <BLANKLINE>
     3. Written out and simplified
         d out/d x = -2*x*exp(-x**2)
     """
