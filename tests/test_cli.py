@@ -228,6 +228,7 @@ def test_show_says_what_is_wrong(run: Any, model: str, tmp_path: Path) -> None:
         (f"{model}:energie", "1.0"): "has no function 'energie'; it has energy, loss",
         (f"{model}:number", "1.0"): "has no function 'number'",
         ("nothing.py:f", "1.0"): "there is no file nothing.py",
+        ("model.py", "1.0"): "which function of model.py? Write model.py:function",
         ("no.such.module:f", "1.0"): "the module no.such.module cannot be imported",
         ("a b:f", "1.0"): "neither a file (model.py) nor a module",
         (f"{model}:a b", "1.0"): "no name of a function: write file.py:function",

@@ -66,6 +66,8 @@ def load(text: str) -> Target:
         If it is a formula with a mistake.
     """
     place, colon, name = text.rpartition(":")
+    if not colon and text.endswith(".py"):
+        raise ArgumentError(f"which function of {text}? Write {text}:function")
     if not colon:
         return formula(text)
     if not name.isidentifier():
