@@ -185,6 +185,9 @@ class Op:
         ``merge([(operands, params), ...]) -> (operands, params)``: the sum of several
         results of this op as one op. The reverse pass uses it so that a thousand reads of
         ``x[i]`` cost one array, not a thousand.
+    stacked:
+        For scatters: ``stacked(*operands, **params)``: the sum of the results for operands
+        with a leading axis more.
     place:
         For assemblies and scatters: ``place(part, index, *operands, **params)``: where the
         element ``index`` of operand ``part`` goes in the result.
@@ -242,6 +245,7 @@ class Op:
     support: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     merge: Callable[..., Any] | None = None
+    stacked: Callable[..., Any] | None = None
     place: Callable[..., Any] | None = None
     results: Callable[..., Any] | None = None
     fits: Callable[..., str | None] | None = None

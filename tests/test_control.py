@@ -139,7 +139,16 @@ PROGRAMS: list[Callable[[Array], Any]] = [
 ]  # fmt: skip
 POINTS = np.array([[1.2, 0.7, 0.4], [0.55, -0.8, 1.3]])
 
-programs = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+#: What every run looks at; the rest in the full run.
+CORE = {scanned, until, branched, nested}
+
+programs = pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(f, id=f.__name__, marks=[] if f in CORE else [pytest.mark.slow])
+        for f in PROGRAMS
+    ],
+)
 
 
 def slopes(f: Callable[[Array], Any], x: Array) -> Array:
@@ -152,7 +161,7 @@ def slopes(f: Callable[[Array], Any], x: Array) -> Array:
     return np.stack(rows, -1)
 
 
-@programs
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
     for x in POINTS:
@@ -366,8 +375,11 @@ def tapes(program: Any) -> int:
     return total
 
 
-@pytest.mark.parametrize("memory", [2000, 700, 400, 300])
-@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(
+    ("memory", "reverse"),
+    [(2000, False), (400, True), *(pytest.param(m, r, marks=pytest.mark.slow)
+                                   for m, r in ((700, False), (700, True), (300, False)))],
+)  # fmt: skip
 def test_memory_limits(memory: int, reverse: bool) -> None:
     def f(x: Array, memory: int | None) -> Any:
         step = lambda c, v: (np.tanh(c * 1.1 + v), c * v)  # noqa: E731
@@ -417,6 +429,7 @@ def test_too_little_memory() -> None:
 # ---------------------------------------------------------------- formulas
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [scanned, until, branched, nested, until_in_scan, recomputed],
                          ids=lambda f: f.__name__)  # fmt: skip
 def test_loops_are_verified(f: Callable[[Array], Any]) -> None:
@@ -434,3 +447,40 @@ def test_loops_in_mathematics() -> None:
     page = io.StringIO()
     sg.show(sg.grad(f), 0.5, file=page)
     assert "loop(" in page.getvalue()
+
+
+# ---------------------------------------------------------------- reading by index
+
+
+def read_rows(x: Array) -> Any:
+    """Elements and rows of arrays that the loop closes over, at places of all kinds."""
+    table = np.outer(x, np.cos(x[:90]))
+    n = x.shape[0]
+
+    def step(i: Any, c: Any) -> Any:
+        c = np.sin(c * x[i]) + x[(i * i) % n] * x[0] + x[n - 1 - i]
+        return c + np.sum(table[i]) * table[3, i % 90]
+
+    return sg.fori_loop(0, 90, step, 0.3)
+
+
+def test_reading_elements_costs_elements() -> None:
+    """The cotangent of an array is not added up as a whole in each step."""
+    x = np.linspace(0.1, 0.9, 100)
+    g = sg.grad(read_rows)
+    direction = np.cos(np.arange(100.0))
+    exact = (read_rows(x + 1e-6 * direction) - read_rows(x - 1e-6 * direction)) / 2e-6
+    for backend in ("numpy", "numba"):
+        with sg.backend(backend):  # type: ignore[arg-type]
+            assert np.isclose(g(x) @ direction, exact, rtol=1e-7)
+    program = g.program(x)
+    backward = [n for n in program.steps if n.op.name == "Loop"][-1]
+    body = program.of(backward.params["body"])
+    largest = max(int(np.prod([getattr(d, "hint", d) for d in y.shape])) for y in body.outputs)
+    assert largest <= 100  # a row, not the table of 9000
+    with sg.backend("numpy"):
+        second = sg.jvp(sg.grad(read_rows), (x,), (direction,))[1]
+        near = (g(x + 1e-6 * direction) - g(x - 1e-6 * direction)) / 2e-6
+        assert np.allclose(second, near, rtol=1e-5, atol=1e-5)
+        both = np.stack([x, x[::-1]])
+        assert np.allclose(sg.vmap(g)(both)[1], g(x[::-1]), rtol=1e-10)

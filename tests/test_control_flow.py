@@ -103,7 +103,7 @@ def test_functions_as_they_stand(f: Callable[..., Any], backend: Any) -> None:
     g = sg.value_and_grad(sg.compile(f, control_flow=True))
     with sg.backend(backend):
         for x in POINTS:
-            for n in (3, 11):
+            for n in (11,):
                 value, gradient = g(x, n)
                 assert np.isclose(value, f(x, n), rtol=1e-12)
                 e = 1e-6 * np.eye(3)

@@ -23,7 +23,8 @@ from .._op import Cython, Libm
 from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
 from .._trace import Traced, as_node, substitute
-from ._parts import Loop, pick, project, stand_ins, tape, zeros
+from ._parts import Loop, pick, project, result, stand_ins, tape, zeros
+from ._sums import summed
 
 
 def pull_loop(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
@@ -100,18 +101,21 @@ class _Backward:
         seeds = pick(self.carried, self.flowing)
         shared = [x for x in loop.shared if x in self.slopes]
         slices = [x for x in loop.slices if x in self.slopes]
-        totals = stand_ins(shared, "ct_k")
+        sums = {x: summed(self.slopes[x], loop.length is not None) for x in shared}
+        added = [x for s in sums.values() for x in s.added]
+        stacked = [x for s in sums.values() for x in s.stacked]
+        totals = stand_ins(added, "ct_k")
         news = [self.slopes.get(x, zeros(x)) for x in flowing]
-        sums = [
-            as_node(np.add(Traced(total), Traced(self.slopes[x])))
-            for total, x in zip(totals, shared, strict=True)
+        news += [
+            as_node(np.add(Traced(total), Traced(x)))
+            for total, x in zip(totals, added, strict=True)
         ]
-        elements = [self.slopes[x] for x in slices]
-        befores = [*seeds, *totals, *(zeros(x) for x in slices)]
+        elements = [*(self.slopes[x] for x in slices), *stacked]
+        befores = [*seeds, *totals, *map(zeros, elements)]
         if not befores:
             return [None] * len(self.wanted)
-        outputs = rewrite(self._masked([*news, *sums, *elements], befores))
-        forward, outputs, written = self._recorded(outputs)
+        outputs = rewrite(self._masked([*news, *elements], befores))
+        outputs, written = self._recorded(outputs)
         needed = set(topological(outputs))
         own = [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if x in needed]
         given = [(g.slice, g.ct) for g in self.given if g.slice in needed]
@@ -124,17 +128,23 @@ class _Backward:
                   for ct, x in zip(self.last, loop.inits, strict=True)]  # fmt: skip
         inputs = (loop.step, *seeds, *totals, *(x for x, _ in xs), *(x for x, _ in consts))
         back = Loop(
-            (*pick(starts, self.flowing), *(zeros(x) for x in shared)),
+            (*pick(starts, self.flowing), *map(zeros, added)),
             tuple(o for _, o in xs), tuple(o for _, o in consts),
             Body(inputs, outputs), loop.length, None, not loop.reverse,
         ).node()  # fmt: skip
-        places = {x: k for k, x in enumerate([*flowing, *shared, *slices])}
-        found: list[Node | None] = []
-        for x, o, w in zip(loop.body.inputs[1:], forward, self.wanted, strict=True):
-            kind = "tape" if o.op.kind == "tape" else "result"
-            place = places.get(x) if w else None
-            found.append(None if place is None else project(back, place, kind))
-        return found
+        count = len(flowing)
+        slopes: dict[Node, Node] = {x: result(back, k) for k, x in enumerate(flowing)}
+        rest = (result(back, k) for k in range(count, count + len(added)))
+        count += len(added)
+        outer = dict(zip(loop.slices, loop.xs, strict=True))
+        for k, x in enumerate(slices, count):
+            kind = "tape" if outer[x].op.kind == "tape" else "result"
+            slopes[x] = project(back, k, kind)
+        count += len(slices)
+        stacks = (result(back, k) for k in range(count, count + len(stacked)))
+        slopes |= {x: s.build(rest, stacks) for x, s in sums.items()}
+        wanted = zip(loop.body.inputs[1:], self.wanted, strict=True)
+        return [slopes.get(x) if w else None for x, w in wanted]
 
     def _masked(self, news: list[Node], befores: list[Node]) -> list[Node]:
         """Undo only steps that were done: examples of a batch may have stopped earlier."""
@@ -149,13 +159,11 @@ class _Backward:
             for new, old in zip(news, befores, strict=True)
         ]
 
-    def _recorded(
-        self, outputs: Sequence[Node]
-    ) -> tuple[tuple[Node, ...], list[Node], list[tuple[Input, Node]]]:
+    def _recorded(self, outputs: Sequence[Node]) -> tuple[list[Node], list[tuple[Input, Node]]]:
         """Extend the forward loop by tapes of what ``outputs`` need.
 
-        Returns the operands, the outputs in terms of the tapes' elements, and for each tape
-        its element in the body and the tape.
+        Returns the outputs in terms of the tapes' elements, and for each tape its element in
+        the body and the tape.
         """
         loop = self.loop
         # The truth of the condition in each step is what says how long the tapes are.
@@ -163,7 +171,6 @@ class _Backward:
         known = set(topological(loop.body.outputs)) | set(always)
         cut = frontier(outputs, known - set(always), set(loop.carried), set(always))
         stored = list(dict.fromkeys([*always, *cut]))
-        operands = (*loop.inits, *loop.xs, *loop.consts)
         extended = loop.changed(
             body=Body(loop.body.inputs, (*loop.body.outputs, *stored))
         ).node() if stored else None  # fmt: skip
@@ -174,7 +181,7 @@ class _Backward:
             swap[x] = slot
             assert extended is not None
             written.append((slot, tape(extended, k)))
-        return operands, substitute(outputs, swap), written
+        return substitute(outputs, swap), written
 
 
 def pick_or_none(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:

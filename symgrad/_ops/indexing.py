@@ -176,6 +176,9 @@ SCATTER: Op = define_array(
         *(None for _ in indices),
     ),
     batch=_scatter_batch,
+    stacked=lambda v, *indices, axes, at, shape: SCATTER(
+        np.moveaxis(v, 0, at), *indices, axes=axes, at=at, shape=shape
+    ),
     place=_scatter_place,
     source=_scatter_source,
     helpers=(scattered,),
