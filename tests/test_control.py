@@ -443,7 +443,7 @@ def test_loops_in_mathematics() -> None:
     assert str(sg.symbolic(f, 0.5)) == "x*sin(x*sin(1)) + 1"
     with pytest.raises(UnsupportedError, match="has no formula"):
         sg.symbolic(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x)[0], np.ones(30))
-    assert "operatorname{loop}" in sg.compile(f).program(0.5).latex()
+    assert "operatorname{Loop}" in sg.compile(f).program(0.5).latex()
     page = io.StringIO()
     sg.show(sg.grad(f), 0.5, file=page)
     assert "loop(" in page.getvalue()

@@ -43,8 +43,7 @@ def _line(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
         part = f"{_place(names[node.operands[0]], ())}^{{({node.params['index']})}}"
         right = f"{{{part}}}_{{{','.join(map(_index_text, index))}}}" if index else part
     elif node.op.results is not None:
-        operands = (_whole(x, names) for x in node.operands)
-        right = rf"\operatorname{{{node.op.name.lower()}}}\left({', '.join(operands)}\right)"
+        right = _whole(node, (), names)
     else:
         try:
             right = _element(node, index, names, taken)
@@ -92,12 +91,6 @@ def _value(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     lead = len(index) - node.ndim
     own = tuple(sp.S.Zero if d == 1 else i for i, d in zip(index[lead:], node.shape, strict=True))
     return _index_text(own[0]) if isinstance(node, Iota) else _place(names[node], own)
-
-
-def _whole(node: Node, names: Mapping[Node, str]) -> str:
-    """Return an operand as a whole."""
-    return _place(names[node], ()) if node in names and node.shape else _value(
-        node, (sp.S.Zero,) * node.ndim, names)  # fmt: skip
 
 
 def _number(node: Node) -> Any:
