@@ -154,7 +154,7 @@ class _Adapter:
                 cell.cell_contents = self.value(original.cell_contents)
             except ValueError:  # a name that is bound later: the cell itself is needed
                 continue
-        return made
+        return self.made[id(function)]
 
     def method(self, method: MethodType) -> Callable[..., Any]:
         """Return the method of a copy of its object, all of whose methods are copies."""
