@@ -110,7 +110,8 @@ def _function(form: Any, symbols: tuple[sp.Symbol, ...]) -> Callable[..., Any]:
 
 
 def truth(form: Any, symbols: list[sp.Symbol], point: tuple[float, ...]) -> Any:
-    with mpmath.workdps(DIGITS):
+    steep = form.has(sp.exp, sp.sinh, sp.cosh, sp.tanh) and not form.has(sp.erfc)
+    with mpmath.workdps(DIGITS if steep else 100):
         value = _function(form, tuple(symbols))(*map(mpmath.mpf, point))
         return value.real if isinstance(value, mpmath.mpc) else mpmath.mpf(value)
 
