@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas must not depend on how busy the machine is; the limit has tests of its own."""
     monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 60.0)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of tests over whole registries, ``@pytest.mark.sampled(k)``, every k-th case is quick."""
+    counts: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("sampled")
+        if mark is not None:
+            function = item.nodeid.split("[")[0]
+            if counts[function] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            counts[function] += 1
 
 
 @pytest.fixture

@@ -119,6 +119,7 @@ def number(e: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
     return float(e.xreplace(swap).doit())
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_latex_and_html_are_well_formed(name: str) -> None:
     f, args, wrt = CASES[name]

@@ -348,6 +348,7 @@ def promotion(a: Any, b: Any, backend: str, functions: list[Any] = BINARY) -> in
     return len(wanted)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("left", VALUES)
 def test_promotion_is_numpys(left: str) -> None:
     # In one program all functions of a pair see the same example, so the sizes stay.

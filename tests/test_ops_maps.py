@@ -168,6 +168,7 @@ def test_an_operand_that_is_not_taken_has_no_derivative(op: Op) -> None:
             assert (claim.subs(at) != 0) == bool(reached[x].subs(at))
 
 
+@pytest.mark.sampled(3)
 @named(RULES)
 def test_a_wrong_rule_is_not_proved(op: Op) -> None:
     for claim, form, x in cases(op):
@@ -271,6 +272,7 @@ def test_rule_is_accurate(op: Op) -> None:
             assert ulps(got, want) <= bound, (point, got, want)
 
 
+@pytest.mark.sampled(3)
 @named([op for op in RULES if op.name not in ("Where", "Cast")])
 def test_second_derivative_is_exact(op: Op) -> None:
     """Rules are made of ops: traced and differentiated again they are still right."""

@@ -114,6 +114,7 @@ def squares(function: Callable[..., Any]) -> Callable[..., Any]:
     return loss
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites(name: str) -> None:
     for k, (function, values, real) in enumerate(islice(cases(COMPOSITES[name]), 16)):
@@ -142,6 +143,7 @@ def variants(op: Op, operands: list[Any]) -> Iterator[tuple[Callable[..., Any], 
         yield lambda *xs: op(number, *xs), operands[1:]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MAPS)
 def test_maps(name: str) -> None:
     op = MAPS[name]

@@ -227,6 +227,7 @@ def slope_of(rule: Shortcut, point: tuple[float, ...], k: int) -> float:
         return float(sg.grad(f, argnums=k)(*point))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rule", FORMULAS, **named)
 def test_shortcut_never_loses_digits_and_is_needed(
     rule: Shortcut, monkeypatch: pytest.MonkeyPatch

@@ -187,6 +187,7 @@ NUMBERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_derivatives_have_the_right_numbers(name: str) -> None:
     f, args, _, _ = FORMULAS[name]
@@ -235,6 +236,7 @@ NAMED = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMED)
 def test_names_stand_for_what_they_say(name: str) -> None:
     f, args, order = NAMED[name]

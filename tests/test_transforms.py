@@ -213,6 +213,7 @@ def named(records: list[Any]) -> Any:
 DIFFERENTIABLE_MAPS = [op for op in MAPS if op.reason is None]
 
 
+@pytest.mark.sampled(3)
 @named(DIFFERENTIABLE_MAPS)
 def test_map_derivatives(record: Op) -> None:
     case = map_case(record)
@@ -286,6 +287,7 @@ DIFFERENTIABLE = [
 ]
 
 
+@pytest.mark.sampled(4)
 @named(DIFFERENTIABLE)
 def test_composite_derivatives(record: Composite) -> None:
     for _, case in zip(range(2), composite_cases(record), strict=False):
@@ -293,6 +295,7 @@ def test_composite_derivatives(record: Composite) -> None:
             check_derivatives(case)
 
 
+@pytest.mark.sampled(3)
 @named(COMPOSITES)
 def test_composite_batches(record: Composite) -> None:
     for _, case in zip(range(1), composite_cases(record), strict=False):
@@ -300,6 +303,7 @@ def test_composite_batches(record: Composite) -> None:
             check_batches(case)
 
 
+@pytest.mark.sampled(2)
 @named(COMPOSITES[::6])
 def test_composite_kernels(record: Composite) -> None:
     for _, case in zip(range(1), composite_cases(record), strict=False):

@@ -43,23 +43,23 @@ def _line(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
         part = f"{_place(names[node.operands[0]], ())}^{{({node.params['index']})}}"
         right = f"{{{part}}}_{{{','.join(map(_index_text, index))}}}" if index else part
     elif node.op.results is not None:
-        right = _whole(node, (), names)
+        right = _call(node, (), names)
     else:
         try:
             right = _element(node, index, names, taken)
         except UnsupportedError:  # no formula for an element: a factorisation, a loop
-            right = _whole(node, index, names)
+            right = _call(node, index, names)
     return f"{_place(names[node], index)} &= {right}"
 
 
-def _whole(node: Node, index: Index, names: Mapping[Node, str]) -> str:
+def _call(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     """Return an op as a function of whole arrays, with the index of the element outside."""
-    given = ", ".join(
+    operands = ", ".join(
         str(sp.latex(_number(x))) if isinstance(x, (Literal, SizeOf)) else _symbol_text(names[x])
         for x in node.operands
     )
-    call = rf"\operatorname{{{node.op.name}}}\left({given}\right)"
-    places = ",".join(_index_text(i) for i in index)
+    call = rf"\operatorname{{{node.op.name.lower()}}}\left({operands}\right)"
+    places = ",".join(map(_index_text, index))
     return f"{{{call}}}_{{{places}}}" if index else call
 
 
