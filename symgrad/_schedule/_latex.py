@@ -58,7 +58,7 @@ def _call(node: Node, index: Index, names: Mapping[Node, str]) -> str:
         str(sp.latex(_number(x))) if isinstance(x, (Literal, SizeOf)) else _symbol_text(names[x])
         for x in node.operands
     )
-    call = rf"\operatorname{{{node.op.name.lower()}}}\left({operands}\right)"
+    call = rf"\operatorname{{{node.op.name}}}\left({operands}\right)"
     places = ",".join(map(_index_text, index))
     return f"{{{call}}}_{{{places}}}" if index else call
 
