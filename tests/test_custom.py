@@ -282,3 +282,11 @@ def test_equations_and_unknowns() -> None:
         sg.jacobian(wrong)(1.0)
     with pytest.raises(ArgumentError, match="solver is a function"):
         sg.implicit_root(residual, X)  # type: ignore[arg-type]
+
+
+def test_a_new_definition_means_a_new_kernel(cache_dir: Any) -> None:
+    """In the body of a loop, too: the cache knows what the op computes."""
+    for power in (2, 3):
+        op = sg.define("Again", (lambda p: lambda x: x**p)(power))  # noqa: PLC3002
+        f = sg.compile(lambda x, op=op: sg.fori_loop(0, 2, lambda i, c: op(c) + x, x))
+        assert f(0.5) == (0.5**power + 0.5) ** power + 0.5

@@ -96,7 +96,7 @@ def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
 
 def _foreign(program: Program) -> tuple[str, ...]:
     """Return the code itself where ops of the user's are in it: their rules may change."""
-    if all(node.op in OWN for node in program.steps):
+    if all(node.op in OWN for node in program.nested_steps()):
         return ()
     lowered = lower(program)
     return (lowered.text, *lowered.straight)

@@ -38,12 +38,17 @@ def build_scan(
         found: Any = f(carry, element)
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(
-                f"scan: {at(f)} must return the pair (carry, y), not {type(found).__name__}; "
+                f"scan: {at(f)} must return the pair (carry, y), not {_kind(found)}; "
                 "write `return carry, None` if there is nothing to stack"
             )
         return found[0], found[1]
 
     return _loop("scan", f, step, init, slices, elements.nodes, length, reverse, memory)
+
+
+def _kind(value: Any) -> str:
+    many = f" of {len(value)}" if isinstance(value, tuple) else ""
+    return f"a {type(value).__name__}{many}"
 
 
 def build_count(

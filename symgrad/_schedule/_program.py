@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ from .._graph import (
     Node,
     SizeOf,
     as_sympy,
+    bodies,
     check,
     topological,
 )
@@ -98,6 +99,13 @@ class Program:
                 if isinstance(dim, sp.Symbol):
                     found.setdefault(dim, (k, axis))
         return found
+
+    def nested_steps(self) -> Iterator[Node]:
+        """Yield the steps, and those of the bodies of loops and branches."""
+        for node in self.steps:
+            yield node
+            for body in bodies(node):
+                yield from body_program(body).nested_steps()
 
     def bind_sizes(self, values: Sequence[Any]) -> dict[sp.Symbol, int]:
         """Return the number of each size symbol for the given argument leaves.
