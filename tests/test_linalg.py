@@ -343,3 +343,10 @@ def test_derivative_of_what_is_sorted() -> None:
     found = sg.grad(lambda x: np.sum(weights * np.sort(x)))(x)
     np.testing.assert_array_equal(found, [1000.0, 1.0, 100.0, 10.0])
     np.testing.assert_array_equal(sg.grad(np.median)(x), [0.0, 0.0, 0.5, 0.5])
+
+
+def test_interpolation_at_the_points_of_the_table() -> None:
+    xp, fp = np.array([0.0, 1.0, 3.0]), np.array([2.0, 4.0, 0.0])
+    np.testing.assert_array_equal(sg.compile(np.interp)(xp, xp, fp), fp)
+    slopes = sg.grad(lambda x: np.sum(np.interp(x, xp, fp)))(np.array([0.0, 1.0, 2.0, 4.0]))
+    np.testing.assert_array_equal(slopes, [2.0, -2.0, -2.0, 0.0])
