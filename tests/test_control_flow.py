@@ -170,3 +170,20 @@ def test_mistakes() -> None:
     assert f"test_control_flow.py:{line}" in str(caught.value)
     with pytest.raises(ArgumentError, match="`def`"):
         sg.compile(np.sin, control_flow=True)
+
+
+@sg.compile(control_flow=True)
+def decorated(x: Any, n: int) -> Any:
+    total = 0.0
+    for k in range(n):
+        if x > k:
+            total = total + x
+    return total
+
+
+def test_as_a_decorator() -> None:
+    assert (decorated(2.5, 20), decorated(1.5, 20)) == (7.5, 3.0)
+    assert sg.grad(decorated)(2.5, 20) == 3.0
+    first = decorated.__wrapped__.__code__.co_firstlineno  # the decorator's line
+    lines = {n.where.line - first for n in decorated.program(2.5, 20).steps if n.where}
+    assert lines <= {3, 4, 5}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import FunctionType
-from typing import Any
+from typing import Any, overload
 
 from .._compile import Function
 from .._trace import flatten
@@ -34,6 +35,7 @@ def _made(
     return Function(body, function, (maker, (function,), {**kwargs, **options}), **options)
 
 
+@overload
 def compile(
     f: Callable[..., Any],
     *,
@@ -41,13 +43,35 @@ def compile(
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
-) -> Function:
+) -> Function: ...
+
+
+@overload
+def compile(
+    f: None = None,
+    *,
+    backend: str = "numba",
+    dynamic: bool = True,
+    cache: bool = True,
+    control_flow: bool = False,
+) -> Callable[[Callable[..., Any]], Function]: ...
+
+
+def compile(
+    f: Callable[..., Any] | None = None,
+    *,
+    backend: str = "numba",
+    dynamic: bool = True,
+    cache: bool = True,
+    control_flow: bool = False,
+) -> Function | Callable[[Callable[..., Any]], Function]:
     """Compile a NumPy function.
 
     Parameters
     ----------
     f:
-        A function of arrays and numbers, written in NumPy.
+        A function of arrays and numbers, written in NumPy. Without it the result is a
+        decorator, as in ``@sg.compile(control_flow=True)``.
     backend:
         ``"numba"`` (machine code) or ``"numpy"`` (step by step, no compile time).
     dynamic:
@@ -78,9 +102,14 @@ def compile(
     >>> f(np.arange(4.0))
     np.float64(4.0)
     """
+    if f is None:
+        return functools.partial(
+            compile, backend=backend, dynamic=dynamic, cache=cache, control_flow=control_flow
+        )
     _check_function(f, "compile")
+    function = f
     options = {"backend": backend, "dynamic": dynamic, "cache": cache}
-    traced = converted(f, Flow) if control_flow else f
+    traced = converted(function, Flow) if control_flow else function
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         return traced(*args, **kwargs)

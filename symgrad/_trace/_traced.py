@@ -311,8 +311,8 @@ class Traced(ArrayMethods):
             return bool(known)
         self._leaked(
             "a truth value (`if`, `while`, `and`, `or`, `not`, `in`)",
-            "np.where(condition, a, b), or sg.cond(condition, f, g); np.logical_and(a, b) or `&` "
-            "for `and`",
+            "np.where(condition, a, b), sg.cond(condition, f, g), or let compile(f, "
+            "control_flow=True) rewrite the function; np.logical_and(a, b) or `&` for `and`",
         )
 
     def __float__(self) -> float:
