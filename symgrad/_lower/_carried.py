@@ -1,0 +1,137 @@
+"""What a loop's function keeps from step to step: elements of arrays, numbers, arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Node
+from .._shapes import Dimension, Shape, dim_product
+from ._emitter import memory_type
+from ._values import Place
+
+if TYPE_CHECKING:
+    from ._bodied import LoopWriter
+
+
+def bytes_of(node: Node) -> Dimension:
+    """Return the size of a node in memory."""
+    size: Dimension = sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+    return size
+
+
+class Row:
+    """An element of an array in each step: where it lies, and how a body is given it.
+
+    A row of a tape that ``grows`` has a cell with the tape's memory as its ``base``.
+    """
+
+    def __init__(
+        self, writer: LoopWriter, shape: Shape, dtype: np.dtype[Any], base: str | None,
+        idle: bool = False, grows: bool = False,
+    ) -> None:  # fmt: skip
+        self.e, self.shape, self.kind, self.base = writer.e, shape, memory_type(dtype), base
+        self.idle, self.grows = idle, grows
+        count = sp.sympify(dim_product(tuple(shape)))
+        self.count = self.e.index(count)
+        self.stride = self.e.index(sp.Max(1, count) * dtype.itemsize)
+
+    def at(self, index: str) -> str:
+        """Return the pointer to the element of step ``index``."""
+        e = self.e
+        if self.idle:
+            return self.base or "null"
+        base = e.op(f"load ptr, ptr {self.base}") if self.grows else self.base
+        offset = index if not self.shape else e.op(f"mul nsw i64 {index}, {self.count}")
+        return e.op(f"getelementptr inbounds {self.kind}, ptr {base}, i64 {offset}")
+
+    def argument(self, index: str) -> str:
+        """Return the body's argument for the element of step ``index``."""
+        pointer = self.at(index)
+        if self.shape:
+            return f"ptr {pointer}"
+        return f"{self.kind} {self.e.op(f'load {self.kind}, ptr {pointer}')}"
+
+
+class Number:
+    """A carry that is a number."""
+
+    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+        self.writer, self.node, self.kind = writer, node, memory_type(node.dtype)
+        self.cell = writer.cell(self.kind, writer.number(init))
+
+    def value(self) -> str:
+        return self.writer.e.op(f"load {self.kind}, ptr {self.cell}")
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"{self.kind} {self.value()}"
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed as its output ``k``."""
+        self.writer.move(self.node, k, self.cell)
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        self.writer.e.line(f"store {self.kind} {self.value()}, ptr {self.writer.slot(place)}")
+
+
+class Small:
+    """A carry that is a small array: the body writes beside it, and it is copied back."""
+
+    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+        self.writer, self.node, self.size = writer, node, bytes_of(node)
+        self.here, self.there = (
+            writer.e.op(f"alloca [{max(int(self.size), 1)} x i8], align 16") for _ in range(2)
+        )
+        writer.copy(self.here, writer.array(init), self.size)
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"ptr {self.here}"
+
+    def target(self) -> str:
+        """Return where the body writes."""
+        return self.there
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed."""
+        self.writer.copy(self.here, self.there, self.size)
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        self.writer.copy(place.pointer, self.here, self.size)
+
+
+class Large:
+    """A carry that is a large array: two buffers take turns, the first value is only read."""
+
+    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+        self.writer, self.node, self.size = writer, node, bytes_of(node)
+        first, second = (writer.unit.scratch(writer.frame, self.size) for _ in range(2))
+        self.here = writer.cell("ptr", writer.array(init))
+        self.there, self.spare = writer.cell("ptr", first), writer.cell("ptr", second)
+
+    def _load(self, cell: str) -> str:
+        return self.writer.e.op(f"load ptr, ptr {cell}")
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"ptr {self._load(self.here)}"
+
+    def target(self) -> str:
+        """Return where the body writes."""
+        return self._load(self.there)
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed."""
+        e, written, free = self.writer.e, self._load(self.there), self._load(self.spare)
+        e.line(f"store ptr {written}, ptr {self.here}")
+        e.line(f"store ptr {free}, ptr {self.there}")
+        e.line(f"store ptr {written}, ptr {self.spare}")
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        self.writer.copy(place.pointer, self._load(self.here), self.size)
