@@ -19,6 +19,7 @@ from symgrad.errors import (
     DataError,
     DTypeError,
     ShapeError,
+    TraceError,
     UnsupportedError,
 )
 
@@ -489,3 +490,15 @@ def test_reading_elements_costs_elements() -> None:
         assert np.allclose(second, near, rtol=1e-5, atol=1e-5)
         both = np.stack([x, x[::-1]])
         assert np.allclose(sg.vmap(g)(both)[1], g(x[::-1]), rtol=1e-10)
+
+
+def test_values_of_a_step_stay_in_it() -> None:
+    kept = []
+
+    def leaks(x: float) -> Any:
+        sg.fori_loop(0, 3, lambda i, c: (kept.append(c * x), c)[1], x)
+        return kept[0] * x
+
+    for transform in (sg.grad, sg.value_and_grad, sg.hessian):
+        with pytest.raises(TraceError, match=r"used outside of it.*return it"):
+            transform(leaks)(1.0)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._control import refuse_leaks
 from .._forward import push_forward
 from .._graph import Input, Literal, Node
 from .._reverse import pull_back
@@ -112,6 +113,7 @@ class Opened:
 
     def close(self, nodes: Sequence[Node]) -> list[Traced]:
         """Put the caller's values in the place of the fresh inputs."""
+        refuse_leaks(nodes)
         swap = {i: g for i, g in zip(self.inputs, self.given, strict=True) if i is not g}
         if swap:
             close_conditions(swap)

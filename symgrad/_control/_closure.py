@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .._graph import Input, Node, topological
 from .._trace import substitute
+from ..errors import TraceError
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ def close(inputs: Sequence[Input], outputs: Sequence[Node], own: Collection[Node
     """
     order = topological(outputs)
     inner: set[Node] = {*inputs, *own}
+    _closed.update(inputs)
     for node in order:
         if any(x in inner for x in node.operands):
             inner.add(node)
@@ -44,6 +47,29 @@ def close(inputs: Sequence[Input], outputs: Sequence[Node], own: Collection[Node
     swap = {x: Input(f"k{k}", x.shape, x.dtype) for k, x in enumerate(captured)}
     closed = substitute(outputs, swap)
     return Closed(tuple(inputs), tuple(closed), tuple(captured), tuple(swap.values()))
+
+
+#: Bound variables of bodies that are complete: outside of them they mean nothing.
+_closed: weakref.WeakSet[Node] = weakref.WeakSet()
+
+
+def refuse_leaks(nodes: Sequence[Node]) -> None:
+    """Raise if a value of a step or a case has been kept and is used outside of it.
+
+    Raises
+    ------
+    TraceError
+        Naming the line where the value was made.
+    """
+    if not _closed:
+        return
+    for node in topological(nodes):
+        if any(x in _closed for x in node.operands) or node in _closed:
+            where = f", made at {node.where}" if node.where else ""
+            raise TraceError(
+                f"a value of a step of a loop, or of one case of a branch{where}, is used outside "
+                "of it. Write instead: return it, as part of the carry or of what is stacked"
+            )
 
 
 def _stays(node: Node) -> bool:
