@@ -386,6 +386,8 @@ SET_ASIDE = {
     "Zeta": "orders of 1 and less, where SciPy is not consistent",
     "Polygamma": "orders must be whole",
     "Hyp0f1": "SciPy divides by zero for tiny parameters",
+    "Boxcox": "SciPy takes the logarithm for tiny orders; single precision loses digits in both",
+    "Cosm1": "SciPy's cancels where the cosine is near 1",
 }
 
 
@@ -542,7 +544,7 @@ def test_every_ufunc_is_handled_or_refused(name: str, ufunc: np.ufunc) -> None:
         handler = registry.handler(ufunc)
         assert isinstance(handler, Op) is (handler in MAPS)
         contraction = name in unsupported.CONTRACTIONS
-        composite = name in ("divmod", "modf")
+        composite = name in ("divmod", "frexp", "modf")
         assert isinstance(handler, Op) is not (contraction or composite)
 
 

@@ -38,7 +38,12 @@ class _Unset:
     def __repr__(self) -> str:
         return "a variable without a value"
 
-    __getattr__ = __getitem__ = __call__ = __iter__ = __bool__ = __neg__ = __abs__ = _refuse
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by Python and its tools, not by the function
+            raise AttributeError(name)
+        self._refuse()
+
+    __getitem__ = __call__ = __iter__ = __bool__ = __neg__ = __abs__ = _refuse
 
 
 for _name in (*REFLECTED, *COMPARED):

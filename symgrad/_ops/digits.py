@@ -58,7 +58,8 @@ GCD = define(
 
 def _lcm(x: Any, y: Any) -> Any:
     divisor = np.gcd(x, y)
-    return np.where(divisor == 0, 0, np.abs(x // np.where(divisor == 0, 1, divisor) * y))
+    # Of the factors, not of the product: one that overflows wraps as NumPy's does.
+    return np.where(divisor == 0, 0, np.abs(x // np.where(divisor == 0, 1, divisor)) * np.abs(y))
 
 
 LCM = define(
