@@ -19,6 +19,7 @@ import numpy as np
 import sympy as sp
 
 import symgrad._ops
+from symgrad._compile._cache import OWN
 from symgrad._graph import Input, Node, as_sympy, topological
 from symgrad._op import Composite, Op, registry
 from symgrad._ops.np_common import DECLARED
@@ -29,7 +30,8 @@ from symgrad._trace import Traced, as_node, partials
 from symgrad.errors import UnsupportedError
 
 PAGE = Path(__file__).with_name("ops.md")
-OPS = registry.ops
+#: Without those that a user has defined.
+OPS = {name: op for name, op in registry.ops.items() if op in OWN}
 PI = sp.pi
 
 INTRO = """\

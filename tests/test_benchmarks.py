@@ -88,6 +88,7 @@ def run(out: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_command(tmp_path: Path) -> None:
     printed = run(tmp_path, "sincos", "--peers", "symgrad,copy", "--rounds", "2")
     assert "sum(sin(a) + cos(a))" in printed

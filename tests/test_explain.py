@@ -73,6 +73,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_steps_give_the_derivative(name: str) -> None:
     f, args, wrt = CASES[name]

@@ -143,6 +143,7 @@ def test_dicts_are_passed_leaf_by_leaf() -> None:
     assert b == pytest.approx(3 * np.sum(x3))
 
 
+@pytest.mark.slow
 def test_memory_of_any_order_inside_njit() -> None:
     kernel = sg.compile(lambda x, y: (x * 2 + y, np.sum(x))).kernel(np.ones((3, 4)), np.ones(4))
 
@@ -166,6 +167,7 @@ def test_memory_of_any_order_inside_njit() -> None:
     np.testing.assert_array_equal(kernel(frozen, vector[:4])[0], frozen * 2 + vector[:4])
 
 
+@pytest.mark.slow
 def test_no_memory_is_lost() -> None:
     kernel = sg.grad(lambda x, y: np.sum(np.cumsum(x) * y)).kernel(x3, x3)
     gather = sg.compile(lambda x, k: x[k]).kernel(x3, np.array([0, 1]))
@@ -495,6 +497,7 @@ def as_folder(path: Path) -> None:
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [

@@ -88,6 +88,7 @@ def remade(op: Op, operands: Any, params: Any) -> Any:
     return op(a, *rest, **params)
 
 
+@pytest.mark.sampled(3)
 @EACH
 def test_kernel_equals_numpy(op: Op, operands: Any, params: Any) -> None:
     compiled = sg.compile(lambda *xs: op(*xs, **params))

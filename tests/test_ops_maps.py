@@ -147,6 +147,7 @@ def cases(op: Op) -> Iterator[tuple[Any, Any, sp.Symbol]]:
             yield claim, op.sympy(*symbols), x
 
 
+@pytest.mark.sampled(2)
 @named(RULES)
 def test_rule_is_the_derivative(op: Op) -> None:
     claims = list(cases(op))
@@ -254,6 +255,7 @@ def test_without_a_rule_the_form_is_flat(op: Op) -> None:
 LOSING = {"I1e": 1000.0}
 
 
+@pytest.mark.sampled(3)
 @named([op for op in RULES if op.name not in ("Where", "Cast")])
 def test_rule_is_accurate(op: Op) -> None:
     """On doubles the rule agrees with the exact derivative, but for rounding."""
@@ -438,6 +440,7 @@ def compare(functions: list[Any], operands: list[Any], tolerance: float = 6.0) -
         assert not shown, f"{function}: operands, NumPy, kernel: {shown}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arity", [1, 2])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
 def test_kernel_equals_numpy_on_edges(dtype: str, arity: int) -> None:

@@ -114,7 +114,7 @@ def squares(function: Callable[..., Any]) -> Callable[..., Any]:
     return loss
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites(name: str) -> None:
     for k, (function, values, real) in enumerate(islice(cases(COMPOSITES[name]), 16)):
@@ -143,7 +143,7 @@ def variants(op: Op, operands: list[Any]) -> Iterator[tuple[Callable[..., Any], 
         yield lambda *xs: op(number, *xs), operands[1:]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", MAPS)
 def test_maps(name: str) -> None:
     op = MAPS[name]
@@ -169,7 +169,8 @@ def test_maps(name: str) -> None:
 @pytest.mark.parametrize("name", registry.ops)
 def test_every_op_can_be_spelled(name: str) -> None:
     op = registry.ops[name]
-    assert op.source is not None or function_name(op).startswith(("np.", "special."))
+    spelled = op.source is not None or function_name(op).startswith(("np.", "special."))
+    assert spelled or op.results is not None  # whose bodies are functions in the source
 
 
 # ---------------------------------------------------------------- source

@@ -108,6 +108,7 @@ def test_many_random_scalar_operations(size: int) -> None:
     go_through(tangle(size), (0.5, 0.25), size)
 
 
+@pytest.mark.slow
 def test_source_and_batches_of_long_programs() -> None:
     size = 1_000
     f = chain(size)
@@ -249,6 +250,7 @@ SCRIPT = """
 """
 
 
+@pytest.mark.slow
 def test_programs_do_not_depend_on_the_process(tmp_path: Path) -> None:
     root = str(Path(sg.__file__).parent.parent)
 

@@ -114,6 +114,7 @@ def each(f: Callable[..., Any]) -> Any:
     return lambda x: np.sum(sg.grad(f)(x))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CASES)
 def test_gradient(name: str) -> None:
     f, want, _ = CASES[name]

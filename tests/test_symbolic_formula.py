@@ -156,6 +156,7 @@ SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_form_is_well_formed(name: str) -> None:
     f, args, order = SHOWN[name]

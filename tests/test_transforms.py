@@ -232,6 +232,7 @@ def test_maps_without_derivatives_have_zero(record: Op) -> None:
         assert sg.jvp(case.scalar, case.args, directions(case, 1))[1] == 0
 
 
+@pytest.mark.sampled(3)
 @named(MAPS)
 def test_map_batches(record: Op) -> None:
     case = map_case(record)
@@ -287,7 +288,7 @@ DIFFERENTIABLE = [
 ]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @named(DIFFERENTIABLE)
 def test_composite_derivatives(record: Composite) -> None:
     for _, case in zip(range(2), composite_cases(record), strict=False):

@@ -153,6 +153,7 @@ def test_slider_buttons_and_code(browser: Any, tmp_path: Path) -> None:
     assert play.get_attribute("aria-label") == "Play"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [(360, 640), (1200, 800)])
 def test_nothing_sticks_out(browser: Any, tmp_path: Path, size: tuple[int, int]) -> None:
     x = leaf([1.0, 2.0], "a_rather_long_name_for_a_tensor_that_somebody_chose_to_use_here")
