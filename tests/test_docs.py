@@ -164,6 +164,7 @@ def sessions(text: str) -> Iterator[tuple[str, str]]:
             yield command, shown
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # what a page saves goes there

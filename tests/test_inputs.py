@@ -359,6 +359,7 @@ def test_promotion_is_numpys(left: str) -> None:
 PAIRS = [("float32", "float"), ("float32", "int32"), ("uint8", "int"), ("int16", "float32")]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_kernels_have_the_same_types(left: str, right: str) -> None:
     assert promotion(VALUES[left], VALUES[right], "numba") > 10

@@ -475,6 +475,7 @@ def test_kernel_of_zeta_and_polygamma() -> None:
     np.testing.assert_allclose(got, sc.polygamma(orders[left], x[left]), rtol=1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i1", "u8", "u2", "?"])
 def test_kernel_of_casts(dtype: str) -> None:
     (x,) = edges(dtype, 1)

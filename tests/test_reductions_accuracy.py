@@ -133,6 +133,7 @@ def rows() -> list[Any]:
     return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FOLDS)
 def test_folds_of_special_values(name: str) -> None:
     fold = FOLDS[name]

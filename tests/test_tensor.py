@@ -555,6 +555,7 @@ def test_backward_order_and_cycles() -> None:
     assert x.grad is None
 
 
+@pytest.mark.slow
 def test_long_chain() -> None:
     x = leaf(1.0)
     y = x

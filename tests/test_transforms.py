@@ -240,6 +240,7 @@ def test_map_batches(record: Op) -> None:
         check_batches(case)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start", [0, 5, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3, 4, 6, 7))]
 )

@@ -158,7 +158,7 @@ SMOOTH = [op for op in registry.ops.values() if op.kind == "map" and op.reason i
 ORDERS = ("Hyp0f1", "Zeta", "Polygamma", "Jv", "Yv", "Iv", "Kv", "Ive")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
 @pytest.mark.usefixtures("plain")
 def test_every_smooth_op(op: Op) -> None:
