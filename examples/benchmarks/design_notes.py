@@ -27,8 +27,8 @@ from llvmlite import ir
 
 import symgrad as sg
 from symgrad._api import _jacobian
-from symgrad._compile import _objects
-from symgrad._lower import _module, _plan, lower
+from symgrad._compile import _code
+from symgrad._lower import _plan, _unit, lower, prepare
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def straight_line(operations: int) -> Callable[[Any], Any]:
 
 def generated(text: str, optimize: bool) -> tuple[float, float, int]:
     """Return the seconds of passes and of code generation, and the size of the code."""
-    machine = _objects._machine()
+    machine = _code._machine()
     module = llvm.parse_assembly(text)
     module.verify()
     passes = 0.0
@@ -98,7 +98,6 @@ def long(quick: bool) -> None:
     compiled = sg.value_and_grad(function)
     program = compiled.program(x)
     print(f"long: value and gradient, {len(program.steps)} steps")
-    _objects._initialize()
     lowered = lower(program)
     row("one thread, modules of straight-line code", "passes s", "code s", "code KB")
     for name, optimize in (("without passes (chosen)", False), ("with LLVM's O3 passes", True)):
@@ -106,18 +105,21 @@ def long(quick: bool) -> None:
         passes, emitting, size = map(sum, zip(*parts, strict=True))
         row(name, f"{passes:.2f}", f"{emitting:.2f}", f"{size / 1000:.0f}")
     row("one thread, by steps in a function", "functions", "code s")
-    for steps in (200, 800, 3200, 12_800):
+    for steps in (100, 400, 1600, 6400):
         with setting(_plan, "SCALAR_NEST", steps):
             texts = lower(program).straight
         functions = sum(t.count("define ") for t in texts)
         row(f"{steps}", str(functions), f"{sum(generated(t, False)[1] for t in texts):.2f}")
     row("lowered program to first result", "seconds", "us a call")
-    for name, steps in (("own objects (chosen)", _module.LINKED_STEPS), ("numba", 10**9)):
-        with setting(_module, "LINKED_STEPS", steps):
+    for name, steps in (("own objects (chosen)", _unit.LINKED_STEPS), ("numba", 10**9)):
+        with setting(_unit, "LINKED_STEPS", steps):
             gradient = sg.value_and_grad(function)
             gradient.program(x)
-            first = seconds(gradient, x)
-            call = seconds(gradient, x, repeats=20)
+            start = time.perf_counter()
+            run = gradient.kernel(x) if name == "numba" else gradient
+            run(x)
+            first = time.perf_counter() - start
+            call = seconds(run, x, repeats=20)
             row(name, f"{first:.2f}", f"{call * 1e6:.0f}")
 
 
@@ -166,7 +168,8 @@ def text(quick: bool) -> None:
     scope: dict[str, Any] = {}
     exec(source, scope)  # noqa: S102
     compiled = sg.compile(function)
-    sg.compile(lambda x: x + 1)(1.0)  # numba's start-up
+    sg.compile(lambda x: x + 1)(1.0)  # LLVM's start-up
+    numba.njit(lambda x: x + 1)(1.0)
     row(f"{few} operations to first result", "seconds")
     row("emitted IR (chosen), trace included", f"{seconds(compiled, 0.5):.2f}")
     row("Python source for numba", f"{seconds(numba.njit(scope['f']), 0.5):.2f}")
@@ -201,11 +204,10 @@ def jacobian(quick: bool) -> None:
 FIRST = """
 import sys, time
 import numpy as np
-import numba
 import symgrad as sg
 sys.path.insert(0, {folder!r})
 from design_notes import straight_line
-numba.njit(lambda x: x + 1)(1.0)
+sg.compile(np.sin, cache=False)(1.0)
 gradient = sg.value_and_grad(straight_line({operations}))
 x = np.linspace(0.1, 0.9, 8)
 start = time.perf_counter()
@@ -262,7 +264,7 @@ def recompute(quick: bool) -> None:
             with setting(_plan, "CHEAP", bound):
                 compiled = sg.compile(function)
                 program = compiled.program(x)
-                made = _plan.plan(tuple(_module.legalize(program.outputs)))
+                made = _plan.plan(tuple(prepare(program.outputs)))
                 stored = sum(bool(n.shape) and n not in made.results for n in made.stored)
                 compiled(x)
                 call = seconds(compiled, x, repeats=500)
