@@ -68,5 +68,5 @@ def test_example(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", scripts(BENCHMARKS, slow=True))
 def test_benchmark(path: Path, tmp_path: Path) -> None:
     # Workloads have their peers in test_benchmarks.py; here the script itself is run.
-    workload = "from harness" in path.read_text(encoding="utf-8")
-    run(path, tmp_path, "--quick", *(["--peers", "symgrad", "numpy"] if workload else []))
+    workload = "harness" in path.read_text(encoding="utf-8")
+    run(path, tmp_path, "--quick", *(["--peers", "symgrad,numpy"] if workload else []))
