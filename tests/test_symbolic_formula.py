@@ -111,6 +111,7 @@ def test_many_elements_that_are_picked_stay_one_formula() -> None:
 
 
 NO_MATRIX_NOTATION = {
+    "a hinge": (lambda A, x: np.sum(np.where(A @ x > 0, A @ x, 0.1 * (A @ x))), (S, V)),
     "neighbours": (lambda x: np.sum((x[1:] - x[:-1]) ** 2), (V,)),
     "three indices": (lambda A, B: A @ B, (S, S)),
     "gather": (lambda x: x[np.array([2, 0])], (V,)),

@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
+from sympy.functions.elementary.piecewise import ExprCondPair
+from sympy.logic.boolalg import Boolean
 
 from ._inverse import DetOver, Entry, LogDetOver, OfMatrix
 from ._notation import (
@@ -114,7 +116,10 @@ class _Reader:
         if isinstance(e, sp.Pow) and not own:
             return power(self.read(e.base, index), self.read(e.exp, index))
         # Elementwise: conditions and the pairs of a Piecewise are read like operands.
-        return e.func(*(self.read(a, index) for a in e.args))
+        parts = [self.read(a, index) for a in e.args]
+        if isinstance(e, ExprCondPair) and not isinstance(parts[1], Boolean):
+            raise _NoForm  # a comparison of matrices has no notation
+        return e.func(*parts)
 
     def whole(self, e: Any) -> Any:
         """Return the matrix that an inverse or a determinant is of."""
