@@ -410,3 +410,25 @@ def test_vmap_axes() -> None:
         inner = sg.vmap(lambda x, y: x @ y, in_axes=(None, 0))
         nested = sg.vmap(inner, in_axes=(0, None))(a[0], np.ones((4, 4)))
         assert nested.shape == (3, 4)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "numba"])
+def test_products_with_matrices_of_one_element(backend: Any) -> None:
+    """Computed numbers lie side by side in a kernel; BLAS must be shown the right one."""
+    rng = np.random.default_rng(0)
+    row, column = rng.normal(size=(1, 30)), rng.normal(size=(40, 1))
+
+    def f(s: Any, row: Any, column: Any) -> Any:
+        t, u = np.sin(s), np.cos(s) * 3
+        total = np.sum((np.reshape(u, (1, 1)) @ row) ** 2)
+        return total + np.sum((column @ np.reshape(t * u + 1, (1, 1))) ** 3) + t
+
+    g = sg.compile(sg.value_and_grad(f, argnums=(0, 1, 2)), backend=backend, cache=False)
+    value, gradients = g(0.7, row, column)
+    np.testing.assert_allclose(value, f(0.7, row, column), rtol=1e-13)
+    step = 1e-6
+    slope = (f(0.7 + step, row, column) - f(0.7 - step, row, column)) / (2 * step)
+    np.testing.assert_allclose(gradients[0], slope, rtol=1e-7)
+    u, v = np.cos(0.7) * 3, np.sin(0.7) * np.cos(0.7) * 3 + 1
+    np.testing.assert_allclose(gradients[1], 2 * u**2 * row, rtol=1e-12)
+    np.testing.assert_allclose(gradients[2], 3 * v**3 * column**2, rtol=1e-12)

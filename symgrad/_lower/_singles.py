@@ -88,7 +88,7 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
     for size in frame.sizes:
         e.bind_index(size, f"%{size.name}", 0)
     loops = Loops(e, (sizes["Z"],) if batched else ())
-    pointers = [in_memory(frame, v).pointer for v in (x, y, node)]
+    found = [in_memory(frame, v) for v in (x, y, node)]
     m, n, k = (e.index(sizes[s]) for s in "mnk")
 
     def cell(type_: str, value: str) -> str:
@@ -114,7 +114,10 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
     ldb = leading(n if b.endswith("kn") else k)
     ldc = leading(n)
     places = []
-    for pointer, letters in zip(pointers, (a, b, out), strict=True):
+    for place, letters in zip(found, (a, b, out), strict=True):
+        pointer = place.pointer
+        if place.slot is not None:  # a matrix of one element may lie among the numbers
+            pointer = e.op(f"getelementptr inbounds i64, ptr {pointer}, i64 {place.slot}")
         offset: Any = 0
         if batched:
             offset = loops.index[0] * sizes[letters[1]] * sizes[letters[2]]

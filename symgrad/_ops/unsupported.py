@@ -11,10 +11,7 @@ from .._op import refuse, registry
 
 #: Universal functions without a record, each with the reason.
 REFUSED: dict[Callable[..., Any], str] = {
-    getattr(np, name): why
-    for name, why in (
-        ("isnat", "it is about dates and times"),
-    )
+    getattr(np, name): why for name, why in (("isnat", "it is about dates and times"),)
 }
 #: Universal functions that contract axes: no elementwise records, see ``np_contract``.
 CONTRACTIONS: tuple[str, ...] = ("matmul", "vecdot", "matvec", "vecmat")
