@@ -12,7 +12,7 @@ from typing import Any
 
 # GCC makes one call of a sine and a cosine of the same angle, which has no vector version: the
 # pass that does so is left out.
-FLAGS = ("-O3", "-march=native", "-ffast-math", "-fdisable-tree-sincos", "-fPIC", "-shared")
+FLAGS = ("-O3", "-march=native", "-ffast-math", "-fdisable-tree-sincos", "-fPIC")
 
 
 @functools.cache
@@ -26,11 +26,17 @@ def compiled(source: str, name: str, flags: tuple[str, ...] = FLAGS) -> Any:
         raise RuntimeError("gcc is not installed")
     with tempfile.TemporaryDirectory() as folder:
         path, library = Path(folder, "code.c"), Path(folder, "code.so")
+        code = Path(folder, "code.o")
         path.write_text(source)
-        command = [compiler, *flags, str(path), "-o", str(library), "-lmvec", "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"gcc: {done.stderr[-500:]}")
+        # Linked without the flags: with -ffast-math GCC would add code that makes the whole
+        # process that loads the library flush subnormal numbers to zero.
+        for command in (
+            [compiler, *flags, "-c", str(path), "-o", str(code)],
+            [compiler, "-shared", str(code), "-o", str(library), "-lmvec", "-lm"],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"gcc: {done.stderr[-500:]}")
         function = ctypes.CDLL(str(library))[name]
     function.restype = ctypes.c_double
     return function
