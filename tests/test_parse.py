@@ -329,6 +329,7 @@ LONG = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LONG)
 def test_long_formulas_are_read_in_reasonable_time(name: str) -> None:
     begin = time.perf_counter()

@@ -61,6 +61,7 @@ class Outline(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_the_page_is_whole_and_needs_no_network(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     outline = Outline()

@@ -96,6 +96,7 @@ def test_long_scalar_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     go_through(chain(MANY), (0.5,), MANY)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("nothing_is_left")
 @pytest.mark.parametrize("size", [5_000, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_long_array_chains(size: int) -> None:

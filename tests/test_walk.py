@@ -98,6 +98,7 @@ def computation() -> tuple[Any, dict[str, Any]]:
     return out, leaves
 
 
+@pytest.mark.slow
 def test_stepping_to_the_end_gives_the_gradients(browser: Any, tmp_path: Path) -> None:
     out, leaves = computation()
     opened(browser, sg.draw(out), tmp_path)
