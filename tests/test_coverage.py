@@ -30,13 +30,18 @@ def build() -> ModuleType:
     return module
 
 
+#: What only older releases of NumPy have, and warn of; in1d is isin, trapz is trapezoid.
+WITHDRAWN = ("np.in1d", "np.trapz")
+
+
 def functions() -> dict[str, Any]:
     """NumPy's public functions: what can be called and is no class."""
     found = {}
     for prefix, module in (("np", np), ("np.linalg", np.linalg), ("np.fft", np.fft)):
         for name in module.__all__:
             value = getattr(module, name, None)
-            if callable(value) and not isinstance(value, type):
+            public = not name.startswith("_") and f"{prefix}.{name}" not in WITHDRAWN
+            if public and callable(value) and not isinstance(value, type):
                 found[f"{prefix}.{name}"] = value
     return found
 

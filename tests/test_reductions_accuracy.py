@@ -39,10 +39,8 @@ def test_sums_are_as_accurate_as_numpys(dtype: Any) -> None:
     assert ours < 2 * numpys
     x = np.full(BIG, dtype(0.1))
     ours, numpys = errors(x, SUM(x))
-    # One rounding a level, and in a block as many as the vectoriser's accumulators leave, which
-    # differs between versions of LLVM; naive summation has thousands.
-    assert ours <= 16
-    assert numpys <= 8
+    assert ours <= 8  # one rounding a level; naive summation has thousands
+    assert numpys <= 16  # depends on its release
 
 
 @pytest.mark.slow
