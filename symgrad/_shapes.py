@@ -49,6 +49,11 @@ class Dim(sp.Symbol):  # type: ignore[misc]
         return None
 
 
+#: Axes of up to this many elements are short, the last axis of an array up to the second
+#: number: kernels are made for their sizes and unroll them.
+SHORT_AXIS, SHORT_LAST_AXIS = 8, 16
+
+
 class Size:
     """A symbolic dimension as the traced function sees it: an integer that is not baked in.
 

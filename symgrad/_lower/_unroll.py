@@ -21,14 +21,14 @@ import numpy as np
 from .._graph import Literal, Node, apply, checked, set_inherited, topological
 from .._op import registry
 from .._rewrite import rewrite
-from .._shapes import Shape
+from .._shapes import SHORT_LAST_AXIS, Shape
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._legalize import legalize, roles
 from ._views import reading
 
-#: The longest axis that is unrolled, the most parts of an array, and the most nodes of a
-#: graph: more would be slower to compile than to loop over.
-LONGEST, MOST_PARTS, MOST_NODES = 16, 64, 2000
+#: The most parts of an array, and the most nodes of a graph: more would be slower to compile
+#: than to loop over.
+MOST_PARTS, MOST_NODES = 64, 2000
 
 Place = tuple[int, ...]
 Parts = dict[Place, Node]
@@ -66,7 +66,7 @@ def short(shape: Shape) -> tuple[int, ...]:
     """Return the axes to unroll."""
     if 0 in shape:
         return ()
-    axes = [k for k, d in enumerate(shape) if isinstance(d, int) and 2 <= d <= LONGEST]
+    axes = [k for k, d in enumerate(shape) if isinstance(d, int) and 2 <= d <= SHORT_LAST_AXIS]
     while math.prod(int(shape[k]) for k in axes) > MOST_PARTS:
         axes.remove(max(axes, key=lambda k: (shape[k], -k)))
     return tuple(axes)

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._graph import Input, SizeOf
 from .._graph._types import check_dtype
-from .._shapes import Dim, Dimension, Size
+from .._shapes import SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
 from ..errors import ArgumentError, DTypeError
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
@@ -127,8 +127,8 @@ def short_sizes(leaves: Iterable[Any]) -> set[int]:
     found: set[int] = set()
     for leaf in leaves:
         if isinstance(leaf, np.ndarray) and leaf.ndim > 1:
-            found.update(d for d in leaf.shape if d <= 8)
-            found.update(d for d in leaf.shape[-1:] if d <= 16)
+            found.update(d for d in leaf.shape if d <= SHORT_AXIS)
+            found.update(d for d in leaf.shape[-1:] if d <= SHORT_LAST_AXIS)
     return found
 
 
