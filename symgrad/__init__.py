@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what __getattr__ finds at run time
     from . import autograd as autograd
     from . import errors as errors
     from ._api._adapt import adapt as adapt
+    from ._api._callback import pure_callback as pure_callback
     from ._api._control import checkpoint as checkpoint
     from ._api._control import cond as cond
     from ._api._control import fori_loop as fori_loop
@@ -54,6 +55,7 @@ __version__ = "0.1.0.dev0"
 #: Where the public names are defined; the tests compare this with the modules.
 _NAMES = {
     "._api._adapt": ("adapt",),
+    "._api._callback": ("pure_callback",),
     "._api._control": ("checkpoint", "cond", "fori_loop", "scan", "switch", "while_loop"),
     "._api._custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
     "._api._define": ("define",),

@@ -108,13 +108,13 @@ class Routine:
     """Lowered by a function that writes LLVM IR for one vector or matrix of a batch.
 
     ``write(call, **params)`` is given what ``symgrad._lower._routines.Call`` is: pointers to
-    the operands and the result in memory, and their sizes. ``core`` says how many of the last
-    axes of each operand, and of the result, belong to one call; the axes before them are the
-    batch, the same for all.
+    the operands and the result in memory, and their sizes. ``core``, or ``core(**params)``,
+    says how many of the last axes of each operand, and of the result, belong to one call; the
+    axes before them are the batch, the same for all.
     """
 
     write: Callable[..., None]
-    core: tuple[int, ...]
+    core: tuple[int, ...] | Callable[..., tuple[int, ...]]
 
 
 Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Routine

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._control import tidy
 from .._graph import checked
+from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
 from .._trace import Graph, Signature, flatten
@@ -37,6 +38,7 @@ class Specialization:
         )
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
         self.kinds = [signature.leaves[k].kind for k in self.takes]
+        self.calls_back = any(n.op is CALLBACK for n in self.program.nested_steps())
         self.pack = make_pack(graph)
         self._lock = threading.RLock()
         self.entry: Entry | None = None
@@ -57,8 +59,11 @@ class Specialization:
         if self._function is None:
             with self._lock, collector_paused():
                 if self._function is None:
-                    self.entry = cached_code(self.program, self.layout, self.kinds, self.cache)
-                    self._function = load(self.entry.code)
+                    # A Python function has no name that another process could know.
+                    cache = self.cache and not self.calls_back
+                    self.entry = cached_code(self.program, self.layout, self.kinds, cache)
+                    function = load(self.entry.code)
+                    self._function = _raising(function) if self.calls_back else function
         return self._function
 
     def kernel(self, into: bool) -> Any:
@@ -142,6 +147,16 @@ class Specialization:
             and all(t.kind == "leaf" for t in args.children)
             and len(self.takes) == len(self.signature.leaves)
         )
+
+
+def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``function``, raising what Python functions that it called have raised."""
+
+    def call(*values: Any) -> Any:
+        with raising_after():
+            return function(*values)
+
+    return call
 
 
 def _overlapping(arrays: Sequence[Any]) -> bool:

@@ -223,7 +223,10 @@ class _Planner:
             self.at[node] = len(self.tasks) - 1
         else:  # scans, matrix products and routines
             for x in node.operands:
-                self.need(x) if kind == "scan" else self.materialize(x)
+                if kind == "scan":
+                    self.need(x)
+                elif x.shape or not isinstance(x, Input):  # a number's slot is memory as well
+                    self.materialize(x)
             self.tasks.append(Single(node))
             self.at[node] = len(self.tasks) - 1
             self.stored[node] = None

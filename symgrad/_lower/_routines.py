@@ -7,6 +7,7 @@ routine of LAPACK it is, and this module knows where operands lie and how C call
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,7 +19,7 @@ from .._op import Routine
 from .._shapes import Dimension, dim_product
 from ._emitter import Emitter, Module, constant_text, llvm_type
 from ._loops import Frame, Loops, function_text
-from ._mathlib import Function, cython_symbol
+from ._mathlib import Function, bind_function, cython_symbol
 from ._values import Place
 
 
@@ -40,13 +41,16 @@ class Call:
         Registers that point to the first element of each operand and of the result.
     shapes:
         The sizes of the axes of each operand and of the result, without the batch.
+    dtypes:
+        Their element types.
     dtype:
         Element type of the last operand.
     """
 
-    def __init__(self, emitter: Emitter, shapes: list[Any], dtype: np.dtype[Any]) -> None:
-        self.e, self.shapes, self.dtype = emitter, shapes, dtype
-        self.kind = llvm_type(dtype)
+    def __init__(self, emitter: Emitter, shapes: list[Any], dtypes: list[np.dtype[Any]]) -> None:
+        self.e, self.shapes, self.dtypes = emitter, shapes, dtypes
+        self.dtype = dtypes[-2]
+        self.kind = llvm_type(self.dtype)
         self.pointers: list[str] = []
         self.allocated: list[str] = []
         self.before = emitter.lines[0]
@@ -134,6 +138,25 @@ class Call:
         self.e.module.declare(symbol, "void", ["ptr"] * len(arguments))
         self.e.line(f"call void @{symbol}({', '.join(f'ptr {a}' for a in arguments)})")
 
+    def call_user(self, symbol: str, function: Any) -> None:
+        """Call a function of ctypes' with two tables: the pointers, and all sizes in order."""
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        assert address is not None
+        bind_function(symbol, address, keep=function)
+        e, pointers, sizes = self.e, self.pointers, [d for shape in self.shapes for d in shape]
+        with self.outside():
+            table = e.op(f"alloca [{len(pointers)} x ptr]")
+            lengths = e.op(f"alloca [{max(1, len(sizes))} x i64]")
+            for k, dim in enumerate(sizes):
+                place = e.op(f"getelementptr inbounds i64, ptr {lengths}, i64 {k}")
+                e.line(f"store i64 {self.size(dim)}, ptr {place}")
+        for k, pointer in enumerate(pointers):
+            place = e.op(f"getelementptr inbounds ptr, ptr {table}, i64 {k}")
+            e.line(f"store ptr {pointer}, ptr {place}")
+        e.module.symbols.add(symbol)
+        e.module.declare(symbol, "void", ["ptr", "ptr"])
+        e.line(f"call void @{symbol}(ptr {table}, ptr {lengths})")
+
     def loop(self, count: str, body: Callable[[str], None]) -> None:
         """Run ``body(i)`` for ``i`` from 0 up to ``count``, an ``i64`` register."""
         e = self.e
@@ -166,13 +189,14 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     lower = node.op.lower
     assert isinstance(lower, Routine)
     nodes = (*node.operands, node)
-    batch = node.shape[: node.ndim - lower.core[-1]]
-    cores = [x.shape[x.ndim - c :] for x, c in zip(nodes, lower.core, strict=True)]
+    axes = lower.core(**node.params) if callable(lower.core) else lower.core
+    batch = node.shape[: node.ndim - axes[-1]]
+    cores = [x.shape[x.ndim - c :] for x, c in zip(nodes, axes, strict=True)]
     e = Emitter(module, len(batch))
     for size in frame.sizes:
         e.bind_index(size, f"%{size.name}", 0)
     loops = Loops(e, batch)
-    call = Call(e, cores, node.operands[-1].dtype)
+    call = Call(e, cores, [x.dtype for x in nodes])
     position: Any = sp.Integer(0)
     for index, extent in zip(loops.index, batch, strict=True):
         position = position * extent + index

@@ -110,6 +110,8 @@ class _Writer:
         library = [name for name in ("blas", "lapack") if f"{name}." in code]
         if library:
             imports.append(f"from scipy.linalg import {', '.join(library)}")
+        if "symgrad._ops." in code:  # a Python function, which only this process knows
+            imports.append("import symgrad._ops.callback")
         standard = [f"import {m}" for m in ("base64", "math") if f"{m}." in code]
         return "\n".join([*standard, *([""] if standard else []), *imports, "", "", code]) + "\n"
 

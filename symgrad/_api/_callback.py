@@ -1,0 +1,79 @@
+"""Calls of Python functions that stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._ops import callback
+from .._trace import is_value
+from ..errors import ArgumentError
+
+
+def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
+    """Call a Python function that is not traced: SciPy's solvers, a table, another program.
+
+    Parameters
+    ----------
+    function:
+        Takes plain NumPy arrays and numbers, returns an array or a number. It must be pure:
+        it may be called more than once, or not at all.
+    like:
+        An array or a number of the result's shape and element type, traced or not.
+    args:
+        Arrays and numbers that are passed to ``function``.
+
+    Returns
+    -------
+    The function's result. Under :func:`symgrad.vmap`, those of one call for each example.
+
+    Raises
+    ------
+    ShapeError, ArgumentError
+        If the result is not like ``like``. What ``function`` raises passes on; inside
+        ``@njit``, where it cannot, it goes to ``sys.unraisablehook``, and the result is nan.
+    UnsupportedError
+        If a derivative is asked for: a rule is given by :func:`symgrad.custom_jvp`,
+        :func:`symgrad.custom_vjp` or :func:`symgrad.implicit_root` around the call.
+
+    Notes
+    -----
+    Named after ``jax.pure_callback``. A compiled program that contains one holds the
+    interpreter's lock during the call, is not kept on disk, and belongs to its process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from scipy.optimize import brentq
+    >>> def kepler(e, mean):  # the eccentric anomaly
+    ...     return brentq(lambda x: x - e * np.sin(x) - mean, 0.0, np.pi)
+    >>> anomaly = sg.implicit_root(
+    ...     lambda x, e, mean: x - e * np.sin(x) - mean,
+    ...     lambda e, mean: sg.pure_callback(kepler, mean, e, mean),
+    ... )
+    >>> sg.value_and_grad(anomaly)(0.2, 1.0)
+    (np.float64(1.185324), np.float64(1.001968))
+    """
+    if not callable(function):
+        raise ArgumentError(f"pure_callback calls a function, not {type(function).__name__}")
+    result, *operands = (
+        _array(x, f"argument {k}" if k else "like") for k, x in enumerate((like, *args))
+    )
+    token = callback.token_of(function)
+    shape, dtype = tuple(result.shape), np.dtype(result.dtype).str
+    ranks = (*(len(x.shape) for x in operands), len(shape))
+    return callback.CALLBACK(*operands, token=token, shape=shape, dtype=dtype, ranks=ranks)
+
+
+def _array(value: Any, what: str) -> Any:
+    """Return a traced or eager value as it is, a plain one as an array."""
+    if hasattr(type(value), "__symgrad_bind__"):
+        return value
+    if isinstance(value, (bool, np.bool_)) or is_value(value):
+        return np.asarray(value)
+    raise ArgumentError(
+        f"pure_callback: {what} is an array or a number, not {type(value).__name__}"
+    )
