@@ -46,19 +46,36 @@ def constant_text(value: Any, dtype: Any) -> str:
 
 
 class Module:
-    """What the functions of one LLVM module share: declarations and attributes."""
+    """What the functions of one LLVM module share: declarations and attributes.
 
-    def __init__(self, vector_math: bool) -> None:
-        self.vector_math = vector_math
+    Parameters
+    ----------
+    vector_math:
+        Whether calls of mathematics functions name their SIMD variants.
+    by_pointer:
+        Whether such functions are called through pointers. LLVM's fast instruction selection
+        does not know calls to any place in a large address space, and hands each of them to
+        the slow one.
+    """
+
+    def __init__(self, vector_math: bool, by_pointer: bool = False) -> None:
+        self.vector_math, self.by_pointer = vector_math, by_pointer
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
         self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
         self.keep: dict[str, str] = {}
         self.symbols: set[str] = set()
+        self.pointers: dict[str, str] = {}
 
     def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
         """Declare an external function once."""
         self.declarations.setdefault(name, f"declare {result} @{name}({', '.join(arguments)})")
+
+    def pointer(self, symbol: str) -> str:
+        """Return the constant that holds the address of an external function."""
+        name = f"@at.{symbol}"
+        self.pointers[name] = f"{name} = internal constant ptr @{symbol}"
+        return name
 
     def attribute(self, text: str) -> str:
         """Return the number of an attribute group, ``#0``."""
@@ -66,7 +83,7 @@ class Module:
 
     def text(self) -> str:
         """Return the whole module as LLVM assembly."""
-        parts = list(self.functions)
+        parts = [*self.pointers.values(), *self.functions]
         if self.keep:
             # The vectoriser needs the variants' declarations to live until it runs.
             refs = ", ".join(f"ptr @{name}" for name in self.keep)
@@ -91,6 +108,7 @@ class Emitter:
         self.count = 0
         self.depths: dict[str, int] = {}
         self._indices: dict[Any, str] = {}
+        self._callees: dict[str, str] = {}
 
     # ---------------------------------------------------------------- instructions
 
@@ -121,6 +139,16 @@ class Emitter:
 
     # ---------------------------------------------------------------- calls
 
+    def callee(self, symbol: str) -> str:
+        """Return what to call for an external function."""
+        if not self.module.by_pointer:
+            return f"@{symbol}"
+        known = self._callees.get(symbol)
+        if known is None:
+            known = self._callees[symbol] = f"%at.{symbol}"
+            self.lines[0].append(f"  {known} = load ptr, ptr {self.module.pointer(symbol)}")
+        return known
+
     def call_intrinsic(self, name: str, dtype: Any, *values: str) -> str:
         """Call ``llvm.<name>`` on values of one type."""
         kind = llvm_type(dtype)
@@ -148,7 +176,7 @@ class Emitter:
             attributes += f' "vector-function-abi-variant"="{",".join(texts)}"'
         group = self.module.attribute(attributes)
         arguments = ", ".join(f"{kind} {v}" for v in values)
-        return self.op(f"call {kind} @{symbol}({arguments}) {group}")
+        return self.op(f"call {kind} {self.callee(symbol)}({arguments}) {group}")
 
     def call_cython(self, name: str, *values: str) -> str:
         """Call a function of ``scipy.special.cython_special`` (float64)."""
@@ -157,7 +185,7 @@ class Emitter:
         self.module.declare(symbol, "double", ["double"] * len(values) + ["i32"])
         group = self.module.attribute("nounwind willreturn memory(none)")
         arguments = ", ".join([*(f"double {v}" for v in values), "i32 0"])
-        return self.op(f"call double @{symbol}({arguments}) {group}")
+        return self.op(f"call double {self.callee(symbol)}({arguments}) {group}")
 
     # ---------------------------------------------------------------- sizes and indices
 
