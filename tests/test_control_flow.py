@@ -187,3 +187,79 @@ def test_as_a_decorator() -> None:
     first = decorated.__wrapped__.__code__.co_firstlineno  # the decorator's line
     lines = {n.where.line - first for n in decorated.program(2.5, 20).steps if n.where}
     assert lines <= {3, 4, 5}
+
+
+def relax(a: Array, k: float) -> None:
+    a[1:-1] = k * (a[2:] + a[:-2])
+
+
+def sweeps(a: Array, n: int) -> None:
+    for k in range(n):
+        a[1:-1] += 0.1 * k
+        relax(a, 0.5)
+
+
+def to_rest(a: Array, n: int) -> None:
+    change = 1.0
+    while change > 0.01 * n:
+        before = a.copy()
+        relax(a, 0.5)
+        change = np.max(np.abs(a - before))
+
+
+def one_of_two(a: Array, n: int) -> None:
+    same = a
+    if a[0] > 0:
+        same[0] = n
+    else:
+        relax(a, a[1])
+        a.fill(2.0)
+    a *= 3
+
+
+def stops_early(a: Array, n: int) -> None:
+    if a[0] > 0:
+        a[1] = n * a[0]
+        return
+    a[2] = a[0] ** 2
+
+
+@pytest.mark.parametrize(
+    ("f", "first"),
+    [(f, 0.7) for f in (sweeps, to_rest, one_of_two, stops_early)]
+    + [(f, -0.7) for f in (one_of_two, stops_early)],
+)
+def test_overwritten_arguments_are_results(f: Callable[..., Any], first: float) -> None:
+    a = np.array([first, 2.0, -1.0, 0.5, 3.0])
+    compiled = sg.compile(f, control_flow=True)
+    got, before = compiled(a, 12), a.copy()
+    np.testing.assert_array_equal(a, before)
+    f(before, 12)
+    np.testing.assert_allclose(got, before, rtol=1e-14)
+    weights = np.arange(1.0, 6.0)
+    slope = sg.grad(lambda a: np.sum(weights * compiled(a, 12)))(a)
+    plain = sg.grad(lambda a: np.sum(weights * sg.compile(f)(a, 12)))(a)
+    np.testing.assert_allclose(slope, plain, rtol=1e-13, atol=1e-15)
+
+
+def test_calls_for_their_effect_stay_rolled() -> None:
+    assert len(sg.compile(sweeps, control_flow=True).program(np.ones(5), 40).steps) < 9
+
+
+def test_one_array_under_two_names() -> None:
+    def both(a: Array, n: int) -> None:
+        b = a
+        for _ in range(n):
+            b[0] += 1.0
+            a[0] *= 2.0
+
+    with pytest.raises(TraceError, match=r"are one array.*use one name"):
+        sg.compile(both, control_flow=True)(np.ones(3), 20)
+
+    def moves_on(a: Array, n: int) -> None:
+        for _ in range(n):
+            a[0] += 1.0
+            a = a * 2.0
+
+    with pytest.raises(TraceError, match="Give the copy another name"):
+        sg.compile(moves_on, control_flow=True)(np.ones(3), 20)

@@ -6,8 +6,6 @@ may be set in a block, but what a loop carries, and what both sides of a branch 
 
 from __future__ import annotations
 
-import copy
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -18,6 +16,7 @@ from .._trace._arrays import COMPARED, REFLECTED
 from .._trace._known import known_number
 from ..errors import SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
+from ._control_writes import Carried, Sides
 
 #: ``range`` of up to this many steps, known beforehand, is unrolled as Python does.
 UNROLLED = 8
@@ -73,33 +72,35 @@ class Flow:
     @staticmethod
     def branch(
         test: Any, yes: Callable[..., Any], no: Callable[..., Any], state: Mapping[str, Any],
-        both: Sequence[str],
+        both: Sequence[str], lent: Sequence[str],
     ) -> Any:  # fmt: skip
         """Carry out ``if``: return the new values of the variables.
 
-        ``both`` are those that both sides assign to.
+        ``both`` are those that both sides assign to, ``lent`` those that are handed to
+        functions and assigned to by neither.
         """
         values = tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
         # A variable that only one side knows stays within it.
-        shared = [k for k, n in enumerate(state) if values[k] is not UNSET or n in both]
-        sides: list[tuple[Any, ...]] = []
+        shared = [
+            k for k, n in enumerate(state)
+            if n not in lent and (values[k] is not UNSET or n in both)
+        ]  # fmt: skip
+        sides = Sides(values)
+        found: list[Sequence[Any]] = []
 
-        def side(run: Callable[..., Any]) -> Callable[[], tuple[Any, ...]]:
-            @functools.wraps(run)
-            def carried_out() -> tuple[Any, ...]:
-                # Copies: an assignment to elements on one side is not one on the other.
-                found = run(*map(copy.copy, values))
-                sides.append(tuple(found))
-                return tuple(found[k] for k in shared)
+        def left(run: Callable[..., Any]) -> Callable[..., Any]:
+            def carried_out(*passed: Any) -> tuple[Any, ...]:
+                after = run(*passed)
+                found.append(list(map(_kept, passed, after, values)))
+                return tuple(after[k] for k in shared)
 
-            carried_out.__name__ = "this side of `if`"
             return carried_out
 
-        found = dict(zip(shared, cond(test, side(yes), side(no)), strict=True))
+        new = dict(zip(shared, sides.carried_out(test, left(yes), left(no)), strict=True))
         return tuple(
-            given if all(_same(given, s[k]) for s in sides) else found.get(k, UNSET)
+            given if all(side[k] for side in found) else new.get(k, UNSET)
             for k, given in enumerate(values)
         )
 
@@ -111,7 +112,7 @@ class Flow:
         values = tuple(state.values())
         if not open_question(test):
             return (yes if test else no)(*values)
-        return cond(test, lambda: yes(*map(copy.copy, values)), lambda: no(*map(copy.copy, values)))
+        return Sides(values).carried_out(test, yes, no)
 
     @staticmethod
     def choose(test: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
@@ -123,29 +124,36 @@ class Flow:
     # ---------------------------------------------------------------- loops
 
     @staticmethod
-    def loop(test: Callable[..., Any], body: Callable[..., Any], state: Mapping[str, Any]) -> Any:
+    def loop(
+        test: Callable[..., Any], body: Callable[..., Any], state: Mapping[str, Any],
+        lent: Sequence[str],
+    ) -> Any:  # fmt: skip
         """Carry out ``while``: return the new values of the variables."""
         values = tuple(state.values())
         while True:
             question = test(*values)
             if open_question(question):
-                return _rolled(state, values, lambda carried: while_loop(
-                    lambda s: test(*carried.full(s)), lambda s: carried.step(body, s),
-                    carried.start,
-                ))  # fmt: skip
+                break
             if not question:
                 return values
             values = tuple(body(*values))
+        carried = Carried(dict(zip(state, values, strict=True)), lent, UNSET)
+        return carried.after(while_loop(
+            lambda s: test(*carried.full(s)), lambda s: carried.step(body, s), carried.start,
+        ))  # fmt: skip
 
     @staticmethod
-    def count(bounds: Sequence[Any], body: Callable[..., Any], state: Mapping[str, Any]) -> Any:
+    def count(
+        bounds: Sequence[Any], body: Callable[..., Any], state: Mapping[str, Any],
+        lent: Sequence[str],
+    ) -> Any:  # fmt: skip
         """Carry out ``for i in range(...)``: return the new values of the variables."""
         values = tuple(state.values())
         start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
         plain = all(type(b) is int for b in (start, stop, step))
         if not plain or len(range(start, stop, step)) > UNROLLED:
             try:
-                return _counted(start, stop, step, body, state, values)
+                return _counted(start, stop, step, body, Carried(state, lent, UNSET))
             except SymgradError:
                 if not plain:
                     raise  # else Python's own way may do, or says what is wrong
@@ -187,34 +195,16 @@ class Flow:
         return np.logical_not(value) if open_question(value) else not value
 
 
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, Traced) and isinstance(b, Traced):
-        return a.node is b.node
-    return a is b
-
-
-class _Carried:
-    """The variables that a loop carries: those that have a value before it."""
-
-    def __init__(self, state: Mapping[str, Any], values: Sequence[Any]) -> None:
-        self.names = [n for n, v in zip(state, values, strict=True) if v is not UNSET]
-        self.all = list(state)
-        self.start = {n: v for n, v in zip(state, values, strict=True) if v is not UNSET}
-
-    def full(self, carry: Mapping[str, Any]) -> list[Any]:
-        """Return a value for each variable."""
-        return [carry.get(n, UNSET) for n in self.all]
-
-    def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
-        """Run the body; variables of its own stay in it."""
-        found = dict(zip(self.all, body(*self.full(carry)), strict=True))
-        return {n: found[n] for n in self.names}
+def _kept(passed: Any, after: Any, before: Any) -> bool:
+    """Tell whether a variable that was given ``passed`` for ``before`` still stands for it."""
+    if isinstance(after, Traced) and isinstance(before, Traced):
+        return after is passed or after.node is before.node
+    return after is passed or after is before
 
 
 def _counted(
-    start: Any, stop: Any, step: Any, body: Callable[..., Any], state: Mapping[str, Any],
-    values: Sequence[Any],
-) -> tuple[Any, ...]:  # fmt: skip
+    start: Any, stop: Any, step: Any, body: Callable[..., Any], carried: Carried
+) -> tuple[Any, ...]:
     """Carry out a counting loop without unrolling it."""
     if type(step) is not int or step == 0:
         raise TraceError("`range` with a step that is traced, or 0: write `while`")
@@ -224,18 +214,8 @@ def _counted(
         steps = stop - start + step - 1 if step > 0 else start - stop - step - 1
         lower, upper = 0, steps // abs(step)
 
-    def run(carried: _Carried) -> Any:
-        def one(k: Any, carry: Any) -> Any:
-            i = k if step == 1 else start + k * step
-            return carried.step(lambda *v: body(i, *v), carry)
+    def one(k: Any, carry: Any) -> Any:
+        i = k if step == 1 else start + k * step
+        return carried.step(lambda *v: body(i, *v), carry)
 
-        return fori_loop(lower, upper, one, carried.start)
-
-    return _rolled(state, values, run)
-
-
-def _rolled(
-    state: Mapping[str, Any], values: Sequence[Any], run: Callable[[_Carried], Any]
-) -> tuple[Any, ...]:
-    found = run(_Carried(state, values))
-    return tuple(found.get(n, UNSET) for n in state)
+    return carried.after(fori_loop(lower, upper, one, carried.start))

@@ -9,9 +9,11 @@ statement a call that gives them their new values::
                               x, err = flow.loop(lambda x, err: err > tol, body, (x, err))
 
 What the call does with it (``_control_flow``) depends on the values: a decision on plain
-numbers stays Python's own. Blocks with ``break``, ``continue`` or ``return`` in them, or calls
-for the sake of an effect (``print``, ``list.append``), stay as they are. Lines keep their
-numbers, so that errors and programs point to the user's.
+numbers stays Python's own. A call for the sake of its effect (``smooth(a)``, ``a.fill(0)``) may
+write to the variables that it is handed: they are given to the block like those that it
+assigns. Blocks with ``break``, ``continue`` or ``return`` in them, or calls with effects on
+something else (``print``, ``list.append``), stay as they are. Lines keep their numbers, so that
+errors and programs point to the user's.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import copy
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
@@ -29,6 +31,8 @@ from ..errors import ArgumentError
 FLOW = "__flow__"
 
 _EXITS = (ast.Return, ast.Break, ast.Continue)
+#: Methods by which an array is assigned to, and that lists have not.
+_WRITING = ("fill", "partition", "put")
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -54,7 +58,7 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
         )
     ast.increment_lineno(tree, first - 1)
     definition.decorator_list = []
-    made = _Rewriter().function(definition)
+    made = _Rewriter(function, definition).function(definition)
     # Free variables stay free: the code is compiled within a function that has them.
     free = [*function.__code__.co_freevars, FLOW]
     outer = ast.parse(f"def outer({', '.join(free)}):\n    pass").body[0]
@@ -113,11 +117,17 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
     return any(isinstance(n, _EXITS) for n in _walk(statements))
 
 
+def effects(statements: Sequence[ast.stmt]) -> list[ast.Call]:
+    """Return the calls that are statements of their own."""
+    alone = (n.value for n in _walk(statements) if isinstance(n, ast.Expr))
+    return [call for call in alone if isinstance(call, ast.Call)]
+
+
 def plain(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a block does nothing but assign: no exits, no calls for their effect."""
+    """Tell whether a block does nothing but assign and call."""
     return not any(
         isinstance(n, (*_EXITS, ast.Global, ast.Nonlocal, ast.Delete, ast.Try, ast.With))
-        or (isinstance(n, ast.Expr) and isinstance(n.value, (ast.Call, ast.Yield, ast.Await)))
+        or (isinstance(n, ast.Expr) and isinstance(n.value, (ast.Yield, ast.Await)))
         for n in _walk(statements)
     )
 
@@ -136,8 +146,44 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self) -> None:
+    def __init__(self, function: FunctionType, definition: ast.FunctionDef) -> None:
         self.count = 0
+        # Names of the function's own, and of those within it.
+        self.own = {
+            n.id if isinstance(n, ast.Name) else n.arg if isinstance(n, ast.arg) else n.name
+            for n in ast.walk(definition)
+            if isinstance(n, (ast.arg, ast.FunctionDef))
+            or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        }
+        closed = inspect.getclosurevars(function)
+        self.around = {**closed.globals, **closed.nonlocals}
+
+    def lent(self, statements: Sequence[ast.stmt]) -> list[str]:
+        """Return the variables that a block hands to calls, and does not assign to."""
+        names = {
+            n.id
+            for call in effects(statements)
+            for n in ast.walk(call)
+            if isinstance(n, ast.Name) and n.id in self.own
+        }
+        return sorted(names - set(assigned(statements)))
+
+    def plain(self, statements: Sequence[ast.stmt]) -> bool:
+        """Tell whether a block does nothing but assign, to arrays also by calls."""
+        return plain(statements) and all(map(self.writes, effects(statements)))
+
+    def writes(self, call: ast.Call) -> bool:
+        """Tell whether a call has an effect on nothing but arrays, as far as can be seen."""
+        root: ast.expr = call.func
+        while isinstance(root, (ast.Attribute, ast.Subscript)):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        if root.id in self.own:
+            return isinstance(call.func, ast.Name) or (
+                isinstance(call.func, ast.Attribute) and call.func.attr in _WRITING
+            )
+        return isinstance(self.around.get(root.id), (FunctionType, ModuleType))
 
     def name(self, what: str) -> str:
         self.count += 1
@@ -166,11 +212,11 @@ class _Rewriter(ast.NodeTransformer):
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         if isinstance(s, ast.FunctionDef):
             return [self.function(s)]
-        if isinstance(s, ast.If) and plain([*s.body, *s.orelse]):
+        if isinstance(s, ast.If) and self.plain([*s.body, *s.orelse]):
             return self.branch(s)
-        if isinstance(s, ast.While) and not s.orelse and plain(s.body):
+        if isinstance(s, ast.While) and not s.orelse and self.plain(s.body):
             return self.loop(s)
-        if isinstance(s, ast.For) and not s.orelse and plain(s.body) and _counts(s):
+        if isinstance(s, ast.For) and not s.orelse and self.plain(s.body) and _counts(s):
             return self.count_loop(s)
         for part in ("body", "orelse", "finalbody"):
             inner = getattr(s, part, None)
@@ -190,11 +236,12 @@ class _Rewriter(ast.NodeTransformer):
     # ---------------------------------------------------------------- statements
 
     def branch(self, s: ast.If) -> list[ast.stmt]:
-        names = assigned([*s.body, *s.orelse])
+        lent = self.lent([*s.body, *s.orelse])
+        names = [*assigned([*s.body, *s.orelse]), *lent]
         yes, no = self.name("then"), self.name("else")
         both = [n for n in assigned(s.body) if n in assigned(s.orelse)]
-        sides = ast.Tuple([ast.Constant(n) for n in both], ast.Load())
-        call = _call("branch", self.visit(s.test), _name(yes), _name(no), _state(names), sides, s)
+        call = _call("branch", self.visit(s.test), _name(yes), _name(no), _state(names),
+                     _names(both), _names(lent), s)  # fmt: skip
         return [
             _define(yes, names, [*self.block(s.body, False), _give(names, s)], s),
             _define(no, names, [*self.block(s.orelse, False), _give(names, s)], s),
@@ -205,7 +252,7 @@ class _Rewriter(ast.NodeTransformer):
         """``if test: return a`` and what follows: two ways to the function's result."""
         body = [*s.body, *([] if returns(s.body) else copy.deepcopy(rest))]
         orelse = [*s.orelse, *([] if returns(s.orelse) else rest)]
-        names = assigned([*body, *orelse])
+        names = [*assigned([*body, *orelse]), *self.lent([*body, *orelse])]
         yes, no = self.name("then"), self.name("else")
         call = _call("either", self.visit(s.test), _name(yes), _name(no), _state(names), s)
         return [
@@ -215,9 +262,10 @@ class _Rewriter(ast.NodeTransformer):
         ]
 
     def loop(self, s: ast.While) -> list[ast.stmt]:
-        names = assigned(s.body)
+        lent = self.lent(s.body)
+        names = [*assigned(s.body), *lent]
         test, body = self.name("test"), self.name("body")
-        call = _call("loop", _name(test), _name(body), _state(names), s)
+        call = _call("loop", _name(test), _name(body), _state(names), _names(lent), s)
         return [
             _define(test, names, [_at(ast.Return(self.visit(s.test)), s)], s),
             _define(body, names, [*self.block(s.body, False), _give(names, s)], s),
@@ -227,10 +275,11 @@ class _Rewriter(ast.NodeTransformer):
     def count_loop(self, s: ast.For) -> list[ast.stmt]:
         assert isinstance(s.target, ast.Name)
         assert isinstance(s.iter, ast.Call)
-        names = [n for n in assigned(s.body) if n != s.target.id]
+        lent = [n for n in self.lent(s.body) if n != s.target.id]
+        names = [*(n for n in assigned(s.body) if n != s.target.id), *lent]
         body = self.name("body")
         bounds = _at(ast.Tuple([self.visit(a) for a in s.iter.args], ast.Load()), s)
-        call = _call("count", bounds, _name(body), _state(names), s)
+        call = _call("count", bounds, _name(body), _state(names), _names(lent), s)
         inner = [*self.block(s.body, False), _give(names, s)]
         return [_define(body, [s.target.id, *names], inner, s), _take(names, call, s)]
 
@@ -289,6 +338,10 @@ def _at(node: Any, like: ast.AST) -> Any:
 
 def _name(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
+
+
+def _names(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(n) for n in names], ast.Load())
 
 
 def _call(method: str, *parts: Any) -> Any:

@@ -1,0 +1,114 @@
+"""Arrays that the blocks of rewritten control flow assign to.
+
+A block is traced on stand-ins for the variables around it. An array that it assigns to
+(``a[i] = x``, ``a += x``, or in a function that it hands the array to) is one that others may
+know too: the caller, for whom it is a result, or another name. So what was written to the
+stand-in goes back into the array itself, once the loop or branch is made.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from .._trace import Traced
+from ..errors import TraceError
+from ._control import cond
+
+
+def is_array(value: Any) -> bool:
+    """Tell whether a value is a traced array, which can be assigned to."""
+    return isinstance(value, Traced) and value.ndim > 0
+
+
+class Sides:
+    """The two sides of a branch on the same variables.
+
+    Parameters
+    ----------
+    values:
+        What the variables are before the branch.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+        self.done: list[tuple[list[Any], Any]] = []
+
+    def carried_out(self, test: Any, yes: Callable[..., Any], no: Callable[..., Any]) -> Any:
+        """Return what the side that is taken gives, as :func:`cond` does."""
+        arrays = list({id(v): k for k, v in enumerate(self.values) if is_array(v)}.values())
+
+        def side(run: Callable[..., Any]) -> Callable[[], Any]:
+            def carried_out() -> Any:
+                # Copies: an assignment to elements on one side is not one on the other. Two
+                # names of one array are so on each side, too.
+                copies = {id(v): copy.copy(v) for v in self.values}
+                passed = [copies[id(v)] for v in self.values]
+                found = run(*passed)
+                self.done.append((passed, found))
+                return found, tuple(passed[k] for k in arrays)
+
+            carried_out.__name__ = "this side of `if`"
+            return carried_out
+
+        found, contents = cond(test, side(yes), side(no))
+        for k, content in zip(arrays, contents, strict=True):
+            if any(passed[k].overwritten for passed, _ in self.done):
+                self.values[k][...] = content
+        return found
+
+
+class Carried:
+    """The variables that a loop carries: those that have a value before it.
+
+    Parameters
+    ----------
+    state:
+        All variables of the loop's block, by name.
+    lent:
+        Those that it only hands to functions: of these, arrays are carried.
+    unset:
+        What stands for a variable without a value.
+    """
+
+    def __init__(self, state: Mapping[str, Any], lent: Collection[str], unset: Any) -> None:
+        self.state, self.unset = state, unset
+        self.start = {
+            n: v for n, v in state.items() if v is not unset and (n not in lent or is_array(v))
+        }
+        self.through = {n: v for n, v in state.items() if n in lent and n not in self.start}
+        arrays = [v for v in self.start.values() if is_array(v)]
+        if len(set(map(id, arrays))) < len(arrays):
+            raise TraceError(
+                f"two of the variables {', '.join(self.start)} are one array, and a step of the "
+                "loop assigns to it or to one of them: use one name, or x.copy()"
+            )
+        self.written: set[str] = set()
+
+    def full(self, carry: Mapping[str, Any]) -> list[Any]:
+        """Return a value for each variable."""
+        return [carry.get(n, self.through.get(n, self.unset)) for n in self.state]
+
+    def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
+        """Run the body; variables of its own stay in it."""
+        passed = dict(zip(self.state, self.full(carry), strict=True))
+        found = dict(zip(self.state, body(*passed.values()), strict=True))
+        for name in self.start:
+            if is_array(passed[name]) and passed[name].overwritten:
+                if found[name] is not passed[name]:
+                    raise TraceError(
+                        f"a step of the loop assigns to elements of {name!r}, and gives the "
+                        "name another array too: whether others see what is written would "
+                        "differ between the steps. Give the copy another name"
+                    )
+                self.written.add(name)
+        return {n: found[n] for n in self.start}
+
+    def after(self, found: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Return the variables' values after the loop."""
+        for name in self.written:
+            if is_array(self.state[name]):
+                self.state[name][...] = found[name]
+        own = {n: self.state[n] for n in self.written if is_array(self.state[n])}
+        return tuple({**found, **self.through, **own}.get(n, self.unset) for n in self.state)
