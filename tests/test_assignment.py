@@ -358,3 +358,15 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 def test_refused(function: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         sg.compile(function)(M)
+
+
+@pytest.mark.parametrize("make", [snp.eye, snp.identity, snp.tri])
+def test_into_matrices(make: Callable[[int], Any]) -> None:
+    """What makes matrices makes them to be assigned to."""
+
+    def corner(x: Any) -> Any:
+        a = make(3)
+        a[0, 1] = x
+        return np.sum(a * a)
+
+    assert sg.grad(corner)(3.0) == 6.0

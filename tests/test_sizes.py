@@ -381,3 +381,14 @@ def test_divisors_of_any_sign() -> None:
     assert g.traces < 4
     with pytest.raises(ZeroDivisionError):
         g(np.ones(5), 6)
+
+
+def test_many_sizes() -> None:
+    """Sizes have names like n, t and t1, which the registers of the machine code have, too."""
+    arrays = [np.linspace(0.0, 1.0, 2 + k) for k in range(24)]
+
+    def total(arrays: list[Any]) -> Any:
+        return sum(np.sum(np.sin(a)) for a in arrays)
+
+    for found, given in zip(sg.grad(total)(arrays), arrays, strict=True):
+        np.testing.assert_allclose(found, np.cos(given), rtol=1e-14)

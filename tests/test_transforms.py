@@ -432,3 +432,19 @@ def test_products_with_matrices_of_one_element(backend: Any) -> None:
     u, v = np.cos(0.7) * 3, np.sin(0.7) * np.cos(0.7) * 3 + 1
     np.testing.assert_allclose(gradients[1], 2 * u**2 * row, rtol=1e-12)
     np.testing.assert_allclose(gradients[2], 3 * v**3 * column**2, rtol=1e-12)
+
+
+def test_jacobian_of_a_long_function() -> None:
+    """Columns and rows of a long function are not written out one by one."""
+
+    def long(x: Any) -> Any:
+        for _ in range(300):
+            x = np.sin(x + 0.1 * x[::-1])
+        return x
+
+    x = np.linspace(0.1, 1.0, 30)
+    forward, reverse = (sg.jacobian(long, mode=m) for m in ("forward", "reverse"))
+    for jacobian in (forward, reverse):
+        assert len(jacobian.program(x).steps) < 3000
+    with sg.backend("numpy"):
+        np.testing.assert_allclose(forward(x), reverse(x), rtol=1e-9)

@@ -2,7 +2,8 @@
 
 A few columns are written out one by one: each is then pruned to what depends on its input
 element, as by hand, and a zero is a zero, not ``0*inf``. Many columns are one batched pass
-over the identity.
+over the identity. So are the columns of a long function, whose program they would make long
+beyond what compiles in seconds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from .._batch import batch
 from .._forward import push_forward
-from .._graph import Literal, Node
+from .._graph import Literal, Node, topological
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._reverse import pull_back
 from .._rewrite import rewrite
@@ -25,6 +26,9 @@ from ._bodies import Opened, positions_of, zeros_like
 
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
+
+#: As long as all of them together have at most this many nodes.
+LONG = 8192
 
 MODES = ("auto", "forward", "reverse")
 
@@ -56,9 +60,11 @@ def _block(y: Node, x: Node, mode: str) -> Node:
     columns, rows = (hint(dim_product(n.shape)) for n in (x, y))
     if mode == "auto":
         mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
+    passes = columns if mode == "forward" else rows
+    few = passes <= UNROLL and passes * len(topological([y])) <= LONG
     if mode == "forward":
-        return _columns(y, x) if columns <= UNROLL else _forward(y, x)
-    return _rows(y, x) if rows <= UNROLL else _reverse(y, x)
+        return _columns(y, x) if few else _forward(y, x)
+    return _rows(y, x) if few else _reverse(y, x)
 
 
 def _fixed(node: Node) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from .._graph import Body, Literal, Node, SizeOf
 from .._schedule import body_program
 from .._shapes import Dimension
 from ._carried import Large, Number, Row, Small, bytes_of
-from ._emitter import Emitter, constant_text, memory_type
+from ._emitter import Emitter, constant_text, memory_type, size_parameters
 from ._loops import Frame, function_text
 from ._routines import in_memory
 from ._values import Place
@@ -56,10 +56,9 @@ class Writer:
     def __init__(self, unit: Unit, name: str, node: Node, frame: Frame) -> None:
         self.unit, self.name, self.node, self.frame = unit, name, node, frame
         self.e = Emitter(unit.module)
-        for size in frame.sizes:
-            self.e.bind_index(size, f"%{size.name}", 0)
+        self.e.bind_sizes(frame.sizes)
         self.given = unit.plan.given.get(node, {})
-        self.sizes = [f"i64 %{s.name}" for s in frame.sizes]
+        self.sizes = size_parameters(frame.sizes)
         self.status = frame.status()
 
     def label(self, name: str) -> None:

@@ -7,7 +7,7 @@ what ``program.llvm()`` shows, it is fast to make, and LLVM's own parser checks 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,16 @@ def llvm_type(dtype: Any) -> str:
 def memory_type(dtype: Any) -> str:
     """Return the LLVM type of a value in memory: booleans take a byte."""
     return "i8" if np.dtype(dtype).kind == "b" else llvm_type(dtype)
+
+
+def _size_register(size: Any) -> str:
+    # Sizes are called after the user's arguments, t1 for instance; registers are ours to name.
+    return f"%size.{size.name}"
+
+
+def size_parameters(sizes: Sequence[Any]) -> list[str]:
+    """Return the parameters, or arguments, that pass sizes between functions."""
+    return [f"i64 {_size_register(s)}" for s in sizes]
 
 
 def constant_text(value: Any, dtype: Any) -> str:
@@ -194,6 +204,11 @@ class Emitter:
         self._indices[symbol] = name
         if depth:
             self.depths[name] = depth
+
+    def bind_sizes(self, sizes: Sequence[Any]) -> None:
+        """Let size symbols stand for the parameters of :func:`size_parameters`."""
+        for size in sizes:
+            self.bind_index(size, _size_register(size), 0)
 
     def index(self, expr: Any) -> str:
         """Return an ``i64`` register or constant with the value of an index expression."""

@@ -10,7 +10,7 @@ import sympy as sp
 
 from .._graph import Node
 from .._shapes import Shape
-from ._emitter import Emitter
+from ._emitter import Emitter, size_parameters
 from ._plan import Store
 from ._values import Place
 
@@ -157,7 +157,7 @@ class Loops:
 def function_text(name: str, frame: Frame, body: list[str], internal: bool = True) -> str:
     """Return a function of the frame's pointers and sizes as text."""
     parameters = [f"ptr noalias {p}" for p in frame.pointers]
-    parameters += [f"i64 %{s.name}" for s in frame.sizes]
+    parameters += size_parameters(frame.sizes)
     linkage = "internal " if internal else ""
     head = f"define {linkage}void @{name}({', '.join(parameters)}) #0 {{"
     return "\n".join([head, *body, "}\n"])

@@ -29,8 +29,7 @@ class NestWriter:
         self.name, self.nest, self.frame, self.internal = name, nest, frame, internal
         self.rank = len(nest.domain)
         self.emitter = Emitter(module, self.rank)
-        for size in frame.sizes:
-            self.emitter.bind_index(size, f"%{size.name}", 0)
+        self.emitter.bind_sizes(frame.sizes)
         self.loops = Loops(self.emitter, nest.domain)
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}

@@ -193,8 +193,7 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     batch = node.shape[: node.ndim - axes[-1]]
     cores = [x.shape[x.ndim - c :] for x, c in zip(nodes, axes, strict=True)]
     e = Emitter(module, len(batch))
-    for size in frame.sizes:
-        e.bind_index(size, f"%{size.name}", 0)
+    e.bind_sizes(frame.sizes)
     loops = Loops(e, batch)
     call = Call(e, cores, [x.dtype for x in nodes])
     position: Any = sp.Integer(0)

@@ -32,8 +32,7 @@ def _scan(module: Module, name: str, node: Node, frame: Frame) -> None:
     axis, reverse = node.params["axis"], node.params["reverse"]
     order = [k for k in range(node.ndim) if k != axis] + [axis]
     e = Emitter(module, node.ndim)
-    for size in frame.sizes:
-        e.bind_index(size, f"%{size.name}", 0)
+    e.bind_sizes(frame.sizes)
     loops = Loops(e, tuple(node.shape[k] for k in order))
     at: dict[int, Any] = dict(zip(order, loops.index, strict=True))
     step = at[axis]
@@ -85,8 +84,7 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
     module.declare(symbol, "void", ["ptr"] * 13)
     kind = llvm_type(node.dtype)
     e = Emitter(module, 1 if batched else 0)
-    for size in frame.sizes:
-        e.bind_index(size, f"%{size.name}", 0)
+    e.bind_sizes(frame.sizes)
     loops = Loops(e, (sizes["Z"],) if batched else ())
     found = [in_memory(frame, v) for v in (x, y, node)]
     m, n, k = (e.index(sizes[s]) for s in "mnk")

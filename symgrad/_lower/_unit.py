@@ -19,7 +19,7 @@ from .._schedule import Program
 from .._shapes import Dimension, dim_product
 from ._arena import Arena
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
-from ._emitter import Emitter, Module, constant_text, memory_type
+from ._emitter import Emitter, Module, constant_text, memory_type, size_parameters
 from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
@@ -186,7 +186,7 @@ class Unit:
             for pointer in frame.pointers:
                 self.uses.setdefault(pointer, []).append(len(self.calls))
             arguments = [f"ptr {p}" for p in frame.pointers]
-            arguments += [f"i64 %{s.name}" for s in self.sizes]
+            arguments += size_parameters(self.sizes)
             self.calls.append(f"  call void @{name}({', '.join(arguments)})")
 
     def module_for(self, task: Nest) -> Module:
@@ -219,12 +219,11 @@ class Unit:
     def run_function(self) -> None:
         """Add ``NAME.run`` to the module."""
         e = Emitter(self.module)
-        for size in self.sizes:
-            e.bind_index(size, f"%{size.name}", 0)
+        e.bind_sizes(self.sizes)
         parameters = []
         for k, node in enumerate(self.program.inputs):
             parameters.append(f"ptr %in{k}" if node.shape else f"{memory_type(node.dtype)} %in{k}")
-        parameters += [f"i64 %{s.name}" for s in self.sizes]
+        parameters += size_parameters(self.sizes)
         parameters += [f"ptr %out{k}" for k, n in enumerate(self.plan.outputs) if n.shape]
         parameters.append("ptr %results")
         if self.inner:

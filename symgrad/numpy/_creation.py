@@ -257,7 +257,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **opt
            [0., 1.]])
     """
     if not _symbolic(N, M):
-        return np.eye(N, M, k, dtype, *args, **options)
+        return _plain(np.eye(N, M, k, dtype, *args, **options))
     rows, columns = _grid(N, N if M is None else M)
     return (rows + k == columns).astype(_dtype(dtype))
 
@@ -270,7 +270,7 @@ def identity(n: Any, dtype: Any = None, **options: Any) -> Any:
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -> Any:
     """Make ones at and below a diagonal; the sizes may be symbolic."""
     if not _symbolic(N, M):
-        return np.tri(N, M, k, dtype, **options)
+        return _plain(np.tri(N, M, k, dtype, **options))
     rows, columns = _grid(N, N if M is None else M)
     return (rows + k >= columns).astype(_dtype(dtype))
 
