@@ -73,7 +73,9 @@ def compile(
         A function of arrays and numbers, written in NumPy. Without it the result is a
         decorator, as in ``@sg.compile(control_flow=True)``.
     backend:
-        ``"numba"`` (machine code) or ``"numpy"`` (step by step, no compile time).
+        ``"numba"`` (machine code), ``"numpy"`` (step by step, no compile time), ``"bytecode"``
+        (interpreted, if it is straight code of numbers) or ``"auto"`` (interpreted until the
+        machine code is ready): see :func:`backend`.
     dynamic:
         Whether one compilation serves all array lengths; False bakes the sizes in.
     cache:

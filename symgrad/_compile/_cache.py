@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -28,15 +26,15 @@ import numpy as np
 from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._op import registry
 from .._schedule import Program
-from ..errors import DataError
-from ._code import Code, compile_code
+from ._code import Code, compile_code, emit
+from ._files import DESCRIPTION, read_files, write_files
 from ._layout import Layout, kernel_file
-
-#: The file of an entry that describes the others.
-DESCRIPTION = "kernel.json"
 
 #: The file with the assembly that is linked into callers in Numba's world.
 ASSEMBLY = "program.ll"
+
+#: The file of an entry that is one object and no program.
+OBJECT = "code.o"
 
 #: Raise when the emitted code changes for equal programs.
 FORMAT = 3
@@ -86,12 +84,19 @@ def source_digest() -> str:
 
 def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
-    parts = (
-        str(FORMAT), source_digest(), version("numba"), llvmlite.__version__, np.__version__,
-        str(llvm.llvm_version_info), sys.version, _machine(), str(vector_math_default()),
-        program.fingerprint, " ".join(kinds), layout.source(cache=True), *_foreign(program),
+    return _key(
+        source_digest(), version("numba"), str(vector_math_default()), program.fingerprint,
+        " ".join(kinds), layout.source(cache=True), *_foreign(program),
     )  # fmt: skip
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+def _key(*parts: str) -> str:
+    """Return a digest of ``parts`` and of what all code depends on."""
+    common = (
+        str(FORMAT), llvmlite.__version__, np.__version__, str(llvm.llvm_version_info),
+        sys.version, _machine(),
+    )  # fmt: skip
+    return hashlib.sha256("\0".join((*common, *parts)).encode()).hexdigest()[:40]
 
 
 def _foreign(program: Program) -> tuple[str, ...]:
@@ -133,6 +138,22 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         return Entry(code, home, False)
 
 
+def cached_object(text: str, cache: bool) -> bytes:
+    """Return the object code of a module without loops to optimise, from the cache if there."""
+    folder = cache_folder() if cache else None
+    if folder is None:
+        return emit(text)
+    home = folder / _key(text)
+    with _lock_of(home.name):
+        with contextlib.suppress(Exception):  # whatever is wrong with an entry
+            return read_files(home)[1][OBJECT]
+        shutil.rmtree(home, ignore_errors=True)
+        content = emit(text)
+        with contextlib.suppress(OSError):  # the disk is full, or somebody else's
+            write_files(home, {OBJECT: content}, {"inputs": [], "outputs": []})
+        return content
+
+
 @lru_cache(maxsize=1024)
 def _lock_of(key: str) -> threading.Lock:
     """Return the lock of a cache entry: threads make an entry one after the other."""
@@ -148,7 +169,7 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
     files |= {name: text.encode() for name, text in _sources(layout, code).items()}
     if code.assembly is not None:
         files[ASSEMBLY] = code.assembly().encode()
-    text = json.dumps({
+    write_files(home, files, {
         "name": code.name,
         "inputs": [[leaf.dtype, leaf.ndim] for leaf in code.inputs],
         "outputs": [[leaf.dtype, leaf.ndim] for leaf in code.outputs],
@@ -159,20 +180,7 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
         "constants": [s for s in code.constants if s in own],
         "made": [[s, f"constant{k}.bin", a.dtype.str, a.shape]
                  for k, (s, a) in enumerate(made.items())],
-        "digests": {k: _digest(v) for k, v in files.items()},
     })  # fmt: skip
-    files[DESCRIPTION] = json.dumps([_digest(text.encode()), text]).encode()
-    scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
-    try:
-        for name, content in files.items():
-            (scratch / name).write_bytes(content)
-        # Renaming onto an existing folder fails: another process was first, with the same.
-        with contextlib.suppress(OSError):
-            scratch.rename(home)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    if not home.exists():
-        raise OSError(f"cannot make the cache entry {home}")
 
 
 def _sources(layout: Layout, code: Code) -> dict[str, str]:
@@ -181,20 +189,8 @@ def _sources(layout: Layout, code: Code) -> dict[str, str]:
     return {f"{kernel_file(k)}.py": k.source(cache=True) for k in (layout, into)}
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def _read(home: Path, program: Program) -> Code:
-    digest, text = json.loads((home / DESCRIPTION).read_bytes())
-    if digest != _digest(text.encode()):
-        raise DataError(f"the cache entry {home} is damaged")
-    description = json.loads(text)
-    files = {}
-    for name, digest in description["digests"].items():
-        files[name] = (home / name).read_bytes()
-        if _digest(files[name]) != digest:
-            raise DataError(f"the cached file {home / name} is damaged")
+    description, files = read_files(home)
     own = {constant_symbol(n): n.array for n in program.constants}
     constants = {symbol: own[symbol] for symbol in description["constants"]}
     for symbol, file, dtype, shape in description["made"]:

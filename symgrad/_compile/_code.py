@@ -21,6 +21,7 @@ import numpy as np
 from llvmlite.binding import ffi
 
 from .._lower import Leaf, Lowered, bind_array, bind_symbol, write_entry
+from ._background import aside, llvm_turn
 from ._python import bind_python, python_function
 
 #: Programs of more steps than this go through LLVM's fast code generator: their straight-line
@@ -58,9 +59,12 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     main = f"{lowered.text}\n{write_entry(lowered, kinds)}"
     if lowered.straight:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            rest = pool.map(lambda text: _emit(text, level), lowered.straight)
-            objects = [_emit_optimized(main), *rest]
+        if aside():
+            objects = [_emit_optimized(main), *(emit(text, level) for text in lowered.straight)]
+        else:
+            with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+                rest = pool.map(lambda text: emit(text, level), lowered.straight)
+                objects = [_emit_optimized(main), *rest]
     else:
         objects = [_emit_optimized(main)]
     return Code(
@@ -89,6 +93,7 @@ def _machine(level: int = 3) -> Any:
     return target.create_target_machine(opt=level, **options)
 
 
+@llvm_turn()
 def _emit_optimized(text: str) -> bytes:
     machine = _machine()
     module = llvm.parse_assembly(text)
@@ -102,7 +107,8 @@ def _emit_optimized(text: str) -> bytes:
     return code
 
 
-def _emit(text: str, level: int) -> bytes:
+@llvm_turn()
+def emit(text: str, level: int = 3) -> bytes:
     """Return the object code of a module without optimising it, beside other threads.
 
     llvmlite holds one lock during every call into LLVM. LLVM itself asks only that threads
@@ -147,6 +153,15 @@ def bind_all(code: Code) -> None:
 _engines: list[Any] = []
 
 
+@llvm_turn()
+def load_object(content: bytes) -> Any:
+    """Return an engine that holds the object code; the code lives as long as it."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(content))
+    engine.finalize_object()
+    return engine
+
+
 def load(code: Code) -> Callable[..., Any]:
     """Load the code; return its Python function.
 
@@ -160,9 +175,7 @@ def load(code: Code) -> Callable[..., Any]:
     bind_python()
     bind_all(code)
     for content, symbols in reversed(list(zip(code.objects, code.exports, strict=True))):
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(content))
-        engine.finalize_object()
+        engine = load_object(content)
         if code.assembly is None:
             for symbol in symbols:
                 llvm.add_symbol(symbol, engine.get_function_address(symbol))

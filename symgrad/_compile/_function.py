@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .._schedule import Program, concrete
 from .._shapes import Size
@@ -33,7 +33,8 @@ from ._layout import layout_of
 from ._python import MISS
 from ._specialization import Specialization
 
-Backend = Literal["numba", "numpy"]
+Backend = Literal["auto", "bytecode", "numba", "numpy"]
+BACKENDS = get_args(Backend)
 
 #: Most paths that are compiled for arguments of one kind.
 PATHS = 64
@@ -43,8 +44,9 @@ _backend: ContextVar[str | None] = ContextVar("backend", default=None)
 
 def check_backend(name: str) -> str:
     """Return ``name`` if it is a backend, or raise."""
-    if name not in ("numba", "numpy"):
-        raise ArgumentError(f"backend is 'numba' or 'numpy', not {name!r}")
+    if name not in BACKENDS:
+        *others, last = map(repr, BACKENDS)
+        raise ArgumentError(f"backend is {', '.join(others)} or {last}, not {name!r}")
     return name
 
 
@@ -55,8 +57,11 @@ def backend(name: Backend) -> Iterator[None]:
     Parameters
     ----------
     name:
-        ``"numba"`` compiles; ``"numpy"`` runs the program step by step under NumPy, with
-        no wait for a compiler.
+        ``"numba"`` compiles. ``"numpy"`` runs the program step by step under NumPy, with
+        no wait for a compiler. ``"bytecode"`` interprets straight programs of numbers, which
+        have no arrays in them but short ones, and compiles the rest. ``"auto"`` interprets
+        long ones of these while it compiles them in a thread of its own, and then runs the
+        compiled kernel.
 
     Examples
     --------
@@ -135,7 +140,7 @@ class Function:
                 if result is not MISS:
                     return result if pack is None else pack(result)
             elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
-                result = last.write(args, kwargs["out"])
+                result = last.write(function, args, kwargs["out"])
                 if result is not MISS:
                     return result
         out = kwargs.pop("out", None) if self._writes_out else None
@@ -150,12 +155,12 @@ class Function:
         chosen = _backend.get()
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         if out is not None:
-            return found.run_into(leaves, out, compiled=name == "numba")
+            return found.run_into(leaves, out, name)
         if name == "numpy":
             return found.run_numpy(leaves)
-        result = found.run(leaves)
+        result = found.run(leaves, name)
         if chosen is None and found.direct:
-            self._fast = (found.function, found.pack, found)
+            self._fast = (found.function_on(name), found.pack, found)
         return result
 
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:

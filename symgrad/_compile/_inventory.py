@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ._cache import DESCRIPTION, cache_folder
+from ._cache import cache_folder
+from ._files import DESCRIPTION
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ _NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_Empty": 184}
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyLong_AsLongLong",
     "PyErr_Clear", "PyErr_SetString", "PyEval_SaveThread", "PyEval_RestoreThread",
+    "PyMem_RawMalloc", "PyMem_RawFree",
 )  # fmt: skip
 
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -67,7 +68,7 @@ def bind_python() -> None:
         llvm.add_symbol(scalar_symbol(name), id(np.dtype(name).type))
 
 
-def python_function(address: int, name: str, keep: Any) -> Callable[..., Any]:
+def python_function(address: int, name: str, *keep: Any) -> Callable[..., Any]:
     """Return the Python function at ``address``, which is of CPython's kind METH_FASTCALL.
 
     Parameters
@@ -77,12 +78,13 @@ def python_function(address: int, name: str, keep: Any) -> Callable[..., Any]:
     name:
         The function's ``__name__``.
     keep:
-        What must live as long as the function; it is the function's ``__self__``.
+        What must live as long as the function, first the context of interpreted code: items
+        of the tuple that is the function's ``__self__``.
     """
     definition = _MethodDef(name.encode(), address, METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.py_object]
-    owner = (definition, keep)
+    owner = (*keep, definition)
     made: Callable[..., Any] = make(ctypes.byref(definition), owner, None)
     return made

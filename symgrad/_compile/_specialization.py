@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -16,12 +17,17 @@ from .._rewrite import rewrite
 from .._schedule import Program, schedule
 from .._trace import Graph, Signature, flatten
 from ..errors import ArgumentError
+from ._background import AbandonedError, submit
 from ._cache import Entry, cached_code
 from ._code import load
 from ._collector import collector_paused
+from ._interpreter import Interpreted, interpret
 from ._layout import Layout
 from ._pack import make_pack
 from ._python import MISS
+
+#: Under ``backend="auto"`` programs of fewer steps are compiled at once.
+INTERPRETED_FROM = 200
 
 
 class Specialization:
@@ -44,6 +50,9 @@ class Specialization:
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
         self._kernels: dict[bool, Any] = {}
+        self._interpreted: Interpreted | None = None
+        self._encoded = self._asked = False
+        self._failure: BaseException | None = None
 
     def admits(self, leaves: Sequence[Any]) -> bool:
         """Tell whether the trace holds for these arguments."""
@@ -66,6 +75,45 @@ class Specialization:
                     self._function = _raising(function) if self.calls_back else function
         return self._function
 
+    def function_on(self, backend: str) -> Callable[..., Any]:
+        """Return the Python function of the inputs that a backend runs now."""
+        if backend == "numba" or (backend == "auto" and self._function is not None):
+            return self.function
+        quick = self.interpreted
+        if quick is None or (backend == "auto" and quick.steps < INTERPRETED_FROM):
+            return self.function
+        if backend == "auto":
+            with self._lock if not self._asked else contextlib.nullcontext():
+                if not self._asked:
+                    self._asked = True
+                    submit(self._compile_aside)
+            if self._failure is not None:
+                error, self._failure = self._failure, None
+                quick.revive()
+                raise error
+        return quick.function
+
+    @property
+    def interpreted(self) -> Interpreted | None:
+        """The program for the interpreter, or None if it is not straight scalar code."""
+        if not self._encoded:
+            with self._lock, collector_paused():
+                if not self._encoded:
+                    self._interpreted = interpret(self.program, self.kinds, self.cache)
+                    self._encoded = True
+        return self._interpreted
+
+    def _compile_aside(self) -> None:
+        """Make the compiled function; calls find it as soon as the interpreter misses."""
+        try:
+            self.function  # noqa: B018  made when first asked for
+        except AbandonedError:
+            return
+        except Exception as error:  # noqa: BLE001  for the next caller
+            self._failure = error
+        assert self._interpreted is not None
+        self._interpreted.retire()
+
     def kernel(self, into: bool) -> Any:
         """Return the numba dispatcher; made when first asked for."""
         if into not in self._kernels:
@@ -87,21 +135,25 @@ class Specialization:
         """Compute the result step by step under NumPy."""
         return self.graph.pack(self.program.run(*[leaves[k] for k in self.takes]))
 
-    def run(self, leaves: Sequence[Any]) -> Any:
-        """Compute the result with the compiled function."""
-        result = self.function(*[_native(leaves[k]) for k in self.takes])
+    def run(self, leaves: Sequence[Any], backend: str) -> Any:
+        """Compute the result with the compiled or interpreted function."""
+        values = [_native(leaves[k]) for k in self.takes]
+        result = self.function_on(backend)(*values)
+        if result is MISS:  # a kernel may have taken its place just now
+            result = self.function_on(backend)(*values)
         if result is MISS:
             raise ArgumentError("the compiled function does not take these arguments")
         return result if self.pack is None else self.pack(result)
 
-    def run_into(self, leaves: Sequence[Any], out: Any, *, compiled: bool) -> Any:
+    def run_into(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result into ``out``: the result's structure, with None where to make."""
         values = [_native(leaves[k]) for k in self.takes]
-        result = self.write(values, out) if compiled else MISS
+        compiled = backend != "numpy"
+        result = self.write(self.function_on(backend), values, out) if compiled else MISS
         if result is not MISS:
             return result
         given = self._targets(out)  # not to be written to directly: compute, copy, convert
-        found = self.function(*values) if compiled else self.program.run(*values)
+        found = self.function_on(backend)(*values) if compiled else self.program.run(*values)
         found = [found] if compiled and len(given) == 1 else list(found)
         for k, target in enumerate(given):
             if target is not None:
@@ -109,8 +161,8 @@ class Specialization:
                 found[k] = target
         return self.graph.pack(found)
 
-    def write(self, values: Sequence[Any], out: Any) -> Any:
-        """Run the compiled function with results in ``out``, or return MISS."""
+    def write(self, function: Callable[..., Any], values: Sequence[Any], out: Any) -> Any:
+        """Run a function of the inputs with results in ``out``, or return MISS."""
         given = self._targets(out)
         arrays = [x for x, node in zip(given, self.program.outputs, strict=True) if node.shape]
         if _overlapping(arrays) or any(
@@ -118,7 +170,7 @@ class Specialization:
             for x, node in zip(given, self.program.outputs, strict=True)
         ):
             return MISS
-        result = self.function(*values, *arrays)
+        result = function(*values, *arrays)
         return result if result is MISS or self.pack is None else self.pack(result)
 
     def _targets(self, out: Any) -> list[Any]:

@@ -1,5 +1,6 @@
 """Lowering: a Program becomes LLVM assembly."""
 
+from ._bytecode import Bytecode, encode
 from ._entry import (
     EXHAUSTED,
     MISS,
@@ -10,6 +11,19 @@ from ._entry import (
     scalar_symbol,
     write_entry,
 )
+from ._interpreted import (
+    BUFFER,
+    BYTES,
+    CODE,
+    CONTEXT_WORDS,
+    EXECUTE,
+    FINISH,
+    FIRST,
+    MACHINE,
+    START,
+    TEMPLATE,
+    write_interpreted,
+)
 from ._mathlib import (
     bind_array,
     bind_function,
@@ -19,23 +33,39 @@ from ._mathlib import (
     vector_math_default,
 )
 from ._module import Leaf, Lowered, constant_symbol, lower
+from ._opcodes import Opcode, common_opcodes, handlers_text
 from ._unroll import prepare
 from ._values import OTHER_BRANCH
 
 __all__ = [
+    "BUFFER",
+    "BYTES",
+    "CODE",
+    "CONTEXT_WORDS",
+    "EXECUTE",
     "EXHAUSTED",
+    "FINISH",
+    "FIRST",
+    "MACHINE",
     "MISS",
     "OBJECTS",
     "OTHER_BRANCH",
     "OUT_OF_RANGE",
+    "START",
+    "TEMPLATE",
+    "Bytecode",
     "Leaf",
     "Lowered",
+    "Opcode",
     "bind_array",
     "bind_function",
     "bind_symbol",
     "capsule_pointer",
+    "common_opcodes",
     "constant_symbol",
     "dtype_symbol",
+    "encode",
+    "handlers_text",
     "has_libmvec",
     "lower",
     "object_symbol",
@@ -43,4 +73,5 @@ __all__ = [
     "scalar_symbol",
     "vector_math_default",
     "write_entry",
+    "write_interpreted",
 ]

@@ -29,6 +29,8 @@ HEADER = object.__basicsize__
 TYPE_AT = HEADER - 8
 DATA_AT, RANK_AT, SHAPE_AT = HEADER, HEADER + 8, HEADER + 16
 DTYPE_AT, FLAGS_AT = HEADER + 40, HEADER + 48
+#: The first item of the tuple that a compiled function is bound to: see ``python_function``.
+OWNER_AT = tuple.__basicsize__
 
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED: a kernel reads, so writeable does not matter.
 READABLE = 0x0001 | 0x0100
@@ -167,7 +169,11 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
     for k, (given, absent) in targets.items():
         arguments.append(f"ptr {_make_array(e, k, lowered.outputs[k], shapes[k], given, absent)}")
     work = _sum(e, [span.count for span in read])
-    status = _run(e, lowered.name, [*arguments, "ptr %results"], work)
+    arguments.append("ptr %results")
+    if lowered.context:
+        owner = e.at("%self", OWNER_AT, "ptr")
+        arguments.append(f"ptr {e.at(owner, DATA_AT, 'ptr')}")
+    status = _run(e, lowered.name, arguments, work)
     _check(e, status)
     result = _wrap(e, lowered.outputs)
     e.line(f"ret ptr {result}")

@@ -53,6 +53,8 @@ class Lowered:
         Number of size symbols.
     steps:
         Number of values that the code computes.
+    context:
+        Whether ``run`` also takes the data of the array that the Python function is bound to.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Lowered:
     constants: dict[str, np.ndarray[Any, Any]]
     sizes: int
     steps: int
+    context: bool = False
 
 
 def lower(program: Program, vector_math: bool | None = None) -> Lowered:
