@@ -84,9 +84,14 @@ class Libm:
 
 @dataclass(frozen=True)
 class Cython:
-    """A function of ``scipy.special.cython_special``, called by its address (float64)."""
+    """A function of ``scipy.special.cython_special``, called by its address (float64).
+
+    Of a function with several ``results``, which it writes to memory, the op is one ``part``.
+    """
 
     name: str
+    part: int = 0
+    results: int = 1
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._op import Cython
 from ..errors import UnsupportedError
 from ._mathlib import Function, cython_symbol, vector_variants, vector_width
 
@@ -188,14 +189,25 @@ class Emitter:
         arguments = ", ".join(f"{kind} {v}" for v in values)
         return self.op(f"call {kind} {self.callee(symbol)}({arguments}) {group}")
 
-    def call_cython(self, name: str, *values: str) -> str:
+    def call_cython(self, function: Cython, *values: str) -> str:
         """Call a function of ``scipy.special.cython_special`` (float64)."""
-        symbol = cython_symbol(Function("scipy.special.cython_special", name))
+        symbol = cython_symbol(Function("scipy.special.cython_special", function.name))
         self.module.symbols.add(symbol)
-        self.module.declare(symbol, "double", ["double"] * len(values) + ["i32"])
-        group = self.module.attribute("nounwind willreturn memory(none)")
-        arguments = ", ".join([*(f"double {v}" for v in values), "i32 0"])
-        return self.op(f"call double {self.callee(symbol)}({arguments}) {group}")
+        arguments = [f"double {v}" for v in values]
+        if function.results == 1:
+            self.module.declare(symbol, "double", ["double"] * len(values) + ["i32"])
+            group = self.module.attribute("nounwind willreturn memory(none)")
+            return self.op(
+                f"call double {self.callee(symbol)}({', '.join([*arguments, 'i32 0'])}) {group}"
+            )
+        self.module.declare(symbol, "void", ["double"] * len(values) + ["ptr"] * function.results)
+        before, self.depth = self.depth, 0  # memory is taken once, before all loops
+        cells = [self.op("alloca double") for _ in range(function.results)]
+        self.depth = before
+        self.line(
+            f"call void {self.callee(symbol)}({', '.join([*arguments, *(f'ptr {c}' for c in cells)])})"
+        )
+        return self.op(f"load double, ptr {cells[function.part]}")
 
     # ---------------------------------------------------------------- sizes and indices
 

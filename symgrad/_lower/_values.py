@@ -300,7 +300,7 @@ def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
     if isinstance(lower, Libm):
         return e.call_libm(lower.name, dtype, *values)
     if isinstance(lower, Cython):
-        return e.call_cython(lower.name, *values)
+        return e.call_cython(lower, *values)
     if isinstance(lower, Emit):
         return lower.function(e, node.operands[-1].dtype, *values, **node.params)
     raise AssertionError(f"{node.op.name} was not legalised")

@@ -6,6 +6,7 @@ The derivative by an order or a parameter (degrees of freedom) is not known: nan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,44 +27,49 @@ def _points(*ranges: tuple[float, float]) -> Callable[..., Iterator[Sample]]:
     return samples
 
 
-def _distribution(
-    function: Any, doc: str, *ranges: tuple[float, float]
+def relative(
+    function: Any, doc: str, *ranges: tuple[float, float], convention: str | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated formula as what ``function`` means; its arguments lie in ``ranges``."""
+
     def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
         formula.__doc__ = doc
         return composite(
-            function, name=function.__name__, samples=_points(*ranges), convention=ORDER
+            function, name=function.__name__, samples=_points(*ranges), convention=convention
         )(formula)
 
     return enter
 
 
-@_distribution(sc.chdtr, "Chi-square distribution function.", (1, 6), (0.5, 8))
+distribution = partial(relative, convention=ORDER)
+
+
+@distribution(sc.chdtr, "Chi-square distribution function.", (1, 6), (0.5, 8))
 def chdtr(v: Any, x: Any) -> Any:
     return sc.gammainc(v / 2.0, x / 2.0)
 
 
-@_distribution(sc.chdtrc, "Chi-square survival function.", (1, 6), (0.5, 8))
+@distribution(sc.chdtrc, "Chi-square survival function.", (1, 6), (0.5, 8))
 def chdtrc(v: Any, x: Any) -> Any:
     return sc.gammaincc(v / 2.0, x / 2.0)
 
 
-@_distribution(sc.gdtr, "Gamma distribution function.", (0.5, 2), (1, 4), (0.5, 3))
+@distribution(sc.gdtr, "Gamma distribution function.", (0.5, 2), (1, 4), (0.5, 3))
 def gdtr(a: Any, b: Any, x: Any) -> Any:
     return sc.gammainc(b, a * x)
 
 
-@_distribution(sc.gdtrc, "Gamma survival function.", (0.5, 2), (1, 4), (0.5, 3))
+@distribution(sc.gdtrc, "Gamma survival function.", (0.5, 2), (1, 4), (0.5, 3))
 def gdtrc(a: Any, b: Any, x: Any) -> Any:
     return sc.gammaincc(b, a * x)
 
 
-@_distribution(sc.pdtr, "Poisson distribution function.", (0.5, 6), (0.5, 5))
+@distribution(sc.pdtr, "Poisson distribution function.", (0.5, 6), (0.5, 5))
 def pdtr(k: Any, m: Any) -> Any:
     return sc.gammaincc(np.floor(k) + 1.0, m)
 
 
-@_distribution(sc.pdtrc, "Poisson survival function.", (0.5, 6), (0.5, 5))
+@distribution(sc.pdtrc, "Poisson survival function.", (0.5, 6), (0.5, 5))
 def pdtrc(k: Any, m: Any) -> Any:
     return sc.gammainc(np.floor(k) + 1.0, m)
 
@@ -122,6 +128,22 @@ def _jacobi(x: Any, a: Any, b: Any) -> Callable[[int, Any, Any], Any]:
     return step
 
 
+def of_degree(
+    function: Any, doc: str, *parameters: float
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated formula as a family of polynomials, for the degrees 0, 1 and 4."""
+
+    def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
+        def samples(rng: np.random.Generator) -> Iterator[Sample]:
+            for n in (0, 1, 4):
+                yield (n, *parameters, rng.uniform(0.1, 0.9, 4)), {}
+
+        formula.__doc__ = doc
+        return composite(function, name=function.__name__, samples=samples)(formula)
+
+    return enter
+
+
 def _polynomial(name: str, parameters: int) -> None:
     function = getattr(sc, f"eval_{name}")
 
@@ -129,13 +151,8 @@ def _polynomial(name: str, parameters: int) -> None:
         a, b = (*rest[:-1], 0.0, 0.0)[:2]
         return _families(as_float(as_array(rest[-1])), name, _degree(f"eval_{name}", n), a, b)
 
-    evaluate.__doc__ = f"{name.capitalize()} polynomial of a known degree."
-
-    def samples(rng: np.random.Generator) -> Iterator[Sample]:
-        for n in (0, 1, 4):
-            yield (n, *(0.5 + 0.25 * k for k in range(parameters)), rng.uniform(0.1, 0.9, 4)), {}
-
-    composite(function, name=f"eval_{name}", samples=samples)(evaluate)
+    doc = f"{name.capitalize()} polynomial of a known degree."
+    of_degree(function, doc, *(0.5 + 0.25 * k for k in range(parameters)))(evaluate)
 
 
 for _name, _parameters in (

@@ -1,0 +1,188 @@
+"""The incomplete beta function, Student's t, quantile functions, and what they are made of.
+
+The derivative of a quantile function is one over the density at the quantile. Those by a
+parameter (degrees of freedom) are not known: nan.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Composed, Cython, Op, Positive, Real, define
+from .integrals import GAMMA_DENSITY
+from .np_special import distribution
+from .special import BOTH_POSITIVE, ERF, ORDER, UNIT, bell
+
+THREE = (*BOTH_POSITIVE, *UNIT)
+ROOT_2PI = math.sqrt(2 * math.pi)
+
+
+# ---------------------------------------------------------------- densities
+
+
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    """Density of the beta distribution, by logarithms: its factors overflow."""
+    return np.exp(sc.xlogy(a - 1, x) + sc.xlog1py(b - 1, -x) - sc.betaln(a, b))
+
+
+BETA_DENSITY = define(
+    name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", evaluate=beta_density,
+    sympy=lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / sp.beta(a, b),
+    partials=lambda y, a, b, x: (
+        y * (np.log(x) - sc.psi(a) + sc.psi(a + b)),
+        y * (np.log1p(-x) - sc.psi(b) + sc.psi(a + b)),
+        y * ((a - 1) / x - (b - 1) / (1 - x)),
+    ),
+    lower=Composed(beta_density), domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
+    ulp=128.0, source=lambda a, b, x: f"beta_density({a}, {b}, {x})", helpers=(beta_density,),
+)  # fmt: skip
+
+
+def t_density(v: Any, t: Any) -> Any:
+    """Density of Student's t distribution, by logarithms."""
+    scale = sc.gammaln((v + 1) / 2) - sc.gammaln(v / 2) - 0.5 * np.log(math.pi * v)
+    return np.exp(scale - (v + 1) / 2 * np.log1p(t * t / v))
+
+
+T_DENSITY = define(
+    name="StudentDensity", doc="Density of Student's t distribution.", evaluate=t_density,
+    sympy=lambda v, t: sp.gamma((v + 1) / 2) / sp.gamma(v / 2) / sp.sqrt(sp.pi * v)
+    * (1 + t**2 / v) ** (-(v + 1) / 2),
+    partials=lambda y, v, t: (
+        0.5 * y * (sc.psi((v + 1) / 2) - sc.psi(v / 2) - 1 / v - np.log1p(t * t / v)
+                   + (v + 1) * t * t / (v * (v + t * t))),
+        -y * (v + 1) * t / (v + t * t),
+    ),
+    lower=Composed(t_density), domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=64.0,
+    source=lambda v, t: f"t_density({v}, {t})", helpers=(t_density,),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- distribution functions
+
+BETAINC = define(
+    sc.betainc, name="Betainc", sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
+    partials=lambda y, a, b, x: (math.nan, math.nan, BETA_DENSITY(a, b, x)),
+    lower=Cython("__pyx_fuse_0betainc"), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=128.0, convention=ORDER,
+    doc="Regularized incomplete beta function.",
+)  # fmt: skip
+BETAINCC = define(
+    sc.betaincc, name="Betaincc", sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
+    partials=lambda y, a, b, x: (math.nan, math.nan, -BETA_DENSITY(a, b, x)),
+    lower=Cython("__pyx_fuse_0betaincc"), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=128.0, convention=ORDER,
+    doc="Complement of the regularized incomplete beta function.",
+)  # fmt: skip
+STDTR = define(
+    sc.stdtr, name="StudentCdf",
+    sympy=None,
+    partials=lambda y, v, t: (math.nan, T_DENSITY(v, t)), lower=Cython("__pyx_fuse_0stdtr"),
+    domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=128.0, convention=ORDER,
+    doc="Distribution function of Student's t.",
+)  # fmt: skip
+OWENS_T = define(
+    sc.owens_t, name="OwensT", sympy=None,
+    partials=lambda y, h, a: (
+        bell(h, 0.5) * ERF(h * a * math.sqrt(0.5)) * (-0.5 / ROOT_2PI),
+        bell(h, 0.5) * bell(h * a, 0.5) / (2 * math.pi * (1 + a * a)),
+    ),
+    lower=Cython("owens_t"), domain=(Real, Real), samples=((0.2, 2), (0.2, 2)), ulp=64.0,
+    doc="Owen's T function.",
+)  # fmt: skip
+
+
+@distribution(sc.fdtr, "F distribution function.", (1, 6), (1, 6), (0.5, 4))
+def fdtr(n: Any, d: Any, x: Any) -> Any:
+    return sc.betainc(n / 2.0, d / 2.0, n * x / (d + n * x))
+
+
+@distribution(sc.fdtrc, "F survival function.", (1, 6), (1, 6), (0.5, 4))
+def fdtrc(n: Any, d: Any, x: Any) -> Any:
+    return sc.betainc(d / 2.0, n / 2.0, d / (d + n * x))
+
+
+@distribution(sc.bdtr, "Binomial distribution function.", (2, 2), (5, 5), (0.1, 0.9))
+def bdtr(k: Any, n: Any, p: Any) -> Any:
+    k = np.floor(k)
+    return np.where(k >= n, 1.0, sc.betaincc(k + 1.0, np.maximum(n - k, 1.0), p))
+
+
+@distribution(sc.bdtrc, "Binomial survival function.", (2, 2), (5, 5), (0.1, 0.9))
+def bdtrc(k: Any, n: Any, p: Any) -> Any:
+    k = np.floor(k)
+    return np.where(k >= n, 0.0, sc.betainc(k + 1.0, np.maximum(n - k, 1.0), p))
+
+
+@distribution(sc.nbdtr, "Negative binomial distribution function.", (2, 2), (3, 3), (0.1, 0.9))
+def nbdtr(k: Any, n: Any, p: Any) -> Any:
+    return sc.betainc(n * 1.0, k + 1.0, p)
+
+
+@distribution(sc.nbdtrc, "Negative binomial survival function.", (2, 2), (3, 3), (0.1, 0.9))
+def nbdtrc(k: Any, n: Any, p: Any) -> Any:
+    return sc.betaincc(n * 1.0, k + 1.0, p)
+
+
+# ---------------------------------------------------------------- quantile functions
+
+BETAINCINV = define(
+    sc.betaincinv, name="Betaincinv", sympy=None,
+    partials=lambda x, a, b, y: (math.nan, math.nan, 1 / BETA_DENSITY(a, b, x)),
+    lower=Cython("__pyx_fuse_0betaincinv"), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    doc="Inverse of the regularized incomplete beta function.",
+)  # fmt: skip
+BETAINCCINV = define(
+    sc.betainccinv, name="Betainccinv", sympy=None,
+    partials=lambda x, a, b, y: (math.nan, math.nan, -1 / BETA_DENSITY(a, b, x)),
+    lower=Cython("__pyx_fuse_0betainccinv"), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    doc="Inverse of the complement of the incomplete beta function.",
+)  # fmt: skip
+GAMMAINCINV = define(
+    sc.gammaincinv, name="Gammaincinv", sympy=None,
+    partials=lambda x, a, y: (math.nan, 1 / GAMMA_DENSITY(a, x)), lower=Cython("gammaincinv"),
+    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    doc="Inverse of the regularized lower incomplete gamma function.",
+)  # fmt: skip
+GAMMAINCCINV = define(
+    sc.gammainccinv, name="Gammainccinv", sympy=None,
+    partials=lambda x, a, y: (math.nan, -1 / GAMMA_DENSITY(a, x)), lower=Cython("gammainccinv"),
+    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    doc="Inverse of the regularized upper incomplete gamma function.",
+)  # fmt: skip
+STDTRIT = define(
+    sc.stdtrit, name="StudentQuantile", sympy=None,
+    partials=lambda t, v, p: (math.nan, 1 / T_DENSITY(v, t)),
+    lower=Cython("__pyx_fuse_0stdtrit"), domain=(Positive, *UNIT),
+    samples=((1, 9), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    doc="Quantile function of Student's t.",
+)  # fmt: skip
+NDTRI_EXP: Op = define(
+    sc.ndtri_exp, name="NdtriExp", sympy=None,
+    partials=lambda x, y: (ROOT_2PI * np.exp(y + 0.5 * x * x),), lower=Cython("ndtri_exp"),
+    domain=(sp.Interval.open(-sp.oo, 0),), samples=(-9, -0.2), ulp=64.0,
+    doc="Normal quantile of exp(y).",
+)  # fmt: skip
+
+
+@distribution(sc.fdtri, "F quantile function.", (1, 6), (1, 6), (0.1, 0.9))
+def fdtri(n: Any, d: Any, p: Any) -> Any:
+    x = sc.betaincinv(n / 2.0, d / 2.0, p)
+    return d * x / (n * (1 - x))
+
+
+@distribution(sc.chdtri, "Inverse of the chi-square survival function.", (1, 6), (0.1, 0.9))
+def chdtri(v: Any, p: Any) -> Any:
+    return 2.0 * sc.gammainccinv(v / 2.0, p)
+
+
+@distribution(sc.gdtrix, "Gamma quantile function.", (0.5, 2), (1, 4), (0.1, 0.9))
+def gdtrix(a: Any, b: Any, p: Any) -> Any:
+    return sc.gammaincinv(b, p) / a

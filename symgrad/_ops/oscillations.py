@@ -1,0 +1,213 @@
+"""Airy, Kelvin and Struve functions, integrals of sines, Jacobi's elliptic functions.
+
+Functions that SciPy gives several at a time are ops of their own, whose tuple is put together
+again. Sources of the derivatives: the differential equations in NIST's Digital Library of
+Mathematical Functions, https://dlmf.nist.gov, sections 6.2, 7.2, 9.2, 10.61, 11.4 and 22.13.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Cython, Op, Positive, Real, composite, define
+from .np_common import Sample
+from .special import ORDER
+
+UNARY, POSITIVE = (Real,), (Positive,)
+
+
+def parts(
+    function: np.ufunc,
+    code: str,
+    names: tuple[str, ...],
+    rules: tuple[Callable[..., Any], ...],
+    forms: tuple[Callable[..., Any] | None, ...],
+    **fields: Any,
+) -> tuple[Op, ...]:
+    """Define an op for each result of ``function``, and the function as their tuple.
+
+    ``rules`` take the results' ops and then the operands.
+    """
+    ops: list[Op] = []
+    for k, name in enumerate(names):
+        ops.append(define(
+            name=name, evaluate=lambda *xs, k=k: function(*xs)[k], sympy=forms[k],
+            partials=_bound(rules[k], ops, len(fields["domain"])),
+            lower=Cython(code, part=k, results=len(names)),
+            source=lambda *xs, k=k: f"special.{function.__name__}({', '.join(map(str, xs))})[{k}]",
+            doc=f"Result {k} of scipy.special.{function.__name__}.", **fields,
+        ))  # fmt: skip
+    ranges = fields["samples"]
+    ranges = ranges if isinstance(ranges[0], tuple) else (ranges,)
+
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        *first, last = ranges
+        yield (*(float(rng.uniform(*pair)) for pair in first), rng.uniform(*last, 5)), {}
+
+    def together(*operands: Any) -> tuple[Any, ...]:
+        return tuple(op(*operands) for op in ops)
+
+    together.__doc__ = f"{', '.join(names)} together."
+    composite(function, name=function.__name__, samples=samples)(together)
+    return tuple(ops)
+
+
+def _bound(rule: Callable[..., Any], ops: list[Op], arity: int) -> Callable[..., Any]:
+    return (lambda y, x: rule(ops, x)) if arity == 1 else (lambda y, u, m: rule(ops, u, m))
+
+
+# ---------------------------------------------------------------- integrals
+
+SINE, COSINE = parts(
+    sc.sici, "__pyx_fuse_1sici", ("SineIntegral", "CosineIntegral"),
+    (lambda ops, x: (np.sin(x) / x,), lambda ops, x: (np.cos(x) / x,)),
+    (sp.Si, sp.Ci), domain=POSITIVE, samples=(0.2, 9), ulp=16.0,
+)  # fmt: skip
+SINEH, COSINEH = parts(
+    sc.shichi, "__pyx_fuse_1shichi", ("HyperbolicSineIntegral", "HyperbolicCosineIntegral"),
+    (lambda ops, x: (np.sinh(x) / x,), lambda ops, x: (np.cosh(x) / x,)),
+    (sp.Shi, sp.Chi), domain=POSITIVE, samples=(0.6, 9), ulp=16.0,
+)  # fmt: skip
+FRESNELS, FRESNELC = parts(
+    sc.fresnel, "__pyx_fuse_1fresnel", ("FresnelS", "FresnelC"),
+    (
+        lambda ops, x: (np.sin(math.pi / 2 * (x * x)),),
+        lambda ops, x: (np.cos(math.pi / 2 * (x * x)),),
+    ),
+    (sp.fresnels, sp.fresnelc), domain=UNARY, samples=(-2, 2), ulp=16.0,
+)  # fmt: skip
+
+
+def _expn_slope(y: Any, n: Any, x: Any) -> Any:
+    first = -np.exp(-x) / x  # n = 1, where E0 is no number of SciPy's for negative orders
+    return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
+
+
+EXPN: Op = define(
+    sc.expn, name="Expn", sympy=None, partials=_expn_slope, lower=Cython("__pyx_fuse_0expn"),
+    domain=(sp.Naturals0, Positive), samples=((0, 4), (0.2, 5)), ulp=16.0, convention=ORDER,
+    types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
+    doc="Generalized exponential integral of a whole order.",
+)  # fmt: skip
+
+
+def _spence_slope(x: Any) -> Any:
+    safe = np.where(x == 1, 1.0, x - 1)
+    return np.where(x == 1, -1.0, -np.log1p(safe) / safe)
+
+
+SPENCE: Op = define(
+    sc.spence, name="Spence", sympy=None,
+    partials=lambda y, x: (_spence_slope(x),), lower=Cython("__pyx_fuse_1spence"),
+    domain=POSITIVE, samples=(1.2, 6), ulp=16.0, doc="Dilogarithm.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Airy functions
+
+AI, AIP, BI, BIP = parts(
+    sc.airy, "__pyx_fuse_1airy", ("AiryAi", "AiryAiPrime", "AiryBi", "AiryBiPrime"),
+    (
+        lambda ops, x: (ops[1](x),),
+        lambda ops, x: (x * ops[0](x),),
+        lambda ops, x: (ops[3](x),),
+        lambda ops, x: (x * ops[2](x),),
+    ),
+    (sp.airyai, sp.airyaiprime, sp.airybi, sp.airybiprime),
+    domain=UNARY, samples=(0.1, 3), ulp=64.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Kelvin functions
+
+
+def _kelvin(function: np.ufunc, slope: Callable[..., Any]) -> Op:
+    name = function.__name__
+    return define(
+        function, name=name.capitalize(), sympy=None, lower=Cython(name), ulp=512.0,
+        domain=POSITIVE, samples=(0.5, 4), partials=lambda y, x: (slope(y, x),),
+        doc=f"Kelvin function {name}.",
+    )  # fmt: skip
+
+
+BER = _kelvin(sc.ber, lambda y, x: BERP(x))
+BEI = _kelvin(sc.bei, lambda y, x: BEIP(x))
+KER = _kelvin(sc.ker, lambda y, x: KERP(x))
+KEI = _kelvin(sc.kei, lambda y, x: KEIP(x))
+BERP: Op = _kelvin(sc.berp, lambda y, x: -BEI(x) - y / x)
+BEIP: Op = _kelvin(sc.beip, lambda y, x: BER(x) - y / x)
+KERP: Op = _kelvin(sc.kerp, lambda y, x: -KEI(x) - y / x)
+KEIP: Op = _kelvin(sc.keip, lambda y, x: KER(x) - y / x)
+
+
+# ---------------------------------------------------------------- Struve functions
+
+STRUVE: Op = define(
+    sc.struve, name="Struve", sympy=None,
+    partials=lambda y, v, x: (math.nan, STRUVE(v - 1, x) - v / x * y), lower=Cython("struve"),
+    domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0, convention=ORDER,
+    doc="Struve function.",
+)  # fmt: skip
+MODSTRUVE: Op = define(
+    sc.modstruve, name="ModStruve", sympy=None,
+    partials=lambda y, v, x: (math.nan, MODSTRUVE(v - 1, x) - v / x * y),
+    lower=Cython("modstruve"), domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0,
+    convention=ORDER, doc="Modified Struve function.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Jacobi's elliptic functions
+
+
+def _turning(ops: Any, u: Any, m: Any) -> Any:
+    """The amplitude's derivative by m."""
+    sn, cn, dn, phi = (op(u, m) for op in ops)
+    return (dn * ((1 - m) * u - sc.ellipeinc(phi, m)) + m * sn * cn) / (2 * m * (1 - m))
+
+
+SN, CN, DN, AM = parts(
+    sc.ellipj, "ellipj", ("JacobiSn", "JacobiCn", "JacobiDn", "JacobiAm"),
+    (
+        lambda ops, u, m: (
+            ops[1](u, m) * ops[2](u, m), ops[1](u, m) * _turning(ops, u, m),
+        ),
+        lambda ops, u, m: (
+            -ops[0](u, m) * ops[2](u, m), -ops[0](u, m) * _turning(ops, u, m),
+        ),
+        lambda ops, u, m: (
+            -m * ops[0](u, m) * ops[1](u, m),
+            -ops[0](u, m) * (ops[0](u, m) + 2 * m * ops[1](u, m) * _turning(ops, u, m))
+            / (2 * ops[2](u, m)),
+        ),
+        lambda ops, u, m: (ops[2](u, m), _turning(ops, u, m)),
+    ),
+    (None,) * 4,
+    domain=(Real, sp.Interval.open(0, 1)), samples=((0.2, 1.5), (0.2, 0.8)), ulp=64.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- hypergeometric relatives
+
+HYPERU: Op = define(
+    sc.hyperu, name="Hyperu", sympy=None, lower=Cython("hyperu"), convention=ORDER,
+    partials=lambda y, a, b, x: (math.nan, math.nan, -a * HYPERU(a + 1, b + 1, x)),
+    domain=(Positive, Positive, Positive), samples=((0.5, 2), (0.5, 2), (0.5, 4)), ulp=4096.0,
+    doc="Tricomi's confluent hypergeometric function.",
+)  # fmt: skip
+WRIGHT_BESSEL: Op = define(
+    sc.wright_bessel, name="WrightBessel", sympy=None, lower=Cython("wright_bessel"),
+    partials=lambda y, a, b, x: (math.nan, math.nan, WRIGHT_BESSEL(a, b + a, x)),
+    domain=(Positive, Positive, Positive), samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0,
+    convention=ORDER, doc="Wright's generalized Bessel function.",
+)  # fmt: skip
+WRIGHT_OMEGA: Op = define(
+    sc.wrightomega, name="WrightOmega", sympy=lambda x: sp.LambertW(sp.exp(x)),
+    partials=lambda y, x: (y / (1 + y),), lower=Cython("__pyx_fuse_1wrightomega"),
+    domain=UNARY, samples=(-3, 5), ulp=8.0, doc="Solution y of y + log(y) = x.",
+)  # fmt: skip
