@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import math as mathematics
+import random
 from math import exp, pi
 from typing import Any
 
@@ -13,10 +14,12 @@ import numpy.linalg as la
 import pytest
 import scipy.special
 from numpy import arange, cos, zeros
+from numpy.random import uniform
 from scipy import special
+from scipy.optimize import minimize_scalar, rosen
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, TraceError
+from symgrad.errors import ArgumentError, TraceError, UnsupportedError
 
 X = np.array([0.3, 0.7, 1.1, 0.2])
 SCALE = 2.0
@@ -197,3 +200,51 @@ def test_ranges_of_sizes_and_generators() -> None:
     adapted = sg.grad(sg.adapt(griewank))
     for x in (X, X[:2]):
         np.testing.assert_allclose(adapted(x), gradient_by_differences(griewank, x), rtol=1e-7)
+
+
+GENERATOR = np.random.default_rng(3)
+
+DRAWS = {
+    "np.random.normal": lambda x: x * np.random.normal(),  # noqa: NPY002  what is refused
+    "np.random.uniform": lambda x: np.sum(x * uniform(0.0, 1.0, 4)),  # noqa: NPY002
+    "np.random.default_rng()": lambda x: x + np.random.default_rng().random(),
+    "Generator.random": lambda x: np.sum(x) * GENERATOR.random(),
+    "random.gauss": lambda x: x * random.gauss(0.0, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_random_numbers_are_not_made_constants(name: str) -> None:
+    adapted = sg.adapt(DRAWS[name])
+    with pytest.raises(UnsupportedError, match="draw them outside and pass them") as caught:
+        sg.compile(adapted)(X)
+    assert str(caught.value).startswith(f"{name} draws random numbers")
+    assert np.all(np.isfinite(adapted(X)))
+
+
+def test_random_numbers_from_a_seed() -> None:
+    def noisy(x: Any) -> Any:
+        return np.sum(x * np.random.default_rng(5).normal(size=4))
+
+    assert sg.compile(sg.adapt(noisy))(X) == pytest.approx(noisy(X), rel=1e-15)
+
+
+def test_optimize() -> None:
+    np.testing.assert_allclose(sg.grad(sg.adapt(lambda x: rosen(x)))(X),
+                               scipy.optimize.rosen_der(X), rtol=1e-13)  # fmt: skip
+    solve = sg.adapt(lambda x: minimize_scalar(lambda y, a: (y - a) ** 2, args=(x[0],)).x)
+    with pytest.raises(UnsupportedError, match="implicit_minimum"):
+        sg.compile(solve)(X)
+
+
+def test_histograms_add_weights() -> None:
+    def means(values: Any, places: Any) -> Any:
+        counts = np.histogram(places, 3)[0]
+        return np.histogram(places, bins=np.linspace(0.0, 1.0, 4), weights=values)[0] / counts
+
+    places = np.array([0.0, 1.0, 0.2, 0.5, 0.9, 0.4])
+    values = np.arange(1.0, 7.0)
+    adapted = sg.adapt(means)
+    np.testing.assert_allclose(sg.compile(adapted)(values, places), means(values, places))
+    wanted = [means(row, places) for row in np.eye(6)]
+    np.testing.assert_allclose(sg.jacobian(adapted)(values, places).T, wanted)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.optimize
 import scipy.special
 import scipy.stats
 
@@ -45,9 +46,11 @@ MODULES = {
     "numpy": (snp, np),
     "numpy.linalg": (snp.linalg, np.linalg),
     "numpy.fft": (snp.fft, np.fft),
+    "numpy.random": (snp.random, np.random),
     "scipy.special": (special, scipy.special),
     "scipy.stats": (stats, scipy.stats),
     "scipy.linalg": (linalg, scipy.linalg),
+    "scipy.optimize": (ssp.optimize, scipy.optimize),
 }
 
 
@@ -73,11 +76,11 @@ def test_names_that_are_not(name: str) -> None:
 
 def test_what_is_no_function_is_the_original() -> None:
     for name in ("pi", "e", "inf", "newaxis", "float32", "ndarray", "dtype", "bool_", "errstate",
-                 "random", "testing", "s_", "index_exp"):  # fmt: skip
+                 "testing", "s_", "index_exp"):  # fmt: skip
         assert getattr(snp, name) is getattr(np, name)
     assert np.isnan(snp.nan)
     assert snp.linalg.LinAlgError is np.linalg.LinAlgError
-    assert ssp.optimize is importlib.import_module("scipy.optimize")
+    assert ssp.integrate is importlib.import_module("scipy.integrate")
     assert ssp.special is special
     assert ssp.stats is stats
     assert {"special", "stats", "linalg", "optimize"} <= set(dir(ssp))

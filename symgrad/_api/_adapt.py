@@ -12,6 +12,7 @@ import copy
 import functools
 import importlib
 import math
+import random
 import sys
 from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -24,6 +25,7 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._shapes import Size
 from ..errors import ArgumentError
+from ..numpy.random import Drawing, drawing
 
 # ---------------------------------------------------------------- Python's math module
 
@@ -73,11 +75,29 @@ def _math() -> ModuleType:
 
 MATH = _math()
 
+# ---------------------------------------------------------------- random numbers
+
+
+def _random() -> ModuleType:
+    """Return Python's ``random``, which draws nothing while a function is traced."""
+    module = ModuleType("random", random.__doc__)
+    vars(module).update({k: v for k, v in vars(random).items() if not k.startswith("__")})
+    for name, function in vars(random).items():
+        if isinstance(getattr(function, "__self__", None), random.Random):
+            setattr(module, name, drawing(function, f"random.{name}"))
+    return module
+
+
+RANDOM = _random()
+
+# ---------------------------------------------------------------- NumPy's and SciPy's
+
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
 MODULES = {
     "numpy": "symgrad.numpy", "numpy.linalg": "symgrad.numpy.linalg",
-    "numpy.fft": "symgrad.numpy.fft", "scipy": "symgrad.scipy",
+    "numpy.fft": "symgrad.numpy.fft", "numpy.random": "symgrad.numpy.random",
+    "scipy": "symgrad.scipy", "scipy.optimize": "symgrad.scipy.optimize",
     "scipy.special": "symgrad.scipy.special", "scipy.linalg": "symgrad.scipy.linalg",
     "scipy.stats": "symgrad.scipy.stats",
 }  # fmt: skip
@@ -85,8 +105,8 @@ MODULES = {
 
 def _ours(module: Any) -> Any:
     """Return symgrad's version of a module, or the module itself."""
-    if module is math:
-        return MATH
+    if module is math or module is random:
+        return MATH if module is math else RANDOM
     name = MODULES.get(getattr(module, "__name__", ""))
     return module if name is None else importlib.import_module(name)
 
@@ -96,7 +116,7 @@ def _named(value: Any) -> Any:
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
     if not callable(value) or isinstance(value, type) or not isinstance(name, str):
         return value
-    for home in (math, *(sys.modules.get(m) for m in MODULES if m != "scipy")):
+    for home in (math, random, *(sys.modules.get(m) for m in MODULES if m != "scipy")):
         if home is not None and vars(home).get(name) is value:
             return getattr(_ours(home), name)
     return value
@@ -129,6 +149,8 @@ class _Adapter:
             return _ours(value)
         if isinstance(value, FunctionType) and value.__globals__ is self.scope:
             return self.function(value)
+        if isinstance(value, (np.random.Generator, np.random.RandomState)):
+            return Drawing(value)
         if isinstance(value, functools.partial):
             inner = self.value(value.func)
             return functools.partial(inner, *value.args, **value.keywords)
@@ -181,7 +203,8 @@ def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
 
     So that a function which was written for plain NumPy can be traced as it stands: the arrays
     that it makes (``np.zeros(n)``, ``np.array([x, y])``) take traced values, may be assigned
-    to, and ``math.sin`` takes traced numbers.
+    to, and ``math.sin`` takes traced numbers. Random numbers are refused unless the function
+    gives their seed: they would be drawn once, while tracing.
 
     Parameters
     ----------

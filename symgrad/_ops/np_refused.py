@@ -36,7 +36,7 @@ REFUSED: dict[str, str] = {
         ("unique", "unique_values", "unique_counts", "unique_inverse", "unique_all",
          "union1d", "intersect1d", "setdiff1d", "setxor1d", "trim_zeros"), _SHAPE,
     ),
-    **dict.fromkeys(("histogram", "histogram2d", "histogramdd", "histogram_bin_edges"), _COUNTS),
+    **dict.fromkeys(("histogram2d", "histogramdd"), _COUNTS),
     **dict.fromkeys(("packbits", "unpackbits"), _BITS),
     **dict.fromkeys(("asmatrix", "bmat"), _MATRIX),
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _PRINTED),

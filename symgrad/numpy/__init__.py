@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from .._trace._namespace import Namespace
-from . import fft, linalg
+from . import fft, linalg, random
 from ._creation import (
     arange,
     array,
@@ -79,6 +79,7 @@ __all__ = [
     "ones",
     "ones_like",
     "r_",
+    "random",
     "tri",
     "zeros",
     "zeros_like",

@@ -2,7 +2,8 @@
 
 ``special``, ``stats`` and ``linalg`` have versions for traced values of what is no universal
 function (``special.logsumexp``, ``stats.norm.logpdf``); universal functions of
-``scipy.special`` can be traced as they are. Every other module is SciPy's own.
+``scipy.special`` can be traced as they are. ``optimize`` says what to use for its solvers. Every
+other module is SciPy's own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import scipy
 
-_OWN = ("linalg", "special", "stats")
+_OWN = ("linalg", "optimize", "special", "stats")
 
 
 def __getattr__(name: str) -> Any:

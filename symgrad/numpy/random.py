@@ -1,0 +1,76 @@
+"""``numpy.random``: for plain arrays; while a function is traced only from given seeds.
+
+What is drawn while a function is traced would be drawn once, and be the same constant in every
+call. That is right for numbers from a seed that the function itself gives, and wrong for all
+others, which are refused.
+
+Examples
+--------
+>>> import symgrad as sg
+>>> import symgrad.numpy as np
+>>> f = lambda x: np.sum(x * np.random.default_rng(0).random(3))
+>>> f(2.0) == sg.compile(f)(2.0)
+np.True_
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._shapes import tracing
+from .._trace._namespace import Namespace
+from ..errors import UnsupportedError
+
+_names = Namespace(np.random, globals())
+
+
+def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a function that draws random numbers, but not while another is traced."""
+
+    @functools.wraps(function)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        if tracing():
+            raise UnsupportedError(
+                f"{name} draws random numbers: they would be drawn once, while the function is "
+                "traced, and be the same in every call. Write instead: draw them outside and "
+                "pass them as an argument; or np.random.default_rng(seed) within the function "
+                "for the same numbers in every call"
+            )
+        return function(*args, **kwargs)
+
+    return draw
+
+
+class Drawing:
+    """A generator that a traced function found, and may not draw from."""
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._generator, name)
+        if name.startswith("_") or not callable(found):
+            return found
+        return drawing(found, f"{type(self._generator).__name__}.{name}")
+
+
+def default_rng(seed: Any = None) -> Any:
+    """Make a generator; while a function is traced its seed has to be given."""
+    if seed is None:
+        return drawing(np.random.default_rng, "np.random.default_rng()")()
+    return np.random.default_rng(seed)
+
+
+def __getattr__(name: str) -> Any:
+    found: Any = getattr(np.random, name, None)
+    if isinstance(getattr(found, "__self__", None), np.random.RandomState):
+        return drawing(found, f"np.random.{name}")
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()
