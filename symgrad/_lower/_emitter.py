@@ -204,9 +204,8 @@ class Emitter:
         before, self.depth = self.depth, 0  # memory is taken once, before all loops
         cells = [self.op("alloca double") for _ in range(function.results)]
         self.depth = before
-        self.line(
-            f"call void {self.callee(symbol)}({', '.join([*arguments, *(f'ptr {c}' for c in cells)])})"
-        )
+        given = ", ".join([*arguments, *(f"ptr {c}" for c in cells)])
+        self.line(f"call void {self.callee(symbol)}({given})")
         return self.op(f"load double, ptr {cells[function.part]}")
 
     # ---------------------------------------------------------------- sizes and indices
