@@ -367,6 +367,6 @@ def test_a_broken_rule_is_caught_where_it_is_applied(monkeypatch: pytest.MonkeyP
 
     from symgrad._rewrite import _TABLE, Rule
 
-    monkeypatch.setitem(_TABLE, "Cosh", [Rule("nonsense", ("Cosh",), rule)])
+    monkeypatch.setitem(_TABLE, "Cosh", ([Rule("nonsense", ("Cosh",), rule)], None))
     with pytest.raises(CheckError, match=r"after rewriting: .* 'map operands have the types"):
         sg.compile(np.cosh).program(1.0)

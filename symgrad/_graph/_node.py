@@ -338,22 +338,31 @@ def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]
     seen: set[Node] = set()
     order: list[Node] = []
     for root in outputs:
-        stack = [root]
+        stack: list[Node | None] = [root]
         while stack:
-            node = stack[-1]
-            if node in seen:
-                stack.pop()
+            node = stack.pop()
+            if node is None:  # all that the node below needs is done
+                node = stack.pop()
+                assert node is not None
+            elif node in seen:
                 continue
-            waiting = [x for x in node.operands if x not in seen]
-            if waiting:
-                waiting.reverse()
-                stack += waiting
-                continue
-            stack.pop()
+            else:
+                first = 0
+                for x in node.operands:
+                    if x not in seen:
+                        if not first:
+                            stack += (node, None)
+                            first = len(stack)
+                        stack.append(x)
+                if first:
+                    if len(stack) > first + 1:
+                        stack[first:] = stack[: first - 1 : -1]
+                    continue
             seen.add(node)
             order.append(node)
             if len(order) == limit:
                 return order
+    return order
     return order
 
 

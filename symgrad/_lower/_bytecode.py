@@ -138,10 +138,10 @@ def _straight(program: Program) -> Program:
 
 def _simple(steps: Iterable[Node]) -> bool:
     """Tell whether all steps are maps of numbers that need no expansion, or move elements."""
-    maps = {(n.op, n.dtype, n.shape) for n in steps}
+    maps = {(n.__class__, n.dtype, n.shape): n for n in steps}
     return all(
-        not shape and encodable(op, dtype) if op.kind == "map" else op.kind in MOVES
-        for op, dtype, shape in maps
+        not n.shape and encodable(n.op, n.dtype) if n.op.kind == "map" else n.op.kind in MOVES
+        for n in maps.values()
     )
 
 
@@ -268,21 +268,23 @@ class _Encoder:
 
     # ---------------------------------------------------------------- sorting
 
+    def kinds(self, steps: Sequence[Node]) -> list[int]:
+        """Return the numbers of the opcodes of the steps."""
+        keys: list[Any]
+        if len({id(n.dtype) for n in self.number}) == 1:
+            keys = [(n.__class__, n.items) for n in steps]
+        else:
+            keys = [(n.__class__, n.items, n.dtype, *[x.dtype for x in n.operands]) for n in steps]
+        found = dict(zip(keys, steps, strict=True))
+        known = {key: self.opcode(_opcode(n)) for key, n in found.items()}
+        return [known[key] for key in keys]
+
     def sorted(self, steps: Sequence[Node], first: int) -> tuple[Part, Words]:
         """Sort the steps; return them, and the slot for each number."""
         number = self.number
-        known: dict[Any, int] = {}
-        kinds: list[int] = []
-        words: list[int] = []
+        kinds = self.kinds(steps)
         try:
-            for n in steps:
-                operands = n.operands
-                key = (n.__class__, n.items, id(n.dtype), *[id(x.dtype) for x in operands])
-                kind = known.get(key)
-                if kind is None:
-                    kind = known[key] = self.opcode(_opcode(n))
-                kinds.append(kind)
-                words += [number[x] for x in operands]
+            words = [number[x] for n in steps for x in n.operands]
         except KeyError:  # an array
             raise NotStraight from None
         slot = np.arange(first + len(steps), dtype=np.int32)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .._graph import Node, apply, inherited, set_inherited, topological
 from ._accurate import IDENTITIES, Identity, by_head
+from ._pattern import NUMBERS
 from ._rules import RULES, Rule
 from ._shortcuts import FORMULAS, SHORTCUTS, Shortcut, Way, shortcuts
 
@@ -27,15 +28,25 @@ __all__ = [
 ]
 
 
-def _by_op(rules: Sequence[Rule]) -> dict[str, list[Rule]]:
+#: The rules by op, and the ops one of which must be among the operands for any to apply.
+Table = dict[str, tuple[list[Rule], frozenset[str] | None]]
+
+
+def _by_op(rules: Sequence[Rule]) -> Table:
     table: dict[str, list[Rule]] = {}
     for rule in rules:
         for name in rule.ops:
             table.setdefault(name, []).append(rule)
-    return table
+    return {name: (found, _seen_by(found)) for name, found in table.items()}
+
+
+def _seen_by(rules: Sequence[Rule]) -> frozenset[str] | None:
+    seen = [rule.sees for rule in rules]
+    return None if None in seen else frozenset().union(*filter(None, seen))
 
 
 _TABLE = _by_op(RULES)
+_NONE: tuple[list[Rule], frozenset[str] | None] = ([], frozenset())
 _IDENTITIES = by_head()
 
 
@@ -92,7 +103,13 @@ def _better(
     found: dict[Node, tuple[Identity, tuple[Node, ...]]] = {}
     users: dict[Node, list[Node]] = {}
     for node in order:
-        for identity in _IDENTITIES.get(node.op.name, ()):
+        identities = _IDENTITIES.get(node.op.name)
+        if identities is None:
+            continue
+        numbers = any(x.op.name in NUMBERS for x in node.operands)
+        for identity in identities:
+            if identity.pattern.numeric and not numbers:
+                continue
             operands = identity.pattern.match(node)
             if operands is None:
                 continue
@@ -108,9 +125,15 @@ def _better(
     return found
 
 
-def _simplify(node: Node, table: dict[str, list[Rule]], counts: Counter[str] | None) -> Node:
+def _simplify(node: Node, table: Table, counts: Counter[str] | None) -> Node:
     for _ in range(ROUNDS):
-        for rule in table.get(node.op.name, ()):
+        rules, needed = table.get(node.op.name, _NONE)
+        names = [x.op.name for x in node.operands]
+        if needed is not None and needed.isdisjoint(names):
+            return node
+        for rule in rules:
+            if rule.sees is not None and rule.sees.isdisjoint(names):
+                continue
             replacement = rule.then(node, *node.operands)
             if replacement is not None and replacement is not node:
                 if counts is not None:

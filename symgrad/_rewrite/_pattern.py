@@ -23,9 +23,13 @@ _COMMUTATIVE = frozenset(("Add", "Multiply"))
 _FLOAT = np.dtype(np.float64)
 
 
+#: What a number can look like; see ``number_of``.
+NUMBERS = ("Literal", "Broadcast", "Reshape", "Cast")
+
+
 def number_of(node: Node) -> float | None:
     """Return the number that every element of ``node`` is, if it is written in the program."""
-    while node.op.name in ("Broadcast", "Reshape", "Cast"):
+    while node.op.name in NUMBERS[1:]:
         node = node.operands[0]
     return float(node.value) if isinstance(node, Literal) else None
 
@@ -77,6 +81,11 @@ class Pattern:
     ----------
     formula:
         A NumPy function of one or more real operands.
+
+    Attributes
+    ----------
+    numeric:
+        Whether one of the operands of a node that matches is a number.
     """
 
     def __init__(self, formula: Callable[..., Any]) -> None:
@@ -84,6 +93,10 @@ class Pattern:
         names = list(inspect.signature(formula).parameters)
         self.free = [Input(name, (), _FLOAT) for name in names]
         self.root = as_node(formula(*map(Traced, self.free)))
+        self.numeric = _offset_of(self.root) is not None or (
+            not _written_variously(self.root)
+            and any(number_of(x) is not None for x in self.root.operands)
+        )
         #: Ops that must be among a node's operands, to see at a glance that it is no match.
         self._needed = frozenset() if _written_variously(self.root) else frozenset(
             x.op.name for x in self.root.operands
@@ -173,4 +186,4 @@ class Pattern:
             yield from self._all(patterns[1:], nodes[1:], first, barred)
 
 
-__all__ = ["Pattern", "number_of", "square_of"]
+__all__ = ["NUMBERS", "Pattern", "number_of", "square_of"]

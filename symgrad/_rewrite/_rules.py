@@ -38,12 +38,21 @@ class Rule:
         condition fails.
     rounds:
         Whether the replacement may differ by rounding.
+    sees:
+        Ops one of which must be among the operands, to see at a glance that a rule does not
+        apply; None if it can do without.
     """
 
     name: str
     ops: tuple[str, ...]
     then: Callable[..., Node | None]
     rounds: bool = False
+    sees: frozenset[str] | None = None
+
+
+#: What a constant can look like.
+NUMBER = frozenset(("Literal", "Broadcast", "Reshape"))
+NEGATIVE = frozenset(("Negative",))
 
 
 def literal(node: Node) -> Any:
@@ -190,50 +199,61 @@ def _reuse(node: Node, x: Node) -> Node:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("constant folding", tuple(n for n, op in OPS.items() if op.kind == "map"), _fold),
-    Rule("x*1 = x", ("Multiply",), lambda n, x, y: _same(x, n) if equals(y, 1) else None),
-    Rule("1*x = x", ("Multiply",), lambda n, x, y: _same(y, n) if equals(x, 1) else None),
-    Rule("x/1 = x", ("Divide",), lambda n, x, y: _same(x, n) if equals(y, 1) else None),
-    Rule("x - 0 = x", ("Subtract",), lambda n, x, y: _same(x, n) if equals(y, 0.0) else None),
-    Rule("x + -0 = x", ("Add",), lambda n, x, y: _same(x, n) if equals(y, -0.0) else None),
-    Rule("-0 + x = x", ("Add",), lambda n, x, y: _same(y, n) if equals(x, -0.0) else None),
+    Rule("constant folding", tuple(n for n, op in OPS.items() if op.kind == "map"), _fold,
+         sees=frozenset(("Literal", "Constant"))),
+    Rule("x*1 = x", ("Multiply",), lambda n, x, y: _same(x, n) if equals(y, 1) else None,
+         sees=NUMBER),
+    Rule("1*x = x", ("Multiply",), lambda n, x, y: _same(y, n) if equals(x, 1) else None,
+         sees=NUMBER),
+    Rule("x/1 = x", ("Divide",), lambda n, x, y: _same(x, n) if equals(y, 1) else None,
+         sees=NUMBER),
+    Rule("x - 0 = x", ("Subtract",), lambda n, x, y: _same(x, n) if equals(y, 0.0) else None,
+         sees=NUMBER),
+    Rule("x + -0 = x", ("Add",), lambda n, x, y: _same(x, n) if equals(y, -0.0) else None,
+         sees=NUMBER),
+    Rule("-0 + x = x", ("Add",), lambda n, x, y: _same(y, n) if equals(x, -0.0) else None,
+         sees=NUMBER),
     Rule(
         "x*(-1) = -x", ("Multiply",),
         lambda n, x, y: build("Negative", x, like=n)
-        if equals(y, -1) and x.shape == n.shape else None,
+        if equals(y, -1) and x.shape == n.shape else None, sees=NUMBER,
     ),
     Rule(
         "-(-x) = x", ("Negative",),
-        lambda n, x: x.operands[0] if _is(x, "Negative") else None,
+        lambda n, x: x.operands[0] if _is(x, "Negative") else None, sees=NEGATIVE,
     ),
-    Rule("-((-x)*y) = x*y", ("Negative",), _negated_product),
+    Rule("-((-x)*y) = x*y", ("Negative",), _negated_product, sees=frozenset(("Multiply",))),
     Rule(
         "x + (-y) = x - y", ("Add",),
         lambda n, x, y: build("Subtract", x, y.operands[0], like=n)
-        if _is(y, "Negative") else None,
+        if _is(y, "Negative") else None, sees=NEGATIVE,
     ),
     Rule(
         "(-x) + y = y - x", ("Add",),
         lambda n, x, y: build("Subtract", y, x.operands[0], like=n)
-        if _is(x, "Negative") else None,
+        if _is(x, "Negative") else None, sees=NEGATIVE,
     ),
     Rule(
         "x - (-y) = x + y", ("Subtract",),
         lambda n, x, y: build("Add", x, y.operands[0], like=n) if _is(y, "Negative") else None,
+        sees=NEGATIVE,
     ),
     Rule(
         "(-x)*(-y) = x*y", ("Multiply",),
         lambda n, x, y: build("Multiply", x.operands[0], y.operands[0], like=n)
-        if _is(x, "Negative") and _is(y, "Negative") else None,
+        if _is(x, "Negative") and _is(y, "Negative") else None, sees=NEGATIVE,
     ),
-    Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True),
-    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True),
+    Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True,
+         sees=NUMBER),
+    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True, sees=NUMBER),
     Rule(
         "where(True, a, b) = a", ("Where",),
         lambda n, c, a, b: None if literal(c) is None else _same(a if literal(c) else b, n),
+        sees=NUMBER,
     ),
-    Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow),
-    Rule("convert twice", ("Cast",), _cast_twice),
+    Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow,
+         sees=frozenset(("Broadcast",))),
+    Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",))),
     Rule("reshape of reshape", ("Reshape",), _view_of("Reshape", _reuse)),
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
     Rule("transpose of transpose", ("Transpose",), _transpose),

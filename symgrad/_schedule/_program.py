@@ -73,7 +73,7 @@ class Program:
     @cached_property
     def leaves(self) -> tuple[Node, ...]:
         """Literals, constants, sizes and ranges that the steps and outputs use."""
-        used = dict.fromkeys(x for n in self.steps for x in n.operands)
+        used = dict.fromkeys([x for n in self.steps for x in n.operands])
         used |= dict.fromkeys((*self.outputs, *self.conditions))
         return tuple(n for n in used if n.op.kind == "leaf" and not isinstance(n, Input))
 
