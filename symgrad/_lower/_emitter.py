@@ -56,6 +56,12 @@ def constant_text(value: Any, dtype: Any) -> str:
     return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)
 
 
+#: Put behind a load or a store in an innermost loop that touches nothing that another step of
+#: the loop writes. A loop of nothing else vectorises without a comparison of its accesses: LLVM
+#: gives that up from 250 pointers on (``-alias-set-saturation-threshold``).
+INDEPENDENT = ", !llvm.access.group !0"
+
+
 class Module:
     """What the functions of one LLVM module share: declarations and attributes.
 
@@ -77,6 +83,12 @@ class Module:
         self.keep: dict[str, str] = {}
         self.symbols: set[str] = set()
         self.pointers: dict[str, str] = {}
+        self.loops = 0
+
+    def loop(self) -> str:
+        """Return the metadata of a new innermost loop; see :data:`INDEPENDENT`."""
+        self.loops += 1
+        return f", !llvm.loop !{self.loops + 1}"
 
     def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
         """Declare an external function once."""
@@ -102,6 +114,8 @@ class Module:
                             f'[{refs}], section "llvm.metadata"')  # fmt: skip
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
+        parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
+        parts += [f"!{k} = distinct !{{!{k}, !1}}" for k in range(2, self.loops + 2)]
         return "\n".join(parts) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from .._graph import Node
 from .._shapes import Shape
 from ._emitter import Emitter, size_parameters
 from ._plan import Store
+from ._segments import Segments, segments
 from ._values import Place
 
 #: Length of the blocks that sums along the innermost loop are cut into.
@@ -76,13 +77,19 @@ class Loops:
         before: dict[int, list[str]],
         after: dict[int, list[str]],
         blocked: tuple[list[str], list[str]] | None,
+        marks: Sequence[int] = (),
     ) -> list[str]:
         """Return the function body: the emitter's lines wrapped in loops.
 
         ``before[d]`` and ``after[d]`` run before and after the loop at depth ``d``;
-        ``blocked`` (start, end of a block) splits the innermost loop.
+        ``blocked`` (start, end of a block) splits the innermost loop. Its body may be cut at
+        the ``marks``, numbers of lines.
         """
         extents = [self.emitter.index(d) for d in self.domain]
+        found = self._segments(marks)
+        if found is not None:
+            self.emitter.lines[0] += found.rows
+            blocked = blocked or ([], [])
         lines = ["entry:", *self.emitter.lines[0]]
         label = "entry"
         closing: list[list[str]] = []
@@ -94,15 +101,57 @@ class Loops:
                 closing.append(after.get(depth, []))
                 continue
             split = blocked if depth == self.innermost else None
-            opened, label, closed = self._loop(depth, label, extents[depth], split)
+            length = found.block if found is not None else BLOCK
+            opened, label, closed = self._loop(depth, label, extents[depth], split, length)
+            if split is not None and found is not None:
+                lines += self._joined(depth, opened, found, closed)
+                lines += after.get(depth, [])
+                break
+            if depth == self.innermost:
+                jump = next(k for k, line in enumerate(closed) if line.startswith("  br i1"))
+                closed[jump] += self.emitter.module.loop()
             lines += opened + self.emitter.lines[depth + 1]
             closing.append(closed + after.get(depth, []))
         for part in reversed(closing):
             lines += part
         return [*lines, "  ret void"]
 
+    def _segments(self, marks: Sequence[int]) -> Segments | None:
+        """Cut the body of the innermost loop if it is long."""
+        k = self.innermost
+        if not marks or k + 1 < len(self.domain):
+            return None
+        return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}")
+
+    def _joined(
+        self, depth: int, opened: list[str], found: Segments, closed: list[str]
+    ) -> list[str]:
+        """Return the loop over blocks with a loop for each segment inside."""
+        i, block, body = f"%i{depth}", f"%block{depth}", f"body{depth}"
+        head = opened[:-3]  # up to the jump to the first loop
+        tail = closed[closed.index(f"close{depth}:") :]
+        lines, label = [*head, f"  br label %{body}.0"], f"open{depth}"
+        for k, segment in enumerate(found.bodies):
+            after = f"{body}.{k + 1}" if k + 1 < len(found.bodies) else f"close{depth}"
+            lines += [
+                f"{body}.{k}:",
+                f"  {i}.{k} = phi i64 [ {block}, %{label} ], [ {i}.{k}.next, %{body}.{k} ]",
+                *segment,
+                f"  {i}.{k}.next = add nuw nsw i64 {i}.{k}, 1",
+                f"  {i}.{k}.more = icmp slt i64 {i}.{k}.next, {block}.end",
+                f"  br i1 {i}.{k}.more, label %{body}.{k}, label %{after}"
+                + self.emitter.module.loop(),
+            ]
+            label = f"{body}.{k}"
+        return lines + tail
+
     def _loop(
-        self, depth: int, label: str, extent: str, blocked: tuple[list[str], list[str]] | None
+        self,
+        depth: int,
+        label: str,
+        extent: str,
+        blocked: tuple[list[str], list[str]] | None,
+        length: int = BLOCK,
     ) -> tuple[list[str], str, list[str]]:
         i, body, done = f"%i{depth}", f"body{depth}", f"done{depth}"
         if blocked is None:
@@ -132,7 +181,7 @@ class Loops:
                 f"open{depth}:",
                 f"  {block} = phi i64 [ 0, %{label} ], [ {block}.next, %close{depth} ]",
                 *start,
-                f"  {block}.next = add nuw nsw i64 {block}, {BLOCK}",
+                f"  {block}.next = add nuw nsw i64 {block}, {length}",
                 f"  {block}.end = call i64 @llvm.smin.i64(i64 {block}.next, i64 {extent})",
                 f"  br label %{body}",
                 f"{body}:",

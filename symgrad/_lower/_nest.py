@@ -16,7 +16,7 @@ from ._fold import (
     result_index,
 )
 from ._loops import BLOCK, Frame, Loops, function_text
-from ._plan import Nest
+from ._plan import Nest, Store
 from ._values import Place, Values
 
 
@@ -43,25 +43,53 @@ class NestWriter:
 
     def write(self, stored: dict[Node, None]) -> None:
         """Emit all nodes, stores and reductions, and add the function to the module."""
-        e, depth = self.emitter, self.rank
+        e, marks = self.emitter, []
+        early = self.early()
         for node in self.nest.nodes:
             value = self.values.get(node, self.index)
             place = self.frame.using(node) if node in stored else None
             if place is not None:
-                self.values.store(place, self.index, node.shape, value, depth)
-        for reduction in map(describe, self.nest.reductions):
-            self.reduce(reduction)
-        for store in self.nest.stores:
-            value = self.values.get(store.node, self.index)
-            place = self.frame.using_output(store)
-            if store.part is None:
-                self.values.store(place, self.index, store.target.shape, value, depth)
-            else:
-                self.put(store.target, store.part, place, value)
-        body = self.loops.assemble(self.before, self.after, self.block if self.blocked else None)
+                self.values.store(place, self.index, node.shape, value, self.rank)
+            for task in early.pop(node, ()):
+                self.finish_value(task)
+            marks.append(len(e.lines[-1]))
+        for task in early.pop(None, ()):
+            self.finish_value(task)
+            marks.append(len(e.lines[-1]))
+        body = self.loops.assemble(
+            self.before, self.after, self.block if self.blocked else None, marks
+        )
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
+
+    def early(self) -> dict[Node | None, list[Node | Store]]:
+        """Return the reductions and stores by the node after which they come; None: the end.
+
+        A value that is soon folded or written does not cross a long body. What adds to the
+        same place as another keeps its turn.
+        """
+        own = set(self.nest.nodes)
+        found: dict[Node | None, list[Node | Store]] = {}
+        for reduction in self.nest.reductions:
+            one = len(reduction.operands) == 1 and reduction.operands[0] in own
+            found.setdefault(reduction.operands[0] if one else None, []).append(reduction)
+        for store in self.nest.stores:
+            apart = store.part is None or store.target.params.get("disjoint", False)
+            found.setdefault(store.node if apart and store.node in own else None, []).append(store)
+        return found
+
+    def finish_value(self, task: Node | Store) -> None:
+        """Fold or write a value."""
+        if isinstance(task, Node):
+            self.reduce(describe(task))
+            return
+        value = self.values.get(task.node, self.index)
+        place = self.frame.using_output(task)
+        if task.part is None:
+            self.values.store(place, self.index, task.target.shape, value, self.rank)
+        else:
+            self.put(task.target, task.part, place, value)
 
     def put(self, target: Node, part: int, place: Place, value: str) -> None:
         """Write an element of a part into the whole, adding where parts may overlap."""
@@ -73,7 +101,7 @@ class NestWriter:
         )
         apart = op.kind == "assemble" and target.params.get("disjoint", True)
         if apart or op.combine == "last":
-            self.values.store(place, index, target.shape, value, self.rank)
+            self.values.store(place, index, target.shape, value, self.rank, apart)
             return
         pointer = self.values.address(place, index, target.shape)
         e.depth = self.rank

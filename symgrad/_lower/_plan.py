@@ -27,8 +27,9 @@ from ._legalize import is_matrix_product
 
 #: Most steps in one nest: longer straight-line code makes LLVM's time grow faster than
 #: linearly, so long programs are cut into functions (code generation per step of a random
-#: program: 47 us at 400 steps, 60 at 800, 108 at 1600; shorter ones run slower).
-SCALAR_NEST, ARRAY_NEST = 400, 1000
+#: program: 47 us at 400 steps, 60 at 800, 108 at 1600; shorter ones run slower). A loop over an
+#: array is cut within its function (``_segments``): from one nest to another whole arrays go.
+SCALAR_NEST, ARRAY_NEST = 400, 20_000
 
 #: Recompute rather than store up to this cost; a store with its load is about 4.
 CHEAP = 4

@@ -18,7 +18,7 @@ from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import Cython, Emit, Instr, Intrinsic, Libm
 from .._shapes import Shape
 from ..errors import UnsupportedError
-from ._emitter import Emitter, constant_text, llvm_type, memory_type
+from ._emitter import INDEPENDENT, Emitter, constant_text, llvm_type, memory_type
 
 #: Status of a kernel that met an index outside of an axis.
 OUT_OF_RANGE = 4
@@ -251,20 +251,33 @@ class Values:
         e = self.emitter
         pointer = self.address(place, index, shape)
         e.depth = e.depth_of(pointer)
-        value = e.op(f"load {memory_type(place.dtype)}, ptr {pointer}")
+        independent = INDEPENDENT if e.depth else ""
+        value = e.op(f"load {memory_type(place.dtype)}, ptr {pointer}{independent}")
         if place.dtype.kind == "b":
             value = e.op(f"trunc i8 {value} to i1")
         e.depth = 0
         return value
 
-    def store(self, place: Place, index: Index, shape: Shape, value: str, depth: int) -> None:
-        """Write ``value`` to an element, at loop depth ``depth``."""
+    def store(
+        self,
+        place: Place,
+        index: Index,
+        shape: Shape,
+        value: str,
+        depth: int,
+        apart: bool = True,
+    ) -> None:
+        """Write ``value`` to an element, at loop depth ``depth``.
+
+        ``apart``: no other step writes the same element.
+        """
         e = self.emitter
         pointer = self.address(place, index, shape)
         e.depth = depth
         if place.dtype.kind == "b":
             value = e.op(f"zext i1 {value} to i8")
-        e.line(f"store {memory_type(place.dtype)} {value}, ptr {pointer}")
+        independent = INDEPENDENT if depth and apart else ""
+        e.line(f"store {memory_type(place.dtype)} {value}, ptr {pointer}{independent}")
         e.depth = 0
 
 

@@ -1,0 +1,73 @@
+"""Long loop bodies are cut into segments that run one after the other on a block."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._lower import _segments, lower
+from symgrad._lower._segments import segments
+
+
+def mixed(x, y, k):
+    """Many live values of several types, a mask among them, sums and a look-up."""
+    values = [x, y]
+    for n in range(60):
+        a, b = values[-1], values[n // 2]
+        values.append(np.where(a > b, np.sin(a) - 0.5 * b, 0.25 * a * b + n))
+    small = values[-1] < values[3]
+    count = np.sum(k * 2 + np.where(small, 1, 0))
+    looked = x[k] + sum(values[5:40])
+    return np.sum(looked * values[20]), values[-1] + looked, small, count, np.max(values[30])
+
+
+@pytest.mark.parametrize("size", [2, 31, 33, 257])
+@pytest.mark.parametrize("longest", [20, 90])
+def test_segments_compute_the_same(monkeypatch, size, longest):
+    monkeypatch.setattr(_segments, "LONGEST", longest)
+    rng = np.random.default_rng(size)
+    x, y, k = rng.normal(size=size), rng.normal(size=size), rng.integers(size, size=size)
+    found = sg.compile(mixed, cache=False)(x, y, k)
+    for a, b in zip(found, mixed(x, y, k), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+
+
+def test_a_bad_index_is_reported_from_a_segment(monkeypatch):
+    monkeypatch.setattr(_segments, "LONGEST", 20)
+    with pytest.raises(IndexError):
+        sg.compile(mixed, cache=False)(np.ones(4), np.ones(4), np.array([0, 1, 2, 4]))
+
+
+def test_the_body_is_cut_where_the_fewest_values_cross(monkeypatch):
+    monkeypatch.setattr(_segments, "LONGEST", 8)
+    narrow = [f"  %a{k} = fmul double %a{k - 1}, 2.0" for k in range(1, 6)]
+    wide = [f"  %b{k} = fadd double %a5, {k}.0" for k in range(6)]
+    joined = [f"  %c{k} = fmul double %b{k}, %b{5 - k}" for k in range(6)]
+    lines = ["  %a0 = fmul double %x, 2.0", *narrow, *wide, *joined]
+    found = segments(lines, range(1, len(lines)), "%i0", "%block0")
+    assert found is not None
+    stores = [line for line in found.bodies[0] if line.startswith("  store")]
+    assert len(stores) == 1, "only a5 crosses"
+    assert stores[0] == "  store double %a5.0, ptr %a5.to, !llvm.access.group !0"
+
+
+def test_short_bodies_stay_whole():
+    assert segments(["  %a = fadd double %x, 1.0"] * 3, [1, 2], "%i0", "%block0") is None
+
+
+def test_many_crossing_values_need_no_comparison_of_pointers():
+    """From 250 pointers in a loop on LLVM gave up vectorising: accesses are said independent."""
+
+    def f(*arrays):
+        return [np.multiply(a, b) for a, b in pairwise(arrays)]
+
+    text = lower(sg.compile(f, cache=False).program(*np.ones((5, 10)))).text
+    body = text[text.index("body0:") : text.index("latch0:")]
+    accesses = re.findall(r"  (?:store|%\S+ = load) .*", body)
+    assert accesses
+    assert all(line.endswith("!llvm.access.group !0") for line in accesses)
+    assert '!{!"llvm.loop.parallel_accesses", !0}' in text
