@@ -248,3 +248,23 @@ def test_histograms_add_weights() -> None:
     np.testing.assert_allclose(sg.compile(adapted)(values, places), means(values, places))
     wanted = [means(row, places) for row in np.eye(6)]
     np.testing.assert_allclose(sg.jacobian(adapted)(values, places).T, wanted)
+
+
+def grids(x: Any, n: int) -> Any:
+    rows, columns = np.mgrid[0:n, 1 : n + 2]
+    down, along = np.ogrid[0:n, 0:n:2]
+    y = np.ndarray((n, n + 1), dtype=x.dtype)
+    y[:] = rows * x[:n, None] + columns if isinstance(x, np.ndarray) else 0
+    return np.sum(y) + np.sum((down + along) * x[0]) + np.sum(np.mgrid[:n])
+
+
+def test_grids_and_the_array_type() -> None:
+    assert sg.compile(sg.adapt(grids))(X, 3) == pytest.approx(grids(X, 3), rel=1e-14)
+    made = sg.adapt(lambda: (np.ndarray, np.mgrid[0:2, 0:2], np.ndarray((2,), buffer=X)))()
+    kind, grid, view = made
+    np.testing.assert_array_equal(grid, np.mgrid[0:2, 0:2])
+    np.testing.assert_array_equal(view, X[:2])
+    assert isinstance(X, kind)
+    assert not isinstance(1.0, kind)
+    assert issubclass(np.memmap, kind)
+    assert kind.sum is np.ndarray.sum

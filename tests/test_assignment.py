@@ -370,3 +370,14 @@ def test_into_matrices(make: Callable[[int], Any]) -> None:
         return np.sum(a * a)
 
     assert sg.grad(corner)(3.0) == 6.0
+
+
+def test_written_places_under_a_guard() -> None:
+    """What guards a cotangent is boolean, and goes through assignments as it does."""
+
+    def f(x: Any) -> Any:
+        y = np.sqrt(x)
+        y[1] = 3.0
+        return np.sum(np.where(x > 0.0, y * x, 0.0))
+
+    np.testing.assert_allclose(sg.grad(f)(np.array([4.0, 1.0, 0.0])), [3.0, 3.0, 0.0])

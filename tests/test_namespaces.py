@@ -75,7 +75,7 @@ def test_names_that_are_not(name: str) -> None:
 
 
 def test_what_is_no_function_is_the_original() -> None:
-    for name in ("pi", "e", "inf", "newaxis", "float32", "ndarray", "dtype", "bool_", "errstate",
+    for name in ("pi", "e", "inf", "newaxis", "float32", "dtype", "bool_", "errstate",
                  "testing", "s_", "index_exp"):  # fmt: skip
         assert getattr(snp, name) is getattr(np, name)
     assert np.isnan(snp.nan)

@@ -58,7 +58,7 @@ def _update_place(k: int, index: Any, *_: Any, shape: Shape, regions: Any) -> tu
 
 
 def _update_transpose(ct: Any, base: Any, *parts: Any, shape: Shape, regions: Any) -> Any:
-    blank = [np.zeros_like(part) for part in parts]
+    blank = [np.zeros_like(part, ct.dtype) for part in parts]  # guards are booleans
     return (
         UPDATE(ct, *blank, shape=shape, regions=regions),
         *(SLICE(ct, region=region) for region in regions[1:]),

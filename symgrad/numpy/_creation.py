@@ -155,6 +155,29 @@ zeros_like, ones_like, full_like, empty_like, copy = map(
 )
 
 
+class _Array(type):
+    """The type of ``np.ndarray``: traced arrays are instances, and calling it makes one."""
+
+    def __call__(cls, shape: Any, dtype: Any = float, *args: Any, **options: Any) -> Any:
+        """Make an array with arbitrary elements, as :func:`empty` does."""
+        if not args and not options:
+            return empty(shape, dtype)
+        return np.ndarray(shape, dtype, *args, **options)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, np.ndarray) or (isinstance(value, Traced) and value.ndim > 0)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, np.ndarray)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ndarray, name)
+
+
+class ndarray(metaclass=_Array):  # noqa: N801 - NumPy's name
+    """NumPy's array type: ``np.ndarray(shape)``, ``isinstance(x, np.ndarray)``."""
+
+
 # ---------------------------------------------------------------- ranges
 
 
@@ -322,6 +345,30 @@ class _Bracket:
         return self.join([np.atleast_1d(as_array(p)) for p in parts])
 
 
+class _Grid:
+    """``np.mgrid[...]`` and ``np.ogrid[...]``, also with symbolic ends."""
+
+    def __init__(self, original: Any, sparse: bool) -> None:
+        self.original, self.sparse = original, sparse
+
+    def __getitem__(self, items: Any) -> Any:
+        parts = items if isinstance(items, tuple) else (items,)
+        if not _symbolic(*(v for p in parts for v in (p.start, p.stop, p.step))):
+            return self.original[items]
+        along = [arange(p.start or 0, p.stop, 1 if p.step is None else p.step) for p in parts]
+        if not isinstance(items, tuple):
+            return along[0]
+        shape = tuple(x.shape[0] for x in along)
+        grids = tuple(
+            reshaped(as_traced(x), tuple(shape[k] if k == axis else 1 for k in range(len(shape))))
+            for axis, x in enumerate(along)
+        )
+        return grids if self.sparse else np.stack([np.broadcast_to(g, shape) for g in grids])
+
+
+mgrid, ogrid = _Grid(np.mgrid, sparse=False), _Grid(np.ogrid, sparse=True)
+
+
 r_ = _Bracket(np.r_, np.concatenate)
 c_ = _Bracket(np.c_, lambda parts: np.concatenate(
     [p[:, None] if p.ndim == 1 else p for p in parts], axis=-1))  # fmt: skip
@@ -329,5 +376,6 @@ c_ = _Bracket(np.c_, lambda parts: np.concatenate(
 __all__ = [
     "arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "c_",
     "copy", "empty", "empty_like", "eye", "fromfunction", "full", "full_like", "identity",
-    "indices", "linspace", "logspace", "ones", "ones_like", "r_", "tri", "zeros", "zeros_like",
+    "indices", "linspace", "logspace", "mgrid", "ndarray", "ogrid", "ones", "ones_like", "r_",
+    "tri", "zeros", "zeros_like",
 ]  # fmt: skip
