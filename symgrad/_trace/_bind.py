@@ -22,7 +22,7 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     """Return the node of a traced value, number, array or size."""
     node = getattr(value, "node", None)
     if isinstance(node, Node):
-        return node if dtype is None else cast(node, dtype)
+        return node if dtype is None or node.dtype is dtype else cast(node, dtype)
     if isinstance(value, Size):
         return SizeOf(value.expr, dtype or np.int64)
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
@@ -87,7 +87,7 @@ def _fits(value: int, dtype: np.dtype[Any]) -> bool:
 def bind_map(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
     """Return the node of an elementwise op, with NumPy's promotion and broadcasting."""
     items = tuple(sorted((k, freeze(v)) for k, v in params.items())) if params else ()
-    kinds = tuple(map(kind_of, operands))
+    kinds = tuple([kind_of(x) for x in operands])
     operand_types, result = resolve(op, kinds, items)
     for x, dtype in zip(operands, operand_types, strict=True):
         if type(x) is int and dtype.kind in "iu" and not _fits(x, dtype):
@@ -97,11 +97,15 @@ def bind_map(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
             wide = tuple(np.dtype(np.int64) if k is int else k for k in kinds)
             operand_types, result = resolve(op, wide, items)
             break
-    nodes = tuple(as_node(x, t) for x, t in zip(operands, operand_types, strict=True))
-    try:
-        shape = broadcast(*(n.shape for n in nodes))
-    except ShapeError as error:
-        raise ShapeError(f"{op.name}: {error}") from None
+    nodes = tuple([as_node(x, t) for x, t in zip(operands, operand_types, strict=True)])
+    shape = nodes[0].shape
+    for node in nodes:
+        if node.shape is not shape:
+            try:
+                shape = broadcast(*[n.shape for n in nodes])
+            except ShapeError as error:
+                raise ShapeError(f"{op.name}: {error}") from None
+            break
     if op is CAST:
         return cast(nodes[0], params["dtype"])
     return apply(op, nodes, items, shape, result)
