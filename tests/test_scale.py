@@ -20,6 +20,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._graph import _node
+from symgrad._lower import lower
 from symgrad._schedule import kahn
 from symgrad.errors import CycleError
 
@@ -319,3 +320,54 @@ def test_functions_at_values_trace_once() -> None:
             assert sg.jvp(np.exp, (0.0,), (1.0,))[1] == 1
             assert sg.jvp(sg.grad(f), (0.5,), (1.0,))[1] == -np.sin(0.5)
     assert len(calls) == 4 + 3
+
+
+# ---------------------------------------------------------------- blocks that come again
+
+
+def pendulum(steps: int) -> Callable[[Any], Any]:
+    """Return Runge's method in a Python loop; it stops pushing where the angle is large."""
+
+    def f(x: Any) -> Any:
+        angle, speed, friction = x[0], x[1], x[2]
+        for _ in range(steps):
+            middle = speed - 0.05 * np.sin(angle)
+            turned = angle + 0.05 * middle
+            push = np.where((turned > 1) | (turned < -1), 0.0, 0.01 * np.cos(turned))
+            angle = angle + 0.1 * middle
+            speed = speed - 0.1 * (np.sin(turned) + friction * middle) + push
+        return angle * angle + speed
+
+    return f
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_loop_that_python_unrolled_is_compiled_once(dtype: Any) -> None:
+    x = np.array([0.5, 1.0, 0.1], dtype)
+    functions = []
+    for steps in (60, 180):
+        g = sg.value_and_grad(pendulum(steps))
+        lowered = lower(g.program(x))
+        functions.append(sum(text.count("define ") for text in lowered.straight))
+        value, slopes = g(x)
+        with sg.backend("numpy"):
+            expected, exact = g(x)
+        np.testing.assert_allclose(value, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
+        np.testing.assert_allclose(slopes, exact, rtol=1e-4 if dtype == np.float32 else 1e-11)
+    assert 0 < functions[1] < 1.5 * functions[0]
+
+
+def test_random_programs_repeated_read_the_right_slots() -> None:
+    f = tangle(150)
+
+    def again(x: Any, y: Any) -> Any:
+        for _ in range(5):
+            x, y = f(x, y), f(y, 0.5 * x)
+        return x + y
+
+    g = sg.grad(again, argnums=(0, 1))
+    lowered = lower(g.program(0.3, 0.7))
+    assert any(".rows(" in line for line in lowered.text.splitlines())
+    with sg.backend("numpy"):
+        expected = g(0.3, 0.7)
+    np.testing.assert_allclose(g(0.3, 0.7), expected, rtol=1e-9)

@@ -119,7 +119,7 @@ class Loops:
     def _segments(self, marks: Sequence[int]) -> Segments | None:
         """Cut the body of the innermost loop if it is long."""
         k = self.innermost
-        if not marks or k + 1 < len(self.domain):
+        if k < 0 or not marks or k + 1 < len(self.domain):
             return None
         return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}")
 

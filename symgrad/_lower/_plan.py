@@ -23,13 +23,12 @@ from typing import Any
 from .._graph import Constant, Input, Literal, Node, SizeOf, topological
 from .._op import PROJECTIONS, Instr, Intrinsic
 from .._shapes import Shape
+from ._cuts import Cutter
 from ._legalize import is_matrix_product
 
-#: Most steps in one nest: longer straight-line code makes LLVM's time grow faster than
-#: linearly, so long programs are cut into functions (code generation per step of a random
-#: program: 47 us at 400 steps, 60 at 800, 108 at 1600; shorter ones run slower). A loop over an
-#: array is cut within its function (``_segments``): from one nest to another whole arrays go.
-SCALAR_NEST, ARRAY_NEST = 400, 20_000
+#: Most steps in one loop nest. It is cut within its function (``_segments``): from one nest to
+#: another whole arrays go.
+ARRAY_NEST = 20_000
 
 #: Recompute rather than store up to this cost; a store with its load is about 4.
 CHEAP = 4
@@ -68,11 +67,8 @@ class Nest:
     nodes: list[Node] = field(default_factory=list)
     reductions: list[Node] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
-
-    @property
-    def full(self) -> bool:
-        """Whether no more steps go in."""
-        return len(self.nodes) >= (ARRAY_NEST if self.domain else SCALAR_NEST)
+    #: Whether no more steps go in.
+    full: bool = False
 
 
 @dataclass(eq=False)
@@ -109,6 +105,7 @@ class _Planner:
         self.nests: dict[Shape, list[int]] = {}
         self.at: dict[Node, int] = {}
         self.stored: dict[Node, None] = {}
+        self.cutter = Cutter()
 
     # ---------------------------------------------------------------- what is at hand
 
@@ -237,6 +234,10 @@ class _Planner:
         assert isinstance(task, Nest)
         task.nodes.append(node)
         self.at[node] = k
+        if task.domain:
+            task.full = len(task.nodes) >= ARRAY_NEST
+        else:
+            task.full = self.cutter.cut_after(node, first=len(task.nodes) == 1)
 
     def assemble(self, node: Node) -> None:
         """Write each part from a nest over the part's shape; ready after the last."""

@@ -89,6 +89,8 @@ class Values:
         self.checked: dict[tuple[str, Any], Any] = {}
         self.memo: dict[Key, str] = {}
         self.reads = 0
+        #: Whether views are read from their copies.
+        self.copied = False
 
     def get(self, node: Node, index: Index) -> str:
         """Return the register or constant that holds element ``index`` of ``node``."""
@@ -109,7 +111,9 @@ class Values:
 
     def _loaded(self, node: Node, index: Index) -> Place | None:
         # A view's copy, made for BLAS, may not be there yet: others read the view's source.
-        if node.op.kind == "view" or (node in self.local and index == self.identity):
+        if node.op.kind == "view" and not self.copied:
+            return None
+        if node in self.local and index == self.identity:
             return None
         return self.place(node)
 
