@@ -15,7 +15,16 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "examples" / "benchmarks"
 SHORT = ["rosen", "scalar_dag", "sincos", "nbody"]
-LONG = ["black_scholes", "gmm", "ba", "mlp", "kinematics", "logistic"]  # to compile
+LONG = [
+    "black_scholes",
+    "gmm",
+    "ba",
+    "mlp",
+    "kinematics",
+    "logistic",
+    "lorenz",
+    "lstm",
+]  # to compile
 NAMES = SHORT + LONG
 
 

@@ -742,3 +742,17 @@ def test_kernels_with_vector_math(dtype: Any) -> None:
     for n in (1003, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31):  # remainders of every vector length
         for got, want in zip(g(x[:n]), formulas(x[:n]), strict=True):
             np.testing.assert_allclose(got, want, rtol=8 * eps)
+
+
+@pytest.mark.parametrize(("size", "looped"), [(3, False), (14, True)])
+def test_functions_of_a_dozen_elements_are_vectors(size: int, looped: bool) -> None:
+    """Short arrays are unrolled, unless most work is mathematics functions that fill vectors."""
+    from symgrad._lower._unroll import unroll
+
+    def unrolled(f: Any) -> bool:
+        outputs = list(sg.compile(f, dynamic=False).program(np.ones(size)).outputs)
+        return unroll(outputs) != outputs
+
+    assert unrolled(lambda x: np.tanh(np.exp(x) + 1)) is not looped
+    assert unrolled(lambda x: 1 / (1 + np.exp(-x))) is not looped
+    assert unrolled(lambda x: x**2 + 1 / x)  # composed of instructions

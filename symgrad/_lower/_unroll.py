@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Literal, Node, apply, checked, set_inherited, topological
-from .._op import registry
+from .._op import Libm, registry
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._trace import Traced, as_node, bind_nodes, cast
@@ -29,6 +29,10 @@ from ._views import reading
 #: The most parts of an array, and the most nodes of a graph: more would be slower to compile
 #: than to loop over.
 MOST_PARTS, MOST_NODES = 64, 2000
+
+#: So many calls of a mathematics function fill a vector register; a scalar one costs as much
+#: as so many other ops.
+WIDE, CALL = 8, 10
 
 Place = tuple[int, ...]
 Parts = dict[Place, Node]
@@ -45,7 +49,11 @@ def prepare(outputs: Sequence[Node]) -> list[Node]:
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:
-    """Return ``outputs`` with short axes unrolled, or as they are if that would be too long."""
+    """Return ``outputs`` with short axes unrolled, or as they are if a loop is better.
+
+    It is for long graphs, and where most work is mathematics functions of a dozen elements:
+    in a loop they are calls for vectors.
+    """
     nodes = topological(outputs)
     if not any(short(n.shape) for n in nodes):
         return list(outputs)
@@ -56,6 +64,8 @@ def unroll(outputs: Sequence[Node]) -> list[Node]:
             unrolled.visit(node)
             if unrolled.count > MOST_NODES:
                 return list(outputs)
+        if CALL * _wide_calls(outputs) > unrolled.count:
+            return list(outputs)
         found = [unrolled.whole(n) for n in outputs]
     finally:
         set_inherited(None)
@@ -70,6 +80,16 @@ def short(shape: Shape) -> tuple[int, ...]:
     while math.prod(int(shape[k]) for k in axes) > MOST_PARTS:
         axes.remove(max(axes, key=lambda k: (shape[k], -k)))
     return tuple(axes)
+
+
+def _wide_calls(outputs: Sequence[Node]) -> int:
+    """Count the calls of mathematics functions that are scalar unrolled, and vectors in a loop."""
+    nodes = topological(outputs)
+    sizes = [math.prod(n.shape) for n in nodes if n.shape and not long(n.shape)]
+    if max(sizes, default=0) < WIDE:
+        return 0
+    calls = [n for n in topological(legalize(outputs)) if isinstance(n.op.lower, Libm)]
+    return sum(size for n in calls if not long(n.shape) and (size := math.prod(n.shape)) >= WIDE)
 
 
 def long(shape: Shape) -> Shape:

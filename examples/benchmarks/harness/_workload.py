@@ -24,6 +24,8 @@ NAMES = (
     "kinematics",
     "nbody",
     "logistic",
+    "lorenz",
+    "lstm",
 )
 
 #: A function and its arguments: what is timed is ``call(*arguments)``.
