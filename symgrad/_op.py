@@ -174,6 +174,10 @@ class Op:
         node or None for each operand; ``jvp(tangents, node)`` gives a function from a result
         node to its tangent, or None; ``batch(size, operands, flags, node)`` one to its
         counterpart, and whether that has a batch axis.
+    parts:
+        ``parts(*operands, **params)``: the op on traced operands of which one is complex, in
+        real operations on ``real`` and ``imag``; a tuple ``(real, imag)`` is a complex result.
+        Ops with ``transpose`` need none: they act on each part.
     taken:
         For ops that choose: ``taken(y, *operands, **params)`` gives for each operand None, or
         ``(condition, truth)``: the operand reaches the result only where ``condition`` is
@@ -246,6 +250,7 @@ class Op:
     linear: tuple[int, ...] | None = None
     vjp: Callable[..., Any] | None = None
     jvp: Callable[..., Any] | None = None
+    parts: Callable[..., Any] | None = None
     taken: Callable[..., Any] | None = None
     support: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None

@@ -170,8 +170,6 @@ RECORD = np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])
         (np.array([1.0, None]), "element type object"),
         (np.array(["a", "b"]), "element type <U1"),
         (np.array([b"a"]), r"element type \|S1"),
-        (np.array([1j]), "real numbers; pass real and imaginary parts"),
-        (np.complex128(1j), "real numbers; pass real and imaginary parts"),
         (np.ones(3, np.float16), r"float16.*astype\(np.float64\)"),
         (np.float16(1), r"float16.*astype\(np.float64\)"),
         (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
@@ -215,7 +213,7 @@ def test_only_reals_are_differentiated(bad: Any) -> None:
         sg.grad(lambda x: np.sum(x * 1.0))(bad)
 
 
-@pytest.mark.parametrize("bad", [object(), 1j, b"abc", Fraction(1, 2), range(3), len])
+@pytest.mark.parametrize("bad", [object(), b"abc", Fraction(1, 2), range(3), len])
 def test_what_has_no_numbers_is_not_differentiated(bad: Any) -> None:
     with pytest.raises(ArgumentError, match="argument 0 must be a number or an array"):
         sg.grad(lambda x: np.sum(x))(bad)
@@ -529,7 +527,7 @@ def test_static_arguments(backend: str) -> None:
 
     h = sg.grad(g)
     values = ["a", None, Colour.RED, Colour.BLUE, np.sin, True, False, b"a", Fraction(1, 2),
-              decimal.Decimal(1), frozenset({1}), range(3), 1j]  # fmt: skip
+              decimal.Decimal(1), frozenset({1}), range(3)]  # fmt: skip
     for value in values * 2:
         same(h(w3, value), np.cos(w3) if value is np.sin else np.ones(3), rtol=1e-6)
     assert seen == values  # each once: the second time it is known

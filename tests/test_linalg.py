@@ -14,6 +14,7 @@ import scipy.linalg
 import symgrad as sg
 from symgrad._op import Op, registry
 from symgrad._ops.callback import token_of
+from symgrad._ops.complex_linear import complex_lu_factors
 from symgrad._ops.linear import lu_factors
 from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.scipy import linalg
@@ -59,6 +60,12 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "PseudoInverse": [
         ((a, np.linalg.pinv(a)), {}) for a in (r((4, 2)), r((2, 3)), r((2, 3, 2)))
     ],
+    "ComplexLU": [((r((3, 3, 2)),), {}), ((r((2, 4, 4, 2)),), {})],
+    "ComplexLogDet": [((a, complex_lu_factors(a)), {}) for a in (r((3, 3, 2)), r((2, 2, 2, 2)))],
+    "Fourier": [((r((2, 5, 2)),), {"inverse": inverse, "norm": norm})
+                for inverse in (False, True) for norm in ("backward", "ortho")],
+    "RealFourier": [((r((2, n)),), {"norm": norm}) for n, norm in ((4, "forward"), (5, "ortho"))],
+    "RealSignal": [((r((2, 3, 2)),), {"n": n, "norm": "backward"}) for n in (4, 5)],
     "Argsort": [((r(7),), {}), ((r((2, 5)),), {}),
                 ((np.array([2.0, np.nan, -np.inf, 2.0, np.nan, 0.0, -0.0]),), {}),
                 ((rng.integers(0, 5, 40),), {}), ((rng.integers(0, 9, 12).astype("u1"),), {})],
@@ -74,7 +81,13 @@ PAIRS = [
 ]
 EACH = pytest.mark.parametrize(("op", "operands", "params"), PAIRS)
 #: Operands that carry what was computed of another, and pass no derivative on.
-KNOWN = {"Solve": (1,), "Det": (1,), "LogAbsDet": (1,), "PseudoInverse": (1,)}
+KNOWN = {
+    "Solve": (1,),
+    "Det": (1,),
+    "LogAbsDet": (1,),
+    "ComplexLogDet": (1,),
+    "PseudoInverse": (1,),
+}
 SYMMETRIC = ("Cholesky", "Eigh")
 #: Ops whose derivative is for the user to give.
 OPAQUE = ("Callback",)
@@ -89,6 +102,8 @@ def remade(op: Op, operands: Any, params: Any) -> Any:
     a, *rest = operands
     if op.name in ("Solve", "Det", "LogAbsDet"):
         rest[0] = lu_factors(a)
+    if op.name == "ComplexLogDet":
+        rest[0] = complex_lu_factors(a)
     if op.name == "PseudoInverse":
         rest[0] = np.linalg.pinv(a)
     return op(a, *rest, **params)

@@ -10,7 +10,7 @@ outermost trace, which nothing can close over.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,13 @@ from .._graph import Input, Literal, Node
 from .._reverse import pull_back
 from .._shapes import same, show
 from .._trace import (
+    Complex,
     Traced,
     Tree,
     as_node,
     close_conditions,
     collect,
-    flatten,
+    flatten_traced,
     fresh,
     is_value,
     require_traced,
@@ -49,7 +50,7 @@ def positions_of(argnums: Any) -> tuple[tuple[int, ...], bool]:
 
 def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
     """Flatten an argument to differentiate by; return leaves, tree, positions of the reals."""
-    leaves, tree = flatten(value)
+    leaves, tree = flatten_traced(value)
     positions = []
     for k, leaf in enumerate(leaves):
         number = isinstance(leaf, Traced) or is_value(leaf)
@@ -59,7 +60,7 @@ def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
         if traced.dtype.kind != "f":
             raise ArgumentError(
                 f"cannot differentiate with respect to {what} of type {traced.dtype}: "
-                "derivatives are by real numbers; pass 3.0 or x.astype(float)"
+                "derivatives are by real numbers or complex ones; pass 3.0 or x.astype(float)"
             )
         leaves[k] = traced
         positions.append(k)
@@ -120,18 +121,86 @@ class Opened:
         return [Traced(n) for n in (substitute(nodes, swap) if swap else nodes)]
 
     def pack(self, values: Sequence[Any], single: bool) -> Any:
-        """Give derivative leaves the structure of the arguments."""
+        """Give derivative leaves the structure of the arguments.
+
+        They are derivatives by real and by imaginary parts, and the result is
+        ``df/dx - i df/dy`` for a complex argument ``x + iy``.
+        """
         rest = iter(values)
         packed = []
         for tree, leaves, positions in self.trees:
             flat = [next(rest) if k in positions else None for k in range(len(leaves))]
-            packed.append(tree.unflatten(flat))
+            packed.append(tree.unflatten(conjugated(flat, tree.units)))
         return packed[0] if single else tuple(packed)
 
+    def arranged(self, values: Sequence[Any], single: bool) -> Any:
+        """Give one value for each argument, real or complex, the structure of the arguments."""
+        rest = iter(values)
+        packed = [
+            tree.outline.unflatten(
+                [next(rest) if k in positions else None for k, _ in enumerated(tree)]
+            )
+            for tree, _, positions in self.trees
+        ]
+        return packed[0] if single else tuple(packed)
 
-def scalar_of(result: Any, name: str) -> Node:
-    """Return the node of a function's one real number, or raise naming its shape."""
-    leaves, tree = flatten(result)
+    @property
+    def is_real(self) -> bool:
+        """Whether one of the arguments to differentiate by is real."""
+        return 1 in self.widths
+
+    @property
+    def widths(self) -> list[int]:
+        """For each value to differentiate by 1 if it is real, 2 if it is complex."""
+        return [
+            width
+            for tree, _, positions in self.trees
+            for k, width in enumerated(tree)
+            if k in positions
+        ]
+
+
+def enumerated(tree: Tree) -> Iterator[tuple[int, int]]:
+    """Yield the number of the first leaf of each value, and 2 if it is complex, else 1."""
+    start = 0
+    for width in tree.units:
+        yield start, width
+        start += width
+
+
+def widths_of(tree: Tree, leaves: Sequence[Any]) -> list[int]:
+    """Return for each value of what :func:`collect` found 1 if it is real, 2 if complex."""
+    return [width for k, width in enumerated(tree) if not isinstance(leaves[k], tuple)]
+
+
+def conjugated(leaves: Sequence[Any], widths: Sequence[int]) -> list[Any]:
+    """Return leaves with the imaginary parts of complex values negated."""
+    rest, flat = iter(leaves), []
+    for width in widths:
+        flat.append(next(rest))
+        if width == 2:
+            imag = next(rest)
+            flat.append(None if imag is None else -imag)
+    return flat
+
+
+def scalar_of(result: Any, name: str, holomorphic: bool) -> Any:
+    """Return the traced one number of a function, or raise naming its shape."""
+    leaves, tree = flatten_traced(result)
+    if tree.kind == "complex":
+        value = tree.unflatten(leaves)
+        if not holomorphic:
+            raise ArgumentError(
+                f"{name} needs a function that returns one real number, but it returned a "
+                "complex one: take its real part or np.abs of it, or say holomorphic=True for "
+                "a function with a complex derivative"
+            )
+        if value.shape == ():
+            return value
+        raise ArgumentError(
+            f"{name} needs a function that returns one number, but it returned an array of "
+            f"shape {show(value.real.node.shape)}: sum it, index it, or use sg.jacobian"
+        )
     if tree.kind != "leaf":
         raise ArgumentError(
             f"{name} needs a function that returns one real number, but it returned a "
@@ -145,7 +214,12 @@ def scalar_of(result: Any, name: str) -> Node:
             f"of shape {show(node.shape)} and type {node.dtype}: sum it, index it, or use "
             "sg.jacobian"
         )
-    return node
+    if holomorphic:
+        raise ArgumentError(
+            f"{name} with holomorphic=True is for functions with complex results, and this one "
+            "is real"
+        )
+    return Traced(node)
 
 
 def zeros_like(node: Node) -> Node:
@@ -156,7 +230,7 @@ def zeros_like(node: Node) -> Node:
 
 def grad_body(
     function: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, with_value: bool,
-    name: str,
+    name: str, holomorphic: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """Return the gradient of ``function`` as a function on traced values."""
     numbers, single = positions_of(argnums)
@@ -170,18 +244,25 @@ def grad_body(
                     f"with has_aux=True the function of {name} returns (value, extra)"
                 )
             result, aux = result
-        value = scalar_of(result, name)
-        found = pull_back([value], [Literal(1, value.dtype)], opened.inputs)
+        value = scalar_of(result, name, holomorphic)
+        if holomorphic and opened.is_real:
+            raise ArgumentError(
+                f"{name} with holomorphic=True differentiates by complex arguments, and one is "
+                "real: convert it with .astype(complex)"
+            )
+        parts = [x.node for x in ((value.real, value.imag) if holomorphic else (value,))]
+        found = pull_back(parts[:1], [Literal(1, parts[0].dtype)], opened.inputs)
         slopes = [
             zeros_like(x) if g is None else g for g, x in zip(found, opened.inputs, strict=True)
         ]
         extra, tree, leaves = collect(aux)
-        closed = opened.close([value, *slopes, *extra])
-        gradient = opened.pack(closed[1 : 1 + len(slopes)], single)
-        rest = closed[1 + len(slopes) :]
+        closed = opened.close([*slopes, *extra, *parts])
+        gradient = opened.pack(closed[: len(slopes)], single)
+        rest = closed[len(slopes) : -len(parts)]
+        number = Complex.of(*closed[-2:]) if holomorphic else closed[-1]
         packed = tree.unflatten(x[0] if isinstance(x, tuple) else rest[x] for x in leaves)
         if with_value:
-            return ((closed[0], packed), gradient) if has_aux else (closed[0], gradient)
+            return ((number, packed), gradient) if has_aux else (number, gradient)
         return (gradient, packed) if has_aux else gradient
 
     return body
@@ -210,13 +291,40 @@ def jvp_body(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def matching(tangents: Any, opened: Opened, what: str) -> list[Node]:
     """Return the tangents of the opened inputs, which must have their shapes."""
-    flat = [leaf for leaf in flatten(tuple(tangents))[0] if leaf is not None]
-    if len(flat) != len(opened.inputs):
+    flat = fitting(tuple(tangents), opened.widths, what)
+    if flat is None:
         raise ArgumentError(
-            f"{what} must have the structure of the primals: {len(opened.inputs)} arrays "
-            f"are needed, {len(flat)} were given"
+            f"{what} must have the structure of the primals: {len(opened.widths)} arrays "
+            f"are needed, {len(values_of(tuple(tangents)))} were given"
         )
     return [fit(t, x, what) for t, x in zip(flat, opened.inputs, strict=True)]
+
+
+def values_of(value: Any) -> list[tuple[Any, ...]]:
+    """Return the leaves of a nested value, with the two of a complex one together."""
+    leaves, tree = flatten_traced(value)
+    rest = iter(leaves)
+    found = [tuple(next(rest) for _ in range(width)) for width in tree.units]
+    return [value for value in found if value[0] is not None]
+
+
+def fitting(value: Any, widths: Sequence[int], what: str) -> list[Any] | None:
+    """Return the leaves of tangents or cotangents, of which some are complex (width 2).
+
+    A real value serves where a complex one is needed, but not the other way round. None if
+    there are more or fewer than needed.
+    """
+    given = values_of(value)
+    if len(given) != len(widths):
+        return None
+    flat: list[Any] = []
+    for parts, width in zip(given, widths, strict=True):
+        if len(parts) > width:
+            raise ArgumentError(f"{what} of a real value must be real, not complex")
+        flat += parts
+        if len(parts) < width:
+            flat.append(Traced(zeros_like(require_traced(parts[0], what).node)))
+    return flat
 
 
 def fit(value: Any, like: Node, what: str) -> Node:
@@ -237,14 +345,18 @@ def vjp_body(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def body(primals: Any, cotangents: Any, _top: bool = False) -> Any:
         opened = Opened(function, primals, {}, range(len(primals)), _top)
-        nodes, tree, _ = collect(opened.result)
-        flat, given_tree = flatten(cotangents)
-        flat = [leaf for leaf in flat if leaf is not None]
-        if len(flat) != len(nodes):
+        nodes, tree, leaves = collect(opened.result)
+        widths = widths_of(tree, leaves)
+        flat = fitting(cotangents, widths, "the cotangent")
+        if flat is None:
+            given = flatten_traced(cotangents)[1]
             raise ArgumentError(
                 "the cotangent must have the structure of the function's result: "
-                f"{tree.kind} with {len(nodes)} arrays, not {given_tree.kind} with {len(flat)}"
+                f"{tree.outline.kind} with {len(widths)} arrays, not {given.outline.kind} with "
+                f"{len(values_of(cotangents))}"
             )
+        # A cotangent is paired with a tangent by the real part of their complex product.
+        flat = conjugated(flat, widths)
         cts = [fit(ct, n, "the cotangent") for ct, n in zip(flat, nodes, strict=True)]
         found = pull_back(nodes, cts, opened.inputs)
         slopes = [

@@ -8,7 +8,17 @@ from typing import Any
 
 from .._control import straight
 from .._schedule import concrete
-from .._trace import Examples, Graph, Tree, argument_names, as_leaf, flatten, signature_of, trace
+from .._trace import (
+    Examples,
+    Graph,
+    Tree,
+    argument_names,
+    as_input,
+    as_leaf,
+    flatten,
+    signature_of,
+    trace,
+)
 from ..errors import ArgumentError
 
 
@@ -36,12 +46,13 @@ class Call:
         self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
         signature, sizes = signature_of(self.leaves, self.tree, dynamic)
         self.names = argument_names(f, args, {})
-        values = [x for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value]
+        values = [
+            as_input(x) for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value
+        ]
         examples = Examples(values, concrete)
         graph = trace(f, signature, sizes, self.names, examples)
         self.graph: Graph = replace(graph, outputs=tuple(straight(graph.outputs, examples)))
-        traced = [k.kind in ("array", "float") or (k.kind == "int" and k.value is None)
-                  for k in signature.leaves]  # fmt: skip
+        traced = [k.is_value for k in signature.leaves]
         numbers = iter(range(len(self.graph.inputs)))
         self.inputs = [next(numbers) if flag else None for flag in traced]
 

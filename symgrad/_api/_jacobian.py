@@ -20,9 +20,9 @@ from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, hint, same
-from .._trace import Traced, as_node, collect, fresh, substitute
+from .._trace import Complex, Traced, as_node, collect, fresh, substitute
 from ..errors import ArgumentError
-from ._bodies import Opened, positions_of, zeros_like
+from ._bodies import Opened, enumerated, positions_of, widths_of, zeros_like
 
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
@@ -34,7 +34,10 @@ MODES = ("auto", "forward", "reverse")
 
 
 def jacobian_body(
-    function: Callable[..., Any], argnums: int | Sequence[int], mode: str, has_aux: bool = False
+    function: Callable[..., Any],
+    argnums: int | Sequence[int],
+    mode: str,
+    holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """Return the Jacobian of ``function`` as a function on traced values."""
     if mode not in MODES:
@@ -44,13 +47,56 @@ def jacobian_body(
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         opened = Opened(function, args, kwargs, numbers, _top)
         nodes, tree, leaves = collect(opened.result)
-        blocks = [[_block(y, x, mode) for x in opened.inputs] for y in nodes]
-        flat = opened.close([b for row in blocks for b in row])
-        width = len(opened.inputs)
-        rows = [opened.pack(flat[k * width : (k + 1) * width], single) for k in range(len(nodes))]
-        return tree.unflatten(None if isinstance(x, tuple) else rows[x] for x in leaves)
+        heights = widths_of(tree, leaves)
+        check_holomorphic(opened.widths, heights, holomorphic)
+        pairs = [(y, x) for y in _grouped(nodes, heights)
+                 for x in _grouped(opened.inputs, opened.widths)]  # fmt: skip
+        chosen = [part for y, x in pairs for part in _parts(y, x)]
+        flat = iter(opened.close([_block(y, x, mode) for y, x in chosen]))
+        blocks = [_joined(y, x, [next(flat) for _ in _parts(y, x)]) for y, x in pairs]
+        width = len(opened.widths)
+        rows = iter([opened.arranged(blocks[k * width : (k + 1) * width], single)
+                     for k in range(len(heights))])  # fmt: skip
+        return tree.outline.unflatten(
+            None if isinstance(leaves[k], tuple) else next(rows) for k, _ in enumerated(tree)
+        )
 
     return body
+
+
+def check_holomorphic(widths: Sequence[int], heights: Sequence[int], holomorphic: bool) -> None:
+    """Raise if complex results are to be differentiated by complex arguments unasked."""
+    if holomorphic and 1 in (*widths, *heights):
+        raise ArgumentError(
+            "jacobian with holomorphic=True is for functions with complex arguments and complex "
+            "results, and one of them is real: leave it out, or convert with .astype(complex)"
+        )
+    if 2 in widths and 2 in heights and not holomorphic:
+        raise ArgumentError(
+            "the derivative of a complex result by a complex argument is one complex number only "
+            "if the function is holomorphic: say holomorphic=True if it is; else differentiate "
+            "the real and the imaginary part one by one"
+        )
+
+
+def _grouped(nodes: Sequence[Node], widths: Sequence[int]) -> list[tuple[Node, ...]]:
+    """Return nodes with those of the two parts of a complex value together."""
+    rest = iter(nodes)
+    return [tuple(next(rest) for _ in range(width)) for width in widths]
+
+
+def _parts(y: tuple[Node, ...], x: tuple[Node, ...]) -> list[tuple[Node, Node]]:
+    """Return which parts of a result are to be differentiated by which of an argument."""
+    if len(y) == 2:
+        return [(y[0], x[0]), (y[1], x[0])]
+    return [(y[0], part) for part in x]
+
+
+def _joined(y: tuple[Node, ...], x: tuple[Node, ...], blocks: list[Traced]) -> Any:
+    """Return the derivative: ``dy/dx``, or ``dy/da - i dy/db`` by a complex ``a + ib``."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return Complex.of(blocks[0], blocks[1] if len(y) == 2 else -blocks[1])
 
 
 def _block(y: Node, x: Node, mode: str) -> Node:
@@ -93,7 +139,7 @@ def _columns(y: Node, x: Node) -> Node:
     if not places:
         return _assembled([], [], (*y.shape, *x.shape), y)
     scalars = [fresh(as_node(_element(x, p)), "x") for p in places]
-    [out] = rewrite(substitute([y], {x: _joined(x, places, scalars)}))
+    [out] = rewrite(substitute([y], {x: _from_elements(x, places, scalars)}))
     parts, regions = [], []
     for place, scalar in zip(places, scalars, strict=True):
         [column] = push_forward([out], {scalar: Literal(1, x.dtype)})
@@ -123,7 +169,7 @@ def _element(node: Node, place: tuple[int, ...]) -> Traced:
     return SLICE(Traced(node), region=_entry(place)) if place else Traced(node)
 
 
-def _joined(x: Node, places: list[tuple[int, ...]], scalars: Sequence[Node]) -> Node:
+def _from_elements(x: Node, places: list[tuple[int, ...]], scalars: Sequence[Node]) -> Node:
     if not x.shape:
         return scalars[0]
     return as_node(

@@ -119,7 +119,12 @@ def compile(
     return _made(compile, f, body, {"control_flow": True} if control_flow else {}, **options)
 
 
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def grad(
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Function:
     """Return the gradient of a function that returns one real number.
 
     Parameters
@@ -130,17 +135,21 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
         Which positional argument to differentiate by; several give a tuple.
     has_aux:
         Whether ``f`` returns ``(value, extra)``; the result is then ``(gradient, extra)``.
+    holomorphic:
+        Whether ``f`` is a holomorphic function of complex arguments with a complex result;
+        the result is then its complex derivative.
 
     Returns
     -------
     Function
-        Its result has the structure, shapes and types of the argument.
+        Its result has the structure, shapes and types of the argument. By a complex argument
+        ``x + iy`` it is ``df/dx - i df/dy``, as in JAX.
 
     Raises
     ------
     ArgumentError
-        When called, if the result of ``f`` is not one real number, or an argument to
-        differentiate by is not real.
+        When called, if the result of ``f`` is not one real number (one complex number for
+        ``holomorphic=True``), or an argument to differentiate by is not of floating point.
 
     Notes
     -----
@@ -156,11 +165,21 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     np.True_
     """
     _check_function(f, "grad")
-    body = grad_body(f, argnums, has_aux, False, "grad")
-    return _made(grad, f, body, {"argnums": argnums, "has_aux": has_aux})
+    body = grad_body(f, argnums, has_aux, False, "grad", holomorphic)
+    options = {"argnums": argnums, "has_aux": has_aux, **_asked(holomorphic)}
+    return _made(grad, f, body, options)
 
 
-def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Function:
+def _asked(holomorphic: bool) -> dict[str, Any]:
+    return {"holomorphic": True} if holomorphic else {}
+
+
+def value_and_grad(
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Function:
     """Return a function that gives ``(value, gradient)``; see :func:`grad`.
 
     Examples
@@ -171,12 +190,17 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     (np.float64(5.0), array([2., 4.]))
     """
     _check_function(f, "value_and_grad")
-    body = grad_body(f, argnums, has_aux, True, "value_and_grad")
-    return _made(value_and_grad, f, body, {"argnums": argnums, "has_aux": has_aux})
+    body = grad_body(f, argnums, has_aux, True, "value_and_grad", holomorphic)
+    options = {"argnums": argnums, "has_aux": has_aux, **_asked(holomorphic)}
+    return _made(value_and_grad, f, body, options)
 
 
 def jacobian(
-    f: Callable[..., Any], argnums: Argnums = 0, mode: str = "auto", sparse: bool = False
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    mode: str = "auto",
+    sparse: bool = False,
+    holomorphic: bool = False,
 ) -> Function:
     """Return the Jacobian of a function with array results.
 
@@ -190,6 +214,8 @@ def jacobian(
         ``"forward"`` (columns), ``"reverse"`` (rows) or ``"auto"`` (the fewer).
     sparse:
         Reserved for compressed Jacobians; must be False.
+    holomorphic:
+        Whether ``f`` is a holomorphic function of complex arguments with complex results.
 
     Returns
     -------
@@ -207,14 +233,17 @@ def jacobian(
     _check_function(f, "jacobian")
     if sparse:
         raise ArgumentError("sparse Jacobians are not available: use sparse=False")
-    body = jacobian_body(f, argnums, mode)
-    return _made(jacobian, f, body, {"argnums": argnums, "mode": mode})
+    body = jacobian_body(f, argnums, mode, holomorphic)
+    return _made(jacobian, f, body, {"argnums": argnums, "mode": mode, **_asked(holomorphic)})
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, sparse: bool = False) -> Function:
+def hessian(
+    f: Callable[..., Any], argnums: Argnums = 0, sparse: bool = False, holomorphic: bool = False
+) -> Function:
     """Return the matrix of second derivatives of a function with a scalar result.
 
-    Forward over reverse: the Jacobian of the gradient.
+    Forward over reverse: the Jacobian of the gradient. By complex arguments only of
+    holomorphic functions, with ``holomorphic=True``.
 
     Examples
     --------
@@ -227,9 +256,9 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, sparse: bool = False) -
     _check_function(f, "hessian")
     if sparse:
         raise ArgumentError("sparse Hessians are not available: use sparse=False")
-    inner = grad_body(f, argnums, False, False, "hessian")
-    body = jacobian_body(inner, argnums, "forward")
-    return _made(hessian, f, body, {"argnums": argnums})
+    inner = grad_body(f, argnums, False, False, "hessian", holomorphic)
+    body = jacobian_body(inner, argnums, "forward", holomorphic)
+    return _made(hessian, f, body, {"argnums": argnums, **_asked(holomorphic)})
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:

@@ -11,8 +11,9 @@ import numpy as np
 from .._batch import batch
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same, show
-from .._trace import Traced, as_node, collect, flatten, require_traced
+from .._trace import Traced, as_node, collect, flatten_traced, require_traced
 from ..errors import ArgumentError, ShapeError
+from ._bodies import widths_of
 
 Axes = Any  # an int, None, or a tuple of them, one for each argument
 
@@ -26,7 +27,7 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
         replaced: dict[Node, Node] = {}
         new = []
         for number, (arg, axis) in enumerate(zip(args, axes, strict=True)):
-            leaves, tree = flatten(arg)
+            leaves, tree = flatten_traced(arg)
             if axis is None:
                 new.append(arg)
                 continue
@@ -54,7 +55,9 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
             raise ArgumentError("vmap needs at least one argument with a batch axis")
         nodes, tree, leaves = collect(function(*new, **kwargs))
         results = []
-        outs = _spread(out_axes, len(nodes), "out_axes", "results")
+        widths = widths_of(tree, leaves)
+        axes = _spread(out_axes, len(widths), "out_axes", "results")
+        outs = [axis for axis, width in zip(axes, widths, strict=True) for _ in range(width)]
         for (node, lifted), axis in zip(batch(nodes, replaced, size), outs, strict=True):
             value: Any = Traced(node)
             if lifted and axis is None:

@@ -21,6 +21,7 @@ from .._trace import (
     Traced,
     Tree,
     argument_names,
+    as_input,
     as_leaf,
     carried_out,
     flatten,
@@ -181,11 +182,11 @@ class Function:
             body = functools.partial(self._body, _top=True)
             functools.update_wrapper(body, self._body_function, updated=())
             traced = [leaf.is_value for leaf in signature.leaves]
-            given = [x for x, flag in zip(leaves, traced, strict=True) if flag]
+            given = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
             self._check_paths(signature)
             graph = trace(body, signature, sizes, names, Examples(given, concrete))
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
-            layout = layout_of(trees, traced, graph.tree, graph.leaves)
+            layout = layout_of(trees, signature.leaves, graph)
             made = Specialization(graph, layout, signature, self._cache)
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1

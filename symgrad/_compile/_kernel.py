@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 
 from ._code import Code
 from ._intrinsic import make_intrinsic
@@ -46,7 +47,7 @@ def _in_memory(code: Code, layout: Layout, call: Any) -> Any:
     source = layout.source(cache=False)
     filename = f"<symgrad kernel {code.name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    scope: dict[str, Any] = {"call": call, "numba": numba, "__name__": "symgrad_kernel"}
+    scope: dict[str, Any] = {"call": call, "numba": numba, "np": np, "__name__": "symgrad_kernel"}
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  of names made here
     kernel: Callable[..., Any] = scope["kernel"]
     return kernel

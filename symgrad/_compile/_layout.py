@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._trace import Tree
+from .._graph import Node
+from .._trace import Graph, LeafKind, Tree
 
 #: What a kernel's source looks like; the body is one call whatever the program's size.
 SOURCE = '''"""A symgrad kernel, made by machine; safe to delete."""
 
 import numba
+import numpy as np
 
 
 @numba.njit(nogil=True, error_model="numpy", cache={cache})
@@ -73,26 +75,25 @@ def kernel_file(layout: Layout) -> str:
     return "kernel_into" if layout.targets else "kernel"
 
 
-def layout_of(
-    trees: Mapping[str, Tree], used: list[bool], out: Tree, out_leaves: tuple[Any, ...]
-) -> Layout:
-    """Return the layout for named argument trees; ``used`` flags the leaves of the program."""
+def layout_of(trees: Mapping[str, Tree], leaves: Sequence[LeafKind], graph: Graph) -> Layout:
+    """Return the layout for named argument trees with leaves of these kinds."""
     flat = not all(_has_counterpart(t) for t in trees.values())
-    flags = iter(used)
+    kinds = iter(leaves)
     parameters: list[str] = []
     arguments: list[str] = []
     for name, tree in trees.items():
         if not flat:
             parameters.append(name)
         for k, path in enumerate(_paths(tree, name)):
-            if next(flags):
+            kind = next(kinds)
+            if kind.is_value:
                 if flat:
                     path = f"{name}_{k}" if tree.kind != "leaf" else name
                     parameters.append(path)
-                arguments.append(path)
-    count = sum(not isinstance(leaf, tuple) for leaf in out_leaves)
+                arguments.append(_pairs(path, kind) if kind.is_complex else path)
+    count = len(graph.outputs)
     names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
-    result = _pack(out, iter(out_leaves), names)
+    result = _pack(graph.tree, iter(graph.leaves), names, graph.outputs)
     return Layout(tuple(parameters), tuple(arguments), result, flat)
 
 
@@ -108,9 +109,28 @@ def _paths(tree: Tree, path: str) -> list[str]:
     return [p for k, child in enumerate(tree.children) for p in _paths(child, f"{path}[{k}]")]
 
 
-def _pack(tree: Tree, leaves: Any, names: list[str]) -> str:
+def _pairs(path: str, kind: LeafKind) -> str:
+    """Return the expression of complex numbers as a real array with a last axis of two."""
+    if not kind.sizes:
+        return f"np.array(({path}.real, {path}.imag))"
+    half = "float32" if kind.dtype == "F" else "float64"
+    return f"{path}.view(np.{half}).reshape({path}.shape + (2,))"
+
+
+def _numbers(path: str, node: Node) -> str:
+    """Return the expression of the complex numbers of such an array."""
+    name = f"np.complex{16 * node.dtype.itemsize}"
+    if node.ndim == 1:
+        return f"{name}(complex({path}[0], {path}[1]))"
+    return f"{path}.view({name}).reshape({path}.shape[:-1])"
+
+
+def _pack(tree: Tree, leaves: Any, names: list[str], nodes: Sequence[Node]) -> str:
     if tree.kind == "leaf":
         leaf = next(leaves)
         return "None" if isinstance(leaf, tuple) else names[leaf]
-    parts = [_pack(child, leaves, names) for child in tree.children]
+    if tree.kind == "packed":
+        leaf = next(leaves)
+        return _numbers(names[leaf], nodes[leaf])
+    parts = [_pack(child, leaves, names, nodes) for child in tree.children]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

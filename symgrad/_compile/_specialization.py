@@ -15,7 +15,7 @@ from .._graph import checked
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
-from .._trace import Graph, Signature, flatten
+from .._trace import Graph, Signature, as_input, flatten
 from ..errors import ArgumentError
 from ._background import AbandonedError, submit
 from ._cache import Entry, cached_code
@@ -43,7 +43,9 @@ class Specialization:
             "scheduling", schedule(graph.inputs, outputs, graph.guards, conditions)
         )
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
-        self.kinds = [signature.leaves[k].kind for k in self.takes]
+        taken = [signature.leaves[k] for k in self.takes]
+        self.kinds = ["array" if leaf.is_complex else leaf.kind for leaf in taken]
+        self._complex = any(leaf.is_complex for leaf in taken)
         self.calls_back = any(n.op is CALLBACK for n in self.program.nested_steps())
         self.pack = make_pack(graph)
         self._lock = threading.RLock()
@@ -59,8 +61,12 @@ class Specialization:
         program = self.program
         if not (program.guards or program.conditions):
             return True
-        values = [leaves[k] for k in self.takes]
+        values = self.values(leaves)
         return program.admits(program.bind_sizes(values)) and program.holds(*values)
+
+    def values(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return the program's inputs among the leaves of a call."""
+        return [as_input(leaves[k]) for k in self.takes]
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -133,11 +139,11 @@ class Specialization:
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
-        return self.graph.pack(self.program.run(*[leaves[k] for k in self.takes]))
+        return self.graph.pack(self.program.run(*self.values(leaves)))
 
     def run(self, leaves: Sequence[Any], backend: str) -> Any:
         """Compute the result with the compiled or interpreted function."""
-        values = [_native(leaves[k]) for k in self.takes]
+        values = list(map(_native, self.values(leaves)))
         result = self.function_on(backend)(*values)
         if result is MISS:  # a kernel may have taken its place just now
             result = self.function_on(backend)(*values)
@@ -147,7 +153,7 @@ class Specialization:
 
     def run_into(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result into ``out``: the result's structure, with None where to make."""
-        values = [_native(leaves[k]) for k in self.takes]
+        values = list(map(_native, self.values(leaves)))
         compiled = backend != "numpy"
         result = self.write(self.function_on(backend), values, out) if compiled else MISS
         if result is not MISS:
@@ -177,7 +183,7 @@ class Specialization:
         """Return what to write each output to, from the nested ``out``."""
         given: list[Any] = [None] * len(self.program.outputs)
         parts, tree = flatten(out)
-        if tree != self.graph.tree:
+        if tree != self.graph.tree.outline:
             raise ArgumentError(
                 "out has another structure than the result: give an array, or None, for each "
                 "array of the result, nested as the result is"
@@ -187,7 +193,7 @@ class Specialization:
                 continue
             if not isinstance(part, np.ndarray):
                 raise ArgumentError(f"out has a {type(part).__name__}: it takes arrays and None")
-            given[leaf] = part
+            given[leaf] = part if part.dtype.kind != "c" else as_input(part)
         return given
 
     @property
@@ -196,6 +202,7 @@ class Specialization:
         args, kwargs = self.signature.tree.children
         return (
             not kwargs.children
+            and not self._complex
             and all(t.kind == "leaf" for t in args.children)
             and len(self.takes) == len(self.signature.leaves)
         )

@@ -11,7 +11,7 @@ import numpy as np
 from .._graph import Input, Node, defined_at
 from .._graph._types import promote
 from .._shapes import same, show
-from .._trace import Traced, Tree, as_node, flatten, is_value
+from .._trace import Traced, Tree, as_node, flatten_traced, is_value
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 
@@ -35,7 +35,7 @@ class Values:
     @classmethod
     def of(cls, value: Any) -> Values:
         """Return a nested value as its parts."""
-        leaves, tree = flatten(value)
+        leaves, tree = flatten_traced(value)
         places = [k for k, leaf in enumerate(leaves) if is_number(leaf)]
         return cls(tuple(leaves), tree, tuple(places))
 

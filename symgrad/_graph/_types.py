@@ -26,7 +26,10 @@ def check_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
     if native in SUPPORTED:
         return native
     if dtype.kind == "c":
-        hint = "symgrad computes with real numbers; pass real and imaginary parts separately"
+        hint = (
+            "complex numbers are complex64 and complex128, in traced functions only (sg.compile, "
+            "sg.grad, ...), and an array of reals cannot hold them: take their real part"
+        )
     elif dtype.kind == "f":
         hint = "convert with .astype(np.float64) or .astype(np.float32)"
     else:

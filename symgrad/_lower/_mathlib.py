@@ -103,10 +103,48 @@ def bind_function(symbol: str, address: int, keep: Any) -> None:
     llvm.add_symbol(symbol, address)
 
 
+def loop_symbol(module: str, ufunc: str, letter: str) -> str:
+    """Return the name of the inner loop of a universal function; that of its data ends so too.
+
+    ``letter`` is the type of the loop's second operand.
+    """
+    return f"symgrad_loop.{module}.{ufunc}.{letter}"
+
+
+class _Universal(ctypes.Structure):
+    """The start of NumPy's ``PyUFuncObject``, which is part of its binary interface."""
+
+    _fields_ = (
+        ("count", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+    )
+
+
+def _bind_loop(symbol: str) -> None:
+    """Enter the addresses of a universal function's inner loop and of the loop's data."""
+    _, _, rest = symbol.partition(".")
+    home, name, letter = rest.rsplit(".", 2)
+    ufunc = getattr(import_module(home), name)
+    place = [types[1] for types in ufunc.types].index(letter)
+    record = _Universal.from_address(id(ufunc))
+    llvm.add_symbol(symbol, record.functions[place])
+    if record.data and record.data[place]:
+        llvm.add_symbol(f"{symbol}.data", record.data[place])
+
+
 @lru_cache(maxsize=256)
 def bind_symbol(symbol: str) -> None:
-    """Enter a Cython function's address in LLVM's symbol table."""
+    """Enter a Cython function's address, or a loop's, in LLVM's symbol table."""
     if symbol in _functions:
+        return
+    if symbol.startswith("symgrad_loop."):
+        _bind_loop(symbol)
         return
     _, _, rest = symbol.partition(".")
     module, _, name = rest.rpartition(".")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from .._op import Routine
 from .._shapes import Dimension, dim_product
 from ._emitter import Emitter, Module, constant_text, llvm_type
 from ._loops import Frame, Loops, function_text
-from ._mathlib import Function, bind_function, cython_symbol
+from ._mathlib import Function, bind_function, cython_symbol, loop_symbol
 from ._values import Place
 
 
@@ -130,9 +130,14 @@ class Call:
 
     # ---------------------------------------------------------------- steps
 
-    def call(self, name: str, *arguments: str, library: str = "lapack") -> None:
-        """Call a routine of BLAS or LAPACK, by its name without the letter of the type."""
-        letter = "s" if self.dtype == np.float32 else "d"
+    def call(
+        self, name: str, *arguments: str, library: str = "lapack", pairs: bool = False
+    ) -> None:
+        """Call a routine of BLAS or LAPACK, by its name without the letter of the type.
+
+        ``pairs`` says that it is the one for complex numbers.
+        """
+        letter = ("cz" if pairs else "sd")[self.dtype != np.float32]
         symbol = cython_symbol(Function(f"scipy.linalg.cython_{library}", letter + name))
         self.e.module.symbols.add(symbol)
         self.e.module.declare(symbol, "void", ["ptr"] * len(arguments))
@@ -156,6 +161,42 @@ class Call:
         e.module.symbols.add(symbol)
         e.module.declare(symbol, "void", ["ptr", "ptr"])
         e.line(f"call void @{symbol}(ptr {table}, ptr {lengths})")
+
+    def loop_of(
+        self, module: str, names: tuple[str, ...], arguments: tuple[str, ...],
+        sizes: tuple[Dimension, ...], steps: tuple[Dimension, ...], parity: Dimension = 0,
+        data: bool = False,
+    ) -> None:  # fmt: skip
+        """Call the inner loop of a universal function, as NumPy calls it.
+
+        ``sizes`` and ``steps`` (in bytes) are those of the loop and then of the core axes. Of
+        two names the second is for an odd ``parity``; ``data`` says whether the loop has some.
+        """
+        e = self.e
+        letter = "f" if self.dtype == np.float32 else "d"
+        found = [loop_symbol(module, name, letter) for name in names]
+        e.module.symbols.update(found)
+        kinds = ["ptr"] * 4
+        for symbol in found:
+            e.module.declare(symbol, "void", kinds)
+        function, extra = f"@{found[0]}", "null"
+        if len(found) == 2:
+            odd = e.op(f"trunc i64 {self.size(parity)} to i1")
+            function = e.op(f"select i1 {odd}, ptr @{found[1]}, ptr @{found[0]}")
+        if data:
+            extra = f"@{found[0]}.data"
+            e.module.declarations[extra] = f"{extra} = external global i8"
+        tables = [self._table("ptr", arguments)]
+        tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
+        e.line(f"call void {function}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
+
+    def _table(self, kind: str, values: Sequence[str]) -> str:
+        """Return a pointer to an array of values on the stack."""
+        with self.outside() as e:
+            pointer: str = e.op(f"alloca [{len(values)} x {kind}]")
+        for k, value in enumerate(values):
+            self.e.line(f"store {kind} {value}, ptr {self.at(pointer, str(k), kind)}")
+        return pointer
 
     def loop(self, count: str, body: Callable[[str], None]) -> None:
         """Run ``body(i)`` for ``i`` from 0 up to ``count``, an ``i64`` register."""

@@ -10,6 +10,7 @@ import sympy as sp
 
 from .._op import Composed, Emit, Instr, Intrinsic, Libm, NonZero, Positive, Real, define
 from .._spell import infix
+from . import parts
 from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, divmod_text, power_text
 
 UNARY, BINARY = (Real,), (Real, Real)
@@ -33,44 +34,53 @@ ADD = define(
     np.add, name="Add", sympy=lambda x, y: x + y, partials=lambda z, x, y: (1, 1),
     lower=Instr(f="fadd", i="add", u="add", b="or"), domain=BINARY, samples=(-3, 3), ulp=0.5,
     source=infix("+"),
+    parts=parts.add,
 )  # fmt: skip
 SUBTRACT = define(
     np.subtract, name="Subtract", sympy=lambda x, y: x - y, partials=lambda z, x, y: (1, -1),
     lower=Instr(f="fsub", i="sub", u="sub"), domain=BINARY, samples=(-3, 3), ulp=0.5,
     source=infix("-"),
+    parts=parts.subtract,
 )  # fmt: skip
 MULTIPLY = define(
     np.multiply, name="Multiply", sympy=lambda x, y: x * y, partials=lambda z, x, y: (y, x),
     lower=Instr(f="fmul", i="mul", u="mul", b="and"), domain=BINARY, samples=(-3, 3), ulp=0.5,
     source=infix("*"),
+    parts=parts.multiply,
 )  # fmt: skip
 DIVIDE = define(
     np.divide, name="Divide", sympy=lambda x, y: x / y, partials=lambda z, x, y: (1 / y, -z / y),
     lower=Instr(f="fdiv"), domain=(Real, NonZero), samples=((-3, 3), (0.5, 3)), ulp=0.5,
     source=infix("/"),
+    parts=parts.divide,
 )  # fmt: skip
 NEGATIVE = define(
     np.negative, name="Negative", sympy=lambda x: -x, partials=lambda y, x: (-1,),
     lower=Emit(_negative), domain=UNARY, samples=(-3, 3), ulp=0.0,
     source=lambda x: f"-{x}",
+    parts=lambda z: (-z.real, -z.imag),
 )  # fmt: skip
 POSITIVE = define(
     np.positive, name="Positive", sympy=lambda x: x, partials=lambda y, x: (1,),
     lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
+    parts=lambda z: z,
 )  # fmt: skip
 CONJUGATE = define(
     np.conjugate, name="Conjugate", sympy=lambda x: x, partials=lambda y, x: (1,),
     lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
     doc="The value itself: symgrad computes with real numbers.",
+    parts=lambda z: (z.real, -z.imag),
 )  # fmt: skip
 SQUARE = define(
     np.square, name="Square", sympy=lambda x: x**2, partials=lambda y, x: (2 * x,),
     lower=Composed(lambda x: x * x), domain=UNARY, samples=(-3, 3), ulp=0.5,
+    parts=parts.square,
 )  # fmt: skip
 RECIPROCAL = define(
     np.reciprocal, name="Reciprocal", sympy=lambda x: 1 / x, partials=lambda y, x: (-y * y,),
     lower=Composed(lambda x: 1 / x if is_float(x) else np.where(np.absolute(x) == 1, x, 0)),
     domain=(NonZero,), samples=(0.5, 3), ulp=0.5,
+    parts=lambda z: 1.0 / z,
 )  # fmt: skip
 
 
@@ -142,15 +152,18 @@ FLOAT_POWER = define(
     np.float_power, name="FloatPower", sympy=lambda x, y: x**y, partials=_power_partials,
     lower=Libm("pow"), domain=(Positive, Real), samples=((0.2, 3), (-3, 3)), ulp=1.0,
     convention=POWER_CONVENTION,
+    parts=parts.power,
 )  # fmt: skip
 POWER = define(
     np.power, name="Power", sympy=sp.Pow, partials=_power_partials, lower=Emit(_power),
     domain=(Positive, Real), samples=((0.2, 3), (-3, 3)), ulp=1.0, convention=POWER_CONVENTION,
+    parts=parts.power,
 )  # fmt: skip
 SQRT = define(
     np.sqrt, name="Sqrt", sympy=sp.sqrt, partials=lambda y, x: (0.5 / y,),
     lower=Intrinsic("sqrt"), domain=(Positive,), samples=(0.1, 9), ulp=0.5,
     convention="infinite derivative at 0",
+    parts=parts.sqrt,
 )  # fmt: skip
 CBRT = define(
     np.cbrt, sc.cbrt, name="Cbrt", sympy=lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3),

@@ -124,10 +124,21 @@ def _write_lu(r: Any) -> None:
     r.loop(r.size(n), convert)
 
 
+def embedded(a: Any) -> Any:
+    """Return complex matrices ``A + iB`` as real ones, ``[[A, -B], [B, A]]``.
+
+    Products, sums, inverses and solutions of the ones are those of the others.
+    """
+    upper = np.concatenate([a.real, -a.imag], axis=-1)
+    lower = np.concatenate([a.imag, a.real], axis=-1)
+    return np.concatenate([upper, lower], axis=-2)
+
+
 LU: Op = define_array(
     "LU",
     "routine",
     lu_factors,
+    parts=lambda a: LU(embedded(a)),
     doc="LU factorisation with row exchanges, for solutions and determinants",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an LU factorisation"),
@@ -185,6 +196,16 @@ def _solve_jvp(t: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any
     return SOLVE(a, factors, source, trans=trans)
 
 
+def _solve_parts(a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    """Solve with complex matrices, whose factors are those of the real matrices."""
+    n = a.shape[-1]
+    # With A the real matrix of a, its transpose is that of a's conjugate transpose.
+    side = -1.0 if trans else 1.0
+    rows = np.concatenate([b.real, side * b.imag], axis=-1)
+    x = SOLVE(embedded(a), factors, rows, trans=trans)
+    return x[..., :n], side * x[..., n:]
+
+
 def _solve_batch(size: Any, batched: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
     if not (batched[0] or batched[1]) and a.ndim == 2:  # more rows for one matrix
         _, k, n = b.shape
@@ -197,6 +218,7 @@ SOLVE: Op = define_array(
     "Solve",
     "routine",
     lambda a, factors, b, trans: lu_solution(factors, b, trans),
+    parts=_solve_parts,
     doc="solutions of linear systems, one for each row of the last operand, by LU factors",
     types=lambda a, factors, b, trans: b,
     shape=lambda a, factors, b, trans: b,

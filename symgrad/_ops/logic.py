@@ -11,6 +11,8 @@ import sympy as sp
 
 from .._op import Composed, Emit, Instr, Op, Real, composite, define, refuse
 from .._spell import infix
+from ..errors import DTypeError
+from . import parts
 from .integers import shift_text
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
@@ -43,7 +45,7 @@ def _relation(form: Any) -> Callable[[Any, Any], Any]:
     return compare
 
 
-def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str) -> Op:
+def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str, **fields: Any) -> Op:
     signed = i if i in ("eq", "ne") else f"s{i}"
     unsigned = i if i in ("eq", "ne") else f"u{i}"
     return define(
@@ -56,11 +58,14 @@ def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str) -
         samples=(-3, 3),
         ulp=0.0,
         source=infix(sign),
+        **fields,
     )
 
 
-EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq, "==")
-NOT_EQUAL = _compare(np.not_equal, "NotEqual", "une", "ne", sp.Ne, "!=")
+EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq, "==", parts=parts.equal)
+NOT_EQUAL = _compare(
+    np.not_equal, "NotEqual", "une", "ne", sp.Ne, "!=", parts=lambda x, y: ~parts.equal(x, y)
+)
 LESS = _compare(np.less, "Less", "olt", "lt", sp.Lt, "<")
 LESS_EQUAL = _compare(np.less_equal, "LessEqual", "ole", "le", sp.Le, "<=")
 GREATER = _compare(np.greater, "Greater", "ogt", "gt", sp.Gt, ">")
@@ -84,6 +89,7 @@ def _logical(ufunc: np.ufunc, name: str, form: Any, bits: Any, arity: int = 2) -
         domain=(Real,) * arity,
         samples=(-3, 3),
         ulp=0.0,
+        parts=parts.truths(ufunc),
     )
 
 
@@ -135,9 +141,11 @@ RIGHT_SHIFT = define(
 
 
 def _kind(ufunc: np.ufunc, name: str, form: Any, formula: Any, whole: Any) -> Op:
+    finite = ufunc is np.isfinite
     return define(
         ufunc, name=name, sympy=lambda x: form, reason=TRUTH, domain=UNARY, samples=(-3, 3),
         lower=Composed(lambda x: (formula if x.dtype.kind == "f" else whole)(x)), ulp=0.0,
+        parts=(lambda z: ufunc(z.real) & ufunc(z.imag)) if finite else parts.either(ufunc),
         doc=f"np.{ufunc.__name__}; of a real number in a formula always {form}.",
     )  # fmt: skip
 
@@ -162,15 +170,23 @@ def _pairs(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[str
     yield (x, np.roll(x, 1), 0.5, 0.1), {"equal_nan": True}
 
 
+def real_only(x: Any, function: Callable[..., Any]) -> None:
+    """Raise for a complex value, as NumPy does."""
+    if getattr(x, "dtype", None) is not None and x.dtype.kind == "c":
+        refuse(function, "complex numbers have no order")
+
+
 @composite(np.isposinf, samples=_points, differentiable=False)
 def isposinf(x: Any, out: None = None) -> Any:
     """Where x is positive infinity."""
+    real_only(x, np.isposinf)
     return np.equal(x, math.inf)
 
 
 @composite(np.isneginf, samples=_points, differentiable=False)
 def isneginf(x: Any, out: None = None) -> Any:
     """Where x is negative infinity."""
+    real_only(x, np.isneginf)
     return np.equal(x, -math.inf)
 
 
@@ -256,16 +272,31 @@ def _cast_form(x: Any, dtype: Any = None) -> Any:
     return truth(x) if dtype == "bool" else number(x)
 
 
+def _cast_parts(z: Any, dtype: Any) -> Any:
+    target = np.dtype(dtype)
+    if target.kind == "b":
+        return z != 0
+    if target.kind != "c":
+        raise DTypeError(
+            f"a complex value is not converted to {target}, which would drop its imaginary "
+            "part: take z.real or np.abs(z)"
+        )
+    half = f"float{4 * target.itemsize}"
+    return CAST(z.real, dtype=half), CAST(z.imag, dtype=half)
+
+
 CAST: Op = define(
     name="Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), sympy=_cast_form,
     partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
     types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), ulp=0.5, exact_form=False,
+    parts=_cast_parts,
     doc="Conversion to the element type dtype; its derivative is 1 between real types.",
     source=lambda x, dtype: f"{x}.astype(np.{dtype})",
 )  # fmt: skip
-STOP_GRADIENT = define(
+STOP_GRADIENT: Op = define(
     name="StopGradient", doc="The value itself, held constant in derivatives.",
     evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
     lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
     reason="its derivative is zero by definition", source=str,
+    parts=lambda z: (STOP_GRADIENT(z.real), STOP_GRADIENT(z.imag)),
 )  # fmt: skip

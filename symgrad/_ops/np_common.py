@@ -55,7 +55,40 @@ def common_type(arrays: Sequence[Any]) -> list[Any]:
 
 def as_float(x: Any) -> Any:
     """Return ``x`` with integers and booleans converted to float64."""
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    return x if x.dtype.kind in "fc" else x.astype(np.float64)
+
+
+def conjugated(x: Any) -> Any:
+    """Return the complex conjugate; of a real value the value itself."""
+    return np.conjugate(x) if x.dtype.kind == "c" else x
+
+
+def abs_square(x: Any) -> Any:
+    """Return ``|x|**2``, which is real."""
+    return x.real * x.real + x.imag * x.imag if x.dtype.kind == "c" else x * x
+
+
+def join_parts(real: Any, imag: Any) -> Any:
+    """Return the complex value with these parts, traced if they are."""
+    for x in (real, imag):
+        if is_traced(x):
+            return type(x).__symgrad_join__(real, imag)
+    return real + 1j * imag
+
+
+def packed(z: Any) -> Any:
+    """Return complex numbers as a real array with a last axis of two; real ones too."""
+    if hasattr(z, "packed"):
+        return z.packed
+    real, imag = (z.real, z.imag) if z.dtype.kind == "c" else (z, np.zeros_like(z))
+    return np.stack([real, imag], axis=-1)
+
+
+def join_pairs(pairs: Any) -> Any:
+    """Return the complex numbers of a real array with a last axis of two."""
+    if is_traced(pairs):
+        return type(pairs).__symgrad_unpack__(pairs)
+    return pairs[..., 0] + 1j * pairs[..., 1]
 
 
 def sum_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -13,6 +13,7 @@ from .._shapes import as_size, broadcast, normalize_axis, show
 from ..errors import ShapeError
 from .np_common import (
     as_array,
+    conjugated,
     declared,
     dims,
     equal,
@@ -98,6 +99,7 @@ def matmul(x1: Any, x2: Any) -> Any:
 def _vectors(names: str, x_core: str, y_core: str, out: str, doc: str, samples: Any) -> None:
     def contraction(x1: Any, x2: Any) -> Any:
         x, y = with_axes(x1, len(x_core), names), with_axes(x2, len(y_core), names)
+        x = conjugated(x) if names == "vecmat" else x
         _core(x, y, -1, -1 if y_core == "j" or x_core == "ij" else -2, names)
         return _batched(x, y, x_core, y_core, out, names)
 
@@ -108,7 +110,7 @@ def _vectors(names: str, x_core: str, y_core: str, out: str, doc: str, samples: 
 
 _vectors("matvec", "ij", "j", "i", "Matrix times vector; leading axes broadcast.",
          on_all([((2, 3), (3,)), ((4, 2, 3), (3,)), ((2, 3), (4, 3))]))  # fmt: skip
-_vectors("vecmat", "j", "jk", "k", "Vector times matrix; leading axes broadcast.",
+_vectors("vecmat", "j", "jk", "k", "Conjugated vector times matrix; leading axes broadcast.",
          on_all([((3,), (3, 2)), ((4, 3), (3, 2)), ((3,), (4, 3, 2))]))  # fmt: skip
 
 
@@ -118,8 +120,8 @@ _vectors("vecmat", "j", "jk", "k", "Vector times matrix; leading axes broadcast.
     samples=on_all([((3,), (3,)), ((2, 3), (3,)), ((4, 1, 3), (2, 3))]),
 )
 def vecdot(x1: Any, x2: Any, *, axis: int = -1) -> Any:
-    """Sum of products along an axis; the other axes broadcast."""
-    x, y = with_axes(x1, 1, "vecdot"), with_axes(x2, 1, "vecdot")
+    """Sum of products along an axis, the first conjugated; the other axes broadcast."""
+    x, y = conjugated(with_axes(x1, 1, "vecdot")), with_axes(x2, 1, "vecdot")
     if axis != -1:
         x, y = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
     _core(x, y, -1, -1, "vecdot")
@@ -173,8 +175,8 @@ def dot(a: Any, b: Any) -> Any:
 
 @composite(np.vdot, samples=on_all([((3,), (3,)), ((2, 3), (2, 3)), ((), ()), ((2, 3), (6,))]))
 def vdot(a: Any, b: Any) -> Any:
-    """Sum of products of all elements."""
-    x, y = np.ravel(as_array(a)), np.ravel(as_array(b))
+    """Sum of products of all elements, the first conjugated."""
+    x, y = conjugated(np.ravel(as_array(a))), np.ravel(as_array(b))
     _core(x, y, 0, 0, "vdot")
     return _tensordot(x, y, [0], [0])
 

@@ -69,26 +69,28 @@ _ANY = on([(), (3,)], dtypes=("f8", "i4"))
 def _constant(function: Any, value: bool, doc: str) -> None:
     def kind(x: Any) -> Any:
         x = as_array(x)
+        if x.dtype.kind == "c":
+            return (x.imag == 0) if value else (x.imag != 0)
         return np.full_like(x, value, dtype=np.bool_)
 
     kind.__doc__ = doc
     _facts(function, _ANY, function.__name__)(kind)
 
 
-_constant(np.isreal, True, "True: symgrad's values are real.")
-_constant(np.iscomplex, False, "False: symgrad's values are real.")
+_constant(np.isreal, True, "Where there is no imaginary part.")
+_constant(np.iscomplex, False, "Where there is an imaginary part.")
 
 
 @_facts(np.iscomplexobj, _ANY)
 def iscomplexobj(x: Any) -> bool:
-    """False: symgrad's values are real."""
-    return False
+    """Whether the value is of a complex type."""
+    return bool(as_array(x).dtype.kind == "c")
 
 
 @_facts(np.isrealobj, _ANY)
 def isrealobj(x: Any) -> bool:
-    """True: symgrad's values are real."""
-    return True
+    """Whether the value is not of a complex type."""
+    return bool(as_array(x).dtype.kind != "c")
 
 
 @_facts(np.isscalar, lambda rng: iter(()))

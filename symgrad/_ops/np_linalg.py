@@ -11,6 +11,7 @@ import scipy.linalg
 from .._op import composite, refuse
 from .._shapes import as_size, broadcast, show
 from ..errors import ShapeError
+from .complex_linear import det_parts, log_det, sign_parts
 from .factorizations import CHOLESKY, EIGH, QR
 from .linear import (
     DET,
@@ -23,7 +24,17 @@ from .linear import (
     swapped,
     unit_like,
 )
-from .np_common import Sample, as_array, as_float, common_type, dims, equal, lift, spread
+from .np_common import (
+    Sample,
+    as_array,
+    as_float,
+    common_type,
+    dims,
+    equal,
+    join_parts,
+    lift,
+    spread,
+)
 
 SINGULAR = "infinities and nan for a singular matrix, where NumPy raises"
 SYMMETRIC = "symmetric perturbations"
@@ -52,6 +63,8 @@ def _together(a: Any, b: Any) -> tuple[Any, Any]:
 def _rows(solve: Callable[[Any, Any], Any], a: Any, b: Any, name: str) -> Any:
     """Solve for the columns of ``b``, or for ``b`` itself if it is a vector."""
     b = as_float(as_array(b))
+    if b.dtype.kind == "c" and a.dtype.kind != "c":
+        return join_parts(*(_rows(solve, a, part, name) for part in (b.real, b.imag)))
     vector = b.ndim == 1
     rows = b[None, :] if vector else swapped(b)
     if not equal(rows.shape[-1], a.shape[-1]):
@@ -164,6 +177,8 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of matrices."""
     x = matrix(a, "det")
+    if x.dtype.kind == "c":
+        return join_parts(*det_parts(x))
     return DET(x, LU(x))
 
 
@@ -171,7 +186,8 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
            convention="the derivative at a singular matrix is nan")  # fmt: skip
 def scipy_det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of matrices, in double precision."""
-    return det(as_array(a).astype(np.float64))
+    x = as_array(a)
+    return det(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64))
 
 
 _SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
@@ -182,6 +198,8 @@ _SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
 def slogdet(a: Any) -> Any:
     """Sign and logarithm of the determinant of matrices."""
     x = matrix(a, "slogdet")
+    if x.dtype.kind == "c":
+        return _SlogdetResult(join_parts(*sign_parts(x)), log_det(x)[0])
     factors = LU(x)
     return _SlogdetResult(SIGN_DET(x, factors), LOG_DET(x, factors))
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._op import composite
 from .._shapes import normalize_axes, normalize_axis, show
 from ..errors import ArgumentError, ShapeError
-from .np_common import as_array, as_float, dims, join, on
+from .np_common import abs_square, as_array, as_float, dims, join, on
 from .np_statistics import root
 
 Axes = tuple[int, ...]
@@ -22,13 +22,13 @@ def _vector(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
     if isinstance(order, str):
         raise ArgumentError(f"Invalid norm order {order!r} for vectors")
     if order is None or order == 2:
-        return root(np.sum(x * x, **options))
+        return root(np.sum(abs_square(x), **options))
     if order == np.inf:
         return np.max(np.abs(x), **options)
     if order == -np.inf:
         return np.min(np.abs(x), **options)
     if order == 0:
-        return np.sum((x != 0).astype(x.dtype), **options)
+        return np.sum((x != 0).astype(x.real.dtype), **options)
     if order == 1:
         return np.sum(np.abs(x), **options)
     total = np.sum(np.abs(x) ** order, **options)

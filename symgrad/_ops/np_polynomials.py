@@ -9,7 +9,18 @@ import numpy as np
 from .._op import composite, refuse
 from .._shapes import Size
 from ..errors import ArgumentError, ShapeError
-from .np_common import as_array, as_float, iota, is_traced, join, lift, on, on_all
+from .np_common import (
+    as_array,
+    as_float,
+    conjugated,
+    iota,
+    is_traced,
+    join,
+    join_parts,
+    lift,
+    on,
+    on_all,
+)
 
 # ---------------------------------------------------------------- polynomials
 
@@ -163,7 +174,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     x = x if dtype is None else x.astype(dtype)
     less = ddof if ddof is not None else 0 if bias else 1
     centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ centred.T / (x.shape[1] - less))
+    return np.squeeze(centred @ conjugated(centred.T) / (x.shape[1] - less))
 
 
 @composite(np.corrcoef, samples=join(on([(3, 4)], {}, {"rowvar": False}), on_all([((5,), (5,))])))
@@ -172,8 +183,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
-    spread = np.sqrt(np.diagonal(c))
-    return np.clip(c / spread[:, None] / spread[None, :], -1.0, 1.0)
+    spread = np.sqrt(np.diagonal(c).real)
+    y = c / spread[:, None] / spread[None, :]
+    if y.dtype.kind == "c":
+        return join_parts(np.clip(y.real, -1.0, 1.0), np.clip(y.imag, -1.0, 1.0))
+    return np.clip(y, -1.0, 1.0)
 
 
 def is_whole(value: Any) -> bool:

@@ -19,10 +19,6 @@ _COUNTS = (
     "it counts, and counts have no derivative: find the places with np.searchsorted, and add "
     "weights with np.bincount"
 )
-_COMPLEX = (
-    "Fourier transforms give complex numbers, and symgrad computes with real ones; a short "
-    "transform can be written as products with cosine and sine matrices"
-)
 _PRINTED = "a traced value has no numbers to print"
 _WRITTEN = "a traced value has no numbers to write"
 _MATRIX = "np.matrix is an old class with rules of its own: use arrays and @"
@@ -46,11 +42,7 @@ REFUSED: dict[str, str] = {
     "linalg.eig": _GENERAL,
     "linalg.eigvals": _GENERAL,
     "polydiv": "how many coefficients the rest has depends on their values",
-    "sort_complex": "symgrad computes with real numbers: use np.sort",
-    **{f"fft.{name}": _COMPLEX for name in (
-        "fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft", "rfft2", "irfft2",
-        "rfftn", "irfftn", "hfft", "ihfft",
-    )},
+    "sort_complex": "complex numbers have no order with derivatives: use np.sort of real ones",
 }  # fmt: skip
 
 _MADE = "makes an array from numbers and sizes; of traced values with symgrad.numpy"

@@ -16,6 +16,7 @@ from .np_common import (
     as_array,
     as_float,
     common_type,
+    conjugated,
     iota,
     is_traced,
     join,
@@ -111,8 +112,8 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Correlation of two vectors."""
     a, v = _vectors(a, v, "correlate")
     if a.shape[0] >= v.shape[0]:
-        return _windows(a, v, mode, "correlate")
-    return _windows(v, a, mode, "correlate")[::-1]
+        return _windows(a, conjugated(v), mode, "correlate")
+    return conjugated(_windows(v, conjugated(a), mode, "correlate"))[::-1]
 
 
 # ---------------------------------------------------------------- differences on a grid

@@ -10,7 +10,18 @@ import numpy as np
 from .._op import Op, composite
 from .._shapes import normalize_axes, show
 from ..errors import ArgumentError, ShapeError
-from .np_common import Sample, as_array, as_float, dims, join, numbers, on, reshaped, spread
+from .np_common import (
+    Sample,
+    abs_square,
+    as_array,
+    as_float,
+    dims,
+    join,
+    numbers,
+    on,
+    reshaped,
+    spread,
+)
 from .np_reductions import REDUCED, RUNNING, fold, not_empty
 from .reductions import MAX, MIN
 
@@ -69,7 +80,7 @@ def var(
     x = _float(a, dtype)
     centre = np.mean(x, axis=axis, keepdims=True) if mean is None else as_array(mean)
     away = x - centre
-    total = np.sum(away * away, axis=axis, keepdims=keepdims)
+    total = np.sum(abs_square(away), axis=axis, keepdims=keepdims)
     return total / _degrees(x, axis, ddof, correction)
 
 
@@ -124,7 +135,9 @@ def average(
     w = spread(w, x.shape, x)
     total = np.sum(w, axis=axis, keepdims=keepdims)
     result = np.sum(x * w, axis=axis, keepdims=keepdims) / total
-    return (result, np.broadcast_to(total, result.shape)) if returned else result
+    if not returned:
+        return result
+    return result, np.broadcast_to(total.astype(result.dtype), result.shape)
 
 
 # ---------------------------------------------------------------- skipping nan
@@ -140,7 +153,7 @@ def _with_nans(rng: np.random.Generator) -> Iterator[Sample]:
 
 
 def _filled(x: Any, fill: int) -> Any:
-    return np.where(np.isnan(x), fill, x) if x.dtype.kind == "f" else x
+    return np.where(np.isnan(x), fill, x) if x.dtype.kind in "fc" else x
 
 
 def _skipping(function: Any, plain: Any, fill: int, doc: str) -> Any:
@@ -207,7 +220,7 @@ def nanvar(
     # Not nansum of the squares: the derivative of nan*nan is nan even with weight 0.
     away = np.where(np.isnan(x), 0, x - np.nanmean(x, axis=axis, keepdims=True))
     free = _present(x, axis, keepdims) - ddof
-    total = np.sum(away * away, axis=axis, keepdims=keepdims)
+    total = np.sum(abs_square(away), axis=axis, keepdims=keepdims)
     return np.where(free > 0, total / np.where(free > 0, free, 1), np.nan)
 
 

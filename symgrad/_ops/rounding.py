@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Emit, Libm, Op, Real, composite, define
+from .._op import Composed, Emit, Libm, Op, Real, composite, define, refuse
 from .arithmetic import STEP
 from .integers import SCALE
+from .np_common import join_parts
 
 
 def _step(name: str, form: Any, *functions: Any) -> Op:
@@ -49,6 +50,8 @@ def _decimals(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[
 def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
     """Round to a number of decimals, halves to the even neighbour."""
     scale = 10.0 ** abs(int(decimals))
+    if a.dtype.kind == "c":
+        return join_parts(round_(a.real, decimals), round_(a.imag, decimals))
     if a.dtype.kind != "f":
         return a if decimals >= 0 else (np.rint(a / scale) * scale).astype(a.dtype)
     if decimals == 0:
@@ -77,22 +80,30 @@ def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
 # ---------------------------------------------------------------- real and imaginary parts
 
 
-@composite(np.real, np.real_if_close, samples=_numbers)
+@composite(np.real, samples=_numbers)
 def real(val: Any) -> Any:
-    """Return the value itself: symgrad computes with real numbers."""
-    return val
+    """The real part; of a real value the value itself."""
+    return val.real
 
 
 @composite(np.imag, samples=_numbers)
 def imag(val: Any) -> Any:
-    """Zeros: symgrad computes with real numbers."""
-    return np.zeros_like(val)
+    """The imaginary part; of a real value zeros."""
+    return val.imag
 
 
-@composite(np.angle, samples=_numbers, convention="derivative 0")
+@composite(np.real_if_close, samples=_numbers)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """A real value as it is."""
+    if a.dtype.kind == "c":
+        refuse(np.real_if_close, "its type depends on numbers: take z.real")
+    return a
+
+
+@composite(np.angle, samples=_numbers, convention="derivative 0 for real numbers, and at 0")
 def angle(z: Any, deg: bool = False) -> Any:
-    """Angle of a real number in the complex plane: 0, or pi where it is negative."""
-    phase = np.arctan2(0.0, z)
+    """Angle in the complex plane; of a real number 0, or pi where it is negative."""
+    phase = np.arctan2(z.imag, z.real) if z.dtype.kind == "c" else np.arctan2(0.0, z)
     return np.rad2deg(phase) if deg else phase
 
 
@@ -101,6 +112,9 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """Replace nan and infinities by numbers."""
+    if x.dtype.kind == "c":
+        parts = (nan_to_num(v, copy, nan, posinf, neginf) for v in (x.real, x.imag))
+        return join_parts(*parts)
     if x.dtype.kind != "f":
         return x
     largest = float(np.finfo(x.dtype).max)

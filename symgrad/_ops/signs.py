@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import Composed, Emit, Intrinsic, NonZero, Real, define
+from . import parts
 from .arithmetic import BINARY, STEP, UNARY, is_float
 
 
@@ -24,6 +25,7 @@ def _absolute(e: Any, dtype: Any, x: str) -> str:
 ABSOLUTE = define(
     np.absolute, name="Absolute", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
     lower=Emit(_absolute), domain=UNARY, samples=(-3, 3), ulp=0.0, convention="derivative 0 at 0",
+    parts=parts.absolute,
 )  # fmt: skip
 FABS = define(
     np.fabs, name="Fabs", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
@@ -41,6 +43,7 @@ def _sign(x: Any) -> Any:
 SIGN = define(
     np.sign, name="Sign", sympy=sp.sign, reason=STEP, lower=Composed(_sign),
     domain=UNARY, samples=(-3, 3), ulp=0.0,
+    parts=parts.sign,
 )  # fmt: skip
 COPYSIGN = define(
     np.copysign, name="Copysign", sympy=lambda x, y: sp.Abs(x) * sp.sign(y),

@@ -15,6 +15,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Libm, Positive, Real, define
+from . import parts
 
 UNARY, BINARY = (Real,), (Real, Real)
 BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
@@ -226,4 +227,5 @@ SINC = define(
         (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, -((math.pi / 2 * x) ** 2)),
     ),
     domain=UNARY, samples=(-0.9, 0.9), ulp=8.0,
+    parts=parts.sinc,
 )  # fmt: skip

@@ -10,6 +10,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Libm, NonZero, Positive, Real, define
+from . import parts
 
 UNARY = (Real,)
 INSIDE = sp.Interval.open(-1, 1)
@@ -22,34 +23,41 @@ LOG10E = 0.4342944819032518  # 1/math.log(10.0) is off by one unit
 EXP = define(
     np.exp, name="Exp", sympy=sp.exp, partials=lambda y, x: (y,),
     lower=Libm("exp"), domain=UNARY, samples=(-3, 3), ulp=2.0,
+    parts=parts.exp,
 )  # fmt: skip
 EXP2 = define(
     np.exp2, sc.exp2, name="Exp2", sympy=lambda x: sp.Integer(2) ** x,
     partials=lambda y, x: (LN2 * y,), lower=Libm("exp2"), domain=UNARY, samples=(-3, 3), ulp=1.0,
+    parts=lambda z: np.exp(parts.LN2 * z),
 )  # fmt: skip
 EXPM1 = define(
     # exp(x), not y + 1, which is all rounding far to the left.
     np.expm1, sc.expm1, name="Expm1", sympy=lambda x: sp.exp(x) - 1,
     partials=lambda y, x: (np.exp(x),), lower=Libm("expm1"), domain=UNARY, samples=(-3, 3),
+    parts=parts.expm1,
 )  # fmt: skip
 LOG = define(
     np.log, name="Log", sympy=sp.log, partials=lambda y, x: (1 / x,),
     lower=Libm("log"), domain=(Positive,), samples=(0.1, 9), ulp=2.0,
+    parts=parts.log,
 )  # fmt: skip
 LOG2 = define(
     np.log2, name="Log2", sympy=lambda x: sp.log(x) / sp.log(2),
     partials=lambda y, x: ((1 / LN2) / x,), lower=Libm("log2"), domain=(Positive,),
     samples=(0.1, 9), ulp=2.0,
+    parts=lambda z: np.log(z) / parts.LN2,
 )  # fmt: skip
 LOG10 = define(
     np.log10, name="Log10", sympy=lambda x: sp.log(x) / sp.log(10),
     partials=lambda y, x: (LOG10E / x,), lower=Libm("log10"), domain=(Positive,),
     samples=(0.1, 9), ulp=2.0,
+    parts=lambda z: np.log(z) / parts.LN10,
 )  # fmt: skip
 LOG1P = define(
     np.log1p, sc.log1p, name="Log1p", sympy=lambda x: sp.log(1 + x),
     partials=lambda y, x: (1 / (1 + x),), lower=Libm("log1p"),
     domain=(sp.Interval.open(-1, sp.oo),), samples=(-0.9, 9),
+    parts=parts.log1p,
 )  # fmt: skip
 
 
@@ -85,28 +93,34 @@ LOGADDEXP2 = define(
 SIN = define(
     np.sin, name="Sin", sympy=sp.sin, partials=lambda y, x: (np.cos(x),),
     lower=Libm("sin"), domain=UNARY, samples=(-3, 3),
+    parts=parts.sin,
 )  # fmt: skip
 COS = define(
     np.cos, name="Cos", sympy=sp.cos, partials=lambda y, x: (-np.sin(x),),
     lower=Libm("cos"), domain=UNARY, samples=(-3, 3),
+    parts=parts.cos,
 )  # fmt: skip
 TAN = define(
     np.tan, name="Tan", sympy=sp.tan, partials=lambda y, x: (1 + y * y,),
     lower=Libm("tan"), domain=(sp.Interval.open(-sp.pi / 2, sp.pi / 2),), samples=(-1.5, 1.5),
+    parts=parts.tan,
 )  # fmt: skip
 ARCSIN = define(
     np.arcsin, name="Arcsin", sympy=sp.asin,
     partials=lambda y, x: (1 / np.sqrt((1 - x) * (1 + x)),), lower=Libm("asin"),
     domain=(INSIDE,), samples=(-0.9, 0.9), convention="infinite derivative at -1 and 1",
+    parts=parts.arcsin,
 )  # fmt: skip
 ARCCOS = define(
     np.arccos, name="Arccos", sympy=sp.acos,
     partials=lambda y, x: (-1 / np.sqrt((1 - x) * (1 + x)),), lower=Libm("acos"),
     domain=(INSIDE,), samples=(-0.9, 0.9), convention="infinite derivative at -1 and 1",
+    parts=parts.arccos,
 )  # fmt: skip
 ARCTAN = define(
     np.arctan, name="Arctan", sympy=sp.atan, partials=lambda y, x: (1 / (1 + x * x),),
     lower=Libm("atan"), domain=UNARY, samples=(-3, 3),
+    parts=parts.arctan,
 )  # fmt: skip
 
 
@@ -138,10 +152,12 @@ RAD2DEG = define(
 SINH = define(
     np.sinh, name="Sinh", sympy=sp.sinh, partials=lambda y, x: (np.cosh(x),),
     lower=Libm("sinh"), domain=UNARY, samples=(-3, 3),
+    parts=parts.sinh,
 )  # fmt: skip
 COSH = define(
     np.cosh, name="Cosh", sympy=sp.cosh, partials=lambda y, x: (np.sinh(x),),
     lower=Libm("cosh"), domain=UNARY, samples=(-3, 3),
+    parts=parts.cosh,
 )  # fmt: skip
 
 
@@ -161,19 +177,23 @@ SECH_SQUARED = define(
 TANH = define(
     np.tanh, name="Tanh", sympy=sp.tanh, partials=lambda y, x: (SECH_SQUARED(x),),
     lower=Libm("tanh"), domain=UNARY, samples=(-3, 3),
+    parts=parts.tanh,
 )  # fmt: skip
 ARCSINH = define(
     np.arcsinh, name="Arcsinh", sympy=sp.asinh, partials=lambda y, x: (1 / np.hypot(1.0, x),),
     lower=Libm("asinh"), domain=UNARY, samples=(-3, 3),
+    parts=parts.arcsinh,
 )  # fmt: skip
 ARCCOSH = define(
     np.arccosh, name="Arccosh", sympy=sp.acosh,
     partials=lambda y, x: (1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),), lower=Libm("acosh"),
     domain=(sp.Interval.open(1, sp.oo),), samples=(1.1, 9),
     convention="infinite derivative at 1",
+    parts=parts.arccosh,
 )  # fmt: skip
 ARCTANH = define(
     np.arctanh, name="Arctanh", sympy=sp.atanh, partials=lambda y, x: (1 / ((1 - x) * (1 + x)),),
     lower=Libm("atanh"), domain=(INSIDE,), samples=(-0.9, 0.9),
     convention="infinite derivative at -1 and 1",
+    parts=parts.arctanh,
 )  # fmt: skip

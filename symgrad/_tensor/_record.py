@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._graph import user_line
+from .._graph._types import check_dtype
 from .._op import Op, registry
-from .._trace import Traced
+from .._trace import Complex, Traced
 from .._trace._arrays import add_operators
 from ..errors import BackwardError
 from ._mode import mode, recording
@@ -41,8 +42,11 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
         else:
             values.append(x)
     data = op.evaluate(*values, **params)
+    data = data if type(data) is np.ndarray else np.asarray(data)
+    if data.dtype.kind == "c":
+        check_dtype(data.dtype, f"the result of {op.name} on tensors")
     made: Tensor = Tensor.__new__(Tensor)
-    made._data = data = data if type(data) is np.ndarray else np.asarray(data)
+    made._data = data
     made._fn = made._cell = made._grad = made._acc = made.name = None
     made._requires = False
     if op.kind == "view" or op is _STOP:  # it may share the operand's memory
@@ -234,7 +238,7 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
 
 
 #: What an op leaves to the other operand.
-_FOREIGN = (str, bytes, type(None), Traced)
+_FOREIGN = (str, bytes, type(None), Traced, Complex)
 add_operators(Tensor, _operator)
 
 QUICK.update(

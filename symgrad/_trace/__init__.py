@@ -3,6 +3,7 @@
 from .._graph._types import promote
 from .._shapes import Size
 from ._bind import as_node, bind_nodes, cast
+from ._complex import Complex, bind_complex, complex_of, flatten_traced, is_complex, to_complex
 from ._examples import Examples
 from ._formula import evaluate, partials
 from ._function import (
@@ -19,12 +20,17 @@ from ._function import (
 )
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
 from ._traced import Traced, as_traced
-from ._tree import LEAF, Tree, flatten
+from ._tree import LEAF, Tree, as_input, flatten
 
+Traced.with_complex = staticmethod(bind_complex)
+Traced.__symgrad_join__ = staticmethod(Complex.of)  # type: ignore[method-assign]
+Traced.__symgrad_unpack__ = staticmethod(Complex.unpack)  # type: ignore[method-assign]
+Traced.to_complex = staticmethod(to_complex)
 Size.lift = staticmethod(lambda size: Traced(as_node(size), weak=int))
 
 __all__ = [
     "LEAF",
+    "Complex",
     "EnclosedError",
     "Examples",
     "Graph",
@@ -33,6 +39,7 @@ __all__ = [
     "Traced",
     "Tree",
     "argument_names",
+    "as_input",
     "as_leaf",
     "as_node",
     "as_traced",
@@ -41,9 +48,12 @@ __all__ = [
     "cast",
     "close_conditions",
     "collect",
+    "complex_of",
     "evaluate",
     "flatten",
+    "flatten_traced",
     "fresh",
+    "is_complex",
     "is_value",
     "partials",
     "promote",

@@ -123,6 +123,18 @@ class ArrayMethods:
         """Zeros: symgrad's values are real."""
         return np.zeros_like(self)
 
+    @staticmethod
+    def __symgrad_join__(real: Any, imag: Any) -> Any:
+        """Return the complex value with these parts."""
+        raise UnsupportedError(
+            "eager tensors are real: complex numbers are traced only (sg.compile, sg.grad, ...)"
+        )
+
+    @staticmethod
+    def __symgrad_unpack__(pairs: Any) -> Any:
+        """Return the complex value of a real array with a last axis of two."""
+        return ArrayMethods.__symgrad_join__(pairs, pairs)
+
     @property
     def flat(self) -> Iterator[Any]:
         """The elements in C order."""

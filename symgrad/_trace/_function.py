@@ -23,6 +23,7 @@ from .._graph._types import check_dtype
 from .._shapes import Size, recording, tracing
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
+from ._complex import Complex, flatten_traced
 from ._examples import Examples, current, deciding, share
 from ._signature import Signature, make_inputs
 from ._traced import Traced
@@ -97,7 +98,7 @@ def trace(
         try:
             result = function(*args, **kwargs)
             result = overwritten(values) if result is None else result
-            nodes, tree, leaves = collect(result)
+            nodes, tree, leaves = packed(*collect(result))
         except SymgradError as error:
             _say_where(error, function)
             raise
@@ -151,7 +152,7 @@ def carried_out(
 
 def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
     """Split a nested result into value nodes and static leaves."""
-    flat, tree = flatten(result)
+    flat, tree = flatten_traced(result)
     nodes: list[Node] = []
     leaves: list[Any] = []
     for leaf in flat:
@@ -165,14 +166,38 @@ def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:
     return nodes, tree, leaves
 
 
+def packed(
+    nodes: Sequence[Node], tree: Tree, leaves: Sequence[Any]
+) -> tuple[list[Node], Tree, list[Any]]:
+    """Return what :func:`collect` found with complex values as one node each.
+
+    Such a node has a last axis of two, which is how complex numbers lie in memory.
+    """
+    if "complex" not in tree.kinds:
+        return list(nodes), tree, list(leaves)
+    rest = iter(leaves)
+    made: list[Node] = []
+    new: list[Any] = []
+    for width in tree.units:
+        leaf, *other = (next(rest) for _ in range(width))
+        if isinstance(leaf, tuple):
+            new.append(leaf)
+            continue
+        new.append(len(made))
+        value = Traced(nodes[leaf])
+        made.append(Complex.of(value, Traced(nodes[other[0]])).packed.node if other else value.node)
+    return made, tree.packed, new
+
+
 def is_value(leaf: Any) -> bool:
     """Tell whether a result leaf is a number or an array (and not None or a string)."""
-    if isinstance(leaf, (float, int, Size, np.generic)) and not isinstance(leaf, bool):
+    if isinstance(leaf, (float, int, complex, Size, np.generic)) and not isinstance(leaf, bool):
         return True
     if isinstance(leaf, list):
         return True
     if isinstance(leaf, np.ndarray):
-        check_dtype(leaf.dtype, "a result")
+        if leaf.dtype.char not in "FD":
+            check_dtype(leaf.dtype, "a result")
         return True
     return False
 

@@ -16,11 +16,12 @@ from .._graph import Input, SizeOf
 from .._graph._types import check_dtype
 from .._shapes import SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
 from ..errors import ArgumentError, DTypeError
+from ._complex import Complex
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
 
 #: NumPy's own descriptor of each element type; of two C types of equal size, the usual one.
-_NATIVE = {c: np.dtype(np.dtype(c).name) for c in "?bBhHiIlLqQfd"}
+_NATIVE = {c: np.dtype(np.dtype(c).name) for c in "?bBhHiIlLqQfdFD"}
 
 _DIM_NAMES = ("n", "m", "p", "q", "r", "s", "t", "u", "v", "w")
 
@@ -32,7 +33,7 @@ def as_leaf(value: Any, what: str) -> Any:
     written to. Numbers and other hashable values pass through too.
     """
     if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8 or value.dtype.char == "e":
+        if value.dtype.char not in _NATIVE:
             check_dtype(value.dtype, what)
         flags, native = value.flags, _NATIVE[value.dtype.char]
         if (
@@ -61,8 +62,9 @@ def as_leaf(value: Any, what: str) -> Any:
 class LeafKind(NamedTuple):
     """The kind of one argument leaf.
 
-    ``kind`` is "array" (with dtype and size pattern), "float" (a Python float), "int"
-    (a Python integer, a size), or "static" (baked in by value).
+    ``kind`` is "array" (with dtype and size pattern), "float" (a Python float), "complex"
+    (a Python complex), "int" (a Python integer, a size), or "static" (baked in by value).
+    Complex arrays and numbers enter a program as real arrays with a last axis of two.
     """
 
     kind: str
@@ -73,7 +75,14 @@ class LeafKind(NamedTuple):
     @property
     def is_value(self) -> bool:
         """Whether the leaf is an input of the program, and not baked in."""
-        return self.kind in ("array", "float") or (self.kind == "int" and self.value is None)
+        return self.kind in ("array", "float", "complex") or (
+            self.kind == "int" and self.value is None
+        )
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the leaf is one or many complex numbers."""
+        return self.kind == "complex" or self.dtype in ("F", "D")
 
 
 class Signature(NamedTuple):
@@ -109,6 +118,8 @@ def signature_of(
             kinds.append(LeafKind("array", leaf.dtype.char, sizes))
         elif type(leaf) is float:
             kinds.append(LeafKind("float"))
+        elif type(leaf) is complex:
+            kinds.append(LeafKind("complex"))
         elif type(leaf) is int and leaf.bit_length() < 64:
             pattern = 2 + classes.setdefault(leaf, len(classes)) if dynamic and leaf > 1 else -1
             value = None if pattern > 0 else leaf
@@ -161,7 +172,12 @@ def make_inputs(
     values: list[Any] = []
     inputs: list[Input] = []
     for leaf, name in zip(signature.leaves, names, strict=True):
-        if leaf.kind == "array":
+        if leaf.is_complex:
+            half = np.float32 if leaf.dtype == "F" else np.float64
+            node = Input(name, (*map(dim, leaf.sizes), 2), half)
+            inputs.append(node)
+            values.append(Complex.unpack(Traced(node), complex if leaf.kind == "complex" else None))
+        elif leaf.kind == "array":
             node = Input(name, tuple(map(dim, leaf.sizes)), np.dtype(leaf.dtype))
             inputs.append(node)
             values.append(Traced(node))

@@ -43,11 +43,20 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Traced, other: Any) -> Any:
         if isinstance(other, (str, bytes, type(None))):
             return NotImplemented
+        if _complex(other):
+            return Traced.with_complex(op, (other, self) if swap else (self, other), {})
         weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
         node = bind(op, (other, self) if swap else (self, other), {})
         return Traced(node, _PYTHON.get(node.dtype.char) if weak else None)
 
     return method
+
+
+def _complex(value: Any) -> bool:
+    """Tell quickly whether an operand makes the result complex."""
+    if isinstance(value, (Traced, float, int)):
+        return False
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
 
 
 NO_STEPS: tuple[Step, ...] = ()
@@ -128,7 +137,7 @@ class Traced(ArrayMethods):
 
     def _see(self, source: Traced) -> Traced:
         """Note that this value is a view of ``source``, if NumPy would share its memory."""
-        if self._view is not None or self is source:
+        if self._view is not None or self is source or not isinstance(source, Traced):
             return self
         path = path_between(self._node, source._node)
         if path is None:
@@ -240,8 +249,15 @@ class Traced(ArrayMethods):
         self._become(fitted(result, self._shape, self.dtype))
         return self
 
+    #: Carries out an op with a complex operand: ``with_complex(op, operands, params)``.
+    with_complex: Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]
+    #: Returns a traced value converted to a complex type: ``to_complex(value, dtype)``.
+    to_complex: Callable[[Any, Any], Any]
+
     @staticmethod
-    def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Traced:
+    def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if any(map(_complex, operands)):
+            return Traced.with_complex(op, operands, params)
         return Traced(bind(op, operands, params))
 
     # ---------------------------------------------------------------- NumPy's protocols
@@ -381,7 +397,10 @@ class Traced(ArrayMethods):
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the value converted to another element type."""
-        return _OPS["Cast"](self, dtype=check_dtype(np.dtype(dtype), "astype").name)
+        target = np.dtype(dtype)
+        if target.kind == "c":
+            return Traced.to_complex(self, target)
+        return _OPS["Cast"](self, dtype=check_dtype(target, "astype").name)
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy, which assignments to this array do not change."""

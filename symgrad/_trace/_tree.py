@@ -1,7 +1,8 @@
 """Nested arguments and results: flattening and rebuilding containers.
 
 Tuples, lists, dicts, namedtuples and dataclasses are containers; everything else is a leaf.
-A list of plain numbers is an array, as for every NumPy function.
+A list of plain numbers is an array, as for every NumPy function. A traced complex value is a
+container of its real and its imaginary part: nothing below knows of complex numbers.
 """
 
 from __future__ import annotations
@@ -14,11 +15,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+class Pair:
+    """What is flattened into two values: the base of traced complex values.
+
+    Its classes have ``real`` and ``imag``, and ``of(real, imag)`` puts the parts together.
+    """
+
+    __slots__ = ()
+
+
 class Tree(NamedTuple):
     """The structure of a nested value: a container's type with the trees inside it.
 
-    ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple" or "dataclass"; ``meta`` is
-    what rebuilding needs (keys, class).
+    ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple", "dataclass", "complex" (a
+    :class:`Pair`) or "packed" (complex numbers as a real array with a last axis of two);
+    ``meta`` is what rebuilding needs (keys, class).
     """
 
     kind: str
@@ -29,6 +40,32 @@ class Tree(NamedTuple):
     def leaves(self) -> int:
         """Number of leaves."""
         return 1 if self.kind == "leaf" else sum(c.leaves for c in self.children)
+
+    @property
+    def units(self) -> list[int]:
+        """For each number or other leaf as the user sees it, its leaves: 2 if it is complex."""
+        if self.kind in ("leaf", "complex"):
+            return [self.leaves]
+        return [n for child in self.children for n in child.units]
+
+    @property
+    def outline(self) -> Tree:
+        """The structure as the user sees it: complex values are leaves."""
+        if self.kind in ("leaf", "complex", "packed"):
+            return LEAF
+        return Tree(self.kind, self.meta, tuple(c.outline for c in self.children))
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of containers, and "leaf", that there are."""
+        return {self.kind}.union(*(c.kinds for c in self.children))
+
+    @property
+    def packed(self) -> Tree:
+        """The structure with complex values in one array each, not in two."""
+        if self.kind == "complex":
+            return Tree("packed", None, (LEAF,))
+        return Tree(self.kind, self.meta, tuple(c.packed for c in self.children))
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Rebuild the nested value from its leaves in order."""
@@ -48,13 +85,15 @@ class Tree(NamedTuple):
 LEAF = Tree("leaf")
 
 
+NUMBERS = (int, float, complex, np.number)
+
+
 def is_number_list(value: Any) -> bool:
     """Tell whether ``value`` is a non-empty list, possibly nested, of plain numbers only."""
     if not isinstance(value, list) or not value:
         return False
     return all(
-        (isinstance(v, (int, float, np.number)) and not isinstance(v, bool)) or is_number_list(v)
-        for v in value
+        (isinstance(v, NUMBERS) and not isinstance(v, bool)) or is_number_list(v) for v in value
     )
 
 
@@ -82,6 +121,9 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
         names = tuple(f.name for f in dataclasses.fields(value))
         inner = tuple(_flatten(getattr(value, n), leaves) for n in names)
         return Tree("dataclass", (kind, names), inner)
+    if isinstance(value, Pair):
+        leaves += (value.real, value.imag)  # type: ignore[attr-defined]
+        return Tree("complex", (kind, ("re", "im")), (LEAF, LEAF))
     leaves.append(value)
     return LEAF
 
@@ -94,13 +136,36 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
         return tuple(children)
     if tree.kind == "list":
         return children
+    if tree.kind == "packed":
+        return unpacked(children[0])
     kind, *first, keys = tree.meta
     if tree.kind == "dict":
         return kind(*first, zip(keys, children, strict=True))
     if tree.kind == "namedtuple":
         return kind(*children)
+    if tree.kind == "complex":
+        return kind.of(*children)
     # Not through __init__, which may compute or refuse: the fields are what was flattened.
     rebuilt = object.__new__(kind)
     for name, child in zip(keys, children, strict=True):
         object.__setattr__(rebuilt, name, child)
     return rebuilt
+
+
+# ---------------------------------------------------------------- complex numbers in memory
+
+
+def as_input(leaf: Any) -> Any:
+    """Return an argument leaf as a program takes it: complex numbers as pairs of reals.
+
+    A complex array is not copied: its memory is a real array with a last axis of two.
+    """
+    if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "c":
+        return leaf.reshape(-1).view(f"f{leaf.itemsize // 2}").reshape(*leaf.shape, 2)
+    return np.array([leaf.real, leaf.imag]) if type(leaf) is complex else leaf
+
+
+def unpacked(pairs: Any) -> Any:
+    """Return the complex numbers of a real array with a last axis of two; it is not copied."""
+    shape = pairs.shape[:-1]
+    return pairs.reshape(-1).view(f"c{2 * pairs.itemsize}").reshape(shape)[()]

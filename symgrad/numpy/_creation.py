@@ -18,7 +18,7 @@ from .._op import refuse
 from .._ops import BROADCAST
 from .._ops.np_common import as_array, is_traced, reshaped, sizes
 from .._shapes import Size, tracing
-from .._trace import Traced, as_traced
+from .._trace import Traced, as_traced, complex_of, is_complex
 from .._trace._known import known_number
 from .._trace._namespace import holds, is_size, version
 
@@ -37,16 +37,23 @@ def _symbolic(*values: Any) -> bool:
 
 def _plain(made: Any) -> Any:
     """Return a new array of numbers; while tracing as one that traced values can go into."""
-    keep = not tracing() or not isinstance(made, np.ndarray) or made.dtype.kind != "f"
-    return made if keep or not made.ndim else as_traced(made)
+    keep = not tracing() or not isinstance(made, np.ndarray) or made.dtype.kind not in "fc"
+    return made if keep or not made.ndim else _lifted(made)
 
 
 def _known_type(dtype: Any) -> bool:
-    return np.dtype(float if dtype is None else dtype) in SUPPORTED
+    dtype = np.dtype(float if dtype is None else dtype)
+    return dtype in SUPPORTED or dtype.char in "FD"
 
 
 def _dtype(dtype: Any, default: Any = np.float64) -> np.dtype[Any]:
-    return check_dtype(np.dtype(default if dtype is None else dtype), "the result")
+    made = np.dtype(default if dtype is None else dtype)
+    return made if made.char in "FD" else check_dtype(made, "the result")
+
+
+def _lifted(value: Any) -> Any:
+    """Return a number or an array as a traced value, complex if it is."""
+    return complex_of(value) if is_complex(value) else as_traced(value)
 
 
 def counted(size: Any) -> Any:
@@ -115,7 +122,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     """
     if not _symbolic(shape, fill_value):
         return _plain(np.full(shape, fill_value, dtype, order, **options))
-    value = as_traced(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
+    value = _lifted(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
     if dtype is not None:
         value = value.astype(_dtype(dtype))
     target = sizes(shape)
@@ -126,7 +133,7 @@ def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
         if not _symbolic(shape) and not (tracing() and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
-        return BROADCAST(as_traced(_dtype(dtype).type(value)), shape=sizes(shape))
+        return BROADCAST(_lifted(_dtype(dtype).type(value)), shape=sizes(shape))
 
     filled.__name__ = filled.__qualname__ = original.__name__
     filled.__doc__ = f"Same as ``np.{original.__name__}``; sizes may be symbolic."

@@ -1,10 +1,13 @@
-"""``numpy.fft``: for plain arrays; traced values are refused with the reason.
+"""``numpy.fft``, for functions that symgrad traces.
 
 Examples
 --------
+>>> import symgrad as sg
 >>> import symgrad.numpy as np
->>> np.fft.rfftfreq(4)
-array([0.  , 0.25, 0.5 ])
+>>> def power(x):
+...     return np.sum(np.abs(np.fft.rfft(x))[1] ** 2)
+>>> print(sg.grad(power)(np.array([1.0, 0.0, -1.0, 0.0])).round(12) + 0.0)
+[ 4.  0. -4.  0.]
 """
 
 from __future__ import annotations
@@ -15,12 +18,7 @@ import numpy as np
 
 from .._trace._namespace import Namespace
 
-_names = Namespace(
-    np.fft,
-    globals(),
-    "Fourier transforms give complex numbers, and symgrad computes with real ones; a short "
-    "transform can be written as products with cosine and sine matrices",
-)
+_names = Namespace(np.fft, globals())
 
 
 def __getattr__(name: str) -> Any:

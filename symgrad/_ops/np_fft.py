@@ -1,0 +1,233 @@
+"""The transforms of ``numpy.fft``, by those of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._op import composite
+from ..errors import ArgumentError, ShapeError
+from .fourier import FOURIER, OTHER_WAY, REAL_FOURIER, REAL_SIGNAL, half
+from .np_common import (
+    Sample,
+    as_array,
+    as_float,
+    conjugated,
+    equal,
+    join,
+    join_pairs,
+    lift,
+    numbers,
+    on,
+    packed,
+    reshaped,
+    section,
+)
+
+# ---------------------------------------------------------------- rows
+
+
+def _norm(norm: Any) -> str:
+    name = "backward" if norm is None else norm
+    if name not in OTHER_WAY:
+        raise ArgumentError(f"norm is 'backward', 'ortho' or 'forward', not {norm!r}")
+    return str(name)
+
+
+def _axis(x: Any, axis: int, name: str) -> Any:
+    """Return ``x`` as floats with an axis moved to the end."""
+    x = as_float(as_array(x))
+    if not -x.ndim <= axis < x.ndim:
+        raise ShapeError(f"{name}: there is no axis {axis} of an array with {x.ndim} axes")
+    return lift(x, x) if axis in (-1, x.ndim - 1) else np.moveaxis(x, axis, -1)
+
+
+def _back(y: Any, axis: int) -> Any:
+    return y if axis in (-1, y.ndim - 1) else np.moveaxis(y, -1, axis)
+
+
+def _sized(x: Any, n: Any, name: str) -> Any:
+    """Cut the last axis to ``n`` elements, or fill it up with zeros."""
+    if isinstance(n, int) and n < 1:
+        raise ArgumentError(f"{name}: invalid number of data points ({n})")
+    size = x.shape[-1]
+    if n is None or equal(size, n):
+        return x
+    if n < size:
+        return section(x, x.ndim - 1, 0, n)
+    return np.pad(x, (*((0, 0),) * (x.ndim - 1), (0, n - size)))
+
+
+def _rows(x: Any, last: int) -> Any:
+    """Return ``x`` with all but the ``last`` axes as one."""
+    count: Any = 1
+    for size in x.shape[: x.ndim - last]:
+        count = count * size
+    return reshaped(x, (count, *x.shape[x.ndim - last :]))
+
+
+def _complex(x: Any, n: Any, axis: int, norm: Any, inverse: bool, name: str) -> Any:
+    z = _sized(_axis(x, axis, name), n, name)
+    if isinstance(z.shape[-1], int) and z.shape[-1] < 1:
+        raise ArgumentError(f"{name}: invalid number of data points (0)")
+    pairs = packed(z)
+    y = FOURIER(_rows(pairs, 2), inverse=inverse, norm=_norm(norm))
+    return _back(join_pairs(reshaped(y, pairs.shape)), axis)
+
+
+def _forward_real(x: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
+    x = _axis(x, axis, name)
+    if x.dtype.kind == "c":
+        raise ArgumentError(f"{name} takes real numbers: np.fft.fft takes complex ones")
+    x = _sized(x, n, name)
+    y = REAL_FOURIER(_rows(x, 1), norm=_norm(norm))
+    return _back(join_pairs(reshaped(y, (*x.shape[:-1], half(x.shape[-1]), 2))), axis)
+
+
+def _backward_real(y: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
+    y = _axis(y, axis, name)
+    n = 2 * (y.shape[-1] - 1) if n is None else n
+    if isinstance(n, int) and n < 1:
+        raise ArgumentError(f"{name}: invalid number of data points ({n})")
+    pairs = packed(_sized(y, half(n), name))
+    x = REAL_SIGNAL(_rows(pairs, 2), n=n, norm=_norm(norm))
+    return _back(reshaped(x, (*pairs.shape[:-2], n)), axis)
+
+
+# ---------------------------------------------------------------- samples
+
+
+def _complex_numbers(*shapes: tuple[int, ...]) -> Callable[..., Iterator[Sample]]:
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        for shape in shapes:
+            yield (numbers(rng, shape) + 1j * numbers(rng, shape),), {}
+
+    return samples
+
+
+_ONE = join(
+    on([(1,), (6,), (5,), (2, 3)], {}, {"norm": "ortho"}, {"norm": "forward"}),
+    on([(4, 3)], {"axis": 0}, {"n": 2}, {"n": 7}, {"n": 5, "axis": 0}, dtypes=("f8", "f4")),
+    on([(4,)], dtypes=("i4",)),
+)
+_BACK = join(
+    on([(4,), (2, 3)], {}, {"norm": "ortho"}, {"norm": "forward"}, {"n": 5}, {"n": 9}),
+    on([(4, 3)], {"axis": 0}, {"n": 3, "axis": 0}, dtypes=("f8", "f4")),
+    _complex_numbers((4,), (2, 3)),
+)
+_TWO = on([(3, 4), (2, 4, 3)], {}, {"norm": "ortho"}, {"s": (2, 5), "axes": (0, 1)})
+_MANY = join(
+    on([(4,), (3, 4), (2, 3, 4)], {}, {"norm": "forward"}),
+    on([(2, 3, 4)], {"axes": (2, 0)}, {"s": (3, 5), "axes": (0, 1)}, {"axes": (1,)}),
+)
+
+# ---------------------------------------------------------------- along one axis
+
+
+@composite(np.fft.fft, samples=join(_ONE, _complex_numbers((5,), (2, 3))))
+def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Discrete Fourier transform along an axis."""
+    return _complex(a, n, axis, norm, False, "fft")
+
+
+@composite(np.fft.ifft, samples=join(_ONE, _complex_numbers((5,), (2, 3))))
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Inverse of :func:`fft`."""
+    return _complex(a, n, axis, norm, True, "ifft")
+
+
+@composite(np.fft.rfft, samples=_ONE)
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Discrete Fourier transform of real numbers, the first half."""
+    return _forward_real(a, n, axis, norm, "rfft")
+
+
+@composite(np.fft.irfft, samples=_BACK)
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Inverse of :func:`rfft`."""
+    return _backward_real(a, n, axis, norm, "irfft")
+
+
+@composite(np.fft.hfft, samples=_BACK)
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Transform of a signal of which the first half is given, the other being its conjugate."""
+    return _backward_real(conjugated(as_array(a)), n, axis, OTHER_WAY[_norm(norm)], "hfft")
+
+
+@composite(np.fft.ihfft, samples=_ONE)
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    """Inverse of :func:`hfft`."""
+    return np.conjugate(_forward_real(a, n, axis, OTHER_WAY[_norm(norm)], "ihfft"))
+
+
+# ---------------------------------------------------------------- along several axes
+
+
+def _chosen(x: Any, s: Any, axes: Any, name: str) -> list[tuple[Any, int]]:
+    """Return sizes (None: as it is) and axes."""
+    if axes is None:
+        axes = range(x.ndim) if s is None else range(-len(s), 0)
+    sizes: Sequence[Any] = [None] * len(axes) if s is None else s
+    if len(sizes) != len(axes):
+        raise ArgumentError(f"{name}: s and axes have different lengths")
+    return [(None if _is_whole_axis(n) else n, axis) for n, axis in zip(sizes, axes, strict=True)]
+
+
+def _is_whole_axis(n: Any) -> bool:
+    return n is None or (isinstance(n, int) and n == -1)
+
+
+def _several(a: Any, s: Any, axes: Any, norm: Any, inverse: bool, name: str) -> Any:
+    x = as_array(a)
+    for n, axis in reversed(_chosen(x, s, axes, name)):
+        x = _complex(x, n, axis, norm, inverse, name)
+    return x
+
+
+@composite(np.fft.fftn, samples=_MANY)
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Discrete Fourier transform along several axes."""
+    return _several(a, s, axes, norm, False, "fftn")
+
+
+@composite(np.fft.ifftn, samples=_MANY)
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Inverse of :func:`fftn`."""
+    return _several(a, s, axes, norm, True, "ifftn")
+
+
+@composite(np.fft.rfftn, samples=_MANY)
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Discrete Fourier transform of real numbers along several axes, half of the last one."""
+    x = as_array(a)
+    *others, (n, axis) = _chosen(x, s, axes, "rfftn")
+    y = _forward_real(x, n, axis, norm, "rfftn")
+    for n, axis in reversed(others):
+        y = _complex(y, n, axis, norm, False, "rfftn")
+    return y
+
+
+@composite(np.fft.irfftn, samples=_MANY)
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
+    """Inverse of :func:`rfftn`."""
+    y = as_array(a)
+    *others, (n, axis) = _chosen(y, s, axes, "irfftn")
+    for size, other in others:
+        y = _complex(y, size, other, norm, True, "irfftn")
+    return _backward_real(y, n, axis, norm, "irfftn")
+
+
+def _plane(function: Callable[..., Any], general: Callable[..., Any]) -> None:
+    def plane(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+        return general(a, s, axes, norm)
+
+    plane.__doc__ = f"Same as ``np.fft.{general.__name__}`` along the last two axes."
+    composite(function, name=function.__name__, samples=_TWO)(plane)
+
+
+_plane(np.fft.fft2, fftn)
+_plane(np.fft.ifft2, ifftn)
+_plane(np.fft.rfft2, rfftn)
+_plane(np.fft.irfft2, irfftn)

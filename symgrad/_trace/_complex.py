@@ -1,0 +1,385 @@
+"""Traced complex values: pairs of traced real ones.
+
+Complex numbers exist while tracing only. Every operation on them is carried out in real
+operations on the two parts, so the graph, its derivatives, its symbolic form and the machine
+code are real. How an op acts on pairs follows from its record: a linear one acts on each part,
+a contraction is linear in each of its two operands, and others say it in ``parts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .._graph import Node
+from .._graph._types import promote
+from .._op import Op, registry
+from .._ops import CAST
+from ..errors import DTypeError, TraceError, UnsupportedError
+from ._arrays import ArrayMethods, add_operators
+from ._bind import as_node, bind, cast, kind_of
+from ._traced import Traced, as_traced, known_index
+from ._tree import Pair, flatten
+
+_OPS = registry.ops
+_LINEAR = ("view", "assemble", "gather", "scatter", "reduce", "scan", "map")
+
+
+def is_complex(value: Any) -> bool:
+    """Tell whether ``value`` is a complex number or array, traced or not."""
+    if isinstance(value, (Traced, float, int)):
+        return False
+    if isinstance(value, (Pair, complex)):
+        return True
+    if isinstance(value, (list, tuple)):
+        return any(map(is_complex, value))
+    dtype = getattr(value, "dtype", None)
+    return isinstance(dtype, np.dtype) and dtype.kind == "c"
+
+
+class Complex(ArrayMethods, Pair):
+    """A complex value of the function being traced; see :class:`Traced`.
+
+    Attributes
+    ----------
+    real, imag:
+        The traced parts, of one shape and one type. As with NumPy's, assigning to their
+        elements assigns to the value's.
+    """
+
+    __slots__ = ("_imag", "_real")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, real: Traced, imag: Traced) -> None:
+        self._real, self._imag = real, imag
+
+    @classmethod
+    def of(cls, real: Any, imag: Any) -> Any:
+        """Put parts together, whatever they are: traced values, arrays, None for both."""
+        if real is None:
+            return None
+        if not (isinstance(real, Traced) or isinstance(imag, Traced)):
+            return real + 1j * imag
+        real, imag = as_traced(real), as_traced(imag)
+        weak = float if real.weak is not None and imag.weak is not None else None
+        dtype = np.dtype(np.float64) if weak else promote(kind_of(real), kind_of(imag))
+        if dtype.kind != "f":
+            dtype = np.dtype(np.float64)
+        real, imag = (_fit(x, dtype, weak) for x in (real, imag))
+        if real.node.shape != imag.node.shape:
+            real, imag = np.broadcast_arrays(real, imag)
+        return cls(real, imag)
+
+    @classmethod
+    def unpack(cls, pairs: Traced, weak: type | None = None) -> Complex:
+        """Return the complex values of a real array with a last axis of two."""
+        node = pairs.node
+        region = tuple((0, 1, n) for n in node.shape[:-1])
+        parts = (_OPS["Slice"](pairs, region=(*region, (k, 1, None))).node for k in (0, 1))
+        return cls(*(Traced(part, float if weak else None) for part in parts))
+
+    @property
+    def packed(self) -> Traced:
+        """The value as a real array with a last axis of two."""
+        pairs = _taken_from(self._real.node, self._imag.node)
+        if pairs is not None:
+            return Traced(pairs)
+        packed: Traced = np.stack([self._real, self._imag], axis=-1)
+        return packed
+
+    @staticmethod
+    def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return bind_complex(op, operands, params)
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def real(self) -> Traced:
+        """The real part."""
+        return self._real
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._real[...] = value
+
+    @property
+    def imag(self) -> Traced:
+        """The imaginary part."""
+        return self._imag
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._imag[...] = value
+
+    @property
+    def shape(self) -> Any:
+        """The shape; symbolic sizes compute like integers."""
+        return self._real.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._real.ndim
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        return self._real.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        return np.dtype(f"c{2 * self._real.dtype.itemsize}")
+
+    @property
+    def weak(self) -> type | None:
+        """``complex`` for a Python complex: it does not widen complex64."""
+        return complex if self._real.weak is not None else None
+
+    def __repr__(self) -> str:
+        return f"Complex({self._real!r}, {self._imag!r})"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        known = "" if name.startswith("_") or not hasattr(np.ndarray, name) else (
+            ": a method of arrays that is not traced; see the op table (docs/ops.md)")  # fmt: skip
+        raise AttributeError(f"a traced complex value has no attribute {name!r}{known}")
+
+    # ---------------------------------------------------------------- assignment and views
+
+    @property
+    def overwritten(self) -> bool:
+        """Whether the array has been assigned to."""
+        return self._real.overwritten or self._imag.overwritten
+
+    def _see(self, source: Any) -> Complex:
+        """Note that this value is a view of ``source``, if NumPy would share its memory."""
+        if isinstance(source, Complex):
+            self._real._see(source.real)
+            self._imag._see(source.imag)
+        return self
+
+    def __getitem__(self, index: Any) -> Complex:
+        index = known_index(index)
+        return Complex(self._real[index], self._imag[index])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        value = lifted(value)
+        self._real[index] = value.real
+        self._imag[index] = value.imag if isinstance(value, Complex) else 0.0
+
+    def _in_place(self, name: str, other: Any) -> Any:
+        if not self.ndim:
+            return NotImplemented
+        self[...] = bind_complex(_OPS[name], (self, other), {})
+        return self
+
+    # ---------------------------------------------------------------- what it refuses
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        self._leaked("an array of numbers", "np.stack([z, w]) for np.array([z, w])")
+
+    def _leaked(self, wanted: str, instead: str) -> NoReturn:
+        made = self._real.node.where
+        raise TraceError(
+            f"{wanted} was asked of a traced complex value{f', made at {made}' if made else ''}, "
+            f"which has no numbers yet. Write instead: {instead}"
+        )
+
+    def __bool__(self) -> bool:
+        return bool(bind_complex(_OPS["NotEqual"], (self, 0), {}))
+
+    def __complex__(self) -> complex:
+        self._leaked("a Python complex (`complex(z)`, `cmath.sin(z)`)", "np.sin(z), np.exp(z), ...")
+
+    def __float__(self) -> float:
+        raise TypeError("a complex value is no float: take z.real or np.abs(z)")
+
+    def __int__(self) -> int:
+        raise TypeError("a complex value is no int: take z.real or np.abs(z)")
+
+    def item(self) -> NoReturn:
+        """Refuse: a traced value has no number."""
+        self._leaked("a number (`z.item()`)", "the value itself")
+
+    def tolist(self) -> NoReturn:
+        """Refuse: a traced value has no numbers."""
+        self._leaked("a list of numbers (`z.tolist()`)", "the value itself, or list(z)")
+
+    def __reduce__(self) -> Any:
+        self._leaked("pickling", "pickle the compiled function instead")
+
+    # ---------------------------------------------------------------- copies and conversion
+
+    def __copy__(self) -> Complex:
+        return Complex(self._real.copy(), self._imag.copy())
+
+    def __deepcopy__(self, memo: Any) -> Complex:
+        return self.__copy__()
+
+    def copy(self, order: str = "C") -> Complex:
+        """Return a copy, which assignments to this array do not change."""
+        return self.__copy__()
+
+    def fill(self, value: Any) -> None:
+        """Assign one value to all elements."""
+        self[...] = value
+
+    def astype(self, dtype: Any, **_: Any) -> Any:
+        """Return the value converted to another complex type, or to whether it is not 0."""
+        return bind_complex(CAST, (self,), {"dtype": np.dtype(dtype)})
+
+    # ---------------------------------------------------------------- unary operators
+
+    def __neg__(self) -> Any:
+        return bind_complex(_OPS["Negative"], (self,), {})
+
+    def __abs__(self) -> Any:
+        return bind_complex(_OPS["Absolute"], (self,), {})
+
+
+def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Complex, other: Any) -> Any:
+        if isinstance(other, (str, bytes, type(None))):
+            return NotImplemented
+        return bind_complex(_OPS[name], (other, self) if swap else (self, other), {})
+
+    return method
+
+
+add_operators(Complex, _operator)
+
+
+def _augmented(name: str) -> Callable[[Any, Any], Any]:
+    return lambda self, other: self._in_place(name, other)
+
+
+for _name, _op in (
+    ("add", "Add"), ("sub", "Subtract"), ("mul", "Multiply"), ("truediv", "Divide"),
+    ("pow", "Power"),
+):  # fmt: skip
+    setattr(Complex, f"__i{_name}__", _augmented(_op))
+
+
+# ---------------------------------------------------------------- making them
+
+
+def _taken_from(real: Node, imag: Node) -> Node | None:
+    """Return the array of pairs of which two nodes are all first and all second elements."""
+    if not (real.op is imag.op is _OPS["Slice"] and real.operands == imag.operands):
+        return None
+    source = real.operands[0]
+    whole = tuple((0, 1, n) for n in source.shape[:-1])
+    for k, part in enumerate((real, imag)):
+        if source.shape[-1] != 2 or part.params["region"] != (*whole, (k, 1, None)):
+            return None
+    return source
+
+
+def _half(dtype: Any) -> np.dtype[Any]:
+    """Return the type of the parts of a complex type; longer ones are refused."""
+    dtype = np.dtype(dtype)
+    if dtype.itemsize > 16:
+        raise DTypeError(f"symgrad cannot trace {dtype}: convert with .astype(np.complex128)")
+    return np.dtype(f"f{dtype.itemsize // 2}")
+
+
+def _fit(x: Traced, dtype: np.dtype[Any], weak: type | None) -> Traced:
+    if x.dtype == dtype and x.weak is weak:
+        return x
+    return Traced(cast(x.node, dtype), weak)
+
+
+def complex_of(value: Any) -> Complex:
+    """Return a complex or real value as a traced complex one."""
+    if isinstance(value, Complex):
+        return value
+    if isinstance(value, complex) and not isinstance(value, np.generic):
+        return Complex(*(Traced(as_node(float(x)), float) for x in (value.real, value.imag)))
+    if is_complex(value):
+        array = np.asarray(value)
+        half = _half(array.dtype)
+        return Complex(*(as_traced(part.astype(half)) for part in (array.real, array.imag)))
+    real = value if isinstance(value, Traced) else Traced(as_node(value), _weak(value))
+    zero = np.zeros((), real.dtype if real.dtype.kind == "f" else np.float64)
+    made: Complex = Complex.of(real, Traced(as_node(zero), float if real.weak else None))
+    return made
+
+
+def _weak(value: Any) -> type | None:
+    kind = kind_of(value)
+    return kind if isinstance(kind, type) else None
+
+
+def lifted(value: Any) -> Any:
+    """Return a value as a traced one, complex if it is complex."""
+    if isinstance(value, Traced):
+        return value
+    if is_complex(value):
+        return complex_of(value)
+    return Traced(as_node(value), _weak(value))
+
+
+def to_complex(value: Traced, dtype: Any) -> Complex:
+    """Return a real traced value converted to a complex type."""
+    return complex_of(value.astype(_half(dtype)))
+
+
+def flatten_traced(value: Any) -> tuple[list[Any], Any]:
+    """Return leaves and structure of a nested value, with complex numbers as pairs too."""
+    leaves, tree = flatten(value)
+    if not any(is_complex(leaf) for leaf in leaves):
+        return leaves, tree
+    return flatten(tree.unflatten([complex_of(x) if is_complex(x) else x for x in leaves]))
+
+
+# ---------------------------------------------------------------- carrying out ops
+
+
+def bind_complex(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply an op to operands of which one is complex, part by part."""
+    if not any(map(is_complex, operands)):
+        if op is not CAST or np.dtype(params["dtype"]).kind != "c":
+            return Traced(bind(op, operands, params))
+        operands = (complex_of(*operands),)
+    if op.parts is not None:
+        result = op.parts(*map(lifted, operands), **params)
+        return Complex.of(*result) if isinstance(result, tuple) else result
+    if op.kind == "contract":
+        a, b = map(lifted, operands)
+        return _bilinear(op, a, b, params)
+    if op.kind in _LINEAR and op.transpose is not None:
+        return _linear(op, operands, params)
+    raise UnsupportedError(
+        f"{op.name} is not defined for complex values"
+        f"{'' if op.domain else ' here'}: take z.real, z.imag or np.abs(z), or write it in "
+        "functions that are (see the page on complex numbers, docs/complex.md)"
+    )
+
+
+def _linear(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Apply an op that is linear in its operands, or some of them, to each part."""
+    places = range(len(operands)) if op.linear is None else op.linear
+    values = [complex_of(x) if k in places else x for k, x in enumerate(operands)]
+    for k, x in enumerate(operands):
+        if k not in places and is_complex(x):
+            raise DTypeError(f"{op.name}: a complex value cannot be a condition or an index")
+    return Complex.of(
+        *(
+            op(*(getattr(x, part) if k in places else x for k, x in enumerate(values)), **params)
+            for part in ("real", "imag")
+        )
+    )
+
+
+def _bilinear(op: Op, a: Any, b: Any, params: dict[str, Any]) -> Any:
+    """Apply a product of two operands: four real products, or two if one of them is real."""
+    if not isinstance(a, Complex):
+        return Complex.of(op(a, b.real, **params), op(a, b.imag, **params))
+    if not isinstance(b, Complex):
+        return Complex.of(op(a.real, b, **params), op(a.imag, b, **params))
+    return Complex.of(
+        op(a.real, b.real, **params) - op(a.imag, b.imag, **params),
+        op(a.real, b.imag, **params) + op(a.imag, b.real, **params),
+    )

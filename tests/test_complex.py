@@ -1,0 +1,552 @@
+"""Complex numbers: functions against NumPy and mpmath, derivatives in JAX's convention."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from numba import njit
+
+import symgrad as sg
+import symgrad.numpy as snp
+from symgrad._op import Composite, registry
+from symgrad._trace import flatten
+from symgrad.errors import ArgumentError, DTypeError, SymgradError, TraceError, UnsupportedError
+
+Z = np.array([1.2 + 0.7j, -0.4 + 2.1j, -1.6 - 0.3j, 0.6 - 0.8j, 0.3 + 0.0j, -2.5 + 0.0j, 1.7j])
+W = np.array([0.5 - 1.1j, 2.0 + 0.3j, -0.7 + 0.9j, 0.1 + 1.5j, -1.2 + 0.4j, 0.8 - 0.2j, 3.0 + 0.0j])
+
+#: mpmath's version of each holomorphic function of one variable.
+HOLOMORPHIC: dict[str, Callable[[Any], Any]] = {
+    "Positive": lambda z: z, "Negative": lambda z: -z, "Square": lambda z: z * z,
+    "Reciprocal": lambda z: 1 / z, "Sqrt": mp.sqrt, "Exp": mp.exp, "Exp2": lambda z: mp.mpf(2)**z,
+    "Expm1": mp.expm1, "Log": mp.log, "Log2": lambda z: mp.log(z, 2), "Log10": mp.log10,
+    "Log1p": lambda z: mp.log(1 + z), "Sin": mp.sin, "Cos": mp.cos, "Tan": mp.tan,
+    "Arcsin": mp.asin, "Arccos": mp.acos, "Arctan": mp.atan, "Sinh": mp.sinh, "Cosh": mp.cosh,
+    "Tanh": mp.tanh, "Arcsinh": mp.asinh, "Arccosh": mp.acosh, "Arctanh": mp.atanh,
+    "Sinc": lambda z: mp.sin(mp.pi * z) / (mp.pi * z),
+}  # fmt: skip
+OF_TWO = {
+    "Add": lambda z, w: z + w, "Subtract": lambda z, w: z - w, "Multiply": lambda z, w: z * w,
+    "Divide": lambda z, w: z / w, "Power": lambda z, w: z**w, "FloatPower": lambda z, w: z**w,
+}  # fmt: skip
+#: Not holomorphic, or about elements; compared with NumPy below.
+OTHERS = {
+    "Conjugate", "Absolute", "Sign", "Equal", "NotEqual", "LogicalAnd", "LogicalOr", "LogicalXor",
+    "LogicalNot", "Isnan", "Isinf", "Isfinite", "StopGradient", "Cast",
+}  # fmt: skip
+MAPS = {name: op for name, op in registry.ops.items() if op.parts is not None and op.kind == "map"}
+
+
+def test_every_elementwise_function_is_known_here() -> None:
+    assert set(MAPS) == {*HOLOMORPHIC, *OF_TWO, *OTHERS} & set(registry.ops)
+
+
+def exact(function: Any, *args: complex) -> complex:
+    with mp.workdps(40):
+        return complex(function(*(mp.mpc(a.real, a.imag) for a in args)))
+
+
+def derivative(function: Any, place: int, *args: complex) -> complex:
+    """The complex derivative by an argument, along the imaginary axis: cuts lie on the real one.
+
+    From the side that NumPy's signs of zero name, which is above for +0.
+    """
+    with mp.workdps(40):
+        values = [mp.mpc(a.real, a.imag) for a in args]
+        h = mp.mpc(0, mp.mpf(10) ** -18)
+        f = []
+        for k in (0, 1, 2):
+            moved = list(values)
+            moved[place] += k * h
+            f.append(function(*moved))
+        return complex((4 * f[1] - 3 * f[0] - f[2]) / (2 * h))
+
+
+def close(found: Any, wanted: Any, ulps: float) -> None:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    eps = np.finfo(found.real.dtype).eps
+    np.testing.assert_array_less(np.abs(found - wanted), ulps * eps * (np.abs(wanted) + 1e-300))
+
+
+@pytest.mark.parametrize("name", HOLOMORPHIC)
+def test_values_and_complex_derivatives(name: str) -> None:
+    function, reference = MAPS[name], HOLOMORPHIC[name]
+    points = Z if name not in ("Arccosh", "Arctan") else Z[:5]  # 1.7i lies on arctan's cut
+    found, slopes = sg.vmap(sg.value_and_grad(lambda z: function(z), holomorphic=True))(points)
+    close(found, [exact(reference, z) for z in points.tolist()], 16)
+    close(slopes, [derivative(reference, 0, z) for z in points.tolist()], 64)
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_values_and_derivatives_of_two_variables(name: str) -> None:
+    function, reference = MAPS[name], OF_TWO[name]
+    body = sg.value_and_grad(lambda z, w: function(z, w), argnums=(0, 1), holomorphic=True)
+    found, slopes = sg.vmap(body)(Z, W)
+    pairs = list(zip(Z.tolist(), W.tolist(), strict=True))
+    close(found, [exact(reference, *p) for p in pairs], 64)
+    for place, slope in enumerate(slopes):
+        close(slope, [derivative(reference, place, *p) for p in pairs], 256)
+
+
+@pytest.mark.parametrize("mixed", [(Z, W.real), (Z.real, W), (Z, 2.5), (1.5, W), (Z, 1j), (3, W)])
+@pytest.mark.parametrize("name", sorted({*OF_TWO, "Equal", "NotEqual"} - {"FloatPower"}))
+def test_real_and_complex_operands_meet(name: str, mixed: tuple[Any, Any]) -> None:
+    function = MAPS[name].functions[0]
+    with sg.backend("numpy"), np.errstate(all="ignore"):
+        found = sg.compile(lambda x, y: function(x, y))(*mixed)
+    wanted = function(*mixed)
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS - {"StopGradient", "Cast"}))
+def test_functions_that_are_not_holomorphic(name: str) -> None:
+    ufunc = MAPS[name].functions[0]
+    points = np.array([1 + 2j, 0, np.nan + 1j, complex(2, np.inf), -3, 1j, 0.5 - 2.5j])
+    args = (points, np.roll(points, 2))[: ufunc.nin]
+    found = sg.compile(lambda *x: ufunc(*x))(*args)
+    wanted = ufunc(*args)
+    assert found.dtype == wanted.dtype
+    keep = np.isfinite(points) if name == "Sign" else np.ones(7, bool)
+    np.testing.assert_allclose(found[keep], wanted[keep], rtol=1e-15)
+
+
+#: On cuts, with both signs of zero; and where intermediate results could overflow or cancel.
+EDGES = np.array([
+    complex(x, y) for x in (-2.0, -0.5, 0.5, 2.0) for y in (0.0, -0.0)
+] + [complex(x, y) for x in (0.0, -0.0) for y in (-2.0, 2.0, 0.25)]
+  + [300 + 1j, -300 - 2j, 1e-9 + 1e-9j, 1 + 1e-9j, 1e200 - 1e200j])  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(HOLOMORPHIC))
+def test_cuts_and_far_points_as_in_numpy(name: str) -> None:
+    ufunc = MAPS[name].functions[0]
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, wanted = sg.compile(lambda z: ufunc(z))(EDGES), ufunc(EDGES)
+    for z, a, b in zip(EDGES, found, wanted, strict=True):
+        if np.isfinite(b) and abs(z) < 1e100:
+            bound = 1e-7 if name == "Log1p" else 1e-14  # NumPy's log1p keeps half the digits
+            assert abs(a - b) <= bound * abs(b) + 1e-300, (z, a, b)
+
+
+# ---------------------------------------------------------------- NumPy's functions
+
+
+def complexified(value: Any, rng: np.random.Generator) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value + 1j * rng.standard_normal(value.shape).astype(value.dtype)
+    if isinstance(value, (list, tuple)):
+        return type(value)(complexified(v, rng) for v in value)
+    return value
+
+
+def complex_samples(record: Composite) -> Iterator[tuple[Any, Any]]:
+    rng = np.random.default_rng(3)
+    for args, kwargs in record.samples(np.random.default_rng(7)):
+        made = tuple(complexified(a, rng) for a in args)
+        if any(isinstance(x, np.ndarray) and x.dtype.kind == "c" for x in flatten(made)[0]):
+            yield made, kwargs
+
+
+COMPOSITES = {
+    name: record
+    for name, record in registry.composites.items()
+    if record.functions and record.function.__module__.startswith("symgrad._ops.")
+}
+#: SciPy has no complex loop for them; the formulas hold.
+WIDER = {"eval_hermite", "eval_hermitenorm"}
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", COMPOSITES)
+def test_composites_agree_with_numpy_or_refuse(name: str) -> None:
+    """No function of NumPy is silently wrong for complex arguments."""
+    record = COMPOSITES[name]
+    function = record.functions[0]
+    from_numpy = getattr(function, "__module__", "numpy").startswith("numpy")
+    called = function if from_numpy else registry.handler(function)
+    for args, kwargs in complex_samples(record):
+        leaves, tree = flatten((args, kwargs))
+        places = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray)]
+
+        def body(*arrays: Any, leaves: Any = leaves, tree: Any = tree, at: Any = places) -> Any:
+            full = list(leaves)
+            for k, x in zip(at, arrays, strict=True):
+                full[k] = x
+            inner, options = tree.unflatten(full)
+            return called(*inner, **options)
+
+        with np.errstate(all="ignore"), warnings.catch_warnings(), sg.backend("numpy"):
+            warnings.simplefilter("ignore")
+            try:
+                found = sg.compile(body)(*(leaves[k] for k in places))
+            except SymgradError:
+                continue
+            if name in WIDER:
+                continue
+            wanted = function(*args, **kwargs)
+        for x, y in zip(flatten(found)[0], flatten(wanted)[0], strict=True):
+            x, y = np.asarray(x), np.asarray(y)
+            assert x.dtype == y.dtype
+            tolerance = 1e-5 if y.dtype.char in "fF" else 1e-10
+            np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+#: What must not be lost from the functions that take complex arrays.
+TAKEN = [
+    "sum", "mean", "var", "std", "average", "cumsum", "dot", "matmul", "einsum", "tensordot",
+    "inner", "outer", "kron", "vdot", "vecdot", "norm", "cov", "correlate", "convolve", "diff",
+    "gradient", "trapezoid", "stack", "concatenate", "where", "reshape", "transpose", "pad",
+    "roll", "flip", "take", "repeat", "tile", "real", "imag", "angle", "isclose", "allclose",
+    "round", "nan_to_num", "polyval", "cross", "trace", "diag", "tril", "triu", "nansum",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_functions_that_take_complex_arrays(name: str) -> None:
+    function = getattr(np, name, None) or getattr(np.linalg, name)
+    record = next(r for r in COMPOSITES.values() if function in r.functions)
+    args, kwargs = next(complex_samples(record))
+    with sg.backend("numpy"), np.errstate(all="ignore"):
+        sg.compile(lambda *x: function(*x, **kwargs))(*args)
+
+
+# ---------------------------------------------------------------- arguments and results
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize(
+    "z",
+    [
+        Z, Z.astype(np.complex64), Z[::-1], Z[:6].reshape(2, 3).T, Z[:0], Z[:1], np.array(1 + 2j),
+        np.complex64(1 + 2j), 1 + 2j, np.asfortranarray(Z[:6].reshape(2, 3)), Z.astype(">c16"),
+        [1j, 2.0],
+    ],
+)  # fmt: skip
+def test_arguments_of_all_kinds(z: Any, backend: Any) -> None:
+    with sg.backend(backend):
+        found = sg.compile(lambda z: z * 2j + 1)(z)
+    wanted = np.asarray(z) * 2j + 1
+    assert found.dtype == wanted.dtype.newbyteorder("=")
+    assert type(found) is type(wanted[()])
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+def test_nested_arguments_results_and_static_leaves() -> None:
+    def f(p: Any, mode: str) -> Any:
+        return {"sum": p["a"] + p["b"], "mode": mode, "parts": (p["a"].real, [p["a"].imag])}
+
+    found = sg.compile(f)({"a": Z, "b": W.real}, "x")
+    np.testing.assert_array_equal(found["sum"], Z + W.real)
+    np.testing.assert_array_equal(found["parts"][1][0], Z.imag)
+    assert found["mode"] == "x"
+    slopes = sg.grad(lambda p: np.sum(np.abs(p["a"] * p["b"]) ** 2))({"a": Z, "b": W.real})
+    np.testing.assert_allclose(slopes["a"], 2 * Z.conj() * W.real**2)
+    np.testing.assert_allclose(slopes["b"], 2 * W.real * np.abs(Z) ** 2)
+
+
+def test_python_complex_numbers_do_not_widen() -> None:
+    z = Z.astype(np.complex64)
+    assert sg.compile(lambda z: z * 1j + 2.0)(z).dtype == np.complex64
+    assert sg.compile(lambda x: x * 1j)(z.real).dtype == np.complex64
+    assert sg.compile(lambda z, c: z * c)(z, 1j).dtype == np.complex64
+    assert sg.compile(lambda x, c: x * c)(np.arange(3), 1j).dtype == np.complex128
+    assert sg.grad(lambda z: np.sum(np.abs(z)))(z).dtype == np.complex64
+
+
+def test_one_compilation_serves_all_lengths() -> None:
+    f = sg.compile(lambda z: np.sum(z * np.conj(z)).real)
+    for n in (3, 5, 8):
+        f(Z[:n])
+    assert f.traces == 1
+
+
+def test_results_into_given_memory_and_kernels_in_njit() -> None:
+    f = sg.value_and_grad(lambda z, c: np.sum(np.abs(z * c) ** 2))
+    out = np.empty_like(Z)
+    value, slope = f(Z, 2j, out=(None, out))
+    np.testing.assert_array_equal(out, f(Z, 2j)[1])
+    assert np.shares_memory(slope, out)
+    kernel = f.kernel(Z, 2j)
+
+    @njit
+    def call(z: Any) -> Any:
+        return kernel(z, 2j)
+
+    found = call(Z)
+    assert found[0] == value
+    np.testing.assert_array_equal(found[1], out)
+    square = sg.compile(lambda z: z * z).kernel(1j)
+    assert njit(lambda z: square(z))(3j) == -9
+
+
+def test_assignment_and_views() -> None:
+    def f(z: Any) -> Any:
+        z[0] = 1j * z[1]
+        z[1:3] *= 2
+        z.real[3] = 7.0
+        w = snp.zeros(3, dtype=complex)
+        w[1] = z[0]
+        w[2] = 2.0
+        z += w[1]
+        return z, w
+
+    def g(z: Any) -> Any:
+        z = z.copy()
+        z[0] = 1j * z[1]
+        z[1:3] *= 2
+        z.real[3] = 7.0
+        w = np.array([0, z[0], 2.0])
+        return z + w[1], w
+
+    for found, wanted in zip(sg.compile(f)(Z), g(Z), strict=True):
+        np.testing.assert_allclose(found, wanted)
+
+
+def test_decisions_on_complex_values() -> None:
+    f = sg.compile(lambda z: z * 2 if z == 1j else z)
+    assert f(1j) == 2j
+    assert f(2j) == 2j
+
+
+def test_made_arrays() -> None:
+    def f(x: Any) -> Any:
+        a = snp.array([x, 1j * x])
+        b = snp.full((2,), x + 1j)
+        c = x.astype(complex) * snp.eye(2, dtype=complex)
+        return a + b, c, snp.linspace(0, 1 + x * 1j, 3), snp.ones_like(a), a.astype(np.complex64)
+
+    x = np.float64(2.0)
+    found = sg.compile(f)(x)
+    np.testing.assert_array_equal(found[0], [4 + 1j, 2 + 3j])
+    np.testing.assert_array_equal(found[1], 2 * np.eye(2))
+    np.testing.assert_array_equal(found[2], [0, 0.5 + 1j, 1 + 2j])
+    assert found[3].dtype == np.complex128
+    assert found[4].dtype == np.complex64
+
+
+# ---------------------------------------------------------------- the convention
+
+
+def test_gradients_are_jaxs() -> None:
+    """The numbers are those of jax.grad, jvp, vjp and jacrev for the same functions."""
+    z = 3.0 + 4.0j
+    assert sg.grad(np.abs)(z) == pytest.approx(0.6 - 0.8j)
+    assert sg.grad(lambda z: z.real)(z) == 1
+    assert sg.grad(lambda z: z.imag)(z) == -1j
+    assert sg.grad(lambda z: (z * z).real)(z) == 2 * z
+    assert sg.grad(lambda z: np.abs(z) ** 2)(z) == pytest.approx(6 - 8j)
+    assert sg.grad(lambda z: (z * z).real, holomorphic=False)(z) == 2 * z
+    assert sg.grad(lambda z: z * z, holomorphic=True)(z) == 2 * z
+    out, pull = sg.vjp(lambda z: np.conj(z) * 2j, z)
+    assert out == 8 + 6j
+    assert pull(1.0 + 1.0j) == (-2 - 2j,)  # conj(ct * 2j), with the pairing Re(ct * dw)
+    assert sg.vjp(lambda z: z * 2j, z)[1](1.0 + 1.0j) == (-2 + 2j,)
+    assert sg.jvp(lambda z: np.conj(z) * 2j, (z,), (1j,)) == (8 + 6j, 2 + 0j)
+
+
+def test_a_step_against_the_conjugate_of_the_gradient_goes_downhill() -> None:
+    goal = np.array([1 - 2j, 3j])
+    loss = sg.value_and_grad(lambda z: np.sum(np.abs(z**2 - goal) ** 2))
+    z = np.array([1 - 1j, 1 + 1j])
+    for _ in range(200):
+        value, slope = loss(z)
+        z = z - 0.02 * slope.conj()
+    assert value < 1e-8
+
+
+def test_forward_and_reverse_agree() -> None:
+    """``Re(ct * J v)`` from both sides, for a function that is not holomorphic."""
+    rng = np.random.default_rng(0)
+    v, ct = (rng.normal(size=7) + 1j * rng.normal(size=7) for _ in range(2))
+
+    def f(z: Any) -> Any:
+        return np.exp(z * W) * np.abs(z) + np.conj(z) * np.sum(z).real + np.sqrt(z)
+
+    _, pushed = sg.jvp(f, (Z,), (v,))
+    (pulled,) = sg.vjp(f, Z)[1](ct)
+    assert np.sum(ct * pushed).real == pytest.approx(np.sum(pulled * v).real, rel=1e-12)
+    h = 1e-6
+    differences = (f(Z + h * v) - f(Z - h * v)) / (2 * h)
+    np.testing.assert_allclose(np.delete(pushed, 5), np.delete(differences, 5), rtol=1e-7)  # a cut
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_jacobians(mode: str) -> None:
+    z = Z[:3]
+    found = sg.jacobian(lambda z: z**3 * np.sum(z), mode=mode, holomorphic=True)(z)
+    wanted = np.diag(3 * z**2 * z.sum()) + (z**3)[:, None]
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    found = sg.jacobian(lambda x: np.exp(1j * x), mode=mode)(z.real)
+    np.testing.assert_allclose(found, np.diag(1j * np.exp(1j * z.real)), rtol=1e-14)
+    found = sg.jacobian(lambda z: np.abs(z) ** 2, mode=mode)(z)
+    np.testing.assert_allclose(found, np.diag(2 * z.conj()), rtol=1e-14)
+    found = sg.jacobian(lambda z, x: {"y": (z * x).real}, argnums=(0, 1), mode=mode)(z, z.imag)
+    np.testing.assert_allclose(found["y"][0], np.diag(z.imag), rtol=1e-14)
+    np.testing.assert_allclose(found["y"][1], np.diag(z.real), rtol=1e-14)
+
+
+def test_second_derivatives() -> None:
+    z = Z[:3]
+    found = sg.hessian(lambda z: np.sum(z**3), holomorphic=True)(z)
+    np.testing.assert_allclose(found, np.diag(6 * z), rtol=1e-13)
+    # |exp(ix) + 1|**2 = 2 + 2 cos x
+    found = sg.hessian(lambda x: np.sum(np.abs(np.exp(1j * x) + 1) ** 2))(z.real)
+    np.testing.assert_allclose(found, np.diag(-2 * np.cos(z.real)), atol=1e-14)
+    found = sg.hvp(lambda z: np.sum(np.abs(z) ** 2), (z,), (z,))
+    np.testing.assert_allclose(found, 2 * z.conj(), rtol=1e-13)
+
+
+def test_aux_and_argnums() -> None:
+    f = sg.value_and_grad(lambda x, z: (np.sum(x * z).real, {"w": z * 2}), argnums=(1, 0),
+                          has_aux=True)  # fmt: skip
+    (value, aux), (by_z, by_x) = f(W.real, Z)
+    assert value == pytest.approx(np.sum(W.real * Z.real))
+    np.testing.assert_array_equal(aux["w"], Z * 2)
+    np.testing.assert_array_equal(by_z, W.real)
+    np.testing.assert_array_equal(by_x, Z.real)
+    assert by_z.dtype == np.complex128
+
+
+# ---------------------------------------------------------------- batches and loops
+
+
+def test_vmap() -> None:
+    grid = np.arange(6).reshape(2, 3) * (1 + 1j)
+    for axis in (0, 1, -1):
+        found = sg.vmap(lambda z: (z * 2j, z.real), in_axes=axis, out_axes=(axis, 0))(grid)
+        np.testing.assert_array_equal(found[0], grid * 2j)
+    np.testing.assert_allclose(sg.vmap(sg.grad(lambda z: np.abs(z) ** 2))(Z), 2 * Z.conj())
+
+
+def test_loops_and_branches() -> None:
+    def series(z: Any) -> Any:
+        return sg.fori_loop(0, 40, lambda k, s: 1 + z * s / (40 - k), 1 + 0j)
+
+    z = 0.7 + 0.4j
+    np.testing.assert_allclose(sg.compile(series)(z), np.exp(z), rtol=1e-14)
+    np.testing.assert_allclose(sg.grad(series, holomorphic=True)(z), np.exp(z), rtol=1e-14)
+
+    def running(z: Any) -> Any:
+        return sg.scan(lambda c, x: (c * x, c + x), 1j, z)
+
+    last, rows = sg.compile(running)(Z)
+    np.testing.assert_allclose(last, 1j * np.prod(Z))
+    np.testing.assert_allclose(rows, np.cumprod([1j, *Z[:-1]]) + Z)
+
+    def branch(z: Any) -> Any:
+        return sg.cond(np.abs(z) > 1, lambda z: z * z, lambda z: z + 1, z)
+
+    assert sg.compile(branch)(2j) == -4
+    assert sg.compile(branch)(0.5j) == 1 + 0.5j
+    assert sg.grad(branch, holomorphic=True)(2j) == 4j
+
+
+def test_stop_gradient_and_checkpoint() -> None:
+    f = sg.grad(lambda z: (z * sg.stop_gradient(z)).real)
+    assert f(3 + 4j) == 3 + 4j
+    g = sg.grad(sg.checkpoint(lambda z: np.abs(np.exp(z))))
+    assert g(0.5 + 1j) == pytest.approx(np.exp(0.5))
+
+
+# ---------------------------------------------------------------- what is refused
+
+REFUSED = {
+    "grad of a complex result": (
+        lambda: sg.grad(lambda z: z * z)(1j), ArgumentError, "holomorphic=True"),
+    "holomorphic with real arguments": (
+        lambda: sg.grad(lambda x: x * 1j, holomorphic=True)(1.0), ArgumentError, "is real"),
+    "holomorphic with a real result": (
+        lambda: sg.grad(np.abs, holomorphic=True)(1j), ArgumentError, "this one is real"),
+    "jacobian": (lambda: sg.jacobian(lambda z: np.conj(z))(Z), ArgumentError, "holomorphic"),
+    "hessian": (
+        lambda: sg.hessian(lambda z: np.sum(np.abs(z)))(Z), ArgumentError, "holomorphic"),
+    "complex tangent of a real argument": (
+        lambda: sg.jvp(np.sin, (1.0,), (1j,)), ArgumentError, "must be real"),
+    "complex cotangent of a real result": (
+        lambda: sg.vjp(np.abs, 1j)[1](1j), ArgumentError, "must be real"),
+    "order": (lambda: sg.compile(lambda z: z < 1j)(Z), UnsupportedError, "Less is not defined"),
+    "sorting": (lambda: sg.compile(np.sort)(Z), UnsupportedError, "not defined for complex"),
+    "maximum": (lambda: sg.compile(np.max)(Z), UnsupportedError, "not defined for complex"),
+    "to real": (lambda: sg.compile(lambda z: z.astype(float))(Z), DTypeError, "z.real"),
+    "float": (lambda: sg.compile(lambda z: float(z))(1j), TypeError, "z.real"),
+    "complex()": (lambda: sg.compile(lambda z: complex(z))(1j), TraceError, "cmath"),
+    "into an array of reals": (
+        lambda: sg.compile(lambda x: x.__setitem__(0, 1j))(W.real), DTypeError, "real part"),
+    "long double": (
+        lambda: sg.compile(np.sin)(Z.astype(np.clongdouble)), DTypeError, "and complex128"),
+    "condition": (lambda: sg.compile(lambda z: np.where(z, 1, 2))(Z), DTypeError, "condition"),
+    "eager": (lambda: sg.tensor(Z), DTypeError, "complex"),
+    "eager operand": (lambda: sg.tensor([1.0]) * 1j, DTypeError, "complex"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals_say_what_to_write(case: str) -> None:
+    call, error, text = REFUSED[case]
+    with pytest.raises(error, match=text):
+        call()
+
+
+# ---------------------------------------------------------------- linear algebra
+
+
+def matrices(*shape: int) -> Any:
+    rng = np.random.default_rng(sum(shape))
+    return rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_determinants_and_systems(backend: Any, dtype: Any) -> None:
+    def f(a: Any, b: Any) -> Any:
+        sign, size = np.linalg.slogdet(a)
+        return np.linalg.det(a), sign, size, np.linalg.inv(a), np.linalg.solve(a, b), a @ b
+
+    a, b = matrices(2, 3, 3).astype(dtype), matrices(2, 3, 2).astype(dtype)
+    with sg.backend(backend):
+        found = sg.compile(f)(a, b)
+    for x, y in zip(found, f(a, b), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, rtol=1e-4 if dtype is np.complex64 else 1e-12)
+
+
+def test_derivatives_of_determinants_and_systems() -> None:
+    a, b = matrices(3, 3), matrices(3)
+    inverse, det = np.linalg.inv(a), np.linalg.det(a)
+    slope = sg.grad(np.linalg.det, holomorphic=True)(a)
+    np.testing.assert_allclose(slope, det * inverse.T, rtol=1e-12)
+    slope = sg.grad(lambda a: np.linalg.slogdet(a)[1])(a)
+    np.testing.assert_allclose(slope, inverse.T, rtol=1e-12)
+    sign, turned = sg.jvp(lambda a: np.linalg.slogdet(a)[0], (a,), (b[:, None] * b,))
+    wanted = 1j * sign * np.trace(inverse @ (b[:, None] * b)).imag
+    np.testing.assert_allclose(turned, wanted, rtol=1e-12)
+    by_b = sg.jacobian(np.linalg.solve, argnums=1, holomorphic=True)(a, b)
+    np.testing.assert_allclose(by_b, inverse, rtol=1e-12)
+    slope = sg.grad(lambda a: np.sum(np.linalg.solve(a, b)), holomorphic=True)(a)
+    wanted = -np.outer(inverse.T @ np.ones(3), inverse @ b)
+    np.testing.assert_allclose(slope, wanted, rtol=1e-12)
+    second = sg.hessian(np.linalg.det, holomorphic=True)(a[:2, :2])
+    wanted = np.zeros((2, 2, 2, 2))
+    for (i, j), sign in (((0, 0), 1), ((0, 1), -1), ((1, 0), -1), ((1, 1), 1)):
+        wanted[i, j, 1 - i, 1 - j] = sign
+    np.testing.assert_allclose(second, wanted, atol=1e-14)
+
+
+def test_singular_matrices() -> None:
+    assert sg.compile(np.linalg.det)(np.ones((2, 2)) * 1j) == 0
+    sign, size = sg.compile(lambda a: tuple(np.linalg.slogdet(a)))(np.zeros((2, 2), complex))
+    assert sign == 0
+    assert size == -np.inf
+
+
+@pytest.mark.parametrize("name", ["cholesky", "qr", "eigh", "eigvalsh", "svd", "pinv"])
+def test_factorisations_that_are_refused(name: str) -> None:
+    with pytest.raises(UnsupportedError, match="not defined for complex"):
+        sg.compile(getattr(np.linalg, name))(np.eye(2) * (1 + 0j))
