@@ -189,7 +189,12 @@ def test_numpy_functions(record: Any) -> None:
                 expected = function(*args, **kwargs)
             except (TypeError, ValueError):
                 continue  # an option that NumPy's installed version does not have
-            got = function(*as_tensors(args), **as_tensors(kwargs))
+            try:
+                got = function(*as_tensors(args), **as_tensors(kwargs))
+            except UnsupportedError as error:
+                assert "eager tensors are real" in str(error)
+                assert record.function.__module__.endswith(".np_fft")
+                continue
             several = isinstance(expected, (tuple, list))
             pairs = zip(expected, got, strict=True) if several else [(expected, got)]
             for want, result in pairs:
