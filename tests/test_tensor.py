@@ -192,9 +192,9 @@ def test_numpy_functions(record: Any) -> None:
             try:
                 got = function(*as_tensors(args), **as_tensors(kwargs))
             except UnsupportedError as error:
-                assert "eager tensors are real" in str(error)
-                assert record.function.__module__.endswith(".np_fft")
-                continue
+                if "eager tensors are real" in str(error):
+                    continue  # Fourier transforms
+                raise
             several = isinstance(expected, (tuple, list))
             pairs = zip(expected, got, strict=True) if several else [(expected, got)]
             for want, result in pairs:
