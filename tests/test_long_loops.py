@@ -71,3 +71,12 @@ def test_many_crossing_values_need_no_comparison_of_pointers():
     assert accesses
     assert all(line.endswith("!llvm.access.group !0") for line in accesses)
     assert '!{!"llvm.loop.parallel_accesses", !0}' in text
+
+
+@pytest.mark.parametrize("size", [10, 700_000])
+def test_temporaries_small_and_large(size):
+    x = np.linspace(0.5, 2.0, size)
+    found = sg.compile(lambda x: np.cumsum(np.exp(x)) / np.max(np.cumsum(np.log(x))), cache=False)
+    np.testing.assert_allclose(
+        found(x), np.cumsum(np.exp(x)) / np.max(np.cumsum(np.log(x))), rtol=1e-11
+    )
