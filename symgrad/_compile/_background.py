@@ -2,7 +2,8 @@
 
 The thread is a daemon, so that a program that ends does not wait for kernels nobody will call.
 LLVM must not be at work when the process takes its libraries down, though: at the end of the
-process the thread may finish the call into LLVM that it is in, and gets no further.
+process the thread may finish the call into LLVM that it is in, and gets no further. A child
+process goes on without it: what was being compiled stays interpreted there.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ _jobs: deque[Callable[[], None]] = deque()
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
 
-#: Held by the thread during a call into LLVM, and for good once the process ends.
-_turn = threading.Lock()
+#: Held by the thread during a call into LLVM, by others while they fork, and for good once the
+#: process ends.
+_turn = threading.RLock()
 _closing = False
 
 
@@ -83,8 +85,12 @@ def _close() -> None:
 def _forked() -> None:
     """Start afresh in a child process, which has none of its parent's threads."""
     global _lock, _turn, _thread
-    _lock, _turn, _thread = threading.Lock(), threading.Lock(), None
+    _lock, _turn, _thread = threading.Lock(), threading.RLock(), None
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+if hasattr(os, "register_at_fork"):  # LLVM's own locks are free then
+    os.register_at_fork(
+        before=lambda: _turn.acquire(),
+        after_in_parent=lambda: _turn.release(),
+        after_in_child=_forked,
+    )

@@ -160,6 +160,10 @@ def _lock_of(key: str) -> threading.Lock:
     return threading.Lock()
 
 
+if hasattr(os, "register_at_fork"):  # a child has none of the threads that hold them
+    os.register_at_fork(after_in_child=_lock_of.cache_clear)
+
+
 def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
     # Arrays that lowering computed; the function's own are in the program.
     own = {constant_symbol(n) for n in program.constants}

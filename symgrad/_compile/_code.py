@@ -162,6 +162,7 @@ def load_object(content: bytes) -> Any:
     return engine
 
 
+@llvm_turn()
 def load(code: Code) -> Callable[..., Any]:
     """Load the code; return its Python function.
 

@@ -74,12 +74,15 @@ class Specialization:
         if self._function is None:
             with self._lock, collector_paused():
                 if self._function is None:
-                    # A Python function has no name that another process could know.
-                    cache = self.cache and not self.calls_back
-                    self.entry = cached_code(self.program, self.layout, self.kinds, cache)
-                    function = load(self.entry.code)
-                    self._function = _raising(function) if self.calls_back else function
+                    self.entry, self._function = self._compiled()
         return self._function
+
+    def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
+        # A Python function has no name that another process could know.
+        cache = self.cache and not self.calls_back
+        entry = cached_code(self.program, self.layout, self.kinds, cache)
+        function = load(entry.code)
+        return entry, _raising(function) if self.calls_back else function
 
     def function_on(self, backend: str) -> Callable[..., Any]:
         """Return the Python function of the inputs that a backend runs now."""
@@ -111,12 +114,18 @@ class Specialization:
 
     def _compile_aside(self) -> None:
         """Make the compiled function; calls find it as soon as the interpreter misses."""
+        # Neither locked nor with the collector paused meanwhile: a child process that is forked
+        # then would never see the end of it.
         try:
-            self.function  # noqa: B018  made when first asked for
+            entry, function = self._compiled()
         except AbandonedError:
             return
         except Exception as error:  # noqa: BLE001  for the next caller
             self._failure = error
+        else:
+            with self._lock:
+                if self._function is None:
+                    self.entry, self._function = entry, function
         assert self._interpreted is not None
         self._interpreted.retire()
 
