@@ -455,6 +455,19 @@ def test_stop_gradient_and_checkpoint() -> None:
     assert g(0.5 + 1j) == pytest.approx(np.exp(0.5))
 
 
+# ---------------------------------------------------------------- what can be read and checked
+
+
+def test_formulas_and_certificates() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(np.abs(np.exp(x + 1j * y)) ** 2)
+
+    assert sg.verify(f, np.array([0.3, -1.0]), np.array([0.5, 2.0])).max_ulp < 16
+    assert "z[i, 0]" in str(sg.formula(lambda z: np.sum(np.abs(z) ** 2), Z))
+    transform = str(sg.formula(lambda x: np.fft.fft(x).real, np.arange(4.0)))
+    assert "cos(2*pi*i*j/n)" in transform
+
+
 # ---------------------------------------------------------------- what is refused
 
 REFUSED = {
@@ -482,6 +495,8 @@ REFUSED = {
     "long double": (
         lambda: sg.compile(np.sin)(Z.astype(np.clongdouble)), DTypeError, "and complex128"),
     "condition": (lambda: sg.compile(lambda z: np.where(z, 1, 2))(Z), DTypeError, "condition"),
+    "certificates": (
+        lambda: sg.verify(lambda z: np.sum(np.abs(z)), Z), UnsupportedError, "imaginary parts"),
     "eager": (lambda: sg.tensor(Z), DTypeError, "complex"),
     "eager operand": (lambda: sg.tensor([1.0]) * 1j, DTypeError, "complex"),
 }  # fmt: skip

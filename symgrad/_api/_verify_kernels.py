@@ -10,9 +10,9 @@ import numpy as np
 
 from .._compile import Function
 from .._graph import Node
-from .._trace import Traced, collect, flatten
+from .._trace import Traced, collect, flatten, is_complex
 from .._verify import Problem
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnsupportedError
 from ._call import Call
 from ._transforms import compile, jacobian, value_and_grad, vjp
 
@@ -57,6 +57,11 @@ def problem_of(call: Call, chosen: Sequence[int], kernels: Kernels) -> Problem:
 
 def chosen_leaves(call: Call, wrt: Any) -> list[int]:
     """Return the argument leaves to differentiate by."""
+    if any(map(is_complex, call.leaves)):
+        raise UnsupportedError(
+            "certificates are of functions with real arguments: verify the function of real and "
+            "imaginary parts, lambda x, y: f(x + 1j * y)"
+        )
     if wrt is None:
         return [k for k in range(len(call.leaves)) if call.real(k)]
     found = []
