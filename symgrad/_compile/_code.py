@@ -24,8 +24,8 @@ from .._lower import Leaf, Lowered, bind_array, bind_symbol, write_entry
 from ._background import aside, llvm_turn
 from ._python import bind_python, python_function
 
-#: Programs of more steps than this go through LLVM's fast code generator: their straight-line
-#: code is made in a seventh of the time and runs 1.15 times as long.
+#: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
+#: of the time and runs 1.15 times as long.
 FAST_CODE_FROM = 6000
 
 

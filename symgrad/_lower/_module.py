@@ -52,7 +52,7 @@ class Lowered:
     sizes:
         Number of size symbols.
     steps:
-        Number of values that the code computes.
+        Number of steps that are written as code: a block that comes again counts once.
     context:
         Whether ``run`` also takes the data of the array that the Python function is bound to.
     """

@@ -7,8 +7,6 @@ that a million steps allocate once.
 
 from __future__ import annotations
 
-from array import array
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,13 +18,13 @@ from .._graph import Constant, Input, Node
 from .._schedule import Program
 from .._shapes import Dimension, dim_product
 from ._arena import Arena
-from ._blocks import Block, Blocks, write_block, write_rows
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
 from ._emitter import Emitter, Module, constant_text, memory_type, size_parameters
 from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
-from ._plan import Nest, Plan, Store, plan
+from ._plan import Nest, Plan, plan
+from ._repeats import Repeats
 from ._singles import write_single
 from ._unroll import prepare
 from ._values import OTHER_BRANCH, Place
@@ -62,7 +60,7 @@ class Code:
     constants:
         Constant arrays by symbol.
     steps:
-        Number of values that the code computes.
+        Number of steps that are written as code: a block that comes again counts once.
     """
 
     module: Module
@@ -105,9 +103,7 @@ class Unit:
         self.uses: dict[str, list[int]] = {}
         self.calls: list[str] = []
         self.folded = dict(folded_in_memory(self.plan))
-        self.wires = array("i")
-        #: The last call of a block: its name, the first wire, how often, the number of calls.
-        self.rows: tuple[str, int, int, int] = ("", 0, 0, 0)
+        self.repeats = Repeats(self)
         self.tasks()
         self.arena = Arena(self.buffers, self.uses, self.slots)
 
@@ -173,10 +169,9 @@ class Unit:
 
     def tasks(self) -> None:
         """Write the functions of all tasks, and note how to call them."""
-        repeated = self.repeated()
         for k, task in enumerate(self.plan.tasks):
-            if k in repeated:
-                self.repeat(*repeated[k])
+            if k in self.repeats.blocks:
+                self.repeats.call(k)
                 continue
             name = f"{self.name}.task{k}"
             if isinstance(task, Nest):
@@ -209,57 +204,14 @@ class Unit:
         arguments += size_parameters(self.sizes)
         self.calls.append(f"  call void @{name}({', '.join(arguments)})")
 
-    def repeated(self) -> dict[int, tuple[str, Block]]:
-        """Write the blocks that come more than once; return the name and the block of tasks."""
-        found: dict[int, Block] = {}
-        copies: dict[Node, Place] = {}
-
-        def place(node: Node) -> Place | None:
-            if not is_element(node):
-                return self.place(node)
-            return copies[node] if node in copies else copies.setdefault(node, self.slot(node))
-
-        blocks = Blocks(self.plan, place)
-        nests = {k: t for k, t in enumerate(self.plan.tasks) if isinstance(t, Nest)}
-        for k, nest in nests.items():
-            if self.module_for(nest) is not self.module:
-                described = blocks.describe(nest)
-                if described is not None:
-                    found[k] = described[0]
-        times = Counter(block.key for block in found.values())
-        names: dict[bytes, str] = {}
-        for k, block in found.items():
-            if times[block.key] > 1 and block.key not in names:
-                names[block.key] = name = f"{self.name}.block{len(names)}"
-                described = blocks.describe(nests[k])
-                assert described is not None
-                module = self.module_for(nests[k])
-                write_block(module, name, nests[k], described[1], self.plan.stored)
-                self.code.exports[-1].append(name)
-                write_rows(self.module, name, block)
-        if names and copies:
-            self.places |= copies
-            elements = Nest((), stores=[Store(node, node) for node in copies])
-            self.write_nest(f"{self.name}.elements", elements)
-        return {k: (names[b.key], b) for k, b in found.items() if b.key in names}
-
-    def repeat(self, name: str, block: Block) -> None:
-        """Call a block; calls of one block that follow each other are one."""
-        last, first, count, calls = self.rows
-        if (last, calls) == (name, len(self.calls)):
-            self.calls.pop()
-        else:
-            first, count = len(self.wires), 0
-        self.wires.extend(block.row)
-        self.rows = name, first, count + 1, len(self.calls) + 1
-        self.calls.append(
-            f"  call void @{name}.rows(ptr %slots, ptr %wires, i64 {first}, i64 {count + 1})"
-        )
+    def is_straight(self, task: Nest) -> bool:
+        """Tell whether a nest is straight-line code that is compiled by itself."""
+        # A body runs often: unless it is very long, LLVM optimises it as a whole.
+        return not (self.linked or task.domain or (self.inner and self.steps <= LINKED_BODY))
 
     def module_for(self, task: Nest) -> Module:
         """Return the module that a nest's function goes into."""
-        # A body runs often: unless it is very long, LLVM optimises it as a whole.
-        if self.linked or task.domain or (self.inner and self.steps <= LINKED_BODY):
+        if not self.is_straight(task):
             return self.module
         straight, exports = self.code.straight, self.code.exports
         if not straight or len(straight[-1].functions) >= TASKS_PER_MODULE:
@@ -311,8 +263,8 @@ class Unit:
             if place is not None and place.slot is not None:
                 pointer = e.op(f"getelementptr inbounds i64, ptr %slots, i64 {place.slot}")
                 e.line(f"store {memory_type(node.dtype)} %in{k}, ptr {pointer}")
-        if self.wires:
-            table = Constant(np.frombuffer(self.wires, np.int32))
+        if self.repeats.wires:
+            table = Constant(np.frombuffer(self.repeats.wires, np.int32))
             self.code.constants[constant_symbol(table)] = table
             self.constants[constant_symbol(table)] = "%wires"
         for symbol, pointer in self.constants.items():
@@ -392,12 +344,6 @@ def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
             for r in map(describe, task.reductions):
                 if folded_from(r, task.domain) is None:
                     yield r.node, identity_of(r.how, r.dtype)
-
-
-def is_element(node: Node) -> bool:
-    """Tell whether a node is an element of an argument."""
-    view = node.op.kind == "view"
-    return view and not node.shape and isinstance(node.operands[0], Input)
 
 
 def covers(node: Node) -> bool:
