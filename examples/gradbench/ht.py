@@ -92,7 +92,7 @@ def jacobian(theta: Any, us: Any, model: Any, which: Any, points: Any) -> Any:
     two: the derivative by a number that is added to all first coordinates, and to all second.
     """
     if us is None:
-        return sg.jacobian(errors)(theta, us, model, which, points)
+        return sg.jacobian(errors, mode="forward")(theta, us, model, which, points)
 
     def moved(shift: Any, theta: Any) -> Any:
         return errors(theta, us + shift, model, which, points)

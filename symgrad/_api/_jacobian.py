@@ -27,8 +27,9 @@ from ._bodies import Opened, enumerated, positions_of, widths_of, zeros_like
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
 
-#: As long as all of them together have at most this many nodes.
-LONG = 8192
+#: As long as all of them together have at most this many elements, where an array counts as
+#: many as are unrolled.
+LONG, ARRAY = 16_384, 16
 
 MODES = ("auto", "forward", "reverse")
 
@@ -107,10 +108,15 @@ def _block(y: Node, x: Node, mode: str) -> Node:
     if mode == "auto":
         mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
     passes = columns if mode == "forward" else rows
-    few = passes <= UNROLL and passes * len(topological([y])) <= LONG
+    few = passes <= UNROLL and passes * _length(y) <= LONG
     if mode == "forward":
         return _columns(y, x) if few else _forward(y, x)
     return _rows(y, x) if few else _reverse(y, x)
+
+
+def _length(y: Node) -> int:
+    """Return how long the program of ``y`` is, about, when short arrays are unrolled."""
+    return sum(min(hint(dim_product(n.shape)), ARRAY) for n in topological([y]))
 
 
 def _fixed(node: Node) -> tuple[int, ...]:
