@@ -155,6 +155,8 @@ class Size:
         return self._lifted(other, operator.truediv, swap=True)
 
     def __pow__(self, other: object) -> Any:
+        if isinstance(other, Size):  # a power of a size by another has no form as a dimension
+            other = operator.index(other)
         if isinstance(other, int) and other >= 0:
             return as_size(self.expr ** int(other))
         # As for integers: a negative exponent gives a float.

@@ -268,3 +268,32 @@ def test_grids_and_the_array_type() -> None:
     assert not isinstance(1.0, kind)
     assert issubclass(np.memmap, kind)
     assert kind.sum is np.ndarray.sum
+
+
+def test_overwritten_complex_arguments_are_results() -> None:
+    def turn(a: Any, b: Any) -> None:
+        a[1:] += b[:-1] * 1j
+
+    a, b = np.arange(3) + 0j, np.full(3, 2.0 + 1j)
+    turned = sg.compile(turn)
+    got, inner = turned(a, b), sg.compile(lambda a, b: turned(a, b))(a, b)
+    turn(a, b)
+    np.testing.assert_array_equal(got, a)
+    np.testing.assert_array_equal(inner, a)
+
+
+def test_shapes_by_powers_of_sizes_and_by_assignment() -> None:
+    def folded(x: Any, radix: int, levels: int) -> Any:
+        return np.reshape(x, (radix ** (levels - 1), radix)).sum(0)
+
+    compiled = sg.compile(folded)
+    for radix in (2, 3):
+        x = np.arange(float(radix**3))
+        np.testing.assert_array_equal(compiled(x, radix, 3), folded(x, radix, 3))
+
+    def in_place(x: Any) -> Any:
+        x.shape = (2, 2)
+        return x
+
+    with pytest.raises(TraceError, match=r"write x = x\.reshape\(shape\)"):
+        sg.compile(in_place)(X)

@@ -124,7 +124,7 @@ ASSIGNED = (
 
 def overwritten(values: Sequence[Any]) -> Any:
     """Return the arguments that a function without a result has assigned to; None if none."""
-    found = [v for v in values if isinstance(v, Traced) and v.overwritten]
+    found = [v for v in values if getattr(v, "overwritten", False)]  # Complex, too
     return None if not found else found[0] if len(found) == 1 else tuple(found)
 
 
@@ -147,7 +147,12 @@ def carried_out(
     leaves = [Traced(v.node, v.weak) if isinstance(v, Traced) else v for v in leaves]
     inner_args, inner_kwargs = tree.unflatten(leaves)
     result = function(*inner_args, **inner_kwargs)
-    return overwritten(leaves) if result is None else result
+    if result is not None:
+        return result
+    # The leaves of a complex array are its parts; the result is the whole.
+    given = [*inner_args, *inner_kwargs.values()]
+    whole = any(hasattr(v, "overwritten") and not isinstance(v, Traced) for v in given)
+    return overwritten(given if whole else leaves)
 
 
 def collect(result: Any) -> tuple[list[Node], Tree, list[Any]]:

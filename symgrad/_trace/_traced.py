@@ -278,6 +278,12 @@ class Traced(ArrayMethods):
         """The shape; symbolic sizes compute like integers."""
         return tuple(map(as_size, self.node.shape))
 
+    @shape.setter
+    def shape(self, _: Any) -> NoReturn:
+        raise TraceError(
+            "the shape of a traced array cannot be changed in place: write x = x.reshape(shape)"
+        )
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """The element type."""
