@@ -371,3 +371,17 @@ def test_random_programs_repeated_read_the_right_slots() -> None:
     with sg.backend("numpy"):
         expected = g(0.3, 0.7)
     np.testing.assert_allclose(g(0.3, 0.7), expected, rtol=1e-9)
+
+
+def test_a_short_program_with_a_long_loop_body() -> None:
+    f = pendulum(110)
+
+    def h(x: Any) -> Any:
+        turn = lambda _, c: 0.5 * np.stack([f(c), c[1], 0.9 * c[2]])  # noqa: E731
+        return np.sum(sg.fori_loop(0, 3, turn, x))
+
+    g, x = sg.grad(h), np.array([0.5, 1.0, 0.1])
+    assert lower(g.program(x)).straight
+    with sg.backend("numpy"):
+        expected = g(x)
+    np.testing.assert_allclose(g(x), expected, rtol=1e-11)

@@ -86,7 +86,7 @@ def lower(program: Program, vector_math: bool | None = None) -> Lowered:
         text,
         tuple(m.text() for m in code.straight),
         ((f"{name}.sizes", f"{name}.run"), *map(tuple, code.exports)),
-        unit.linked,
+        unit.linked and not code.straight,
         tuple(Leaf(n.dtype.name, n.ndim) for n in program.inputs),
         tuple(Leaf(n.dtype.name, n.ndim) for n in unit.plan.outputs),
         tuple(sorted(set().union(*(m.symbols for m in (code.module, *code.straight))))),
