@@ -267,12 +267,30 @@ def test_one_compilation_serves_all_lengths() -> None:
     assert f.traces == 1
 
 
+def test_calls_of_other_kinds_after_the_first() -> None:
+    f = sg.compile(lambda z: z * 2)
+    pairs = np.ones((7, 2))
+    for x in (Z, Z, pairs, Z, Z.astype("F"), Z[::-1], 1j, 2j, 1.5, np.complex128(1j), pairs, Z):
+        found = f(x)
+        np.testing.assert_array_equal(found, np.asarray(x) * 2)
+        assert found.dtype == (np.asarray(x) * 2).dtype
+
+
 def test_results_into_given_memory_and_kernels_in_njit() -> None:
     f = sg.value_and_grad(lambda z, c: np.sum(np.abs(z * c) ** 2))
     out = np.empty_like(Z)
     value, slope = f(Z, 2j, out=(None, out))
     np.testing.assert_array_equal(out, f(Z, 2j)[1])
     assert np.shares_memory(slope, out)
+    double = sg.compile(lambda z: (z * 2, z.real))
+    for target in (np.empty((7, 2), complex)[:, 0], np.empty(14, complex)[::-2]):
+        double(Z, out=(target, None))
+        np.testing.assert_array_equal(target, Z * 2)
+    real = np.empty(7, complex)
+    double(Z, out=(None, real))
+    np.testing.assert_array_equal(real, Z.real)
+    with pytest.raises(ArgumentError, match="the result is complex"):
+        double(Z, out=(np.empty(7), None))
     kernel = f.kernel(Z, 2j)
 
     @njit

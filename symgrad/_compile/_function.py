@@ -161,7 +161,7 @@ class Function:
             return found.run_numpy(leaves)
         result = found.run(leaves, name)
         if chosen is None and found.direct:
-            self._fast = (found.function_on(name), found.pack, found)
+            self._fast = (found.caller(name), found.pack, found)
         return result
 
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:

@@ -15,7 +15,7 @@ from .._graph import checked
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
-from .._trace import Graph, Signature, as_input, flatten
+from .._trace import Graph, LeafKind, Signature, as_input, flatten
 from ..errors import ArgumentError
 from ._background import AbandonedError, submit
 from ._cache import Entry, cached_code
@@ -197,13 +197,21 @@ class Specialization:
                 "out has another structure than the result: give an array, or None, for each "
                 "array of the result, nested as the result is"
             )
-        for part, leaf in zip(parts, self.graph.leaves, strict=True):
+        kinds = self.graph.tree.leaf_kinds
+        for part, leaf, kind in zip(parts, self.graph.leaves, kinds, strict=True):
             if part is None or isinstance(leaf, tuple):
                 continue
             if not isinstance(part, np.ndarray):
                 raise ArgumentError(f"out has a {type(part).__name__}: it takes arrays and None")
-            given[leaf] = part if part.dtype.kind != "c" else as_input(part)
+            if kind == "packed" and part.dtype.char not in "FD":
+                raise ArgumentError(f"out has type {part.dtype}: the result is complex")
+            given[leaf] = as_input(part) if kind == "packed" else part
         return given
+
+    def caller(self, backend: str) -> Callable[..., Any]:
+        """Return the function of a direct call's arguments."""
+        function = self.function_on(backend)
+        return _pairing(function, self.signature.leaves) if self._complex else function
 
     @property
     def direct(self) -> bool:
@@ -211,10 +219,32 @@ class Specialization:
         args, kwargs = self.signature.tree.children
         return (
             not kwargs.children
-            and not self._complex
             and all(t.kind == "leaf" for t in args.children)
             and len(self.takes) == len(self.signature.leaves)
         )
+
+
+def _pairing(function: Callable[..., Any], leaves: Sequence[LeafKind]) -> Callable[..., Any]:
+    """Return ``function`` of complex numbers and arrays, which it takes as pairs of reals."""
+    chars = [leaf.kind if leaf.kind == "complex" else leaf.dtype for leaf in leaves]
+
+    def call(*values: Any) -> Any:
+        given = list(values)
+        if len(given) < len(chars):
+            return MISS
+        for k, char in enumerate(chars):
+            value = given[k]
+            if char == "complex":
+                if type(value) is not complex:
+                    return MISS
+            elif char not in ("F", "D"):
+                continue
+            elif type(value) is not np.ndarray or value.dtype.char != char:
+                return MISS
+            given[k] = as_input(value)
+        return function(*given)
+
+    return call
 
 
 def _raising(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -61,6 +61,13 @@ class Tree(NamedTuple):
         return {self.kind}.union(*(c.kinds for c in self.children))
 
     @property
+    def leaf_kinds(self) -> list[str]:
+        """For each leaf "packed" if it is an array of complex numbers, else "leaf"."""
+        if self.kind in ("leaf", "packed"):
+            return [self.kind]
+        return [kind for child in self.children for kind in child.leaf_kinds]
+
+    @property
     def packed(self) -> Tree:
         """The structure with complex values in one array each, not in two."""
         if self.kind == "complex":
@@ -155,17 +162,19 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 # ---------------------------------------------------------------- complex numbers in memory
 
 
+_HALVES = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+
+
 def as_input(leaf: Any) -> Any:
     """Return an argument leaf as a program takes it: complex numbers as pairs of reals.
 
     A complex array is not copied: its memory is a real array with a last axis of two.
     """
     if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "c":
-        return leaf.reshape(-1).view(f"f{leaf.itemsize // 2}").reshape(*leaf.shape, 2)
+        return leaf[..., None].view(_HALVES[leaf.dtype.char])
     return np.array([leaf.real, leaf.imag]) if type(leaf) is complex else leaf
 
 
 def unpacked(pairs: Any) -> Any:
     """Return the complex numbers of a real array with a last axis of two; it is not copied."""
-    shape = pairs.shape[:-1]
-    return pairs.reshape(-1).view(f"c{2 * pairs.itemsize}").reshape(shape)[()]
+    return pairs.view(np.complex64 if pairs.dtype.char == "f" else np.complex128)[..., 0][()]
