@@ -44,6 +44,8 @@ if TYPE_CHECKING:  # what __getattr__ finds at run time
     from ._api._verify_domain import recheck as recheck
     from ._compile import Function as Function
     from ._compile import backend as backend
+    from ._compile import get_num_threads as get_num_threads
+    from ._compile import set_num_threads as set_num_threads
     from ._parse import parse as parse
     from ._schedule import Program as Program
     from ._schedule import load as load
@@ -70,7 +72,7 @@ _NAMES = {
     ),
     "._api._verify": ("verify",),
     "._api._verify_domain": ("recheck",),
-    "._compile": ("Function", "backend"),
+    "._compile": ("Function", "backend", "get_num_threads", "set_num_threads"),
     "._parse": ("parse",),
     "._schedule": ("Program", "load"),
     "._show": ("show",),

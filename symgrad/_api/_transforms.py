@@ -40,6 +40,7 @@ def compile(
     f: Callable[..., Any],
     *,
     backend: str = "numba",
+    parallel: bool | None = None,
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
@@ -51,6 +52,7 @@ def compile(
     f: None = None,
     *,
     backend: str = "numba",
+    parallel: bool | None = None,
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
@@ -61,6 +63,7 @@ def compile(
     f: Callable[..., Any] | None = None,
     *,
     backend: str = "numba",
+    parallel: bool | None = None,
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
@@ -76,6 +79,10 @@ def compile(
         ``"numba"`` (machine code), ``"numpy"`` (step by step, no compile time), ``"bytecode"``
         (interpreted, if it is straight code of numbers) or ``"auto"`` (interpreted until the
         machine code is ready): see :func:`backend`.
+    parallel:
+        Whether a call may use several threads, as many as :func:`set_num_threads` says: None
+        does so in calls from Python that have much to compute, True in kernels for Numba's
+        world, too, False never. Results are the same to the last bit.
     dynamic:
         Whether one compilation serves all array lengths; False bakes the sizes in.
     cache:
@@ -106,11 +113,14 @@ def compile(
     """
     if f is None:
         return functools.partial(
-            compile, backend=backend, dynamic=dynamic, cache=cache, control_flow=control_flow
-        )
+            compile, backend=backend, parallel=parallel, dynamic=dynamic, cache=cache,
+            control_flow=control_flow,
+        )  # fmt: skip
     _check_function(f, "compile")
     function = f
-    options = {"backend": backend, "dynamic": dynamic, "cache": cache}
+    options: dict[str, Any] = {
+        "backend": backend, "parallel": parallel, "dynamic": dynamic, "cache": cache,
+    }  # fmt: skip
     traced = converted(function, Flow) if control_flow else function
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:

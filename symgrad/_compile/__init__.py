@@ -3,5 +3,16 @@
 from ._cache import cache_folder
 from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
+from ._threads import get_num_threads, set_num_threads
 
-__all__ = ["Backend", "Function", "Stored", "backend", "cache_folder", "remove", "stored"]
+__all__ = [
+    "Backend",
+    "Function",
+    "Stored",
+    "backend",
+    "cache_folder",
+    "get_num_threads",
+    "remove",
+    "set_num_threads",
+    "stored",
+]

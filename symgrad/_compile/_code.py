@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite.binding import ffi
 
-from .._lower import Leaf, Lowered, bind_array, bind_symbol, write_entry
+from .._lower import Leaf, Lowered, bind_array, bind_symbol, pool, threads_symbol, write_entry
 from ._background import aside, llvm_turn
 from ._python import bind_python, python_function
 
@@ -144,7 +144,8 @@ _kept: dict[str, np.ndarray[Any, Any]] = {}
 def bind_all(code: Code) -> None:
     """Make the external functions and constants of a program known to LLVM."""
     for symbol in code.symbols:
-        bind_symbol(symbol)
+        if symbol != pool.RUN:  # bound by load_pool
+            bind_symbol(symbol)
     for symbol, array in code.constants.items():
         bind_array(symbol, _kept.setdefault(symbol, array).ctypes.data)
 
@@ -163,11 +164,12 @@ def load_object(content: bytes) -> Any:
 
 
 @llvm_turn()
-def load(code: Code) -> Callable[..., Any]:
+def load(code: Code, threads: int) -> Callable[..., Any]:
     """Load the code; return its Python function.
 
     The function takes the inputs as positional arguments and returns the output, or a tuple
-    of the outputs, or :data:`MISS`.
+    of the outputs, or :data:`MISS`. It uses up to so many ``threads``; 0: as many as set by
+    :func:`set_num_threads`.
 
     Each object gets an engine of its own: with several objects in one, position-independent
     code of the second finds its constants through the first one's offset table. The module
@@ -181,5 +183,7 @@ def load(code: Code) -> Callable[..., Any]:
             for symbol in symbols:
                 llvm.add_symbol(symbol, engine.get_function_address(symbol))
             _engines.append(engine)
+    place = engine.get_global_value_address(threads_symbol(code.name))
+    ctypes.c_int64.from_address(place).value = threads
     address = engine.get_function_address(f"{code.name}.python")
     return python_function(address, code.name, engine)

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from .._schedule import Program, concrete
@@ -49,6 +50,13 @@ def check_backend(name: str) -> str:
         *others, last = map(repr, BACKENDS)
         raise ArgumentError(f"backend is {', '.join(others)} or {last}, not {name!r}")
     return name
+
+
+def check_parallel(choice: bool | None) -> bool | None:
+    """Return ``choice`` if it is one of True, False and None, or raise."""
+    if choice not in (True, False, None):
+        raise ArgumentError(f"parallel is True, False or None, not {choice!r}")
+    return choice
 
 
 @contextlib.contextmanager
@@ -103,11 +111,13 @@ class Function:
         backend: str = "numba",
         dynamic: bool = True,
         cache: bool = True,
+        parallel: bool | None = None,
     ) -> None:
         self._body = body
         self._recipe = recipe
         self._backend = check_backend(backend)
         self._dynamic, self._cache = dynamic, cache
+        self._parallel = check_parallel(parallel)
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = threading.RLock()
         #: The compiled function of the last call, what packs its result, and whose they are.
@@ -187,7 +197,9 @@ class Function:
             graph = trace(body, signature, sizes, names, Examples(given, concrete))
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, signature.leaves, graph)
-            made = Specialization(graph, layout, signature, self._cache)
+            layout = replace(layout, threads=0 if self._parallel else 1)
+            threads = 1 if self._parallel is False else 0
+            made = Specialization(graph, layout, signature, self._cache, threads)
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1
             return made

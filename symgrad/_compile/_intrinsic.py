@@ -45,19 +45,20 @@ def leaf_type(leaf: Leaf) -> Any:
 
 
 def make_intrinsic(code: Code, size_inputs: tuple[bool, ...]) -> Any:
-    """Return the intrinsic ``call(arguments, targets)``: tuples of leaves in, result leaves out.
+    """Return the intrinsic ``call(arguments, targets, threads)``, which returns result leaves.
 
-    ``size_inputs`` says of each input whether it is a size (a Python integer); ``targets`` are
-    the arrays to write into, or none at all.
+    The arguments are tuples of leaves. ``size_inputs`` says of each input whether it is a size
+    (a Python integer); ``targets`` are the arrays to write into, or none at all; ``threads`` is
+    how many may be used, 0 for as many as set.
     """
     results = [leaf_type(leaf) for leaf in code.outputs]
     returned = results[0] if len(results) == 1 else types.Tuple(results)
 
     @intrinsic
-    def call(typing_context: Any, arguments: Any, targets: Any) -> Any:
+    def call(typing_context: Any, arguments: Any, targets: Any, threads: Any) -> Any:
         _check_types(code, arguments)
         _check_targets(code, targets)
-        return returned(arguments, targets), _Codegen(code, size_inputs, results, returned)
+        return returned(arguments, targets, threads), _Codegen(code, size_inputs, results, returned)
 
     return call
 
@@ -126,7 +127,7 @@ class _Codegen:
                     value = builder.zext(value, I8)
                 leaves.append(value)
         ranks = [leaf.ndim for leaf in code.outputs]
-        found = self._alloca(builder, code.sizes + sum(ranks))
+        found = self._alloca(builder, code.sizes + sum(ranks) + 1)
         self._link(context)
         status = self._call(builder, "sizes", [*extents, found])
         failed = builder.icmp_unsigned("!=", status, I32(0))
@@ -156,7 +157,8 @@ class _Codegen:
         self._raise_if(context, builder, wrong, ValueError(WRONG_TARGET), owned)
         results = self._alloca(builder, max(len(ranks), 1))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
-        status = self._call(builder, "run", [*leaves, *sizes, *pointers, results])
+        threads = context.cast(builder, args[2], signature.args[2], types.int64)
+        status = self._call(builder, "run", [*leaves, *sizes, *pointers, results, threads])
         other = builder.icmp_unsigned(">=", status, I32(OTHER_BRANCH))
         self._raise_if(context, builder, other, ValueError(BRANCH), owned)
         exhausted = builder.icmp_unsigned("==", status, I32(1))

@@ -18,7 +18,7 @@ import numpy as np
 
 @numba.njit(nogil=True, error_model="numpy", cache={cache})
 def kernel({parameters}):
-    r = call({arguments}, {targets})
+    r = call({arguments}, {targets}, {threads})
     return {result}
 '''
 
@@ -40,6 +40,8 @@ class Layout:
         counterpart of a container among the arguments (a dict, a dataclass).
     targets:
         Names of the parameters that take arrays to write into.
+    threads:
+        How many threads a call may use; 0: as many as set.
     """
 
     parameters: tuple[str, ...]
@@ -47,6 +49,7 @@ class Layout:
     result: str
     flat: bool
     targets: tuple[str, ...] = ()
+    threads: int = 1
 
     def into(self, arrays: int) -> Layout:
         """Return the layout that takes the arrays of the result after the arguments."""
@@ -62,6 +65,7 @@ class Layout:
             parameters=", ".join((*self.parameters, *self.targets)),
             arguments=_tuple(self.arguments),
             targets=_tuple(self.targets),
+            threads=self.threads,
             result=self.result,
         )
 

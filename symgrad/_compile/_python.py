@@ -7,7 +7,7 @@ NumPy exports to extension modules; its order is part of NumPy's binary interfac
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -56,9 +56,7 @@ def bind_python() -> None:
     )
     for name, place in _NUMPY_TABLE.items():
         llvm.add_symbol(f"symgrad.numpy.{name}", table[place])
-    for name in _PYTHON_FUNCTIONS:
-        function = getattr(ctypes.pythonapi, name)
-        llvm.add_symbol(f"symgrad.python.{name}", ctypes.cast(function, ctypes.c_void_p).value)
+    bind_functions(_PYTHON_FUNCTIONS)
     # In CPython the identity of an object is its address; all of these live for ever.
     llvm.add_symbol(MISS_SYMBOL, id(MISS))
     for name, thing in OBJECTS.items():
@@ -66,6 +64,13 @@ def bind_python() -> None:
     for name in _DTYPES:
         llvm.add_symbol(dtype_symbol(name), id(np.dtype(name)))
         llvm.add_symbol(scalar_symbol(name), id(np.dtype(name).type))
+
+
+def bind_functions(names: Iterable[str]) -> None:
+    """Enter functions of CPython's C interface in LLVM's symbol table."""
+    for name in names:
+        function = getattr(ctypes.pythonapi, name)
+        llvm.add_symbol(f"symgrad.python.{name}", ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def python_function(address: int, name: str, *keep: Any) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .._control import tidy
 from .._graph import checked
+from .._lower import pool
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
@@ -25,6 +26,7 @@ from ._interpreter import Interpreted, interpret
 from ._layout import Layout
 from ._pack import make_pack
 from ._python import MISS
+from ._threads import load_pool
 
 #: Under ``backend="auto"`` programs of fewer steps are compiled at once.
 INTERPRETED_FROM = 200
@@ -33,8 +35,11 @@ INTERPRETED_FROM = 200
 class Specialization:
     """A function for arguments of one kind: graph, program, kernel."""
 
-    def __init__(self, graph: Graph, layout: Layout, signature: Signature, cache: bool) -> None:
+    def __init__(
+        self, graph: Graph, layout: Layout, signature: Signature, cache: bool, threads: int
+    ) -> None:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
+        self.threads = threads
         traced = checked("tracing", graph)
         found = tidy(rewrite([*traced.outputs, *traced.conditions]))
         outputs, conditions = found[: len(traced.outputs)], found[len(traced.outputs) :]
@@ -81,7 +86,9 @@ class Specialization:
         # A Python function has no name that another process could know.
         cache = self.cache and not self.calls_back
         entry = cached_code(self.program, self.layout, self.kinds, cache)
-        function = load(entry.code)
+        if pool.RUN in entry.code.symbols:
+            load_pool()
+        function = load(entry.code, self.threads)
         return entry, _raising(function) if self.calls_back else function
 
     def function_on(self, backend: str) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Lowering: a Program becomes LLVM assembly."""
 
+from . import _pool as pool
 from ._bytecode import Bytecode, encode
 from ._entry import (
     EXHAUSTED,
@@ -9,6 +10,7 @@ from ._entry import (
     dtype_symbol,
     object_symbol,
     scalar_symbol,
+    threads_symbol,
     write_entry,
 )
 from ._interpreted import (
@@ -69,8 +71,10 @@ __all__ = [
     "has_libmvec",
     "lower",
     "object_symbol",
+    "pool",
     "prepare",
     "scalar_symbol",
+    "threads_symbol",
     "vector_math_default",
     "write_entry",
     "write_interpreted",

@@ -16,10 +16,10 @@ from .._graph import Body, Literal, Node, SizeOf
 from .._schedule import body_program
 from .._shapes import Dimension
 from ._carried import Large, Number, Row, Small, bytes_of
-from ._emitter import Emitter, constant_text, memory_type, size_parameters
+from ._emitter import Emitter, memory_text, memory_type, size_parameters
 from ._loops import Frame, function_text
 from ._routines import in_memory
-from ._values import Place
+from ._values import EXHAUSTED, Place
 
 if TYPE_CHECKING:
     from ._unit import Unit
@@ -32,9 +32,6 @@ KEPT = 512
 
 #: Steps that a growing tape has room for at first.
 FIRST_ROOM = 64
-
-#: Status of a kernel that ran out of memory.
-EXHAUSTED = 1
 
 
 def is_bodied(node: Node) -> bool:
@@ -60,6 +57,7 @@ class Writer:
         self.given = unit.plan.given.get(node, {})
         self.sizes = size_parameters(frame.sizes)
         self.status = frame.status()
+        frame.more = ("%threads",)
 
     def label(self, name: str) -> None:
         self.e.lines[0].append(f"{name}:")
@@ -74,8 +72,7 @@ class Writer:
         """Return the register or constant of a scalar operand, as it is in memory."""
         e = self.e
         if isinstance(node, Literal):
-            text = constant_text(node.value, node.dtype)
-            return {"true": "1", "false": "0"}.get(text, text)
+            return memory_text(node.value, node.dtype)
         kind = memory_type(node.dtype)
         place = self.frame.using(node)
         if place is None:
@@ -117,7 +114,7 @@ class Writer:
         """Call a body's function."""
         run, memory = function
         arguments = [*inputs, *self.sizes, *(f"ptr {p}" for p in outs), f"ptr {results}",
-                     f"ptr {memory}", f"ptr {self.status}"]  # fmt: skip
+                     "i64 %threads", f"ptr {memory}", f"ptr {self.status}"]  # fmt: skip
         self.e.line(f"call void @{run}({', '.join(arguments)})")
 
     def copy(self, target: str, source: str, size: Dimension) -> None:

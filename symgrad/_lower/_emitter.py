@@ -56,6 +56,12 @@ def constant_text(value: Any, dtype: Any) -> str:
     return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)
 
 
+def memory_text(value: Any, dtype: Any) -> str:
+    """Return ``value`` as an LLVM constant as it is in memory."""
+    text = constant_text(value, dtype)
+    return {"true": "1", "false": "0"}.get(text, text)
+
+
 #: Put behind a load or a store in an innermost loop that touches nothing that another step of
 #: the loop writes. A loop of nothing else vectorises without a comparison of its accesses: LLVM
 #: gives that up from 250 pointers on (``-alias-set-saturation-threshold``).

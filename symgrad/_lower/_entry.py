@@ -37,7 +37,7 @@ READABLE = 0x0001 | 0x0100
 #: With NPY_ARRAY_WRITEABLE, for results.
 WRITEABLE = READABLE | 0x0400
 
-#: From this many elements of arguments and results on, the interpreter's lock is released:
+#: From this many elements of arguments, results and loops on, the interpreter's lock is released:
 #: getting it back from a busy thread can take longer than a small program.
 RELEASE_FROM = 8192
 
@@ -78,6 +78,11 @@ def dtype_symbol(dtype: str) -> str:
 def scalar_symbol(dtype: str) -> str:
     """Return the symbol of NumPy's scalar type of a dtype."""
     return f"symgrad.scalar.{dtype}"
+
+
+def threads_symbol(name: str) -> str:
+    """Return the symbol of the number of threads for Python's calls; 0: as many as allowed."""
+    return f"{name}.threads"
 
 
 @dataclass
@@ -168,11 +173,14 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
         read.append(span)
     for k, (given, absent) in targets.items():
         arguments.append(f"ptr {_make_array(e, k, lowered.outputs[k], shapes[k], given, absent)}")
-    work = _sum(e, [span.count for span in read])
+    steps = e.at("%found", 8 * (lowered.sizes + sum(leaf.ndim for leaf in lowered.outputs)), "i64")
+    work = _sum(e, [steps, *(span.count for span in read)])
     arguments.append("ptr %results")
     if lowered.context:
         owner = e.at("%self", OWNER_AT, "ptr")
         arguments.append(f"ptr {e.at(owner, DATA_AT, 'ptr')}")
+    else:
+        arguments.append(f"i64 {e.op(f'load i64, ptr @{threads_symbol(lowered.name)}')}")
     status = _run(e, lowered.name, arguments, work)
     _check(e, status)
     result = _wrap(e, lowered.outputs)
@@ -367,6 +375,7 @@ def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     for name, text in (("exhausted", EXHAUSTED), ("out_of_range", OUT_OF_RANGE)):
         yield f'@symgrad.{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
     yield DECLARATIONS
+    yield f"@{threads_symbol(lowered.name)} = global i64 0"
     yield f"define ptr @{lowered.name}.python(ptr %self, ptr %args, i64 %nargs) {{\nentry:"
     yield f"  %found = alloca [{lowered.sizes + sum(x.ndim for x in lowered.outputs) + 1} x i64]"
     yield f"  %results = alloca [{outputs} x i64]"

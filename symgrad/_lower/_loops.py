@@ -21,12 +21,16 @@ BLOCK = 256
 
 @dataclass
 class Frame:
-    """The parameters of a function under construction: buffers, slots and sizes it uses."""
+    """The parameters of a function under construction: buffers, slots and sizes it uses.
+
+    ``more`` are integers that it takes besides.
+    """
 
     place: Callable[[Node], Place | None]
     result: Callable[[int], Place]
     sizes: tuple[sp.Symbol, ...]
     pointers: dict[str, None] = field(default_factory=dict)
+    more: tuple[str, ...] = ()
 
     def using(self, node: Node) -> Place | None:
         """Return where ``node`` is stored, noting the pointer as a parameter."""
@@ -57,10 +61,13 @@ def loop_symbol(depth: int) -> sp.Symbol:
 
 
 class Loops:
-    """The loops over a domain; loops of length one are not made."""
+    """The loops over a domain; loops of length one are not made.
 
-    def __init__(self, emitter: Emitter, domain: Shape) -> None:
-        self.emitter, self.domain = emitter, domain
+    With ``part`` the outer loop runs from ``%begin`` to ``%end`` alone.
+    """
+
+    def __init__(self, emitter: Emitter, domain: Shape, part: bool = False) -> None:
+        self.emitter, self.domain, self.part = emitter, domain, part
         self.index: list[Any] = []
         for depth, extent in enumerate(domain):
             if isinstance(extent, int) and extent == 1:
@@ -71,6 +78,7 @@ class Loops:
                 self.index.append(symbol)
         #: The depth of the innermost loop, -1 if there is none.
         self.innermost = max((k for k, i in enumerate(self.index) if i != 0), default=-1)
+        self.outermost = min((k for k, i in enumerate(self.index) if i != 0), default=-1)
 
     def assemble(
         self,
@@ -101,8 +109,10 @@ class Loops:
                 closing.append(after.get(depth, []))
                 continue
             split = blocked if depth == self.innermost else None
+            cut = self.part and depth == self.outermost
+            bounds = ("%begin", "%end") if cut else ("0", extents[depth])
             length = found.block if found is not None else BLOCK
-            opened, label, closed = self._loop(depth, label, extents[depth], split, length)
+            opened, label, closed = self._loop(depth, label, bounds, split, length)
             if split is not None and found is not None:
                 lines += self._joined(depth, opened, found, closed)
                 lines += after.get(depth, [])
@@ -149,18 +159,19 @@ class Loops:
         self,
         depth: int,
         label: str,
-        extent: str,
+        bounds: tuple[str, str],
         blocked: tuple[list[str], list[str]] | None,
         length: int = BLOCK,
     ) -> tuple[list[str], str, list[str]]:
+        first, extent = bounds
         i, body, done = f"%i{depth}", f"body{depth}", f"done{depth}"
         if blocked is None:
             return (
                 [
-                    f"  %any{depth} = icmp sgt i64 {extent}, 0",
+                    f"  %any{depth} = icmp sgt i64 {extent}, {first}",
                     f"  br i1 %any{depth}, label %{body}, label %{done}",
                     f"{body}:",
-                    f"  {i} = phi i64 [ 0, %{label} ], [ {i}.next, %latch{depth} ]",
+                    f"  {i} = phi i64 [ {first}, %{label} ], [ {i}.next, %latch{depth} ]",
                 ],
                 body,
                 [
@@ -176,10 +187,10 @@ class Loops:
         block = f"%block{depth}"
         return (
             [
-                f"  %any{depth} = icmp sgt i64 {extent}, 0",
+                f"  %any{depth} = icmp sgt i64 {extent}, {first}",
                 f"  br i1 %any{depth}, label %open{depth}, label %{done}",
                 f"open{depth}:",
-                f"  {block} = phi i64 [ 0, %{label} ], [ {block}.next, %close{depth} ]",
+                f"  {block} = phi i64 [ {first}, %{label} ], [ {block}.next, %close{depth} ]",
                 *start,
                 f"  {block}.next = add nuw nsw i64 {block}, {length}",
                 f"  {block}.end = call i64 @llvm.smin.i64(i64 {block}.next, i64 {extent})",
@@ -204,9 +215,10 @@ class Loops:
 
 
 def function_text(name: str, frame: Frame, body: list[str], internal: bool = True) -> str:
-    """Return a function of the frame's pointers and sizes as text."""
+    """Return a function of the frame's parameters as text."""
     parameters = [f"ptr noalias {p}" for p in frame.pointers]
     parameters += size_parameters(frame.sizes)
+    parameters += [f"i64 {x}" for x in frame.more]
     linkage = "internal " if internal else ""
     head = f"define {linkage}void @{name}({', '.join(parameters)}) #0 {{"
     return "\n".join([head, *body, "}\n"])

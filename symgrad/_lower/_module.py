@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._schedule import Program
 from ._emitter import Module
@@ -78,7 +79,7 @@ def lower(program: Program, vector_math: bool | None = None) -> Lowered:
     code = Code(Module(vector), tuple(program.sizes))
     unit = Unit(code, name, program)
     unit.run_function()
-    write_sizes(code.module, name, program, code.sizes, unit.plan.outputs)
+    write_sizes(code.module, name, program, code.sizes, unit.plan.outputs, sp.Add(*code.loops))
     globals_ = [f"@{symbol} = external global i8" for symbol in code.constants]
     text = "\n".join([*globals_, code.module.text()])
     return Lowered(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 
 from .._graph import Node
-from ._emitter import Emitter, Module, constant_text, llvm_type
+from ._cut import Cut
+from ._emitter import Emitter, Module, constant_text, llvm_type, memory_text
 from ._fold import (
     Reduction,
     cascade_functions,
@@ -24,13 +25,22 @@ class NestWriter:
     """Writes one nest as one function."""
 
     def __init__(
-        self, module: Module, name: str, nest: Nest, frame: Frame, internal: bool = True
+        self,
+        module: Module,
+        name: str,
+        nest: Nest,
+        frame: Frame,
+        internal: bool = True,
+        cut: Cut | None = None,
     ) -> None:
         self.name, self.nest, self.frame, self.internal = name, nest, frame, internal
+        self.cut = cut
+        #: Where a chunk puts its parts of the reductions over the cut axis.
+        self.parts = {} if cut is None else {r.node: f"%part{k}" for k, r in enumerate(cut.folds)}
         self.rank = len(nest.domain)
         self.emitter = Emitter(module, self.rank)
         self.emitter.bind_sizes(frame.sizes)
-        self.loops = Loops(self.emitter, nest.domain)
+        self.loops = Loops(self.emitter, nest.domain, cut is not None)
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}
         self.values = Values(
@@ -116,8 +126,7 @@ class NestWriter:
     def reduce(self, r: Reduction) -> None:
         """Fold into a register where the folded loops are the innermost, else into memory."""
         value = r.value(self.values, self.index)
-        place = self.frame.using(r.node)
-        assert place is not None
+        place = self.target(r)
         start = folded_from(r, self.nest.domain)
         if start is not None:
             self.fold_register(r, place, value, start)
@@ -125,6 +134,16 @@ class NestWriter:
             index = result_index(r, self.loops.index)
             pointer = self.values.address(place, index, r.node.shape)
             self.fold(r, pointer, value)
+
+    def target(self, r: Reduction) -> Place:
+        """Return where a reduction's result goes, or a chunk's part of it."""
+        part = self.parts.get(r.node)
+        if part is not None:
+            self.frame.pointers[part] = None
+            return Place(part, r.node.dtype)
+        place = self.frame.using(r.node)
+        assert place is not None
+        return place
 
     def fold(self, r: Reduction, pointer: str, value: str) -> None:
         e = self.emitter
@@ -147,8 +166,7 @@ class NestWriter:
         if r.how in ("argmax", "argmin"):
             self.arg(r, place, value, total, start)
             return
-        zero = constant_text(identity_of(r.how, r.dtype), r.dtype)
-        zero = {"true": "1", "false": "0"}.get(zero, zero)
+        zero = memory_text(identity_of(r.how, r.dtype), r.dtype)
         opening = [f"  store {kind} {zero}, ptr {total}"]
         self.fold(r, total, value)
         cascade = r.how == "add" and r.dtype.kind == "f" and self.loops.innermost >= start

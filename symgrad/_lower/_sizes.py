@@ -12,13 +12,18 @@ from ._emitter import Emitter, Module
 
 
 def write_sizes(
-    module: Module, name: str, program: Program, sizes: Sequence[sp.Symbol], outputs: Sequence[Node]
+    module: Module,
+    name: str,
+    program: Program,
+    sizes: Sequence[sp.Symbol],
+    outputs: Sequence[Node],
+    steps: sp.Expr = sp.Integer(0),  # noqa: B008 - immutable
 ) -> None:
     """Add ``name.sizes(extents..., found) -> status`` to the module.
 
     It takes every extent of every array argument and every size argument, writes the size
-    symbols and then the extents of all results to ``found``, and returns 0, or 2 if the
-    program is not for such sizes.
+    symbols, the extents of all results and the work of long loops (``steps``) to ``found``,
+    and returns 0, or 2 if the program is not for such sizes.
     """
     e = Emitter(module)
     names: dict[tuple[int, int | None], str] = {}
@@ -42,7 +47,7 @@ def write_sizes(
     result = "true"
     for check in checks:
         result = check if result == "true" else e.op(f"and i1 {result}, {check}")
-    for position, dim in enumerate([*sizes, *(d for n in outputs for d in n.shape)]):
+    for position, dim in enumerate([*sizes, *(d for n in outputs for d in n.shape), steps]):
         value = e.index(dim)
         pointer = e.op(f"getelementptr inbounds i64, ptr %found, i64 {position}")
         e.line(f"store i64 {value}, ptr {pointer}")

@@ -19,10 +19,13 @@ from .._schedule import Program
 from .._shapes import Dimension, dim_product
 from ._arena import Arena
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
-from ._emitter import Emitter, Module, constant_text, memory_type, size_parameters
+from ._chunked import write_chunked
+from ._cut import cut_of
+from ._emitter import Emitter, Module, memory_text, memory_type, size_parameters
 from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
+from ._parts import fill_function
 from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
 from ._singles import write_single
@@ -61,6 +64,8 @@ class Code:
         Constant arrays by symbol.
     steps:
         Number of steps that are written as code: a block that comes again counts once.
+    loops:
+        The work of the loops that may be cut for threads, in dozens of additions.
     """
 
     module: Module
@@ -69,6 +74,7 @@ class Code:
     exports: list[list[str]] = field(default_factory=list)
     constants: dict[str, Constant] = field(default_factory=dict)
     steps: int = 0
+    loops: set[sp.Expr] = field(default_factory=set)
 
 
 class Unit:
@@ -190,6 +196,13 @@ class Unit:
         """Write the function of a nest and its call."""
         frame = Frame(self.place, self.result, self.sizes)
         module = self.module_for(nest)
+        cut = cut_of(nest) if module is self.module else None
+        if cut is not None:
+            cost = write_chunked(self.module, name, nest, cut, frame, self.plan.stored)
+            # So that whatever threads share runs without the interpreter's lock.
+            self.code.loops.add(max(1, cost // 64) * sp.sympify(dim_product(nest.domain)))
+            self.call(name, frame)
+            return
         NestWriter(module, name, nest, frame, module is self.module).write(self.plan.stored)
         if module is not self.module:
             self.module.declare(name, "void", parameter_types(frame))
@@ -202,6 +215,7 @@ class Unit:
             self.uses.setdefault(pointer, []).append(len(self.calls))
         arguments = [f"ptr {p}" for p in frame.pointers]
         arguments += size_parameters(self.sizes)
+        arguments += [f"i64 {x}" for x in frame.more]
         self.calls.append(f"  call void @{name}({', '.join(arguments)})")
 
     def is_straight(self, task: Nest) -> bool:
@@ -244,7 +258,7 @@ class Unit:
             parameters.append(f"ptr %in{k}" if node.shape else f"{memory_type(node.dtype)} %in{k}")
         parameters += size_parameters(self.sizes)
         parameters += [f"ptr %out{k}" for k, n in enumerate(self.plan.outputs) if n.shape]
-        parameters.append("ptr %results")
+        parameters += ["ptr %results", "i64 %threads"]
         if self.inner:
             parameters += ["ptr %arena", "ptr %status"]
         initial = self.initials()
@@ -321,8 +335,7 @@ class Unit:
     def fill(self, e: Emitter, node: Node, value: Any) -> None:
         place = self.places[node]
         kind = memory_type(node.dtype)
-        text = constant_text(value, node.dtype)
-        text = {"true": "1", "false": "0"}.get(text, text)
+        text = memory_text(value, node.dtype)
         if place.slot is not None:
             pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
             e.line(f"store {kind} {text}, ptr {pointer}")
@@ -354,26 +367,3 @@ def covers(node: Node) -> bool:
     for part in node.operands:
         total += sp.sympify(dim_product(part.shape))
     return bool(sp.expand(total - sp.sympify(dim_product(node.shape))) == 0)
-
-
-def fill_function(module: Module, kind: str) -> str:
-    """Add the helper that fills a buffer with a value; return its name."""
-    name = f"fill.{kind}"
-    text = f"""define internal void @{name}(ptr noalias %p, i64 %n, {kind} %v) #0 {{
-entry:
-  %any = icmp sgt i64 %n, 0
-  br i1 %any, label %body, label %done
-body:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %at = getelementptr inbounds {kind}, ptr %p, i64 %i
-  store {kind} %v, ptr %at
-  %next = add nuw nsw i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %body, label %done
-done:
-  ret void
-}}
-"""
-    if text not in module.functions:
-        module.functions.insert(0, text)
-    return name

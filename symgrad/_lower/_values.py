@@ -20,6 +20,9 @@ from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter, constant_text, llvm_type, memory_type
 
+#: Status of a kernel that ran out of memory.
+EXHAUSTED = 1
+
 #: Status of a kernel that met an index outside of an axis.
 OUT_OF_RANGE = 4
 

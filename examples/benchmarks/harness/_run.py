@@ -25,6 +25,7 @@ from ._workload import FOLDER, Case, Workload
 #: One thread for every library that has threads; peers add their own settings.
 ONE_THREAD = dict.fromkeys(
     (
+        "SYMGRAD_NUM_THREADS",
         "OMP_NUM_THREADS",
         "OPENBLAS_NUM_THREADS",
         "MKL_NUM_THREADS",
