@@ -22,7 +22,7 @@ from symgrad._compile import _background, _specialization
 from symgrad._compile._specialization import Specialization
 from symgrad._graph._types import resolve
 from symgrad._lower import encode
-from symgrad._op import Op, registry
+from symgrad._op import Composed, Op, registry
 from symgrad._ops import CAST, logic
 from symgrad._schedule import Program
 from symgrad.errors import DTypeError
@@ -127,9 +127,9 @@ def test_every_op(ops: list[Op]) -> None:
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "bool"])
 def test_every_type(dtype: str) -> None:
-    """One long program, so that the kernel is one of those without optimisation."""
+    """The ops that others are composed of, in one program."""
     kind = np.dtype(dtype)
-    check_ops([op for op in MAPS if takes(op, kind)], kind)
+    check_ops([op for op in MAPS if takes(op, kind) and not isinstance(op.lower, Composed)], kind)
 
 
 # ---------------------------------------------------------------- programs
