@@ -73,6 +73,7 @@ def close(found: Any, wanted: Any, ulps: float) -> None:
     np.testing.assert_array_less(np.abs(found - wanted), ulps * eps * (np.abs(wanted) + 1e-300))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", HOLOMORPHIC)
 def test_values_and_complex_derivatives(name: str) -> None:
     function, reference = MAPS[name], HOLOMORPHIC[name]
@@ -82,6 +83,7 @@ def test_values_and_complex_derivatives(name: str) -> None:
     close(slopes, [derivative(reference, 0, z) for z in points.tolist()], 64)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OF_TWO)
 def test_values_and_derivatives_of_two_variables(name: str) -> None:
     function, reference = MAPS[name], OF_TWO[name]
@@ -93,6 +95,7 @@ def test_values_and_derivatives_of_two_variables(name: str) -> None:
         close(slope, [derivative(reference, place, *p) for p in pairs], 256)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("mixed", [(Z, W.real), (Z.real, W), (Z, 2.5), (1.5, W), (Z, 1j), (3, W)])
 @pytest.mark.parametrize("name", sorted({*OF_TWO, "Equal", "NotEqual"} - {"FloatPower"}))
 def test_real_and_complex_operands_meet(name: str, mixed: tuple[Any, Any]) -> None:
@@ -123,6 +126,7 @@ EDGES = np.array([
   + [300 + 1j, -300 - 2j, 1e-9 + 1e-9j, 1 + 1e-9j, 1e200 - 1e200j])  # fmt: skip
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(HOLOMORPHIC))
 def test_cuts_and_far_points_as_in_numpy(name: str) -> None:
     ufunc = MAPS[name].functions[0]
@@ -171,7 +175,8 @@ def test_composites_agree_with_numpy_or_refuse(name: str) -> None:
     function = record.functions[0]
     from_numpy = getattr(function, "__module__", "numpy").startswith("numpy")
     called = function if from_numpy else registry.handler(function)
-    for args, kwargs in complex_samples(record):
+    cases = list(complex_samples(record))
+    for args, kwargs in cases[:: max(1, len(cases) // 8)]:
         leaves, tree = flatten((args, kwargs))
         places = [k for k, x in enumerate(leaves) if isinstance(x, np.ndarray)]
 
@@ -208,6 +213,7 @@ TAKEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", TAKEN)
 def test_functions_that_take_complex_arrays(name: str) -> None:
     function = getattr(np, name, None) or getattr(np.linalg, name)
@@ -220,6 +226,7 @@ def test_functions_that_take_complex_arrays(name: str) -> None:
 # ---------------------------------------------------------------- arguments and results
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("backend", ["numba", "numpy"])
 @pytest.mark.parametrize(
     "z",
