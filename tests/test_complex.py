@@ -163,8 +163,8 @@ COMPOSITES = {
     for name, record in registry.composites.items()
     if record.functions and record.function.__module__.startswith("symgrad._ops.")
 }
-#: SciPy has no complex loop for them; the formulas hold.
-WIDER = {"eval_hermite", "eval_hermitenorm"}
+#: Bins have an order; NumPy takes complex ones and gives real numbers of a complex type.
+ORDERED = {"histogram_bin_edges"}
 
 
 @pytest.mark.sampled(8)
@@ -193,9 +193,12 @@ def test_composites_agree_with_numpy_or_refuse(name: str) -> None:
                 found = sg.compile(body)(*(leaves[k] for k in places))
             except SymgradError:
                 continue
-            if name in WIDER:
+            try:
+                wanted = function(*args, **kwargs)
+            except (TypeError, NotImplementedError):
+                continue  # a formula that holds for complex numbers where the original has none
+            if name in ORDERED:
                 continue
-            wanted = function(*args, **kwargs)
         for x, y in zip(flatten(found)[0], flatten(wanted)[0], strict=True):
             x, y = np.asarray(x), np.asarray(y)
             assert x.dtype == y.dtype
