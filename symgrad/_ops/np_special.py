@@ -22,7 +22,10 @@ from .special import ORDER
 def _points(*ranges: tuple[float, float]) -> Callable[..., Iterator[Sample]]:
     def samples(rng: np.random.Generator) -> Iterator[Sample]:
         *first, last = ranges
-        yield (*(float(rng.uniform(low, high)) for low, high in first), rng.uniform(*last, 5)), {}
+        numbers = (  # a range of one number is that number, which may be whole
+            low if low == high else float(rng.uniform(low, high)) for low, high in first
+        )
+        yield (*numbers, rng.uniform(*last, 5)), {}
 
     return samples
 
