@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # what __getattr__ finds at run time
     from ._api._transforms import vjp as vjp
     from ._api._transforms import vmap as vmap
     from ._api._verify import verify as verify
-    from ._api._verify_domain import recheck as recheck
+    from ._api._verify_again import recheck as recheck
     from ._compile import Function as Function
     from ._compile import backend as backend
     from ._compile import get_num_threads as get_num_threads
@@ -71,7 +71,7 @@ _NAMES = {
         "compile", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap",
     ),
     "._api._verify": ("verify",),
-    "._api._verify_domain": ("recheck",),
+    "._api._verify_again": ("recheck",),
     "._compile": ("Function", "backend", "get_num_threads", "set_num_threads"),
     "._parse": ("parse",),
     "._schedule": ("Program", "load"),

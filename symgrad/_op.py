@@ -122,6 +122,28 @@ class Routine:
     core: tuple[int, ...] | Callable[..., tuple[int, ...]]
 
 
+@dataclass(frozen=True)
+class Exact:
+    """A routine in multiple precision; see ``symgrad._ops.exactly``.
+
+    Parameters
+    ----------
+    compute:
+        ``compute(context, read, like, **params)``: the elements of one call's result.
+    reads:
+        The operands that the result is a function of.
+    core:
+        How many of the last axes of the first operand belong to one call.
+    symmetric:
+        Whether the first operand stands for a symmetric matrix.
+    """
+
+    compute: Callable[..., list[Any]]
+    reads: tuple[int, ...] = (0,)
+    core: int = 2
+    symmetric: bool = False
+
+
 Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Routine
 
 
@@ -163,6 +185,8 @@ class Op:
         For routines: the element formula in terms of ``Inverse(a[p, q], i, j, (p, 0, n - 1),
         (q, 0, n - 1))``, ``Det`` and ``LogAbsDet``, which can be differentiated and read, but
         not computed with.
+    exact:
+        For routines: how the result is computed in multiple precision, so that it can be verified.
     transpose:
         For ops linear in operands ``linear``: ``transpose(ct, *operands, **params)`` gives
         one cotangent for each operand (None where not linear).
@@ -246,6 +270,7 @@ class Op:
     shape: Callable[..., Any] | None = None
     element: Callable[..., Any] | None = None
     reading: Callable[..., Any] | None = None
+    exact: Exact | None = None
     transpose: Callable[..., Any] | None = None
     linear: tuple[int, ...] | None = None
     vjp: Callable[..., Any] | None = None

@@ -164,6 +164,14 @@ ATTACKS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def imported() -> None:
+    """Import what commands import when they first run: llvmlite's named tuples call eval."""
+    for command in ("diff", "show", "verify"):
+        main([command, "x*y", *([] if command == "diff" else ["--args", "1.0", "2.0"])])
+
+
+@pytest.mark.usefixtures("imported")
 @pytest.mark.parametrize("text", ATTACKS, ids=lambda text: ascii(text[:30]))
 def test_hostile_text_never_runs(
     text: str, run: Any, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -313,3 +321,44 @@ def test_a_pipe_that_closes_early_is_no_error() -> None:
     done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 1
     assert done.stderr == ""
+
+
+# ---------------------------------------------------------------- certificates
+
+
+def test_a_certificate_is_written_and_checked_again(tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "certificate.json"
+    text = ["verify", "x*sin(x)", "--domain", "-3:3", "--points", "2", "--seed", "1"]
+    assert main([*text, "--json", str(file)]) == 0
+    first = capsys.readouterr().out
+    assert "x in [-3, 3]" in first
+    assert json.loads(file.read_text())["seed"] == 1
+    assert main(["verify", "--recheck", str(file)]) == 0
+    again = capsys.readouterr().out
+    assert again.splitlines()[0] == first.splitlines()[0]
+    spoiled = json.loads(file.read_text())
+    spoiled["rows"][1]["worst"]["exact"] = "0.25"
+    file.write_text(json.dumps(spoiled))
+    assert main(["verify", "--recheck", str(file)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [
+        (["x=1"], "write NAME=LOW:HIGH"),
+        (["x=__import__('os'):2"], "write NAME=LOW:HIGH"),
+        (["0:1", "x=0:1"], "is for all arguments"),
+        (["x=0:1"], "needs a value or an interval for y"),
+        (["x=2:1", "y=0:1"], "finite low <= high"),
+    ],
+)
+def test_mistakes_in_a_domain(domain: list[str], message: str, capsys: Any) -> None:
+    assert main(["verify", "x*y", "--domain", *domain]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_verify_needs_something(capsys: Any) -> None:
+    assert main(["verify"]) == 2
+    assert "what is to be verified" in capsys.readouterr().err
+    assert main(["verify", "--recheck", "nowhere.json"]) == 2
+    assert "no file nowhere.json" in capsys.readouterr().err

@@ -88,6 +88,10 @@ def test_every_part_is_there(page: Path) -> None:
     assert text.count(f'data-line="{line}"') >= 3  # the source's line and steps from it
 
 
+def test_what_a_name_means_is_said_once(page: Path) -> None:
+    assert page.read_text(encoding="utf-8").count("<mi>s</mi><mo>=</mo>") == 1
+
+
 def test_without_a_domain_the_point_is_certified(tmp_path: Path) -> None:
     with sg.backend("numpy"):
         file = sg.report(

@@ -306,3 +306,16 @@ def test_branches_stay_inside_their_sums() -> None:
     assert type(as_sympy(unevaluated(plain))) is sp.Sum
     nested = Sum(Sum(a[i, k], (k, 0, 2)), (i, 0, 3))
     assert nested.limits == (sp.Tuple(k, 0, 2), sp.Tuple(i, 0, 3))
+
+
+def test_the_logistic_function_inside_of_a_logarithm() -> None:
+    wall = lambda x, k: np.abs(k) * np.log(1 + np.exp(k * (x - 1)))  # noqa: E731
+    (equation,) = sg.formula(wall, 1.0, 2.0, wrt=1).equations
+    ((part, _),) = equation.parts
+    s = part.at(part.indices)
+    assert equation.short.atoms(sp.log) == {sp.log(1 - s)}
+    assert not equation.short.has(sp.exp)
+    values = {"x": 0.3, "k": 1.7}
+    known = {q: values[q.name] for q in equation.expression.free_symbols}
+    written_out = equation.short.xreplace({s: part.formula}).subs(known)
+    assert float(written_out) == pytest.approx(float(equation.expression.subs(known)), rel=1e-14)

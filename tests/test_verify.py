@@ -21,7 +21,7 @@ from symgrad._api._verify import verify
 from symgrad._op import Op, registry
 from symgrad._verify._closures import closure
 from symgrad._verify._compare import compare
-from symgrad._verify._digits import evaluate, is_direct
+from symgrad._verify._digits import evaluate, reach
 from symgrad._verify._numbers import Digits
 from symgrad._verify._rules import differentiate, switches
 from symgrad.errors import ArgumentError, UnsupportedError, VerificationError
@@ -547,7 +547,7 @@ def _value(text: str, x: float) -> Any:
     symbol = sp.Symbol("x", real=True)
     expression = sp.sympify(text, locals={"x": symbol})
     c = Digits(60)
-    return evaluate(c, closure(expression, [symbol]), [c.mpf(x)], is_direct(expression)), c
+    return evaluate(c, closure(expression, [symbol]), [c.mpf(x)], reach(expression)), c
 
 
 @pytest.mark.parametrize(

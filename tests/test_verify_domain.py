@@ -166,7 +166,7 @@ def test_arrays_and_fixed_arguments() -> None:
         domain={"x": (-4.0, 4.0)}, wrt="x", points=3,
     )  # fmt: skip
     assert found["x"].compared == 3 * found.points
-    assert found.domain["w"] == [1.0, -2.0, 3.0]
+    assert found.fixed["w"] == [1.0, -2.0, 3.0]
 
 
 def test_one_interval_serves_all_arguments() -> None:

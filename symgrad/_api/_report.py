@@ -16,6 +16,7 @@ import numpy as np
 from .._show._draw import Drawing
 from .._show._graph_view_program import program_view
 from .._show._report import Contents, ErrorRow, Line, report_page
+from .._symbolic import Formula
 from .._verify import Certificate, Check, Report, Row
 from .._verify._cost import BOUND
 from ..errors import ArgumentError, UnsupportedError
@@ -23,8 +24,9 @@ from ._call import Call
 from ._formulas import formula
 from ._transforms import jacobian, value_and_grad
 from ._verify import Domain, verify
-from ._verify_domain import cost_of, gradient_of, middle
+from ._verify_evidence import cost_of, gradient_of
 from ._verify_kernels import Kernels, chosen_leaves, name_of
+from ._verify_points import middle
 
 #: Programs of more steps are not drawn.
 DRAWN = 400
@@ -130,15 +132,24 @@ def _formulas(
         made = formula(f, *args).mathml()
     except UnsupportedError:
         return "", "", False
-    parts, gave_up = [], False
+    parts: list[Formula] = []
     for name in dict.fromkeys(call.names[k] for k in chosen):
         try:
             slope = formula(f, *args, wrt=name if len(call.names) > 1 else 0)
         except (UnsupportedError, ArgumentError):
             continue
-        parts.append(slope.mathml())
-        gave_up |= slope.gave_up
-    return made, "\n".join(parts), gave_up
+        if parts and _agree(parts[-1], slope):  # what a name means is said once
+            parts[-1] = replace(parts[-1], equations=parts[-1].equations + slope.equations,
+                                gave_up=parts[-1].gave_up or slope.gave_up)  # fmt: skip
+        else:
+            parts.append(slope)
+    return made, "\n".join(p.mathml() for p in parts), any(p.gave_up for p in parts)
+
+
+def _agree(*found: Formula) -> bool:
+    """Tell whether no name means two things in formulas."""
+    meanings = {(p.name, str(p.formula)) for f in found for e in f.equations for p, _ in e.parts}
+    return len({name for name, _ in meanings}) == len(meanings)
 
 
 def _source(f: Any) -> tuple[str, tuple[Line, ...]]:

@@ -22,13 +22,13 @@ LEAST_DIGITS = 30
 def verify(
     f: Callable[..., Any], *args: Any, wrt: int | str | Sequence[int | str] | None = ...,
     digits: int = ..., samples: int = ..., limit: float = ..., domain: None = ...,
-    points: int = ...,
+    points: int = ..., seed: int = ...,
 ) -> Report: ...  # fmt: skip
 @overload
 def verify(
     f: Callable[..., Any], *args: Any, wrt: int | str | Sequence[int | str] | None = ...,
     digits: int = ..., samples: int = ..., limit: float = ..., domain: Domain,
-    points: int = ...,
+    points: int = ..., seed: int = ...,
 ) -> Certificate: ...  # fmt: skip
 def verify(
     f: Callable[..., Any],
@@ -39,6 +39,7 @@ def verify(
     limit: float = 16.0,
     domain: Domain | None = None,
     points: int = 32,
+    seed: int = 0,
 ) -> Report | Certificate:
     """Check a function's compiled value and derivatives against the exact ones.
 
@@ -79,7 +80,9 @@ def verify(
         its elements), or one ``(low, high)`` for all; the other arguments keep their values.
         Arguments that are numbers need not be given then.
     points:
-        How many points to choose at random (the same every time) beside the ends.
+        How many points to choose at random beside the ends.
+    seed:
+        Of the random points: the same every time for the same seed.
 
     Returns
     -------
@@ -117,7 +120,7 @@ def verify(
             f"samples={samples}"
         )
     if domain is not None:
-        return certificate(f, args, wrt, domain, digits, samples, limit, points)
+        return certificate(f, args, wrt, domain, digits, samples, limit, points, seed)
     call = Call(f, args, dynamic=False)
     chosen = chosen_leaves(call, wrt)
     return certify(problem_of(call, chosen, Kernels(call, chosen)), digits, samples, limit)

@@ -2,72 +2,45 @@
 
 from __future__ import annotations
 
-import inspect
-import itertools
-import os
 import platform
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import sympy as sp
-from sympy.core.function import ArgumentIndexError
 
-from .._graph import Node, as_sympy, topological
-from .._rewrite import rewrite
-from .._schedule import Program, schedule
+from .._schedule import schedule
 from .._schedule._json import to_json
-from .._trace import Traced, as_node, substitute
-from .._verify import (
-    Certificate,
-    Cost,
-    Entry,
-    Kink,
-    Loss,
-    Problem,
-    Row,
-    combined,
-    entries,
-    kinks,
-    loss,
-    operations,
-    strengthened,
-)
+from .._verify import Certificate, Entry, Problem, combined, entries, strengthened
 from ..errors import ArgumentError, DataError, VerificationError
 from ._call import Call
-from ._transforms import value_and_grad
-from ._verify_kernels import Kernels, chosen_leaves, inputs_of, name_of, problem_of, real_outputs
+from ._verify_evidence import cost_of, gradient_of, is_identity, kinks_of, worst_step
+from ._verify_kernels import Kernels, chosen_leaves, name_of, problem_of, real_outputs
+from ._verify_points import intervals_of, middle, plain, points_of
 
-#: Corners of boxes of up to this many intervals are points.
-CORNERS = 4
-#: Distances from an end, relative to the interval, at which it is looked at, too.
-NEAR = (1e-6, 1e-12)
 #: Points that kinks are looked for at.
 LOOKED_AT = 24
-#: Operations of a formula that SymPy is asked to simplify to 0.
-SIMPLE = 60
-SEED = 2
 
 
 def certificate(
     f: Callable[..., Any], args: Sequence[Any], wrt: Any, domain: Any, digits: int, samples: int,
-    limit: float, points: int,
+    limit: float, points: int, seed: int,
 ) -> Certificate:  # fmt: skip
     """Return the certificate of ``f`` over a domain; see :func:`symgrad.verify`."""
     args = tuple(args) or middle(f, domain)
     call = Call(f, args, dynamic=False)
     chosen = chosen_leaves(call, wrt)
-    intervals = _intervals(call, domain)
+    intervals = intervals_of(call, domain)
     kernels = Kernels(call, chosen)
     gathered: list[list[tuple[Entry, Mapping[str, Any]]]] = [[] for _ in range(len(chosen) + 1)]
     enclosed = [0] * (len(chosen) + 1)
     runs: list[tuple[Call, Problem]] = []
     count = 0
-    for leaves in _points(call, intervals, points):
+    for leaves in points_of(call, intervals, points, seed):
         positional, _ = call.tree.unflatten(leaves)
         here = Call(f, positional, dynamic=False)
-        place = {call.names[k]: _plain(leaves[k]) for k in intervals}
+        place = {call.names[k]: plain(leaves[k]) for k in intervals}
         problem = problem_of(here, chosen, kernels)
         try:
             found, proofs = entries(problem, digits, samples, limit)
@@ -84,198 +57,26 @@ def certificate(
     rows = combined(names, gathered)
     gradient = gradient_of(call, chosen, kernels)
     inputs = [call.graph.inputs[call.inputs[k]] for k in chosen]  # type: ignore[index]
-    proved = [False, *(_proved(gradient, k, x) for k, x in enumerate(inputs))]
+    proved = [False, *(is_identity(gradient, k, x) for k, x in enumerate(inputs))]
     rows = [
         strengthened(r, e, p) for r, e, p in zip(rows, enclosed, proved, strict=True)
     ]  # fmt: skip
     fixed = {
-        call.names[k]: _plain(leaf) for k, leaf in enumerate(call.leaves)
+        call.names[k]: plain(leaf) for k, leaf in enumerate(call.leaves)
         if k not in intervals and call.inputs[k] is not None
     }  # fmt: skip
     return Certificate(
         name_of(f),
-        {**{call.names[k]: list(v) for k, v in intervals.items()}, **fixed},
+        {call.names[k]: list(v) for k, v in intervals.items()},
         count, digits, limit, tuple(rows),
-        _loss(call, chosen, kernels, rows, digits),
-        tuple(_kinks(call, runs)),
+        worst_step(call, chosen, kernels, rows, digits),
+        tuple(kinks_of(call, runs)),
         cost_of(call, gradient),
         _program(call),
         {"symgrad": version("symgrad"), "numpy": np.__version__, "sympy": sp.__version__,
          "machine": platform.machine(), "points": str(points), "samples": str(samples)},
+        fixed, seed,
     )  # fmt: skip
-
-
-# ---------------------------------------------------------------- where to look
-
-
-def middle(f: Callable[..., Any], domain: Any) -> tuple[float, ...]:
-    """Return example arguments where all are numbers of the domain."""
-    try:
-        parameters = inspect.signature(f).parameters.values()
-        names = [p.name for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
-    except (TypeError, ValueError):  # a NumPy function that does not tell
-        names = list(domain) if isinstance(domain, Mapping) else ["x"]
-    if not isinstance(domain, Mapping):
-        return (_mean(domain),) * max(len(names), 1)
-    missing = [n for n in names if n not in domain]
-    if missing:
-        raise ArgumentError(
-            f"verify needs a value or an interval for {', '.join(missing)}: give the arguments, "
-            'or domain={"x": (low, high), ...} for each'
-        )
-    return tuple(_mean(domain[n]) for n in names)
-
-
-def _mean(interval: Any) -> float:
-    low, high = _checked(interval)
-    return 0.5 * low + 0.5 * high
-
-
-def _checked(interval: Any) -> tuple[float, float]:
-    try:
-        low, high = map(float, interval)
-    except (TypeError, ValueError):
-        raise ArgumentError(
-            f"a domain is (low, high) or a dict of them by argument, not {interval!r}"
-        ) from None
-    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-        raise ArgumentError(f"a domain needs finite low <= high, not ({low}, {high})")
-    return low, high
-
-
-def _intervals(call: Call, domain: Any) -> dict[int, tuple[float, float]]:
-    """Return the interval of each argument leaf that has one."""
-    if isinstance(domain, Mapping):
-        return {
-            k: _checked(interval)
-            for name, interval in domain.items()
-            for k in call.argument(name if len(call.names) > 1 or name in call.names else 0)[1]
-            if call.real(k)
-        }
-    interval = _checked(domain)
-    return {k: interval for k in range(len(call.leaves)) if call.real(k)}
-
-
-def _points(
-    call: Call, intervals: Mapping[int, tuple[float, float]], count: int
-) -> Iterator[list[Any]]:
-    """Yield argument leaves: corners, ends and what is near them, 0, and random points."""
-
-    def placed(choice: Mapping[int, Any]) -> list[Any]:
-        leaves = list(call.leaves)
-        for k, value in choice.items():
-            like = np.asarray(leaves[k])
-            filled = np.broadcast_to(np.asarray(value, like.dtype), like.shape)
-            leaves[k] = filled.copy() if like.shape else filled[()]
-        return leaves
-
-    middle = {k: 0.5 * low + 0.5 * high for k, (low, high) in intervals.items()}
-    seen: set[tuple[float, ...]] = set()
-
-    def once(choice: dict[int, float]) -> Iterator[list[Any]]:
-        key = tuple(choice.values())
-        if key not in seen:
-            seen.add(key)
-            yield placed(choice)
-
-    if len(intervals) <= CORNERS:
-        for corner in itertools.product(*intervals.values()):
-            yield from once(dict(zip(intervals, corner, strict=True)))
-    for k, (low, high) in intervals.items():
-        width = high - low
-        ends = [low, high, *(low + t * width for t in NEAR), *(high - t * width for t in NEAR)]
-        inside = [x for x in (0.0, 1e-8, -1e-8) if low < x < high]
-        for x in [*ends, *inside]:
-            yield from once({**middle, k: x})
-    rng = np.random.default_rng(SEED)
-    for _ in range(count):
-        yield placed({
-            k: rng.uniform(low, high, np.shape(call.leaves[k]))
-            for k, (low, high) in intervals.items()
-        })  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    return np.asarray(value).tolist()
-
-
-# ---------------------------------------------------------------- what stands behind it
-
-
-def gradient_of(call: Call, chosen: Sequence[int], kernels: Kernels) -> list[Node] | None:
-    """Return value and gradient of a function with one real result, in the call's inputs."""
-    if not kernels.together:
-        return None
-    both = value_and_grad(kernels.single, argnums=tuple(chosen))
-    made = Call(both, call.leaves, dynamic=False).graph
-    return rewrite(substitute(made.outputs, dict(zip(made.inputs, call.graph.inputs, strict=True))))
-
-
-def _proved(gradient: list[Node] | None, k: int, x: Any) -> bool:
-    """Tell whether the program's formula is identically SymPy's derivative of the function's."""
-    if gradient is None or any(n.shape for n in topological(gradient)):
-        return False
-    value, *slopes = gradient
-    if len(topological([slopes[k]])) > SIMPLE:
-        return False
-    try:
-        difference = as_sympy(slopes[k]) - sp.diff(as_sympy(value), x.symbol)
-        difference = difference.replace(lambda e: isinstance(e, sp.Float), _fraction)
-        if difference.atoms(sp.Float):
-            return False  # 0.693... is not log(2)
-        if difference.count_ops() > SIMPLE or difference.has(sp.Piecewise, sp.Derivative):
-            return False
-        return bool(sp.expand(difference) == 0 or sp.simplify(difference) == 0)
-    except (TypeError, ValueError, NotImplementedError, RecursionError, ArgumentIndexError):
-        return False
-
-
-def _fraction(number: Any) -> Any:
-    """Return a number of a formula as a simple fraction, if it is one."""
-    exact = sp.Rational(str(float(number)))
-    return exact if exact.q <= SIMPLE else number
-
-
-def _loss(
-    call: Call, chosen: Sequence[int], kernels: Kernels, rows: Sequence[Row], digits: int
-) -> Loss | None:
-    """Return the step that loses digits where the largest error was."""
-    worst = max(rows, key=lambda r: r.max_ulp)
-    leaves = list(call.leaves)
-    for name, value in worst.point.items():
-        k = call.names.index(name)
-        leaves[k] = np.asarray(value, np.asarray(leaves[k]).dtype)[()]
-    positional, _ = call.tree.unflatten(leaves)
-    here = Call(call.function, positional, dynamic=False)
-    outputs = gradient_of(here, chosen, kernels) or rewrite(real_outputs(here))
-    return loss(outputs, inputs_of(here), digits)
-
-
-def _kinks(call: Call, runs: Sequence[tuple[Call, Problem]]) -> list[Kink]:
-    """Return the kinks; paths that differ from the first one's are looked at by themselves."""
-    found: dict[Any, Kink] = {}
-    groups: dict[tuple[Node, ...], list[Any]] = {}
-    for here, problem in runs:
-        names = dict(zip(here.graph.inputs, call.graph.inputs, strict=True))
-        outputs = tuple(substitute(here.graph.outputs, names))
-        values = {names[n]: v for n, v in problem.inputs.items()}
-        groups.setdefault(outputs, []).append(values)
-    for outputs, sampled in groups.items():
-        for kink in kinks(outputs, sampled):
-            found.setdefault((kink.step, kink.where), kink)
-    for here, _ in runs if len(groups) > 1 else []:
-        names = dict(zip(here.graph.inputs, call.graph.inputs, strict=True))
-        for node in substitute(tuple(here.graph.conditions), names):
-            where = str(node.where) if node.where else None
-            found.setdefault(where, Kink(f"if {node}", where, "branch", None, 0))
-    return list(found.values())
-
-
-def cost_of(call: Call, gradient: list[Node] | None) -> Cost | None:
-    """Return what a gradient costs, if there is one."""
-    if gradient is None:
-        return None
-    return Cost(operations(rewrite(real_outputs(call))), operations(gradient))
 
 
 def _program(call: Call) -> str:
@@ -284,94 +85,3 @@ def _program(call: Call) -> str:
         return str(to_json(schedule(call.graph.inputs, real_outputs(call), call.graph.guards)))
     except (DataError, ArgumentError):
         return ""
-
-
-# ---------------------------------------------------------------- again
-
-
-def recheck(
-    path: str | os.PathLike[str], f: Callable[..., Any] | None = None, *args: Any
-) -> Certificate:
-    """Check a saved certificate again, here and now.
-
-    The same points are looked at: exact values are computed anew, and compared with those of
-    the certificate; kernels are compiled anew, and compared with the exact values.
-
-    Parameters
-    ----------
-    path:
-        A file that :meth:`Certificate.save` wrote.
-    f, *args:
-        The function and its example arguments; without them, the program that was saved with
-        the certificate is checked.
-
-    Returns
-    -------
-    Certificate
-        The new one.
-
-    Raises
-    ------
-    VerificationError
-        If a derivative is further off than the certificate allows, or the worst points have
-        other exact values than it says.
-    DataError
-        If the file is no certificate, or has no program and no function was given.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg, pathlib, tempfile
-    >>> file = pathlib.Path(tempfile.mkdtemp(), "tanh.json")
-    >>> sg.verify(np.tanh, domain=(-3.0, 3.0), points=4).save(file)
-    >>> sg.recheck(file).max_ulp < 4
-    True
-    """
-    old = Certificate.load(path)
-    if f is None:
-        if not old.program:
-            raise DataError(f"{path}: no program was saved with it: give the function")
-        f, args = _function(Program.from_json(old.program), old.domain, old.function)
-    intervals = {n: tuple(v) for n, v in old.domain.items() if isinstance(v, list) and
-                 len(v) == 2 and any(n in r.point for r in old.rows)}  # fmt: skip
-    wrt = [r.name.removeprefix("d/d ") for r in old.rows if r.name != "value"]
-    new = certificate(
-        f, args, wrt, intervals, old.digits, int(old.versions["samples"]), old.limit,
-        int(old.versions["points"]),
-    )  # fmt: skip
-    for before in old.rows:
-        after = new[before.name]
-        if before.worst is None or after.worst is None or before.point != after.point:
-            continue  # another processor has its worst point elsewhere
-        digits = old.digits - 10
-        if sp.Float(before.worst.exact, digits) != sp.Float(after.worst.exact, digits):
-            raise VerificationError(
-                f"{before.name} at {before.point}: the certificate says {before.worst.exact}, "
-                f"now it is {after.worst.exact}"
-            )
-    return new
-
-
-def _function(
-    program: Program, domain: Mapping[str, Any], name: str
-) -> tuple[Any, tuple[Any, ...]]:
-    """Return a saved program as a function, and example arguments for it."""
-    names = [n.name for n in program.inputs]
-
-    def saved(*xs: Any) -> Any:
-        swap: dict[Node, Node] = dict(zip(program.inputs, (as_node(x) for x in xs), strict=True))
-        found = tuple(Traced(n) for n in substitute(program.outputs, swap))
-        return found[0] if len(found) == 1 else found
-
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    saved.__name__ = name
-    saved.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(n, kind) for n in names]
-    )
-    args = []
-    for n in program.inputs:
-        known = domain.get(n.name, 0.0)
-        shape = tuple(map(int, n.shape))
-        value = _mean(known) if isinstance(known, list) and len(known) == 2 else known
-        args.append(np.broadcast_to(np.asarray(value, n.dtype), shape).copy()[()])
-    return saved, tuple(args)

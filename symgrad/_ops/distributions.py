@@ -14,9 +14,10 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
+from .gaussian import ERF, bell
 from .integrals import GAMMA_DENSITY
 from .np_special import distribution
-from .special import BOTH_POSITIVE, ERF, ORDER, UNIT, bell
+from .special import BOTH_POSITIVE, ORDER, UNIT
 
 THREE = (*BOTH_POSITIVE, *UNIT)
 ROOT_2PI = math.sqrt(2 * math.pi)

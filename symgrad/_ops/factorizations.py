@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Composed, Op, Routine, define_array
+from .._op import Composed, Exact, Op, Routine, define_array
+from . import exactly
 from .linear import TRIANGULAR, batched_alike, no_formula, swapped, symmetric, unit_like
 from .movement import RESHAPE
 
@@ -82,6 +83,7 @@ CHOLESKY: Op = define_array(
     doc="lower triangular factor of symmetric positive definite matrices",
     shape=lambda a: a,
     element=no_formula("a Cholesky factorisation"),
+    exact=Exact(exactly.cholesky, symmetric=True),
     vjp=_cholesky_vjp,
     jvp=_cholesky_jvp,
     batch=batched_alike(lambda: CHOLESKY),
@@ -164,6 +166,7 @@ QR: Op = define_array(
     doc="orthogonal and triangular factor of matrices: Q above the transpose of R",
     shape=lambda a: (*a[:-2], a[-2] + a[-1], a[-1]),
     element=no_formula("a QR factorisation"),
+    exact=Exact(exactly.qr),
     vjp=_qr_vjp,
     jvp=_qr_jvp,
     batch=batched_alike(lambda: QR),
@@ -225,6 +228,7 @@ EIGH: Op = define_array(
     doc="eigenvalues of symmetric matrices, above the eigenvectors as rows",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an eigenvalue"),
+    exact=Exact(exactly.eigen, symmetric=True),
     vjp=_eigh_vjp,
     jvp=_eigh_jvp,
     batch=batched_alike(lambda: EIGH),
@@ -328,6 +332,7 @@ SVD: Op = define_array(
     doc="singular values and vectors: U, s and the transpose of V, one behind the other",
     shape=_svd_shape,
     element=no_formula("a singular value"),
+    exact=Exact(exactly.singular),
     vjp=_svd_vjp,
     jvp=_svd_jvp,
     batch=batched_alike(lambda: SVD),
@@ -365,6 +370,7 @@ PINV: Op = define_array(
     types=lambda a, value: a,
     shape=lambda a, value: value,
     element=no_formula("a pseudo-inverse"),
+    exact=Exact(exactly.pseudo_inverse),
     vjp=_pinv_vjp,
     jvp=_pinv_jvp,
     batch=batched_alike(lambda: PINV),

@@ -14,7 +14,9 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
-from .special import BOTH_POSITIVE, ORDER, ROOT_PI
+from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_root
+from .gaussian import ROOT_PI
+from .special import BOTH_POSITIVE, ORDER
 
 UNARY, POSITIVE = (Real,), (Positive,)
 SHARE = sp.Interval.open(0, 1)
@@ -70,22 +72,20 @@ POCH = define(
 
 ELLIPK: Op = define(
     sc.ellipk, name="Ellipk", sympy=sp.elliptic_k,
-    partials=lambda y, m: ((sc.ellipe(m) - (1 - m) * y) / (2 * m * (1 - m)),),
+    partials=lambda y, m: (0.5 * COMPLETE_G(m),),
     lower=Cython("ellipk"), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
     doc="Complete elliptic integral of the first kind.",
 )  # fmt: skip
 ELLIPE: Op = define(
     sc.ellipe, name="Ellipe", sympy=sp.elliptic_e,
-    partials=lambda y, m: ((y - sc.ellipk(m)) / (2 * m),), lower=Cython("ellipe"),
+    partials=lambda y, m: (-0.5 * COMPLETE_D(m),), lower=Cython("ellipe"),
     domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
     doc="Complete elliptic integral of the second kind.",
 )  # fmt: skip
 ELLIPKINC: Op = define(
     sc.ellipkinc, name="Ellipkinc", sympy=sp.elliptic_f,
     partials=lambda y, p, m: (
-        1 / np.sqrt(1 - m * np.sin(p) ** 2),
-        sc.ellipeinc(p, m) / (2 * m * (1 - m)) - y / (2 * m)
-        - np.sin(2 * p) / (4 * (1 - m) * np.sqrt(1 - m * np.sin(p) ** 2)),
+        1 / elliptic_root(p, m), 0.5 * ELLIPTIC_G(p, m),
     ),
     lower=Cython("ellipkinc"), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=32.0,
     doc="Incomplete elliptic integral of the first kind.",
@@ -93,7 +93,7 @@ ELLIPKINC: Op = define(
 ELLIPEINC: Op = define(
     sc.ellipeinc, name="Ellipeinc", sympy=sp.elliptic_e,
     partials=lambda y, p, m: (
-        np.sqrt(1 - m * np.sin(p) ** 2), (y - sc.ellipkinc(p, m)) / (2 * m),
+        elliptic_root(p, m), -0.5 * ELLIPTIC_D(p, m),
     ),
     lower=Cython("ellipeinc"), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=32.0,
     doc="Incomplete elliptic integral of the second kind.",
@@ -142,12 +142,19 @@ COSM1 = define(
     lower=Composed(lambda x: -2 * np.square(np.sin(0.5 * x))), domain=UNARY, samples=(0.2, 3),
     ulp=8.0, doc="cos(x) - 1, exact near 0.",
 )  # fmt: skip
+
+
+def _pseudo_huber_slope(d: Any, r: Any) -> Any:
+    """``2*y/d - (r/d)*r/s`` with ``s = sqrt(1 + (r/d)**2)`` is ``d*(s - 1)**2/s``."""
+    square = np.square(r / d)
+    s = np.sqrt(1 + square)
+    return d * np.square(square / (1 + s)) / s
+
+
 PSEUDO_HUBER = define(
     sc.pseudo_huber, name="PseudoHuber",
     sympy=lambda d, r: d**2 * (sp.sqrt(1 + (r / d) ** 2) - 1),
-    partials=lambda y, d, r: (
-        2 * y / d - (r / d) * r / np.sqrt(1 + (r / d) ** 2), r / np.sqrt(1 + (r / d) ** 2),
-    ),
+    partials=lambda y, d, r: (_pseudo_huber_slope(d, r), r / np.sqrt(1 + (r / d) ** 2)),
     lower=Cython("pseudo_huber"), domain=(Positive, Real), samples=((0.5, 2), (0.2, 3)),
     ulp=16.0,
 )  # fmt: skip

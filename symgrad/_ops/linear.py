@@ -20,8 +20,9 @@ import numpy as np
 import sympy as sp
 from scipy.linalg import blas, lapack
 
-from .._op import Composed, Op, Routine, define_array
+from .._op import Composed, Exact, Op, Routine, define_array
 from ..errors import UnsupportedError
+from . import exactly
 from .movement import BROADCAST, RESHAPE
 from .np_common import iota, lift, spread
 
@@ -142,6 +143,7 @@ LU: Op = define_array(
     doc="LU factorisation with row exchanges, for solutions and determinants",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an LU factorisation"),
+    exact=Exact(exactly.lu),
     reason=FACTORS,
     batch=batched_alike(lambda: LU),
     lower=Routine(_write_lu, (2, 2)),
@@ -223,6 +225,7 @@ SOLVE: Op = define_array(
     types=lambda a, factors, b, trans: b,
     shape=lambda a, factors, b, trans: b,
     element=no_formula("the solution of a linear system"),
+    exact=Exact(exactly.solution, reads=(0, 2)),
     reading=_solve_reading,
     vjp=_solve_vjp,
     jvp=_solve_jvp,
@@ -278,6 +281,7 @@ TRIANGULAR: Op = define_array(
     types=lambda a, b, **_: b,
     shape=lambda a, b, lower, trans, unit: b,
     element=no_formula("the solution of a linear system"),
+    exact=Exact(exactly.triangular, reads=(0, 1)),
     vjp=_triangular_vjp,
     jvp=_triangular_jvp,
     batch=batched_alike(lambda: TRIANGULAR),
@@ -328,7 +332,7 @@ def inverse_transpose(a: Any, factors: Any) -> Any:
     return SOLVE(a, factors, unit_like(a), trans=False)
 
 
-def _determinant(name: str, formula: Any, slope: Any, **fields: Any) -> Op:
+def _determinant(name: str, formula: Any, slope: Any, exact: Any, **fields: Any) -> Op:
     """Define a number of a matrix that is computed from its factors; ``a`` gets the slope."""
 
     def vjp(ct: Any, y: Any, a: Any, factors: Any) -> Any:
@@ -341,7 +345,8 @@ def _determinant(name: str, formula: Any, slope: Any, **fields: Any) -> Op:
     op: Op = define_array(
         name, "routine", lambda a, factors: np.asarray(formula(factors)),
         shape=lambda a, factors: a[:-2], element=no_formula("a determinant"),
-        batch=batched_alike(lambda: op), lower=Composed(lambda a, factors: formula(factors)),
+        exact=Exact(exact), batch=batched_alike(lambda: op),
+        lower=Composed(lambda a, factors: formula(factors)),
         source=lambda a, factors: f"{formula.__name__}({factors})", helpers=(formula,),
         **rules, **fields,
     )  # fmt: skip
@@ -353,17 +358,20 @@ def _det_slope(y: Any, a: Any, factors: Any) -> Any:
 
 
 DET = _determinant(
-    "Det", lu_determinant, _det_slope, doc="determinant, from LU factors", reading=_det_reading,
+    "Det", lu_determinant, _det_slope, exactly.determinant,
+    doc="determinant, from LU factors", reading=_det_reading,
     convention="the derivative at a singular matrix is nan",
 )  # fmt: skip
 LOG_DET = _determinant(
     "LogAbsDet", lu_logarithm, lambda y, a, factors: inverse_transpose(a, factors),
+    exactly.log_determinant,
     doc="logarithm of the determinant's absolute value, from LU factors",
     reading=lambda index, a, factors: of_matrix("LogAbsDet", a, index),
     convention="the derivative at a singular matrix is nan",
 )  # fmt: skip
 SIGN_DET = _determinant(
-    "SignDet", lu_sign, None, doc="sign of the determinant, from LU factors",
+    "SignDet", lu_sign, None, exactly.sign_determinant,
+    doc="sign of the determinant, from LU factors",
     reading=lambda *args: sp.sign(_det_reading(*args)),
     reason="piecewise constant",
 )  # fmt: skip

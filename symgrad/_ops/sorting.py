@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Op, Routine, define_array
+from .._op import Exact, Op, Routine, define_array
+from . import exactly
 from .linear import batched_alike, no_formula
 
 #: Bottom-up merge sort of positions: stable, nan last. ``LESS`` tells whether the left element
@@ -136,6 +137,7 @@ ARGSORT: Op = define_array(
     types=lambda x: np.int64,
     shape=lambda x: x,
     element=no_formula("a position in an order"),
+    exact=Exact(exactly.order, core=1),
     reason="integer-valued",
     batch=batched_alike(lambda: ARGSORT),
     lower=Routine(_write_argsort, (1, 1)),

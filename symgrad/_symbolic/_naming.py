@@ -245,7 +245,10 @@ def _in_logistic(e: Any, root: Any, part: Named, known: Mapping[sp.Symbol, Any])
         return e.func(_in_logistic(e.function, root, part, known), *e.limits)
     if not isinstance(e, sp.Expr) or not e.has(sp.exp):
         return e
-    inner = {s: sp.Dummy(real=True) for s in _sums_with_exp(e)}
+    if isinstance(e, sp.Function) and not isinstance(e, (sp.exp, sp.Piecewise)):
+        made = [_in_logistic(a, root, part, known) for a in e.args]
+        return _logarithm(made[0]) if isinstance(e, sp.log) else e.func(*made)
+    inner = {s: sp.Dummy(real=True) for s in _apart(e)}
     back = {mark: _in_logistic(s, root, part, known) for s, mark in inner.items()}
     plain = e.xreplace(inner)
     swap = {}
@@ -292,8 +295,18 @@ def _positive(e: Any) -> Any:
     return e
 
 
-def _sums_with_exp(e: Any) -> set[Any]:
-    """The outermost sums that contain exponentials of their own."""
-    if isinstance(e, ExprWithLimits):
+def _logarithm(x: Any) -> Any:
+    """Return ``log(x)`` of a positive x; of ``1/(1 - s)`` it is ``-log(1 - s)``."""
+    above, below = sp.fraction(sp.together(x))
+    if abs(above) == 1:
+        return -sp.log(sp.expand(above * below))
+    return sp.log(x)
+
+
+def _apart(e: Any) -> set[Any]:
+    """The outermost sums and functions that contain exponentials of their own."""
+    if isinstance(e, ExprWithLimits) or (
+        isinstance(e, sp.Function) and not isinstance(e, (sp.exp, sp.Piecewise))
+    ):
         return {e} if e.has(sp.exp) else set()
-    return set().union(*(_sums_with_exp(a) for a in e.args))
+    return set().union(*(_apart(a) for a in e.args))

@@ -17,7 +17,7 @@ from ._kinks import Kink
 from ._report import _plain, _ulp
 from ._steps import Loss
 
-FORMAT, VERSION = "symgrad certificate", 1
+FORMAT, VERSION = "symgrad certificate", 2
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Certificate:
     function:
         Its name.
     domain:
-        For each argument the interval that was sampled, ``[low, high]``, or its fixed value.
+        For each argument that was sampled its interval, ``[low, high]``.
     points:
         How many points were looked at, ends of the domain included.
     digits, limit:
@@ -86,6 +86,10 @@ class Certificate:
         The function as a saved program, so that the certificate can be checked again.
     versions:
         What it was made with.
+    fixed:
+        The values of the other arguments.
+    seed:
+        Of the random points.
     """
 
     function: str
@@ -99,6 +103,8 @@ class Certificate:
     cost: Cost | None
     program: str = field(repr=False, default="")
     versions: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
 
     @property
     def max_ulp(self) -> float:
@@ -182,10 +188,7 @@ def _floats(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _domain(domain: Mapping[str, Any]) -> str:
-    parts = [
-        f"{name} in [{value[0]:g}, {value[1]:g}]"
-        for name, value in domain.items() if isinstance(value, (list, tuple))
-    ]  # fmt: skip
+    parts = [f"{name} in [{low:g}, {high:g}]" for name, (low, high) in domain.items()]
     return ", ".join(parts) or "one point"
 
 

@@ -217,8 +217,8 @@ class _Certifier:
             raise VerificationError(
                 f"{name}: the two exact derivatives disagree: the chain rule gives "
                 f"{self.context.nstr(adjoint.value, 20)}, SymPy's derivative of the whole "
-                f"expression {whole.n(20)}. One of the formulas in the op records is not what "
-                "it says; this is a mistake in symgrad, please report it"
+                f"expression {self.context.nstr(whole, 20)}. One of the formulas in the op "
+                "records is not what it says; this is a mistake in symgrad, please report it"
             )
         tally.confirmed += 1
         tally.enclosed += self.whole.encloses(

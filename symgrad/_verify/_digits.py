@@ -11,43 +11,65 @@ from .._symbolic import is_condition
 from ._closures import Closure
 from ._numbers import finite
 
-#: Working precisions beyond this many bits are not tried.
+#: Working precisions beyond this many bits are not tried: 1 + 1e-300 - 1 needs 2100.
 PRECISION_LIMIT = 6000
+#: With special functions a computation takes seconds there, and this is where it ends.
+SPECIAL_LIMIT = 1500
+ELEMENTARY = (
+    sp.exp, sp.log, sp.functions.elementary.trigonometric.TrigonometricFunction,
+    sp.functions.elementary.trigonometric.InverseTrigonometricFunction,
+    sp.functions.elementary.hyperbolic.HyperbolicFunction,
+    sp.functions.elementary.hyperbolic.InverseHyperbolicFunction, sp.Abs, sp.sign, sp.floor,
+    sp.ceiling, sp.Piecewise, sp.Max, sp.Min, sp.Heaviside, sp.erf, sp.erfc,
+)  # fmt: skip
 
 FAILURES = (ValueError, ZeroDivisionError, OverflowError, ArithmeticError, NotImplementedError)
 
 
-def evaluate(context: Any, function: Closure, values: Sequence[Any], direct: bool) -> Any:
+def reach(expression: Any) -> int | None:
+    """Return the precision in bits up to which a formula is computed; None if it needs no more."""
+    if is_direct(expression):
+        return None
+    special = any(not isinstance(f, ELEMENTARY) for f in expression.atoms(sp.Function))
+    return SPECIAL_LIMIT if special else PRECISION_LIMIT
+
+
+def evaluate(context: Any, function: Closure, values: Sequence[Any], limit: int | None) -> Any:
     """Return ``function(values)`` with all digits of the context right.
 
     A formula such as ``log(1 + x)`` loses digits inside: it is computed at two precisions,
-    and at higher ones until they agree. ``direct`` says that it cannot lose any.
+    and at higher ones until they agree, up to ``limit`` bits. None says that it cannot lose any.
     """
     try:
-        if direct:
+        if limit is None or not all(map(finite, values)):
             return function(context, values)
-        return _agreed(context, function, values)
+        return _agreed(context, function, values, limit)
     except FAILURES:
         return context.nan
 
 
-def _agreed(context: Any, function: Closure, values: Sequence[Any]) -> Any:
+def _agreed(context: Any, function: Closure, values: Sequence[Any], limit: int) -> Any:
     wanted = context.prec
     bits = wanted + 32
     try:
         context.prec = bits
         before = function(context, values)
-        while bits < PRECISION_LIMIT:
+        while bits < limit:
             bits *= 2
             context.prec = bits
             value = function(context, values)
-            if isinstance(value, int) or not finite(value):
+            if isinstance(value, int):
                 return value
+            if not finite(value):  # log(1 - erfc(35)) is no infinity, with digits enough
+                before = value
+                continue
             # Zero may be what absorption left: 1 + 1e-300 - 1.
             if value != 0 and abs(value - before) <= abs(value) * context.ldexp(1, -wanted):
                 return value
             before = value
-        return before
+        # Terms that cancel to the last digit of any precision: psi(x) - psi(x).
+        small = finite(before) and abs(before) < context.ldexp(1, -bits // 2)
+        return context.zero if small else before
     finally:
         context.prec = wanted
 

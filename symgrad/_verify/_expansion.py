@@ -18,7 +18,8 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from ..errors import VerificationError
+from ..errors import UnsupportedError, VerificationError
+from ._matrices import Element, Matrix, Position, reads
 from ._rules import Rule, rule_of
 from ._scalars import Applied, Scalar, Total
 from ._templates import Key, Steps, Template
@@ -62,6 +63,7 @@ class Expansion:
         self.scalars: list[Scalar] = []
         self._templates: dict[Node, Template] = {}
         self._rules: dict[Node, Rule] = {}
+        self._matrices: dict[Key, Matrix] = {}
 
     def scalar(self, node: Node, index: tuple[int, ...]) -> Scalar:
         """Return one element of a node."""
@@ -111,6 +113,8 @@ class Expansion:
         if node.op.kind == "leaf":
             yield from ()
             return self._leaf(node, index)
+        if node.op.kind == "routine":
+            return (yield from self._routine(node, index))
         if node.op.kind != "map":
             if node.op.kind == "reduce" and _size(node.operands[0]) > SCALARS * _size(node):
                 raise TooLargeError(TOO_LARGE.format(SCALARS))  # not after half a minute
@@ -127,6 +131,22 @@ class Expansion:
         if node.dtype.kind in "iu":
             made.value = wrapped(made.value, node.dtype)
         return made
+
+    def _routine(self, node: Node, index: tuple[int, ...]) -> Steps:
+        if node.op.exact is None:
+            raise UnsupportedError(f"{node.op.doc} cannot be computed exactly, so not verified")
+        batch = index[: len(node.operands[0].shape) - node.op.exact.core]
+        matrix = self._matrices.get((node, batch))
+        if matrix is None:
+            known = {}
+            for operand, place in reads(node, batch):
+                key = (node.operands[operand], (*batch, *place))
+                known[operand, place] = yield key
+            matrix = self._matrices[node, batch] = Matrix(self.context, node, batch, known)
+        shape = tuple(map(int, node.shape[len(batch) :]))
+        number = int(np.ravel_multi_index(index[len(batch) :], shape)) if shape else 0
+        kind = Element if node.dtype.kind == "f" else Position
+        return kind(self.context, matrix, number, node.dtype)
 
     def _rule(self, node: Node) -> Rule:
         rule = self._rules.get(node)

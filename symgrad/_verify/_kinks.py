@@ -92,12 +92,39 @@ def kinks(
     found: dict[tuple[str, str | None], Kink] = {}
     for node in order:
         # Of a choice, the condition is what decides.
-        decides = all(x.dtype.kind != "b" for x in node.operands)
-        if node.op.kind == "map" and node.op.sympy is not None and decides:
+        decides = any(x.dtype.kind == "f" for x in node.operands) and all(
+            x.dtype.kind != "b" for x in node.operands
+        )
+        kink = None
+        if node.op.kind != "map":
+            kink = _choice(node, values)
+        elif node.op.sympy is not None and decides:
             kink = _kink(context, node, values)
-            if kink is not None:
-                found.setdefault((kink.step, kink.where), kink)
+        if kink is not None:
+            found.setdefault((kink.step, kink.where), kink)
     return list(found.values())
+
+
+def _choice(node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
+    """Return the kink of an op on whole arrays that picks elements: which ones it picks changes."""
+    if not any(x.dtype.kind == "f" for x in node.operands):
+        return None
+    picks = set()
+    for known in values:
+        if node not in known:
+            continue
+        if node.dtype.kind in "iu":
+            picks.add(np.asarray(known[node]).tobytes())
+        elif node.op.taken is not None and node.op.kind == "reduce":
+            with np.errstate(all="ignore"):
+                operands = [known[x] for x in node.operands]
+                pairs = node.op.taken(known[node], *operands, **node.params)
+            masks = [np.asarray(p[0]).tobytes() for p in pairs if p is not None]
+            picks.add(b"".join(masks))
+    if len(picks) < 2:
+        return None
+    where = str(node.where) if node.where else None
+    return Kink(str(node), where, "branch", node.op.convention, 0)
 
 
 def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:

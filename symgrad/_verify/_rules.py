@@ -18,7 +18,7 @@ from sympy.core.function import ArgumentIndexError
 from .._op import Op
 from .._symbolic import is_condition
 from ._closures import Closure, closure
-from ._digits import evaluate, is_direct
+from ._digits import evaluate, reach
 from ._numbers import finite
 
 #: Operands that are numbers of the formula: place and value.
@@ -34,14 +34,14 @@ class Formula:
     def __init__(self, expression: Any, symbols: Sequence[sp.Symbol]) -> None:
         self.expression = sp.sympify(expression)
         self._run: Closure = closure(self.expression, symbols)
-        self._direct = is_direct(self.expression)
+        self._digits = reach(self.expression)
         self.constant = not self.expression.free_symbols
         #: Exactly zero here means that the branch was not taken: nothing flows.
         self.selects = isinstance(self.expression, (sp.Piecewise, sp.Heaviside))
         self.zero = self.expression == 0
 
     def __call__(self, context: Any, values: Sequence[Any]) -> Any:
-        return evaluate(context, self._run, values, self._direct)
+        return evaluate(context, self._run, values, self._digits)
 
 
 class Calculus:
@@ -184,7 +184,7 @@ def differentiate(expression: Any, symbol: sp.Symbol) -> Any:
         slope = sp.diff(frozen, symbol)
     except ArgumentIndexError:
         return sp.nan
-    if slope.has(sp.Derivative, sp.Subs):
+    if slope.has(sp.Derivative, sp.Subs, sp.meijerg):  # by an order: not known in closed form
         return sp.nan
     slope = slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
     # x**y*y/x is 0/0 at 0, y*x**(y - 1) is not.
@@ -203,6 +203,9 @@ def _freeze(e: Any, constants: dict[Any, Any]) -> Any:
     if isinstance(e, sp.Heaviside) and len(e.args) == 2:
         x, h = e.args
         e = sp.Piecewise((0, x < 0), (h, sp.Eq(x, 0)), (1, True))
+    if isinstance(e, sp.sinc):
+        x = _freeze(e.args[0], constants)
+        return sp.Piecewise((sp.sin(x) / x, sp.Ne(x, 0)), (1, True))
     if isinstance(e, sp.Piecewise):
         return sp.Piecewise(*((_freeze(x, constants), condition) for x, condition in e.args))
     if not e.args or is_condition(e) or not isinstance(e, sp.Expr):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Constant, Iota, Literal, Node, topological
+from ..errors import UnsupportedError
 from ._compare import spacing
 from ._expansion import Expansion, TooLargeError
 from ._numbers import Digits, finite
@@ -82,7 +83,7 @@ def loss(
             continue
         try:
             errors[node] = _error(context, expansion, node, value)
-        except (TooLargeError, NotImplementedError):
+        except (TooLargeError, UnsupportedError, NotImplementedError):
             return None
         before = max((errors[x] for x in node.operands), default=0.0)
         added = errors[node] / max(before, 0.5)

@@ -13,11 +13,13 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
-from .._graph import Input, Node
-from .._symbolic import Elements, Over, derivative_of, exact_number, indexed
+from .._graph import Input, Node, topological
+from .._symbolic import Elements, Over, derivative_of, indexed
 from ..errors import UnsupportedError
 from . import _balls as balls
-from ._numbers import finite
+from ._closures import closure
+from ._digits import evaluate, reach
+from ._numbers import Digits, finite, is_nan
 from ._rules import STEPS
 
 #: Expressions with more operations than this are left to the chain rule alone.
@@ -39,24 +41,27 @@ class Whole:
 
     def __init__(self, inputs: Mapping[Node, np.ndarray[Any, Any]], digits: int) -> None:
         self.inputs, self.digits = inputs, digits
+        self.context = Digits(digits + 10)
         self.elements = Elements(exact=True)
         self._slopes: dict[Any, Any] = {}
+        self._routines: dict[Node, bool] = {}
         self._expressions: dict[tuple[Node, tuple[int, ...]], Any] = {}
 
     def derivative(
         self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...]
     ) -> Any:
-        """Return the derivative's value as a SymPy number, or None if it is out of reach."""
+        """Return the derivative's value, or None if it is out of reach."""
         slope = self._slope(node, index, wrt, place)
         if slope is None:
             return None
-        # evalf substitutes for symbols only.
         slope, known = self._substituted(slope)
         try:
-            found = slope.evalf(self.digits + 10, subs=known)
-        except (ZeroDivisionError, ValueError, OverflowError):
+            run = closure(slope, list(known))
+        except UnsupportedError:
             return None
-        return found if found.is_Float or found.is_Rational else None
+        values = [self.context.mpf(v) for v in known.values()]
+        found = evaluate(self.context, run, values, reach(slope))
+        return None if is_nan(found) else found
 
     def encloses(
         self, node: Node, index: tuple[int, ...], wrt: Input, place: tuple[int, ...], exact: str
@@ -69,9 +74,8 @@ class Whole:
         if slope is None or not balls.available:
             return False
         slope, known = self._substituted(slope)
-        exactly = {s: float(v) for s, v in known.items()}
         try:
-            ball = balls.enclosure(slope, exactly, 4 * self.digits + 64)
+            ball = balls.enclosure(slope, known, 4 * self.digits + 64)
         except (balls.UnknownError, ValueError, ZeroDivisionError):
             return False
         tight = balls.relative_radius(ball) < 10.0 ** -(self.digits - 10)
@@ -116,6 +120,10 @@ class Whole:
         return self._expressions[key]
 
     def _made(self, node: Node, index: tuple[int, ...]) -> Any:
+        if node not in self._routines:
+            self._routines[node] = any(x.op.kind == "routine" for x in topological([node]))
+        if self._routines[node]:
+            return None  # the formula of an inverse is for reading
         try:
             found = self.elements.expression(node, index)
             found = found.doit() if isinstance(found, sp.Basic) else found
@@ -136,14 +144,13 @@ class Whole:
                 value = array[()]
             else:
                 continue
-            return sp.Float(exact_number(value), self.digits + 30)
+            return float(value)
         return None
 
 
 def agree(context: Any, chain: Any, whole: Any, error: Any, digits: int) -> bool:
     """Tell whether two exact values are the same number up to their own rounding."""
-    other = context.mpf(whole._mpf_) if whole.is_Float else context.mpf(int(whole.p)) / int(whole.q)
-    if not finite(chain) or not finite(other):
+    if not finite(chain) or not finite(whole):
         return True
     slack = context.mpf(10) ** (-digits // 2)
-    return bool(abs(chain - other) <= slack * (abs(chain) + error))
+    return bool(abs(chain - context.mpf(whole)) <= slack * (abs(chain) + error))

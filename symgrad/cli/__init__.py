@@ -11,11 +11,14 @@ import argparse
 import importlib
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import SymgradError
+
+_INTERVAL = re.compile(r"-[\d.][^:\s]*:")
 
 #: Exit statuses, for scripts.
 OK, MISSED, MISTAKE = 0, 1, 2
@@ -24,7 +27,7 @@ EXAMPLES = """examples:
   symgrad diff "sin(x)*exp(-y**2)"                  derivatives of a formula
   symgrad diff "sin(x)*exp(-y**2)" --wrt x --c      the same as C code
   symgrad show model.py:energy --args "rand(5)" 2.0 what a function computes, and how
-  symgrad verify model.py:energy --args "rand(5)" 2.0
+  symgrad verify "x*sin(x)" --domain -3:3           a certificate over an interval
   symgrad demo                                      NIST's 27 regression problems
 
 exit status: 0 as it should be; 1 a result misses its goal; 2 a mistake in the input
@@ -69,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     d f/d x = x*cos(x) + sin(x)
     0
     """
-    options = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    # argparse takes -3:3 for an option; what has a space in it, it does not.
+    options = parser().parse_args([f" {a}" if _INTERVAL.match(a) else a for a in given])
     try:
         status: int = options.run(options)
         sys.stdout.flush()

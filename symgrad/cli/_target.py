@@ -47,9 +47,12 @@ class Target:
     symbols: tuple[sp.Symbol, ...] = ()
 
 
-def add_target(command: argparse.ArgumentParser) -> None:
+def add_target(command: argparse.ArgumentParser, optional: bool = False) -> None:
     """Add the arguments ``TARGET --args ARGUMENT ...`` to a command."""
-    command.add_argument("target", metavar="TARGET", help="file.py:function, or a formula")
+    number = "?" if optional else None
+    command.add_argument(
+        "target", metavar="TARGET", nargs=number, help="file.py:function, or a formula"
+    )
     command.add_argument(
         "--args", metavar="ARGUMENT", nargs="+", default=[], help="example arguments"
     )

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 from .._api._verify import verify
-from ..errors import VerificationError
+from .._api._verify_again import recheck
+from .._verify import Certificate, Report
+from ..errors import ArgumentError, VerificationError
 from . import _target
 from ._output import Output
 
 EXAMPLES = f"""{_target.HELP}
 
 examples:
-  symgrad verify "x*sin(x)" --args 1.5
+  symgrad verify "x*sin(x)" --args 1.5                      at one point
+  symgrad verify "x*sin(x)" --domain -3:3                   all over an interval
+  symgrad verify "x**y" --domain x=0.1:3 y=-2:2 --json certificate.json
   symgrad verify model.py:energy --args "rand(5)" 2.0
-  symgrad verify model.py:energy --args "rand(5)" 2.0 --limit 4 --json report.json
+  symgrad verify model.py:energy --args "rand(5)" 2.0 --domain x=0:1 --points 100 --seed 1
+  symgrad verify --recheck certificate.json                 compute everything anew
 
 exit status: 0 all entries are as exact as allowed; 1 one is not; 2 a mistake in the input"""
 
@@ -31,28 +37,83 @@ def add(commands: Any) -> None:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _target.add_target(command)
+    _target.add_target(command, optional=True)
     command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all real")
+    command.add_argument(
+        "--domain", metavar="NAME=LOW:HIGH", nargs="+",
+        help="intervals of the arguments; LOW:HIGH alone is for all",
+    )  # fmt: skip
+    command.add_argument("--points", type=int, default=32, help="random points of the domain")
+    command.add_argument("--seed", type=int, default=0, help="of the random points")
     command.add_argument("--digits", type=int, default=50, help="of the exact values; default: 50")
     command.add_argument("--samples", type=int, default=256, help="elements of each result")
     command.add_argument("--limit", type=float, default=16.0, help="allowed error in ulp")
     command.add_argument("--json", metavar="PATH", type=Path, help="also write the report there")
+    command.add_argument("--recheck", metavar="PATH", type=Path, help="check a saved certificate")
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    f, arguments = _target.load(options.target).function, _target.arguments(options.args)
-    _target.matched(f, arguments)
     try:
-        report = verify(
-            f, *arguments, wrt=options.wrt, digits=options.digits, samples=options.samples,
-            limit=options.limit,
-        )  # fmt: skip
+        report = _again(options) if options.recheck is not None else _verified(options)
     except VerificationError as error:
         sys.stderr.write(f"symgrad: {error}\n")
         return 1
     Output().text(str(report))
     if options.json is not None:
-        options.json.write_text(report.to_json(), encoding="utf-8")
+        try:
+            options.json.write_text(report.to_json() + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ArgumentError(f"--json {options.json}: {error.strerror}") from None
     return 0
+
+
+def _again(options: argparse.Namespace) -> Certificate:
+    if options.target is not None:
+        target = _target.load(options.target)
+        return recheck(_existing(options.recheck), target.function,
+                       *_target.arguments(options.args))  # fmt: skip
+    return recheck(_existing(options.recheck))
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise ArgumentError(f"there is no file {path}")
+    return path
+
+
+def _verified(options: argparse.Namespace) -> Report | Certificate:
+    if options.target is None:
+        raise ArgumentError("what is to be verified? Give a TARGET, or --recheck certificate.json")
+    f, arguments = _target.load(options.target).function, _target.arguments(options.args)
+    if arguments or options.domain is None:
+        _target.matched(f, arguments)
+    given: dict[str, Any] = {
+        "wrt": options.wrt, "digits": options.digits, "samples": options.samples,
+        "limit": options.limit,
+    }  # fmt: skip
+    if options.domain is not None:
+        given |= {"domain": _domain(options.domain), "points": options.points,
+                  "seed": options.seed}  # fmt: skip
+    found: Report | Certificate = verify(f, *arguments, **given)
+    return found
+
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_INTERVAL = re.compile(rf"(?:(?P<name>\w+)=)?(?P<low>{_NUMBER}):(?P<high>{_NUMBER})")
+
+
+def _domain(texts: list[str]) -> Any:
+    """Return the intervals by name, or the one for all."""
+    found: dict[str | None, tuple[float, float]] = {}
+    for entry in texts:
+        match = _INTERVAL.fullmatch(entry.strip())
+        if match is None:
+            raise ArgumentError(f"--domain {entry}: write NAME=LOW:HIGH, such as x=-1:2.5")
+        found[match["name"]] = float(match["low"]), float(match["high"])
+    if None not in found:
+        return found
+    if len(found) > 1:
+        raise ArgumentError("--domain: one LOW:HIGH is for all arguments; write each NAME=LOW:HIGH")
+    return found[None]

@@ -1,0 +1,217 @@
+"""What LAPACK computes, in multiple precision: the ``exact`` of the routines' records.
+
+Each function computes one matrix of a batch in numbers of mpmath, by the definition and not by
+the way that the kernel takes: ``compute(context, read, like, **params)``. ``read(k)`` is the
+matrix of operand ``k``, a list of rows; factors that come along with a matrix are not read, so
+that nothing depends on them. ``like`` is NumPy's result, flat: it decides what a definition
+leaves open, the signs of vectors and the order of pivots. Returned are the elements of the
+result in C order, None where the problem does not determine them.
+
+Source of the algorithms: F. Johansson and others, mpmath, the linear algebra module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Elements = list[Any]
+Read = Callable[[int], Any]
+
+FAILURES = (ZeroDivisionError, ValueError)
+
+
+Rows = list[list[Any]]
+
+
+def _flat(*matrices: Rows) -> Elements:
+    return [x for rows in matrices for row in rows for x in row]
+
+
+def _transposed(a: Rows) -> Rows:
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def _half_sum(a: Rows) -> Rows:
+    n = range(len(a))
+    return [[(a[i][j] + a[j][i]) / 2 for j in n] for i in n]
+
+
+def _product(a: Rows, b: Rows) -> Rows:
+    columns = _transposed(b)
+    return [[sum(x * y for x, y in zip(row, c, strict=True)) for c in columns] for row in a]
+
+
+def _solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
+    """Return inv(a) @ b and det(a), by elimination with pivots; matrices are lists of rows."""
+    n = len(a)
+    rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
+    det: Any = 1
+    for k in range(n):
+        best = max(range(k, n), key=lambda i: abs(rows[i][k]))
+        if best != k:
+            rows[k], rows[best] = rows[best], rows[k]
+            det = -det
+        pivot = rows[k][k]
+        det = det * pivot
+        if pivot == 0:
+            raise ZeroDivisionError("a singular matrix")
+        for i in range(n):
+            if i != k and rows[i][k] != 0:
+                f = rows[i][k] / pivot
+                rows[i] = [x - f * y for x, y in zip(rows[i], rows[k], strict=True)]
+    return [[x / rows[k][k] for x in rows[k][n:]] for k in range(n)], det
+
+
+def _determinant(a: Rows) -> Any:
+    try:
+        return _solved(a, [[] for _ in a])[1]
+    except ZeroDivisionError:
+        return 0 * a[0][0]
+
+
+def order(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The positions that sort a vector, the first of equal ones in front."""
+    x = read(0)
+    return sorted(range(len(x)), key=lambda k: x[k])
+
+
+def cholesky(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The Cholesky factor of the symmetric part."""
+    a = _half_sum(read(0))
+    n = len(a)
+    factor = [[context.zero] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            rest = a[i][j] - sum(factor[i][k] * factor[j][k] for k in range(j))
+            if i != j:
+                factor[i][j] = rest / factor[j][j]
+            elif rest > 0:
+                factor[i][i] = context.sqrt(rest)
+            else:
+                raise ValueError("not positive definite")
+    return _flat(factor)
+
+
+def lu(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The factors of the transpose, with NumPy's row exchanges, which are counted last."""
+    a = _transposed(read(0))
+    n = len(a)
+    steps = [int(x) for x in like[n * n :]]
+    for k in range(n):
+        other = k + steps[k]
+        a[k], a[other] = a[other], a[k]
+        for i in range(k + 1, n):
+            a[i][k] /= a[k][k]
+            for j in range(k + 1, n):
+                a[i][j] -= a[i][k] * a[k][j]
+    return [*_flat(_transposed(a)), *map(context.mpf, steps)]
+
+
+def solution(context: Any, read: Read, like: Sequence[Any], trans: bool) -> Elements:
+    """The solutions for right-hand sides that lie in rows; the factors are not read."""
+    a, b = read(0), read(2)
+    return _flat(_transposed(_solved(_transposed(a) if trans else a, _transposed(b))[0]))
+
+
+def triangular(
+    context: Any, read: Read, like: Sequence[Any], lower: bool, trans: bool, unit: bool
+) -> Elements:
+    """The solutions with one triangle of a matrix."""
+    a, b = read(0), read(1)
+    n = range(len(a))
+    part = [
+        [
+            (context.one if unit else a[i][j]) if i == j
+            else a[i][j] if (i > j) == lower
+            else context.zero
+            for j in n
+        ]
+        for i in n
+    ]  # fmt: skip
+    return _flat(_transposed(_solved(_transposed(part) if trans else part, _transposed(b))[0]))
+
+
+def determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The determinant."""
+    return [_determinant(read(0))]
+
+
+def log_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The logarithm of the determinant's absolute value."""
+    return [context.ln(abs(_determinant(read(0))))]
+
+
+def sign_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The sign of the determinant."""
+    return [context.sign(_determinant(read(0)))]
+
+
+def qr(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """Q above the transpose of R, by Gram and Schmidt; R's diagonal has the signs of NumPy's."""
+    a = read(0)
+    m, n = len(a), len(a[0])
+    columns: Rows = []
+    lower = [[context.zero] * n for _ in range(n)]
+    for j, v in enumerate(_transposed(a)):
+        for i, q in enumerate(columns):
+            lower[j][i] = sum(x * y for x, y in zip(q, v, strict=True))
+            v = [y - lower[j][i] * x for x, y in zip(q, v, strict=True)]
+        size = context.sqrt(sum(x * x for x in v))
+        lower[j][j] = -size if like[m * n + j * n + j] < 0 else size
+        columns.append([x / lower[j][j] for x in v])
+    return _flat(_transposed(columns), lower)
+
+
+def eigen(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """Eigenvalues of the symmetric part above the eigenvectors, which lie in rows."""
+    w, v = context.eigsy(context.matrix(_half_sum(read(0))))
+    n = len(w)
+    alike = _repeated(context, w)
+    rows = [_turned(v[:, k], like[n + k * n : n + k * n + n], k in alike) for k in range(n)]
+    return [*w, *(x for row in rows for x in row)]
+
+
+def singular(context: Any, read: Read, like: Sequence[Any], wide: bool) -> Elements:
+    """U, the singular values, and the transpose of V, one behind the other."""
+    a = context.matrix(read(0))
+    m, n = a.rows, a.cols
+    k = m if wide else n
+    u, s, vh = context.svd_r(a)
+    alike = _repeated(context, s)
+    left, right = [], []
+    for i in range(k):
+        given = [like[r * k + i] for r in range(m)]
+        turned = _turned(u[:, i], given, i in alike or s[i] == 0)
+        flipped = turned[0] is not None and any(
+            x != y for x, y in zip(turned, u[:, i], strict=True)
+        )
+        left.append(turned)
+        other = [-x for x in vh[i, :]] if flipped else list(vh[i, :])
+        right.append([None] * n if turned[0] is None else other)
+    return [*(left[i][r] for r in range(m) for i in range(k)), *s, *(x for v in right for x in v)]
+
+
+def pseudo_inverse(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """The pseudo-inverse of a matrix of full rank; the value that comes along is not read."""
+    a = read(0)
+    tall = len(a) >= len(a[0])
+    b = a if tall else _transposed(a)
+    inverse = _solved(_product(_transposed(b), b), _transposed(b))[0]
+    return _flat(inverse if tall else _transposed(inverse))
+
+
+def _repeated(context: Any, values: Any) -> set[int]:
+    """Return the places of values that another is equal to, up to the digits there are."""
+    scale = max((abs(v) for v in values), default=context.zero)
+    close = context.ldexp(scale, -context.prec // 4)
+    n = len(values)
+    return {i for i in range(n) for j in range(n) if i != j and abs(values[i] - values[j]) <= close}
+
+
+def _turned(vector: Any, like: Sequence[Any], open_: bool) -> Elements:
+    """Return a vector with the sign of the one that NumPy has."""
+    if open_:
+        return [None] * len(vector)
+    same = sum(x * float(y) for x, y in zip(vector, like, strict=True))
+    return [-x for x in vector] if same < 0 else list(vector)

@@ -1,0 +1,160 @@
+"""The error function, its relatives, and the normal distribution.
+
+Derivatives in the tails, where the textbook's terms are nearly equal, are records of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Composed, Cython, Libm, Op, Real, define
+
+UNARY, UNIT = (Real,), (sp.Interval.open(0, 1),)
+ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
+
+
+# ---------------------------------------------------------------- error function
+
+
+def bell(x: Any, power: float) -> Any:
+    """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify.
+
+    x = h + l with h a multiple of 1/16: h*h is exact and x*x - h*h = (x - h)*(x + h) small.
+    """
+    x = np.minimum(np.fabs(x), 40.0)
+    h = np.rint(x * 16.0) * 0.0625
+    return np.exp(-power * (h * h)) * np.exp(-power * ((x - h) * (x + h)))
+
+
+def normal_density(x: Any) -> Any:
+    """Density of the standard normal distribution."""
+    return bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
+
+
+BELL = define(
+    name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: bell(x, 1.0),
+    sympy=lambda x: sp.exp(-(x**2)), partials=lambda y, x: (-2 * x * y,),
+    lower=Composed(lambda x: bell(x, 1.0)), domain=UNARY, samples=(-3, 3),
+    source=lambda x: f"bell({x}, 1.0)", helpers=(bell,),
+)  # fmt: skip
+DENSITY = define(
+    name="NormalDensity", doc="Density of the standard normal distribution.",
+    evaluate=normal_density,
+    sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi), partials=lambda y, x: (-x * y,),
+    lower=Composed(normal_density), domain=UNARY, samples=(-3, 3),
+    source=lambda x: f"normal_density({x})", helpers=(normal_density,),
+)  # fmt: skip
+ERF = define(
+    sc.erf, name="Erf", sympy=sp.erf, partials=lambda y, x: ((2 / ROOT_PI) * BELL(x),),
+    lower=Libm("erf"), domain=UNARY, samples=(-3, 3),
+)  # fmt: skip
+ERFC = define(
+    sc.erfc, name="Erfc", sympy=sp.erfc, partials=lambda y, x: ((-2 / ROOT_PI) * BELL(x),),
+    lower=Libm("erfc"), domain=UNARY, samples=(-3, 3), ulp=8.0,
+)  # fmt: skip
+ERFCX = define(
+    sc.erfcx, name="Erfcx", sympy=lambda x: sp.exp(x**2) * sp.erfc(x),
+    # 2*x*y - 2/sqrt(pi), whose terms differ by 1/x**2 of what they are.
+    partials=lambda y, x: (-math.sqrt(2) * y * EXCESS(math.sqrt(2) * x),),
+    lower=Cython("__pyx_fuse_1erfcx"),
+    domain=UNARY, samples=(-3, 3), ulp=30.0,
+)  # fmt: skip
+ERFINV = define(
+    sc.erfinv, name="Erfinv", sympy=sp.erfinv, partials=lambda y, x: (ROOT_PI / 2 / BELL(y),),
+    lower=Cython("__pyx_fuse_0erfinv"), domain=(sp.Interval.open(-1, 1),), samples=(-0.9, 0.9),
+)  # fmt: skip
+ERFCINV = define(
+    sc.erfcinv, name="Erfcinv", sympy=sp.erfcinv, partials=lambda y, x: (-ROOT_PI / 2 / BELL(y),),
+    lower=Cython("erfcinv"), domain=(sp.Interval.open(0, 2),), samples=(0.1, 1.9), ulp=8.0,
+)  # fmt: skip
+
+
+def dawsn_slope(x: Any) -> Any:
+    """``1 - 2*x*dawsn(x)``; far out, where both are 1, the asymptotic series of the difference.
+
+    NIST Digital Library of Mathematical Functions, 7.12.
+    """
+    far = np.fabs(x) > 8.0
+    q = np.where(far, 0.5 / np.square(np.where(far, x, 1.0)), 0.0)
+    series = 0.0 * q
+    for k in range(39, 0, -2):
+        series = float(k) * q * (1.0 + series)
+    return np.where(far, -series, 1.0 - 2.0 * x * sc.dawsn(x))
+
+
+DAWSN_SLOPE: Op = define(
+    name="DawsnSlope", doc="The derivative of dawsn.", evaluate=dawsn_slope,
+    sympy=lambda x: 1 - sp.sqrt(sp.pi) * x * sp.exp(-(x**2)) * sp.erfi(x),
+    partials=lambda y, x: (-2 * (sc.dawsn(x) + x * y),), lower=Composed(dawsn_slope),
+    domain=UNARY, samples=(-3, 3), ulp=64.0,
+    source=lambda x: f"dawsn_slope({x})", helpers=(dawsn_slope,),
+)  # fmt: skip
+DAWSN = define(
+    sc.dawsn, name="Dawsn", sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
+    partials=lambda y, x: (DAWSN_SLOPE(x),), lower=Cython("__pyx_fuse_1dawsn"), domain=UNARY,
+    samples=(-3, 3), ulp=16.0,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- normal distribution
+
+
+def normal_hazard(x: Any) -> Any:
+    """Density over distribution function of the standard normal distribution."""
+    left, right = np.minimum(x, 0.0), np.maximum(x, 0.0)
+    below = math.sqrt(2 / math.pi) / sc.erfcx(-math.sqrt(0.5) * left)
+    return np.where(x < 0, below, normal_density(right) / sc.ndtr(right))
+
+
+NDTR = define(
+    sc.ndtr, name="Ndtr", sympy=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
+    # As accurate as SciPy's (the rounding of x/sqrt(2) is what both lose), and SIMD.
+    partials=lambda y, x: (DENSITY(x),), domain=UNARY, samples=(-3, 3), ulp=30.0,
+    lower=Composed(lambda x: 0.5 * sc.erfc(-math.sqrt(0.5) * x)),
+)  # fmt: skip
+NDTRI = define(
+    sc.ndtri, name="Ndtri", sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),
+    partials=lambda y, p: (1 / DENSITY(y),), lower=Cython("ndtri"), domain=UNIT,
+    samples=(0.1, 0.4), ulp=8.0,
+)  # fmt: skip
+HAZARD = define(
+    name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
+    evaluate=normal_hazard, partials=lambda y, x: (-y * EXCESS(-x),), lower=Composed(normal_hazard),
+    sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
+    domain=UNARY, samples=(-3, 3), ulp=30.0,
+    source=lambda x: f"normal_hazard({x})", helpers=(normal_hazard,),
+)  # fmt: skip
+
+
+def hazard_excess(x: Any) -> Any:
+    """Hazard of the standard normal distribution less its argument: ``normal_hazard(-x) - x``.
+
+    From 2.5 on by Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...))), since the difference
+    is about 1/x; what is left of the fraction is close to its fixed point. NIST Digital Library
+    of Mathematical Functions, 7.9.
+    """
+    far = np.maximum(x, 2.5)
+    tail = 0.5 * (far + np.sqrt(far * far + 244.0))
+    for k in range(60, 1, -1):
+        tail = far + float(k) / tail
+    near = np.minimum(x, 2.5)
+    return np.where(x < 2.5, normal_hazard(-near) - near, 1.0 / tail)
+
+
+EXCESS: Op = define(
+    name="HazardExcess", doc="Hazard of the normal distribution less its argument.",
+    evaluate=hazard_excess, partials=lambda y, x: ((x + y) * y - 1,), lower=Composed(hazard_excess),
+    sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(x / sp.sqrt(2)) - x,
+    domain=UNARY, samples=(-3, 3), ulp=64.0,
+    source=lambda x: f"hazard_excess({x})", helpers=(normal_density, normal_hazard, hazard_excess),
+)  # fmt: skip
+LOG_NDTR = define(
+    sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
+    partials=lambda y, x: (HAZARD(x),), lower=Cython("__pyx_fuse_1log_ndtr"), domain=UNARY,
+    samples=(-3, 3), ulp=30.0,
+)  # fmt: skip

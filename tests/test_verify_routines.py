@@ -1,0 +1,127 @@
+"""Certificates of what LAPACK computes: exact values, derivatives, normwise bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._op import registry
+from symgrad.errors import ArgumentError, UnsupportedError, VerificationError
+
+rng = np.random.default_rng(5)
+X = rng.standard_normal((3, 3))
+DEFINITE = X @ X.T + np.eye(3)
+B = rng.standard_normal(3)
+TALL = rng.standard_normal((4, 2))
+#: A function for each routine, and what to call it with.
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "LU": (np.linalg.solve, (X, B)),
+    "Solve": (lambda a, b: np.linalg.solve(a.T, b), (X, B)),
+    "SolveTriangular": (
+        lambda a, b: registry.ops["SolveTriangular"](
+            a, b[None], lower=True, trans=True, unit=False
+        ),
+        (DEFINITE, B),
+    ),
+    "Det": (np.linalg.det, (np.stack([X, DEFINITE]),)),
+    "LogAbsDet": (lambda a: np.linalg.slogdet(a)[1], (X,)),
+    "SignDet": (lambda a: np.linalg.slogdet(a)[0] * np.sum(a), (X,)),
+    "Cholesky": (np.linalg.cholesky, (DEFINITE,)),
+    "QR": (np.linalg.qr, (TALL,)),
+    "Eigh": (np.linalg.eigh, (DEFINITE,)),
+    "SVD": (lambda a: np.linalg.svd(a, full_matrices=False), (TALL.T,)),
+    "PseudoInverse": (np.linalg.pinv, (TALL,)),
+    "Argsort": (lambda x: np.sort(np.exp(x)), (B,)),
+}
+
+
+@pytest.fixture(autouse=True)
+def numpy_backend() -> Any:
+    with sg.backend("numpy"):
+        yield
+
+
+def test_every_routine_has_a_case() -> None:
+    assert set(CASES) == {name for name, op in registry.ops.items() if op.exact is not None}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_routines_are_as_exact_as_their_condition_allows(name: str) -> None:
+    f, args = CASES[name]
+    found = sg.verify(f, *args)
+    for check in found.checks:
+        assert check.checked > 0
+        assert check.worst is None or check.worst.ulp <= max(4, 4 * check.worst.condition)
+
+
+@pytest.mark.parametrize("name", ["Solve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse"])
+def test_a_wrong_rule_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = registry.ops[name]
+    vjp: Any = op.vjp
+    jvp: Any = op.jvp
+
+    def wrong(*args: Any, **params: Any) -> Any:
+        first, *rest = vjp(*args, **params)
+        return (first * (1 + 1e-6), *rest)
+
+    monkeypatch.setitem(vars(op), "vjp", wrong)
+    monkeypatch.setitem(vars(op), "jvp", lambda *a, **params: jvp(*a, **params) * (1 + 1e-6))
+    f, args = CASES[name]
+    with pytest.raises(VerificationError, match="derivative by a is wrong"):
+        sg.verify(f, *args, wrt=0)
+
+
+def test_conditioning_explains_a_hilbert_matrix() -> None:
+    hilbert = 1.0 / (np.arange(6)[:, None] + np.arange(6) + 1)
+    found = sg.verify(np.linalg.solve, hilbert, np.ones(6), wrt="b")
+    value = found.checks[0].worst
+    assert value is not None
+    assert value.condition > 1e6
+    assert value.ulp <= value.condition
+
+
+def test_a_certificate_over_a_domain(tmp_path: Path) -> None:
+    def energy(x: Any, b: Any) -> Any:
+        return b @ np.linalg.solve(x @ x.T + 3 * np.eye(2), b)
+
+    b = np.array([1.0, 2.0])
+    found = sg.verify(energy, np.ones((2, 2)), b, domain={"x": (-1.0, 1.0)}, wrt="x", points=4)
+    assert found.max_ulp < 64
+    assert found.fixed == {"b": [1.0, 2.0]}
+    assert "b in" not in str(found)
+    file = tmp_path / "energy.json"
+    found.save(file)
+    assert sg.recheck(file).max_ulp == found.max_ulp
+
+
+def test_the_order_of_elements_is_a_kink() -> None:
+    found = sg.verify(np.sort, np.ones(3), domain=(-1.0, 1.0), points=4)
+    assert any("Argsort" in kink.step for kink in found.kinks)
+    found = sg.verify(lambda x: np.max(x), np.ones(3), domain=(-1.0, 1.0), points=4)
+    assert [kink.what for kink in found.kinks] == ["branch"]
+    found = sg.verify(lambda x: x[np.array([0, 2])], np.ones(3), domain=(-1.0, 1.0), points=4)
+    assert not found.kinks
+
+
+def test_the_seed_chooses_the_points() -> None:
+    one, two, three = (
+        sg.verify(np.tanh, domain=(-2.0, 2.0), points=6, seed=s) for s in (0, 1, 1)
+    )  # fmt: skip
+    assert two == three
+    assert (one.rows, one.seed) != (two.rows, two.seed)
+    assert two["x"].point != one["x"].point
+
+
+def test_what_is_not_determined_or_too_large_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="two values are equal"):
+        sg.verify(lambda a: np.linalg.eigh(a)[1], np.eye(2))
+    with pytest.raises(UnsupportedError, match="not symmetric"):
+        sg.verify(np.linalg.cholesky, np.array([[2.0, 1.0], [0.0, 2.0]]))
+    with pytest.raises(UnsupportedError, match="144 elements"):
+        sg.verify(np.linalg.inv, np.eye(13))
+    with pytest.raises(ArgumentError, match="finite low <= high"):
+        sg.verify(np.tanh, domain=(2.0, 1.0))
