@@ -131,7 +131,7 @@ def test_plan() -> None:
 
 def test_assembly() -> None:
     lines = shown(lambda x: np.sin(x), np.ones(5)).splitlines()
-    assert any(line.strip().startswith("define internal void @task0(ptr") for line in lines)
+    assert any(line.strip().startswith("define internal void @task0.part(ptr") for line in lines)
     assert any("@sin(double" in line for line in lines)
     assert any(line.strip().startswith("; @run: ") for line in lines)
     assert any(line.strip().startswith("; @sizes: ") for line in lines)

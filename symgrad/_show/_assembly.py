@@ -14,17 +14,24 @@ _NAME = re.compile(r"@([\w.]+)\(")
 
 def assembly_lines(text: str, prefix: str) -> Iterator[str]:
     """Yield the lines to show of a module; ``prefix`` is left out of its functions' names."""
-    functions: list[str] = _FUNCTION.findall(text)
-    tasks = [f for f in functions if f"@{prefix}.task" in f.split("\n", 1)[0]]
+    functions = {_name(f).removeprefix(f"{prefix}."): f for f in _FUNCTION.findall(text)}
+    # The loop of a task that threads may share is in a part of its own.
+    tasks = [
+        function
+        for name, function in functions.items()
+        if re.fullmatch(r"task\d+(\.part)?", name) and f"{name}.part" not in functions
+    ]
     for function in tasks[:FUNCTIONS]:
         lines = function.replace(f"{prefix}.", "").split("\n")
         yield from lines[:LINES]
         if len(lines) > LINES:
             yield f"  ; ... {len(lines) - LINES} more lines"
         yield ""
-    shown = set(tasks[:FUNCTIONS])
-    for function in functions:
-        if function not in shown:
-            name = _NAME.search(function)
-            called = name.group(1).removeprefix(f"{prefix}.") if name else "?"
-            yield f"; @{called}: {function.count(chr(10)) - 1} lines"
+    for name, function in functions.items():
+        if function not in tasks[:FUNCTIONS]:
+            yield f"; @{name}: {function.count(chr(10)) - 1} lines"
+
+
+def _name(function: str) -> str:
+    name = _NAME.search(function)
+    return name.group(1) if name else "?"
