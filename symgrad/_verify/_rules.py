@@ -17,6 +17,7 @@ from sympy.core.function import ArgumentIndexError
 
 from .._op import Op
 from .._symbolic import is_condition
+from ..errors import UnsupportedError
 from ._closures import Closure, closure
 from ._digits import evaluate, reach
 from ._numbers import finite
@@ -105,6 +106,10 @@ class Rule(Calculus):
             operands[k] = number
         self.kinds, self.result = kinds, result
         self.known = op.sympy is not None
+        if not self.known and op.partials is not None:
+            raise UnsupportedError(
+                f"{op.name} has no formula, by which its derivative could be evaluated exactly"
+            )
         form = op.sympy(*operands, **self.params) if op.sympy is not None else sp.nan
         if result != "b" and is_condition(form):
             form = sp.Piecewise((1, form), (0, True))
