@@ -762,3 +762,13 @@ def test_functions_of_a_dozen_elements_are_vectors(size: int, looped: bool) -> N
     assert unrolled(lambda x: np.tanh(np.exp(x) + 1)) is not looped
     assert unrolled(lambda x: 1 / (1 + np.exp(-x))) is not looped
     assert unrolled(lambda x: x**2 + 1 / x)  # composed of instructions
+
+
+def test_many_sums_over_one_axis() -> None:
+    """Their names in machine code were once the same as those of temporary values."""
+    x = np.linspace(0.0, 1.0, 600)
+
+    def sums(x: Any) -> Any:
+        return tuple(np.sum(x + k) for k in range(60))
+
+    np.testing.assert_allclose(sg.compile(sums)(x), sums(x), rtol=1e-13)

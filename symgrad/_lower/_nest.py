@@ -36,7 +36,7 @@ class NestWriter:
         self.name, self.nest, self.frame, self.internal = name, nest, frame, internal
         self.cut = cut
         #: Where a chunk puts its parts of the reductions over the cut axis.
-        self.parts = {} if cut is None else {r.node: f"%part{k}" for k, r in enumerate(cut.folds)}
+        self.parts = {} if cut is None else {r.node: f"%fold{k}" for k, r in enumerate(cut.folds)}
         self.rank = len(nest.domain)
         self.emitter = Emitter(module, self.rank)
         self.emitter.bind_sizes(frame.sizes)
