@@ -118,6 +118,8 @@ def squares(function: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites(name: str) -> None:
     for k, (function, values, real) in enumerate(islice(cases(COMPOSITES[name]), 16)):
+        if any(map(np.iscomplexobj, values)):
+            continue  # they enter a program as their parts: tests/test_fourier.py
         assert_program(sg.compile(function).program(*values), values)
         if COMPOSITES[name].differentiable and real and k < 5:
             gradient = sg.grad(squares(function), argnums=tuple(real))

@@ -95,7 +95,10 @@ def main() -> None:
     options.add_argument("--threads", type=int, nargs="+", default=[min(os.cpu_count() or 1, 64)])
     options.add_argument("--size", type=float, default=1.0)
     options.add_argument("--rounds", type=int, default=30)
+    options.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     chosen = options.parse_args()
+    if chosen.quick:
+        chosen.size, chosen.rounds = 0.01, 3
     counts = [1, *(c for c in chosen.threads if c > 1)]
     print(f"{'value and gradient':30}{'1 thread':>12}", *(f"{c:>8}" for c in counts[1:]))
     for name, (f, arguments) in cases(chosen.size).items():
