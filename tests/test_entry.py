@@ -15,6 +15,7 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
 from symgrad._compile._python import _DTYPES, MISS
+from symgrad._lower import lower, write_entry
 
 
 def compiled(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
@@ -161,6 +162,33 @@ def test_out_that_overlaps_with_an_argument_or_another_result() -> None:
     first, second = f(np.arange(6.0), out=(room[:6], room[5:]))
     np.testing.assert_array_equal(second, np.cumsum(np.arange(6.0)))
     np.testing.assert_array_equal(first[:5], [10, 8, 6, 4, 2])
+
+
+def test_targets_are_checked_against_all_others() -> None:
+    """The first of many arguments, the last, and the results in between."""
+    many = [np.full(4, float(k)) for k in range(12)]
+    function = compiled(lambda xs: [np.sin(x) for x in xs], many)
+    memory = np.zeros(16)
+    assert function(*many, *[None] * 11, memory[:4]) is not MISS
+    for k in (0, 5, 11):
+        assert function(*many, *[None] * 11, many[k]) is MISS
+        targets = [None] * 12
+        targets[k] = memory[:4]
+        assert function(*many, *targets) is not MISS
+        targets[(k + 3) % 12] = memory[3:7]
+        assert function(*many, *targets) is MISS
+        targets[(k + 3) % 12] = memory[4:8]
+        assert function(*many, *targets) is not MISS
+
+
+def test_the_length_of_the_entry_is_linear() -> None:
+    def length(count: int) -> int:
+        xs = [np.ones(4)] * count
+        f = sg.compile(lambda xs: [np.sin(x) for x in xs])
+        program = f._specialization((xs,), {}).program
+        return len(write_entry(lower(program), ["array"] * count).splitlines())
+
+    assert length(64) - length(32) == 2 * (length(32) - length(16))
 
 
 @pytest.mark.parametrize(

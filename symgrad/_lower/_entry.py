@@ -41,6 +41,10 @@ WRITEABLE = READABLE | 0x0400
 #: getting it back from a busy thread can take longer than a small program.
 RELEASE_FROM = 8192
 
+#: Longest entry, in lines, that is optimised: of its straight checks LLVM can make little, and
+#: with hundreds of arguments and results it takes longer for them than for the program.
+OPTIMIZED = 2000
+
 #: What the entry says when the program fails, by the program's status.
 EXHAUSTED = "no memory for the kernel's temporaries"
 OUT_OF_RANGE = "a computed index is out of bounds for its axis"
@@ -62,6 +66,33 @@ declare void @symgrad.python.PyErr_Clear()
 declare void @symgrad.python.PyErr_SetString(ptr, ptr)
 declare ptr @symgrad.python.PyEval_SaveThread()
 declare void @symgrad.python.PyEval_RestoreThread(ptr)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+"""
+
+#: Whether memory overlaps with none of the spans noted, the first ``count`` words: a loop, for
+#: the checks of all pairs written out would make the entry's length quadratic.
+APART = """
+define internal i1 @symgrad.apart(ptr %spans, i64 %count, i64 %begin, i64 %end) noinline {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp ult i64 %k, %count
+  br i1 %more, label %body, label %done
+body:
+  %here = getelementptr i64, ptr %spans, i64 %k
+  %first = load i64, ptr %here
+  %there = getelementptr i64, ptr %here, i64 1
+  %last = load i64, ptr %there
+  %before = icmp ule i64 %end, %first
+  %after = icmp ule i64 %last, %begin
+  %fine = or i1 %before, %after
+  %next = add i64 %k, 2
+  br i1 %fine, label %head, label %done
+done:
+  %apart = phi i1 [ true, %head ], [ false, %body ]
+  ret i1 %apart
+}
 """
 
 
@@ -92,6 +123,8 @@ class _Entry:
     lines: list[str] = field(default_factory=list)
     objects: set[str] = field(default_factory=set)
     count: int = 0
+    #: Words noted in ``%spans``: two for each array, where it begins and ends.
+    spans: int = 0
 
     def line(self, text: str) -> None:
         self.lines.append(f"  {text}")
@@ -142,7 +175,7 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
     e.require(e.op(f"or i1 {alone}, {placed}"))
     arguments: list[str] = []
     extents: list[str] = []
-    read: list[_Span] = []
+    counts: list[str] = []
     for k, (leaf, kind) in enumerate(zip(lowered.inputs, kinds, strict=True)):
         given = e.at("%args", 8 * k, "ptr")
         if leaf.ndim:
@@ -150,7 +183,8 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
             shape = _extents(e, given, leaf.ndim)
             arguments.append(f"ptr {data}")
             extents += shape
-            read.append(_Span(data, _product(e, shape), np.dtype(leaf.dtype).itemsize))
+            counts.append(_product(e, shape))
+            _span(e, data, counts[-1], leaf)
         else:
             value = _read_scalar(e, given, leaf, kind)
             arguments.append(f"{memory_type(leaf.dtype)} {value}")
@@ -161,20 +195,18 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
     none = e.object(object_symbol("None"))
     e.line(f"store ptr {none}, ptr %nothing")
     targets: dict[int, tuple[str, str]] = {}
-    spans = list(read)
     for j, k in enumerate(arrays):
         place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds) + j}")
         given = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
         absent = e.op(f"icmp eq ptr {given}, {none}")
         count = _product(e, [e.at("%found", 8 * i, "i64") for i in shapes[k]])
-        span = _Span("", count, np.dtype(lowered.outputs[k].dtype).itemsize)
-        _check_target(e, given, absent, lowered.outputs[k], shapes[k], span, spans)
+        _check_target(e, given, absent, lowered.outputs[k], shapes[k], count)
         targets[k] = given, absent
-        read.append(span)
+        counts.append(count)
     for k, (given, absent) in targets.items():
         arguments.append(f"ptr {_make_array(e, k, lowered.outputs[k], shapes[k], given, absent)}")
     steps = e.at("%found", 8 * (lowered.sizes + sum(leaf.ndim for leaf in lowered.outputs)), "i64")
-    work = _sum(e, [steps, *(span.count for span in read)])
+    work = _sum(e, [steps, *counts])
     arguments.append("ptr %results")
     if lowered.context:
         owner = e.at("%self", OWNER_AT, "ptr")
@@ -186,15 +218,6 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
     result = _wrap(e, lowered.outputs)
     e.line(f"ret ptr {result}")
     return "\n".join(_text(e, lowered))
-
-
-@dataclass
-class _Span:
-    """The memory of an array: where it starts, its number of elements, the bytes of one."""
-
-    data: str
-    count: str
-    itemsize: int
 
 
 def _read_array(e: _Entry, given: str, leaf: Leaf, wanted: int) -> str:
@@ -212,27 +235,31 @@ def _extents(e: _Entry, given: str, rank: int) -> list[str]:
     return [e.at(shape, 8 * axis, "i64") for axis in range(rank)]
 
 
-def _check_target(
-    e: _Entry, given: str, absent: str, leaf: Leaf, shape: range, span: _Span, others: list[_Span]
-) -> None:
+def _span(e: _Entry, data: str, count: str, leaf: Leaf) -> tuple[str, str]:
+    """Note the memory of an array for :data:`APART`; return where it begins and ends."""
+    begin = e.op(f"ptrtoint ptr {data} to i64")
+    size = e.op(f"mul i64 {count}, {np.dtype(leaf.dtype).itemsize}")
+    end = e.op(f"add i64 {begin}, {size}")
+    for value in (begin, end):
+        e.line(f"store i64 {value}, ptr {e.op(f'getelementptr i64, ptr %spans, i64 {e.spans}')}")
+        e.spans += 1
+    return begin, end
+
+
+def _check_target(e: _Entry, given: str, absent: str, leaf: Leaf, shape: range, count: str) -> None:
     """Miss if a result cannot be written to ``given``, unless it is None.
 
     The program's code relies on it that results overlap with nothing.
     """
     check, on = e.label("check"), e.label("on")
+    known = f"ptr %spans, i64 {e.spans}"
     e.line(f"br i1 {absent}, label %{on}, label %{check}")
     e.lines.append(f"{check}:")
     data = _read_array(e, given, leaf, WRITEABLE)
     for extent, i in zip(_extents(e, given, leaf.ndim), shape, strict=True):
         e.require_same(extent, "i64", e.at("%found", 8 * i, "i64"))
-    begin = e.op(f"ptrtoint ptr {data} to i64")
-    end = e.op(f"add i64 {begin}, {e.op(f'mul i64 {span.count}, {span.itemsize}')}")
-    for other in others:
-        first = e.op(f"ptrtoint ptr {other.data} to i64")
-        last = e.op(f"add i64 {first}, {e.op(f'mul i64 {other.count}, {other.itemsize}')}")
-        before = e.op(f"icmp ule i64 {end}, {first}")
-        after = e.op(f"icmp ule i64 {last}, {begin}")
-        e.require(e.op(f"or i1 {before}, {after}"))
+    begin, end = _span(e, data, count, leaf)
+    e.require(e.op(f"call i1 @symgrad.apart({known}, i64 {begin}, i64 {end})"))
     e.line(f"br label %{on}")
     e.lines.append(f"{on}:")
 
@@ -375,13 +402,17 @@ def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     for name, text in (("exhausted", EXHAUSTED), ("out_of_range", OUT_OF_RANGE)):
         yield f'@symgrad.{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
     yield DECLARATIONS
+    yield APART
     yield f"@{threads_symbol(lowered.name)} = global i64 0"
-    yield f"define ptr @{lowered.name}.python(ptr %self, ptr %args, i64 %nargs) {{\nentry:"
+    plain = " noinline optnone" if len(e.lines) > OPTIMIZED else ""
+    yield f"define ptr @{lowered.name}.python(ptr %self, ptr %args, i64 %nargs){plain} {{\nentry:"
     yield f"  %found = alloca [{lowered.sizes + sum(x.ndim for x in lowered.outputs) + 1} x i64]"
     yield f"  %results = alloca [{outputs} x i64]"
     yield f"  %items = alloca [{outputs} x ptr]"
     yield "  %nothing = alloca ptr"
-    yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
+    yield f"  %spans = alloca [{e.spans} x i64]"
+    yield f"  call void @llvm.memset.p0.i64(ptr %spans, i8 0, i64 {8 * e.spans}, i1 false)"
+    yield f"  call void @llvm.memset.p0.i64(ptr %items, i8 0, i64 {8 * outputs}, i1 false)"
     yield from e.lines
     yield "failed:"
     yield from _drop(lowered, "made")
