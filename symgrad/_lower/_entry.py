@@ -66,7 +66,6 @@ declare void @symgrad.python.PyErr_Clear()
 declare void @symgrad.python.PyErr_SetString(ptr, ptr)
 declare ptr @symgrad.python.PyEval_SaveThread()
 declare void @symgrad.python.PyEval_RestoreThread(ptr)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 """
 
 #: Whether memory overlaps with none of the spans noted, the first ``count`` words: a loop, for
@@ -411,8 +410,8 @@ def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     yield f"  %items = alloca [{outputs} x ptr]"
     yield "  %nothing = alloca ptr"
     yield f"  %spans = alloca [{e.spans} x i64]"
-    yield f"  call void @llvm.memset.p0.i64(ptr %spans, i8 0, i64 {8 * e.spans}, i1 false)"
-    yield f"  call void @llvm.memset.p0.i64(ptr %items, i8 0, i64 {8 * outputs}, i1 false)"
+    yield f"  store [{e.spans} x i64] zeroinitializer, ptr %spans"
+    yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
     yield from e.lines
     yield "failed:"
     yield from _drop(lowered, "made")
