@@ -19,6 +19,7 @@ from ._graph import Node, checked, inherited, set_inherited, topological
 from ._guards import Cotangent, added, behind, conditions, narrowed, only, settled, summed, through
 from ._op import PROJECTIONS, Op
 from ._ops import unbroadcast
+from ._recorded import Recordings
 from ._rewrite import Way, shortcuts
 from ._trace import Traced, as_node, bind_nodes, cast, partials
 
@@ -97,7 +98,8 @@ def pull_back(
                 operands = ways[node].operands
                 sent = _past(ways[node], node, ct, active)
             else:
-                operands, sent = node.operands, _rule(node, ct, active)
+                operands = node.operands
+                sent = _RECORDINGS.pulled(node, ct, active) or _rule(node, ct, active)
             for operand, part in zip(operands, sent, strict=True):
                 if part is not None:
                     pending.setdefault(operand, []).append(part)
@@ -227,6 +229,16 @@ def _pulled(
         assert op.vjp is not None
         raw = op.vjp(ct, y, *xs, **params)
     return [part if w else None for w, part in zip(wanted, raw, strict=True)]
+
+
+def _on_nodes(
+    op: Op, items: Any, ct: Node, y: Node, xs: Sequence[Node], wanted: Sequence[bool]
+) -> list[Node | None]:
+    raw = _pulled(op, Traced(ct), Traced(y), [Traced(x) for x in xs], dict(items), wanted)
+    return [None if part is None else as_node(part) for part in raw]
+
+
+_RECORDINGS = Recordings(_on_nodes)
 
 
 def scale(ct: Any, slope: Any) -> Any:

@@ -170,18 +170,26 @@ def _forget(entry: _Entry) -> None:
 
 def _intern(key: Any, make: Callable[[], Node]) -> Node:
     entry = _table.get(key)
-    node = entry() if entry is not None else None
-    if node is None:
+    if entry is not None:
+        known = entry()
+        if known is not None:
+            return known
+    return _entered(key, make())
+
+
+def _entered(key: Any, node: Node) -> Node:
+    """Return the node of ``key``: ``node``, unless another thread has made one meanwhile."""
+    fresh = _Entry(node, _forget)
+    fresh.key = key
+    entry = _table.setdefault(key, fresh)
+    if entry is not fresh:  # another thread's, or that of a node which is just being freed
         with _lock:
-            entry = _table.get(key)
-            node = entry() if entry is not None else None
-            if node is None:
-                node = make()
-                if _made.nodes is not None:
-                    _made.nodes.add(node)
-                fresh = _Entry(node, _forget)
-                fresh.key = key
-                _table[key] = fresh
+            known = _table[key]() if key in _table else None
+            if known is not None:
+                return known
+            _table[key] = fresh
+    if _made.nodes is not None:
+        _made.nodes.add(node)
     return node
 
 
@@ -224,7 +232,12 @@ def apply(
 ) -> Node:
     """Return the interned node of ``op`` applied to ``operands``."""
     key = (op, items, *map(id, operands))
-    return _intern(key, lambda: _new(node_class(op), operands, items, shape, dtype))
+    entry = _table.get(key)
+    if entry is not None:
+        node = entry()
+        if node is not None:
+            return node
+    return _entered(key, _new(node_class(op), operands, items, shape, dtype))
 
 
 # ---------------------------------------------------------------- leaves

@@ -90,7 +90,10 @@ def rewrite(
             result = node
             if operands != node.operands:
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
-            done[node] = _simplify(result, table, counts)
+            needed = table.get(result.op.name, _NONE)[1]
+            if needed is None or not needed.isdisjoint([x.op.name for x in operands]):
+                result = _simplify(result, table, counts)
+            done[node] = result
     finally:
         set_inherited(before)
     return [done[x] for x in outputs]

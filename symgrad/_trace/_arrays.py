@@ -64,6 +64,8 @@ class ArrayMethods:
     # ---------------------------------------------------------------- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if not kwargs and method == "__call__":
+            return registry.handler(ufunc)(*inputs)
         out = tuple(o for o in kwargs.pop("out", None) or () if o is not None)
         if out:
             if len(out) != 1 or not hasattr(out[0], "overwritten"):

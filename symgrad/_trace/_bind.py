@@ -6,6 +6,7 @@ NumPy 2 has them: ``float32_array * 2.0`` stays float32.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from .._ops import CAST
 from .._shapes import Size, as_dim, broadcast, show
 from ..errors import ArgumentError, ShapeError
 
+_number = lru_cache(maxsize=4096)(Literal)
+
 
 def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     """Return the node of a traced value, number, array or size."""
@@ -25,6 +28,9 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
         return node if dtype is None or node.dtype is dtype else cast(node, dtype)
     if isinstance(value, Size):
         return SizeOf(value.expr, dtype or np.int64)
+    if type(value) is float:
+        # Zeros of either sign are equal, so they would share one entry.
+        return (_number if value else Literal)(value, dtype or WEAK[float])
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return Literal(value, dtype or WEAK[type(value)])
     array = np.asarray(value)
@@ -86,6 +92,12 @@ def _fits(value: int, dtype: np.dtype[Any]) -> bool:
 
 def bind_map(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
     """Return the node of an elementwise op, with NumPy's promotion and broadcasting."""
+    if not params and len(operands) == 1:
+        node = getattr(operands[0], "node", None)
+        if isinstance(node, Node) and operands[0].weak is None:  # nothing to promote or broadcast
+            (wanted,), result = resolve(op, (node.dtype,))
+            if wanted is node.dtype and op is not CAST:
+                return apply(op, (node,), (), node.shape, result)
     items = tuple(sorted((k, freeze(v)) for k, v in params.items())) if params else ()
     kinds = tuple([kind_of(x) for x in operands])
     operand_types, result = resolve(op, kinds, items)

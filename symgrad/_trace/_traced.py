@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Constant, Input, Node
-from .._graph._types import check_dtype
+from .._graph import Constant, Input, Node, apply
+from .._graph._types import check_dtype, resolve
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
@@ -41,6 +41,10 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     op = _OPS[name]
 
     def method(self: Traced, other: Any) -> Any:
+        if self.weak is None:
+            node = _alike(op, self.node, other, swap)
+            if node is not None:
+                return Traced(node)
         if isinstance(other, (str, bytes, type(None))):
             return NotImplemented
         if _complex(other):
@@ -50,6 +54,27 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
         return Traced(node, _PYTHON.get(node.dtype.char) if weak else None)
 
     return method
+
+
+def _alike(op: Op, a: Node, other: Any, swap: bool) -> Node | None:
+    """Return ``a op other`` where there is nothing to promote or broadcast; else None.
+
+    Most steps of a long program are such, and looking into it takes longer than the step.
+    """
+    if type(other) is Traced:
+        if other.weak is not None:
+            return None
+        b = other.node
+        if b.dtype is not a.dtype or b.shape is not a.shape:
+            return None
+    elif type(other) is float and a.dtype.kind == "f" and not a.shape:
+        b = as_node(other, a.dtype)
+    else:
+        return None
+    types, result = resolve(op, (a.dtype, a.dtype))
+    if not types[0] is types[1] is a.dtype:
+        return None
+    return apply(op, (b, a) if swap else (a, b), (), a.shape, result)
 
 
 def _complex(value: Any) -> bool:
