@@ -136,12 +136,16 @@ class Exact:
         How many of the last axes of the first operand belong to one call.
     symmetric:
         Whether the first operand stands for a symmetric matrix.
+    vectors:
+        ``vectors(shape, **params)``: the ranges of the result's elements, of a call for an operand
+        of this shape, that are orthonormal vectors: their errors are relative to length 1.
     """
 
     compute: Callable[..., list[Any]]
     reads: tuple[int, ...] = (0,)
     core: int = 2
     symmetric: bool = False
+    vectors: Callable[..., tuple[range, ...]] | None = None
 
 
 Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Routine
@@ -187,6 +191,9 @@ class Op:
         not computed with.
     exact:
         For routines: how the result is computed in multiple precision, so that it can be verified.
+    precise:
+        For maps that SymPy has no form of, the same: ``precise(context, guess, *operands)``; see
+        ``symgrad._ops.precisely``.
     transpose:
         For ops linear in operands ``linear``: ``transpose(ct, *operands, **params)`` gives
         one cotangent for each operand (None where not linear).
@@ -271,6 +278,7 @@ class Op:
     element: Callable[..., Any] | None = None
     reading: Callable[..., Any] | None = None
     exact: Exact | None = None
+    precise: Callable[..., Any] | None = None
     transpose: Callable[..., Any] | None = None
     linear: tuple[int, ...] | None = None
     vjp: Callable[..., Any] | None = None

@@ -22,6 +22,7 @@ from symgrad._op import Op, registry
 from symgrad._verify._closures import closure
 from symgrad._verify._compare import compare
 from symgrad._verify._digits import evaluate, reach
+from symgrad._verify._measured import rule_of
 from symgrad._verify._numbers import Digits
 from symgrad._verify._rules import differentiate, switches
 from symgrad.errors import ArgumentError, UnsupportedError, VerificationError
@@ -153,8 +154,7 @@ def sample(op: Op, count: int) -> list[np.ndarray[Any, Any]]:
     return args
 
 
-SMOOTH = [op for op in registry.ops.values() if op.kind == "map" and op.reason is None and op.sympy]
-FORMLESS = [op for op in registry.ops.values() if op.partials is not None and op.sympy is None]
+SMOOTH = [op for op in registry.ops.values() if op.kind == "map" and op.reason is None]
 #: Their derivatives by the orders, the first arguments, are not known, and nan.
 ORDERS = (
     "Hyp0f1",
@@ -170,36 +170,42 @@ ORDERS = (
     "Kve",
     "Gammainc",
     "Gammaincc",
+    *(op.name for op in registry.ops.values() if op.precise and op.convention),
+    "Betainc",
+    "Betaincc",
 )
-#: SymPy differentiates the form to functions that have no exact values.
-NO_EXACT_VALUES = ("Betainc", "Betaincc")
+#: Their exact values take seconds.
+SLOW = ("Y0", "Y1", "K0", "K1", "OwensT")
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
 @pytest.mark.usefixtures("plain")
 def test_every_smooth_op(op: Op) -> None:
-    slow = op.name in ("Y0", "Y1", "K0", "K1")  # mpmath takes a limit for whole orders
-    args: list[Any] = sample(op, 1 if slow else 2)
+    args: list[Any] = sample(op, 1 if op.name in SLOW else 2)
     if op.name == "Ldexp":
         args[1] = args[1].astype(int)
     params = {"dtype": "float64"} if op.name == "Cast" else {}
     wrt = op.arity - 1 if op.name in ORDERS else None
-    if op.name in NO_EXACT_VALUES:
-        with pytest.raises(UnsupportedError, match="cannot be evaluated exactly"):
-            verify(lambda *xs: op(*xs), *args, wrt=op.arity - 1)
-        return
     report = verify(lambda *xs: op(*xs, **params) * 1.0, *args, wrt=wrt)
     assert report.max_scaled <= 4
     assert all(c.checked == c.total for c in report.checks)
 
 
-@pytest.mark.sampled(8)
-@pytest.mark.parametrize("op", FORMLESS, ids=lambda op: op.name)
 @pytest.mark.usefixtures("plain")
-def test_what_has_no_formula_is_not_certified(op: Op) -> None:
-    with pytest.raises(UnsupportedError, match=f"{op.name} has no formula"):
-        verify(lambda *xs: op(*xs), *sample(op, 1))
+def test_an_op_without_a_form_of_any_kind_is_refused(broken: Callable[..., None]) -> None:
+    rule_of.cache_clear()
+    broken(registry.ops["Spence"], precise=None)
+    with pytest.raises(UnsupportedError, match="Spence has no formula"):
+        verify(lambda x: special.spence(x), 1.5)
+    rule_of.cache_clear()
+
+
+@pytest.mark.usefixtures("plain")
+def test_differences_find_a_wrong_rule(broken: Callable[..., None]) -> None:
+    broken(registry.ops["Spence"], partials=lambda y, x: (-np.log(x) / (x - 1) * (1 + 1e-9),))
+    with pytest.raises(VerificationError, match="the derivative by x is wrong"):
+        verify(lambda x: special.spence(x), 1.5)
 
 
 # ---------------------------------------------------------------- mistakes are caught

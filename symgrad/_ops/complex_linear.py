@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from .._op import Composed, Op, Routine, define_array
+from .._op import Composed, Exact, Op, Routine, define_array
+from . import exactly
 from .linear import FACTORS, LU, batched_alike, inverse_transpose, no_formula
 
 
@@ -104,6 +105,7 @@ COMPLEX_LOG_DET: Op = define_array(
     doc="logarithm of a complex determinant's absolute value, and its angle, from LU factors",
     shape=lambda a, factors: (*a[:-3], 2),
     element=no_formula("a determinant"),
+    exact=Exact(exactly.complex_log_determinant, core=3),
     vjp=_log_vjp,
     jvp=_log_jvp,
     batch=batched_alike(lambda: COMPLEX_LOG_DET),

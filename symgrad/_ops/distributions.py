@@ -14,6 +14,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
+from . import precisely
 from .gaussian import ERF, bell
 from .integrals import GAMMA_DENSITY
 from .np_special import distribution
@@ -81,14 +82,13 @@ BETAINCC = define(
     doc="Complement of the regularized incomplete beta function.",
 )  # fmt: skip
 STDTR = define(
-    sc.stdtr, name="StudentCdf",
-    sympy=None,
+    sc.stdtr, name="StudentCdf", sympy=None, precise=precisely.student,
     partials=lambda y, v, t: (math.nan, T_DENSITY(v, t)), lower=Cython("__pyx_fuse_0stdtr"),
     domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=128.0, convention=ORDER,
     doc="Distribution function of Student's t.",
 )  # fmt: skip
 OWENS_T = define(
-    sc.owens_t, name="OwensT", sympy=None,
+    sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t,
     partials=lambda y, h, a: (
         bell(h, 0.5) * ERF(h * a * math.sqrt(0.5)) * (-0.5 / ROOT_2PI),
         bell(h, 0.5) * bell(h * a, 0.5) / (2 * math.pi * (1 + a * a)),
@@ -133,40 +133,40 @@ def nbdtrc(k: Any, n: Any, p: Any) -> Any:
 # ---------------------------------------------------------------- quantile functions
 
 BETAINCINV = define(
-    sc.betaincinv, name="Betaincinv", sympy=None,
+    sc.betaincinv, name="Betaincinv", sympy=None, precise=precisely.beta_quantile,
     partials=lambda x, a, b, y: (math.nan, math.nan, 1 / BETA_DENSITY(a, b, x)),
     lower=Cython("__pyx_fuse_0betaincinv"), domain=THREE,
     samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
     doc="Inverse of the regularized incomplete beta function.",
 )  # fmt: skip
 BETAINCCINV = define(
-    sc.betainccinv, name="Betainccinv", sympy=None,
+    sc.betainccinv, name="Betainccinv", sympy=None, precise=precisely.beta_upper_quantile,
     partials=lambda x, a, b, y: (math.nan, math.nan, -1 / BETA_DENSITY(a, b, x)),
     lower=Cython("__pyx_fuse_0betainccinv"), domain=THREE,
     samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
     doc="Inverse of the complement of the incomplete beta function.",
 )  # fmt: skip
 GAMMAINCINV = define(
-    sc.gammaincinv, name="Gammaincinv", sympy=None,
+    sc.gammaincinv, name="Gammaincinv", sympy=None, precise=precisely.gamma_quantile,
     partials=lambda x, a, y: (math.nan, 1 / GAMMA_DENSITY(a, x)), lower=Cython("gammaincinv"),
     domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
     doc="Inverse of the regularized lower incomplete gamma function.",
 )  # fmt: skip
 GAMMAINCCINV = define(
-    sc.gammainccinv, name="Gammainccinv", sympy=None,
+    sc.gammainccinv, name="Gammainccinv", sympy=None, precise=precisely.gamma_upper_quantile,
     partials=lambda x, a, y: (math.nan, -1 / GAMMA_DENSITY(a, x)), lower=Cython("gammainccinv"),
     domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
     doc="Inverse of the regularized upper incomplete gamma function.",
 )  # fmt: skip
 STDTRIT = define(
-    sc.stdtrit, name="StudentQuantile", sympy=None,
+    sc.stdtrit, name="StudentQuantile", sympy=None, precise=precisely.student_quantile,
     partials=lambda t, v, p: (math.nan, 1 / T_DENSITY(v, t)),
     lower=Cython("__pyx_fuse_0stdtrit"), domain=(Positive, *UNIT),
     samples=((1, 9), (0.1, 0.9)), ulp=256.0, convention=ORDER,
     doc="Quantile function of Student's t.",
 )  # fmt: skip
 NDTRI_EXP: Op = define(
-    sc.ndtri_exp, name="NdtriExp", sympy=None,
+    sc.ndtri_exp, name="NdtriExp", sympy=None, precise=precisely.normal_log_quantile,
     partials=lambda x, y: (ROOT_2PI * np.exp(y + 0.5 * x * x),), lower=Cython("ndtri_exp"),
     domain=(sp.Interval.open(-sp.oo, 0),), samples=(-9, -0.2), ulp=64.0,
     doc="Normal quantile of exp(y).",

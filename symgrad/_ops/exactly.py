@@ -2,10 +2,10 @@
 
 Each function computes one matrix of a batch in numbers of mpmath, by the definition and not by
 the way that the kernel takes: ``compute(context, read, like, **params)``. ``read(k)`` is the
-matrix of operand ``k``, a list of rows; factors that come along with a matrix are not read, so
-that nothing depends on them. ``like`` is NumPy's result, flat: it decides what a definition
-leaves open, the signs of vectors and the order of pivots. Returned are the elements of the
-result in C order, None where the problem does not determine them.
+matrix of operand ``k``, a list of rows (of pairs, if it is complex); factors that come along with
+a matrix are not read, so that nothing depends on them. ``like`` is NumPy's result, flat: it decides
+what a definition leaves open, the signs of vectors and the order of pivots. Returned are the
+elements of the result in C order, None where the problem does not determine them.
 
 Source of the algorithms: F. Johansson and others, mpmath, the linear algebra module.
 """
@@ -147,6 +147,12 @@ def sign_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     return [context.sign(_determinant(read(0)))]
 
 
+def complex_log_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """Logarithm and angle of a complex determinant; entries are pairs, factors are not read."""
+    det = _determinant([[context.mpc(*pair) for pair in row] for row in read(0)])
+    return [context.ln(abs(det)), context.arg(det)]
+
+
 def qr(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """Q above the transpose of R, by Gram and Schmidt; R's diagonal has the signs of NumPy's."""
     a = read(0)
@@ -199,6 +205,25 @@ def pseudo_inverse(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     b = a if tall else _transposed(a)
     inverse = _solved(_product(_transposed(b), b), _transposed(b))[0]
     return _flat(inverse if tall else _transposed(inverse))
+
+
+def qr_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:
+    """Q's elements."""
+    m, n = shape
+    return (range(m * n),)
+
+
+def eigen_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:
+    """The eigenvectors' elements."""
+    n = shape[0]
+    return (range(n, n + n * n),)
+
+
+def singular_vectors(shape: tuple[int, ...], wide: bool) -> tuple[range, ...]:
+    """U's elements and those of V."""
+    m, n = shape
+    k = m if wide else n
+    return range(m * k), range(m * k + k, m * k + k + k * n)
 
 
 def _repeated(context: Any, values: Any) -> set[int]:

@@ -141,22 +141,31 @@ def _times_inverse(x: Any, r: Any, trans: bool) -> Any:
     return TRIANGULAR(r, x, lower=False, trans=not trans, unit=False)
 
 
+def _beside(q: Any, x: Any) -> Any:
+    """The part of columns outside of the space of q; twice is enough (W. Kahan, B. N. Parlett)."""
+    for _ in range(2):
+        x = x - q @ (swapped(q) @ x)
+    return x
+
+
 def _qr_vjp(ct: Any, y: Any, a: Any) -> Any:
+    # The textbooks' (dQ + Q@copyltu(R@dR.T - dQ.T@Q))@inv(R).T, with what cancels left out:
+    # a triangle whose rounding the inverse would magnify.
     n = a.shape[-1]
     (q, r), (dq, dr) = _parts(y, n), _parts(ct, n)
-    m = r @ swapped(np.triu(dr)) - swapped(dq) @ q
-    copied = np.tril(m) + swapped(np.tril(m, -1))
-    return (_times_inverse(dq + q @ copied, r, trans=True),)
+    dr = np.triu(dr)
+    skew = r @ swapped(dr) + swapped(q) @ dq
+    low = _times_inverse(np.tril(skew - swapped(skew), -1), r, trans=True)
+    return (q @ (dr + low) + _times_inverse(_beside(q, dq), r, trans=True),)
 
 
 def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
     q, r = _parts(y, a.shape[-1])
-    change = _times_inverse(t[0], r, trans=False)
-    inner = swapped(q) @ change
-    low = np.tril(inner, -1)
+    inner = swapped(q) @ t[0]
+    low = np.tril(_times_inverse(inner, r, trans=False), -1)
     turn = low - swapped(low)
-    dq = change - q @ (inner - turn)
-    return np.concatenate([dq, swapped((inner - turn) @ r)], axis=-2)
+    dq = q @ turn + _times_inverse(_beside(q, t[0]), r, trans=False)
+    return np.concatenate([dq, swapped(np.triu(inner - turn @ r))], axis=-2)
 
 
 QR: Op = define_array(
@@ -166,7 +175,7 @@ QR: Op = define_array(
     doc="orthogonal and triangular factor of matrices: Q above the transpose of R",
     shape=lambda a: (*a[:-2], a[-2] + a[-1], a[-1]),
     element=no_formula("a QR factorisation"),
-    exact=Exact(exactly.qr),
+    exact=Exact(exactly.qr, vectors=exactly.qr_vectors),
     vjp=_qr_vjp,
     jvp=_qr_jvp,
     batch=batched_alike(lambda: QR),
@@ -228,7 +237,7 @@ EIGH: Op = define_array(
     doc="eigenvalues of symmetric matrices, above the eigenvectors as rows",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an eigenvalue"),
-    exact=Exact(exactly.eigen, symmetric=True),
+    exact=Exact(exactly.eigen, symmetric=True, vectors=exactly.eigen_vectors),
     vjp=_eigh_vjp,
     jvp=_eigh_jvp,
     batch=batched_alike(lambda: EIGH),
@@ -282,37 +291,37 @@ def _svd_sizes(a: Any, wide: bool) -> tuple[Any, Any, Any]:
     return m, n, m if wide else n
 
 
+def _turning(s: Any) -> tuple[Any, Any]:
+    """Half of ``1/(s[j] - s[i])`` and of ``1/(s[j] + s[i])``, with 0 for 1/0.
+
+    How vectors turn is a quotient by ``s[j]**2 - s[i]**2``, whose partial fractions do not cancel.
+    """
+    return 0.5 * _gaps(s), 0.5 * _inverse(s[..., None, :] + s[..., :, None])
+
+
 def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool) -> Any:
     sizes = _svd_sizes(a, wide)
     (u, s, vh), (du, ds, dvh) = svd_parts(y, *sizes), svd_parts(ct, *sizes)
-    v, dv = swapped(vh), swapped(dvh)
-    gaps, row, column = _gaps(s * s), s[..., None, :], s[..., :, None]
-    left, right = swapped(u) @ du, vh @ dv
-    inner = (
-        gaps * (left - swapped(left)) * row
-        + column * (gaps * (right - swapped(right)))
-        + unit_like(left) * ds[..., None, :]
-    )
+    v, dv, inverse = swapped(vh), swapped(dvh), _inverse(s)
+    (near, far), left, right = _turning(s), swapped(u) @ du, vh @ dv
+    left, right = left - swapped(left), right - swapped(right)
+    inner = near * (left + right) + far * (left - right) + unit_like(left) * ds[..., None, :]
     total = u @ inner @ vh
-    inverse = _inverse(s)
     # What lies outside of the spaces that U and V span.
-    total = total + ((du - u @ left) * inverse[..., None, :]) @ vh
-    return (total + (u * inverse[..., None, :]) @ swapped(dv - v @ right),)
+    total = total + (_beside(u, du) * inverse[..., None, :]) @ vh
+    return (total + (u * inverse[..., None, :]) @ swapped(_beside(v, dv)),)
 
 
 def _svd_jvp(t: Any, y: Any, a: Any, wide: bool) -> Any:
     sizes = _svd_sizes(a, wide)
     u, s, vh = svd_parts(y, *sizes)
-    v, inverse = swapped(vh), _inverse(s)
-    gaps, row, column = _gaps(s * s), s[..., None, :], s[..., :, None]
+    v, inverse = swapped(vh), _inverse(s)[..., None, :]
+    near, far = _turning(s)
     inner = swapped(u) @ t[0] @ v
     ds = np.diagonal(inner, axis1=-2, axis2=-1)
-    right, left = inner * row, column * inner
-    du = u @ (gaps * (right + swapped(right)))
-    dv = v @ (gaps * (left + swapped(left)))
-    beside, below = t[0] @ v, swapped(t[0]) @ u
-    du = du + (beside - u @ (swapped(u) @ beside)) * inverse[..., None, :]
-    dv = dv + (below - v @ (vh @ below)) * inverse[..., None, :]
+    both, apart = near * (inner + swapped(inner)), far * (inner - swapped(inner))
+    du = u @ (both + apart) + (_beside(u, t[0]) @ v) * inverse
+    dv = v @ (both - apart) + (_beside(v, swapped(t[0])) @ u) * inverse
     m, n, k = sizes
     lead = s.shape[:-1]
     flat = [RESHAPE(du, shape=(*lead, m * k)), ds, RESHAPE(swapped(dv), shape=(*lead, k * n))]
@@ -332,7 +341,7 @@ SVD: Op = define_array(
     doc="singular values and vectors: U, s and the transpose of V, one behind the other",
     shape=_svd_shape,
     element=no_formula("a singular value"),
-    exact=Exact(exactly.singular),
+    exact=Exact(exactly.singular, vectors=exactly.singular_vectors),
     vjp=_svd_vjp,
     jvp=_svd_jvp,
     batch=batched_alike(lambda: SVD),

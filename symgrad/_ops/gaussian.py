@@ -39,7 +39,7 @@ def normal_density(x: Any) -> Any:
 BELL = define(
     name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: bell(x, 1.0),
     sympy=lambda x: sp.exp(-(x**2)), partials=lambda y, x: (-2 * x * y,),
-    lower=Composed(lambda x: bell(x, 1.0)), domain=UNARY, samples=(-3, 3),
+    lower=Composed(lambda x: bell(x, 1.0)), domain=UNARY, samples=(-3, 3), ulp=6.0,
     source=lambda x: f"bell({x}, 1.0)", helpers=(bell,),
 )  # fmt: skip
 DENSITY = define(

@@ -16,6 +16,8 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Cython, Op, Positive, Real, composite, define
+from . import precisely
+from .carlson import ELLIPTIC_G
 from .np_common import Sample
 from .special import ORDER
 
@@ -28,6 +30,7 @@ def parts(
     names: tuple[str, ...],
     rules: tuple[Callable[..., Any], ...],
     forms: tuple[Callable[..., Any] | None, ...],
+    exactly: tuple[Callable[..., Any] | None, ...] | None = None,
     **fields: Any,
 ) -> tuple[Op, ...]:
     """Define an op for each result of ``function``, and the function as their tuple.
@@ -38,6 +41,7 @@ def parts(
     for k, name in enumerate(names):
         ops.append(define(
             name=name, evaluate=lambda *xs, k=k: function(*xs)[k], sympy=forms[k],
+            precise=exactly[k] if exactly else None,
             partials=_bound(rules[k], ops, len(fields["domain"])),
             lower=Cython(code, part=k, results=len(names)),
             source=lambda *xs, k=k: f"special.{function.__name__}({', '.join(map(str, xs))})[{k}]",
@@ -90,7 +94,8 @@ def _expn_slope(y: Any, n: Any, x: Any) -> Any:
 
 
 EXPN: Op = define(
-    sc.expn, name="Expn", sympy=None, partials=_expn_slope, lower=Cython("__pyx_fuse_0expn"),
+    sc.expn, name="Expn", sympy=None, precise=precisely.expn, partials=_expn_slope,
+    lower=Cython("__pyx_fuse_0expn"),
     domain=(sp.Naturals0, Positive), samples=((0, 4), (0.2, 5)), ulp=16.0, convention=ORDER,
     types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
     doc="Generalized exponential integral of a whole order.",
@@ -103,7 +108,7 @@ def _spence_slope(x: Any) -> Any:
 
 
 SPENCE: Op = define(
-    sc.spence, name="Spence", sympy=None,
+    sc.spence, name="Spence", sympy=None, precise=precisely.spence,
     partials=lambda y, x: (_spence_slope(x),), lower=Cython("__pyx_fuse_1spence"),
     domain=POSITIVE, samples=(1.2, 6), ulp=16.0, doc="Dilogarithm.",
 )  # fmt: skip
@@ -130,7 +135,8 @@ AI, AIP, BI, BIP = parts(
 def _kelvin(function: np.ufunc, slope: Callable[..., Any]) -> Op:
     name = function.__name__
     return define(
-        function, name=name.capitalize(), sympy=None, lower=Cython(name), ulp=512.0,
+        function, name=name.capitalize(), sympy=None, lower=Cython(name), ulp=2048.0,
+        precise=precisely.KELVIN[name],
         domain=POSITIVE, samples=(0.5, 4), partials=lambda y, x: (slope(y, x),),
         doc=f"Kelvin function {name}.",
     )  # fmt: skip
@@ -149,13 +155,13 @@ KEIP: Op = _kelvin(sc.keip, lambda y, x: KER(x) - y / x)
 # ---------------------------------------------------------------- Struve functions
 
 STRUVE: Op = define(
-    sc.struve, name="Struve", sympy=None,
+    sc.struve, name="Struve", sympy=None, precise=precisely.struve,
     partials=lambda y, v, x: (math.nan, STRUVE(v - 1, x) - v / x * y), lower=Cython("struve"),
     domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0, convention=ORDER,
     doc="Struve function.",
 )  # fmt: skip
 MODSTRUVE: Op = define(
-    sc.modstruve, name="ModStruve", sympy=None,
+    sc.modstruve, name="ModStruve", sympy=None, precise=precisely.modstruve,
     partials=lambda y, v, x: (math.nan, MODSTRUVE(v - 1, x) - v / x * y),
     lower=Cython("modstruve"), domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0,
     convention=ORDER, doc="Modified Struve function.",
@@ -166,9 +172,9 @@ MODSTRUVE: Op = define(
 
 
 def _turning(ops: Any, u: Any, m: Any) -> Any:
-    """The amplitude's derivative by m."""
-    sn, cn, dn, phi = (op(u, m) for op in ops)
-    return (dn * ((1 - m) * u - sc.ellipeinc(phi, m)) + m * sn * cn) / (2 * m * (1 - m))
+    """The amplitude's derivative by m, where ``u`` is the integral F(phi, m) and stays."""
+    _, _, dn, phi = (op(u, m) for op in ops)
+    return -0.5 * dn * ELLIPTIC_G(phi, m)
 
 
 SN, CN, DN, AM = parts(
@@ -187,7 +193,7 @@ SN, CN, DN, AM = parts(
         ),
         lambda ops, u, m: (ops[2](u, m), _turning(ops, u, m)),
     ),
-    (None,) * 4,
+    (None,) * 4, precisely.JACOBI,
     domain=(Real, sp.Interval.open(0, 1)), samples=((0.2, 1.5), (0.2, 0.8)), ulp=64.0,
 )  # fmt: skip
 
@@ -195,13 +201,16 @@ SN, CN, DN, AM = parts(
 # ---------------------------------------------------------------- hypergeometric relatives
 
 HYPERU: Op = define(
-    sc.hyperu, name="Hyperu", sympy=None, lower=Cython("hyperu"), convention=ORDER,
+    sc.hyperu, name="Hyperu", sympy=None, precise=precisely.hyperu, lower=Cython("hyperu"),
+    convention=ORDER,
     partials=lambda y, a, b, x: (math.nan, math.nan, -a * HYPERU(a + 1, b + 1, x)),
-    domain=(Positive, Positive, Positive), samples=((0.5, 2), (0.5, 2), (0.5, 4)), ulp=4096.0,
+    # SciPy's computation loses digits close to whole b, where it divides by sin(pi*b).
+    domain=(Positive, Positive, Positive), samples=((0.5, 1.5), (1.1, 1.9), (0.5, 3)), ulp=2.0**14,
     doc="Tricomi's confluent hypergeometric function.",
 )  # fmt: skip
 WRIGHT_BESSEL: Op = define(
     sc.wright_bessel, name="WrightBessel", sympy=None, lower=Cython("wright_bessel"),
+    precise=precisely.wright_bessel,
     partials=lambda y, a, b, x: (math.nan, math.nan, WRIGHT_BESSEL(a, b + a, x)),
     domain=(Positive, Positive, Positive), samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0,
     convention=ORDER, doc="Wright's generalized Bessel function.",

@@ -42,6 +42,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "lowergamma": lambda c, s, x: c.gammainc(s, 0, x),
     "polygamma": lambda c, n, x: c.psi(int(n), x) if n == int(n) else c.nan,
     "digamma": lambda c, x: c.psi(0, x),
+    "betainc_regularized": lambda c, a, b, x, y: c.betainc(a, b, x, y, regularized=True),
     "erfcinv": lambda c, x: c.erfinv(1 - c.mpf(x)),
     "log": lambda c, x: -c.inf if x == 0 else c.nan if x < 0 else c.ln(x),
     "hyper": lambda c, a, b, z: c.hyper(a, b, z),

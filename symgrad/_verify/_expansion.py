@@ -20,7 +20,8 @@ import sympy as sp
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from ..errors import UnsupportedError, VerificationError
 from ._matrices import Element, Matrix, Position, reads
-from ._rules import Rule, rule_of
+from ._measured import rule_of
+from ._rules import Rule
 from ._scalars import Applied, Scalar, Total
 from ._templates import Key, Steps, Template
 
@@ -113,8 +114,14 @@ class Expansion:
         if node.op.kind == "leaf":
             yield from ()
             return self._leaf(node, index)
-        if node.op.kind == "routine":
+        if node.op.exact is not None:
             return (yield from self._routine(node, index))
+        if node.op.kind == "routine" and node.op.transpose is None:
+            line = f", called at {node.where}" if node.where else ""
+            raise UnsupportedError(
+                f"{node.op.name}{line}, has no exact values to compare with ({node.op.doc}): "
+                "verify the rest of the function, with its result as an argument"
+            )
         if node.op.kind != "map":
             if node.op.kind == "reduce" and _size(node.operands[0]) > SCALARS * _size(node):
                 raise TooLargeError(TOO_LARGE.format(SCALARS))  # not after half a minute
@@ -133,8 +140,7 @@ class Expansion:
         return made
 
     def _routine(self, node: Node, index: tuple[int, ...]) -> Steps:
-        if node.op.exact is None:
-            raise UnsupportedError(f"{node.op.doc} cannot be computed exactly, so not verified")
+        assert node.op.exact is not None
         batch = index[: len(node.operands[0].shape) - node.op.exact.core]
         matrix = self._matrices.get((node, batch))
         if matrix is None:

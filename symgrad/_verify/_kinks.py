@@ -16,8 +16,9 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Literal, Node, topological
+from ._measured import rule_of
 from ._numbers import Digits, finite, is_nan
-from ._rules import Rule, rule_of
+from ._rules import Rule
 from ._steps import _floating
 
 #: Steps, and elements of a step, that are looked at.

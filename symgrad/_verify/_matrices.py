@@ -10,12 +10,16 @@ off by some units of rounding of its norm, as many as it has rows (N. J. Higham,
 Stability of Numerical Algorithms, 2nd ed., SIAM 2002, chapters 9, 10, 19). So an element of the
 result may be off by its derivative's norm times that: the condition number of the problem. How
 fast a derivative changes, which bounds its own error, is measured in a few random directions.
+
+Computed orthonormal vectors are orthonormal up to some units of rounding *of their length* (there,
+19.3): an element that happens to be small is as far off as a large one, and so is its derivative,
+which is a combination of these vectors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -63,6 +67,7 @@ class Matrix:
         self.like = self._numpy(known)
         self.values = self._at({})
         self._slopes: dict[int, list[Any] | None] = {}
+        self._sizes: dict[range, Any] = {}
         self._changes: dict[tuple[int, int], list[Any] | None] = {}
         self.norm = {
             k: context.sqrt(sum((p.value**2 for (o, _), p in self._of(k)), context.zero))
@@ -107,14 +112,11 @@ class Matrix:
         fine = self.fine
 
         def read(operand: int) -> Any:
-            shape = self.shapes[operand]
-            values = {
-                place: fine.mpf(self.parts[n].value) + moved.get(n, 0)
-                for n, (o, place) in enumerate(self.keys) if o == operand
-            }  # fmt: skip
-            if len(shape) == 1:
-                return [values[(i,)] for i in range(shape[0])]
-            return [[values[i, j] for j in range(shape[1])] for i in range(shape[0])]
+            values = np.empty(self.shapes[operand], object)
+            for n, (o, place) in enumerate(self.keys):
+                if o == operand:
+                    values[place] = fine.mpf(self.parts[n].value) + moved.get(n, 0)
+            return values.tolist()
 
         if not all(finite(p.value) for p in self.parts):
             return None
@@ -149,6 +151,24 @@ class Matrix:
                     for a, b in zip(there, here, strict=True)
                 ]
         return self._picked(self._changes[key], element)
+
+    def fellows(self, element: int) -> range:
+        """Return the elements of the orthonormal vectors with an element in them, or it alone."""
+        exact = self.node.op.exact
+        assert exact is not None
+        ranges = exact.vectors(self.shapes[0], **self.node.params) if exact.vectors else ()
+        return next((r for r in ranges if element in r), range(element, element + 1))
+
+    def size_of(self, element: int) -> Any:
+        """Return the norm of the derivatives of an element by all parts, largest of its like."""
+        fellows = self.fellows(element)
+        if fellows not in self._sizes:
+            parts = range(len(self.parts))
+            self._sizes[fellows] = max(self._norm(self.slope(n, e) for n in parts) for e in fellows)
+        return self._sizes[fellows]
+
+    def _norm(self, values: Iterable[Any]) -> Any:
+        return self.context.sqrt(sum((v * v for v in values if finite(v)), self.context.zero))
 
     def _difference(self, moved: Mapping[int, Any], part: int) -> list[Any] | None:
         fine = self.fine
@@ -194,14 +214,15 @@ class Element(Scalar):
             if finite(p):
                 norms[operand] += p * p
                 passed_on += abs(p) * part.error
-        scale = sum((context.sqrt(norms[k]) * matrix.norm[k] for k in norms), abs(self.value))
+        own = abs(self.value) if len(matrix.fellows(element)) == 1 else context.one
+        scale = sum((context.sqrt(norms[k]) * matrix.norm[k] for k in norms), own)
         self._round(context, passed_on, float(matrix.size), scale)
 
     def slopes(self, context: Any) -> list[Slope | None]:
         """Return central differences, with normwise bounds."""
         parts = range(len(self.parts))
         values = [self.matrix.slope(n, self.element) for n in parts]
-        size = context.sqrt(sum((v * v for v in values if finite(v)), context.zero))
+        size = self.matrix.size_of(self.element)
         unit, tiny = context.rounding(self.dtype)
         unit = self.matrix.size * unit
         tiny_slope = size * context.ldexp(1, -context.prec)

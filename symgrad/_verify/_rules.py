@@ -8,7 +8,6 @@ branches. symgrad's own derivative rules play no part, so a mistake in one shows
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -96,24 +95,29 @@ class Rule(Calculus):
     def __init__(
         self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known
     ) -> None:
-        self.op, self.params = op, dict(items)
-        symbols = [sp.Symbol(f"x{k}", real=True) for k in range(len(kinds))]
+        if op.sympy is None and op.partials is not None:
+            raise UnsupportedError(
+                f"{op.name} has no formula, by which its derivative could be evaluated exactly"
+            )
+        self._describe(op, items, kinds, result)
+        symbols = operand_symbols(kinds)
         operands: list[Any] = list(symbols)
         for k, kind in enumerate(kinds):
             if kind == "b":
                 operands[k] = sp.Ne(symbols[k], 0)
         for k, number in known:
             operands[k] = number
-        self.kinds, self.result = kinds, result
-        self.known = op.sympy is not None
-        if not self.known and op.partials is not None:
-            raise UnsupportedError(
-                f"{op.name} has no formula, by which its derivative could be evaluated exactly"
-            )
         form = op.sympy(*operands, **self.params) if op.sympy is not None else sp.nan
         if result != "b" and is_condition(form):
             form = sp.Piecewise((1, form), (0, True))
         super().__init__(form, symbols, [k == "f" and result == "f" for k in kinds])
+
+    def _describe(
+        self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str
+    ) -> None:
+        self.op, self.params = op, dict(items)
+        self.kinds, self.result = kinds, result
+        self.known = op.sympy is not None or op.precise is not None
         self.held = op.name == "StopGradient"
         self.exact = self.known and op.exact_form
         self.rounding = 0.0 if op.ulp == 0 else max(1.0, op.ulp / 4)
@@ -154,16 +158,9 @@ class Rule(Calculus):
         return context.zero if stated is None else context.mpf(float(stated))
 
 
-@lru_cache(maxsize=4096)
-def rule_of(
-    op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known = ()
-) -> Rule:
-    """Return the rule of an op for operands and a result of these kinds.
-
-    ``known`` gives the operands that are simple numbers, with their values: the derivative
-    of ``x**2`` is simpler than that of ``x**y``.
-    """
-    return Rule(op, items, kinds, result, known)
+def operand_symbols(kinds: str) -> list[sp.Symbol]:
+    """Return symbols for the operands of an elementwise op."""
+    return [sp.Symbol(f"x{k}", real=True) for k in range(len(kinds))]
 
 
 def rounded(value: Any, dtype: Any) -> Any:

@@ -19,6 +19,7 @@ from sympy.core.function import AppliedUndef
 from .._graph import Node
 from .._shapes import Shape
 from ..errors import UnsupportedError
+from ._closures import Closure, closure
 from ._positions import Environment, condition, whole_number
 from ._rules import Calculus
 from ._scalars import Applied, Extreme, Multiple, Scalar, Total, decision
@@ -193,9 +194,12 @@ class Template:
     def _unusual(self, e: Any) -> Recipe:
         """Any other formula of elements, as an elementwise op is treated."""
         symbols = [s for s in self.reads if s in e.free_symbols]
-        if e.free_symbols - set(symbols):
+        places = sorted(e.free_symbols - set(symbols), key=str)
+        if places and (symbols or e.is_integer):
             number = whole_number(e)
             return lambda env: _ready(self.leaf(sp.Integer(number(env))))
+        if places:
+            return self._factor(closure(e, places), places)
         reads = [self._read(s) for s in symbols]
         kinds = [self.reads[s][0].dtype.kind == "f" for s in symbols]
         calculus = Calculus(e, symbols, kinds)
@@ -203,6 +207,21 @@ class Template:
         def run(env: Environment) -> Steps:
             parts = yield from _each(reads, env)
             return Applied(self.context, calculus, parts, self.node.dtype)
+
+        return run
+
+    def _factor(self, function: Closure, places: list[sp.Symbol]) -> Recipe:
+        """A real number for each index, as the factors of a Fourier transform are.
+
+        A library computes it from others by additions: its error is one of numbers near 1.
+        """
+
+        def run(env: Environment) -> Steps:
+            value = function(self.context, [env[p] for p in places])
+            scalar = Scalar(self.context, self.context.mpf(value), self.node.dtype)
+            unit, _ = self.context.rounding(self.node.dtype)
+            scalar.error = unit * max(self.context.one, abs(scalar.value))
+            return _ready(scalar)
 
         return run
 

@@ -1,0 +1,162 @@
+"""Special functions that SymPy has no form of, in multiple precision.
+
+Each function computes one by its definition, in numbers of mpmath, and not by the way that the
+kernel takes: ``compute(context, guess, *operands)``. ``guess`` is the number that the op computes
+in floating point, from which the quantile functions start. Certificates differentiate these by
+differences (``symgrad._verify._measured``), so no derivative is written here.
+
+Source of the definitions: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov,
+sections 7.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen, Tables for
+computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 1956.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Precise = Callable[..., Any]
+
+#: A root is found when a step changes it by less than this many times the precision.
+ENOUGH, STEPS = 4, 60
+
+
+def _named(name: str) -> Precise:
+    """Return mpmath's function of a name."""
+    return lambda c, guess, *xs: getattr(c, name)(*xs)
+
+
+expn, struve, modstruve, hyperu = map(_named, ("expint", "struveh", "struvel", "hyperu"))
+
+
+def spence(c: Any, guess: Any, x: Any) -> Any:
+    """The dilogarithm, as SciPy has it: of 1 - x."""
+    return c.re(c.polylog(2, 1 - x))
+
+
+def wright_bessel(c: Any, guess: Any, a: Any, b: Any, x: Any) -> Any:
+    """The sum of x**k/(k!*gamma(a*k + b))."""
+    total, power, k = c.zero, c.one, 0
+    while True:
+        term = power * c.rgamma(a * k + b)
+        total += term
+        if abs(term) < abs(total) * c.eps:
+            return total
+        k += 1
+        power = power * x / k
+
+
+def owens_t(c: Any, guess: Any, h: Any, a: Any) -> Any:
+    """The integral that defines it."""
+    half = h * h / 2
+    area = c.quad(lambda t: c.exp(-half * (1 + t * t)) / (1 + t * t), [0, a])
+    return area / (2 * c.pi)
+
+
+# ---------------------------------------------------------------- Kelvin functions
+
+
+def _kelvin(name: str) -> Precise:
+    return lambda c, guess, x: getattr(c, name)(0, x)
+
+
+def _kelvin_slope(first: str, second: str, sign: int) -> Precise:
+    """Of order 0: (first_1 + sign*second_1)/sqrt(2)."""
+    return lambda c, guess, x: (
+        (getattr(c, first)(1, x) + sign * getattr(c, second)(1, x)) / c.sqrt(2)
+    )
+
+
+KELVIN: dict[str, Precise] = {
+    **{name: _kelvin(name) for name in ("ber", "bei", "ker", "kei")},
+    "berp": _kelvin_slope("ber", "bei", 1),
+    "beip": _kelvin_slope("bei", "ber", -1),
+    "kerp": _kelvin_slope("ker", "kei", 1),
+    "keip": _kelvin_slope("kei", "ker", -1),
+}
+
+
+# ---------------------------------------------------------------- Jacobi's elliptic functions
+
+
+def _jacobi(name: str) -> Precise:
+    return lambda c, guess, u, m: c.ellipfun(name, u, m=m)
+
+
+def amplitude(c: Any, guess: Any, u: Any, m: Any) -> Any:
+    """The angle with that sine and cosine, which grows by pi with each two quarter periods."""
+    turns = c.nint(u / (2 * c.ellipk(m)))
+    sn, cn = (c.ellipfun(name, u - 2 * turns * c.ellipk(m), m=m) for name in ("sn", "cn"))
+    return c.atan2(sn, cn) + turns * c.pi
+
+
+JACOBI: tuple[Precise, ...] = (*map(_jacobi, ("sn", "cn", "dn")), amplitude)
+
+
+# ---------------------------------------------------------------- distributions
+
+
+def beta_share(c: Any, a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function."""
+    return c.betainc(a, b, 0, x, regularized=True)
+
+
+def student(c: Any, guess: Any, v: Any, t: Any) -> Any:
+    """Student's distribution function, whose tail is an incomplete beta function."""
+    tail = beta_share(c, v / 2, c.mpf(0.5), v / (v + t * t)) / 2
+    return tail if t < 0 else 1 - tail
+
+
+def _root(c: Any, guess: Any, gap: Callable[[Any], Any], slope: Callable[[Any], Any]) -> Any:
+    """Return the root of ``gap`` near ``guess``, by Newton's method."""
+    x = c.mpf(guess)
+    for _ in range(STEPS):
+        step = gap(x) / slope(x)
+        x -= step
+        if abs(step) <= abs(x) * c.eps * 2**ENOUGH:
+            return x
+    return c.nan
+
+
+def _beta_density(c: Any, a: Any, b: Any, x: Any) -> Any:
+    return x ** (a - 1) * (1 - x) ** (b - 1) / c.beta(a, b)
+
+
+def beta_quantile(c: Any, guess: Any, a: Any, b: Any, y: Any) -> Any:
+    """Where the incomplete beta function is y."""
+    return _root(c, guess, lambda x: beta_share(c, a, b, x) - y,
+                 lambda x: _beta_density(c, a, b, x))  # fmt: skip
+
+
+def beta_upper_quantile(c: Any, guess: Any, a: Any, b: Any, y: Any) -> Any:
+    """Where the complement of the incomplete beta function is y."""
+    return beta_quantile(c, guess, a, b, 1 - y)
+
+
+def gamma_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
+    """Where the incomplete gamma function is y."""
+    return _root(c, guess, lambda x: c.gammainc(a, 0, x, regularized=True) - y,
+                 lambda x: x ** (a - 1) * c.exp(-x) / c.gamma(a))  # fmt: skip
+
+
+def gamma_upper_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
+    """Where the complement of the incomplete gamma function is y."""
+    return gamma_quantile(c, guess, a, 1 - y)
+
+
+def student_quantile(c: Any, guess: Any, v: Any, p: Any) -> Any:
+    """Where Student's distribution function is p."""
+    scale = c.gamma((v + 1) / 2) / c.gamma(v / 2) / c.sqrt(c.pi * v)
+    return _root(c, guess, lambda t: student(c, guess, v, t) - p,
+                 lambda t: scale * (1 + t * t / v) ** (-(v + 1) / 2))  # fmt: skip
+
+
+def normal_log_quantile(c: Any, guess: Any, y: Any) -> Any:
+    """Where the logarithm of the normal distribution function is y."""
+    root = c.sqrt(2)
+
+    def below(x: Any) -> Any:
+        return c.erfc(-x / root) / 2
+
+    return _root(c, guess, lambda x: c.ln(below(x)) - y,
+                 lambda x: c.exp(-x * x / 2) / c.sqrt(2 * c.pi) / below(x))  # fmt: skip
