@@ -340,6 +340,38 @@ def guard(relation: sp.Basic, value_is: bool) -> None:
         guards[relation] = value_is
 
 
+#: Guards of up to this many are all kept, for people to read.
+FEW_GUARDS = 64
+
+
+def strongest(guards: Mapping[sp.Basic, bool]) -> dict[sp.Basic, bool]:
+    """Return guards without the bounds of sizes that others imply, where there are many.
+
+    A loop that Python writes out leaves ``n > k`` for each element ``x[k]`` that it reads.
+    """
+    if len(guards) <= FEW_GUARDS:
+        return dict(guards)
+    best: dict[tuple[type, sp.Basic], sp.Basic] = {}
+    for relation, truth in guards.items():
+        key = _bound(relation, truth)
+        if key is not None and (key not in best or relation.lts > best[key].lts):
+            best[key] = relation
+    return {
+        relation: truth
+        for relation, truth in guards.items()
+        if (key := _bound(relation, truth)) is None or best[key] is relation
+    }
+
+
+def _bound(relation: sp.Basic, truth: bool) -> tuple[type, sp.Basic] | None:
+    """Return what a guard bounds below by a number, and how strictly."""
+    below = isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan, sp.Le, sp.Ge))
+    if not (truth and below and isinstance(relation.lts, sp.Integer)):
+        return None
+    strict = isinstance(relation, (sp.StrictLessThan, sp.StrictGreaterThan))
+    return (sp.StrictLessThan if strict else sp.LessThan), relation.gts
+
+
 def same(a: Dimension, b: Dimension) -> bool:
     """Tell whether two dimensions are equal, by guard where only the hints can tell."""
     if a == b:

@@ -65,3 +65,9 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave loops that Python has written out as they are: the test is about long programs."""
+    monkeypatch.setattr("symgrad._control._reroll.LONG", 1 << 60)

@@ -633,6 +633,7 @@ def test_reading_outside_of_an_array_is_refused() -> None:
         Program.from_json(json.dumps(data))
 
 
+@pytest.mark.usefixtures("written_out")
 @pytest.mark.slow
 def test_long_programs() -> None:
     def chain(x: Any) -> Any:

@@ -91,6 +91,7 @@ def go_through(f: Callable[..., Any], args: tuple[Any, ...], size: int) -> None:
     assert len(program.fingerprint) == 64
 
 
+@pytest.mark.usefixtures("written_out")
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_is_left")
 def test_long_scalar_chain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +99,7 @@ def test_long_scalar_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     go_through(chain(MANY), (0.5,), MANY)
 
 
+@pytest.mark.usefixtures("written_out")
 @pytest.mark.slow
 @pytest.mark.usefixtures("nothing_is_left")
 @pytest.mark.parametrize("size", [5_000, pytest.param(MANY, marks=pytest.mark.slow)])
@@ -146,6 +148,7 @@ def test_wide_programs() -> None:
     assert sum(n.op.kind in ("assemble", "scatter") for n in program.steps) < 5
 
 
+@pytest.mark.usefixtures("written_out")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "array", "tangle"])
 def test_long_programs_compile(name: str) -> None:

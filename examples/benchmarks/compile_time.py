@@ -2,11 +2,13 @@
 
     python examples/benchmarks/compile_time.py [--quick | --million]
 
-Two programs: a chain of np.sin, and a random graph of scalar operations (add, subtract,
-multiply, sin, Gauss bell) on eight inputs. Linear compile time shows as a constant last
-column. One small compilation beforehand keeps the start-up of LLVM out of the figures,
-and the disk cache is off. Memory is the process's highest so far: ``--million`` measures a
-million operations alone, ``--program`` one of the two programs.
+Three programs: a chain of np.sin, a random graph of scalar operations (add, subtract,
+multiply, sin, Gauss bell) on eight inputs, and Runge-Kutta steps of the Lorenz system in a
+Python loop (some 70 operations each). Linear compile time shows as a constant last column; the
+first and the last are loops again from 6,000 operations on, so that only tracing grows. One
+small compilation beforehand keeps the start-up of LLVM out of the figures, and the disk cache
+is off. Memory is the process's highest so far: ``--million`` measures a million operations
+alone, ``--program`` one of the programs.
 """
 
 from __future__ import annotations
@@ -60,6 +62,30 @@ def random_graph(length: int) -> Callable[[Any], Any]:
     return function
 
 
+def lorenz(length: int) -> Callable[[Any], Any]:
+    """Return Runge-Kutta steps of the Lorenz system, as many as have ``length`` operations."""
+
+    def slope(s: Any, p: Any) -> Any:
+        x, y, z = s
+        return p[0] * (y - x), x * (p[1] - z) - y, x * y - p[2] * z
+
+    def along(s: Any, k: Any, h: float) -> Any:
+        return [a + h * b for a, b in zip(s, k, strict=True)]
+
+    def function(v: Any) -> Any:
+        s, p, h = [v[0], v[1], v[2]], (v[3], v[4], v[5]), 1e-3
+        for _ in range(length // 70):
+            a = slope(s, p)
+            b = slope(along(s, a, h / 2), p)
+            c = slope(along(s, b, h / 2), p)
+            d = slope(along(s, c, h), p)
+            s = [x + h / 6 * (i + 2 * j + 2 * k + m)
+                 for x, i, j, k, m in zip(s, a, b, c, d, strict=True)]  # fmt: skip
+        return s[0] + s[1] * s[2]
+
+    return function
+
+
 def measure(function: Callable[[Any], Any]) -> tuple[int, float, float, float]:
     """Return steps, seconds for the program, for the kernel, and per call."""
     x = np.linspace(0.1, 0.9, 8)
@@ -85,7 +111,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--quick", action="store_true", help="small sizes only")
     options.add_argument("--million", action="store_true", help="a million operations only")
-    options.add_argument("--program", choices=("chain", "random"), help="this one only")
+    options.add_argument("--program", choices=("chain", "random", "lorenz"), help="this one only")
     given = options.parse_args()
     sizes = (100, 1000) if given.quick else (1000, 10_000, 100_000)
     if given.million:
@@ -93,7 +119,7 @@ def main() -> None:
     measure(chain(10))
     heads = ("program", "ops", "steps", "trace s", "compile s", "call us", "s per 1000 ops", "GB")
     print(" ".join(f"{h:>14}" for h in heads))
-    for name, make in (("chain", chain), ("random", random_graph)):
+    for name, make in (("chain", chain), ("random", random_graph), ("lorenz", lorenz)):
         if given.program not in (None, name):
             continue
         for size in sizes:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._control import refuse_leaks
+from .._control import refuse_leaks, rerolled
 from .._forward import push_forward
 from .._graph import Input, Literal, Node
 from .._reverse import pull_back
@@ -32,6 +32,7 @@ from .._trace import (
     is_value,
     require_traced,
     substitute,
+    with_conditions,
 )
 from ..errors import ArgumentError, ShapeError
 
@@ -110,7 +111,7 @@ class Opened:
                 self.inputs.append(stand_in)
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             new[number] = tree.unflatten(leaves)
-        self.result = function(*new, **kwargs)
+        self.result = looped(function(*new, **kwargs))
 
     def close(self, nodes: Sequence[Node]) -> list[Traced]:
         """Put the caller's values in the place of the fresh inputs."""
@@ -158,6 +159,19 @@ class Opened:
             for k, width in enumerated(tree)
             if k in positions
         ]
+
+
+def looped(result: Any) -> Any:
+    """Return a traced result in which loops that Python has written out are loops again."""
+    leaves, tree = flatten_traced(result)
+    places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced)]
+    nodes = [leaves[k].node for k in places]
+    found = with_conditions(rerolled, nodes)
+    if found == nodes:
+        return result
+    for k, node in zip(places, found, strict=True):
+        leaves[k] = Traced(node, leaves[k].weak)
+    return tree.unflatten(leaves)
 
 
 def enumerated(tree: Tree) -> Iterator[tuple[int, int]]:

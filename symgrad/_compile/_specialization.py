@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._control import tidy
+from .._control import all_of, rerolled, tidy
 from .._graph import checked
 from .._lower import pool
 from .._ops.callback import CALLBACK, raising_after
@@ -41,8 +41,10 @@ class Specialization:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
         self.threads = threads
         traced = checked("tracing", graph)
-        found = tidy(rewrite([*traced.outputs, *traced.conditions]))
-        outputs, conditions = found[: len(traced.outputs)], found[len(traced.outputs) :]
+        count = len(traced.outputs)
+        found = rerolled([*traced.outputs, *traced.conditions])
+        found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
+        outputs, conditions = found[:count], found[count:]
         checked("rewriting", found)
         self.program: Program = checked(
             "scheduling", schedule(graph.inputs, outputs, graph.guards, conditions)

@@ -5,6 +5,8 @@ from ._closure import refuse_leaks
 from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE
+from ._regroup import all_of
+from ._reroll import rerolled
 from ._straight import straight
 from ._tidy import tidy
 
@@ -18,12 +20,14 @@ __all__ = [
     "ByTangent",
     "Loop",
     "Slopes",
+    "all_of",
     "build_branch",
     "build_count",
     "build_custom",
     "build_scan",
     "build_while",
     "refuse_leaks",
+    "rerolled",
     "straight",
     "tidy",
 ]

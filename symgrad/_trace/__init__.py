@@ -17,6 +17,7 @@ from ._function import (
     require_traced,
     substitute,
     trace,
+    with_conditions,
 )
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
 from ._traced import Traced, as_traced
@@ -61,4 +62,5 @@ __all__ = [
     "signature_of",
     "substitute",
     "trace",
+    "with_conditions",
 ]

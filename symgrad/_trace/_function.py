@@ -20,7 +20,7 @@ from .._graph import (
     topological,
 )
 from .._graph._types import check_dtype
-from .._shapes import Size, recording, tracing
+from .._shapes import Size, recording, strongest, tracing
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
@@ -112,7 +112,7 @@ def trace(
     if inside and not set(inputs).issuperset(inputs_of(nodes)):
         raise EnclosedError
     conditions = () if examples is None else tuple(examples.conditions)
-    return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), guards, conditions)
+    return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions)
 
 
 ASSIGNED = (
@@ -238,6 +238,18 @@ def close_conditions(swap: Mapping[Node, Node]) -> None:
     if examples is not None and examples.conditions:
         closed = substitute(list(examples.conditions), swap)
         examples.conditions = dict.fromkeys(closed)
+
+
+def with_conditions(
+    change: Callable[[Sequence[Node]], Sequence[Node]], nodes: Sequence[Node]
+) -> list[Node]:
+    """Return ``change(nodes)``; what has been decided so far is changed along with them."""
+    examples = current()
+    decided = [] if examples is None else list(examples.conditions)
+    found = list(change([*nodes, *decided]))
+    if examples is not None:
+        examples.conditions = dict.fromkeys(found[len(nodes) :])
+    return found[: len(nodes)]
 
 
 def require_traced(value: Any, what: str) -> Traced:

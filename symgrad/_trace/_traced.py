@@ -301,7 +301,7 @@ class Traced(ArrayMethods):
     @property
     def shape(self) -> tuple[int | Size, ...]:
         """The shape; symbolic sizes compute like integers."""
-        return tuple(map(as_size, self.node.shape))
+        return tuple(map(as_size, self._shape))
 
     @shape.setter
     def shape(self, _: Any) -> NoReturn:
@@ -311,18 +311,18 @@ class Traced(ArrayMethods):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The element type."""
-        return self.node.dtype
+        """The element type, which no assignment changes."""
+        return self._node.dtype
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return len(self.node.shape)
+        return len(self._shape)
 
     @property
     def size(self) -> int | Size:
         """The number of elements."""
-        return as_size(dim_product(self.node.shape))
+        return as_size(dim_product(self._shape))
 
     def __format__(self, spec: str) -> str:
         if spec:

@@ -1,0 +1,277 @@
+"""Loops that Python has written out become loops again, and mean the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._control import _reroll
+
+Array = Any
+N = 90
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let short repeats be loops, so that the tests are quick."""
+    monkeypatch.setattr(_reroll, "LONG", 60)
+    return
+
+
+def lorenz(p: Array) -> Any:
+    def slope(s: Any) -> Any:
+        x, y, z = s
+        return p[3] * (y - x), x * (p[4] - z) - y, x * y - p[5] * z
+
+    def along(s: Any, k: Any, h: float) -> Any:
+        return tuple(a + h * b for a, b in zip(s, k, strict=True))
+
+    s = (p[0], p[1], p[2])
+    for _ in range(N):
+        a = slope(s)
+        b = slope(along(s, a, 0.005))
+        c = slope(along(s, b, 0.005))
+        d = slope(along(s, c, 0.01))
+        s = tuple(v + 0.01 / 6 * (i + 2 * j + 2 * k + m)
+                  for v, i, j, k, m in zip(s, a, b, c, d, strict=True))  # fmt: skip
+    return s[0] * s[1] + s[2]
+
+
+def driven(p: Array) -> Any:
+    table = np.cos(np.arange(float(N)))
+    y, out = p[0], []
+    for k in range(N):
+        y = np.sin(y * p[1]) + table[k] * p[2]
+        out.append(y)
+    return np.sum(np.stack(out) ** 2 * np.arange(N))
+
+
+def elements(p: Array) -> Any:
+    y, loss = p[0], 0.0
+    for k in range(1, N - 1):
+        y = np.sin(y * p[k]) + p[k + 1]
+        loss = (y - p[N - 1 - k]) ** 2 + loss
+    return loss
+
+
+def rows(p: Array) -> Any:
+    table = np.sin(np.arange(4.0 * N).reshape(4, N))
+    u, x = np.tanh(p[:4]), np.stack([p, p**2])
+    for k in range(N):
+        u = 0.9 * np.roll(u, 1) + table[:, k] * x[1, k] + x[:, N - 1 - k].sum()
+    return np.sum(u**2)
+
+
+def permuted(p: Array) -> Any:
+    order = np.random.default_rng(0).permutation(N)
+    y = 0.1
+    for k in range(N):
+        y = y * np.cos(p[int(order[k])]) + p[k % 7]
+    return y
+
+
+def bashforth(p: Array) -> Any:
+    y, before, older = p[0], -p[1], -p[2]
+    for _ in range(N):
+        slope = -np.sin(y) * p[1]
+        y = y + 0.01 * (23 * slope - 16 * before + 5 * older) / 12
+        before, older = slope, before
+    return y * older
+
+
+def nested(p: Array) -> Any:
+    u = [p[k] for k in range(6)]
+    for k in range(40):
+        u = [u[0], *(u[i] + 0.1 * (u[i - 1] - 2 * u[i] + u[i + 1]) * p[6] for i in range(1, 5)),
+             np.sin(u[5]) + 0.01 * k]  # fmt: skip
+    return sum(u[i] ** 2 * (i + 1) for i in range(6))
+
+
+def two_loops(p: Array) -> Any:
+    y = p[0]
+    for _ in range(N):
+        y = np.sin(y) + p[1]
+    z = y
+    for k in range(N):
+        z = z * np.cos(p[2]) + y / (1 + k)
+    return z
+
+
+def overwritten(p: Array) -> Any:
+    y = sg.numpy.zeros(N)
+    y[0] = p[0]
+    for k in range(1, N):
+        y[k] = np.sin(y[k - 1]) * p[1] + p[2] * y[k - 1]
+    return np.sum(y * p) + y[-1]
+
+
+def decided(p: Array) -> Any:
+    y = p[0]
+    for _ in range(N):
+        y = 3.2 * y * (1 - y) if y < 2 else y * p[1]
+        y = np.cos(p[2]) * y
+    return y
+
+
+def matrices(p: Array) -> Any:
+    a, x = np.reshape(p[:9], (3, 3)), p[9:12]
+    for _ in range(60):
+        x = np.tanh(a @ x)
+    return np.sum(x)
+
+
+def complex_steps(p: Array) -> Any:
+    z = p[0] + 1j * p[1]
+    for _ in range(N):
+        z = z * z * 0.5 + (p[2] + 0.1j)
+    return np.abs(z) ** 2
+
+
+def first_again(p: Array) -> Any:
+    """Every round reads what an early one computed."""
+    y = p[0]
+    early = y
+    for k in range(N):
+        y = np.sin(y * p[1]) + early
+        if k == 5:
+            early = y
+    return y
+
+
+PROGRAMS = [
+    lorenz, driven, elements, rows, permuted, bashforth, nested, two_loops, overwritten, decided,
+    matrices, complex_steps, first_again,
+]  # fmt: skip
+POINT = np.linspace(0.2, 0.7, N)
+
+
+def loops(program: Any) -> int:
+    return sum(n.op.name == "Loop" for n in program.steps)
+
+
+def unrolled(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Any]) -> Any:
+    with monkeypatch.context() as patch:
+        patch.setattr(_reroll, "LONG", 10**9)
+        return make()
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(f: Callable[[Array], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def both() -> Any:
+        g = sg.value_and_grad(f)
+        with sg.backend("numpy"):
+            return g(POINT), g.program(POINT)
+
+    (expected, slope), straight = unrolled(monkeypatch, both)
+    (value, found), program = both()
+    assert loops(program) >= 2  # forward and back
+    assert len(program.steps) < 0.5 * len(straight.steps)
+    np.testing.assert_allclose(value, expected, rtol=1e-13)
+    np.testing.assert_allclose(found, slope, rtol=1e-9, atol=1e-12)
+    compiled, slopes = sg.value_and_grad(f)(POINT)
+    np.testing.assert_allclose(compiled, expected, rtol=1e-12)
+    np.testing.assert_allclose(slopes, slope, rtol=1e-9, atol=1e-12)
+
+
+def test_a_program_does_not_grow_with_its_loop() -> None:
+    def made(rounds: int) -> Any:
+        def f(p: Array) -> Any:
+            y, out = p[0], []
+            for k in range(1, rounds):
+                y = np.sin(y * p[1]) + p[k] * 0.1 * k
+                out.append(y * p[2])
+            return np.sum(np.stack(out) ** 2) + y
+
+        return sg.value_and_grad(f).program(np.linspace(0.2, 0.7, rounds))
+
+    few, many = made(80), made(800)
+    assert len(few.steps) == len(many.steps) < 60
+    assert len(many.guards) < 70
+
+
+@pytest.mark.parametrize("f", [lorenz, elements, two_loops, overwritten], ids=lambda f: f.__name__)
+def test_other_derivatives(f: Callable[[Array], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    direction = np.cos(np.arange(float(N)))
+
+    def all_of() -> list[Any]:
+        with sg.backend("numpy"):
+            return [
+                sg.jvp(f, (POINT,), (direction,))[1],
+                sg.hvp(f, (POINT,), (direction,)),
+                sg.vmap(sg.grad(f))(np.stack([POINT, POINT[::-1]])),
+                sg.jacobian(lambda x: f(x * POINT) * x[:2])(np.ones(N)),
+            ]
+
+    for found, expected in zip(all_of(), unrolled(monkeypatch, all_of), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_decisions_stay_guarded() -> None:
+    f = sg.compile(decided)
+    other = POINT.copy()
+    other[0] = 2.5
+    for point in (POINT, other, POINT):
+        np.testing.assert_allclose(f(point), decided(point), rtol=1e-12)
+    assert f.traces == 2
+
+
+def random_loop(seed: int) -> Callable[[Array], Any]:
+    """Return a loop whose rounds read carries, older values, elements, numbers and tables."""
+    rng = random.Random(seed)
+    table = np.cos(np.arange(float(N)))
+    steps = [
+        (rng.randrange(7), rng.randrange(8), rng.randrange(8)) for _ in range(rng.randrange(2, 9))
+    ]
+    carries, kept = rng.randrange(1, 4), rng.random() < 0.5
+
+    def f(p: Array) -> Any:
+        shared = np.tanh(p[3])
+        state = [p[k] for k in range(carries)]
+        before = list(state)
+        out = []
+        for k in range(2, N - 2):
+            pool = [*state, *before, p[k], p[k + 1], p[N - 1 - k], table[k] + 0.0 * p[0], shared,
+                    p[0] * (0.01 * k)]  # fmt: skip
+            for kind, i, j in steps:
+                a, b = pool[-1 - i % len(pool)], pool[j % len(pool)]
+                pool.append(
+                    [np.sin, np.cos, np.tanh][kind](a) if kind < 3
+                    else a + b if kind == 3 else a - 0.5 * b if kind == 4
+                    else np.sin(a * b) if kind == 5 else a * np.cos(b)
+                )  # fmt: skip
+            before = state
+            state = [np.tanh(pool[-1 - c]) for c in range(carries)]
+            if kept:
+                out.append(pool[-1])
+        total = sum(state)
+        return total + np.sum(np.stack(out) * p[2 : N - 2]) if kept else total
+
+    return f
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = random_loop(seed)
+
+    def both() -> Any:
+        g = sg.value_and_grad(f)
+        with sg.backend("numpy"):
+            return g(POINT), len(g.program(POINT).steps)
+
+    (expected, slopes), straight = unrolled(monkeypatch, both)
+    (value, found), steps = both()
+    assert steps < max(0.5 * straight, 400)  # some rounds compute next to nothing
+    np.testing.assert_allclose(value, f(POINT), rtol=1e-12)
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(found, slopes, rtol=1e-9, atol=1e-11)
+
+
+def test_decisions_of_all_rounds_are_one_condition() -> None:
+    program = sg.grad(decided).program(POINT)
+    assert len(program.conditions) < 20
+    assert len(program.steps) < 250
