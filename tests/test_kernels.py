@@ -218,6 +218,23 @@ def test_a_kernel_says_what_it_is_made_for() -> None:
             inside(*bad)
 
 
+def test_a_loop_does_not_read_what_it_has_still_to_write() -> None:
+    """Cheap steps are computed again where a view reads them, stored for another task or not."""
+
+    def turned(a: Any, b: Any) -> Any:
+        z = a @ b - b @ a
+        return (z - z.T) * a, a @ z
+
+    def reshaped(a: Any, b: Any) -> Any:
+        z = a @ b - b @ a
+        return z + np.reshape(np.reshape(z, (-1,))[::-1], z.shape), a @ z
+
+    a, b = np.random.default_rng(0).standard_normal((2, 20, 20))
+    for f in (turned, reshaped):
+        for found, wanted in zip(sg.compile(f, dynamic=False)(a, b), f(a, b), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
 def test_index_out_of_range_inside_a_kernel() -> None:
     g = sg.compile(lambda x, k: x[k])
     np.testing.assert_array_equal(g(x3, np.array([2, -1, -3])), x3[[2, -1, -3]])

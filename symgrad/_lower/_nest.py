@@ -44,8 +44,9 @@ class NestWriter:
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}
         self.values = Values(
-            self.emitter, frame.using, copied | set(nest.nodes), self.index, frame.status
-        )
+            self.emitter, frame.using, copied | set(nest.nodes), self.index, frame.status,
+            nest.unwritten,
+        )  # fmt: skip
         self.before: dict[int, list[str]] = {}
         self.after: dict[int, list[str]] = {}
         self.block: tuple[list[str], list[str]] = ([], [])

@@ -16,7 +16,7 @@ The rules, in the order in which they decide:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,14 +61,27 @@ class Store:
 
 @dataclass(eq=False)
 class Nest:
-    """A loop nest over ``domain``: computed nodes, stores and reductions."""
+    """A loop nest over ``domain``: computed nodes, stores and reductions.
+
+    ``at`` says which task computes each node of the plan; this one is the task ``number``.
+    """
 
     domain: Shape
+    number: int = 0
+    at: Mapping[Node, int] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     reductions: list[Node] = field(default_factory=list)
     stores: list[Store] = field(default_factory=list)
     #: Whether no more steps go in.
     full: bool = False
+
+    def unwritten(self, node: Node) -> bool:
+        """Tell whether an elementwise node is not in memory yet while the nest runs.
+
+        It was cheap when the nest was chosen for what reads it through a view, and was stored
+        for another task later: here it is computed again.
+        """
+        return node.op.kind == "map" and self.at.get(node, -1) >= self.number
 
 
 @dataclass(eq=False)
@@ -159,7 +172,7 @@ class _Planner:
             assert isinstance(task, Nest)
             if not task.full:
                 return k
-        self.tasks.append(Nest(domain))
+        self.tasks.append(Nest(domain, len(self.tasks), self.at))
         candidates.append(len(self.tasks) - 1)
         return candidates[-1]
 

@@ -77,6 +77,8 @@ class Values:
         Nodes that this nest computes itself, at the index ``identity``.
     status:
         Returns the pointer to the kernel's status, where a bad index is reported.
+    unwritten:
+        Tells of a stored node whether it is not in memory yet.
     """
 
     def __init__(
@@ -86,9 +88,10 @@ class Values:
         local: set[Node],
         identity: Index,
         status: Callable[[], str],
+        unwritten: Callable[[Node], bool] = lambda node: False,
     ) -> None:
         self.emitter, self.place, self.local, self.identity = emitter, place, local, identity
-        self.status = status
+        self.status, self.unwritten = status, unwritten
         self.checked: dict[tuple[str, Any], Any] = {}
         self.memo: dict[Key, str] = {}
         self.reads = 0
@@ -116,7 +119,7 @@ class Values:
         # A view's copy, made for BLAS, may not be there yet: others read the view's source.
         if node.op.kind == "view" and not self.copied:
             return None
-        if node in self.local and index == self.identity:
+        if (node in self.local and index == self.identity) or self.unwritten(node):
             return None
         return self.place(node)
 
@@ -207,7 +210,9 @@ class Values:
         """The place of the contiguous memory that a chain of aliases stands for."""
         while node.op.alias and node not in self.local:
             node = node.operands[0]
-        return self.place(node) if node.shape and node.op.kind != "view" else None
+        if not node.shape or node.op.kind == "view" or self.unwritten(node):
+            return None
+        return self.place(node)
 
     def _emit(self, node: Node, index: Index, values: Sequence[str]) -> str:
         if isinstance(node, Literal):
