@@ -111,7 +111,64 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "an argument returned": (lambda x, a: (x, a, x), (X, 2.0)),
     "infinities": (lambda x: np.where(x > 0, np.inf, np.minimum(x, np.nan)), (X,)),
     "a long chain": (lambda x: chain(x), (X,)),
+    "gamma": (lambda x: special.gamma(x) + special.gammaln(x + 1), (np.abs(X),)),
+    "loops": (lambda x: orbit(x), (X,)),
+    "gradients of loops": (sg.value_and_grad(lambda x: np.sum(orbit(x))), (X,)),
+    "Hessians of loops": (sg.hessian(lambda x: np.sum(orbit(x))), (X,)),
+    "carries that change places": (
+        sg.value_and_grad(lambda x: np.sum(sg.fori_loop(
+            0, 7, lambda i, c: (c[1], c[0] + np.sin(c[1]) * i), (x, 2 * x))[0])), (X,),
+    ),
+    "scans": (lambda x, w: scanned(x, w), (M, A)),
+    "gradients of scans": (sg.value_and_grad(lambda x, w: scanned(x, w), argnums=(0, 1)), (M, A)),
+    "from the end": (
+        lambda x: sg.scan(lambda c, a: (0.5 * c + a, c), 0.0, x[::-1], reverse=True), (X,),
+    ),
+    "while": (sg.value_and_grad(lambda a: root(a)), (3.0,)),
+    "while, no step": (sg.value_and_grad(lambda a: root(a, start=np.sqrt(a))), (4.0,)),
+    "while in a loop": (
+        sg.value_and_grad(lambda x: sg.fori_loop(0, 3, lambda i, c: root(c + 2.0), x)), (0.7,),
+    ),
+    "a case": (sg.value_and_grad(lambda x: np.sum(chosen(x)[0]) * chosen(x)[1]), (X,)),
+    "another case": (sg.value_and_grad(lambda x: np.sum(chosen(x)[0]) * chosen(x)[1]), (-X,)),
+    "cases in a loop": (
+        sg.value_and_grad(lambda x: sg.fori_loop(
+            0, 5, lambda i, c: sg.cond(c > 1, np.log, lambda c: c * c + 1, c), x)), (0.4,),
+    ),
+    "positions and views in a loop": (
+        lambda x: sg.fori_loop(0, 3, lambda i, c: c + x[::-1] * np.arange(3) + i, x), (X,),
+    ),
+    "little memory": (
+        sg.grad(lambda x: np.sum(
+            sg.fori_loop(0, 50, lambda i, c: np.sin(c) + x, x, memory=2000))), (X,),
+    ),
+    "checkpoint": (sg.grad(lambda x: np.sum(sg.checkpoint(lambda x: np.sin(x) * x)(x))), (X,)),
 }  # fmt: skip
+
+
+def orbit(x: Any) -> Any:
+    def step(i: Any, s: Any) -> Any:
+        slope = np.stack([10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - s[2]])
+        return s + 0.01 * slope
+
+    return sg.fori_loop(0, 40, step, x)
+
+
+def scanned(x: Any, w: Any) -> Any:
+    c, (ys, sums) = sg.scan(lambda c, a: (np.tanh(w @ c + a), (c * a, np.sum(c))), np.zeros(3), x)
+    return np.sum(ys) + np.sum(sums**2) + np.sum(c)
+
+
+def root(a: Any, start: Any = None) -> Any:
+    return sg.while_loop(
+        lambda s: np.abs(s * s - a) > 1e-12 * a,
+        lambda s: 0.5 * (s + a / s),
+        a if start is None else start,
+    )
+
+
+def chosen(x: Any) -> Any:
+    return sg.cond(x[0] > 0, lambda x: (np.sin(x), np.sum(x)), lambda x: (x[::-1] * x, x[1]), x)
 
 
 def chain(x: Any) -> Any:
@@ -163,6 +220,23 @@ def line_of(text: str) -> int:
     return next(k for k, line in enumerate(lines, 1) if text in line)
 
 
+def test_the_text_of_a_loop() -> None:
+    f = sg.compile(lambda x: sg.fori_loop(0, 50, lambda i, c: np.sin(c) + i, x))
+    code = sg.export_c(f, 1.5, name="loop")
+    line = line_of("f = sg.compile(lambda x: sg.fori_loop(0, 50")
+    assert code[code.index("{\n") :] == (
+        f"{{\n    /* test_export_c.py:{line} */\n"
+        "    double v1 = 0;\n    double u1 = x;\n"
+        "    for (ptrdiff_t i3 = 0; i3 < 50; ++i3) {\n"
+        f"        /* test_export_c.py:{line} */\n"
+        "        const double v0 = sin(u1);\n"
+        "        const double v1_ = (double)(int64_t)i3;\n"
+        "        const double v2 = v0 + v1_;\n"
+        "        const double u2 = v2;\n        u1 = u2;\n    }\n"
+        "    v1 = u1;\n    *out0 = v1;\n    return 0;\n}\n"
+    )
+
+
 def test_names_that_c_has_taken(tmp_path: Path) -> None:
     code = sg.export_c(lambda double, exp, i1: double * exp + i1, 1.0, 2.0, 3.0)
     assert re.search(r"int f_value\(double double_, double exp_, double i1_, ", code)
@@ -175,10 +249,13 @@ def test_names_that_c_has_taken(tmp_path: Path) -> None:
 
 
 def test_what_c_does_not_have() -> None:
-    with pytest.raises(UnsupportedError, match="Gamma is a function of SciPy"):
-        sg.export_c(lambda x: special.gamma(x), 1.5)
-    with pytest.raises(UnsupportedError, match="cannot be exported to C"):
+    line = r"test_export_c\.py:\d+, cannot be exported to C: it is a "
+    with pytest.raises(UnsupportedError, match=f"Digamma, made at {line}function of SciPy"):
+        sg.export_c(sg.grad(lambda x: special.gammaln(x)), 1.5)
+    with pytest.raises(UnsupportedError, match=f"LU, made at {line}routine of a library"):
         sg.export_c(lambda a: np.linalg.inv(a), A)
+    with pytest.raises(UnsupportedError, match=f"J0, made at {line}function of SciPy"):
+        sg.export_c(lambda x: sg.fori_loop(0, 9, lambda i, c: special.j0(c), x), 1.5)
     with pytest.raises(ArgumentError, match=r"write sg.export_c\(f, x\), not sg.export_c"):
         sg.export_c(3.0)  # type: ignore[arg-type]
 

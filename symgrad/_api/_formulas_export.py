@@ -37,14 +37,15 @@ def export_c(
     str
         A C file with one function and no dependency but the C library. The comment in it
         says what the parameters are. It computes what the kernel computes, operation by
-        operation; sums are not blocked, and index arrays are not checked.
+        operation; loops stay loops, sums are not blocked, and index arrays are not checked.
 
     Raises
     ------
     ArgumentError
         If ``f`` is no function, or ``name`` no name in C.
     UnsupportedError
-        If an op has no counterpart in C99 (functions of SciPy, matrix factorisations).
+        If an op has no counterpart in C99: functions of SciPy but gamma and its logarithm, matrix
+        factorisations, Fourier transforms. The message has the line.
 
     Examples
     --------

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from typing import Any
 
 import numpy as np
-import sympy as sp
 
-from .._graph import Constant, Node, topological
-from .._lower._legalize import legalize
-from .._schedule import Program, guard_texts, schedule
-from ..errors import ArgumentError, UnsupportedError
+from .._graph import Constant, Node
+from .._schedule import Program
+from ..errors import ArgumentError
+from ._blocks import WORDS, Block, Memory, legal_program, taken_names
 from ._instructions import MATH, TYPES, Writer, constant
-from ._loops import Loops, index_text, kept_steps
-
-#: The kinds of ops that C can express as loops.
-KINDS = frozenset(
-    ("map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter", "leaf")
-)
+from ._loops import index_text, kept_steps
 
 #: Constants of so many elements a line.
 PER_LINE = 8
-
-_WORDS = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while main bool true false status free malloc y0 y1 yn j0 j1 jn
-    gamma NAN INFINITY
-    """.split()  # noqa: SIM905 - words, not a list to edit
-)
-
-_TEMPORARY = re.compile(r"[iksut]\d+")
 
 
 def c_source(program: Program, name: str = "program", title: str = "") -> str:
@@ -59,90 +40,84 @@ def c_source(program: Program, name: str = "program", title: str = "") -> str:
     ArgumentError
         If ``name`` is no name in C.
     UnsupportedError
-        If the program contains an op that C does not have.
+        If the program contains an op that C does not have: a function of SciPy, a factorisation.
     """
-    if not name.isidentifier() or not name.isascii() or name in _WORDS | MATH:
+    if not name.isidentifier() or not name.isascii() or name in WORDS | MATH:
         raise ArgumentError(f"{name!r} cannot be the name of a C function")
     return _Function(program, name, title).text()
 
 
+#: Makes room for what loops without a known length write down: twice as much each time.
+GROW = """
+static void *{name}_grow(void *memory, ptrdiff_t *room, ptrdiff_t bytes)
+{{
+    if (memory && *room >= bytes) return memory;
+    *room = *room > 0 ? *room : 512;
+    while (*room < bytes) *room *= 2;
+    return realloc(memory, (size_t)*room);
+}}
+
+"""
+
+
 class _Function:
     def __init__(self, program: Program, name: str, title: str) -> None:
-        legal = legalize(program.outputs)
-        foreign = next((n for n in topological(legal) if n.op.kind not in KINDS), None)
-        if foreign is not None:
-            raise UnsupportedError(
-                f"{foreign.op.name} cannot be exported to C: it is a routine of a library or "
-                "a loop with a body of its own"
-            )
-        self.program = schedule(program.inputs, legal, program.guards)
+        self.program = legal_program(program)
         self.name, self.title = name, title
-        self.kept = kept_steps(self.program.steps, self.program.outputs)
-        self.names = self._names()
-        self.targets: dict[Node, str] = {}
-        for k, node in enumerate(self.program.outputs):
-            if node in self.kept and node.shape:
-                self.targets.setdefault(node, f"out{k}")
-
-    def _names(self) -> dict[Node, str]:
-        """Names that C and the generated variables do not use."""
         sizes = {str(s) for s in self.program.sizes}
         outputs = {f"out{k}" for k in range(len(self.program.outputs))}
-        taken = _WORDS | MATH | {f"{m}f" for m in MATH} | sizes | outputs | {self.name}
-        names: dict[Node, str] = {}
-        nodes = (*self.program.inputs, *self.program.constants, *self.program.steps)
-        for node in nodes:
-            if node.op.kind != "leaf" and node not in self.kept:
-                continue
-            text = self.program.names[node]
-            text = text if text.isascii() and text.isidentifier() else f"x{len(names)}"
-            if isinstance(node, Constant):  # outside of the function
-                text = f"{self.name}_{text}"
-            while text in taken or _TEMPORARY.fullmatch(text):
-                text += "_"
-            taken = taken | {text}
-            names[node] = text
-        return names
+        self.memory = Memory(name, taken_names(name) | sizes | outputs)
+        self.names = {
+            x: self.memory.fresh(self.program.names[x], k)
+            for k, x in enumerate(self.program.inputs)
+        }
+        kept = kept_steps(self.program.steps, self.program.outputs)
+        self.targets: dict[Node, str] = {}
+        for k, node in enumerate(self.program.outputs):
+            if node in kept and node.shape:
+                self.targets.setdefault(node, f"out{k}")
 
     # ---------------------------------------------------------------- the file
 
     def text(self) -> str:
         writer = Writer()
-        names = self.names | self.targets
-        loops = Loops(writer, names)
-        temporaries = [n for n in self.program.steps
-                       if n in self.kept and n.shape and n not in self.targets]  # fmt: skip
-        self._guards(writer)
-        for node in temporaries:
-            c, size = TYPES[node.dtype.name], _size(node)
-            writer.line(f"{c} *const {names[node]} = malloc(({size} + 1) * sizeof({c}));")
-        if temporaries:
-            writer.line("int status = 1;")
-            missing = " || ".join(f"!{names[n]}" for n in temporaries)
-            writer.line(f"if ({missing}) goto end;")
-            writer.line("{")
-            writer.indent += 1
-        line = None
-        for node in self.program.steps:
-            if node in self.kept:
-                if node.where is not None and node.where != line:
-                    writer.line(f"/* {node.where} */")
-                    line = node.where
-                loops.fill(node)
+        block = Block(writer, self.memory, self.program, self.names, self.targets)
+        block.write()
         for k, node in enumerate(self.program.outputs):
             if self.targets.get(node) != f"out{k}":
-                loops.copy(node, f"out{k}")
-        if temporaries:
-            writer.close()
-            writer.line("status = 0;")
-            writer.lines.append("end:")
-            for node in temporaries:
-                writer.line(f"free({names[node]});")
-            writer.line("return status;")
-        else:
-            writer.line("return 0;")
-        parts = [self._head(), *self._constants(), *self._signature(), "{"]
+                block.loops.copy(node, f"out{k}")
+        body, writer.lines = writer.lines, []
+        self._guards(writer)
+        self._memory(writer, body)
+        parts = [self._head(), *self._helpers(), *self._constants(), *self._signature(), "{"]
         return "\n".join([*parts, *writer.lines, "}"]) + "\n"
+
+    def _memory(self, writer: Writer, body: list[str]) -> None:
+        """Write the body between the lines that take memory and those that give it back."""
+        arrays, tapes = self.memory.arrays, self.memory.tapes
+        for c, name, size in arrays:
+            writer.line(f"{c} *const {name} = malloc(({size} + 1) * sizeof({c}));")
+        for c, name in tapes:
+            writer.line(f"{c} *{name} = NULL;")
+            writer.line(f"ptrdiff_t {name}_room = 0, {name}_n = 0;")
+        if not arrays and not tapes:
+            writer.lines += [*body, "    return 0;"]
+            return
+        writer.line("int status = 1;")
+        if arrays:
+            missing = " || ".join(f"!{name}" for _, name, _ in arrays)
+            writer.line(f"if ({missing}) goto end;")
+        writer.line("{")
+        writer.lines += [f"    {line}" if line else "" for line in body]
+        writer.line("}")
+        writer.line("status = 0;")
+        writer.lines.append("end:")
+        for name in (*(name for _, name, _ in arrays), *(name for _, name in tapes)):
+            writer.line(f"free({name});")
+        writer.line("return status;")
+
+    def _helpers(self) -> list[str]:
+        return GROW.format(name=self.name).split("\n")[:-1] if self.memory.tapes else []
 
     def _head(self) -> str:
         program = self.program
@@ -173,10 +148,10 @@ class _Function:
 
     def _constants(self) -> list[str]:
         lines = []
-        for node in self.program.constants:
+        for node, name in self.memory.constants.items():
             assert isinstance(node, Constant)
             c, values = TYPES[node.dtype.name], [constant(v) for v in node.array.ravel()]
-            lines.append(f"static const {c} {self.names[node]}[{max(len(values), 1)}] = {{")
+            lines.append(f"static const {c} {name}[{max(len(values), 1)}] = {{")
             rows = range(0, len(values), PER_LINE)
             lines += [f"    {', '.join(values[k : k + PER_LINE])}," for k in rows]
             lines += ["    0," if not values else "", "};", ""]
@@ -191,15 +166,6 @@ class _Function:
         for relation, holds in self.program.guards.items():
             text = index_text(relation)
             writer.line(f"if ({'!' if holds else ''}({text})) return 2;")
-        for text in guard_texts(self.program.guards):
-            writer.line(f"/* for sizes with {text} */")
-
-
-def _size(node: Node) -> str:
-    count: Any = sp.S.One
-    for d in node.shape:
-        count = count * d
-    return f"(size_t)({index_text(count)})"
 
 
 def _shape(node: Node) -> str:

@@ -42,10 +42,13 @@ _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="
 MATH = frozenset(
     """
     acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1
-    fabs floor fma fmod hypot log log10 log1p log2 nextafter pow rint sin sinh sqrt tan tanh
-    trunc
+    fabs floor fma fmod hypot lgamma log log10 log1p log2 nextafter pow rint sin sinh sqrt tan
+    tanh tgamma trunc
     """.split()  # noqa: SIM905 - words, not a list to edit
 )
+
+#: SciPy's functions, by the names in the records, that <math.h> has too.
+C99 = {"__pyx_fuse_1gamma": "tgamma", "gammaln": "lgamma"}
 
 #: An expression of more characters gets a variable of its own.
 WIDTH = 72
@@ -212,9 +215,7 @@ def map_text(writer: Writer, op: Op, dtypes: list[Any], values: list[str], param
     if isinstance(lower, Emit):
         return lower.function(writer, dtypes[-1], *values, **params)
     if isinstance(lower, Cython):
-        raise UnsupportedError(
-            f"{op.name} is a function of SciPy, which C99 does not have: it cannot be exported"
-        )
+        return writer.call_libm(C99[lower.name], dtype, *values)
     raise UnsupportedError(f"{op.name} of {dtype} cannot be exported to C")
 
 
