@@ -44,7 +44,9 @@ if TYPE_CHECKING:  # what __getattr__ finds at run time
     from ._api._verify_again import recheck as recheck
     from ._compile import Function as Function
     from ._compile import backend as backend
+    from ._compile import get_kept_memory as get_kept_memory
     from ._compile import get_num_threads as get_num_threads
+    from ._compile import set_kept_memory as set_kept_memory
     from ._compile import set_num_threads as set_num_threads
     from ._parse import parse as parse
     from ._schedule import Program as Program
@@ -72,7 +74,10 @@ _NAMES = {
     ),
     "._api._verify": ("verify",),
     "._api._verify_again": ("recheck",),
-    "._compile": ("Function", "backend", "get_num_threads", "set_num_threads"),
+    "._compile": (
+        "Function", "backend", "get_kept_memory", "get_num_threads", "set_kept_memory",
+        "set_num_threads",
+    ),
     "._parse": ("parse",),
     "._schedule": ("Program", "load"),
     "._show": ("show",),

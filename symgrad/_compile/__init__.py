@@ -3,6 +3,7 @@
 from ._cache import cache_folder
 from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
+from ._memory import get_kept_memory, set_kept_memory
 from ._threads import get_num_threads, set_num_threads
 
 __all__ = [
@@ -11,8 +12,10 @@ __all__ = [
     "Stored",
     "backend",
     "cache_folder",
+    "get_kept_memory",
     "get_num_threads",
     "remove",
+    "set_kept_memory",
     "set_num_threads",
     "stored",
 ]

@@ -38,7 +38,8 @@ from .._lower import (
 from .._schedule import Program
 from ._cache import OWN, cached_object
 from ._code import load_object
-from ._python import bind_python, python_function
+from ._memory import load_memory
+from ._python import python_function
 
 
 class Interpreted:
@@ -131,7 +132,7 @@ def _address(opcode: Opcode, together: Sequence[Opcode], cache: bool) -> int:
 def _machine(cache: bool) -> None:
     """Load what starts and ends a run, and the handlers of the common opcodes."""
     with _lock:
-        bind_python()
+        load_memory()
         engine = _load(common_opcodes(OWN), cache, MACHINE)
         for symbol in (START, FINISH, EXECUTE):
             llvm.add_symbol(symbol, engine.get_function_address(symbol))

@@ -22,7 +22,7 @@ from .._lower import OBJECTS, capsule_pointer, dtype_symbol, object_symbol, scal
 MISS = object()
 
 #: Places in NumPy's table of C functions (``numpy/__multiarray_api.h``).
-_NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_Empty": 184}
+_NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyLong_AsLongLong",

@@ -24,6 +24,7 @@ from ._code import load
 from ._collector import collector_paused
 from ._interpreter import Interpreted, interpret
 from ._layout import Layout
+from ._memory import load_memory
 from ._pack import make_pack
 from ._python import MISS
 from ._threads import load_pool
@@ -88,6 +89,7 @@ class Specialization:
         # A Python function has no name that another process could know.
         cache = self.cache and not self.calls_back
         entry = cached_code(self.program, self.layout, self.kinds, cache)
+        load_memory()
         if pool.RUN in entry.code.symbols:
             load_pool()
         function = load(entry.code, self.threads)

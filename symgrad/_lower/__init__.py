@@ -1,5 +1,6 @@
 """Lowering: a Program becomes LLVM assembly."""
 
+from . import _memory as memory
 from . import _pool as pool
 from ._bytecode import Bytecode, encode
 from ._entry import (
@@ -70,6 +71,7 @@ __all__ = [
     "handlers_text",
     "has_libmvec",
     "lower",
+    "memory",
     "object_symbol",
     "pool",
     "prepare",

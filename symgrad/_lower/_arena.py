@@ -5,14 +5,14 @@ What is small and of fixed size lies on the stack, where LLVM can turn it into r
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
 from .._shapes import Dimension
-from ._emitter import Emitter, Module
+from ._emitter import Emitter
+from ._memory import taken
 
 #: Up to this many scalar slots live on the stack, more in the arena.
 STACK_SLOTS = 1024
@@ -98,8 +98,8 @@ class Arena:
             return 0
         return sp.Add(*self.blocks) + 2 * LINE * len(self.blocks) + LINE
 
-    def write(self, e: Emitter, given: bool) -> bool:
-        """Emit the places of all temporaries; return whether there is memory to free.
+    def write(self, e: Emitter, given: bool) -> str:
+        """Emit the places of all temporaries; return the bytes to give back, "" if none.
 
         With ``given`` the arena's memory is the caller's, at ``%arena``.
         """
@@ -108,17 +108,16 @@ class Arena:
         for pointer, size in self.stack.items():
             e.line(f"{pointer} = alloca [{size} x i8], align 16")
         if not self.blocks:
-            return False
-        offsets = ["0"]
+            return ""
+        offsets, total = ["0"], ""
         for size in self.blocks:
             # A multiple of 64 and 64 more.
             padded = e.op(f"add i64 {e.index(sp.sympify(size))}, {2 * LINE - 1}")
             rounded = e.op(f"and i64 {padded}, -{LINE}")
             offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
         if not given:
-            e.module.declare("free", "void", ["ptr"])
             total = e.op(f"add i64 {offsets[-1]}, {LINE}")
-            e.line(f"%arena = call noalias ptr @{taker(e.module)}(i64 {total})")
+            e.line(f"%arena = call noalias ptr @{taken(e.module)}(i64 {total})")
             e.line("%absent = icmp eq ptr %arena, null")
             e.line("br i1 %absent, label %failed, label %begin")
             e.lines[0].append("begin:")
@@ -128,40 +127,4 @@ class Arena:
         for pointer, block in self.chosen.items():
             position = e.op(f"add i64 {base}, {offsets[block]}")
             e.line(f"{pointer} = inttoptr i64 {position} to ptr")
-        return not given
-
-
-def taker(module: Module) -> str:
-    """Return the name of the function that allocates an arena, added to the module."""
-    module.declare("malloc", "noalias ptr", ["i64"])
-    if sys.platform != "linux":
-        return "malloc"
-    module.declare("madvise", "i32", ["ptr", "i64", "i32"])
-    if TAKE not in module.functions:
-        module.functions.insert(0, TAKE)
-    return "arena.take"
-
-
-#: From 4 MB on memory comes fresh from the system with every call, in pages of 4 KB whose first
-#: use costs more than most kernels do with them. Large pages cost a third. NumPy asks for them
-#: from the same size on.
-TAKE = """define internal noalias ptr @arena.take(i64 %bytes) #0 {
-entry:
-  %p = call noalias ptr @malloc(i64 %bytes)
-  %made = icmp ne ptr %p, null
-  %large = icmp uge i64 %bytes, 4194304
-  %worth = and i1 %made, %large
-  br i1 %worth, label %advise, label %done
-advise:
-  %a = ptrtoint ptr %p to i64
-  %above = add i64 %a, 4095
-  %page = and i64 %above, -4096
-  %skipped = sub i64 %page, %a
-  %rest = sub i64 %bytes, %skipped
-  %from = getelementptr i8, ptr %p, i64 %skipped
-  %refused = call i32 @madvise(ptr %from, i64 %rest, i32 14) ; MADV_HUGEPAGE
-  br label %done
-done:
-  ret ptr %p
-}
-"""
+        return "" if given else total

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._emitter import memory_type
+from ._memory import EMPTY
 from ._values import OTHER_BRANCH
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ OBJECTS = {"ndarray": np.ndarray, "float": float, "int": int, "None": None,
            "MemoryError": MemoryError, "IndexError": IndexError}  # fmt: skip
 
 DECLARATIONS = """
-declare ptr @symgrad.numpy.PyArray_Empty(i32, ptr, ptr, i32)
+declare ptr @symgrad.memory.empty(i32, ptr, ptr, i64)
 declare ptr @symgrad.numpy.PyArray_Scalar(ptr, ptr, ptr)
 declare void @symgrad.python.Py_IncRef(ptr)
 declare void @symgrad.python.Py_DecRef(ptr)
@@ -306,11 +307,11 @@ def _make_array(e: _Entry, k: int, leaf: Leaf, shape: range, given: str, absent:
     e.line(f"br i1 {absent}, label %{make}, label %{take}")
     e.lines.append(f"{make}:")
     dtype = e.object(dtype_symbol(leaf.dtype))
-    e.line(f"call void @symgrad.python.Py_IncRef(ptr {dtype})")  # PyArray_Empty takes it
+    e.line(f"call void @symgrad.python.Py_IncRef(ptr {dtype})")  # the call takes it
     dims = e.op(f"getelementptr i64, ptr %found, i64 {shape.start}")
-    fresh = e.op(
-        f"call ptr @symgrad.numpy.PyArray_Empty(i32 {leaf.ndim}, ptr {dims}, ptr {dtype}, i32 0)"
-    )
+    count = _product(e, [e.at("%found", 8 * i, "i64") for i in shape])
+    size = e.op(f"mul i64 {count}, {np.dtype(leaf.dtype).itemsize}")
+    fresh = e.op(f"call ptr @{EMPTY}(i32 {leaf.ndim}, ptr {dims}, ptr {dtype}, i64 {size})")
     e.line(f"br label %{done}")
     e.lines.append(f"{take}:")
     e.line(f"call void @symgrad.python.Py_IncRef(ptr {given})")

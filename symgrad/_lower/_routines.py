@@ -20,6 +20,7 @@ from .._shapes import Dimension, dim_product
 from ._emitter import Emitter, Module, constant_text, llvm_type
 from ._loops import Frame, Loops, function_text
 from ._mathlib import Function, bind_function, cython_symbol, loop_symbol
+from ._memory import given, taken
 from ._values import Place
 
 
@@ -52,7 +53,8 @@ class Call:
         self.dtype = dtypes[-2]
         self.kind = llvm_type(self.dtype)
         self.pointers: list[str] = []
-        self.allocated: list[str] = []
+        #: Pointers to memory that is given back after the last call, with its bytes.
+        self.allocated: dict[str, str] = {}
         self.before = emitter.lines[0]
 
     @contextlib.contextmanager
@@ -109,11 +111,10 @@ class Call:
     def work(self, count: Dimension, kind: str | None = None) -> str:
         """Return a pointer to memory for ``count`` numbers, freed after the last call."""
         with self.outside() as e:
-            e.module.declare("malloc", "noalias ptr", ["i64"])
             width = {"i32": 4, "i64": 8}.get(kind or "", self.dtype.itemsize)
             total = e.op(f"add i64 {self.size(sp.sympify(count) * width)}, 64")
-            pointer = e.op(f"call noalias ptr @malloc(i64 {total})")
-            self.allocated.append(pointer)
+            pointer = e.op(f"call noalias ptr @{taken(e.module)}(i64 {total})")
+            self.allocated[pointer] = total
             return pointer
 
     def at(self, pointer: str, index: str, kind: str | None = None) -> str:
@@ -260,6 +261,7 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
         e.lines[0] = [*call.before, *e.lines[0]]
     body = loops.assemble({}, {}, None)
     if call.allocated:
-        module.declare("free", "void", ["ptr"])
-        body[-1:] = [*(f"  call void @free(ptr {p})" for p in call.allocated), body[-1]]
+        give = given(module)
+        freed = [f"  call void @{give}(ptr {p}, i64 {n})" for p, n in call.allocated.items()]
+        body[-1:] = [*freed, body[-1]]
     module.functions.append(function_text(name, frame, body))

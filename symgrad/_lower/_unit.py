@@ -24,6 +24,7 @@ from ._cut import cut_of
 from ._emitter import Emitter, Module, memory_text, memory_type, size_parameters
 from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
+from ._memory import given
 from ._nest import NestWriter
 from ._parts import fill_function
 from ._plan import Nest, Plan, plan
@@ -297,7 +298,7 @@ class Unit:
             e.line(f"call void @free(ptr {e.op(f'load ptr, ptr {tape}')})")
         lines += e.lines[0]
         if allocates:
-            lines.append("  call void @free(ptr %arena)")
+            lines.append(f"  call void @{given(self.module)}(ptr %arena, i64 {allocates})")
         if checked:
             lines.append("  %code = load i32, ptr %status")
         kind, linkage = ("void", "internal ") if self.inner else ("i32", "")

@@ -1,0 +1,156 @@
+"""The memory that is kept between calls: its state, its limit, and NumPy's handler for it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numpy._core import multiarray
+
+from .._lower import memory
+from ..errors import ArgumentError
+from ._cache import cached_object
+from ._code import load_object
+from ._python import bind_python
+
+#: The environment variable that says how many bytes to keep.
+VARIABLE = "SYMGRAD_KEPT_MEMORY"
+
+#: Bytes kept at most by default.
+DEFAULT = 1 << 28
+
+#: NumPy's name for capsules of handlers, and the name of ours (``numpy.lib`` shows it).
+_CAPSULE, NAME = b"mem_handler", b"symgrad"
+
+
+class _Handler(ctypes.Structure):
+    """NumPy's ``PyDataMem_Handler``, version 1."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("context", ctypes.c_void_p),
+        *((name.rpartition(".")[2], ctypes.c_void_p) for name in memory.HANDLERS),
+    )
+
+
+_state = (ctypes.c_int64 * memory.WORDS)()
+_handler = _Handler(NAME, 1)
+_lock = threading.Lock()
+_engine: Any = None
+
+
+def _default() -> int:
+    text = os.environ.get(VARIABLE, "").strip()
+    return int(text) if text.isdigit() else DEFAULT
+
+
+def set_kept_memory(size: int | None = None) -> None:
+    """Set how much memory is kept for further calls, and free what is kept beyond it.
+
+    Compiled functions keep large blocks that they or their results no longer use: fresh ones
+    come from the system, which clears them page by page, and that can take longer than the
+    computation. It holds for the whole process.
+
+    Parameters
+    ----------
+    size:
+        In bytes; 0: keep nothing. None goes back to what a process begins with: the
+        environment variable ``SYMGRAD_KEPT_MEMORY`` if it is set, else 256 MiB.
+
+    Raises
+    ------
+    ArgumentError
+        If ``size`` is no such number.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.set_kept_memory(0)  # free all
+    >>> sg.get_kept_memory()
+    0
+    >>> sg.set_kept_memory()
+    """
+    if size is None:
+        size = _default()
+    if type(size) is not int or not 0 <= size < 1 << 62:
+        raise ArgumentError(f"the memory to keep is a number of bytes, not {size!r}")
+    _state[2] = size
+    if _engine is not None:
+        _trim(_engine)
+
+
+def get_kept_memory() -> int:
+    """Return how many bytes are kept just now; see :func:`set_kept_memory`.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.get_kept_memory() <= 2**28
+    True
+    """
+    return _state[1]
+
+
+def load_memory() -> None:
+    """Make the functions known to LLVM that take and give memory."""
+    global _engine
+    with _lock:
+        if _engine is not None:
+            return
+        bind_python()
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype = ctypes.py_object
+        make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        capsule = make(ctypes.addressof(_handler), _CAPSULE, None)
+        llvm.add_symbol(memory.STATE, ctypes.addressof(_state))
+        llvm.add_symbol(memory.HANDLER, id(capsule))
+        engine = load_object(cached_object(memory.memory_text(), cache=True))
+        for symbol in memory.HANDLERS:
+            setattr(_handler, symbol.rpartition(".")[2], engine.get_function_address(symbol))
+        for symbol in (memory.TAKE, memory.GIVE):
+            llvm.add_symbol(symbol, engine.get_function_address(symbol))
+        # Arrays may be freed after Python's modules are gone.
+        for thing in (engine, capsule, _handler, _state):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+        empty = memory.EMPTY if _takes_handlers(engine) else memory.PLAIN
+        llvm.add_symbol(memory.EMPTY, engine.get_function_address(empty))
+        _engine = engine
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_unlock)
+
+
+def _takes_handlers(engine: Any) -> bool:
+    """Tell whether a new array has our handler where NumPy looks for it."""
+    if np.ndarray.__basicsize__ != memory.ARRAY_BYTES:
+        return False
+    limit, _state[2] = _state[2], 2 * memory.LEAST
+    kind = ctypes.PYFUNCTYPE(
+        ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int64
+    )
+    empty = kind(engine.get_function_address(memory.EMPTY))
+    dtype = np.dtype(np.uint8)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # EMPTY takes it
+    array = empty(1, (ctypes.c_ssize_t * 1)(memory.LEAST), dtype, memory.LEAST)
+    found = multiarray.get_handler_name(array) == NAME.decode() and array.flags.owndata
+    del array
+    _state[2] = 0
+    _trim(engine)
+    _state[2] = limit
+    return bool(found)
+
+
+def _trim(engine: Any) -> None:
+    ctypes.CFUNCTYPE(None)(engine.get_function_address(memory.TRIM))()
+
+
+def _unlock() -> None:
+    """Free the table in a forked process: another thread of the parent's may have held it."""
+    _state[0] = 0
+
+
+set_kept_memory()

@@ -1,0 +1,223 @@
+"""Memory that is kept for the next call: whose it is, how much there is, and what it saves."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy._core import multiarray
+
+import symgrad as sg
+from symgrad._compile import _memory
+from symgrad._lower import memory
+
+N = memory.LEAST // 8  # the shortest float64 vector that is kept
+x = np.linspace(0.1, 0.9, N)
+
+
+@pytest.fixture(autouse=True)
+def emptied() -> Iterator[None]:
+    sg.set_kept_memory(0)
+    sg.set_kept_memory(1 << 24)
+    yield
+    sg.set_kept_memory()
+
+
+def address(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+def test_results_own_their_data() -> None:
+    y = sg.compile(np.sin)(x)
+    assert y.flags.owndata
+    assert y.flags.writeable
+    assert y.base is None
+    assert multiarray.get_handler_name(y) == "symgrad"
+    np.testing.assert_allclose(y, np.sin(x), rtol=1e-14)
+    small = sg.compile(np.sin)(x[: N - 1])
+    assert multiarray.get_handler_name(small) != "symgrad"
+
+
+def test_a_result_that_is_dropped_is_used_again() -> None:
+    f = sg.compile(np.sin)
+    y = f(x)
+    place = address(y)
+    assert sg.get_kept_memory() == 0
+    del y
+    assert sg.get_kept_memory() == 8 * N
+    assert address(f(x)) == place
+    view = f(x)[3:]
+    assert address(f(x)) != address(view) - 24
+    np.testing.assert_allclose(view, np.sin(x[3:]), rtol=1e-14)
+
+
+def test_blocks_go_to_other_functions_of_the_same_size() -> None:
+    y = sg.compile(np.sin)(x)
+    place = address(y)
+    del y
+    assert address(sg.compile(np.cos)(x)) == place
+    longer = sg.compile(np.cos)(np.ones(N + 1))
+    assert address(longer) != place
+
+
+def test_temporaries_are_kept() -> None:
+    f = sg.compile(lambda a: np.sum(np.cumsum(np.sin(a))[::2]))
+    want = np.sum(np.cumsum(np.sin(x))[::2])
+    for _ in range(3):
+        assert f(x) == pytest.approx(want, rel=1e-12)
+    assert 8 * N <= sg.get_kept_memory() < 20 * N
+
+
+def test_the_limit_holds_and_the_oldest_go_first() -> None:
+    f = sg.compile(np.sin)
+    sg.set_kept_memory(3 * 8 * N + 100)
+    several = [f(x) for _ in range(5)]
+    places = [address(y) for y in several]
+    several.reverse()
+    while several:
+        del several[-1]  # the first made is the first dropped
+        assert sg.get_kept_memory() <= 3 * 8 * N
+    assert sg.get_kept_memory() == 3 * 8 * N
+    again = [f(x) for _ in range(3)]
+    assert {address(y) for y in again} == set(places[2:])
+    sg.set_kept_memory(8 * N)
+    del again
+    assert sg.get_kept_memory() == 8 * N
+    sg.set_kept_memory(0)
+    assert sg.get_kept_memory() == 0
+    f(x)
+    assert sg.get_kept_memory() == 0
+
+
+def test_more_blocks_than_places() -> None:
+    f = sg.compile(np.sin)
+    sg.set_kept_memory(1 << 30)
+    many = [f(x) for _ in range(memory.SLOTS + 10)]
+    many.clear()
+    assert sg.get_kept_memory() == memory.SLOTS * 8 * N
+    again = [f(x) for _ in range(memory.SLOTS + 10)]
+    assert len({address(y) for y in again}) == len(again)
+    assert sg.get_kept_memory() == 0
+
+
+def test_arrays_are_numpys_in_all_respects() -> None:
+    f = sg.compile(np.sin)
+    y = f(x)
+    y.resize(2 * N, refcheck=False)
+    np.testing.assert_allclose(y[:N], np.sin(x), rtol=1e-14)
+    assert not y[N:].any()
+    y.resize(10, refcheck=False)
+    del y
+    assert sg.get_kept_memory() == 0  # ten numbers
+    gone = []
+    y = f(x)
+    weakref.finalize(y, gone.append, True)
+    del y
+    assert gone == [True]
+    y = f(x)
+    y.shape = (2, N // 2) if N % 2 == 0 else (1, N)
+    y = y.view(np.int64).T.copy()
+    gc.collect()
+    np.testing.assert_array_equal(y.T.ravel().view(float), f(x))
+
+
+def test_threads_share_it() -> None:
+    f, wrong = sg.compile(lambda a, b: (np.sin(a) * b, np.cos(a) + b)), []
+
+    def work(k: int) -> None:
+        b = np.full(N, float(k))
+        want = np.sin(x) * b, np.cos(x) + b
+        for _ in range(30):
+            got = f(x, b)
+            if not all(np.allclose(g, w, rtol=1e-13) for g, w in zip(got, want, strict=True)):
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+
+
+def test_a_taken_table_is_not_waited_for() -> None:
+    f = sg.compile(np.sin)
+    y = f(x)
+    _memory._state[0] = 1  # as if another thread held it
+    try:
+        z = f(x)
+        del z
+        assert sg.get_kept_memory() == 0
+    finally:
+        _memory._state[0] = 0
+    del y
+    assert sg.get_kept_memory() == 8 * N
+
+
+def test_the_books_agree_with_the_table() -> None:
+    f = sg.compile(np.sin)
+    rng = np.random.default_rng(0)
+    held: list[np.ndarray] = []
+    for _ in range(300):
+        if held and rng.random() < 0.5:
+            del held[rng.integers(len(held))]
+        else:
+            held.append(f(x[:1].repeat(N + int(rng.integers(4)))))
+        sizes = _memory._state[memory.HEAD + 1 :: 2]
+        assert sum(sizes) == sg.get_kept_memory() <= 1 << 24
+        blocks = [p for p in _memory._state[memory.HEAD :: 2] if p]
+        assert len(set(blocks)) == len(blocks) == sum(map(bool, sizes))
+        assert not set(blocks) & {address(y) for y in held}
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, "8", True])
+def test_sizes_are_numbers_of_bytes(value: object) -> None:
+    with pytest.raises(sg.errors.ArgumentError, match="number of bytes"):
+        sg.set_kept_memory(value)  # type: ignore[arg-type]
+
+
+def test_the_environment_sets_it() -> None:
+    code = (
+        "import numpy as np, symgrad as sg; f = sg.compile(np.sin); f(np.ones(100_000));"
+        "print(sg.get_kept_memory())"
+    )
+    for value, want in (("0", "0"), ("1000000", "800000"), ("no", "800000")):
+        run = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "SYMGRAD_KEPT_MEMORY": value},
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert run.stdout.strip() == want
+
+
+def test_arrays_that_outlive_everything() -> None:
+    """At exit modules go in an order of their own."""
+    code = (
+        "import numpy as np, symgrad as sg, builtins;"
+        "builtins.kept = [sg.compile(np.sin)(np.ones(100_000)) for _ in range(3)]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numpy_with_another_layout_is_left_to_itself() -> None:
+    code = (
+        "import numpy as np, symgrad as sg;"
+        "from symgrad._compile import _memory; _memory.memory.ARRAY_BYTES = 104;"
+        "y = sg.compile(np.sin)(np.ones(100_000));"
+        "from numpy._core import multiarray; print(multiarray.get_handler_name(y))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )  # fmt: skip
+    assert run.stdout.strip() == "default_allocator"
+
+
+def test_the_handler_is_numpys_struct() -> None:
+    assert ctypes.sizeof(_memory._Handler) == 128 + 5 * ctypes.sizeof(ctypes.c_void_p)
