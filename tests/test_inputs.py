@@ -8,6 +8,7 @@ import decimal
 import enum
 import itertools
 import operator
+import pickle
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -100,6 +101,7 @@ MEMORY = {
     "numpy scalar": np.float64(0.7),
     "numpy float32": np.float32(0.7),
     "buffer": np.frombuffer(X.tobytes()).reshape(X.shape),
+    "pickled": pickle.loads(pickle.dumps(X)),  # with an element type that is equal to NumPy's
 }
 
 

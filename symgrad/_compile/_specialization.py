@@ -276,5 +276,14 @@ def _overlapping(arrays: Sequence[Any]) -> bool:
 
 
 def _native(leaf: Any) -> Any:
-    """The compiled function takes a 0-d array as a number."""
-    return leaf[()] if isinstance(leaf, np.ndarray) and leaf.ndim == 0 else leaf
+    """Return an argument as the compiled function takes it.
+
+    A 0-d array is a number. An array that was pickled has an element type of its own, equal to
+    NumPy's but not the same object, by which types are recognised.
+    """
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    if not leaf.ndim:
+        return leaf[()]
+    plain = np.dtype(leaf.dtype.char)
+    return leaf if leaf.dtype is plain else leaf.view(plain)
