@@ -20,6 +20,7 @@ from .np_common import (
     lift,
     on,
     on_all,
+    spread,
 )
 
 # ---------------------------------------------------------------- polynomials
@@ -106,17 +107,27 @@ def poly(seq_of_zeros: Any) -> Any:
     return c
 
 
-@composite(np.vander, samples=on([(4,)], (), (3,), {"increasing": True}))
+@composite(np.vander, samples=on([(4,)], (), (3,), (0,), (1,), {"increasing": True}))
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     """Matrix of the powers of a vector."""
     v = as_array(x)
     if v.ndim != 1:
         raise ShapeError(f"vander takes a vector, not an array of {v.ndim} axes")
-    count = int(v.shape[0] if N is None else N)
-    columns = [np.ones_like(v)]
-    for _ in range(count - 1):
-        columns.append(columns[-1] * v)
-    return np.stack(columns[:count] if increasing else columns[:count][::-1], axis=1)
+    v = v.astype(np.promote_types(v.dtype, np.int64))
+    n = v.shape[0]
+    count = n if N is None else int(N)
+    powers = np.ones_like(v)[:, None]
+    if v.dtype.kind == "c":  # products of complex numbers along an axis are not traced
+        columns = [powers[:, 0]]
+        for _ in range(int(count) - 1):
+            columns.append(columns[-1] * v)
+        powers = np.stack(columns, axis=1)
+    elif bool(count > 1):
+        rest = np.cumprod(spread(v[:, None], (n, count - 1)), axis=1)
+        powers = np.concatenate([powers, rest], axis=1)
+    if bool(count == 0):
+        powers = powers[:, :0]
+    return powers if increasing else powers[:, ::-1]
 
 
 @composite(
