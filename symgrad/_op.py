@@ -115,11 +115,13 @@ class Routine:
     ``write(call, **params)`` is given what ``symgrad._lower._routines.Call`` is: pointers to
     the operands and the result in memory, and their sizes. ``core``, or ``core(**params)``,
     says how many of the last axes of each operand, and of the result, belong to one call; the
-    axes before them are the batch, the same for all.
+    axes before them are the batch, the same for all. With ``pairs`` elements are complex
+    numbers, pairs of reals along the last axis, and the routines are those for them.
     """
 
     write: Callable[..., None]
     core: tuple[int, ...] | Callable[..., tuple[int, ...]]
+    pairs: bool = False
 
 
 @dataclass(frozen=True)

@@ -589,7 +589,57 @@ def test_singular_matrices() -> None:
     assert size == -np.inf
 
 
-@pytest.mark.parametrize("name", ["cholesky", "qr", "eigh", "eigvalsh", "svd", "pinv"])
-def test_factorisations_that_are_refused(name: str) -> None:
-    with pytest.raises(UnsupportedError, match="not defined for complex"):
-        sg.compile(getattr(np.linalg, name))(np.eye(2) * (1 + 0j))
+def unitary(n: int) -> Any:
+    return np.linalg.qr(matrices(n, n))[0]
+
+
+def test_vectors_turn_as_jaxs() -> None:
+    """Angles of vectors in the complex plane are free; JAX's choice is kept by tangents."""
+    a, t = matrices(4, 3), matrices(4, 3)[::-1]
+    (u, s, vh), (du, ds, dvh) = sg.jvp(
+        lambda a: tuple(np.linalg.svd(a, full_matrices=False)), (a,), (t,)
+    )
+    np.testing.assert_allclose((du * s) @ vh + (u * ds) @ vh + (u * s) @ dvh, t, atol=1e-13)
+    np.testing.assert_allclose(np.diagonal(vh @ dvh.conj().T), 0, atol=1e-14)
+    h = a.conj().T @ a
+    (_, v), (_, dv) = sg.jvp(lambda h: tuple(np.linalg.eigh(h)), (h,), (t.conj().T @ t,))
+    np.testing.assert_allclose(np.diagonal(v.conj().T @ dv), 0, atol=1e-14)
+    (_, r), (_, dr) = sg.jvp(lambda a: tuple(np.linalg.qr(a)), (a,), (t,))
+    np.testing.assert_array_equal(np.diagonal(r).imag, 0)
+    np.testing.assert_allclose(np.diagonal(dr).imag, 0, atol=1e-14)
+    (_, v), (_, dv) = sg.jvp(lambda a: tuple(np.linalg.eig(a)), (a[:3],), (t[:3],))
+    largest = np.argmax(np.abs(v), axis=0), np.arange(3)
+    np.testing.assert_allclose(dv[largest].imag, 0, atol=1e-14)
+    np.testing.assert_allclose(np.sum(v.conj() * dv, axis=0).real, 0, atol=1e-14)
+
+
+def test_gradients_of_eigenvalues() -> None:
+    """By the left and right eigenvectors; of a real matrix they are real."""
+    a, w = matrices(3, 3), matrices(3)
+    for x in (a, a.real):
+        _, v = np.linalg.eig(x)
+        wanted = (np.linalg.inv(v).T * w) @ v.T
+        found = sg.grad(lambda x: np.sum(np.linalg.eigvals(x) * w).real)(x)
+        np.testing.assert_allclose(found, wanted if x is a else wanted.real, rtol=1e-11)
+
+
+def test_zeros_of_polynomials() -> None:
+    c = np.array([2.0, -1.0, 3.0, 1.0])
+    z = np.roots(c)
+    np.testing.assert_array_equal(sg.compile(np.roots)(c), z)
+    found = sg.jacobian(np.roots)(c)
+    powers = z[:, None] ** np.arange(3, -1, -1)
+    np.testing.assert_allclose(found, -powers / np.polyval(np.polyder(c), z)[:, None], rtol=1e-12)
+
+
+def test_equal_eigenvalues_of_hermitian_matrices() -> None:
+    """Functions of all of them are smooth, to second order too."""
+    u = unitary(3)
+    a = (u * [1.0, 1.0, 2.0]) @ u.conj().T
+    found = sg.grad(lambda a: np.sum(np.linalg.eigvalsh(a) ** 2))(a)
+    np.testing.assert_allclose(found, 2 * a.conj(), atol=1e-13)
+
+
+def test_eigenvalues_that_meet_have_no_derivative() -> None:
+    found = sg.grad(lambda a: np.sum(np.linalg.eigvals(a)[0].real))(np.array([[1.0, 1], [0, 1]]))
+    assert not np.all(np.isfinite(found))

@@ -14,6 +14,7 @@ import scipy.linalg
 import symgrad as sg
 from symgrad._op import Op, registry
 from symgrad._ops.callback import token_of
+from symgrad._ops.complex_factorizations import as_complex, as_pairs
 from symgrad._ops.complex_linear import complex_lu_factors
 from symgrad._ops.linear import lu_factors
 from symgrad.errors import ShapeError, UnsupportedError
@@ -36,6 +37,27 @@ def definite(n: int, *lead: int) -> Any:
 
 def pair(a: Any) -> tuple[Any, Any]:
     return a, lu_factors(a)
+
+
+def c(*shape: int) -> Any:
+    """A complex array, as pairs of reals."""
+    return r((*shape, 2))
+
+
+def hermitian(n: int, *lead: int) -> Any:
+    """A Hermitian positive definite matrix, as pairs of reals."""
+    x = as_complex(c(*lead, n, n))
+    return as_pairs(x @ np.swapaxes(x, -1, -2).conj() + np.diag(np.arange(1.0, n + 1)))
+
+
+def turning(n: int) -> Any:
+    """A real matrix with complex eigenvalues and, for odd n, a real one."""
+    ones = np.full(n - 1, 3.0)
+    return np.diag(ones, 1) - np.diag(ones, -1) + np.diag(np.arange(n)) + 0.3 * r((n, n))
+
+
+def pseudo_inverse(a: Any) -> Any:
+    return as_pairs(np.linalg.pinv(as_complex(a)))
 
 
 # ---------------------------------------------------------------- the ops
@@ -62,6 +84,19 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     ],
     "ComplexLU": [((r((3, 3, 2)),), {}), ((r((2, 4, 4, 2)),), {})],
     "ComplexLogDet": [((a, complex_lu_factors(a)), {}) for a in (r((3, 3, 2)), r((2, 2, 2, 2)))],
+    "ComplexSolveTriangular": [
+        ((as_pairs(well(3, 3) + 1j * r((3, 3))), c(2, 3)),
+         {"lower": lower, "trans": trans, "unit": unit})
+        for lower, trans, unit in itertools.product([False, True], repeat=3)
+    ],
+    "ComplexCholesky": [((hermitian(3),), {}), ((hermitian(2, 2),), {})],
+    "ComplexQR": [((c(3, 3),), {}), ((c(2, 4, 2),), {})],
+    "ComplexEigh": [((hermitian(3),), {}), ((hermitian(2, 2),), {})],
+    "ComplexSVD": [((c(3, 3),), {"wide": False}), ((c(4, 2),), {"wide": False}),
+                   ((c(2, 2, 3),), {"wide": True})],
+    "ComplexPseudoInverse": [((a, pseudo_inverse(a)), {}) for a in (c(4, 2), c(2, 3, 2))],
+    "Eig": [((turning(4),), {}), ((np.stack([turning(3), turning(3)]),), {})],
+    "ComplexEig": [((c(3, 3),), {}), ((c(2, 2, 2),), {})],
     "Fourier": [((r((2, 5, 2)),), {"inverse": inverse, "norm": norm})
                 for inverse in (False, True) for norm in ("backward", "ortho")],
     "RealFourier": [((r((2, n)),), {"norm": norm}) for n, norm in ((4, "forward"), (5, "ortho"))],
@@ -87,8 +122,11 @@ KNOWN = {
     "LogAbsDet": (1,),
     "ComplexLogDet": (1,),
     "PseudoInverse": (1,),
+    "ComplexPseudoInverse": (1,),
 }
-SYMMETRIC = ("Cholesky", "Eigh")
+SYMMETRIC, HERMITIAN = ("Cholesky", "Eigh"), ("ComplexCholesky", "ComplexEigh")
+#: Ops with vectors whose angles in the complex plane are left to LAPACK.
+TURNING = ("ComplexEigh", "ComplexSVD")
 #: Ops whose derivative is for the user to give.
 OPAQUE = ("Callback",)
 
@@ -106,6 +144,8 @@ def remade(op: Op, operands: Any, params: Any) -> Any:
         rest[0] = complex_lu_factors(a)
     if op.name == "PseudoInverse":
         rest[0] = np.linalg.pinv(a)
+    if op.name == "ComplexPseudoInverse":
+        rest[0] = pseudo_inverse(a)
     return op(a, *rest, **params)
 
 
@@ -148,6 +188,9 @@ def test_rules_agree_with_differences(op: Op, operands: Any, params: Any) -> Non
     tangents = tuple(None if k in known else r(x.shape) for k, x in enumerate(operands))
     if op.name in SYMMETRIC:
         tangents = tuple(0.5 * (t + np.swapaxes(t, -1, -2)) for t in tangents)
+    if op.name in HERMITIAN:
+        z = as_complex(tangents[0])
+        tangents = (as_pairs(z + np.swapaxes(z, -1, -2).conj()),)
     y = op(*operands, **params)
     ct = r(np.shape(y))
     assert op.vjp is not None
@@ -164,6 +207,10 @@ def test_rules_agree_with_differences(op: Op, operands: Any, params: Any) -> Non
                params)
         for s in (h, -h)
     )  # fmt: skip
+    if op.name in TURNING:
+        z = as_complex(y)
+        forward = np.real(np.conj(z) * as_complex(forward)) / np.abs(z)
+        ahead, behind = np.abs(as_complex(ahead)), np.abs(as_complex(behind))
     np.testing.assert_allclose(forward, (ahead - behind) / (2 * h), rtol=1e-5, atol=2e-7)
 
 
@@ -321,8 +368,7 @@ def test_only_one_triangle_is_read() -> None:
         (lambda a: np.linalg.inv(a[0]), ShapeError, "needs a matrix"),
         (lambda a: np.linalg.svd(a[:2]), UnsupportedError, "full_matrices=False"),
         (lambda a: np.linalg.qr(a[:, :2], mode="complete"), UnsupportedError, "mode='reduced'"),
-        (np.linalg.eig, UnsupportedError, "eigh"),
-        (np.linalg.eigvals, UnsupportedError, "eigh"),
+        (lambda a: linalg.eig(a, left=True), UnsupportedError, "left eigenvectors"),
     ],
 )
 def test_refused(function: Any, error: Any, match: str) -> None:

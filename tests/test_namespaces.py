@@ -359,7 +359,6 @@ def test_distributions_otherwise() -> None:
 REFUSED: list[tuple[Any, Any, str]] = [
     (lambda x: snp.packbits(x), UnsupportedError, "numpy.packbits cannot be traced"),
     (lambda x: snp.nonzero(x), UnsupportedError, "use a mask"),
-    (lambda x: snp.linalg.eig(x[None] * x[:, None]), UnsupportedError, "eigh"),
     (lambda x: linalg.schur(x[None] * x[:, None]), UnsupportedError, "of the op table"),
     (lambda x: snp.sort_complex(x), UnsupportedError, "complex numbers"),
     (lambda x: special.comb(x, 2), UnsupportedError, "cannot be traced"),

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 import symgrad as sg
 from symgrad._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
 from symgrad._op import Composite, Op, registry
-from symgrad._ops import logic, np_fft, np_refused, rounding
+from symgrad._ops import logic, np_eigenvalues, np_fft, np_refused, rounding
 from symgrad._shapes import Dim, evaluate_dim, recording
 from symgrad._trace import Traced, as_node, flatten
 from symgrad.errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
 
 #: Maps, and what gives complex numbers, have tests of their own.
-ELSEWHERE = (logic.__name__, rounding.__name__, np_fft.__name__)
+ELSEWHERE = (logic.__name__, rounding.__name__, np_fft.__name__, np_eigenvalues.__name__)
 COMPOSITES = {
     name: record
     for name, record in registry.composites.items()

@@ -45,13 +45,20 @@ class Call:
     dtypes:
         Their element types.
     dtype:
-        Element type of the last operand.
+        Element type of the last operand; for complex numbers that of their parts.
+    kind, element:
+        The LLVM types of a real number and of an element, which may be a pair of them.
+    pairs:
+        Whether elements are complex numbers.
     """
 
-    def __init__(self, emitter: Emitter, shapes: list[Any], dtypes: list[np.dtype[Any]]) -> None:
-        self.e, self.shapes, self.dtypes = emitter, shapes, dtypes
+    def __init__(
+        self, emitter: Emitter, shapes: list[Any], dtypes: list[np.dtype[Any]], pairs: bool = False
+    ) -> None:
+        self.e, self.shapes, self.dtypes, self.pairs = emitter, shapes, dtypes, pairs
         self.dtype = dtypes[-2]
         self.kind = llvm_type(self.dtype)
+        self.element = f"[2 x {self.kind}]" if pairs else self.kind
         self.pointers: list[str] = []
         #: Pointers to memory that is given back after the last call, with its bytes.
         self.allocated: dict[str, str] = {}
@@ -102,16 +109,27 @@ class Call:
         """Return a number of the operands' type."""
         return constant_text(value, self.dtype)
 
+    def filled(self, value: float) -> str:
+        """Return an element whose parts are all ``value``."""
+        text = self.constant(value)
+        return f"[{self.kind} {text}, {self.kind} {text}]" if self.pairs else text
+
     def number(self, value: float) -> str:
-        """Return a pointer to a number of the operands' type."""
-        return self.cell(self.kind, constant_text(value, self.dtype))
+        """Return a pointer to a number of the operands' type, of which it is the real part."""
+        text = self.constant(value)
+        zero = self.constant(0.0)
+        pair = f"[{self.kind} {text}, {self.kind} {zero}]"
+        return self.cell(self.element, pair if self.pairs else text)
 
     # ---------------------------------------------------------------- memory
 
     def work(self, count: Dimension, kind: str | None = None) -> str:
-        """Return a pointer to memory for ``count`` numbers, freed after the last call."""
+        """Return a pointer to memory for ``count`` elements, freed after the last call.
+
+        ``kind`` is that of other numbers than elements.
+        """
         with self.outside() as e:
-            width = {"i32": 4, "i64": 8}.get(kind or "", self.dtype.itemsize)
+            width = {"i32": 4, "i64": 8, self.kind: self.dtype.itemsize}.get(kind or "", self.width)
             total = e.op(f"add i64 {self.size(sp.sympify(count) * width)}, 64")
             pointer = e.op(f"call noalias ptr @{taken(e.module)}(i64 {total})")
             self.allocated[pointer] = total
@@ -119,26 +137,35 @@ class Call:
 
     def at(self, pointer: str, index: str, kind: str | None = None) -> str:
         """Return a pointer to an element."""
-        return self.e.op(f"getelementptr inbounds {kind or self.kind}, ptr {pointer}, i64 {index}")
+        kind = kind or self.element
+        return self.e.op(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {index}")
+
+    def get(self, pointer: str, index: str) -> str:
+        """Load an element."""
+        return self.e.op(f"load {self.element}, ptr {self.at(pointer, index)}")
+
+    def put(self, value: str, pointer: str, index: str) -> None:
+        """Store an element."""
+        self.e.line(f"store {self.element} {value}, ptr {self.at(pointer, index)}")
+
+    @property
+    def width(self) -> int:
+        """How many bytes an element takes."""
+        return int(self.dtype.itemsize) * (2 if self.pairs else 1)
 
     def copy(self, target: str, source: str, count: Dimension) -> None:
-        """Copy numbers of the operands' type."""
+        """Copy elements."""
         self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        total = self.size(sp.sympify(count) * self.dtype.itemsize)
+        total = self.size(sp.sympify(count) * self.width)
         self.e.line(
             f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total}, i1 0)"
         )
 
     # ---------------------------------------------------------------- steps
 
-    def call(
-        self, name: str, *arguments: str, library: str = "lapack", pairs: bool = False
-    ) -> None:
-        """Call a routine of BLAS or LAPACK, by its name without the letter of the type.
-
-        ``pairs`` says that it is the one for complex numbers.
-        """
-        letter = ("cz" if pairs else "sd")[self.dtype != np.float32]
+    def call(self, name: str, *arguments: str, library: str = "lapack") -> None:
+        """Call a routine of BLAS or LAPACK, by its name without the letter of the type."""
+        letter = ("cz" if self.pairs else "sd")[self.dtype != np.float32]
         symbol = cython_symbol(Function(f"scipy.linalg.cython_{library}", letter + name))
         self.e.module.symbols.add(symbol)
         self.e.module.declare(symbol, "void", ["ptr"] * len(arguments))
@@ -222,8 +249,7 @@ class Call:
         e = self.e
         failed = e.op(f"icmp ne i32 {e.op(f'load i32, ptr {info}')}, 0")
         some = e.op(f"select i1 {failed}, i64 {self.size(count)}, i64 0")
-        nan = constant_text(np.nan, self.dtype)
-        self.loop(some, lambda i: e.line(f"store {self.kind} {nan}, ptr {self.at(pointer, i)}"))
+        self.loop(some, lambda i: self.put(self.filled(np.nan), pointer, i))
 
 
 def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
@@ -237,7 +263,7 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     e = Emitter(module, len(batch))
     e.bind_sizes(frame.sizes)
     loops = Loops(e, batch)
-    call = Call(e, cores, [x.dtype for x in nodes])
+    call = Call(e, cores, [x.dtype for x in nodes], lower.pairs)
     position: Any = sp.Integer(0)
     for index, extent in zip(loops.index, batch, strict=True):
         position = position * extent + index

@@ -34,18 +34,17 @@ def complex_lu_factors(a: Any) -> Any:
 def _write_lu(r: Any) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
-    r.copy(out, a, 2 * n * n)
+    r.copy(out, a, n * n)
     exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
-    r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info, pairs=True)
-    last = r.at(out, r.size(2 * n * n))
+    r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info)
+    last = r.at(out, r.size(n * n))
 
     def convert(i: str) -> None:
         k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
         row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
         number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
-        place = r.at(last, r.e.op(f"shl i64 {i}, 1"))
-        r.e.line(f"store {r.kind} {number}, ptr {place}")
-        r.e.line(f"store {r.kind} {r.constant(0.0)}, ptr {r.at(place, '1')}")
+        pair = f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0"
+        r.put(r.e.op(pair), last, i)
 
     r.loop(r.size(n), convert)
 
@@ -59,7 +58,7 @@ COMPLEX_LU: Op = define_array(
     element=no_formula("an LU factorisation"),
     reason=FACTORS,
     batch=batched_alike(lambda: COMPLEX_LU),
-    lower=Routine(_write_lu, (3, 3)),
+    lower=Routine(_write_lu, (3, 3), pairs=True),
     source=lambda a: f"complex_lu_factors({a})",
     helpers=(complex_lu_factors,),
 )

@@ -3,7 +3,8 @@
 An op has one result, so factors that LAPACK gives together lie in one array: those of QR one
 above the other, those of the others one behind the other. Rules are in terms of the factors,
 which are computed once for value and derivatives. Matrices that stand for symmetric ones have
-symmetric cotangents.
+symmetric cotangents. Rules hold for complex matrices too, where a cotangent ``c`` belongs to
+tangents ``t`` by the real part of ``sum(conj(c)*t)``.
 
 Sources: I. Murray, Differentiation of the Cholesky decomposition, arXiv:1602.07527; M. Giles,
 Collected matrix derivative results, 2008; G. Golub and V. Pereyra, The differentiation of
@@ -19,8 +20,18 @@ import numpy as np
 
 from .._op import Composed, Exact, Op, Routine, define_array
 from . import exactly
-from .linear import TRIANGULAR, batched_alike, no_formula, swapped, symmetric, unit_like
+from .linear import (
+    TRIANGULAR,
+    adjoint,
+    batched_alike,
+    in_pairs,
+    no_formula,
+    swapped,
+    symmetric,
+    unit_like,
+)
 from .movement import RESHAPE
+from .np_common import conjugated
 
 # ---------------------------------------------------------------- Cholesky
 
@@ -36,20 +47,20 @@ def cholesky_factor(a: Any) -> Any:
     return out
 
 
-def _write_cholesky(r: Any) -> None:
+def write_cholesky(r: Any) -> None:
+    """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
     r.copy(out, a, n * n)
     info = r.cell("i32", "0")
     r.call("potrf", r.letter("U"), r.integer(n), out, r.leading(n), info)
     size = r.size(n)
-    zero = r.constant(0.0)
 
     def row(i: str) -> None:
         start = r.e.op(f"add i64 {r.e.op(f'mul i64 {i}, {size}')}, {r.e.op(f'add i64 {i}, 1')}")
         rest = r.e.op(f"sub i64 {size}, {r.e.op(f'add i64 {i}, 1')}")
         first = r.at(out, start)
-        r.loop(rest, lambda j: r.e.line(f"store {r.kind} {zero}, ptr {r.at(first, j)}"))
+        r.loop(rest, lambda j: r.put(r.filled(0.0), first, j))
 
     r.loop(size, row)
     r.spoil(info, out, n * n)
@@ -60,26 +71,29 @@ def _half(x: Any) -> Any:
     return np.tril(x) - 0.5 * (x * unit_like(x))
 
 
-def _right_inverse(l: Any, x: Any, trans: bool) -> Any:
-    """``x @ inv(l)``, or with the inverse transpose; rows are what is solved for."""
-    return TRIANGULAR(l, x, lower=True, trans=not trans, unit=False)
+def _over(x: Any, a: Any, lower: bool, conjugate: bool = False) -> Any:
+    """``x @ inv(a)`` of a triangular matrix, or with the adjoint of the inverse."""
+    if not conjugate:
+        return TRIANGULAR(a, x, lower=lower, trans=True, unit=False)
+    return conjugated(TRIANGULAR(a, conjugated(x), lower=lower, trans=False, unit=False))
 
 
 def _cholesky_vjp(ct: Any, l: Any, a: Any) -> Any:
-    inner = _half(swapped(l) @ np.tril(ct))
-    left = swapped(_right_inverse(l, swapped(inner), trans=False))  # inv(l).T @ inner
-    return (symmetric(_right_inverse(l, left, trans=False)),)
+    inner = _half(adjoint(l) @ np.tril(ct))
+    left = adjoint(_over(adjoint(inner), l, lower=True))  # the adjoint of inv(l), times inner
+    return (symmetric(_over(left, l, lower=True)),)
 
 
 def _cholesky_jvp(t: Any, l: Any, a: Any) -> Any:
-    right = _right_inverse(l, symmetric(t[0]), trans=True)  # t @ inv(l).T
-    return l @ _half(swapped(_right_inverse(l, swapped(right), trans=True)))
+    right = _over(symmetric(t[0]), l, lower=True, conjugate=True)
+    return l @ _half(adjoint(_over(adjoint(right), l, lower=True, conjugate=True)))
 
 
 CHOLESKY: Op = define_array(
     "Cholesky",
     "routine",
     cholesky_factor,
+    parts=in_pairs("ComplexCholesky"),
     doc="lower triangular factor of symmetric positive definite matrices",
     shape=lambda a: a,
     element=no_formula("a Cholesky factorisation"),
@@ -87,7 +101,7 @@ CHOLESKY: Op = define_array(
     vjp=_cholesky_vjp,
     jvp=_cholesky_jvp,
     batch=batched_alike(lambda: CHOLESKY),
-    lower=Routine(_write_cholesky, (2, 2)),
+    lower=Routine(write_cholesky, (2, 2)),
     source=lambda a: f"cholesky_factor({a})",
     helpers=(cholesky_factor,),
     convention="symmetric perturbations; nan if a matrix is not positive definite",
@@ -102,10 +116,11 @@ def qr_factors(a: Any) -> Any:
     return np.concatenate([q, np.swapaxes(r, -1, -2)], axis=-2)
 
 
-def _write_qr(r: Any) -> None:
+def write_qr(r: Any) -> None:
+    """Write the calls for one matrix; of pairs, those for complex numbers."""
     # A.T = L Q' in columns is A = Q R in rows, with Q' in columns the Q in rows.
     a, out = r.pointers
-    m, n = r.shapes[0]
+    m, n = r.shapes[0][:2]
     work, length = r.work(64 * (m + n)), r.integer(64 * (m + n))
     tau, matrix, info = r.work(n), r.work(m * n), r.cell("i32", "0")
     r.copy(matrix, a, m * n)
@@ -113,21 +128,19 @@ def _write_qr(r: Any) -> None:
     r.call("gelqf", ni, mi, matrix, ld, tau, work, length, info)
     columns = r.size(n)
     below = r.at(out, r.size(m * n))
-    zero = r.constant(0.0)
 
     def transposed(i: str) -> None:
         def element(j: str) -> None:
             place = r.e.op(f"add i64 {r.e.op(f'mul i64 {j}, {columns}')}, {i}")
-            value = r.e.op(f"load {r.kind}, ptr {r.at(matrix, place)}")
             inside = r.e.op(f"icmp sle i64 {j}, {i}")
-            kept = r.e.op(f"select i1 {inside}, {r.kind} {value}, {r.kind} {zero}")
+            both = f"{r.element} {r.get(matrix, place)}, {r.element} {r.filled(0.0)}"
             target = r.e.op(f"add i64 {r.e.op(f'mul i64 {i}, {columns}')}, {j}")
-            r.e.line(f"store {r.kind} {kept}, ptr {r.at(below, target)}")
+            r.put(r.e.op(f"select i1 {inside}, {both}"), below, target)
 
         r.loop(columns, element)
 
     r.loop(columns, transposed)
-    r.call("orglq", ni, mi, ni, matrix, ld, tau, work, length, info)
+    r.call("unglq" if r.pairs else "orglq", ni, mi, ni, matrix, ld, tau, work, length, info)
     r.copy(out, matrix, m * n)
 
 
@@ -136,15 +149,16 @@ def _parts(x: Any, n: Any) -> tuple[Any, Any]:
     return x[..., :m, :], swapped(x[..., m:, :])
 
 
-def _times_inverse(x: Any, r: Any, trans: bool) -> Any:
-    """``x @ inv(r)`` of an upper triangular r, or with the inverse transpose."""
-    return TRIANGULAR(r, x, lower=False, trans=not trans, unit=False)
+def _below(x: Any) -> Any:
+    """The lower triangle, of the diagonal half of the imaginary part: vectors turn by it."""
+    low = np.tril(x, -1)
+    return low + 0.5j * (unit_like(x) * x.imag) if x.dtype.kind == "c" else low
 
 
 def _beside(q: Any, x: Any) -> Any:
     """The part of columns outside of the space of q; twice is enough (W. Kahan, B. N. Parlett)."""
     for _ in range(2):
-        x = x - q @ (swapped(q) @ x)
+        x = x - q @ (adjoint(q) @ x)
     return x
 
 
@@ -154,17 +168,17 @@ def _qr_vjp(ct: Any, y: Any, a: Any) -> Any:
     n = a.shape[-1]
     (q, r), (dq, dr) = _parts(y, n), _parts(ct, n)
     dr = np.triu(dr)
-    skew = r @ swapped(dr) + swapped(q) @ dq
-    low = _times_inverse(np.tril(skew - swapped(skew), -1), r, trans=True)
-    return (q @ (dr + low) + _times_inverse(_beside(q, dq), r, trans=True),)
+    skew = r @ adjoint(dr) + adjoint(q) @ dq
+    low = _over(_below(skew - adjoint(skew)), r, lower=False, conjugate=True)
+    return (q @ (dr + low) + _over(_beside(q, dq), r, lower=False, conjugate=True),)
 
 
 def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
     q, r = _parts(y, a.shape[-1])
-    inner = swapped(q) @ t[0]
-    low = np.tril(_times_inverse(inner, r, trans=False), -1)
-    turn = low - swapped(low)
-    dq = q @ turn + _times_inverse(_beside(q, t[0]), r, trans=False)
+    inner = adjoint(q) @ t[0]
+    low = _below(_over(inner, r, lower=False))
+    turn = low - adjoint(low)
+    dq = q @ turn + _over(_beside(q, t[0]), r, lower=False)
     return np.concatenate([dq, swapped(np.triu(inner - turn @ r))], axis=-2)
 
 
@@ -172,6 +186,7 @@ QR: Op = define_array(
     "QR",
     "routine",
     qr_factors,
+    parts=in_pairs("ComplexQR"),
     doc="orthogonal and triangular factor of matrices: Q above the transpose of R",
     shape=lambda a: (*a[:-2], a[-2] + a[-1], a[-1]),
     element=no_formula("a QR factorisation"),
@@ -179,7 +194,7 @@ QR: Op = define_array(
     vjp=_qr_vjp,
     jvp=_qr_jvp,
     batch=batched_alike(lambda: QR),
-    lower=Routine(_write_qr, (2, 2)),
+    lower=Routine(write_qr, (2, 2)),
     source=lambda a: f"qr_factors({a})",
     helpers=(qr_factors,),
     convention="infinite or nan derivatives if the columns are linearly dependent",
@@ -189,21 +204,43 @@ QR: Op = define_array(
 
 
 def eigen_pairs(a: Any) -> Any:
-    """Eigenvalues of symmetric matrices, from the upper triangles, above the eigenvectors."""
+    """Eigenvalues of the transposes of symmetric matrices, above the eigenvectors as rows.
+
+    Upper triangles are read.
+    """
     w, v = np.linalg.eigh(np.swapaxes(a, -1, -2))
     return np.concatenate([w[..., None, :], np.swapaxes(v, -1, -2)], axis=-2)
 
 
-def _write_eigh(r: Any) -> None:
+def write_eigh(r: Any) -> None:
+    """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
     vectors, info = r.at(out, r.size(n)), r.cell("i32", "0")
     r.copy(vectors, a, n * n)
     count, whole = 1 + 6 * n + 2 * n * n, 3 + 5 * n
-    work = (r.work(count), r.integer(count), r.work(whole, "i32"), r.integer(whole))
+    values, real = (r.work(n, r.kind), r.work(count, r.kind)) if r.pairs else (out, None)
+    work = [r.work(count), r.integer(count)]
+    if r.pairs:
+        work += [real, r.integer(count)]
+    work += [r.work(whole, "i32"), r.integer(whole)]
     letters = (r.letter("V"), r.letter("L"))
-    r.call("syevd", *letters, r.integer(n), vectors, r.leading(n), out, *work, info)
+    name = "heevd" if r.pairs else "syevd"
+    r.call(name, *letters, r.integer(n), vectors, r.leading(n), values, *work, info)
+    if r.pairs:
+        widen(r, out, values, n)
     r.spoil(info, out, n * n + n)
+
+
+def widen(r: Any, target: str, source: str, count: Any) -> None:
+    """Write the copying of real numbers into complex ones."""
+
+    def copy(i: str) -> None:
+        value = r.e.op(f"load {r.kind}, ptr {r.at(source, i, r.kind)}")
+        pair = f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {value}, 0"
+        r.put(r.e.op(pair), target, i)
+
+    r.loop(r.size(count), copy)
 
 
 def _gaps(w: Any) -> Any:
@@ -213,19 +250,19 @@ def _gaps(w: Any) -> Any:
 
 
 def _eigen_parts(x: Any) -> tuple[Any, Any]:
-    return x[..., 0, :], swapped(x[..., 1:, :])
+    return x[..., 0, :].real, swapped(x[..., 1:, :])
 
 
 def _eigh_vjp(ct: Any, y: Any, a: Any) -> Any:
     (w, v), (dw, dv) = _eigen_parts(y), _eigen_parts(ct)
-    inner = _gaps(w) * (swapped(v) @ dv) + unit_like(a) * dw[..., None, :]
-    return (symmetric(v @ inner @ swapped(v)),)
+    inner = _gaps(w) * (adjoint(v) @ dv) + unit_like(a) * dw[..., None, :]
+    return (conjugated(symmetric(v @ inner @ adjoint(v))),)
 
 
 def _eigh_jvp(t: Any, y: Any, a: Any) -> Any:
     w, v = _eigen_parts(y)
-    inner = swapped(v) @ symmetric(t[0]) @ v
-    dw = np.diagonal(inner, axis1=-2, axis2=-1)
+    inner = adjoint(v) @ conjugated(symmetric(t[0])) @ v
+    dw = np.diagonal(inner, axis1=-2, axis2=-1).real
     dv = v @ (_gaps(w) * inner)
     return np.concatenate([dw[..., None, :], swapped(dv)], axis=-2)
 
@@ -234,6 +271,7 @@ EIGH: Op = define_array(
     "Eigh",
     "routine",
     eigen_pairs,
+    parts=in_pairs("ComplexEigh"),
     doc="eigenvalues of symmetric matrices, above the eigenvectors as rows",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an eigenvalue"),
@@ -241,7 +279,7 @@ EIGH: Op = define_array(
     vjp=_eigh_vjp,
     jvp=_eigh_jvp,
     batch=batched_alike(lambda: EIGH),
-    lower=Routine(_write_eigh, (2, 2)),
+    lower=Routine(write_eigh, (2, 2)),
     source=lambda a: f"eigen_pairs({a})",
     helpers=(eigen_pairs,),
     convention="symmetric perturbations; no share of what turns vectors of equal eigenvalues",
@@ -259,19 +297,24 @@ def singular_parts(a: Any) -> Any:
     return np.concatenate([sides[0], s, sides[1]], axis=-1)
 
 
-def _write_svd(r: Any, wide: bool) -> None:
+def write_svd(r: Any, wide: bool) -> None:
+    """Write the call for one matrix; of pairs, the one for complex numbers."""
     # LAPACK sees the transpose: U and V change places.
     a, out = r.pointers
-    m, n = r.shapes[0]
+    m, n = r.shapes[0][:2]
     k, large = (m, n) if wide else (n, m)
     matrix, info = r.work(m * n), r.cell("i32", "0")
     r.copy(matrix, a, m * n)
     values = r.at(out, r.size(m * k))
     right = r.at(out, r.size(m * k + k))
     count = 5 * k * k + 8 * k + 65 * large
-    r.call("gesdd", r.letter("S"), r.integer(n), r.integer(m), matrix, r.leading(n), values,
-           right, r.leading(n), out, r.leading(k), r.work(count), r.integer(count),
+    found = r.work(k, r.kind) if r.pairs else values
+    real = [r.work(7 * k * k + 8 * k + 2 * k * large, r.kind)] if r.pairs else []
+    r.call("gesdd", r.letter("S"), r.integer(n), r.integer(m), matrix, r.leading(n), found,
+           right, r.leading(n), out, r.leading(k), r.work(count), r.integer(count), *real,
            r.work(8 * k, "i32"), info)  # fmt: skip
+    if r.pairs:
+        widen(r, values, found, k)
     r.spoil(info, out, m * k + k + n * k)
 
 
@@ -279,7 +322,7 @@ def svd_parts(x: Any, m: Any, n: Any, k: Any) -> tuple[Any, Any, Any]:
     """Return U, the singular values and the transpose of V of one flat result."""
     lead = x.shape[:-1]
     u, s, vh = x[..., : m * k], x[..., m * k : m * k + k], x[..., m * k + k :]
-    return RESHAPE(u, shape=(*lead, m, k)), s, RESHAPE(vh, shape=(*lead, k, n))
+    return RESHAPE(u, shape=(*lead, m, k)), s.real, RESHAPE(vh, shape=(*lead, k, n))
 
 
 def _inverse(s: Any) -> Any:
@@ -299,32 +342,41 @@ def _turning(s: Any) -> tuple[Any, Any]:
     return 0.5 * _gaps(s), 0.5 * _inverse(s[..., None, :] + s[..., :, None])
 
 
+def _less_turn(x: Any, z: Any, weight: Any) -> Any:
+    """``x`` less the diagonal of imaginary parts of ``z``, so that U's columns do not turn."""
+    if z.dtype.kind != "c":
+        return x
+    return x - 1j * (unit_like(z) * z.imag * weight[..., None, :])
+
+
 def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool) -> Any:
     sizes = _svd_sizes(a, wide)
     (u, s, vh), (du, ds, dvh) = svd_parts(y, *sizes), svd_parts(ct, *sizes)
-    v, dv, inverse = swapped(vh), swapped(dvh), _inverse(s)
-    (near, far), left, right = _turning(s), swapped(u) @ du, vh @ dv
-    left, right = left - swapped(left), right - swapped(right)
+    v, dv, inverse = adjoint(vh), adjoint(dvh), _inverse(s)
+    (near, far), left, right = _turning(s), adjoint(u) @ du, vh @ dv
+    left, right = left - adjoint(left), right - adjoint(right)
     inner = near * (left + right) + far * (left - right) + unit_like(left) * ds[..., None, :]
+    inner = _less_turn(inner, left + right, 0.25 * inverse)
     total = u @ inner @ vh
     # What lies outside of the spaces that U and V span.
     total = total + (_beside(u, du) * inverse[..., None, :]) @ vh
-    return (total + (u * inverse[..., None, :]) @ swapped(_beside(v, dv)),)
+    return (total + (u * inverse[..., None, :]) @ adjoint(_beside(v, dv)),)
 
 
 def _svd_jvp(t: Any, y: Any, a: Any, wide: bool) -> Any:
     sizes = _svd_sizes(a, wide)
     u, s, vh = svd_parts(y, *sizes)
-    v, inverse = swapped(vh), _inverse(s)[..., None, :]
+    v, inverse = adjoint(vh), _inverse(s)
     near, far = _turning(s)
-    inner = swapped(u) @ t[0] @ v
-    ds = np.diagonal(inner, axis1=-2, axis2=-1)
-    both, apart = near * (inner + swapped(inner)), far * (inner - swapped(inner))
+    inner = adjoint(u) @ t[0] @ v
+    ds = np.diagonal(inner, axis1=-2, axis2=-1).real
+    both, apart = near * (inner + adjoint(inner)), far * (inner - adjoint(inner))
+    both, inverse = _less_turn(both, inner, 0.5 * inverse), inverse[..., None, :]
     du = u @ (both + apart) + (_beside(u, t[0]) @ v) * inverse
-    dv = v @ (both - apart) + (_beside(v, swapped(t[0])) @ u) * inverse
+    dv = v @ (both - apart) + (_beside(v, adjoint(t[0])) @ u) * inverse
     m, n, k = sizes
     lead = s.shape[:-1]
-    flat = [RESHAPE(du, shape=(*lead, m * k)), ds, RESHAPE(swapped(dv), shape=(*lead, k * n))]
+    flat = [RESHAPE(du, shape=(*lead, m * k)), ds, RESHAPE(adjoint(dv), shape=(*lead, k * n))]
     return np.concatenate(flat, axis=-1)
 
 
@@ -338,6 +390,7 @@ SVD: Op = define_array(
     "SVD",
     "routine",
     lambda a, wide: singular_parts(a),
+    parts=in_pairs("ComplexSVD"),
     doc="singular values and vectors: U, s and the transpose of V, one behind the other",
     shape=_svd_shape,
     element=no_formula("a singular value"),
@@ -345,7 +398,7 @@ SVD: Op = define_array(
     vjp=_svd_vjp,
     jvp=_svd_jvp,
     batch=batched_alike(lambda: SVD),
-    lower=Routine(_write_svd, (2, 1)),
+    lower=Routine(write_svd, (2, 1)),
     source=lambda a, wide: f"singular_parts({a})",
     helpers=(singular_parts,),
     convention="no share of what turns vectors of equal singular values; 1/0 counts as 0",
@@ -356,7 +409,7 @@ SVD: Op = define_array(
 
 
 def _pinv_vjp(ct: Any, p: Any, a: Any, value: Any) -> Any:
-    pt, ctt = swapped(p), swapped(ct)
+    pt, ctt = adjoint(p), adjoint(ct)
     outside = (ctt - a @ (p @ ctt)) @ p @ pt
     inside = pt @ p @ (ctt - (ctt @ p) @ a)
     return outside + inside - pt @ ct @ pt, None
@@ -365,7 +418,7 @@ def _pinv_vjp(ct: Any, p: Any, a: Any, value: Any) -> Any:
 def _pinv_jvp(t: Any, p: Any, a: Any, value: Any) -> Any:
     if t[0] is None:
         return None
-    pt, tt = swapped(p), swapped(t[0])
+    pt, tt = adjoint(p), adjoint(t[0])
     outside = p @ (pt @ (tt - (tt @ a) @ p))
     inside = (tt - p @ (a @ tt)) @ pt @ p
     return outside + inside - p @ t[0] @ p
@@ -375,6 +428,7 @@ PINV: Op = define_array(
     "PseudoInverse",
     "routine",
     lambda a, value: value,
+    parts=in_pairs("ComplexPseudoInverse"),
     doc="a pseudo-inverse that is known, with its derivative by the matrix",
     types=lambda a, value: a,
     shape=lambda a, value: value,

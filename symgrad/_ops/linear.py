@@ -20,11 +20,11 @@ import numpy as np
 import sympy as sp
 from scipy.linalg import blas, lapack
 
-from .._op import Composed, Exact, Op, Routine, define_array
+from .._op import Composed, Exact, Op, Routine, define_array, registry
 from ..errors import UnsupportedError
 from . import exactly
 from .movement import BROADCAST, RESHAPE
-from .np_common import iota, lift, spread
+from .np_common import conjugated, iota, join_pairs, lift, packed, spread
 
 FACTORS = "derivatives go through the matrix itself"
 
@@ -80,9 +80,23 @@ def swapped(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
 
 
+def adjoint(x: Any) -> Any:
+    """Return matrices transposed and conjugated; of real ones the transposes."""
+    return conjugated(swapped(x))
+
+
 def symmetric(x: Any) -> Any:
-    """Return the symmetric part of matrices."""
-    return 0.5 * (x + swapped(x))
+    """Return the symmetric part of matrices; of complex ones the Hermitian part."""
+    return 0.5 * (x + adjoint(x))
+
+
+def in_pairs(name: str) -> Callable[..., Any]:
+    """Return the ``parts`` of an op: the op of this name, on pairs of reals."""
+
+    def parts(*operands: Any, **params: Any) -> Any:
+        return join_pairs(registry.ops[name](*map(packed, operands), **params))
+
+    return parts
 
 
 def triangle(x: Any, lower: bool, unit: bool = False) -> Any:
@@ -243,16 +257,17 @@ SOLVE: Op = define_array(
 def triangular_solution(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
     """Solve ``a x = b`` for each row b, with one triangle of ``a`` or of its transpose."""
     out = np.empty(b.shape, b.dtype)
-    trsm = blas.strsm if b.dtype == np.float32 else blas.dtrsm
+    (trsm,) = blas.get_blas_funcs(("trsm",), (b,))
     for x, y, z in matrices(a, b, out):
         if y.size:
             z[:] = trsm(1.0, x.T, y.T, lower=not lower, trans_a=not trans, diag=unit).T
     return out
 
 
-def _write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
+def write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
+    """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, b, out = r.pointers
-    k, n = r.shapes[1]
+    k, n = r.shapes[1][:2]
     r.copy(out, b, n * k)
     flags = ("L", "U" if lower else "L", "N" if trans else "T", "U" if unit else "N")
     r.call("trsm", *map(r.letter, flags), r.integer(n), r.integer(k), r.number(1.0), a,
@@ -260,9 +275,9 @@ def _write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
 
 
 def _triangular_vjp(ct: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
-    back = TRIANGULAR(a, ct, lower=lower, trans=not trans, unit=unit)
-    left, right = (y, back) if trans else (back, y)
-    return -triangle(swapped(left) @ right, lower, unit), back
+    back = conjugated(TRIANGULAR(a, conjugated(ct), lower=lower, trans=not trans, unit=unit))
+    outer = swapped(conjugated(y)) @ back if trans else swapped(back) @ conjugated(y)
+    return -triangle(outer, lower, unit), back
 
 
 def _triangular_jvp(t: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
@@ -277,6 +292,7 @@ TRIANGULAR: Op = define_array(
     "SolveTriangular",
     "routine",
     triangular_solution,
+    parts=in_pairs("ComplexSolveTriangular"),
     doc="solutions of triangular systems, one for each row of the last operand",
     types=lambda a, b, **_: b,
     shape=lambda a, b, lower, trans, unit: b,
@@ -285,7 +301,7 @@ TRIANGULAR: Op = define_array(
     vjp=_triangular_vjp,
     jvp=_triangular_jvp,
     batch=batched_alike(lambda: TRIANGULAR),
-    lower=Routine(_write_triangular, (2, 2, 2)),
+    lower=Routine(write_triangular, (2, 2, 2)),
     source=lambda a, b, lower, trans, unit: (
         f"triangular_solution({a}, {b}, {lower}, {trans}, {unit})"
     ),
@@ -321,7 +337,8 @@ def lu_determinant(factors: Any) -> Any:
 
 
 def unit_like(a: Any) -> Any:
-    """Return unit matrices of the shape and type of ``a``, beside it."""
+    """Return real unit matrices of the shape and precision of ``a``, beside it."""
+    a = a.real
     row = iota(a.shape[-1], a)
     unit = (row[:, None] == row).astype(a.dtype)
     return spread(unit, a.shape, a) if a.ndim > 2 else lift(unit, a)

@@ -20,6 +20,7 @@ from .linear import (
     SIGN_DET,
     SOLVE,
     TRIANGULAR,
+    adjoint,
     inverse_transpose,
     swapped,
     unit_like,
@@ -29,6 +30,7 @@ from .np_common import (
     as_array,
     as_float,
     common_type,
+    conjugated,
     dims,
     equal,
     join_parts,
@@ -43,7 +45,7 @@ SYMMETRIC = "symmetric perturbations"
 
 
 def matrix(a: Any, name: str, square: bool = True) -> Any:
-    """Return an operand as a matrix of real numbers, or raise naming its shape."""
+    """Return an operand as a matrix of real or complex numbers, or raise naming its shape."""
     x = as_float(as_array(a))
     if x.ndim < 2:
         raise ShapeError(f"{name} needs a matrix, not an array of shape {show(dims(x))}")
@@ -139,7 +141,7 @@ def scipy_solve(
     """Solution of linear systems; ``assume_a="pos"`` by Cholesky factors."""
     x = matrix(a, "solve")
     if assume_a in ("pos", "positive definite"):
-        return _cholesky_solve(CHOLESKY(x), b, "solve")
+        return _cholesky_solve(CHOLESKY(x if lower else adjoint(x)), b, "solve")
     return _rows(lambda a, rows: _general(a, rows, transposed), x, b, "solve")
 
 
@@ -162,6 +164,8 @@ def solve_triangular(
     options = {"lower": bool(lower), "trans": trans in (1, 2, "T", "C"),
                "unit": bool(unit_diagonal)}  # fmt: skip
     x = matrix(a, "solve_triangular")
+    if trans in (2, "C"):
+        x = conjugated(x)
     return _rows(lambda a, rows: TRIANGULAR(a, rows, **options), x, b, "solve_triangular")
 
 
@@ -207,12 +211,17 @@ def slogdet(a: Any) -> Any:
 # ---------------------------------------------------------------- Cholesky
 
 
+def _factor(a: Any, lower: bool) -> Any:
+    """Return the lower or the upper Cholesky factor, from that triangle of a matrix."""
+    x = matrix(a, "cholesky")
+    return CHOLESKY(x) if lower else adjoint(CHOLESKY(adjoint(x)))
+
+
 @composite(np.linalg.cholesky, samples=_definite,
            convention=f"{SYMMETRIC}; nan if a matrix is not positive definite")  # fmt: skip
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """Cholesky factor of symmetric positive definite matrices."""
-    factor = CHOLESKY(matrix(a, "cholesky"))
-    return swapped(factor) if upper else factor
+    return _factor(a, not upper)
 
 
 @composite(scipy.linalg.cholesky, name="scipy.linalg.cholesky", samples=_definite,
@@ -221,14 +230,13 @@ def scipy_cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Cholesky factor of a symmetric positive definite matrix, the upper one by default."""
-    factor = CHOLESKY(matrix(a, "cholesky"))
-    return factor if lower else swapped(factor)
+    return _factor(a, lower)
 
 
 def _cholesky_solve(factor: Any, b: Any, name: str) -> Any:
     def solve(l: Any, rows: Any) -> Any:
-        first = TRIANGULAR(l, rows, lower=True, trans=False, unit=False)
-        return TRIANGULAR(l, first, lower=True, trans=True, unit=False)
+        first = conjugated(TRIANGULAR(l, rows, lower=True, trans=False, unit=False))
+        return conjugated(TRIANGULAR(l, first, lower=True, trans=True, unit=False))
 
     return _rows(solve, factor, b, name)
 
@@ -252,7 +260,7 @@ def cho_solve(
     """Solution of linear systems with a Cholesky factor."""
     c, lower = c_and_lower
     factor = matrix(c, "cho_solve")
-    return _cholesky_solve(factor if lower else swapped(factor), b, "cho_solve")
+    return _cholesky_solve(factor if lower else adjoint(factor), b, "cho_solve")
 
 
 # ---------------------------------------------------------------- QR
@@ -279,7 +287,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     else:  # the first columns decide Q
         both = QR(x[..., :m])
         q, r = both[..., :m, :], swapped(both[..., m:, :])
-        r = np.concatenate([r, swapped(q) @ x[..., m:]], axis=-1)
+        r = np.concatenate([r, adjoint(q) @ x[..., m:]], axis=-1)
     return r if mode == "r" else _QRResult(q, r)
 
 
@@ -292,20 +300,20 @@ _TURNED = f"{SYMMETRIC}; no share of what turns vectors of equal eigenvalues"
 def _triangle_of(a: Any, uplo: str, name: str) -> Any:
     # LAPACK sees rows as columns: what NumPy computes of the lower triangle, bit for bit.
     x = matrix(a, name)
-    return x if uplo in ("U", "u") else swapped(x)
+    return conjugated(x) if uplo in ("U", "u") else swapped(x)
 
 
 @composite(np.linalg.eigh, samples=_definite, convention=_TURNED)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues and eigenvectors of symmetric matrices."""
     both = EIGH(_triangle_of(a, UPLO, "eigh"))
-    return _EighResult(both[..., 0, :], swapped(both[..., 1:, :]))
+    return _EighResult(both[..., 0, :].real, swapped(both[..., 1:, :]))
 
 
 @composite(np.linalg.eigvalsh, samples=_definite, convention=SYMMETRIC)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Eigenvalues of symmetric matrices."""
-    return EIGH(_triangle_of(a, UPLO, "eigvalsh"))[..., 0, :]
+    return EIGH(_triangle_of(a, UPLO, "eigvalsh"))[..., 0, :].real
 
 
 @composite(

@@ -11,10 +11,6 @@ import numpy as np
 from .._op import refuse, registry
 
 _SHAPE = "how many elements it gives depends on their values, and a trace needs the shape"
-_GENERAL = (
-    "eigenvalues of a general matrix are complex, and where they meet they have no derivative: "
-    "use np.linalg.eigh or eigvalsh for a symmetric matrix"
-)
 _COUNTS = (
     "it counts, and counts have no derivative: find the places with np.searchsorted, and add "
     "weights with np.bincount"
@@ -38,9 +34,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _PRINTED),
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WRITTEN),
     "asarray_chkfinite": "a traced value has no numbers to check: use np.asarray",
-    "roots": _GENERAL,
-    "linalg.eig": _GENERAL,
-    "linalg.eigvals": _GENERAL,
     "polydiv": "how many coefficients the rest has depends on their values",
     "sort_complex": "complex numbers have no order with derivatives: use np.sort of real ones",
 }  # fmt: skip

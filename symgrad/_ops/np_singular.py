@@ -10,8 +10,8 @@ import scipy.linalg
 
 from .._op import composite, refuse
 from .factorizations import PINV, SVD, svd_parts
-from .linear import swapped
-from .np_common import Sample, as_array, as_float, equal, is_traced
+from .linear import adjoint, swapped
+from .np_common import Sample, abs_square, as_array, as_float, equal, is_traced
 from .np_linalg import matrix
 
 # ---------------------------------------------------------------- singular values
@@ -91,7 +91,7 @@ def _pinv(x: Any, rtol: Any) -> tuple[Any, Any, Any]:
     u, s, vh = _svd(x)
     counts = s > _cutoff(x, s, rtol)
     inverse = np.where(counts, 1.0 / np.where(counts, s, 1.0), 0.0)
-    value = swapped(vh) @ (inverse[..., :, None] * swapped(u))
+    value = adjoint(vh) @ (inverse[..., :, None] * adjoint(u))
     return PINV(x, value) if is_traced(value) else value, s, counts
 
 
@@ -123,7 +123,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     solution = inverse @ y
     m, n = x.shape[-2:]
     rest = y - x @ solution
-    residuals = np.sum(rest * rest, axis=0) if m > n else np.zeros(0, x.dtype)
+    residuals = np.sum(abs_square(rest), axis=0) if m > n else np.zeros(0, s.dtype)
     if y.ndim == 1 and m > n:
         residuals = np.reshape(residuals, (1,))
     return solution, residuals, np.sum(counts).astype(np.int32), s

@@ -1,7 +1,7 @@
 """``numpy.linalg``, for functions that symgrad traces.
 
-Norms, products, systems, determinants and factorisations are traced; eigenvalues of general
-matrices are not.
+All of it is traced: norms, products, systems, determinants, factorisations, eigenvalues. Those of
+general matrices are always complex.
 
 Examples
 --------

@@ -1,7 +1,8 @@
 """``scipy.linalg``, for functions that symgrad traces.
 
 ``solve``, ``solve_triangular``, ``inv``, ``det``, ``cholesky`` and what goes with it, ``qr``,
-``eigh``, ``svd``, ``pinv``, ``expm`` and ``norm`` are traced. The rest works on plain arrays.
+``eigh``, ``eig``, ``svd``, ``pinv``, ``expm`` and ``norm`` are traced. The rest works on plain
+arrays.
 
 Examples
 --------

@@ -1,0 +1,147 @@
+"""Factorisations of complex matrices, which are pairs of reals along a last axis of two.
+
+Each op is the one for real matrices on complex numbers: the same function of NumPy, the same
+rules, LAPACK's routine for the other type. Rules work on complex values, and what they are given
+and give is a pair of parts: the cotangent of a pair, as a complex number, is the one that rules
+for complex matrices are written for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._op import Composed, Op, Routine, define_array
+from .factorizations import (
+    CHOLESKY,
+    EIGH,
+    PINV,
+    QR,
+    SVD,
+    cholesky_factor,
+    eigen_pairs,
+    qr_factors,
+    singular_parts,
+    write_cholesky,
+    write_eigh,
+    write_qr,
+    write_svd,
+)
+from .linear import (
+    TRIANGULAR,
+    batched_alike,
+    no_formula,
+    triangular_solution,
+    write_triangular,
+)
+from .np_common import join_pairs, packed
+
+
+def as_complex(pairs: Any) -> Any:
+    """Return the complex numbers of an array with a last axis of two."""
+    return np.ascontiguousarray(pairs).view(np.result_type(pairs, 1j))[..., 0]
+
+
+def as_pairs(z: Any) -> Any:
+    """Return complex numbers as reals along a last axis of two."""
+    return np.stack((z.real, z.imag), axis=-1)
+
+
+def _joined(value: Any) -> Any:
+    return None if value is None else join_pairs(value)
+
+
+def _packed(value: Any) -> Any:
+    return None if value is None else packed(value)
+
+
+def complex_twin(
+    name: str, real: Op, lower: Any, doc: str, helper: Callable[..., Any] | None = None,
+    convention: str | None = None,
+) -> Op:  # fmt: skip
+    """Define the op that ``real`` is for complex matrices, in pairs of reals.
+
+    Parameters
+    ----------
+    name, doc, convention:
+        Those of the record; the convention is the real one's if there is none.
+    real:
+        The op for real matrices, whose shapes, rules and NumPy function are taken.
+    lower:
+        How the op is computed.
+    helper:
+        The plain NumPy function that the op's source calls; without one it is the last operand.
+    """
+    shape, vjp, jvp = real.shape, real.vjp, real.jvp
+    assert shape is not None and vjp is not None and jvp is not None  # noqa: PT018
+
+    def evaluate(*operands: Any, **params: Any) -> Any:
+        return as_pairs(real.evaluate(*map(as_complex, operands), **params))
+
+    def pulled(ct: Any, y: Any, *operands: Any, **params: Any) -> Any:
+        back = vjp(*map(join_pairs, (ct, y, *operands)), **params)
+        return tuple(map(_packed, back))
+
+    def pushed(t: Any, y: Any, *operands: Any, **params: Any) -> Any:
+        return _packed(jvp(tuple(map(_joined, t)), *map(join_pairs, (y, *operands)), **params))
+
+    def source(*operands: Any, **params: Any) -> str:
+        if helper is None:
+            return str(operands[-1])
+        options = [] if helper is singular_parts else [repr(v) for v in params.values()]
+        given = ", ".join([*(f"as_complex({x})" for x in operands), *options])
+        return f"as_pairs({helper.__name__}({given}))"
+
+    op: Op = define_array(
+        name,
+        "routine",
+        evaluate,
+        doc=doc,
+        types=lambda *dtypes, **params: dtypes[-1],
+        shape=lambda *shapes, **params: (*shape(*(s[:-1] for s in shapes), **params), 2),
+        element=no_formula(doc),
+        vjp=pulled,
+        jvp=pushed,
+        batch=batched_alike(lambda: op),
+        lower=lower,
+        source=source,
+        helpers=() if helper is None else (as_complex, as_pairs, helper),
+        convention=convention or real.convention,
+    )
+    return op
+
+
+COMPLEX_TRIANGULAR = complex_twin(
+    "ComplexSolveTriangular", TRIANGULAR, Routine(write_triangular, (3, 3, 3), pairs=True),
+    "solutions of complex triangular systems, one for each row of the last operand",
+    triangular_solution,
+)  # fmt: skip
+COMPLEX_CHOLESKY = complex_twin(
+    "ComplexCholesky", CHOLESKY, Routine(write_cholesky, (3, 3), pairs=True),
+    "lower triangular factor of Hermitian positive definite matrices", cholesky_factor,
+    "Hermitian perturbations; nan if a matrix is not positive definite",
+)  # fmt: skip
+COMPLEX_QR = complex_twin(
+    "ComplexQR", QR, Routine(write_qr, (3, 3), pairs=True),
+    "unitary and triangular factor of complex matrices: Q above the transpose of R", qr_factors,
+)  # fmt: skip
+COMPLEX_EIGH = complex_twin(
+    "ComplexEigh", EIGH, Routine(write_eigh, (3, 3), pairs=True),
+    "eigenvalues of Hermitian matrices, above the eigenvectors of the transposes as rows",
+    eigen_pairs,
+    "Hermitian perturbations; vectors do not turn in the complex plane, nor among each other "
+    "for equal eigenvalues",
+)  # fmt: skip
+COMPLEX_SVD = complex_twin(
+    "ComplexSVD", SVD, Routine(write_svd, (3, 2), pairs=True),
+    "singular values and vectors of complex matrices: U, s and the adjoint of V, one behind the "
+    "other", singular_parts,
+    "columns of U do not turn in the complex plane, nor vectors of equal singular values among "
+    "each other; 1/0 counts as 0",
+)  # fmt: skip
+COMPLEX_PINV = complex_twin(
+    "ComplexPseudoInverse", PINV, Composed(lambda a, value: value),
+    "a complex pseudo-inverse that is known, with its derivative by the matrix",
+)  # fmt: skip
