@@ -177,6 +177,19 @@ def _definite(x: Any) -> Any:
     return x @ x.T + np.eye(3)
 
 
+def _added_at(x: Any) -> Any:
+    params = {"axes": (0,), "at": 0, "shape": x.shape}
+    return registry.ops["AddAt"](x[0], np.sin(x), np.int64(1), **params)
+
+
+def _put(x: Any) -> Any:
+    def step(i: Any, y: Any) -> Any:
+        y[i] = y[i - 1] * x[i]
+        return y
+
+    return sg.fori_loop(1, 5, step, np.exp(x))
+
+
 def _assigned(x: Any) -> Any:
     y = symnp.zeros(5)
     y[1:4] = x[:3]
@@ -205,6 +218,7 @@ _own.defvjp(lambda x: (np.sum(x * x), x), lambda x, ct: (2 * ct * x,))
 
 #: For each op: how its function is written, the function, an argument, and the interval.
 CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
+    "AddAt": ("y[1] + x[0], other y[i]", _added_at, N, (-3, 3)),
     "Assemble": ("np.concatenate([x, x])", lambda x: np.concatenate([x, x]), N, (-3, 3)),
     "ComplexLogDet": (
         "np.abs(np.linalg.det(x + 1j*x.T))",
@@ -259,6 +273,7 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (-1, 1),
     ),
+    "Put": ("y[i] = y[i - 1]*x[i] in a loop", _put, N, (-3, 3)),
     "QR": ("np.linalg.qr(x)", np.linalg.qr, SQUARE, (-1, 1)),
     "Recurrence": ("r[i] = x[i]*r[i - 1] + x[i]", _recurrence, N, (-3, 3)),
     "Reshape": ("x.reshape(-1)", lambda x: x.reshape(-1), SQUARE, (-3, 3)),

@@ -227,6 +227,9 @@ class Op:
         ``merge([(operands, params), ...]) -> (operands, params)``: the sum of several
         results of this op as one op. The reverse pass uses it so that a thousand reads of
         ``x[i]`` cost one array, not a thousand.
+    over:
+        For scatters: whether the second operand is an array that the elements are written over,
+        or added to; else it is zeros.
     stacked:
         For scatters: ``stacked(*operands, **params)``: the sum of the results for operands
         with a leading axis more.
@@ -290,6 +293,7 @@ class Op:
     support: Callable[..., Any] | None = None
     batch: Callable[..., Any] | None = None
     merge: Callable[..., Any] | None = None
+    over: bool = False
     stacked: Callable[..., Any] | None = None
     place: Callable[..., Any] | None = None
     results: Callable[..., Any] | None = None

@@ -381,3 +381,15 @@ def test_written_places_under_a_guard() -> None:
         return np.sum(np.where(x > 0.0, y * x, 0.0))
 
     np.testing.assert_allclose(sg.grad(f)(np.array([4.0, 1.0, 0.0])), [3.0, 3.0, 0.0])
+
+
+def test_numbers_that_were_read_are_copies() -> None:
+    def swap(x: Any) -> Any:
+        y = 1.0 * x
+        a, b = y[0], y[2]
+        y[0] = np.sin(b)
+        y[2] = a * b
+        return y
+
+    x = np.array([0.3, 0.4, 0.5])
+    np.testing.assert_allclose(sg.compile(swap)(x), swap(x), rtol=1e-15)

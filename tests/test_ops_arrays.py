@@ -410,6 +410,17 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         ((r((2, 3)), np.array(1)), {"axes": (1,), "at": 1}),
         ((r(3), np.zeros((0,), int)), {"axes": (0,), "at": 0}),
     ],
+    **{
+        name: [
+            ((r((3, 2)), r((4, 2)), np.array([3, 0, 1])), {"axes": (0,), "at": 0, "shape": (4, 2)}),
+            ((r((2, 2)), r((2, 3)), np.array([2, 0])), {"axes": (1,), "at": 1, "shape": (2, 3)}),
+            ((r(()), r((2, 3)), np.array(1), np.array(2)),
+             {"axes": (0, 1), "at": 0, "shape": (2, 3)}),
+            ((r(2), r((2, 3)), np.array(1)), {"axes": (1,), "at": 0, "shape": (2, 3)}),
+            ((r((2, 2)), r((2, 3, 2)), np.array(1)), {"axes": (1,), "at": 0, "shape": (2, 3, 2)}),
+        ]
+        for name in ("Put", "AddAt")
+    },
     "Scatter": [
         ((r((3, 2)), np.array([3, 0, 0])), {"axes": (0,), "at": 0, "shape": (4, 2)}),
         ((r((2, 2, 2)), np.array([[2, 0], [1, 1]])), {"axes": (1,), "at": 1, "shape": (2, 3)}),

@@ -15,6 +15,7 @@ from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError
 from ._closure import close
 from ._parts import Branch, Loop, result
+from ._places import by_places
 from ._segments import costs, results, segmented
 from ._values import Values, at, bound, check_structure, settle_kinds
 
@@ -72,7 +73,8 @@ def _loop(
     index = Traced(counter, weak=int)
     start, nodes, inputs, news, y = _settled(what, function, init, lambda carry: step(carry, index))
     stacked = Values.of(y)
-    closed = close([counter, *inputs, *slices], rewrite([*news, *stacked.nodes]))
+    outputs = by_places(rewrite([*news, *stacked.nodes]), inputs)
+    closed = close([counter, *inputs, *slices], outputs)
     consts, shared = [*closed.captured], [*closed.stand_ins]
     if not (nodes or xs or consts):  # a node has an operand, if only an idle one
         consts, shared = [Literal(0, np.int64)], [Input("none", (), np.int64)]
@@ -154,7 +156,7 @@ def _while(
         )
     counter = Input("i", (), np.int64)
     # One closure for both, so that they share what they use of the graph around.
-    closed = close([counter, *inputs], rewrite([*news, test]))
+    closed = close([counter, *inputs], by_places(rewrite([*news, test]), inputs))
     own = bound(nodes, start.names("c"))
     shared = bound(closed.captured, [x.name for x in closed.stand_ins])
     swap = dict(zip((*inputs, *closed.stand_ins), (*own, *shared), strict=True))

@@ -18,13 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Body, Input, Node, topological
+from .._graph import Body, Input, Node, element_count, topological
 from .._op import Cython, Libm
 from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
 from .._trace import Traced, as_node, substitute
 from ._parts import Loop, pick, project, result, stand_ins, tape, zeros
+from ._places import by_places
 from ._sums import summed
+
+#: What is read of an array that is so many times as large is written down in its place.
+PICKED = 8
 
 
 def pull_loop(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
@@ -115,6 +119,7 @@ class _Backward:
         if not befores:
             return [None] * len(self.wanted)
         outputs = rewrite(self._masked([*news, *elements], befores))
+        outputs = by_places(outputs, {*seeds, *totals})
         outputs, written = self._recorded(outputs)
         needed = set(topological(outputs))
         own = [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if x in needed]
@@ -213,11 +218,26 @@ def frontier(
         if node in seen:
             continue
         seen.add(node)
-        if node in always or node in carried or (node in known and dear(node)):
+        if (
+            node in always
+            or node in carried
+            or (node in known and (dear(node) or picked(node, carried)))
+        ):
             found[node] = None
         else:
             stack.extend(reversed(node.operands))
     return list(found)
+
+
+def picked(node: Node, carried: set[Input]) -> bool:
+    """Tell whether a value is a small part of a large array that the forward step makes."""
+    if node.op.kind not in ("gather", "view"):
+        return False
+    source = node.operands[0]
+    while source.op.kind == "view":
+        source = source.operands[0]
+    made = source in carried or bool(source.operands)
+    return made and element_count(node) * PICKED <= element_count(source)
 
 
 def dear(node: Node) -> bool:

@@ -284,7 +284,12 @@ class Loops:
         name, op = self.names[node], node.op
         assert op.place is not None
         sign = "=" if op.combine == "last" else "+="
-        self._over(node.shape, lambda index: self.w.line(f"{name}[{flat(index, node.shape)}] = 0;"))
+
+        def begin(index: Index) -> None:
+            first = bare(self.value(node.operands[1], index)) if op.over else "0"
+            self.w.line(f"{name}[{flat(index, node.shape)}] = {first};")
+
+        self._over(node.shape, begin)
         parts = node.operands if op.kind == "assemble" else node.operands[:1]
         for number, part in enumerate(parts):
 

@@ -15,7 +15,7 @@ from .._control import Branch, Loop
 from .._graph import Body, Literal, Node, SizeOf
 from .._schedule import body_program
 from .._shapes import Dimension
-from ._carried import Large, Number, Row, Small, bytes_of
+from ._carried import Kept, Large, Number, Row, Small, bytes_of
 from ._emitter import Emitter, memory_text, memory_type, size_parameters
 from ._loops import Frame, function_text
 from ._routines import in_memory
@@ -101,10 +101,11 @@ class Writer:
 
     # ---------------------------------------------------------------- bodies
 
-    def function(self, name: str, body: Body) -> tuple[str, str]:
+    def function(self, name: str, body: Body, carries: int = 0) -> tuple[str, str]:
         """Write a body's function; return its name and the memory that it is to be given."""
-        unit = type(self.unit)(self.unit.code, name, body_program(body), inner=True)
+        unit = type(self.unit)(self.unit.code, name, body_program(body), True, carries)
         unit.run_function()
+        self.overwritten = set(unit.overwritten.values())
         size = unit.arena.bytes
         return f"{name}.run", "null" if size == 0 else self.unit.scratch(self.frame, size)
 
@@ -174,9 +175,9 @@ class LoopWriter(Writer):
     def __init__(self, unit: Unit, name: str, node: Node, frame: Frame) -> None:
         super().__init__(unit, name, node, frame)
         self.loop = Loop.of(node)
-        self.body = self.function(f"{name}.body", self.loop.body)
         cond = self.loop.cond
         self.cond = None if cond is None else self.function(f"{name}.cond", cond)
+        self.body = self.function(f"{name}.body", self.loop.body, self.loop.carries)
         outputs = len(self.loop.body.outputs)
         self.results = self.e.op(f"alloca [{max(outputs, 1)} x i64]")
         self.truth = self.e.op("alloca [1 x i64]")
@@ -185,7 +186,8 @@ class LoopWriter(Writer):
 
     def write(self) -> None:
         e, loop = self.e, self.loop
-        carries = [self.carry(x, init) for x, init in zip(loop.carried, loop.inits, strict=True)]
+        pairs = zip(loop.carried, loop.inits, strict=True)
+        carries = [self.carry(k, x, init) for k, (x, init) in enumerate(pairs)]
         shared = [
             f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
             for x in loop.consts
@@ -239,11 +241,13 @@ class LoopWriter(Writer):
         source = e.op(f"getelementptr inbounds i64, ptr {self.results}, i64 {k}")
         e.line(f"store {kind} {e.op(f'load {kind}, ptr {source}')}, ptr {target}")
 
-    def carry(self, node: Node, init: Node) -> Number | Small | Large:
+    def carry(self, k: int, node: Node, init: Node) -> Number | Small | Large | Kept:
         if not node.shape:
             return Number(self, node, init)
         size = bytes_of(node)
         small = sp.sympify(size).is_Integer and int(size) <= KEPT
+        if k in self.overwritten:
+            return Kept(self, node, init, self.target(k), bool(small))
         return Small(self, node, init) if small else Large(self, node, init)
 
     def count(self) -> str:

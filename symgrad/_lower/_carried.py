@@ -135,3 +135,35 @@ class Large:
     def finish(self, place: Place) -> None:
         """Give the last value to the outside."""
         self.writer.copy(place.pointer, self._load(self.here), self.size)
+
+
+class Kept:
+    """A carry that is an array of which each step writes elements, where it lies."""
+
+    def __init__(
+        self, writer: LoopWriter, node: Node, init: Node, place: Place | None, small: bool
+    ) -> None:
+        self.writer, self.size, self.place = writer, bytes_of(node), None if small else place
+        if self.place is not None:
+            self.here = writer.pointer(self.place)
+        elif small:
+            self.here = writer.e.op(f"alloca [{max(int(self.size), 1)} x i8], align 16")
+        else:
+            self.here = writer.unit.scratch(writer.frame, self.size)
+        writer.copy(self.here, writer.array(init), self.size)
+
+    def argument(self) -> str:
+        """Return the body's argument."""
+        return f"ptr {self.here}"
+
+    def target(self) -> str:
+        """Return where the body would write a new array."""
+        return self.here
+
+    def advance(self, k: int) -> None:
+        """Take over what the body has computed: it is there."""
+
+    def finish(self, place: Place) -> None:
+        """Give the last value to the outside."""
+        if self.place is None:
+            self.writer.copy(place.pointer, self.here, self.size)

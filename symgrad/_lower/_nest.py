@@ -106,7 +106,7 @@ class NestWriter:
         """Write an element of a part into the whole, adding where parts may overlap."""
         e, op = self.emitter, target.op
         assert op.place is not None
-        first = 1 if op.kind == "scatter" else len(target.operands)
+        first = 1 + op.over if op.kind == "scatter" else len(target.operands)
         index = self.values.computed_index(
             functools.partial(op.place, part, self.index, **target.params), target, first
         )

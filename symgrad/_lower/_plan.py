@@ -260,16 +260,23 @@ class _Planner:
             if 0 in part.shape:
                 continue
             extra = node.operands[1:] if node.op.kind == "scatter" else ()
+            if node.op.over:
+                last = self.materialize(extra[0])
+                if part.shape:  # not computed again where the array is written to
+                    self.materialize(part)
             for x in extra:
                 for source in self.base(x):
                     self.stored[source] = None
             # Parts of one target may overlap: their nests must not run out of order.
             first = max(self.earliest((part,), part.shape), last,
                         *(self.need(x) for x in extra), 0)  # fmt: skip
+            if node.op.over:  # after all that reads what is written over, as far as can be
+                first = len(self.tasks)
             k = self.nest(part.shape, first)
             self.settle((part,), part.shape, k)
             task = self.tasks[k]
             assert isinstance(task, Nest)
+            task.full |= node.op.over
             task.stores.append(Store(part, node, number))
             last = k
         self.at[node] = last
@@ -278,7 +285,7 @@ class _Planner:
     # ---------------------------------------------------------------- everything
 
     def run(self) -> Plan:
-        for node in _numbers_first(topological((*self.outputs, *self.kept))):
+        for node in _writes_last(_numbers_first(topological((*self.outputs, *self.kept)))):
             if node.op.kind not in ("leaf", "view"):
                 self.place(node)
         results: dict[Node, int] = {}
@@ -322,6 +329,16 @@ def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
             fixed.add(node)
         (numbers if node in fixed and node.op.kind == "map" else rest).append(node)
     return [*numbers, *rest]
+
+
+def _writes_last(nodes: list[Node]) -> list[Node]:
+    """Move what writes over arrays behind all that does not need it."""
+    if not any(n.op.over for n in nodes):
+        return nodes
+    writes: dict[Node, int] = {}
+    for n in nodes:
+        writes[n] = max((writes[x] for x in n.operands), default=0) + n.op.over
+    return sorted(nodes, key=writes.__getitem__)
 
 
 def reduction_domain(node: Node) -> Shape:

@@ -26,6 +26,7 @@ from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
 from ._memory import given
 from ._nest import NestWriter
+from ._overwritten import overwritten
 from ._parts import fill_function
 from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
@@ -91,9 +92,18 @@ class Unit:
         The graph's inputs and outputs.
     inner:
         Whether it is a body: its caller gives it memory, and a place for its status.
+    carries:
+        Of a loop's body how many carries it has.
+
+    Attributes
+    ----------
+    overwritten:
+        For nodes that take the memory of what they write over, the number of the carry.
     """
 
-    def __init__(self, code: Code, name: str, program: Program, inner: bool = False) -> None:
+    def __init__(
+        self, code: Code, name: str, program: Program, inner: bool = False, carries: int = 0
+    ) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
         ready = prepare([*program.outputs, *program.conditions])
@@ -102,6 +112,7 @@ class Unit:
         self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
         code.steps += self.steps
         self.linked = self.steps <= LINKED_STEPS
+        self.overwritten = overwritten(self.plan, program.inputs, carries)
         self.places: dict[Node, Place] = {}
         self.buffers: dict[str, Dimension] = {}
         self.tapes: list[str] = []
@@ -138,6 +149,8 @@ class Unit:
             self.code.constants[symbol] = node
             pointer = self.constants.setdefault(symbol, f"%c{len(self.constants) + 1}")
             return Place(pointer, node.dtype)
+        if node in self.overwritten:
+            return self.place(node.operands[1])
         if node in self.plan.results:
             return self.result(self.plan.results[node])
         if node not in self.plan.stored:
@@ -196,6 +209,10 @@ class Unit:
     def write_nest(self, name: str, nest: Nest) -> None:
         """Write the function of a nest and its call."""
         frame = Frame(self.place, self.result, self.sizes)
+        for store in nest.stores:
+            if store.target.op.over:  # its copy is made before the call
+                pointer = self.written_over(store.target).pointer
+                self.uses.setdefault(pointer, []).append(len(self.calls))
         module = self.module_for(nest)
         cut = cut_of(nest) if module is self.module else None
         if cut is not None:
@@ -241,9 +258,20 @@ class Unit:
         frame.pointers[pointer] = None
         return pointer
 
+    def written_over(self, node: Node) -> Place:
+        """Return where the array lies that a node writes over."""
+        base = node.operands[1]
+        while base.op.alias and self.place(base) is None:
+            base = base.operands[0]
+        place = self.place(base)
+        assert place is not None
+        return place
+
     def initial(self, node: Node) -> Any:
         """Return what a buffer must hold before its first task, or None."""
         kind = node.op.kind
+        if node.op.over:
+            return None if node in self.overwritten else self.written_over(node)
         if kind == "scatter" or (kind == "assemble" and not covers(node)):
             return 0
         return self.folded.get(node)
@@ -336,6 +364,9 @@ class Unit:
     def fill(self, e: Emitter, node: Node, value: Any) -> None:
         place = self.places[node]
         kind = memory_type(node.dtype)
+        if isinstance(value, Place):
+            self.copy(e, place, value, node)
+            return
         text = memory_text(value, node.dtype)
         if place.slot is not None:
             pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
@@ -349,6 +380,18 @@ class Unit:
             return
         helper = fill_function(self.module, kind)
         e.line(f"call void @{helper}(ptr {place.pointer}, i64 {count}, {kind} {text})")
+
+    def copy(self, e: Emitter, target: Place, source: Place, node: Node) -> None:
+        """Copy an array of the size of ``node``."""
+        self.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+        size = e.index(sp.sympify(dim_product(node.shape)) * node.dtype.itemsize)
+        pointers = [
+            p.pointer if p.slot is None
+            else e.op(f"getelementptr inbounds i64, ptr {p.pointer}, i64 {p.slot}")
+            for p in (target, source)
+        ]  # fmt: skip
+        places = ", ".join(f"ptr {p}" for p in pointers)
+        e.line(f"call void @llvm.memcpy.p0.p0.i64({places}, i64 {size}, i1 0)")
 
 
 def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:

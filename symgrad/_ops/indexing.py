@@ -17,11 +17,11 @@ from .np_common import iota, lift
 # ---------------------------------------------------------------- gather and scatter
 
 
-def _front(x: Any, axes: tuple[int, ...]) -> Any:
+def front(x: Any, axes: tuple[int, ...]) -> Any:
     return np.moveaxis(x, axes, range(len(axes)))
 
 
-def _counted(indices: tuple[Any, ...]) -> tuple[Any, ...]:
+def counted(indices: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return indices that count from the front; NumPy would wrap negative ones again."""
     if any(np.any(np.asarray(i) < 0) for i in indices):
         raise IndexingError("a computed index is out of bounds for its axis")
@@ -29,7 +29,7 @@ def _counted(indices: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _gather(x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> Any:
-    taken = _front(x, axes)[_counted(indices)]
+    taken = front(x, axes)[counted(indices)]
     rank = np.ndim(indices[0])
     return np.moveaxis(taken, range(rank), range(at, at + rank))
 
@@ -52,7 +52,7 @@ def _gather_element(index: Any, x: Any, *indices: Any, axes: tuple[int, ...], at
     return x[tuple(computed[k] if k in computed else next(others) for k in range(len(x.shape)))]
 
 
-def _index(indices: Any, axes: tuple[int, ...], at: int) -> tuple[str, tuple[int, ...], Any]:
+def index_parts(indices: Any, axes: tuple[int, ...], at: int) -> tuple[str, tuple[int, ...], Any]:
     """Return the text of an index, and where NumPy puts its axes and where they belong."""
     entries = [":"] * (max(axes) + 1)
     for axis, index in zip(axes, indices, strict=True):
@@ -64,7 +64,7 @@ def _index(indices: Any, axes: tuple[int, ...], at: int) -> tuple[str, tuple[int
 
 
 def _gather_source(x: Any, *indices: Any, axes: tuple[int, ...], at: int) -> str:
-    index, have, want = _index(indices, axes, at)
+    index, have, want = index_parts(indices, axes, at)
     return f"{x}[{index}]" if have == want else f"np.moveaxis({x}[{index}], {have}, {want})"
 
 
@@ -76,7 +76,7 @@ def scattered(values: Any, index: Any, shape: Shape) -> Any:
 
 
 def _scatter_source(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape) -> str:
-    index, have, want = _index(indices, axes, at)
+    index, have, want = index_parts(indices, axes, at)
     values = v if have == want else f"np.moveaxis({v}, {want}, {have})"
     return f"scattered({values}, np.s_[{index}], {spell(shape)})"
 
@@ -85,11 +85,11 @@ def _scatter(v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
     out = np.zeros(shape, v.dtype)
     rank = np.ndim(indices[0])
     moved = np.moveaxis(v, range(at, at + rank), range(rank))
-    np.add.at(_front(out, axes), _counted(indices), moved)
+    np.add.at(front(out, axes), counted(indices), moved)
     return out
 
 
-def _scatter_place(
+def scatter_place(
     _: int, index: Any, v: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
 ) -> tuple[Any, ...]:
     inner, rest = _split(index, indices, at)
@@ -110,7 +110,7 @@ def _scatter_element(
     return sp.Sum(term, *limits) if limits else term
 
 
-def _lift(size: Any, batched: Any, operand: Any, indices: Any) -> tuple[Any, ...]:
+def lifted_indices(size: Any, batched: Any, operand: Any, indices: Any) -> tuple[Any, ...]:
     """Give all indices a leading batch axis, and add the batch position as an index."""
     lifted = [i if b else BROADCAST(i, shape=(size, *i.shape))
               for i, b in zip(indices, batched[1:], strict=True)]  # fmt: skip
@@ -124,10 +124,10 @@ def _gather_batch(size: Any, batched: Any, x: Any, *indices: Any, axes: Any, at:
     if not any(batched[1:]):
         return GATHER(x, *indices, axes=shifted, at=at + 1)
     if batched[0]:
-        lane, lifted = _lift(size, batched, x, indices)
+        lane, lifted = lifted_indices(size, batched, x, indices)
         out = GATHER(x, lane, *lifted, axes=(0, *shifted), at=at)
     else:
-        _, lifted = _lift(size, batched, x, indices)
+        _, lifted = lifted_indices(size, batched, x, indices)
         out = GATHER(x, *lifted, axes=axes, at=at)
     return np.moveaxis(out, at, 0)
 
@@ -139,7 +139,7 @@ def _scatter_batch(size: Any, batched: Any, v: Any, *indices: Any, axes: Any, at
         v = BROADCAST(v, shape=(size, *v.shape))
     if not any(batched[1:]):
         return SCATTER(v, *indices, axes=shifted, at=at + 1, shape=(size, *shape))
-    lane, lifted = _lift(size, batched, v, indices)
+    lane, lifted = lifted_indices(size, batched, v, indices)
     v = np.moveaxis(v, 0, at)
     return SCATTER(v, lane, *lifted, axes=(0, *shifted), at=at, shape=(size, *shape))
 
@@ -179,7 +179,7 @@ SCATTER: Op = define_array(
     stacked=lambda v, *indices, axes, at, shape: SCATTER(
         np.moveaxis(v, 0, at), *indices, axes=axes, at=at, shape=shape
     ),
-    place=_scatter_place,
+    place=scatter_place,
     source=_scatter_source,
     helpers=(scattered,),
 )
@@ -380,7 +380,7 @@ def _advanced(x: Any, items: list[Any], layout: list[Any]) -> Any:
     sizes = iter(x.shape)
     x = RESHAPE(x, shape=tuple(1 if kind == "new" else next(sizes) for kind in layout))
     axes = tuple(k for k, kind in enumerate(layout) if kind == "array")
-    indices = [_in_range(items[k], x.shape[k], k) for k in axes]
+    indices = [in_range(items[k], x.shape[k], k) for k in axes]
     adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))
     return gather(x, indices, axes, axes[0] if adjacent else 0)
 
@@ -397,7 +397,7 @@ def gather(x: Any, indices: list[Any], axes: tuple[int, ...], at: int) -> Any:
     return GATHER(x, *indices, axes=axes, at=at)
 
 
-def _in_range(item: Any, size: int | Size, axis: int) -> Any:
+def in_range(item: Any, size: int | Size, axis: int) -> Any:
     """Return index values counted from the front; constants are checked now."""
     dim = as_dim(size)
     if isinstance(item, Size):

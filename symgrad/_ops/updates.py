@@ -14,6 +14,7 @@ import sympy as sp
 from .._op import Op, define_array
 from .._shapes import Shape
 from .._spell import spell
+from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
 from .movement import BROADCAST, SLICE, Region, index_text, slices, whole
 
 # ---------------------------------------------------------------- regions
@@ -147,4 +148,129 @@ WRITER: Op = define_array(
     ),
     helpers=(written_last,),
     reason="integer-valued",
+)
+
+# ---------------------------------------------------------------- at computed places
+
+
+def written_at(base: Any, index: Any, values: Any, add: bool = False) -> Any:
+    """A copy of an array with values written, or added, at an index."""
+    out = np.array(base)
+    out[index] = out[index] + values if add else values
+    return out
+
+
+def _at(add: bool) -> Any:
+    def evaluate(
+        v: Any, base: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+    ) -> Any:
+        out, rank = np.array(base), np.ndim(indices[0])
+        target, places = front(out, axes), counted(indices)
+        moved = np.moveaxis(v, range(at, at + rank), range(rank))
+        target[places] = target[places] + moved if add else moved
+        return out
+
+    return evaluate
+
+
+def _at_element(add: bool) -> Any:
+    def element(
+        index: Any, v: Any, base: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+    ) -> Any:
+        ks = [sp.Dummy("k", integer=True, nonnegative=True) for _ in indices[0].shape]
+        others = [i for k, i in enumerate(index) if k not in axes]
+        hit = sp.And(*(sp.Eq(index[a], i[tuple(ks)]) for a, i in zip(axes, indices, strict=True)))
+        value, before = v[(*others[:at], *ks, *others[at:])], base[tuple(index)]
+        if not ks:
+            return sp.Piecewise((before + value if add else value, hit), (before, True))
+        limits = [(k, 0, n - 1) for k, n in zip(ks, indices[0].shape, strict=True)]
+        change = value if add else value - before
+        return before + sp.Sum(sp.Piecewise((change, hit), (0, True)), *limits)
+
+    return element
+
+
+def _at_batch(op: Any) -> Any:
+    def batch(size: Any, batched: Any, *operands: Any, axes: Any, at: int, shape: Any) -> Any:
+        (v, base, *indices), (flag, last, *own) = operands, batched
+        v = v if flag else BROADCAST(v, shape=(size, *v.shape))
+        base = base if last else BROADCAST(base, shape=(size, *base.shape))
+        shifted, wider = tuple(a + 1 for a in axes), (size, *shape)
+        if not any(own):
+            return op()(v, base, *indices, axes=shifted, at=at + 1, shape=wider)
+        lane, lifted = lifted_indices(size, (True, *own), base, indices)
+        v = np.moveaxis(v, 0, at)
+        return op()(v, base, lane, *lifted, axes=(0, *shifted), at=at, shape=wider)
+
+    return batch
+
+
+def _at_source(add: bool) -> Any:
+    def source(
+        v: Any, base: Any, *indices: Any, axes: tuple[int, ...], at: int, shape: Shape
+    ) -> str:
+        index, have, want = index_parts(indices, axes, at)
+        values = v if have == want else f"np.moveaxis({v}, {want}, {have})"
+        return f"written_at({base}, np.s_[{index}], {values}{', add=True' if add else ''})"
+
+    return source
+
+
+def _at_place(
+    k: int, index: Any, v: Any, base: Any, *indices: Any, **params: Any
+) -> tuple[Any, ...]:
+    return scatter_place(k, index, v, *indices, **params)
+
+
+def _put_transpose(
+    ct: Any, v: Any, base: Any, *indices: Any, axes: Any, at: int, shape: Any
+) -> Any:
+    blank = np.zeros_like(v, ct.dtype)  # guards are booleans
+    return (
+        GATHER(ct, *indices, axes=axes, at=at),
+        PUT(blank, ct, *indices, axes=axes, at=at, shape=shape),
+        *(None for _ in indices),
+    )
+
+
+def _add_transpose(
+    ct: Any, v: Any, base: Any, *indices: Any, axes: Any, at: int, shape: Any
+) -> Any:
+    return (GATHER(ct, *indices, axes=axes, at=at), ct, *(None for _ in indices))
+
+
+#: Both are for places that differ: those of one number for each axis, or of one in each row
+#: of a batch.
+PUT: Op = define_array(
+    "Put",
+    "scatter",
+    _at(add=False),
+    doc="an array with elements written over at positions given by integers",
+    types=lambda v, base, *_, axes, at, shape: base,
+    shape=lambda *_, axes, at, shape: shape,
+    element=_at_element(add=False),
+    linear=(0, 1),
+    transpose=_put_transpose,
+    batch=_at_batch(lambda: PUT),
+    place=_at_place,
+    combine="last",
+    over=True,
+    source=_at_source(add=False),
+    helpers=(written_at,),
+)
+ADD_AT: Op = define_array(
+    "AddAt",
+    "scatter",
+    _at(add=True),
+    doc="an array with values added at positions given by integers",
+    types=lambda v, base, *_, axes, at, shape: base,
+    shape=lambda *_, axes, at, shape: shape,
+    element=_at_element(add=True),
+    linear=(0, 1),
+    transpose=_add_transpose,
+    batch=_at_batch(lambda: ADD_AT),
+    place=_at_place,
+    over=True,
+    source=_at_source(add=True),
+    helpers=(written_at,),
 )

@@ -194,7 +194,9 @@ class Traced(ArrayMethods):
         if self._writes is not None and self._view is None:
             read = self._writes.read(region[0])
         if read is None:
-            return getitem(self, index)._see(self)
+            found = getitem(self, index)
+            # A number that was read is a copy, not a view.
+            return found._see(self) if region[1] else found
         part = Traced(read)
         part = part if read.shape == region[1] else RESHAPE(part, shape=region[1])
         if part.ndim:

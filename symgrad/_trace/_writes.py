@@ -21,10 +21,10 @@ import sympy as sp
 
 from .._graph import Literal, Node
 from .._op import Op, registry
-from .._ops.indexing import getitem
+from .._ops.indexing import getitem, in_range
 from .._ops.np_common import as_array, is_traced
-from .._ops.updates import UPDATE, WRITER
-from .._shapes import Shape, as_dim, broadcast, dim_product, guard, hint, same, show
+from .._ops.updates import PUT, UPDATE, WRITER
+from .._shapes import Shape, Size, as_dim, broadcast, dim_product, guard, hint, same, show
 from ..errors import DTypeError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
 
@@ -287,6 +287,12 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
                 "instead: np.where(mask, value, x) for the part, then x[part] = ..."
             )
         return chosen(x, masks[0], value)
+    computed = _single_places(x, index)
+    if computed is not None:
+        axes, indices = computed
+        rest = tuple(d for k, d in enumerate(x.node.shape) if k not in axes)
+        given = type(x)(fitted(value, rest, x.dtype))
+        return PUT(given, x, *indices, axes=axes, at=0, shape=x.node.shape)
     count = dim_product(x.node.shape)
     places = getitem(numbered(x), index)
     given = fitted(value, tuple(map(as_dim, places.shape)), x.dtype)
@@ -296,6 +302,28 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
     last = WRITER(number, positions, axes=(0,), shape=(count,))
     taken = flat[np.maximum(last - 1, 0)]
     return np.reshape(np.where(last > 0, taken, np.reshape(x, (-1,))), x.shape)
+
+
+def _single_places(x: Any, index: Any) -> tuple[tuple[int, ...], list[Any]] | None:
+    """Return the axes, and the traced place on each, of an index of places and whole axes."""
+    items = index if isinstance(index, tuple) else (index,)
+    whole = [k for k, item in enumerate(items) if item is Ellipsis]
+    if len(whole) == 1:
+        fill = [slice(None)] * (x.ndim - len(items) + 1)
+        items = (*items[: whole[0]], *fill, *items[whole[0] + 1 :])
+    if len(items) > x.ndim:
+        return None
+    axes, places = [], []
+    for k, item in enumerate(items):
+        if isinstance(item, slice) and item == slice(None):
+            continue
+        single = is_traced(item) and not item.shape and item.dtype.kind in "iu"
+        if not single and not isinstance(item, (int, np.integer, Size)):
+            return None
+        number = item if single else np.asarray(int(item))
+        axes.append(k)
+        places.append(type(x)(as_node(in_range(number, x.shape[k], k), np.int64)))
+    return tuple(axes), places
 
 
 def numbered(x: Any) -> Any:

@@ -1,0 +1,108 @@
+"""Steps that change single places of a carried array, as ops that write those places only.
+
+``y[3] = v`` makes an array with a region written over, and the cotangent of what was read at
+``y[i]`` is an array of zeros but for one place, which is added. Of a carry both are a ``Put``
+or an ``AddAt``: the loop's function does them where the carry lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._graph import Literal, Node, apply, element_count, inheriting, topological
+from .._ops import ASSEMBLE
+from .._ops.indexing import SCATTER
+from .._ops.updates import ADD_AT, PUT, UPDATE
+from .._trace import bind_nodes
+from ._sums import SMALL
+
+#: Values to write, or to add, with the axes and the places on them.
+Change = tuple[Node, tuple[int, ...], tuple[Node, ...]]
+
+
+def by_places(outputs: Sequence[Node], carried: Collection[Node]) -> list[Node]:
+    """Return the outputs of a step in which carried arrays are changed place by place."""
+    rooted = {x for x in carried if element_count(x) > SMALL}
+    if not rooted:
+        return list(outputs)
+    done: dict[Node, Node] = {}
+    for node in topological(outputs):
+        with inheriting(node.where):
+            made = _changed(node, rooted, done)
+            if made is not None:
+                rooted.add(node)
+                done[node] = made
+                continue
+            operands = tuple([done[x] for x in node.operands])
+            done[node] = node
+            if operands != node.operands:
+                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+            if node.op.over and node.operands[1] in rooted:
+                rooted.add(node)
+    return [done[x] for x in outputs]
+
+
+def _changed(node: Node, rooted: Collection[Node], done: dict[Node, Node]) -> Node | None:
+    """Return a node that changes places of a carry as ops on these, None if it is none."""
+    if node.op is UPDATE and node.operands[0] in rooted:
+        base, *parts = node.operands
+        pairs = zip(parts, node.params["regions"][1:], strict=True)
+        written = [_place(x, region, node.shape) for x, region in pairs]
+        return _chain(PUT, written, done[base], done)
+    if node.op.ufunc is not np.add or node.shape not in {x.shape for x in rooted}:
+        return None
+    terms = _terms(node)
+    own = [x for x in terms if x in rooted]
+    if len(own) != 1 or own[0].dtype != node.dtype:
+        return None
+    added = [_added(x, node) for x in terms if x is not own[0]]
+    return _chain(ADD_AT, added, done[own[0]], done)
+
+
+def _chain(
+    op: Any, changes: Sequence[Change | None], base: Node, done: dict[Node, Node]
+) -> Node | None:
+    if None in changes:
+        return None
+    for change in changes:
+        assert change is not None
+        value, axes, places = change
+        params = {"axes": axes, "at": 0, "shape": base.shape}
+        base = bind_nodes(
+            op, (done.get(value, value), base, *(done.get(x, x) for x in places)), params
+        )
+    return base
+
+
+def _terms(node: Node) -> list[Node]:
+    """Return the terms of a sum of arrays of one shape."""
+    if node.op.ufunc is not np.add or any(x.shape != node.shape for x in node.operands):
+        return [node]
+    return [term for x in node.operands for term in _terms(x)]
+
+
+def _added(node: Node, whole: Node) -> Change | None:
+    """Return a term that is zero but for some places as these and the values there."""
+    if node.dtype != whole.dtype:
+        return None
+    if node.op is SCATTER:
+        value, *indices = node.operands
+        if any(i.shape for i in indices):
+            return None
+        return value, node.params["axes"], tuple(indices)
+    if node.op is ASSEMBLE and len(node.operands) == 1:
+        return _place(node.operands[0], node.params["regions"][0], node.shape)
+    return None
+
+
+def _place(value: Node, region: Any, shape: Sequence[Any]) -> Change | None:
+    """Return a part that is written to a region as a value at places, if these are single."""
+    axes = tuple(k for k, (_, _, size) in enumerate(region) if size is None)
+    whole = all(e == (0, 1, d) for e, d in zip(region, shape, strict=True) if e[2] is not None)
+    starts = [region[k][0] for k in axes]
+    if not axes or not whole or not all(isinstance(s, int) for s in starts):
+        return None
+    return value, axes, tuple(Literal(s, np.int64) for s in starts)
