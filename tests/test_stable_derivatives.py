@@ -157,3 +157,69 @@ def test_kl_div_near_equal_arguments() -> None:
         by_x, by_y = sg.grad(special.kl_div, argnums=(0, 1))(x, y)
     assert by_x == pytest.approx(-math.log1p(2.0**-39), rel=1e-15)
     assert by_y == pytest.approx(2.0**-40 / y, rel=1e-15)
+
+
+# ---------------------------------------------------------------- eager tensors
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_an_eager_derivative(name: str) -> None:
+    """Of a leaf, of a step on the way (what its rule reads is all that is kept), and again."""
+    f, x, want = SCALARS[name]
+    given = sg.tensor(np.array([x, x], float), requires_grad=True)
+    leaf = sg.tensor(float(x), requires_grad=True)
+    f(leaf).backward()
+    sum(f((given + 0.0)[k]) for k in range(2)).backward()
+    inner = (given + 0.0) - 0.0
+    (slope,) = sg.autograd.grad(f(inner[0]), given, create_graph=True)
+    for got in (leaf.grad, given.grad[0], given.grad[1], slope.detach()[0]):
+        assert float(got.item()) == pytest.approx(want, rel=1e-13, abs=1e-300)
+
+
+def test_eager_formulas_with_a_reduction() -> None:
+    rows = sg.tensor(np.stack([FAR, FAR - 1500]), requires_grad=True)
+    np.sum(
+        np.log(np.sum(np.exp(rows), axis=1, keepdims=True)) * np.array([[2.0], [3.0]])
+    ).backward()
+    np.testing.assert_allclose(rows.grad.numpy(), np.stack([2 * WEIGHTS, 3 * WEIGHTS]), rtol=1e-14)
+
+
+def test_an_eager_shortcut_leaves_out_what_is_asked_for() -> None:
+    """The gradient of an inner step comes by the chain rule, which goes through it."""
+    x = sg.tensor(2.0, requires_grad=True)
+    e = np.exp(x)
+    seen: list[float] = []
+    e.register_hook(lambda g: seen.append(float(g.item())))
+    np.log(1 + e).backward()
+    assert seen == [pytest.approx(1 / (1 + math.exp(2.0)), rel=1e-15)]
+    assert x.grad.item() == pytest.approx(special.expit(2.0), rel=1e-15)
+    x = sg.tensor(2.0, requires_grad=True)
+    e = np.exp(x)
+    (inner,) = sg.autograd.grad(np.log(1 + e), e)
+    assert inner.item() == pytest.approx(1 / (1 + math.exp(2.0)), rel=1e-15)
+
+
+def test_an_eager_shortcut_does_without_what_was_overwritten() -> None:
+    x = sg.tensor([2.0, 3.0], requires_grad=True)
+    inner = x * 1.0
+    y = np.sum(np.log(1 + np.exp(inner)))
+    inner += 1.0
+    y.backward()
+    np.testing.assert_allclose(x.grad.numpy(), special.expit([2.0, 3.0]), rtol=1e-15)
+
+
+def test_eager_and_compiled_backward_passes_are_the_same_far_out() -> None:
+    """The first passes run node by node, later ones by a kernel."""
+    for _ in range(12):
+        x = sg.tensor(FAR, requires_grad=True)
+        np.sum(np.log(1 + np.exp(x)) * 2.0).backward()
+        np.testing.assert_allclose(x.grad.numpy(), [2, 0, 2], atol=1e-300)
+
+
+def test_eager_branches_keep_their_masks_past_a_formula() -> None:
+    x = sg.tensor([-800.0, 0.0, 800.0], requires_grad=True)
+    np.sum(np.where(x > 0, np.log(1 + np.exp(x)), np.log(np.cosh(x)))).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [-1, 0, 1], atol=1e-300)
+    x = sg.tensor([0.0, 4.0], requires_grad=True)
+    np.sum(np.where(x > 1, x * x**0.5, x)).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [1, 3])

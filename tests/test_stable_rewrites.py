@@ -288,3 +288,17 @@ def test_second_derivatives_and_forward_mode_take_the_shortcuts() -> None:
 def test_shortcuts_have_names_of_their_own() -> None:
     names = [r.name for r in (*SHORTCUTS, *IDENTITIES)]
     assert len(set(names)) == len(names) > 40
+
+
+@pytest.mark.parametrize("rule", FORMULAS, **named)
+def test_eager_tensors_take_the_same_shortcuts(rule: Shortcut) -> None:
+    """At the ends of the samples, where the chain rule fails, and inside."""
+    ends = list(zip(*rule.samples, strict=True))
+    middle = [0.25 * low + 0.75 * high for low, high in rule.samples]
+    for point in (*ends, middle):
+        with sg.backend("numpy"):
+            want = sg.grad(rule.written, argnums=tuple(range(len(point))))(*map(float, point))
+        leaves = [sg.tensor(float(x), requires_grad=True) for x in point]
+        rule.written(*leaves).backward()
+        for leaf, slope in zip(leaves, want, strict=True):
+            np.testing.assert_allclose(leaf.grad.item(), slope, rtol=4e-16, err_msg=str(point))

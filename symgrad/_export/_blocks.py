@@ -8,7 +8,6 @@ take turns. Only tapes, which a loop without a known length writes down, grow.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,64 +19,15 @@ from .._lower._legalize import legalize
 from .._op import PROJECTIONS, Cython
 from .._schedule import Program, schedule
 from ..errors import UnsupportedError
-from ._instructions import C99, MATH, TYPES, Writer, bare
+from ._instructions import C99, TYPES, Writer, bare
 from ._loops import Loops, index_text, kept_steps
+from ._memory import Memory
 
 #: The kinds of ops that C can express.
 KINDS = frozenset((
     "map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter", "leaf", "loop",
     "branch", *PROJECTIONS,
 ))  # fmt: skip
-
-WORDS = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while main bool true false status free malloc realloc y0 y1 yn j0
-    j1 jn gamma NAN INFINITY
-    """.split()  # noqa: SIM905 - words, not a list to edit
-)
-
-_TEMPORARY = re.compile(r"[iksut]\d+")
-
-
-class Memory:
-    """The variables at the start of a function, and the names that it has taken."""
-
-    def __init__(self, name: str, taken: set[str]) -> None:
-        self.name, self.taken = name, set(taken)
-        self.arrays: list[tuple[str, str, str]] = []  # C type, name, number of elements
-        self.tapes: list[tuple[str, str]] = []  # C type, name
-        self.constants: dict[Node, str] = {}
-
-    def array(self, node: Node, name: str) -> str:
-        """Allocate an array of the shape and type of a node."""
-        count: Any = sp.S.One
-        for d in node.shape:
-            count = count * d
-        self.arrays.append((TYPES[node.dtype.name], name, f"(size_t)({index_text(count)})"))
-        return name
-
-    def fresh(self, text: str, k: int) -> str:
-        """Take a name that C and the generated variables do not use."""
-        text = text if text.isascii() and text.isidentifier() else f"x{k}"
-        name, count = text, 1
-        while name in self.taken or _TEMPORARY.fullmatch(name):
-            name = f"{text}_{count if count > 1 else ''}"
-            count += 1
-        self.taken.add(name)
-        return name
-
-    def constant(self, node: Constant, text: str) -> str:
-        """Take a name for an array that stands outside of the function."""
-        if node not in self.constants:
-            self.constants[node] = self.fresh(f"{self.name}_{text}", len(self.constants))
-        return self.constants[node]
-
-
-def taken_names(name: str) -> set[str]:
-    """Return the names that a function of this name cannot give to its variables."""
-    return {*WORDS, *MATH, *(f"{m}f" for m in MATH), name, f"{name}_grow"}
 
 
 def legal_program(program: Program) -> Program:
@@ -280,25 +230,25 @@ class Block:
         inside[loop.step] = f"(int64_t){step}"
         for x, source in elements:
             inside[x] = w.fresh("u")
-            pointer, place = ("*const ", f"{source} + {_row(x, step)}") if x.shape else (
+            pointer, element = ("*const ", f"{source} + {_row(x, step)}") if x.shape else (
                 "", f"{source}[{step}]")  # fmt: skip
-            w.line(f"const {TYPES[x.dtype.name]} {pointer}{inside[x]} = {place};")
+            w.line(f"const {TYPES[x.dtype.name]} {pointer}{inside[x]} = {element};")
         rows = [self._row(loop.body.outputs[k], given.get(k), step, count is None)
                 for k in range(loop.carries, len(loop.body.outputs))]  # fmt: skip
         moves = self.body(loop.body, inside, [*nexts, *rows])
         for place, move in zip(rows, moves[loop.carries :], strict=True):
             if place is not None:
                 move(place)
-        for x, place, move in zip(loop.carried, nexts, moves, strict=False):
-            move(place if x.shape else f"const {TYPES[x.dtype.name]} {place}")
-        for x, place in zip(loop.carried, nexts, strict=True):
+        for x, new, move in zip(loop.carried, nexts, moves, strict=False):
+            move(new if x.shape else f"const {TYPES[x.dtype.name]} {new}")
+        for x, new in zip(loop.carried, nexts, strict=True):
             if x.shape:
                 spare = w.fresh("u")
                 w.line(f"{TYPES[x.dtype.name]} *const {spare} = {bound[x]};")
-                w.line(f"{bound[x]} = {place};")
-                w.line(f"{place} = {spare};")
+                w.line(f"{bound[x]} = {new};")
+                w.line(f"{new} = {spare};")
             else:
-                w.line(f"{bound[x]} = {place};")
+                w.line(f"{bound[x]} = {new};")
         for tape in tapes.values():
             w.line(f"++{tape}_n;")
         w.close()

@@ -9,9 +9,10 @@ import numpy as np
 from .._graph import Constant, Node
 from .._schedule import Program
 from ..errors import ArgumentError
-from ._blocks import WORDS, Block, Memory, legal_program, taken_names
+from ._blocks import Block, legal_program
 from ._instructions import MATH, TYPES, Writer, constant
 from ._loops import index_text, kept_steps
+from ._memory import WORDS, Memory, taken_names
 
 #: Constants of so many elements a line.
 PER_LINE = 8

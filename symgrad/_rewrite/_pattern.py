@@ -74,6 +74,17 @@ def _written_variously(node: Node) -> bool:
     return any(f(node) is not None for f in (square_of, _inverse_of, _offset_of))
 
 
+def _names(node: Node) -> tuple[str, ...]:
+    """Return the names of the ops that the step can be written as."""
+    if square_of(node) is not None:
+        return ("Square", "Multiply", "Power", "FloatPower")
+    if _inverse_of(node) is not None:
+        return ("Divide", "Reciprocal", "Power", "FloatPower")
+    if _offset_of(node) is not None:
+        return ("Add", "Subtract")
+    return (node.op.name,)
+
+
 class Pattern:
     """A formula with free operands.
 
@@ -106,13 +117,26 @@ class Pattern:
     @property
     def heads(self) -> tuple[str, ...]:
         """The names of the ops at which the pattern can begin."""
+        return _names(self.root)
+
+    @property
+    def exponent(self) -> float | None:
+        """The exponent with which a power can be the pattern; None if it is no power."""
         if square_of(self.root) is not None:
-            return ("Square", "Multiply", "Power", "FloatPower")
+            return 2.0
         if _inverse_of(self.root) is not None:
-            return ("Divide", "Reciprocal", "Power", "FloatPower")
-        if _offset_of(self.root) is not None:
-            return ("Add", "Subtract")
-        return (self.root.op.name,)
+            return -1.0
+        return number_of(self.root.operands[1]) if self.root.op.name == "Power" else None
+
+    @property
+    def behind(self) -> tuple[frozenset[str], ...]:
+        """The names of the ops that can be behind the first one: one step, two steps, ..."""
+        found: list[frozenset[str]] = []
+        level = [x for x in self.root.operands if x.operands]
+        while level:
+            found.append(frozenset(name for x in level for name in _names(x)))
+            level = [y for x in level for y in x.operands if y.operands]
+        return tuple(found)
 
     def match(self, node: Node, barred: Collection[Node] = ()) -> tuple[Node, ...] | None:
         """Return the nodes in the places of the free operands, or None.

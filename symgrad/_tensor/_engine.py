@@ -18,6 +18,7 @@ from ._compiled import attempt
 from ._guard import guarded
 from ._mode import mode
 from ._node import AccumulateGrad, Backward, Node, wrapped
+from ._shortcuts import paths
 
 #: No masks: the gradients of operands can differ from 0 anywhere.
 _EVERYWHERE: tuple[Any, ...] = ()
@@ -154,6 +155,7 @@ def _walk(
     found: dict[Node, Any] = {}
     masks: dict[Node, Any] = {}  # where gradients can differ from 0; None: everywhere
     writes: list[tuple[Any, Any]] = []
+    past = paths(order, wanted) if observe is None else {}
     for node in order:
         ct = pending.pop(node, None)
         if ct is None:
@@ -180,7 +182,13 @@ def _walk(
         if node.saved is None:
             node.check()
         mask = masks.pop(node, None) if masks else None
-        if rule.chooses or mask is not None:
+        edges: Sequence[Node | None] = node.edges
+        path = past.get(node) if past else None
+        if path is not None and (mask is None or path.way.elementwise):
+            parts, edges = path.pull(ct, mask, create_graph), path.edges
+            if mask is not None:
+                supports = [mask if p is None or p.shape == mask.shape else None for p in parts]
+        elif rule.chooses or mask is not None:
             node.check()
             parts, supports = guarded(node, ct, mask, create_graph)
         elif create_graph:
@@ -190,7 +198,7 @@ def _walk(
             parts = rule.back(node, ct)
         if observe is not None:
             observe(node, parts)
-        for k, edge in enumerate(node.edges):
+        for k, edge in enumerate(edges):
             part = parts[k]
             if part is None or edge is None or (active is not None and edge not in active):
                 continue

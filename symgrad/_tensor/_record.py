@@ -73,9 +73,9 @@ def _record(
     data = made._data
     node: Backward = cls.__new__(cls)
     saved: list[Any] = []
-    for x, edge, needed in zip(operands, edges, rule.needs, strict=True):
+    for x, edge, kept in zip(operands, edges, rule.saves, strict=True):
         if isinstance(x, Tensor):
-            if edge is not None and not needed:
+            if edge is not None and not kept:
                 saved.append((x._data.shape, x._data.dtype))
             else:
                 saved.append(x)
@@ -186,7 +186,7 @@ def _unary(op: Op) -> Callable[[Any], Any]:
         rule = rules.get(1) or rule_for(cls, 1, 1, _NONE)
         node: Backward = new(cls)
         node.edges = (x._fn or accumulator(x),)
-        node.saved = (x if rule.needs[0] else (x._data.shape, x._data.dtype),)
+        node.saved = (x if rule.saves[0] else (x._data.shape, x._data.dtype),)
         node.rule, node.params = rule, _NONE
         if rule.reads_result:
             made._cell = node.cell = Cell()

@@ -24,6 +24,11 @@ from ..errors import SymgradError
 Pull = Callable[..., Sequence[Any]]
 
 
+#: Ops whose rule reads the result alone, and that are inner steps of shortcuts, which read the
+#: operand: ``exp(x)`` overflows, ``x`` does not.
+KEPT = frozenset(("Exp", "Expit"))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """How gradients go back through an op to the operands that want them.
@@ -32,6 +37,8 @@ class Rule:
     ----------
     needs, reads_result:
         Which operands are read, and whether the result is.
+    saves:
+        Which operands are kept: those that are read, and those that shortcuts want.
     chooses:
         Whether operands reach the result only where a condition holds.
     back:
@@ -44,6 +51,7 @@ class Rule:
     """
 
     needs: tuple[bool, ...]
+    saves: tuple[bool, ...]
     reads_result: bool
     chooses: bool
     back: Pull
@@ -67,7 +75,8 @@ def rule_of(
     tensor:
         The class of tensors.
     """
-    plain = Rule(*_read_by(op, len(wanted)), op.taken is not None, by_record)
+    needs, reads_result = _read_by(op, len(wanted))
+    plain = Rule(needs, needs, reads_result, op.taken is not None, by_record)
     if op.kind != "map" or op.transpose is not None:
         return plain
     inputs = [Input(f"x{k}", (), np.float64) for k in range(len(wanted) + 2)]
@@ -80,9 +89,10 @@ def rule_of(
     order = topological([n for n in outputs if n is not None])
     used = set(order)
     needs, reads_result = tuple(x in used for x in inputs[2:]), inputs[1] in used
+    saves = tuple(needed or op.name in KEPT for needed in needs)
     code = _Code(inputs, order, outputs)
     return Rule(
-        needs, reads_result, plain.chooses, code.back(needs, reads_result, tensor),
+        needs, saves, reads_result, plain.chooses, code.back(needs, saves, reads_result, tensor),
         code.pull(lambda n: n.op), code.pull(lambda n: n.op.evaluate),
     )  # fmt: skip
 
@@ -121,7 +131,9 @@ class _Code:
         head = ", ".join(n.name for n in self.inputs)
         return _made(f"rule({head})", [*lines, f"return ({', '.join(results)},)"], scope)
 
-    def back(self, needs: Sequence[bool], reads_result: bool, tensor: type) -> Pull:
+    def back(
+        self, needs: Sequence[bool], saves: Sequence[bool], reads_result: bool, tensor: type
+    ) -> Pull:
         """Return the rule as a function of a node and a gradient.
 
         All that happens at a node of the way back is in one function: operands are taken from
@@ -147,7 +159,11 @@ class _Code:
             if name != "None":
                 lines += [
                     f"p{k} = {name}",
-                    f"shape = x{k + 2}.shape" if needed else f"shape, dtype = s{k}",
+                    f"shape = x{k + 2}.shape"
+                    if needed
+                    else f"shape, dtype = s{k}.shape, s{k}.dtype"
+                    if saves[k]
+                    else f"shape, dtype = s{k}",
                     f"if p{k}.shape != shape: p{k} = unbroadcast(p{k}, shape)",
                     *([f"dtype = x{k + 2}.dtype"] if needed else []),
                     f"if p{k}.dtype is not dtype: p{k} = p{k}.astype(dtype)",

@@ -1,0 +1,266 @@
+"""The compiler's shortcuts past the steps of a formula, in the eager backward pass.
+
+``log(1 + exp(x))`` at 1000 has the derivative 1, and the chain rule makes ``inf/inf`` of it. The
+table in ``symgrad._rewrite._shortcuts`` knows such formulas as a whole. When a pass comes to a
+node at which one may begin, the few ops behind it are built as a graph, and what the compiler
+finds there takes the place of the chain rule. A node whose own gradient is asked for, by a hook
+or as a target, is not gone past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .._graph import Input, Literal, inheriting
+from .._graph import Node as GraphNode
+from .._op import registry
+from .._ops import unbroadcast
+from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
+from .._trace import Traced, as_node
+from ..errors import SymgradError
+from ._kernel import written_out
+from ._node import AccumulateGrad, Backward, Node
+from ._node_classes import backward_class
+
+#: How far behind a node formulas go, in ops, and how many ops are looked at.
+DEPTH, MOST = 6, 32
+
+#: Where a formula begins that has a reduction in it, or a sum of squares.
+FOLDS = (frozenset(("Sum", "Prod", "Reshape")),)
+SUMS = (frozenset(("Add", "Sum", "Reshape", "Divide", "Contract", "Square", "Multiply", "Power")),)
+
+POWERS = ("Power", "FloatPower")
+
+#: For each step behind a node at which a formula begins, the ops of which one is there.
+Behind = tuple[frozenset[str], ...]
+
+
+@cache
+def _heads() -> dict[type, list[tuple[Behind, float | None]]]:
+    """Return the nodes' classes at which a shortcut may begin: what is behind, the exponent."""
+    found: dict[type, list[tuple[Behind, float | None]]] = {}
+    for shortcut in SHORTCUTS:
+        behind = (shortcut.pattern.behind or SUMS) if isinstance(shortcut, Shortcut) else FOLDS
+        for name in shortcut.heads:
+            cls = backward_class(registry.ops[name])
+            exponent = None
+            if name in POWERS and isinstance(shortcut, Shortcut):
+                exponent = shortcut.pattern.exponent
+            if cls is not None and (behind, exponent) not in found.setdefault(cls, []):
+                found[cls].append((behind, exponent))
+    return found
+
+
+@cache
+def _starts() -> dict[type, set[type | None]]:
+    """Return for each class at which a shortcut may begin the classes one step behind it."""
+    return {
+        cls: {backward_class(registry.ops[n]) for behind, _ in formulas for n in behind[0]}
+        for cls, formulas in _heads().items()
+    }
+
+
+def _may_begin(node: Backward, formulas: Sequence[tuple[Behind, float | None]]) -> bool:
+    """Tell from the names of ops alone whether a formula may begin here."""
+    number = None
+    if node.op.name in POWERS:
+        if node.edges[1] is not None or node.saved is None:
+            return False
+        power = getattr(node.saved[1], "_data", node.saved[1])
+        number = float(power) if power.ndim == 0 else None
+    levels: list[set[str]] = []
+    nodes: list[Any] = [node]
+    for behind, exponent in formulas:
+        if exponent != number:
+            continue
+        for k, names in enumerate(behind):
+            if k == len(levels):
+                nodes = [e for x in nodes for e in x.edges if isinstance(e, Backward)][:MOST]
+                levels.append({x.op.name for x in nodes})
+            if names.isdisjoint(levels[k]):
+                break
+        else:
+            return True
+    return False
+
+
+class Path:
+    """The way past some ops: where gradients go, and what they are."""
+
+    def __init__(self, local: _Local, way: Way) -> None:
+        self.local, self.way = local, way
+        self.edges = [local.sources.get(x) for x in way.operands]
+        root = local.root
+        self.ct = Input("ct", root.shape, root.dtype)
+        pulled = way.pull(Traced(self.ct))
+        self.parts = [
+            None if edge is None else as_node(p) for p, edge in zip(pulled, self.edges, strict=True)
+        ]
+
+    def known(self) -> bool:
+        """Tell whether all values are there that the gradients are computed from."""
+        stack = [x for x in self.parts if x is not None]
+        while stack:
+            node = stack.pop()
+            if node not in self.local.arrays and node is not self.ct:
+                if isinstance(node, Input):
+                    return False
+                stack += node.operands
+        return True
+
+    def pull(self, ct: Any, mask: Any, tensors: bool) -> list[Any]:
+        """Return the gradients of the operands; where ``mask`` is false they are cut off."""
+        values = dict(self.local.tensors if tensors else self.local.arrays)
+        values[self.ct] = ct
+        found: list[Any] = []
+        for part, x in zip(self.parts, self.way.operands, strict=True):
+            if part is None:
+                found.append(None)
+                continue
+            value = _evaluated(part, values, tensors)
+            if mask is not None:
+                value = np.where(mask, value, 0.0)
+            value = value if tensors else np.asarray(value)
+            value = unbroadcast(value, x.shape) if value.shape != x.shape else value
+            found.append(value if value.dtype == x.dtype else value.astype(x.dtype))
+        return found
+
+
+def _evaluated(root: GraphNode, values: dict[GraphNode, Any], tensors: bool) -> Any:
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        waiting = [x for x in node.operands if x not in values]
+        if node in values or not waiting:
+            stack.pop()
+            if node not in values:
+                operands = [values[x] for x in node.operands]
+                run = node.op if tensors and node.operands else node.op.evaluate
+                values[node] = _number(node) if not operands else run(*operands, **node.params)
+        else:
+            stack += waiting
+    return values[root]
+
+
+def _number(node: GraphNode) -> Any:
+    return node.value if isinstance(node, Literal) else node.op.evaluate(**node.params)
+
+
+class _Local:
+    """The ops behind a node as a graph, as far as formulas go.
+
+    Attributes
+    ----------
+    root:
+        The node in the graph.
+    sources:
+        The recorded nodes that the graph's nodes stand for.
+    arrays, tensors:
+        What is known of their values.
+    """
+
+    def __init__(self, node: Backward, barred: Collection[Node]) -> None:
+        self.barred, self.count = barred, 0
+        self.made: dict[Node, GraphNode] = {}
+        self.constants: dict[Any, Input] = {}
+        self.sources: dict[GraphNode, Node] = {}
+        self.arrays: dict[GraphNode, Any] = {}
+        self.tensors: dict[GraphNode, Any] = {}
+        self.root = self._op(node, DEPTH)
+
+    def _op(self, node: Backward, depth: int) -> GraphNode:
+        assert node.saved is not None
+        self.count += 1
+        operands: list[Any] = []
+        for edge, x in zip(node.edges, node.saved, strict=True):
+            array = getattr(x, "_data", x)
+            if edge is not None:
+                shape, dtype = (array.shape, array.dtype) if type(array) is not tuple else array
+                made = self._node(edge, shape, dtype, depth - 1)
+                if type(x) is not tuple and not _written(x, node.seq):
+                    self.arrays.setdefault(made, array)
+                    self.tensors.setdefault(made, x)
+                operands.append(Traced(made))
+            elif type(array) is tuple or written_out(array):
+                operands.append(array[()] if type(array) is not tuple else np.zeros(*array))
+            else:
+                made = self._constant(array)
+                self.arrays[made], self.tensors[made] = array, x
+                operands.append(Traced(made))
+        with inheriting(node.where):
+            made = as_node(node.op(*operands, **node.params))
+        self.made[node] = made
+        self.sources[made] = node
+        if node.result is not None and (node.cell is None or node.cell.written <= node.seq):
+            self.arrays.setdefault(made, node.result)
+            self.tensors.setdefault(made, node.tensor())
+        return made
+
+    def _constant(self, array: Any) -> Input:
+        """Return an input for a constant, the same for small ones that are equal."""
+        key = array.tobytes() if array.size <= MOST else id(array)
+        known = self.constants.get((key, array.shape, array.dtype))
+        if known is None:
+            known = Input(f"c{len(self.constants)}", array.shape, array.dtype)
+            self.constants[key, array.shape, array.dtype] = known
+        return known
+
+    def _node(self, node: Node, shape: Any, dtype: Any, depth: int) -> GraphNode:
+        made = self.made.get(node)
+        if made is not None:
+            return made
+        if (
+            isinstance(node, Backward) and depth > 0 and self.count < MOST
+            and node.saved is not None and node.op.results is None and node not in self.barred
+            and (node.extra is None or node.extra.empty)
+        ):  # fmt: skip
+            return self._op(node, depth)
+        made = self.made[node] = Input(f"x{len(self.made)}", shape, dtype)
+        self.sources[made] = node
+        if isinstance(node, AccumulateGrad):
+            variable = node.variable
+            self.arrays[made], self.tensors[made] = variable._data, variable
+        return made
+
+
+def _written(tensor: Any, seq: int) -> bool:
+    cell = getattr(tensor, "_cell", None)
+    return cell is not None and bool(cell.written > seq)
+
+
+def paths(order: Sequence[Node], barred: Collection[Node]) -> Mapping[Node, Path]:
+    """Return the nodes past whose steps gradients go, and how.
+
+    Parameters
+    ----------
+    order:
+        The nodes of a backward pass.
+    barred:
+        Nodes whose own gradients are wanted.
+    """
+    starts, heads = _starts(), _heads()
+    found: dict[Node, Path] = {}
+    for node in order:
+        first = starts.get(type(node))
+        if first is None:
+            continue
+        for edge in node.edges:  # most nodes end here: no calls
+            if type(edge) in first:
+                break
+        else:
+            continue
+        if not isinstance(node, Backward) or not _may_begin(node, heads[type(node)]):
+            continue
+        try:
+            local = _Local(node, barred)
+            way = shortcuts([local.root], ()).get(local.root)
+            path = None if way is None else Path(local, way)
+            if path is not None and path.known():
+                found[node] = path
+        except (SymgradError, TypeError, ValueError):
+            continue  # what does not trace has no shortcut
+    return found
