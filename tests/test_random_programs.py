@@ -395,6 +395,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
         lambda x: SLICE(x, region=((0, 1, x.shape[0]),)),
         [lambda x: x[1:], lambda x: x[::-1], lambda x: x[:-1]],
     ),
+    "assembly of the whole": (
+        lambda x: np.stack([np.sin(x)]) + np.stack([x[:, None]], axis=2)[0].T,
+        [lambda x: np.stack([x, x]), lambda x: np.pad(x, 1), lambda x: np.concatenate([x, x])],
+    ),
     "slice of what was assembled": (
         lambda x: np.stack([x, np.sin(x)])[1],
         [lambda x: np.stack([x, np.sin(x)])[:, 1], lambda x: np.pad(x, 1)[1:]],

@@ -20,8 +20,8 @@ from ._python import bind_python
 #: The environment variable that says how many bytes to keep.
 VARIABLE = "SYMGRAD_KEPT_MEMORY"
 
-#: Bytes kept at most by default.
-DEFAULT = 1 << 28
+#: The part of the machine's memory that is kept at most by default, and bytes if it is not known.
+SHARE, DEFAULT = 16, 1 << 28
 
 #: NumPy's name for capsules of handlers, and the name of ours (``numpy.lib`` shows it).
 _CAPSULE, NAME = b"mem_handler", b"symgrad"
@@ -46,7 +46,12 @@ _engine: Any = None
 
 def _default() -> int:
     text = os.environ.get(VARIABLE, "").strip()
-    return int(text) if text.isdigit() else DEFAULT
+    if text.isdigit():
+        return int(text)
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // SHARE
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return DEFAULT
 
 
 def set_kept_memory(size: int | None = None) -> None:
@@ -60,7 +65,8 @@ def set_kept_memory(size: int | None = None) -> None:
     ----------
     size:
         In bytes; 0: keep nothing. None goes back to what a process begins with: the
-        environment variable ``SYMGRAD_KEPT_MEMORY`` if it is set, else 256 MiB.
+        environment variable ``SYMGRAD_KEPT_MEMORY`` if it is set, else a sixteenth of the
+        machine's memory.
 
     Raises
     ------
@@ -90,7 +96,7 @@ def get_kept_memory() -> int:
     Examples
     --------
     >>> import symgrad as sg
-    >>> sg.get_kept_memory() <= 2**28
+    >>> sg.get_kept_memory() >= 0
     True
     """
     return _state[1]

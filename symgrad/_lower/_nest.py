@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 
+import sympy as sp
+
 from .._graph import Node
+from .._shapes import Dimension, dim_product
 from ._cut import Cut
 from ._emitter import Emitter, Module, constant_text, llvm_type, memory_text
 from ._fold import (
@@ -18,7 +21,25 @@ from ._fold import (
 )
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
-from ._values import Place, Values
+from ._values import Index, Place, Values
+
+#: Ask for the lines of a range of bytes, to be written.
+PREFETCH = """define internal void @rows.prefetch(ptr %base, i64 %first, i64 %last) #0 {
+entry:
+  br label %head
+head:
+  %k = phi i64 [ %first, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %k, %last
+  br i1 %more, label %body, label %done
+body:
+  %p = getelementptr i8, ptr %base, i64 %k
+  call void @llvm.prefetch.p0(ptr %p, i32 1, i32 3, i32 1)
+  %next = add i64 %k, 64
+  br label %head
+done:
+  ret void
+}
+"""
 
 
 class NestWriter:
@@ -51,6 +72,8 @@ class NestWriter:
         self.after: dict[int, list[str]] = {}
         self.block: tuple[list[str], list[str]] = ([], [])
         self.blocked = False
+        #: Results of which the innermost loop writes some of each row, and bytes of a row.
+        self.rows: dict[str, Dimension] = {}
 
     def write(self, stored: dict[Node, None]) -> None:
         """Emit all nodes, stores and reductions, and add the function to the module."""
@@ -67,6 +90,7 @@ class NestWriter:
         for task in early.pop(None, ()):
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
+        self.prefetch()
         body = self.loops.assemble(
             self.before, self.after, self.block if self.blocked else None, marks
         )
@@ -110,6 +134,7 @@ class NestWriter:
         index = self.values.computed_index(
             functools.partial(op.place, part, self.index, **target.params), target, first
         )
+        self.note_row(place, index, target)
         apart = op.kind == "assemble" and target.params.get("disjoint", True)
         if apart or op.combine == "last":
             self.values.store(place, index, target.shape, value, self.rank, apart)
@@ -121,6 +146,36 @@ class NestWriter:
         total = combine(e, "add", place.dtype, before, value)
         e.line(f"store {kind} {total}, ptr {pointer}")
         e.depth = 0
+
+    # ---------------------------------------------------------------- rows
+
+    def note_row(self, place: Place, index: Index, target: Node) -> None:
+        """Note that each turn of the one loop writes some of a row of its own of ``target``."""
+        loop = self.loops.innermost
+        if loop < 0 or loop != self.loops.outermost or index[0] != self.index[loop]:
+            return
+        width = dim_product(target.shape[1:])
+        if width != 1 and not any(sp.sympify(k).free_symbols for k in index[1:]):
+            self.rows[place.pointer] = width * place.dtype.itemsize
+
+    def prefetch(self) -> None:
+        """Ask for the rows of a block of turns before they are written.
+
+        A loop in vector registers writes to several rows at once, in places that no prefetcher
+        of the hardware recognises, and each line that is not at hand holds up all stores.
+        """
+        e, block = self.emitter, f"%block{self.loops.innermost}"
+        for pointer, size in self.rows.items():
+            e.module.declare("llvm.prefetch.p0", "void", ["ptr", *["i32 immarg"] * 3])
+            if PREFETCH not in e.module.functions:
+                e.module.functions.insert(0, PREFETCH)
+            row, (first, last) = e.index(size), (e.label("%first"), e.label("%last"))
+            self.block[0].extend([
+                f"  {first} = mul i64 {block}, {row}",
+                f"  {last} = mul i64 {block}.end, {row}",
+                f"  call void @rows.prefetch(ptr {pointer}, i64 {first}, i64 {last})",
+            ])  # fmt: skip
+            self.blocked = True
 
     # ---------------------------------------------------------------- reductions
 

@@ -190,6 +190,19 @@ def _read_back(node: Node, x: Node) -> Node | None:
     return None
 
 
+def _whole_part(node: Node, x: Node, *more: Node) -> Node | None:
+    """An assembly of one part that fills it is that part, up to axes of length one."""
+    if more or not node.params["disjoint"] or x.dtype != node.dtype:
+        return None
+    (region,) = node.params["regions"]
+    for (start, step, size), extent in zip(region, node.shape, strict=True):
+        if start != 0 or step != 1 or extent != (1 if size is None else size):
+            return None
+    if x.shape == node.shape:
+        return x
+    return apply(OPS["Reshape"], (x,), (("shape", node.shape),), node.shape, node.dtype)
+
+
 def _is_element(region: tuple[tuple[object, int, object], ...]) -> bool:
     return all(size is None and isinstance(start, int) for start, _, size in region)
 
@@ -258,5 +271,6 @@ RULES: tuple[Rule, ...] = (
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
     Rule("transpose of transpose", ("Transpose",), _transpose),
     Rule("whole slice", ("Slice",), _whole_slice),
+    Rule("assembly of the whole", ("Assemble",), _whole_part),
     Rule("slice of what was assembled", ("Slice",), _read_back),
 )  # fmt: skip
