@@ -148,6 +148,7 @@ def _real(kind: Any) -> Any:
 
 def _numbers(rng: np.random.Generator) -> Iterator[Sample]:
     yield (np.array([0.0, 1.0, -3.7, 1e-310, np.inf, 12345.0]),), {}
+    yield (rng.uniform(-9, 9, 4),), {}
     yield (rng.standard_normal(4).astype("f4"),), {}
 
 
