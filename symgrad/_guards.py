@@ -97,6 +97,20 @@ def added(parts: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> 
     return Cotangent(total, _either(list(sums), add))
 
 
+def added_in_turn(parts: Sequence[Cotangent]) -> Cotangent:
+    """Return the sum of cotangents, in the order in which they came."""
+    total = parts[0]
+    for part in parts[1:]:
+        value = _in_turn([settled(total), settled(part)])
+        guard = _either([total.guard, part.guard], _in_turn)
+        total = Cotangent(value, guard, not guard)
+    return total
+
+
+def _in_turn(parts: Sequence[Node]) -> Node:
+    return as_node(reduce(operator.add, map(Traced, parts)))
+
+
 def _same_guard(group: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> Cotangent:
     if len(group) == 1:
         return group[0]
@@ -229,6 +243,6 @@ def _selected(guard: Guard, value: Node) -> Node:
 
 
 __all__ = [
-    "Cotangent", "Guard", "added", "behind", "conditions", "narrowed", "only", "settled", "summed",
-    "through",
+    "Cotangent", "Guard", "added", "added_in_turn", "behind", "conditions", "narrowed", "only",
+    "settled", "summed", "through",
 ]  # fmt: skip

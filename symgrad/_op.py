@@ -115,12 +115,13 @@ class Routine:
     ``write(call, **params)`` is given what ``symgrad._lower._routines.Call`` is: pointers to
     the operands and the result in memory, and their sizes. ``core``, or ``core(**params)``,
     says how many of the last axes of each operand, and of the result, belong to one call; the
-    axes before them are the batch, the same for all. With ``pairs`` elements are complex
-    numbers, pairs of reals along the last axis, and the routines are those for them.
+    axes before them are the batch, the same for all. None: one call for everything. With
+    ``pairs`` elements are complex numbers, pairs of reals along the last axis, and the routines
+    are those for them.
     """
 
     write: Callable[..., None]
-    core: tuple[int, ...] | Callable[..., tuple[int, ...]]
+    core: tuple[int, ...] | Callable[..., tuple[int, ...]] | None
     pairs: bool = False
 
 
@@ -168,6 +169,9 @@ class Op:
         How the passes treat it; see the module's table.
     evaluate:
         The NumPy reference: ``evaluate(*arrays, **params) -> ndarray``.
+    in_order:
+        As ``evaluate``, where the bits of that depend on how arrays lie in memory: what tensors
+        compute with, and programs whose rounding is promised.
     functions:
         NumPy and SciPy functions that mean exactly this op.
     doc:
@@ -273,6 +277,7 @@ class Op:
     name: str
     kind: Kind
     evaluate: Callable[..., Any]
+    in_order: Callable[..., Any] | None = None
     functions: tuple[Callable[..., Any], ...] = ()
     doc: str = ""
     sympy: Callable[..., Any] | None = None
@@ -315,7 +320,12 @@ class Op:
             bind = getattr(type(operand), "__symgrad_bind__", None)
             if bind is not None:
                 return bind(self, operands, params)
-        return self.evaluate(*operands, **params)
+        return self.reference(*operands, **params)
+
+    @property
+    def reference(self) -> Callable[..., Any]:
+        """What tensors compute with."""
+        return self.in_order or self.evaluate
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -350,9 +360,13 @@ class Composite:
 
 @dataclass(eq=False)
 class Registry:
-    """All records, by name and by the functions they answer to."""
+    """All records, by name and by the functions they answer to.
+
+    ``steps`` are those that only kernels have: programs are not written in them.
+    """
 
     ops: dict[str, Op] = field(default_factory=dict)
+    steps: dict[str, Op] = field(default_factory=dict)
     composites: dict[str, Composite] = field(default_factory=dict)
     handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
 

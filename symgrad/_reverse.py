@@ -13,10 +13,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ._graph import Node, checked, inherited, set_inherited, topological
-from ._guards import Cotangent, added, behind, conditions, narrowed, only, settled, summed, through
+import numpy as np
+
+from ._graph import Node, checked, inherited, merged, set_inherited, step_numbers, topological
+from ._guards import (
+    Cotangent,
+    added,
+    added_in_turn,
+    behind,
+    conditions,
+    narrowed,
+    only,
+    settled,
+    summed,
+    through,
+)
 from ._op import PROJECTIONS, Op
 from ._ops import unbroadcast
 from ._recorded import Recordings
@@ -62,8 +76,11 @@ def pull_back(
         One node for each of ``wrt``, None where nothing flows.
     """
     order = list(topological(outputs))
+    numbers = step_numbers()
+    if numbers is not None:  # the order in which eager tensors go back
+        order.sort(key=lambda node: numbers.get(node, -1))
     active = dependents(order, wrt)
-    ways = shortcuts(order, wrt)
+    ways = shortcuts(order, wrt) if numbers is None else _ways_apart(order, wrt)
     pending: dict[Node, list[Cotangent]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
@@ -87,7 +104,7 @@ def pull_back(
                 continue
             if node.where is not None:
                 set_inherited(node.where)
-            ct = added(parts, accumulate)
+            ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
             if node.op.kind in PROJECTIONS:
                 results.setdefault(node.operands[0], {})[node] = settled(ct)
             if node in wanted:
@@ -106,6 +123,43 @@ def pull_back(
     finally:
         set_inherited(before)
     return checked("reverse mode", [found.get(node) for node in wrt])
+
+
+def _ways_apart(order: Sequence[Node], wrt: Sequence[Node]) -> dict[Node, Way]:
+    """Return the ways past steps that were made apart, whose formulas have equal steps.
+
+    Of equal operands it is the last behind the formula that a cotangent goes to, as on a tape.
+    """
+    same = merged(order)
+    found = shortcuts(list(dict.fromkeys(same.values())), [same.get(x, x) for x in wrt])
+    ways = {}
+    for node in order:
+        way = found.get(same[node])
+        if way is not None:
+            behind: dict[Node, Node] = {}
+            _note(node, same, behind, DEPTH)
+            operands = tuple(behind.get(x, x) for x in way.operands)
+            ways[node] = replace(way, operands=operands)
+    return ways
+
+
+#: How far behind a formula's result its operands are, in steps.
+DEPTH = 8
+
+
+def _note(node: Node, same: dict[Node, Node], behind: dict[Node, Node], depth: int) -> None:
+    """Note behind ``node``, operands first, the last of equal steps."""
+    stack: list[tuple[Node, int, bool]] = [(node, depth, False)]
+    seen: set[Node] = set()
+    while stack:
+        x, left, done = stack.pop()
+        if done:
+            behind[same[x]] = x
+        elif x not in seen:
+            seen.add(x)
+            stack.append((x, left, True))
+            if left:
+                stack += [(y, left - 1, False) for y in reversed(x.operands)]
 
 
 def _inner(
@@ -177,8 +231,17 @@ def _rule(node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None
             parts.append(None)
             continue
         clean = ct.clean and kept and len(guard) == len(before)
-        parts.append(_fit(Cotangent(as_node(part), guard, clean or not guard), x))
+        value = as_node(part) if step_numbers() is None else _in_order(as_node(part))
+        parts.append(_fit(Cotangent(value, guard, clean or not guard), x))
     return parts
+
+
+def _in_order(part: Node) -> Node:
+    """Return a cotangent as an array in C order, as eager tensors send it on."""
+    x = part
+    while x.op.alias:
+        x = x.operands[0]
+    return part if x.op.kind != "view" else as_node(np.positive(Traced(part)))
 
 
 def pull(

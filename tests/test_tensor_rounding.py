@@ -1,8 +1,9 @@
-"""Eager and compiled gradients of one computation differ by rounding alone.
+"""Where rounding is left free, eager and compiled gradients differ by rounding alone.
 
-Both compute the same real number in floating point: with other libraries for sin and exp (each
-to about one ulp), with x**3 as products, and with sums in another order. A number that is left
-over from a cancellation then differs by many of its own ulps, in any two correct programs. So
+What is promised bit for bit is in ``test_bit_for_bit``. Else both compute the same real number
+in floating point: with other libraries for sin and exp (each to about one ulp), with x**3 as
+products, and with sums in another order. A number that is left over from a cancellation then
+differs by many of its own ulps, in any two correct programs. So
 the difference is compared with what rounding explains: the first-order bound for one ulp of
 error in each operation of the gradient's program, propagated by the ops' own derivatives.
 

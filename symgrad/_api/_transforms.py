@@ -44,6 +44,7 @@ def compile(
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
+    rounding: str | None = None,
 ) -> Function: ...
 
 
@@ -56,6 +57,7 @@ def compile(
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
+    rounding: str | None = None,
 ) -> Callable[[Callable[..., Any]], Function]: ...
 
 
@@ -67,6 +69,7 @@ def compile(
     dynamic: bool = True,
     cache: bool = True,
     control_flow: bool = False,
+    rounding: str | None = None,
 ) -> Function | Callable[[Callable[..., Any]], Function]:
     """Compile a NumPy function.
 
@@ -92,6 +95,11 @@ def compile(
         source of ``f``, so that they stay loops and branches of the compiled program: see
         :func:`fori_loop`, :func:`while_loop`, :func:`cond`. Without it Python carries them out
         while tracing: loops are unrolled, and decisions on values are guarded.
+    rounding:
+        ``"numpy"`` promises every bit: the compiled program computes what NumPy computes, and
+        ``sg.compile(sg.grad(f), rounding="numpy")`` what ``backward()`` of eager tensors does.
+        It calls NumPy's own functions and adds in NumPy's order. None leaves the last digits
+        free, and is faster.
 
     Returns
     -------
@@ -114,12 +122,13 @@ def compile(
     if f is None:
         return functools.partial(
             compile, backend=backend, parallel=parallel, dynamic=dynamic, cache=cache,
-            control_flow=control_flow,
+            control_flow=control_flow, rounding=rounding,
         )  # fmt: skip
     _check_function(f, "compile")
     function = f
     options: dict[str, Any] = {
         "backend": backend, "parallel": parallel, "dynamic": dynamic, "cache": cache,
+        "rounding": rounding,
     }  # fmt: skip
     traced = converted(function, Flow) if control_flow else function
 

@@ -22,7 +22,9 @@ from typing import NamedTuple
 import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
+import scipy
 
+from .._graph import is_promised
 from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._op import registry
 from .._schedule import Program
@@ -86,7 +88,8 @@ def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
     return _key(
         source_digest(), version("numba"), str(vector_math_default()), program.fingerprint,
-        " ".join(kinds), layout.source(cache=True), *_foreign(program),
+        " ".join(kinds), layout.source(cache=True), scipy.__version__ if is_promised() else "",
+        *_foreign(program),
     )  # fmt: skip
 
 
@@ -131,6 +134,8 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         if home.exists():
             shutil.rmtree(home, ignore_errors=True)
         code = compile_code(lower(program), kinds)
+        if code.calls_back:  # a Python function has no name that another process could know
+            return Entry(code, None, False)
         try:
             _write(home, program, layout, code)
         except OSError:  # the disk is full, or somebody else's

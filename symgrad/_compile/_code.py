@@ -21,6 +21,7 @@ import numpy as np
 from llvmlite.binding import ffi
 
 from .._lower import Leaf, Lowered, bind_array, bind_symbol, pool, threads_symbol, write_entry
+from .._ops.callback import CALLBACKS
 from ._background import aside, llvm_turn
 from ._python import bind_python, python_function
 
@@ -52,6 +53,11 @@ class Code:
     exports: Sequence[Sequence[str]]
     objects: Sequence[bytes]
     assembly: Callable[[], str] | None
+
+    @property
+    def calls_back(self) -> bool:
+        """Whether the code calls Python functions."""
+        return any(symbol.startswith(CALLBACKS) for symbol in self.symbols)
 
 
 def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
+from .._graph import apart, bit_for_bit
 from .._schedule import Program, concrete
 from .._shapes import Size
 from .._trace import (
@@ -35,6 +36,7 @@ from ._layout import layout_of
 from ._python import MISS
 from ._specialization import Specialization
 
+Rounding = Literal["numpy"]
 Backend = Literal["auto", "bytecode", "numba", "numpy"]
 BACKENDS = get_args(Backend)
 
@@ -56,6 +58,13 @@ def check_parallel(choice: bool | None) -> bool | None:
     """Return ``choice`` if it is one of True, False and None, or raise."""
     if choice not in (True, False, None):
         raise ArgumentError(f"parallel is True, False or None, not {choice!r}")
+    return choice
+
+
+def check_rounding(choice: str | None) -> str | None:
+    """Return ``choice`` if it is ``"numpy"`` or None, or raise."""
+    if choice not in (None, "numpy"):
+        raise ArgumentError(f"rounding is 'numpy' or None, not {choice!r}")
     return choice
 
 
@@ -112,12 +121,14 @@ class Function:
         dynamic: bool = True,
         cache: bool = True,
         parallel: bool | None = None,
+        rounding: str | None = None,
     ) -> None:
         self._body = body
         self._recipe = recipe
         self._backend = check_backend(backend)
         self._dynamic, self._cache = dynamic, cache
         self._parallel = check_parallel(parallel)
+        self._promised = check_rounding(rounding) is not None
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = threading.RLock()
         #: The compiled function of the last call, what packs its result, and whose they are.
@@ -194,12 +205,15 @@ class Function:
             traced = [leaf.is_value for leaf in signature.leaves]
             given = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
             self._check_paths(signature)
-            graph = trace(body, signature, sizes, names, Examples(given, concrete))
+            with bit_for_bit(self._promised), apart(self._promised):
+                graph = trace(body, signature, sizes, names, Examples(given, concrete))
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
             threads = 1 if self._parallel is False else 0
-            made = Specialization(graph, layout, signature, self._cache, threads)
+            made = Specialization(
+                graph, layout, signature, self._cache, threads, promised=self._promised
+            )
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1
             return made

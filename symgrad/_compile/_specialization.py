@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._control import all_of, rerolled, tidy
-from .._graph import checked
+from .._graph import bit_for_bit, checked, shared
 from .._lower import pool
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
@@ -37,14 +37,22 @@ class Specialization:
     """A function for arguments of one kind: graph, program, kernel."""
 
     def __init__(
-        self, graph: Graph, layout: Layout, signature: Signature, cache: bool, threads: int
+        self,
+        graph: Graph,
+        layout: Layout,
+        signature: Signature,
+        cache: bool,
+        threads: int,
+        promised: bool = False,
     ) -> None:
         self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
-        self.threads = threads
+        self.threads, self.promised = threads, promised
         traced = checked("tracing", graph)
         count = len(traced.outputs)
-        found = rerolled([*traced.outputs, *traced.conditions])
-        found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
+        found = [*traced.outputs, *traced.conditions]
+        with bit_for_bit(promised):
+            found = shared(found) if promised else rerolled(found)
+            found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
         outputs, conditions = found[:count], found[count:]
         checked("rewriting", found)
         self.program: Program = checked(
@@ -86,14 +94,14 @@ class Specialization:
         return self._function
 
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
-        # A Python function has no name that another process could know.
         cache = self.cache and not self.calls_back
-        entry = cached_code(self.program, self.layout, self.kinds, cache)
+        with bit_for_bit(self.promised):
+            entry = cached_code(self.program, self.layout, self.kinds, cache)
         load_memory()
         if pool.RUN in entry.code.symbols:
             load_pool()
         function = load(entry.code, self.threads)
-        return entry, _raising(function) if self.calls_back else function
+        return entry, _raising(function) if entry.code.calls_back else function
 
     def function_on(self, backend: str) -> Callable[..., Any]:
         """Return the Python function of the inputs that a backend runs now."""
@@ -119,7 +127,8 @@ class Specialization:
         if not self._encoded:
             with self._lock, collector_paused():
                 if not self._encoded:
-                    self._interpreted = interpret(self.program, self.kinds, self.cache)
+                    with bit_for_bit(self.promised):
+                        self._interpreted = interpret(self.program, self.kinds, self.cache)
                     self._encoded = True
         return self._interpreted
 
@@ -159,7 +168,8 @@ class Specialization:
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
-        return self.graph.pack(self.program.run(*self.values(leaves)))
+        with bit_for_bit(self.promised):
+            return self.graph.pack(self.program.run(*self.values(leaves)))
 
     def run(self, leaves: Sequence[Any], backend: str) -> Any:
         """Compute the result with the compiled or interpreted function."""

@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,6 +139,7 @@ _lock = threading.RLock()  # re-entrant: the collector may free nodes while it i
 
 class _Made(threading.local):
     nodes: set[Node] | None = None
+    steps: dict[Node, int] | None = None
 
 
 _made = _Made()
@@ -155,6 +156,56 @@ def recording_nodes() -> Iterator[set[Node]]:
         _made.nodes = outer
         if outer is not None:
             outer |= found
+
+
+@contextlib.contextmanager
+def apart(wanted: bool = True) -> Iterator[None]:
+    """Make every step in the block a node of its own, numbered, though an equal one exists.
+
+    Equal steps of a program are one node, and one cotangent; on eager tensors each has its own.
+    """
+    before = _made.steps
+    _made.steps = (before if before is not None else {}) if wanted else None
+    try:
+        yield
+    finally:
+        _made.steps = before
+
+
+def step_numbers() -> dict[Node, int] | None:
+    """Return the numbers of the steps made apart so far; None outside of :func:`apart`."""
+    return _made.steps
+
+
+def shared(outputs: Sequence[Node]) -> list[Node]:
+    """Return ``outputs`` with steps that were made apart as one where they are equal."""
+    done = merged(topological(outputs))
+    return [done[x] for x in outputs]
+
+
+def merged(order: Sequence[Node]) -> dict[Node, Node]:
+    """Return for each node of ``order`` the one that stands for all that are equal."""
+    done: dict[Node, Node] = {}
+    with apart(False):
+        for node in order:
+            if node.op.kind == "leaf":
+                done[node] = node
+                continue
+            operands = tuple([done[x] for x in node.operands])
+            key = (node.op, node.items, *map(id, operands))
+            done[node] = _intern(
+                key,
+                lambda n=node, xs=operands: _copied(n, xs),  # type: ignore[misc]
+            )
+    return done
+
+
+def _copied(node: Node, operands: tuple[Node, ...]) -> Node:
+    if operands == node.operands:
+        return node
+    made = _new(type(node), operands, node.items, node.shape, node.dtype)
+    made.where = node.where
+    return made
 
 
 class _Entry(weakref.ref):  # type: ignore[type-arg]
@@ -231,6 +282,13 @@ def apply(
     dtype: np.dtype[Any],
 ) -> Node:
     """Return the interned node of ``op`` applied to ``operands``."""
+    steps = _made.steps
+    if steps is not None:
+        made = _new(node_class(op), operands, items, shape, dtype)
+        steps[made] = len(steps)
+        if _made.nodes is not None:
+            _made.nodes.add(made)
+        return made
     key = (op, items, *map(id, operands))
     entry = _table.get(key)
     if entry is not None:

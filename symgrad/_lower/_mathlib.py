@@ -138,10 +138,41 @@ def _bind_loop(symbol: str) -> None:
         llvm.add_symbol(f"{symbol}.data", record.data[place])
 
 
+def ufunc_symbol(name: str, types: str) -> str:
+    """Return the name of a universal function's inner loop for types such as ``"dd->d"``.
+
+    ``name`` is that of the function behind its module's, as in ``numpy.sin``.
+    """
+    return f"symgrad_ufunc.{name}.{types.replace('->', '_').replace('?', '0')}"
+
+
+@lru_cache(maxsize=256)
+def _ufunc_loop(symbol: str) -> tuple[int, int | None]:
+    """Return the addresses of a loop and of its data."""
+    path, _, wanted = symbol.partition(".")[2].rpartition(".")
+    home, _, name = path.rpartition(".")
+    ufunc = getattr(import_module(home), name)
+    known = [ufunc_symbol(path, types).rpartition(".")[2] for types in ufunc.types]
+    place = known.index(wanted)
+    record = _Universal.from_address(id(ufunc))
+    return record.functions[place], record.data[place] if record.data else None
+
+
+def ufunc_data(symbol: str) -> int | None:
+    """Return the address of the data of a loop, or None if it has none."""
+    return _ufunc_loop(symbol)[1]
+
+
 @lru_cache(maxsize=256)
 def bind_symbol(symbol: str) -> None:
     """Enter a Cython function's address, or a loop's, in LLVM's symbol table."""
     if symbol in _functions:
+        return
+    if symbol.startswith("symgrad_ufunc."):
+        function, data = _ufunc_loop(symbol)
+        llvm.add_symbol(symbol, function)
+        if data:
+            llvm.add_symbol(f"{symbol}.data", data)
         return
     if symbol.startswith("symgrad_loop."):
         _bind_loop(symbol)

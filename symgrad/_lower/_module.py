@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._graph import is_promised
 from .._schedule import Program
 from ._emitter import Module
 from ._mathlib import vector_math_default
@@ -75,7 +76,7 @@ class Lowered:
 def lower(program: Program, vector_math: bool | None = None) -> Lowered:
     """Return ``program`` as LLVM assembly."""
     vector = vector_math_default() if vector_math is None else vector_math
-    name = f"symgrad.{program.fingerprint[:24]}"
+    name = f"symgrad.{'numpy.' if is_promised() else ''}{program.fingerprint[:24]}"
     code = Code(Module(vector), tuple(program.sizes))
     unit = Unit(code, name, program)
     unit.run_function()

@@ -19,7 +19,7 @@ from .._op import Routine
 from .._shapes import Dimension, dim_product
 from ._emitter import Emitter, Module, constant_text, llvm_type
 from ._loops import Frame, Loops, function_text
-from ._mathlib import Function, bind_function, cython_symbol, loop_symbol
+from ._mathlib import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
 from ._memory import given, taken
 from ._values import Place
 
@@ -218,6 +218,22 @@ class Call:
         tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
         e.line(f"call void {function}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
 
+    def ufunc_loop(
+        self, symbol: str, arguments: Sequence[str], sizes: Sequence[Dimension],
+        steps: Sequence[Dimension],
+    ) -> None:  # fmt: skip
+        """Call an inner loop by its :func:`ufunc_symbol`; steps are in bytes."""
+        e = self.e
+        e.module.symbols.add(symbol)
+        e.module.declare(symbol, "void", ["ptr"] * 4)
+        extra = "null"
+        if ufunc_data(symbol):
+            extra = f"@{symbol}.data"
+            e.module.declarations[extra] = f"{extra} = external global i8"
+        tables = [self._table("ptr", arguments)]
+        tables += [self._table("i64", [self.size(n) for n in part]) for part in (sizes, steps)]
+        e.line(f"call void @{symbol}({', '.join(f'ptr {t}' for t in tables)}, ptr {extra})")
+
     def _table(self, kind: str, values: Sequence[str]) -> str:
         """Return a pointer to an array of values on the stack."""
         with self.outside() as e:
@@ -258,6 +274,8 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     assert isinstance(lower, Routine)
     nodes = (*node.operands, node)
     axes = lower.core(**node.params) if callable(lower.core) else lower.core
+    if axes is None:
+        axes = tuple(x.ndim for x in nodes)
     batch = node.shape[: node.ndim - axes[-1]]
     cores = [x.shape[x.ndim - c :] for x, c in zip(nodes, axes, strict=True)]
     e = Emitter(module, len(batch))
@@ -268,8 +286,7 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     for index, extent in zip(loops.index, batch, strict=True):
         position = position * extent + index
     for x, core in zip(nodes, cores, strict=True):
-        place = in_memory(frame, x) if x.shape else frame.using(x)
-        assert place is not None
+        place = in_memory(frame, x)
         offset = e.index(sp.expand(position * dim_product(core)))
         e.depth = e.depth_of(offset)
         kind = "i64" if place.slot is not None else llvm_type(x.dtype)

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, checked, set_inherited, topological
+from .._graph import Literal, Node, apply, checked, is_promised, set_inherited, topological
 from .._op import Libm, registry
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._legalize import legalize, roles
+from ._numpy import numpy_steps
 from ._views import reading
 
 #: The most parts of an array, and the most nodes of a graph: more would be slower to compile
@@ -45,7 +46,7 @@ _COMBINE: dict[str, Callable[..., Any]] = {
 
 def prepare(outputs: Sequence[Node]) -> list[Node]:
     """Bring a graph to the form that is planned: short axes unrolled, ops with instructions."""
-    return legalize(unroll(outputs))
+    return legalize(numpy_steps(outputs) if is_promised() else unroll(outputs))
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:

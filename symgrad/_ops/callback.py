@@ -33,6 +33,9 @@ _lock = threading.Lock()
 #: What this thread's callbacks have raised inside of machine code, where somebody asks for it.
 _kept = threading.local()
 
+#: What the names begin with under which machine code calls Python functions.
+CALLBACKS = "symgrad.user.callback."
+
 #: What a kernel calls: ``(pointers to operands and result, their sizes)``.
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -134,7 +137,7 @@ def raising_after() -> Iterator[None]:
 def symbol_of(token: str, ranks: tuple[int, ...], kinds: tuple[str, ...]) -> str:
     """Return the name under which machine code calls a callback for arrays of these kinds."""
     arrays = ".".join(f"{kind[1:]}r{rank}" for kind, rank in zip(kinds, ranks, strict=True))
-    return f"symgrad.user.callback.{token}.{arrays}"
+    return f"{CALLBACKS}{token}.{arrays}"
 
 
 def _unknown(token: str) -> NoReturn:

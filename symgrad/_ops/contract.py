@@ -7,6 +7,7 @@ are summed over, as in ``np.einsum``. Derivatives and batching only rename lette
 from __future__ import annotations
 
 import string
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import sympy as sp
 from .._op import Op, define_array
 from .._shapes import Shape, same, show
 from ..errors import ShapeError
+from .movement import by_rows
 
 
 def _shape(a_shape: Shape, b_shape: Shape, a: str, b: str, out: str) -> Shape:
@@ -69,10 +71,55 @@ def _batch(_: Any, batched: Any, x: Any, y: Any, a: str, b: str, out: str) -> An
     return CONTRACT(x, y, a=left, b=right, out=new + out)
 
 
+@lru_cache(maxsize=1024)
+def matrix_product(a: str, b: str, out: str) -> bool | None:
+    """Tell whether a contraction is a product of two matrices or vectors.
+
+    Returns
+    -------
+    bool or None
+        Whether the operands change places, so that the result lies in C order; None if it is
+        no such product.
+    """
+    if len(set(a)) < len(a) or len(set(b)) < len(b) or len(set(a) & set(b)) != 1:
+        return None
+    rows, columns, summed = set(a) - set(b), set(b) - set(a), set(a) & set(b)
+    if len(rows) > 1 or len(columns) > 1 or rows | columns != set(out) or summed & set(out):
+        return None
+    return len(out) == 2 and out[0] in columns
+
+
+def contracted(x: Any, y: Any, a: str, b: str, out: str) -> Any:
+    """Return the contraction of two arrays.
+
+    Its bits depend on the numbers, and on whether a matrix lies by rows or by columns; not on
+    strides.
+    """
+    x, y = np.asarray(x), np.asarray(y)
+    swapped = matrix_product(a, b, out)
+    if swapped is None or x.dtype != y.dtype or x.dtype.kind != "f":
+        return np.einsum(f"{a},{b}->{out}", by_rows(x), by_rows(y), optimize=True)
+    (summed,) = set(a) & set(b)
+    shape = [dict(zip(a + b, x.shape + y.shape, strict=False))[s] for s in out]
+    if x.shape[a.index(summed)] != y.shape[b.index(summed)]:  # one of them is 1, and repeated
+        return np.einsum(f"{a},{b}->{out}", x, y)
+    if swapped:
+        x, y, a, b = y, x, b, a
+    left, right = map(_by_rows_or_columns, (x, y))
+    left = left[None] if len(a) == 1 else left if a[1] == summed else left.T
+    right = right[:, None] if len(b) == 1 else right if b[0] == summed else right.T
+    return np.matmul(left, right).reshape(shape)
+
+
+def _by_rows_or_columns(x: Any) -> Any:
+    return x if x.flags.f_contiguous else by_rows(x)
+
+
 CONTRACT: Op = define_array(
     "Contract",
     "contract",
     lambda x, y, a, b, out: np.einsum(f"{a},{b}->{out}", x, y, optimize=True),
+    in_order=contracted,
     doc="sum of products over named axes (pairwise einsum)",
     types=lambda x, y, **_: np.result_type(x, y),
     shape=_shape,

@@ -94,6 +94,14 @@ def _broadcast_batch(size: Any, _: Any, x: Any, shape: Shape) -> Any:
     return BROADCAST(RESHAPE(x, shape=(size, *ones, *x.shape[1:])), shape=(size, *shape))
 
 
+def by_rows(x: Any) -> Any:
+    """Return an array, or a copy of it, that lies in C order.
+
+    NumPy adds, and computes some functions, with other last bits where an array lies otherwise.
+    """
+    return x if not isinstance(x, np.ndarray) or x.flags.c_contiguous else np.ascontiguousarray(x)
+
+
 def unbroadcast(ct: Any, shape: tuple[Any, ...]) -> Any:
     """Sum a cotangent over the axes along which its operand was broadcast."""
     lead = ct.ndim - len(shape)
@@ -102,7 +110,7 @@ def unbroadcast(ct: Any, shape: tuple[Any, ...]) -> Any:
         and not _is_one(ct.shape[k + lead])
     )  # fmt: skip
     if summed:
-        ct = np.sum(ct, axis=summed)
+        ct = np.sum(by_rows(ct), axis=summed)
     return RESHAPE(ct, shape=shape) if len(summed) > lead else ct
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .._graph import Node, apply, inherited, set_inherited, topological
+from .._graph import Node, apply, inherited, is_promised, set_inherited, topological
 from ._accurate import IDENTITIES, Identity, by_head
 from ._pattern import NUMBERS
 from ._rules import RULES, Rule
@@ -46,6 +46,8 @@ def _seen_by(rules: Sequence[Rule]) -> frozenset[str] | None:
 
 
 _TABLE = _by_op(RULES)
+#: The rules that keep every bit.
+_EXACT = _by_op([rule for rule in RULES if not rule.rounds])
 _NONE: tuple[list[Rule], frozenset[str] | None] = ([], frozenset())
 _IDENTITIES = by_head()
 
@@ -57,6 +59,8 @@ def rewrite(
     identities: bool = True,
 ) -> list[Node]:
     """Return ``outputs`` simplified by ``rules``, and by the identities that gain digits.
+
+    Where the rounding is promised (``bit_for_bit``), only rules that keep every bit apply.
 
     Dead code disappears because only what the outputs need is visited; common
     subexpressions are shared because nodes are interned.
@@ -73,6 +77,8 @@ def rewrite(
         Whether formulas that lose digits are replaced by equal ones that do not.
     """
     table = _TABLE if rules is RULES else _by_op(rules)
+    if is_promised():
+        table, identities = _EXACT, False
     order = list(topological(outputs))
     better = _better(order, counts) if identities else {}
     done: dict[Node, Node] = {}

@@ -23,8 +23,11 @@ from .._graph import (
     as_sympy,
     bodies,
     check,
+    is_promised,
     topological,
 )
+from .._op import Op
+from .._ops.movement import by_rows
 from .._shapes import evaluate_dim
 from ..errors import BranchError, CheckError, DataError, ShapeError, TraceError, UnsupportedError
 from ._json import save, to_json
@@ -38,6 +41,16 @@ from ._text import leaf_text, program_text
 LARGEST_FORMULA = 2000
 
 Source = tuple[int, int | None]  # (input, axis); axis None: the input is the size itself
+
+
+def _in_order(op: Op, operands: Sequence[Any], params: Mapping[str, Any]) -> Any:
+    """Compute a step so that its bits do not depend on how arrays lie in memory."""
+    if op.kind == "view":
+        return op.evaluate(*operands, **params)
+    if op.kind != "contract":  # matrices go to BLAS as they lie
+        operands = list(map(by_rows, operands))
+    result = op.reference(*operands, **params)
+    return result if op.results is not None else by_rows(result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +186,18 @@ class Program:
             n: np.asarray(v, n.dtype) if n.shape else n.dtype.type(v)
             for n, v in zip(self.inputs, values, strict=True)
         }
+        if is_promised():
+            env = {n: by_rows(v) for n, v in env.items()}
         for leaf in self.leaves:
             env[leaf] = _leaf_value(leaf, sizes)
         with np.errstate(all="ignore"):
             for node in self.steps:
                 params = {k: concrete(v, sizes) for k, v in node.items}
-                result = node.op.evaluate(*[env[x] for x in node.operands], **params)
+                operands = [env[x] for x in node.operands]
+                if is_promised():
+                    result = _in_order(node.op, operands, params)
+                else:
+                    result = node.op.evaluate(*operands, **params)
                 several = node.op.results is not None
                 env[node] = result if several else np.asarray(result, node.dtype)[()]
         return env

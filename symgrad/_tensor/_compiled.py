@@ -4,7 +4,8 @@ The first passes through a graph run at once, node by node, under NumPy. A struc
 parameters, shapes, types, numbers written in the code, and how they hang together) that has
 been seen ``AFTER`` times becomes one kernel: the recorded ops are built as a graph once more,
 the compiler's reverse pass differentiates it, and the values that the record holds take the
-place of the nodes that computed them. So a kernel reads exactly what the NumPy rules read.
+place of the nodes that computed them. So a kernel reads exactly what the NumPy rules read; its
+rounding is promised, so that it gives the same bits.
 
 When to compile depends on counts alone, never on a clock: the same program gives the same
 bits in every run. Kernels can only be bought for work that was done: what they are expected

@@ -66,7 +66,7 @@ def tensor(
         array = data._data.copy()
     else:
         try:
-            array = np.array(data)
+            array = np.array(data, order="C")
         except ValueError as error:
             raise ArgumentError(f"cannot make a tensor of ragged lists: {error}") from error
         if array.dtype.kind not in "biuf":

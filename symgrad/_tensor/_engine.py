@@ -184,10 +184,9 @@ def _walk(
         mask = masks.pop(node, None) if masks else None
         edges: Sequence[Node | None] = node.edges
         path = past.get(node) if past else None
-        if path is not None and (mask is None or path.way.elementwise):
-            parts, edges = path.pull(ct, mask, create_graph), path.edges
-            if mask is not None:
-                supports = [mask if p is None or p.shape == mask.shape else None for p in parts]
+        if path is not None:
+            parts, supports = path.guarded(ct, mask, create_graph)
+            edges = path.edges
         elif rule.chooses or mask is not None:
             node.check()
             parts, supports = guarded(node, ct, mask, create_graph)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._api._transforms import compile
-from .._graph import Input, Literal, apply, inheriting
+from .._graph import Input, Literal, apart, apply, inheriting
 from .._graph import Node as GraphNode
 from .._reverse import pull_back
 from .._trace import Traced, as_node
@@ -18,7 +18,7 @@ from ._node import AccumulateGrad, Backward, Node
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled backward pass.
+    """A compiled backward pass, which gives the bits of the pass node by node.
 
     Attributes
     ----------
@@ -58,10 +58,11 @@ class Kernel:
 def build(order: Sequence[Node], gradient: Any) -> Kernel:
     """Return the kernel of a pass, for a gradient of the root like the given one."""
     start = Input("gradient", gradient.shape, gradient.dtype)
-    nodes, read, constants = _recorded(order)
     leaves = [n for n in order if isinstance(n, AccumulateGrad)]
-    wrt = [nodes[n] for n in leaves]
-    found = pull_back([nodes[order[0]]], [start], wrt)
+    with apart():  # equal ops have each its own node on the way back
+        nodes, read, constants = _recorded(order)
+        wrt = [nodes[n] for n in leaves]
+        found = pull_back([nodes[order[0]]], [start], wrt)
     pulled = [
         g if g is not None else as_node(Traced(Literal(0.0, x.dtype)) * np.ones(x.shape, x.dtype))
         for g, x in zip(found, wrt, strict=True)
@@ -84,7 +85,7 @@ def build(order: Sequence[Node], gradient: Any) -> Kernel:
                     new[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
         return tuple(Traced(new[n]) for n in pulled)
 
-    return Kernel(compile(backward, dynamic=False), tuple(place[n] for n in more))
+    return Kernel(compile(backward, dynamic=False, rounding="numpy"), tuple(place[n] for n in more))
 
 
 def _behind(outputs: Sequence[GraphNode], given: Container[GraphNode]) -> list[GraphNode]:

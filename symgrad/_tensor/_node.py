@@ -20,6 +20,7 @@ import numpy as np
 from .._graph import Where
 from .._op import Op
 from .._ops import unbroadcast
+from .._ops.movement import by_rows
 from .._reverse import pull
 from ..errors import BackwardError
 from ._origin import Origin, line_of
@@ -240,8 +241,10 @@ class Backward(Node):
                 values.append(np.ndarray(shape, dtype, _ZERO, 0, (0,) * len(shape)))
             elif tensors or isinstance(x, (np.ndarray, np.generic)):
                 values.append(x)
-            else:
+            elif self.op.kind == "contract":  # products take matrices as they lie
                 values.append(x._data)
+            else:
+                values.append(by_rows(x._data))
         return values
 
     def pull(
@@ -266,6 +269,8 @@ class Backward(Node):
                     part = np.where(mask, part, 0.0)
                 if part.shape != x.shape:
                     part = unbroadcast(part, x.shape)
+                elif not tensors and 0 not in part.strides:  # repeated numbers stay so
+                    part = by_rows(part)
                 parts[k] = part if part.dtype == x.dtype else part.astype(x.dtype)
         return parts
 

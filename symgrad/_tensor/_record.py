@@ -14,6 +14,7 @@ import numpy as np
 from .._graph import user_line
 from .._graph._types import check_dtype
 from .._op import Op, registry
+from .._ops.movement import by_rows
 from .._trace import Complex, Traced
 from .._trace._arrays import add_operators
 from ..errors import BackwardError
@@ -40,16 +41,21 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
             if x._cell is not None and x._cell.rebased:
                 _check_history(x)
         else:
-            values.append(x)
-    data = op.evaluate(*values, **params)
+            values.append(by_rows(x))
+    shares = op.kind == "view" or op is _STOP
+    if not shares and op.kind != "contract":  # products take matrices as they lie
+        values = list(map(by_rows, values))
+    data = op.reference(*values, **params)
     data = data if type(data) is np.ndarray else np.asarray(data)
+    if not shares and not data.flags.c_contiguous:
+        data = by_rows(data)
     if data.dtype.kind == "c":
         check_dtype(data.dtype, f"the result of {op.name} on tensors")
     made: Tensor = Tensor.__new__(Tensor)
     made._data = data
     made._fn = made._cell = made._grad = made._acc = made.name = None
     made._requires = False
-    if op.kind == "view" or op is _STOP:  # it may share the operand's memory
+    if shares:  # it may do so with the operand's memory
         made._cell = operands[0].memory() if isinstance(operands[0], Tensor) else None
     if required and mode.recording and data.dtype.kind == "f":
         cls = backward_class(op)
@@ -109,7 +115,7 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
         mask = 0
         if type(x) is Tensor:
             left, cell = x._data, x._cell
-            if cell is not None and cell.rebased:
+            if cell is not None and (cell.rebased or not left.flags.c_contiguous):
                 return bind(op, (x, y), _NONE)
             if x._requires:
                 mask = 1
@@ -119,7 +125,7 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
             return _other(op, x, y)
         if type(y) is Tensor:
             right, cell = y._data, y._cell
-            if cell is not None and cell.rebased:
+            if cell is not None and (cell.rebased or not right.flags.c_contiguous):
                 return bind(op, (x, y), _NONE)
             if y._requires:
                 mask += 2
@@ -171,10 +177,10 @@ def _unary(op: Op) -> Callable[[Any], Any]:
     rules = cls.rules if cls is not None else {}
 
     def apply(x: Any) -> Any:
-        cell = x._cell
-        if cell is not None and cell.rebased:
+        cell, data = x._cell, x._data
+        if cell is not None and (cell.rebased or not data.flags.c_contiguous):
             return bind(op, (x,), _NONE)
-        data = evaluate(x._data)
+        data = evaluate(data)
         if type(data) is not ndarray:
             data = asarray(data)
         made: Tensor = new(Tensor)
@@ -212,7 +218,7 @@ def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
     """A constant operand as the rule reads it: later writes to an array do not reach it."""
     if type(x) in (int, float) and op.kind == "map":
         return dtype.type(x)
-    array = np.array(x)
+    array = np.array(x, order="C")
     if op.kind == "map" and array.dtype.kind in "iu":
         array = array.astype(dtype)
     return array

@@ -17,6 +17,7 @@ import numpy as np
 from .._graph import Input, Literal, Node, topological
 from .._op import Op
 from .._ops import unbroadcast
+from .._ops.movement import by_rows
 from .._reverse import pull
 from .._trace import Traced, as_node
 from ..errors import SymgradError
@@ -26,7 +27,7 @@ Pull = Callable[..., Sequence[Any]]
 
 #: Ops whose rule reads the result alone, and that are inner steps of shortcuts, which read the
 #: operand: ``exp(x)`` overflows, ``x`` does not.
-KEPT = frozenset(("Exp", "Expit"))
+KEPT = frozenset(("Exp", "Expit", "Expm1", "Sqrt"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,7 +142,7 @@ class _Code:
         types. Calls between Python functions would take longer than the arithmetic.
         """
         body, results, scope = self._lines(lambda n: n.op.evaluate)
-        scope |= {"Tensor": tensor, "unbroadcast": unbroadcast}
+        scope |= {"Tensor": tensor, "unbroadcast": unbroadcast, "by_rows": by_rows}
         lines = [f"{''.join(f's{k}, ' for k in range(len(needs)))} = node.saved"]
         for k, needed in enumerate(needs):
             if needed:
@@ -149,7 +150,9 @@ class _Code:
                     f"if type(s{k}) is Tensor:",
                     f"    x{k + 2} = s{k}._data",
                     f"    cell = s{k}._cell",
-                    "    if cell is not None and cell.written > node.seq: node.check()",
+                    "    if cell is not None:",
+                    "        if cell.written > node.seq: node.check()",
+                    f"        if not x{k + 2}.flags.c_contiguous: x{k + 2} = by_rows(x{k + 2})",
                     f"else: x{k + 2} = s{k}",
                 ]
         if reads_result:

@@ -19,6 +19,7 @@ from .._graph import Input, Literal, inheriting
 from .._graph import Node as GraphNode
 from .._op import registry
 from .._ops import unbroadcast
+from .._ops.movement import by_rows
 from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
 from .._trace import Traced, as_node
 from ..errors import SymgradError
@@ -112,6 +113,20 @@ class Path:
                 stack += node.operands
         return True
 
+    def guarded(self, ct: Any, mask: Any, tensors: bool) -> tuple[list[Any], Sequence[Any]]:
+        """Return the gradients of the operands, and the masks outside of which they are 0."""
+        if mask is None or self.way.elementwise:
+            parts = self.pull(ct, mask, tensors)
+            if mask is None:
+                return parts, ()
+            return parts, [mask if p is None or p.shape == mask.shape else None for p in parts]
+        parts = self.pull(ct, None, tensors)
+        if self.way.support is None:
+            return parts, [None] * len(parts)
+        masks = [np.asarray(m) for m in self.way.support(mask)]
+        cut = [p if p is None else np.where(m, p, 0.0) for p, m in zip(parts, masks, strict=True)]
+        return cut, masks
+
     def pull(self, ct: Any, mask: Any, tensors: bool) -> list[Any]:
         """Return the gradients of the operands; where ``mask`` is false they are cut off."""
         values = dict(self.local.tensors if tensors else self.local.arrays)
@@ -139,7 +154,7 @@ def _evaluated(root: GraphNode, values: dict[GraphNode, Any], tensors: bool) -> 
             stack.pop()
             if node not in values:
                 operands = [values[x] for x in node.operands]
-                run = node.op if tensors and node.operands else node.op.evaluate
+                run = node.op if tensors and node.operands else node.op.reference
                 values[node] = _number(node) if not operands else run(*operands, **node.params)
         else:
             stack += waiting
@@ -182,14 +197,14 @@ class _Local:
                 shape, dtype = (array.shape, array.dtype) if type(array) is not tuple else array
                 made = self._node(edge, shape, dtype, depth - 1)
                 if type(x) is not tuple and not _written(x, node.seq):
-                    self.arrays.setdefault(made, array)
+                    self.arrays.setdefault(made, by_rows(array))
                     self.tensors.setdefault(made, x)
                 operands.append(Traced(made))
             elif type(array) is tuple or written_out(array):
                 operands.append(array[()] if type(array) is not tuple else np.zeros(*array))
             else:
                 made = self._constant(array)
-                self.arrays[made], self.tensors[made] = array, x
+                self.arrays[made], self.tensors[made] = by_rows(array), x
                 operands.append(Traced(made))
         with inheriting(node.where):
             made = as_node(node.op(*operands, **node.params))
@@ -223,7 +238,7 @@ class _Local:
         self.sources[made] = node
         if isinstance(node, AccumulateGrad):
             variable = node.variable
-            self.arrays[made], self.tensors[made] = variable._data, variable
+            self.arrays[made], self.tensors[made] = by_rows(variable._data), variable
         return made
 
 

@@ -16,7 +16,7 @@ from ..errors import BackwardError, ShapeError
 from ._history import History
 from ._inplace import InPlace
 from ._mode import mode
-from ._node import clock, set_wrap
+from ._node import Cell, clock, set_wrap
 from ._numbers import Numbers
 
 _OPS = registry.ops
@@ -183,6 +183,8 @@ def wrap(data: Any) -> Tensor:
     made._data = data if type(data) is np.ndarray else np.asarray(data)
     made._fn = made._cell = made._grad = made._acc = made.name = None
     made._requires = False
+    if not made._data.flags.c_contiguous:
+        made._cell = Cell()  # so that ops look how it lies
     return made
 
 
