@@ -275,3 +275,19 @@ def test_decisions_of_all_rounds_are_one_condition() -> None:
     program = sg.grad(decided).program(POINT)
     assert len(program.conditions) < 20
     assert len(program.steps) < 250
+
+
+def test_programs_without_repeats_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(order: Any) -> None:
+        raise AssertionError("read")
+
+    def f(x: Any) -> Any:
+        rng, values = np.random.default_rng(0), [x[k] for k in range(4)]
+        for _ in range(5000):
+            a, b = (values[-1 - rng.integers(4)] for _ in range(2))
+            kinds = (a + b, a * b, np.sin(a), a - b)
+            values.append(kinds[rng.integers(4)] * 0.5)
+        return values[-1]
+
+    monkeypatch.setattr("symgrad._control._reroll.Row", never)
+    assert len(sg.grad(f).program(np.linspace(0.1, 0.4, 4)).steps) > 6000

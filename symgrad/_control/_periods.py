@@ -75,6 +75,28 @@ def _form(view: Node, first: bool) -> Hashable:
     return view.op, view.items
 
 
+def may_repeat(order: Sequence[Node], least: int) -> bool:
+    """Tell at little cost whether there can be repeats: at least so many words of ops again.
+
+    In a stretch of many rounds the words of all rounds but one are words that come again.
+    """
+    known: dict[Any, int] = {}
+    kinds = [n.op for n in order if n.operands and n.op.kind != "view"]
+    letters = np.array([known.setdefault(op, len(known)) for op in kinds], np.int64)
+    if len(letters) < 2 * WORD:
+        return False
+    hashes = np.sort(_hashed(letters))
+    return int(np.count_nonzero(hashes[1:] == hashes[:-1])) >= least
+
+
+def _hashed(letters: Any) -> Any:
+    """Return a hash of each word."""
+    hashes = np.zeros(len(letters) - WORD + 1, np.int64)
+    for k in range(WORD):
+        hashes = hashes * 1_000_003 + letters[k : len(hashes) + k]
+    return hashes
+
+
 @dataclass(frozen=True)
 class Repeat:
     """A stretch of steps that repeats: from ``start`` up to ``stop`` with ``period``."""
@@ -193,9 +215,7 @@ class Row:
         letters = self.kind * 0x9E3779B1
         for place in near:
             letters = letters * 31 + place
-        hashes = np.zeros(count - WORD + 1, np.int64)
-        for k in range(WORD):
-            hashes = hashes * 1_000_003 + letters[k : count - WORD + 1 + k]
+        hashes = _hashed(letters)
         # Where each word has come last: neighbours in the order of words, then of places.
         order = np.argsort(hashes, kind="stable")
         again = hashes[order][1:] == hashes[order][:-1]

@@ -30,7 +30,7 @@ from .._ops.indexing import GATHER
 from .._rewrite import rewrite
 from .._trace import bind_nodes, substitute
 from ._parts import Loop, result
-from ._periods import MOVED, Operand, Repeat, Row
+from ._periods import MOVED, Operand, Repeat, Row, may_repeat
 from ._regroup import regrouped
 
 #: A repeat of fewer steps in all stays as it is: it compiles in about a second, and straight
@@ -54,9 +54,10 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
     """
     found = list(outputs)
     for _ in range(LOOPS):
-        if len(topological(found, limit=LONG)) < LONG:
+        order = topological(found)
+        if len(order) < LONG or not may_repeat(order, LONG // 2):
             break
-        row = Row(topological(found))
+        row = Row(order)
         repeat = row.repeat(ROUNDS)
         if repeat is None or repeat.stop - repeat.start < LONG:
             break
