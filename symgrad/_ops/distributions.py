@@ -15,12 +15,13 @@ import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import precisely
-from .gaussian import ERF, bell
+from .gaussian import DENSITY, ERF
 from .integrals import GAMMA_DENSITY
 from .np_special import distribution
 from .special import BOTH_POSITIVE, ORDER, UNIT
 
 THREE = (*BOTH_POSITIVE, *UNIT)
+
 ROOT_2PI = math.sqrt(2 * math.pi)
 
 
@@ -90,8 +91,8 @@ STDTR = define(
 OWENS_T = define(
     sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t,
     partials=lambda y, h, a: (
-        bell(h, 0.5) * ERF(h * a * math.sqrt(0.5)) * (-0.5 / ROOT_2PI),
-        bell(h, 0.5) * bell(h * a, 0.5) / (2 * math.pi * (1 + a * a)),
+        DENSITY(h) * ERF(h * a * math.sqrt(0.5)) * -0.5,
+        DENSITY(h) * DENSITY(h * a) / (1 + a * a),
     ),
     lower=Cython("owens_t"), domain=(Real, Real), samples=((0.2, 2), (0.2, 2)), ulp=64.0,
     doc="Owen's T function.",
