@@ -177,3 +177,56 @@ def test_random_steps(seed: int) -> None:
     found, slopes = sg.value_and_grad(lambda x: f(x, sg.fori_loop))(POINT)
     np.testing.assert_allclose(found, value, rtol=1e-11)
     np.testing.assert_allclose(slopes, slope, rtol=1e-8, atol=1e-10)
+
+
+def test_loops_in_loops() -> None:
+    """An inner loop works in the memory of the outer one's carry."""
+
+    def f(x: Array) -> Any:
+        y, s = 1.0 * x, 0.0
+        for i in range(1, 30):
+            for j in range(1, 20):
+                y[j + i] = np.sin(y[j]) + y[j + i - 1] * 0.1
+            y[i] += s
+            s = s + y[i + 1]
+        return np.sum(y * x) + s
+
+    rolled = sg.compile(f, control_flow=True)
+    value, slope = sg.value_and_grad(f)(POINT)
+    found, slopes = sg.value_and_grad(rolled)(POINT)
+    np.testing.assert_allclose(found, value, rtol=1e-12)
+    np.testing.assert_allclose(slopes, slope, rtol=1e-9, atol=1e-11)
+    text = lower(rolled.program(POINT)).text
+    within = re.findall(r"define [^\n(]*\.body\..*?\n}\n", text, re.DOTALL)
+    assert len(within) > 2
+    assert not any("memcpy" in function for function in within)
+
+
+def test_a_carry_that_an_inner_loop_reads_as_well() -> None:
+    def f(x: Array) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            # The inner loop changes its copy of what it reads as it was.
+            return sg.fori_loop(
+                1, 40, lambda j, z: _set(z, j + 1, np.sin(z[j]) + y[j + 1] * 0.5), y
+            )
+
+        return np.sum(sg.fori_loop(0, 5, step, 1.0 * x) * x)
+
+    def plain(x: Array) -> Any:
+        y = 1.0 * x
+        for _ in range(5):
+            z = 1.0 * y
+            for j in range(1, 40):
+                z[j + 1] = np.sin(z[j]) + y[j + 1] * 0.5
+            y = z
+        return np.sum(y * x)
+
+    value, slope = sg.value_and_grad(plain)(POINT)
+    found, slopes = sg.value_and_grad(f)(POINT)
+    np.testing.assert_allclose(found, value, rtol=1e-12)
+    np.testing.assert_allclose(slopes, slope, rtol=1e-9, atol=1e-11)
+
+
+def _set(z: Array, place: Any, value: Any) -> Array:
+    z[place] = value
+    return z

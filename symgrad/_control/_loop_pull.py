@@ -33,7 +33,7 @@ PICKED = 8
 
 def pull_loop(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) -> list[Node | None]:
     """Return the cotangents of a loop's operands for those of its result nodes."""
-    return _Backward(Loop.of(node), cts, wanted).operands()
+    return Backward(Loop.of(node), cts, wanted).operands()
 
 
 @dataclass
@@ -45,7 +45,39 @@ class _Given:
     slice: Input
 
 
-class _Backward:
+@dataclass
+class Values:
+    """A backward step in terms of what it is given.
+
+    Attributes
+    ----------
+    outputs:
+        What it computes.
+    xs, consts:
+        More that it goes along and that all steps share: inputs of the body, and operands.
+    carries:
+        More that it carries: input, first value, and new value.
+    """
+
+    outputs: list[Node]
+    xs: list[tuple[Input, Node]]
+    consts: list[tuple[Input, Node]]
+    carries: list[tuple[Input, Node, Node]]
+
+
+class Backward:
+    """The backward loop of a loop.
+
+    Parameters
+    ----------
+    loop:
+        The loop.
+    cts:
+        Cotangents of its results, by result.
+    wanted:
+        Which operands' cotangents are asked for.
+    """
+
     def __init__(self, loop: Loop, cts: Mapping[Node, Node], wanted: Sequence[bool]) -> None:
         self.loop, self.wanted = loop, wanted
         count = loop.carries
@@ -100,6 +132,7 @@ class _Backward:
     # ---------------------------------------------------------------- the backward loop
 
     def operands(self) -> list[Node | None]:
+        """Return the cotangents of the loop's operands."""
         loop = self.loop
         flowing = pick(loop.carried, self.flowing)
         seeds = pick(self.carried, self.flowing)
@@ -120,7 +153,8 @@ class _Backward:
             return [None] * len(self.wanted)
         outputs = rewrite(self._masked([*news, *elements], befores))
         outputs = by_places(outputs, {*seeds, *totals})
-        outputs, written = self._recorded(outputs)
+        values = self._values(outputs)
+        outputs, written = values.outputs, values.xs
         needed = set(topological(outputs))
         own = [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if x in needed]
         given = [(g.slice, g.ct) for g in self.given if g.slice in needed]
@@ -131,16 +165,20 @@ class _Backward:
             xs += [(x, o) for x, o in zip(loop.slices, loop.xs, strict=True) if o.op.kind == "tape"]
         starts = [ct if ct is not None else zeros(x)
                   for ct, x in zip(self.last, loop.inits, strict=True)]  # fmt: skip
-        inputs = (loop.step, *seeds, *totals, *(x for x, _ in xs), *(x for x, _ in consts))
+        consts += values.consts
+        more, first = values.carries, len(seeds) + len(totals)
+        inputs = (loop.step, *seeds, *totals, *(x for x, _, _ in more), *(x for x, _ in xs),
+                  *(x for x, _ in consts))  # fmt: skip
+        outputs[first:first] = [new for _, _, new in more]
         back = Loop(
-            (*pick(starts, self.flowing), *map(zeros, added)),
+            (*pick(starts, self.flowing), *map(zeros, added), *(init for _, init, _ in more)),
             tuple(o for _, o in xs), tuple(o for _, o in consts),
             Body(inputs, outputs), loop.length, None, not loop.reverse,
         ).node()  # fmt: skip
         count = len(flowing)
         slopes: dict[Node, Node] = {x: result(back, k) for k, x in enumerate(flowing)}
         rest = (result(back, k) for k in range(count, count + len(added)))
-        count += len(added)
+        count += len(added) + len(more)
         outer = dict(zip(loop.slices, loop.xs, strict=True))
         for k, x in enumerate(slices, count):
             kind = "tape" if outer[x].op.kind == "tape" else "result"
@@ -164,12 +202,8 @@ class _Backward:
             for new, old in zip(news, befores, strict=True)
         ]
 
-    def _recorded(self, outputs: Sequence[Node]) -> tuple[list[Node], list[tuple[Input, Node]]]:
-        """Extend the forward loop by tapes of what ``outputs`` need.
-
-        Returns the outputs in terms of the tapes' elements, and for each tape its element in
-        the body and the tape.
-        """
+    def _values(self, outputs: Sequence[Node]) -> Values:
+        """Extend the forward loop by tapes of what ``outputs`` need."""
         loop = self.loop
         # The truth of the condition in each step is what says how long the tapes are.
         always = [] if loop.cond is None else [self.mask]
@@ -186,7 +220,7 @@ class _Backward:
             swap[x] = slot
             assert extended is not None
             written.append((slot, tape(extended, k)))
-        return substitute(outputs, swap), written
+        return Values(substitute(outputs, swap), written, [], [])
 
 
 def pick_or_none(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:

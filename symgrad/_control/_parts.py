@@ -38,6 +38,8 @@ class Loop:
         While it holds of ``[*carries, *consts]`` the loop goes on; None: for ``length`` steps.
     reverse:
         Whether the steps are taken from the last to the first.
+    slots:
+        In how many carries reverse mode is to do with, None: it writes down all of them.
     """
 
     inits: tuple[Node, ...]
@@ -47,6 +49,7 @@ class Loop:
     length: Dimension | None
     cond: Body | None = None
     reverse: bool = False
+    slots: int | None = None
 
     @classmethod
     def of(cls, node: Node) -> Loop:
@@ -55,7 +58,7 @@ class Loop:
         carries, elements = p["carries"], p["elements"]
         return cls(
             given[:carries], given[carries : carries + elements], given[carries + elements :],
-            p["body"], p["length"], p["cond"], p["reverse"],
+            p["body"], p["length"], p["cond"], p["reverse"], p.get("slots"),
         )  # fmt: skip
 
     @property
@@ -95,10 +98,12 @@ class Loop:
 
     def node(self) -> Node:
         """Return the node."""
-        items = (
+        items: tuple[tuple[str, Any], ...] = (
             ("body", self.body), ("carries", self.carries), ("cond", self.cond),
             ("elements", len(self.xs)), ("length", self.length), ("reverse", self.reverse),
         )  # fmt: skip
+        if self.slots is not None:
+            items += (("slots", self.slots),)
         return apply(OPS["Loop"], (*self.inits, *self.xs, *self.consts), items, (), TOKEN)
 
     def changed(self, **fields: Any) -> Loop:

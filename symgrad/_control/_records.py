@@ -6,7 +6,7 @@ the derivative of a loop is a loop over the derivative of its body.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .._graph import Node
 from .._graph._laws import agree
 from .._op import define_array
 from .._shapes import Shape
+from ._binomial import pull_slots
 from ._branch_rules import batch_branch, pull_branch, push_branch
 from ._loop_batch import batch_loop
 from ._loop_pull import pull_loop
@@ -22,6 +23,13 @@ from ._loop_push import push_loop
 from ._parts import Branch, Loop
 from ._run import run_branch, run_loop
 from ._tapes import merged
+
+
+def _pull_loop(
+    cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]
+) -> Sequence[Node | None]:
+    pull = pull_loop if Loop.of(node).slots is None else pull_slots
+    return pull(cts, node, wanted)
 
 
 def _loop_results(node: Node, index: int, kind: str) -> tuple[Shape, np.dtype[Any]]:
@@ -84,7 +92,7 @@ LOOP = define_array(
     run_loop,
     doc="a body that is run again and again, carrying values along",
     helpers=(run_loop,),
-    vjp=pull_loop,
+    vjp=_pull_loop,
     jvp=push_loop,
     batch=batch_loop,
     results=_loop_results,

@@ -16,6 +16,7 @@ def run_loop(
     elements: int,
     length: int | None,
     reverse: bool,
+    slots: int | None = None,
 ) -> tuple[Any, ...]:
     """Run a loop; return the last carries and the stacked rest of the body's results."""
     carry = operands[:carries]

@@ -1,12 +1,13 @@
 """Loops that reverse mode runs in little memory: loops over segments.
 
 A loop of ``N`` steps as a loop over segments of ``k`` steps writes down one carry for each
-segment; the adjoint of a segment runs it again, writing down its ``k`` carries. Segments of
-segments need ``L N^(1/L)`` carries and ``L`` forward runs. Everything else follows from the
-rule for loops, which writes down the carries of a step and computes the rest again.
+segment; the adjoint of a segment runs it again, writing down its ``k`` carries. Everything else
+follows from the rule for loops, which writes down the carries of a step and computes the rest
+again. Where there is less memory than that needs, ``2 sqrt(N)`` carries, the loop notes how
+many carries there is room for, and its reverse mode keeps these by the binomial schedule
+(``_binomial``). Segments of segments would take more steps in the same memory.
 
-Source: A. Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse
-automatic differentiation, Optimization Methods and Software 1 (1992), 35-54.
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 12.2, 12.3.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from ..errors import ArgumentError
 from ._loop_pull import dear
 from ._parts import Loop, result
 
-#: Each level of segments runs the loop once more.
-LEVELS = 8
+#: Bytes for the number of the step whose carry a slot holds.
+PLACE = 8
 
 
 def bytes_of(nodes: Sequence[Node]) -> int:
@@ -40,31 +41,30 @@ def costs(loop: Loop) -> tuple[int, int]:
     return carried, carried + bytes_of([n for n in topological(loop.body.outputs) if dear(n)])
 
 
-def plan(steps: int, carried: int, step: int, memory: int) -> list[int]:
-    """Return the lengths of segments, outermost first, that keep within ``memory`` bytes.
+def plan(steps: int, carried: int, step: int, memory: int) -> tuple[int, int] | None:
+    """Return the length of segments and the number of slots within ``memory`` bytes.
+
+    None: all fits. A length of 0: segments do not do, but so many slots do.
 
     Raises
     ------
     ArgumentError
-        If there are none.
+        If there is no room for a slot, the row that is written to instead, and a step.
     """
-    least = 0
-    for levels in range(1, LEVELS + 1):
-        # The innermost steps write more down: weigh the lengths so that all levels cost alike.
-        root = (steps * max(step, 1) / max(carried, 1)) ** (1 / levels)
-        inner = max(1, math.floor(root * carried / max(step, 1)))
-        lengths = [max(2, math.ceil(root))] * (levels - 2)
-        segment = inner * math.prod(lengths)
-        first = -(-steps // segment) if levels > 1 else 0
-        need = (first + sum(lengths)) * carried + (inner if levels > 1 else steps) * step
-        if need <= memory:
-            return (
-                [] if levels == 1 else [inner * math.prod(lengths[k:]) for k in range(levels - 1)]
-            )
-        least = need if not least else min(least, need)
+    if steps * step <= memory:
+        return None
+    # The innermost steps write more down: weigh the lengths so that both levels cost alike.
+    root = math.sqrt(steps * max(step, 1) / max(carried, 1))
+    inner = max(1, math.floor(root * carried / max(step, 1)))
+    if -(-steps // inner) * carried + inner * step <= memory:
+        return inner, 0
+    row = carried + PLACE
+    slots = (memory - step) // max(row, 1) - 1
+    if slots >= 1:
+        return 0, min(slots, steps)
     raise ArgumentError(
         f"memory={memory} bytes are too few for the reverse mode of {steps} steps with a carry "
-        f"of {carried} bytes: at least {least} are needed"
+        f"of {carried} bytes: at least {2 * row + step} are needed"
     )
 
 
@@ -73,11 +73,13 @@ def segmented(loop: Loop, memory: int) -> list[Node]:
     assert loop.length is not None
     carried, step = costs(loop)
     steps = hint(loop.length)
-    lengths = plan(steps, carried, step, memory)
+    found = plan(steps, carried, step, memory)
+    if found is not None and not found[0]:
+        return results(loop.changed(slots=found[1]))
     if isinstance(loop.length, sp.Expr):  # more steps need another plan
-        most = steps if lengths else memory // max(step, 1)
+        most = steps if found is not None else memory // max(step, 1)
         guard(sp.Le(loop.length, most, evaluate=False), value_is=True)
-    return _split(loop, lengths) if lengths else results(loop)
+    return results(loop) if found is None else _split(loop, found[0])
 
 
 def results(loop: Loop) -> list[Node]:
@@ -86,21 +88,20 @@ def results(loop: Loop) -> list[Node]:
     return [result(node, k) for k in range(len(loop.body.outputs))]
 
 
-def _split(loop: Loop, lengths: Sequence[int]) -> list[Node]:
-    """Run the loop in segments of the first length, those in segments of the next."""
+def _split(loop: Loop, size: int) -> list[Node]:
+    """Run the loop in segments of ``size`` steps, and what is left."""
     assert loop.length is not None
-    size = lengths[0]
     whole: Dimension = floor_div(loop.length, size)
     rest: Dimension = sp.sympify(loop.length) - size * whole
     if rest == 0:
-        return _segments(loop, whole, lengths)
+        return _segments(loop, whole, size)
     parts = [(0, whole), (whole * size, None)]
     found: list[list[Node]] = []
     carry = loop.inits
     for start, count in reversed(parts) if loop.reverse else parts:
         length = rest if count is None else count * size
         part = _part(loop, start, length, carry)
-        found.append(results(part) if count is None else _segments(part, count, lengths))
+        found.append(results(part) if count is None else _segments(part, count, size))
         carry = tuple(found[-1][: loop.carries])
     if loop.reverse:
         found.reverse()
@@ -119,9 +120,9 @@ def _part(loop: Loop, start: Dimension, length: Dimension, carry: Sequence[Node]
     return part if start == 0 else _shifted(part, as_node(begin))
 
 
-def _segments(loop: Loop, count: Dimension, lengths: Sequence[int]) -> list[Node]:
+def _segments(loop: Loop, count: Dimension, size: int) -> list[Node]:
     """Return the results of a loop over ``count`` segments."""
-    size, outer_count = lengths[0], _sized(count)
+    outer_count = _sized(count)
     step = Input("segment", (), np.int64)
     carried = [Input(x.name, x.shape, x.dtype) for x in loop.carried]
     shared = [Input(x.name, x.shape, x.dtype) for x in loop.shared]
@@ -130,8 +131,7 @@ def _segments(loop: Loop, count: Dimension, lengths: Sequence[int]) -> list[Node
     slices = [Input(x.name, y.shape[1:], y.dtype) for x, y in zip(loop.slices, xs, strict=True)]
     inner = loop.changed(inits=tuple(carried), xs=tuple(slices), consts=tuple(shared), length=size)
     inner = _shifted(inner, as_node(np.multiply(Traced(step), size)))
-    found = _split(inner, lengths[1:]) if len(lengths) > 1 else results(inner)
-    body = Body((step, *carried, *slices, *shared), rewrite(found))
+    body = Body((step, *carried, *slices, *shared), rewrite(results(inner)))
     outer = loop.changed(xs=tuple(xs), body=body, length=_plain(count))
     made = results(outer)
     total = outer_count * size

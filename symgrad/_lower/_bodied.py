@@ -119,6 +119,9 @@ class Writer:
         self.e.line(f"call void @{run}({', '.join(arguments)})")
 
     def copy(self, target: str, source: str, size: Dimension) -> None:
+        """Copy memory, unless it is there already."""
+        if target == source:
+            return
         self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
         count = self.e.index(sp.sympify(size))
         self.e.line(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .._graph import Input, Node
-from ._plan import Nest, Plan, Task
+from .._op import PROJECTIONS
+from ._plan import Nest, Plan, Single, Task
 
 
 def overwritten(plan: Plan, inputs: Sequence[Input], carries: int) -> dict[Node, int]:
@@ -39,22 +40,78 @@ def overwritten(plan: Plan, inputs: Sequence[Input], carries: int) -> dict[Node,
             reads = [set(_read(task, plan)) for task in plan.tasks]
             at = {s.target: j for j, t in enumerate(plan.tasks) if isinstance(t, Nest)
                   for s in t.stores if s.part is not None}  # fmt: skip
-        later = {n: reads[at[n] :] for n in chain if n in at}
-        if all(n in later and not any(n.operands[1] in r for r in later[n]) for n in chain):
-            found |= dict.fromkeys(chain, k)
+            at |= {t.node: j for j, t in enumerate(plan.tasks) if isinstance(t, Single)}
+        if all(_is_last(n, base, at, reads) for n, base in chain):
+            found |= dict.fromkeys((n for n, _ in chain), k)
     return found
 
 
-def _chain(plan: Plan, k: int, carried: Input) -> list[Node]:
-    """Return what leads from a carry to its new value, if it is nothing but writing."""
-    chain: list[Node] = []
+def continued(plan: Plan) -> dict[Node, Node]:
+    """Return pairs of arrays that can be one memory: where a loop starts from and where it ends.
+
+    The first value of a carry is a temporary that nothing but the loop reads. The key takes
+    the place of the value: the start that of the end if that is a result of the whole.
+    """
+    found: dict[Node, Node] = {}
+    loops = [t.node for t in plan.tasks if isinstance(t, Single) and t.node.op.kind == "loop"]
+    if not loops:
+        return found
+    reads = [set(_read(task, plan)) for task in plan.tasks]
+    at = {t.node: j for j, t in enumerate(plan.tasks) if isinstance(t, Single)}
+    for loop in loops:
+        for end in plan.given.get(loop, {}).values():
+            start = written_over(end)
+            if start is None or start not in plan.stored or start in plan.results:
+                continue
+            if start.op.kind in ("leaf", "view", *PROJECTIONS):
+                continue
+            if _is_last(end, start, at, reads):
+                pair = (start, end) if end in plan.results else (end, start)
+                found[pair[0]] = pair[1]
+    return found
+
+
+def _is_last(node: Node, base: Node, at: dict[Node, int], reads: list[set[Node]]) -> bool:
+    """Tell whether nothing reads ``base`` from where ``node`` is written over it."""
+    if node.op.over:
+        return node in at and not any(base in r for r in reads[at[node] :])
+    [loop] = node.operands
+    once = sum(seen_through(x) is base for x in loop.operands) == 1
+    return once and not any(base in r for r in reads[at[loop] + 1 :])
+
+
+def seen_through(node: Node) -> Node:
+    """Return what a view is of."""
+    while node.op.kind == "view":
+        node = node.operands[0]
+    return node
+
+
+def _chain(plan: Plan, k: int, carried: Input) -> list[tuple[Node, Node]]:
+    """Return what leads from a carry to its new value, if it is nothing but writing.
+
+    Each node comes with what it is written over; a loop within writes over what it starts
+    from.
+    """
+    chain: list[tuple[Node, Node]] = []
     node = plan.outputs[k]
     if plan.results.get(node) != k:
         return []
-    while node.op.over:
-        chain.append(node)
-        node = node.operands[1]
+    while (base := written_over(node)) is not None:
+        chain.append((node, base))
+        node = base
     return chain if node is carried else []
+
+
+def written_over(node: Node) -> Node | None:
+    """Return the array in whose memory a node could be, None if there is none."""
+    if node.op.over:
+        return node.operands[1]
+    if node.op.kind == "result" and node.operands[0].op.kind == "loop":
+        [loop], index = node.operands, node.params["index"]
+        if index < loop.params["carries"] and node.shape:
+            return loop.operands[index]
+    return None
 
 
 def _read(task: Task, plan: Plan) -> Iterator[Node]:

@@ -26,7 +26,7 @@ from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
 from ._memory import given
 from ._nest import NestWriter
-from ._overwritten import overwritten
+from ._overwritten import continued, overwritten, written_over
 from ._parts import fill_function
 from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
@@ -113,6 +113,7 @@ class Unit:
         code.steps += self.steps
         self.linked = self.steps <= LINKED_STEPS
         self.overwritten = overwritten(self.plan, program.inputs, carries)
+        self.continued = continued(self.plan)
         self.places: dict[Node, Place] = {}
         self.buffers: dict[str, Dimension] = {}
         self.tapes: list[str] = []
@@ -150,7 +151,11 @@ class Unit:
             pointer = self.constants.setdefault(symbol, f"%c{len(self.constants) + 1}")
             return Place(pointer, node.dtype)
         if node in self.overwritten:
-            return self.place(node.operands[1])
+            base = written_over(node)
+            assert base is not None
+            return self.place(base)
+        if node in self.continued:
+            return self.place(self.continued[node])
         if node in self.plan.results:
             return self.result(self.plan.results[node])
         if node not in self.plan.stored:
@@ -211,7 +216,7 @@ class Unit:
         frame = Frame(self.place, self.result, self.sizes)
         for store in nest.stores:
             if store.target.op.over:  # its copy is made before the call
-                pointer = self.written_over(store.target).pointer
+                pointer = self.source_of(store.target).pointer
                 self.uses.setdefault(pointer, []).append(len(self.calls))
         module = self.module_for(nest)
         cut = cut_of(nest) if module is self.module else None
@@ -258,8 +263,8 @@ class Unit:
         frame.pointers[pointer] = None
         return pointer
 
-    def written_over(self, node: Node) -> Place:
-        """Return where the array lies that a node writes over."""
+    def source_of(self, node: Node) -> Place:
+        """Return where the array lies that is copied before a node writes over it."""
         base = node.operands[1]
         while base.op.alias and self.place(base) is None:
             base = base.operands[0]
@@ -271,7 +276,7 @@ class Unit:
         """Return what a buffer must hold before its first task, or None."""
         kind = node.op.kind
         if node.op.over:
-            return None if node in self.overwritten else self.written_over(node)
+            return None if node in self.overwritten else self.source_of(node)
         if kind == "scatter" or (kind == "assemble" and not covers(node)):
             return 0
         return self.folded.get(node)
