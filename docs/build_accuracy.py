@@ -153,7 +153,7 @@ def figures(found: Any) -> tuple[str, ...]:
 ARRAYS = """
 ## Ops on arrays
 
-The same for ops on whole arrays, in a function that is made of them. For sums and products the condition is that of the entry; for what LAPACK computes it is *normwise*: what rounding the matrix does to the result. Exact derivatives of these are central differences of the definition at 200 digits.
+The same for ops on whole arrays, in a function that is made of them. For sums and products the condition is that of the entry; for what LAPACK computes it is *normwise*: what rounding the matrix does to the result. Exact derivatives of these are central differences of the definition at 200 digits. `z` stands for `x + 1j*x.T`.
 
 | op | in | elements in | value | derivative | condition | /cond |
 | --- | --- | --- | ---: | ---: | ---: | ---: |
@@ -171,6 +171,21 @@ that is not traced has no exact values, and so has what is computed from it.
 
 WHOLE = np.array([2, 0, 2])
 N, SQUARE = np.zeros(5), np.zeros((3, 3))
+
+
+def _parts(found: Any) -> list[Any]:
+    """Return real results: the parts of complex ones."""
+    values = found if isinstance(found, tuple) else (found,)
+    return [p for z in values for p in ((z.real, z.imag) if z.dtype.kind == "c" else (z,))]
+
+
+def _turned(f: Any) -> Any:
+    """Return ``f(x + 1j*x.T)`` as a function of x."""
+    return lambda x: _parts(f(x + 1j * x.T))
+
+
+def _hermitian(z: Any) -> Any:
+    return z @ np.conj(z.T) + np.eye(3)
 
 
 def _definite(x: Any) -> Any:
@@ -220,11 +235,38 @@ _own.defvjp(lambda x: (np.sum(x * x), x), lambda x, ct: (2 * ct * x,))
 CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
     "AddAt": ("y[1] + x[0], other y[i]", _added_at, N, (-3, 3)),
     "Assemble": ("np.concatenate([x, x])", lambda x: np.concatenate([x, x]), N, (-3, 3)),
+    "ComplexCholesky": (
+        "np.linalg.cholesky(z @ z.conj().T + I)",
+        _turned(lambda z: np.linalg.cholesky(_hermitian(z))),
+        SQUARE,
+        (-1, 1),
+    ),
+    "ComplexEig": ("np.linalg.eig(z)", _turned(np.linalg.eig), SQUARE, (-1, 1)),
+    "ComplexEigh": (
+        "np.abs(np.linalg.eigh(z @ z.conj().T + I)[1])",
+        _turned(lambda z: np.abs(np.linalg.eigh(_hermitian(z))[1])),
+        SQUARE,
+        (-1, 1),
+    ),
     "ComplexLogDet": (
         "np.abs(np.linalg.det(x + 1j*x.T))",
         lambda x: np.abs(np.linalg.det(x + 1j * x.T)),
         SQUARE,
         (-1, 1),
+    ),
+    "ComplexPseudoInverse": ("np.linalg.pinv(z)", _turned(np.linalg.pinv), SQUARE, (-1, 1)),
+    "ComplexQR": ("np.linalg.qr(z)", _turned(np.linalg.qr), SQUARE, (-1, 1)),
+    "ComplexSVD": (
+        "np.abs(np.linalg.svd(z)[0])",
+        _turned(lambda z: np.abs(np.linalg.svd(z)[0])),
+        SQUARE,
+        (-1, 1),
+    ),
+    "ComplexSolveTriangular": (
+        "sg.scipy.linalg.solve_triangular(z, z[0])",
+        _turned(lambda z: sg_linalg.solve_triangular(z, z[0])),
+        SQUARE,
+        (0.5, 1.5),
     ),
     "Fourier": (
         "np.abs(np.fft.fft(x + 1j*x**2))",
@@ -254,6 +296,7 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
     "Det": ("np.linalg.det(x)", np.linalg.det, SQUARE, (-1, 1)),
     "DiagEmbed": ("np.diag(x)", np.diag, N, (-3, 3)),
     "Diagonal": ("np.diagonal(x)", np.diagonal, SQUARE, (-3, 3)),
+    "Eig": ("np.linalg.eig(x)", lambda x: _parts(np.linalg.eig(x)), SQUARE, (-1, 1)),
     "Eigh": (
         "np.linalg.eigh(x @ x.T + I)",
         lambda x: np.linalg.eigh(_definite(x)),
@@ -296,8 +339,15 @@ BESIDE = {"Result": "Loop", "Tape": "Loop"}
 #: Of matrices that are regular only at random.
 MATRICES = (
     "Cholesky",
+    "ComplexCholesky",
+    "ComplexEig",
+    "ComplexEigh",
     "ComplexLogDet",
+    "ComplexPseudoInverse",
+    "ComplexQR",
+    "ComplexSVD",
     "Det",
+    "Eig",
     "Eigh",
     "LU",
     "LogAbsDet",

@@ -643,3 +643,15 @@ def test_equal_eigenvalues_of_hermitian_matrices() -> None:
 def test_eigenvalues_that_meet_have_no_derivative() -> None:
     found = sg.grad(lambda a: np.sum(np.linalg.eigvals(a)[0].real))(np.array([[1.0, 1], [0, 1]]))
     assert not np.all(np.isfinite(found))
+
+
+def test_eigenvalues_of_what_is_no_number(capfd: pytest.CaptureFixture[str]) -> None:
+    """They are nan, in a batch only of that matrix, and LAPACK does not print."""
+    for x in (np.array([[1.0, 2.0], [-3.0, 1.0]]), matrices(2, 2)):
+        both = np.stack([np.full_like(x, np.nan), x])
+        for backend in ("numba", "numpy"):
+            with sg.backend(backend):
+                found = sg.compile(np.linalg.eigvals)(both)
+            assert np.all(np.isnan(found[0]))
+            np.testing.assert_allclose(found[1], np.linalg.eigvals(x), rtol=1e-14)
+    assert capfd.readouterr() == ("", "")

@@ -11,12 +11,26 @@ import pytest
 import symgrad as sg
 from symgrad._op import registry
 from symgrad.errors import ArgumentError, UnsupportedError, VerificationError
+from symgrad.scipy import linalg as scipy_linalg
 
 rng = np.random.default_rng(5)
 X = rng.standard_normal((3, 3))
 DEFINITE = X @ X.T + np.eye(3)
 B = rng.standard_normal(3)
 TALL = rng.standard_normal((4, 2))
+
+
+def parts(*values: Any) -> Any:
+    """Return real and imaginary parts: verified are real numbers."""
+    return [part for z in values for part in (z.real, z.imag)]
+
+
+def turned(a: Any) -> Any:
+    """Return a Hermitian matrix made of a symmetric one, as positive definite as that."""
+    angle = np.arange(3.0)
+    return a * np.exp(1j * (angle[:, None] - angle))
+
+
 #: A function for each routine, and what to call it with.
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LU": (np.linalg.solve, (X, B)),
@@ -36,6 +50,20 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "SVD": (lambda a: np.linalg.svd(a, full_matrices=False), (TALL.T,)),
     "PseudoInverse": (np.linalg.pinv, (TALL,)),
     "Argsort": (lambda x: np.sort(np.exp(x)), (B,)),
+    "ComplexSolveTriangular": (
+        lambda a, b: parts(scipy_linalg.solve_triangular(a + 1j * a.T, b - 2j, trans=1)),
+        (DEFINITE, B),
+    ),
+    "ComplexCholesky": (lambda a: parts(np.linalg.cholesky(turned(a))), (DEFINITE,)),
+    "ComplexQR": (lambda a: parts(*np.linalg.qr(a + 1j * a**2)), (TALL,)),
+    "ComplexEigh": (lambda a: parts(np.linalg.eigh(turned(a))[1]), (DEFINITE,)),
+    "ComplexSVD": (
+        lambda a: parts(np.linalg.svd(a + 1j * a**2, full_matrices=False)[2]),
+        (TALL.T,),
+    ),
+    "ComplexPseudoInverse": (lambda a: parts(np.linalg.pinv(a + 1j * a**2)), (TALL,)),
+    "Eig": (lambda a: parts(*np.linalg.eig(a)), (X[:2, :2],)),
+    "ComplexEig": (lambda a: parts(*np.linalg.eig(a + 1j * a.T)), (X[:2, :2],)),
     "ComplexLogDet": (lambda a: np.linalg.slogdet(a + 1j * a.T @ a)[1], (X,)),
 }
 
@@ -59,7 +87,11 @@ def test_routines_are_as_exact_as_their_condition_allows(name: str) -> None:
         assert check.worst is None or check.worst.ulp <= max(4, 4 * check.worst.condition)
 
 
-@pytest.mark.parametrize("name", ["Solve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse"])
+@pytest.mark.parametrize(
+    "name",
+    ["Solve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse", "ComplexCholesky", "ComplexQR",
+     "ComplexEigh", "ComplexSVD", "ComplexPseudoInverse", "Eig", "ComplexEig"],
+)  # fmt: skip
 def test_a_wrong_rule_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     op = registry.ops[name]
     vjp: Any = op.vjp

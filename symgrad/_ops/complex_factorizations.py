@@ -8,12 +8,14 @@ for complex matrices are written for.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._op import Composed, Op, Routine, define_array
+from . import exactly_complex
 from .factorizations import (
     CHOLESKY,
     EIGH,
@@ -58,8 +60,8 @@ def _packed(value: Any) -> Any:
 
 
 def complex_twin(
-    name: str, real: Op, lower: Any, doc: str, helper: Callable[..., Any] | None = None,
-    convention: str | None = None,
+    name: str, real: Op, lower: Any, doc: str, exact: Callable[..., Any],
+    helper: Callable[..., Any] | None = None, convention: str | None = None,
 ) -> Op:  # fmt: skip
     """Define the op that ``real`` is for complex matrices, in pairs of reals.
 
@@ -71,11 +73,15 @@ def complex_twin(
         The op for real matrices, whose shapes, rules and NumPy function are taken.
     lower:
         How the op is computed.
+    exact:
+        How it is computed in multiple precision; the rest of that is taken from the real op.
     helper:
         The plain NumPy function that the op's source calls; without one it is the last operand.
     """
     shape, vjp, jvp = real.shape, real.vjp, real.jvp
     assert shape is not None and vjp is not None and jvp is not None  # noqa: PT018
+    assert real.exact is not None
+    vectors = real.exact.vectors and exactly_complex.vectors_of(real.exact.vectors)
 
     def evaluate(*operands: Any, **params: Any) -> Any:
         return as_pairs(real.evaluate(*map(as_complex, operands), **params))
@@ -102,6 +108,7 @@ def complex_twin(
         types=lambda *dtypes, **params: dtypes[-1],
         shape=lambda *shapes, **params: (*shape(*(s[:-1] for s in shapes), **params), 2),
         element=no_formula(doc),
+        exact=dataclasses.replace(real.exact, compute=exact, core=3, vectors=vectors),
         vjp=pulled,
         jvp=pushed,
         batch=batched_alike(lambda: op),
@@ -116,32 +123,36 @@ def complex_twin(
 COMPLEX_TRIANGULAR = complex_twin(
     "ComplexSolveTriangular", TRIANGULAR, Routine(write_triangular, (3, 3, 3), pairs=True),
     "solutions of complex triangular systems, one for each row of the last operand",
+    exactly_complex.triangular,
     triangular_solution,
 )  # fmt: skip
 COMPLEX_CHOLESKY = complex_twin(
     "ComplexCholesky", CHOLESKY, Routine(write_cholesky, (3, 3), pairs=True),
-    "lower triangular factor of Hermitian positive definite matrices", cholesky_factor,
+    "lower triangular factor of Hermitian positive definite matrices", exactly_complex.cholesky,
+    cholesky_factor,
     "Hermitian perturbations; nan if a matrix is not positive definite",
 )  # fmt: skip
 COMPLEX_QR = complex_twin(
     "ComplexQR", QR, Routine(write_qr, (3, 3), pairs=True),
-    "unitary and triangular factor of complex matrices: Q above the transpose of R", qr_factors,
+    "unitary and triangular factor of complex matrices: Q above the transpose of R",
+    exactly_complex.qr, qr_factors,
 )  # fmt: skip
 COMPLEX_EIGH = complex_twin(
     "ComplexEigh", EIGH, Routine(write_eigh, (3, 3), pairs=True),
     "eigenvalues of Hermitian matrices, above the eigenvectors of the transposes as rows",
-    eigen_pairs,
+    exactly_complex.eigen, eigen_pairs,
     "Hermitian perturbations; vectors do not turn in the complex plane, nor among each other "
     "for equal eigenvalues",
 )  # fmt: skip
 COMPLEX_SVD = complex_twin(
     "ComplexSVD", SVD, Routine(write_svd, (3, 2), pairs=True),
     "singular values and vectors of complex matrices: U, s and the adjoint of V, one behind the "
-    "other", singular_parts,
+    "other", exactly_complex.singular, singular_parts,
     "columns of U do not turn in the complex plane, nor vectors of equal singular values among "
     "each other; 1/0 counts as 0",
 )  # fmt: skip
 COMPLEX_PINV = complex_twin(
     "ComplexPseudoInverse", PINV, Composed(lambda a, value: value),
     "a complex pseudo-inverse that is known, with its derivative by the matrix",
+    exactly_complex.pseudo_inverse,
 )  # fmt: skip

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from .._op import Op, Routine, define_array
+from .._op import Exact, Op, Routine, define_array
+from . import exactly, exactly_complex
 from .complex_factorizations import as_complex, as_pairs
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like
-from .np_common import conjugated, iota, join_pairs, packed
+from .np_common import conjugated, iota, join_pairs, join_parts, packed
 
 CONVENTION = "nan or infinities where eigenvalues meet"
 
@@ -29,6 +30,8 @@ def general_eigen_pairs(a: Any) -> Any:
     out = np.full((*a.shape[:-2], n + 1, n), np.nan, np.result_type(a, 1j))
     (geev,) = lapack.get_lapack_funcs(("geev",), (a,))
     for k in np.ndindex(a.shape[:-2] if n else (0,)):
+        if not np.all(np.isfinite(a[k])):  # LAPACK prints
+            continue
         *w, _, v, info = geev(a[k].T, compute_vl=False)
         if info:
             continue
@@ -41,23 +44,56 @@ def general_eigen_pairs(a: Any) -> Any:
     return as_pairs(out)
 
 
+def _copied(r: Any, a: str) -> tuple[str, str]:
+    """Write the copying of a matrix, zeros instead of one that is not finite: LAPACK prints.
+
+    Returned are the copy and whether the matrix is not finite.
+    """
+    e, n = r.e, r.shapes[0][0]
+    matrix = r.work(n * n)
+    r.copy(matrix, a, n * n)
+    total = r.cell(r.kind, r.constant(0.0))
+    e.line(f"store {r.kind} {r.constant(0.0)}, ptr {total}")
+
+    def add(i: str) -> None:
+        x = e.op(f"load {r.kind}, ptr {r.at(matrix, i, r.kind)}")
+        nothing = e.op(f"fmul {r.kind} {x}, {r.constant(0.0)}")
+        before = e.op(f"load {r.kind}, ptr {total}")
+        e.line(f"store {r.kind} {e.op(f'fadd {r.kind} {before}, {nothing}')}, ptr {total}")
+
+    r.loop(r.size(n * n * (2 if r.pairs else 1)), add)
+    found = e.op(f"load {r.kind}, ptr {total}")
+    bad = e.op(f"fcmp uno {r.kind} {found}, {found}")
+    count = e.op(f"select i1 {bad}, i64 {r.size(n * n)}, i64 0")
+    r.loop(count, lambda i: r.put(r.filled(0.0), matrix, i))
+    return matrix, bad
+
+
+def _spoil(r: Any, info: str, bad: str, out: str, count: Any) -> None:
+    """Write the filling with nan if LAPACK failed or was not asked."""
+    e = r.e
+    failed = e.op(f"load i32, ptr {info}")
+    e.line(f"store i32 {e.op(f'select i1 {bad}, i32 1, i32 {failed}')}, ptr {info}")
+    r.spoil(info, out, count)
+
+
 def _write_complex(r: Any) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
-    matrix, info = r.work(n * n), r.cell("i32", "0")
-    r.copy(matrix, a, n * n)
+    info = r.cell("i32", "0")
+    matrix, bad = _copied(r, a)
     vectors, size, ld = r.at(out, r.size(n)), r.integer(n), r.leading(n)
     r.call("geev", r.letter("N"), r.letter("V"), size, matrix, ld, out, vectors, ld, vectors, ld,
            r.work(66 * n), r.integer(66 * n), r.work(2 * n, r.kind), info)  # fmt: skip
-    r.spoil(info, out, n * n + n)
+    _spoil(r, info, bad, out, n * n + n)
 
 
 def _write_real(r: Any) -> None:
     a, out = r.pointers
     n = r.shapes[0][0]
-    matrix, vectors, info = r.work(n * n), r.work(n * n), r.cell("i32", "0")
-    real, imag = r.work(n), r.work(n)
-    r.copy(matrix, a, n * n)
+    info = r.cell("i32", "0")
+    matrix, bad = _copied(r, a)
+    vectors, real, imag = r.work(n * n), r.work(n), r.work(n)
     size, ld = r.integer(n), r.leading(n)
     r.call("geev", r.letter("N"), r.letter("V"), size, matrix, ld, real, imag, vectors, ld,
            vectors, ld, r.work(66 * n), r.integer(66 * n), info)  # fmt: skip
@@ -89,7 +125,7 @@ def _write_real(r: Any) -> None:
         r.loop(count, component)
 
     r.loop(count, vector)
-    r.spoil(info, out, 2 * (n * n + n))
+    _spoil(r, info, bad, out, 2 * (n * n + n))
 
 
 # ---------------------------------------------------------------- derivatives
@@ -119,8 +155,15 @@ def _sums(x: Any) -> Any:
     return np.sum(x, axis=-2, keepdims=True)
 
 
+def _real_where(w: Any, x: Any) -> Any:
+    """``x`` without imaginary parts that belong to real eigenvalues of a real matrix."""
+    return join_parts(x.real, np.where(w.imag == 0, 0.0, x.imag))
+
+
 def _vjp(ct: Any, y: Any, a: Any) -> Any:
     (w, v), (dw, dv) = _parts(y), _parts(ct)
+    if a.ndim != y.ndim:
+        dw, dv = _real_where(w, dw), _real_where(w[..., None, :], dv)
     chosen = _largest(v)
     along = _sums(conjugated(v) * dv)
     turned = along.imag / _sums(chosen * v.real)
@@ -139,8 +182,12 @@ def _jvp(t: Any, y: Any, a: Any) -> Any:
     turned = _sums(chosen * dv.imag) / _sums(chosen * v.real)
     dv = dv - _sums(conjugated(v) * dv).real * v - 1j * (turned * v)
     dw = np.diagonal(inner, axis1=-2, axis2=-1)
+    if a.ndim != y.ndim:
+        dw, dv = _real_where(w, dw), _real_where(w[..., None, :], dv)
     return packed(np.concatenate([dw[..., None, :], swapped(dv)], axis=-2))
 
+
+_VECTORS = exactly_complex.vectors_of(exactly.eigen_vectors)
 
 EIG: Op = define_array(
     "Eig",
@@ -150,6 +197,7 @@ EIG: Op = define_array(
     doc="eigenvalues of transposed matrices above the eigenvectors as rows, in pairs of reals",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1], 2),
     element=no_formula("an eigenvalue"),
+    exact=Exact(exactly_complex.general, vectors=_VECTORS),
     vjp=_vjp,
     jvp=_jvp,
     batch=batched_alike(lambda: EIG),
@@ -166,6 +214,7 @@ COMPLEX_EIG: Op = define_array(
     doc="eigenvalues of transposed complex matrices, above the eigenvectors as rows",
     shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2),
     element=no_formula("an eigenvalue"),
+    exact=Exact(exactly_complex.complex_general, core=3, vectors=_VECTORS),
     vjp=_vjp,
     jvp=_jvp,
     batch=batched_alike(lambda: COMPLEX_EIG),

@@ -37,12 +37,13 @@ def _half_sum(a: Rows) -> Rows:
     return [[(a[i][j] + a[j][i]) / 2 for j in n] for i in n]
 
 
-def _product(a: Rows, b: Rows) -> Rows:
+def product(a: Rows, b: Rows) -> Rows:
+    """Return the product of two matrices."""
     columns = _transposed(b)
     return [[sum(x * y for x, y in zip(row, c, strict=True)) for c in columns] for row in a]
 
 
-def _solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
+def solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
     """Return inv(a) @ b and det(a), by elimination with pivots; matrices are lists of rows."""
     n = len(a)
     rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
@@ -65,7 +66,7 @@ def _solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
 
 def _determinant(a: Rows) -> Any:
     try:
-        return _solved(a, [[] for _ in a])[1]
+        return solved(a, [[] for _ in a])[1]
     except ZeroDivisionError:
         return 0 * a[0][0]
 
@@ -111,7 +112,7 @@ def lu(context: Any, read: Read, like: Sequence[Any]) -> Elements:
 def solution(context: Any, read: Read, like: Sequence[Any], trans: bool) -> Elements:
     """The solutions for right-hand sides that lie in rows; the factors are not read."""
     a, b = read(0), read(2)
-    return _flat(_transposed(_solved(_transposed(a) if trans else a, _transposed(b))[0]))
+    return _flat(_transposed(solved(_transposed(a) if trans else a, _transposed(b))[0]))
 
 
 def triangular(
@@ -129,7 +130,7 @@ def triangular(
         ]
         for i in n
     ]  # fmt: skip
-    return _flat(_transposed(_solved(_transposed(part) if trans else part, _transposed(b))[0]))
+    return _flat(_transposed(solved(_transposed(part) if trans else part, _transposed(b))[0]))
 
 
 def determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
@@ -173,7 +174,7 @@ def eigen(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """Eigenvalues of the symmetric part above the eigenvectors, which lie in rows."""
     w, v = context.eigsy(context.matrix(_half_sum(read(0))))
     n = len(w)
-    alike = _repeated(context, w)
+    alike = repeated(context, w)
     rows = [_turned(v[:, k], like[n + k * n : n + k * n + n], k in alike) for k in range(n)]
     return [*w, *(x for row in rows for x in row)]
 
@@ -184,7 +185,7 @@ def singular(context: Any, read: Read, like: Sequence[Any], wide: bool) -> Eleme
     m, n = a.rows, a.cols
     k = m if wide else n
     u, s, vh = context.svd_r(a)
-    alike = _repeated(context, s)
+    alike = repeated(context, s)
     left, right = [], []
     for i in range(k):
         given = [like[r * k + i] for r in range(m)]
@@ -203,7 +204,7 @@ def pseudo_inverse(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     a = read(0)
     tall = len(a) >= len(a[0])
     b = a if tall else _transposed(a)
-    inverse = _solved(_product(_transposed(b), b), _transposed(b))[0]
+    inverse = solved(product(_transposed(b), b), _transposed(b))[0]
     return _flat(inverse if tall else _transposed(inverse))
 
 
@@ -226,7 +227,7 @@ def singular_vectors(shape: tuple[int, ...], wide: bool) -> tuple[range, ...]:
     return range(m * k), range(m * k + k, m * k + k + k * n)
 
 
-def _repeated(context: Any, values: Any) -> set[int]:
+def repeated(context: Any, values: Any) -> set[int]:
     """Return the places of values that another is equal to, up to the digits there are."""
     scale = max((abs(v) for v in values), default=context.zero)
     close = context.ldexp(scale, -context.prec // 4)

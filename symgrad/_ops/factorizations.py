@@ -78,15 +78,20 @@ def _over(x: Any, a: Any, lower: bool, conjugate: bool = False) -> Any:
     return conjugated(TRIANGULAR(a, conjugated(x), lower=lower, trans=False, unit=False))
 
 
+def _real_diagonal(x: Any) -> Any:
+    """``x`` with a real diagonal, which factors of complex matrices have."""
+    return x - 1j * (unit_like(x) * x.imag) if x.dtype.kind == "c" else x
+
+
 def _cholesky_vjp(ct: Any, l: Any, a: Any) -> Any:
-    inner = _half(adjoint(l) @ np.tril(ct))
+    inner = _half(adjoint(l) @ _real_diagonal(np.tril(ct)))
     left = adjoint(_over(adjoint(inner), l, lower=True))  # the adjoint of inv(l), times inner
     return (symmetric(_over(left, l, lower=True)),)
 
 
 def _cholesky_jvp(t: Any, l: Any, a: Any) -> Any:
     right = _over(symmetric(t[0]), l, lower=True, conjugate=True)
-    return l @ _half(adjoint(_over(adjoint(right), l, lower=True, conjugate=True)))
+    return _real_diagonal(l @ _half(adjoint(_over(adjoint(right), l, lower=True, conjugate=True))))
 
 
 CHOLESKY: Op = define_array(
@@ -167,7 +172,7 @@ def _qr_vjp(ct: Any, y: Any, a: Any) -> Any:
     # a triangle whose rounding the inverse would magnify.
     n = a.shape[-1]
     (q, r), (dq, dr) = _parts(y, n), _parts(ct, n)
-    dr = np.triu(dr)
+    dr = _real_diagonal(np.triu(dr))
     skew = r @ adjoint(dr) + adjoint(q) @ dq
     low = _over(_below(skew - adjoint(skew)), r, lower=False, conjugate=True)
     return (q @ (dr + low) + _over(_beside(q, dq), r, lower=False, conjugate=True),)
@@ -179,7 +184,8 @@ def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
     low = _below(_over(inner, r, lower=False))
     turn = low - adjoint(low)
     dq = q @ turn + _over(_beside(q, t[0]), r, lower=False)
-    return np.concatenate([dq, swapped(np.triu(inner - turn @ r))], axis=-2)
+    dr = _real_diagonal(np.triu(inner - turn @ r))
+    return np.concatenate([dq, swapped(dr)], axis=-2)
 
 
 QR: Op = define_array(

@@ -82,9 +82,10 @@ class Matrix:
         assert exact is not None
         if not exact.symmetric:
             return
-        for (_, (i, j)), scalar in known.items():
-            other = known[0, (j, i)]
-            gap = abs(scalar.value - other.value)
+        for (_, (i, j, *part)), scalar in known.items():
+            other = known[0, (j, i, *part)]
+            sign = -1 if part == [1] else 1  # of an imaginary part
+            gap = abs(scalar.value - sign * other.value)
             size = abs(scalar.value) + abs(other.value)
             if gap > self.context.ldexp(size, -SYMMETRIC) + scalar.error + other.error:
                 raise UnsupportedError(
