@@ -6,6 +6,7 @@ products, choices, and NumPy's functions. What is promised is equality; nothing 
 
 from __future__ import annotations
 
+import io
 import itertools
 from typing import Any
 
@@ -264,3 +265,10 @@ def test_what_cannot_be_promised_is_said() -> None:
     with pytest.raises(UnsupportedError, match="dynamic=False"):
         size(np.arange(6.0))
     promised(lambda x: [np.fft.irfft(np.fft.rfft(x))], np.arange(6.0), dynamic=False)
+
+
+def test_show_prints_what_is_called() -> None:
+    text = io.StringIO()
+    sg.show(sg.compile(lambda x: np.sum(np.exp(x)), rounding="numpy"), np.ones(5), file=text)
+    assert "symgrad_ufunc.numpy.exp.d_d" in text.getvalue()
+    assert "symgrad_ufunc.numpy.add.dd_d" in text.getvalue()

@@ -223,3 +223,6 @@ def test_eager_branches_keep_their_masks_past_a_formula() -> None:
     x = sg.tensor([0.0, 4.0], requires_grad=True)
     np.sum(np.where(x > 1, x * x**0.5, x)).backward()
     np.testing.assert_allclose(x.grad.numpy(), [1, 3])
+    x = sg.tensor([[1000.0, 0.0], [2.0, 3.0]], requires_grad=True)
+    np.max(np.log(np.sum(np.exp(x), axis=1))).backward()
+    np.testing.assert_allclose(x.grad.numpy(), [[1, 0], [0, 0]])

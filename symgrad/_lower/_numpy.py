@@ -145,7 +145,7 @@ def _types(ufunc: Any, given: tuple[np.dtype[Any], ...], result: np.dtype[Any]) 
         before, _, after = types.partition("->")
         if all(map(np.can_cast, given, before)):
             fits = tuple(map(np.dtype, before)) == given and np.dtype(after) == result
-            return str(types) if fits else None
+            return types if fits else None
     return None
 
 
@@ -154,7 +154,7 @@ def _home(ufunc: np.ufunc) -> str | None:
     """Return the module in which a universal function has its name."""
     for module in (np, scipy.special):
         if getattr(module, ufunc.__name__, None) is ufunc:
-            return module.__name__
+            return str(module.__name__)
     return None
 
 

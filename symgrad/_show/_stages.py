@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from .._compile import Function
 from .._compile._specialization import Specialization
-from .._graph import Node, topological
+from .._graph import Node, bit_for_bit, topological
 from .._lower import lower, prepare
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
@@ -93,22 +93,17 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     traced = [
         (word, function._specialization(args, kwargs, short=True)) for word, function in chain
     ]
+    if isinstance(f, Function) and f._promised:  # its steps have an order of their own
+        traced[-1] = (traced[-1][0], f._specialization(args, kwargs, short=True))
     last = traced[-1][1]
     yield Stage(_heading(f, last.program), tuple(_sizes(last.program)))
     for position, (word, made) in enumerate(traced):
         graph = made.graph
         title = f"After {word}" if position or word != "tracing" else "Traced"
         yield Stage(title, _listing(schedule(graph.inputs, graph.outputs)))
-    yield _rewritten(last)
-    yield Stage("Scheduled", tuple(_levels(last.program)))
-    legal = prepare(last.program.outputs)
-    written_out = schedule(last.program.inputs, legal)
-    if legal != list(last.program.outputs):
-        title = "Legalised: ops without an instruction or a library function are written out"
-        yield Stage(title, _listing(written_out))
-    tasks = task_lines(plan(tuple(legal)), written_out)
-    yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
-    yield _lowered(last.program)
+    with bit_for_bit(last.promised):
+        compiled = tuple(_compiled(last))
+    yield from compiled
     # Kernels know the sizes of short axes; formulas are read with symbols.
     general = chain[-1][1]._specialization(args, kwargs)
     yield Stage("In mathematics", tuple(_formulas(general.graph)))
@@ -180,6 +175,20 @@ def cut(lines: list[str], limit: int = LIMIT) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------- passes
+
+
+def _compiled(last: Specialization) -> Iterator[Stage]:
+    """Yield the stages from the rewritten program to machine code."""
+    yield _rewritten(last)
+    yield Stage("Scheduled", tuple(_levels(last.program)))
+    legal = prepare(last.program.outputs)
+    written_out = schedule(last.program.inputs, legal)
+    if legal != list(last.program.outputs):
+        title = "Legalised: ops without an instruction or a library function are written out"
+        yield Stage(title, _listing(written_out))
+    tasks = task_lines(plan(tuple(legal)), written_out)
+    yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
+    yield _lowered(last.program)
 
 
 def _rewritten(made: Specialization) -> Stage:
