@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._graph import Node
+from ._graph import Node, step_numbers
 from ._op import Op
 from ._shapes import Shape, as_size
 from ._trace import Traced, as_node
@@ -213,13 +213,18 @@ def behind(
     """
     single = tuple(c for c in guard if not c[0].shape)
     guards: list[Guard] = [single] * len(xs)
+    as_tensors = step_numbers() is not None
+    if as_tensors and support is None and len(single) < len(guard):
+        # They look whether the guard holds anywhere.
+        some = np.any(np.broadcast_to(_truth(guard), _sizes(shape)))
+        return [((as_node(some), True),)] * len(xs)
     if support is None or (len(single) == len(guard) and not picks):
         return guards
     if not picks:
         guard = tuple(c for c in guard if c[0].shape)
     mask = np.broadcast_to(_truth(guard), _sizes(shape))
     for k, (found, x) in enumerate(zip(support(mask), xs, strict=True)):
-        if found is not None and x.node.operands:
+        if found is not None and (x.node.operands or as_tensors):
             truth = found if found.dtype == np.bool_ else found != 0
             guards[k] = ((as_node(truth), True),) if picks else (*single, (as_node(truth), True))
     return guards

@@ -240,6 +240,24 @@ def test_how_an_array_lies_does_not_matter() -> None:
         assert same([function(sg.tensor(x)[::3, ::3].T).numpy()], [expected])
 
 
+GUARDED = [
+    lambda x: np.where(x > 5, np.cumsum(np.sqrt(x)), x),  # nowhere
+    lambda x: np.where(x > 0.5, np.cumsum(np.sqrt(x)), x),
+    lambda x: np.maximum(np.prod(x), -x), lambda x: np.max(np.log(np.sum(np.exp(x[None] * x), -1))),
+    lambda x: np.where(x[0] > 5, np.sort(np.sqrt(x)), np.exp(x)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("k", range(len(GUARDED)))
+def test_branches_that_are_not_taken(k: int) -> None:
+    data = np.array([0.0, 1.0, 2.0])
+    x = sg.tensor(data, requires_grad=True)
+    with sg.backend("numpy"), np.errstate(all="ignore"):
+        np.sum(GUARDED[k](x)).backward()
+    slope = sg.compile(sg.grad(lambda x: np.sum(GUARDED[k](x))), rounding="numpy", cache=False)
+    assert same([slope(data)], [x.grad.numpy()])
+
+
 def test_loops_and_branches() -> None:
     def loss(x: Any) -> Any:
         last, ys = sg.scan(lambda c, u: (np.tanh(c * np.sin(u)), np.exp(c)), x[0], x)
