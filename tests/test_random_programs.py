@@ -358,6 +358,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
     "(-x) + y = y - x": (lambda x: -x + np.sin(x), [lambda x: x + np.sin(x)]),
     "x - (-y) = x + y": (lambda x: np.sin(x) - -x, [lambda x: -np.sin(x) - x]),
     "(-x)*(-y) = x*y": (lambda x: -x * -np.sin(x), [lambda x: -x * np.sin(x)]),
+    "x**0 = 1": (
+        lambda x: x * np.power(x, 0.0) + np.power(np.sum(x), 0.0),
+        [lambda x: np.power(x, 1.0), lambda x: np.power(x, 0.5), lambda x: np.power(2.0, x)],
+    ),
     "x**1, x**2, x**-1 as products": (
         lambda x: x**2 + x**1 + x**-1,
         [lambda x: x**0.5, lambda x: x**0, lambda x: 2**x, lambda x: x ** np.full((2, 1), 2.0)],
@@ -398,6 +402,14 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
     "assembly of the whole": (
         lambda x: np.stack([np.sin(x)]) + np.stack([x[:, None]], axis=2)[0].T,
         [lambda x: np.stack([x, x]), lambda x: np.pad(x, 1), lambda x: np.concatenate([x, x])],
+    ),
+    "product with the identity": (
+        lambda x: np.outer(x, np.sin(x)) @ np.diag(np.ones_like(x)) @ np.outer(x, x).T,
+        [
+            lambda x: np.outer(x, x) @ np.diag(x),
+            lambda x: np.outer(x, x) * np.diag(np.ones_like(x)),
+            lambda x: np.diag(np.ones_like(x), 1)[:-1] @ np.outer(np.sin(np.append(x, 1.0)), x),
+        ],
     ),
     "slice of what was assembled": (
         lambda x: np.stack([x, np.sin(x)])[1],

@@ -16,6 +16,7 @@ import numpy as np
 from .._graph import Constant, Literal, Node, apply, element_count
 from .._op import registry
 from .._trace import cast
+from ._identity import product_with_identity
 
 OPS = registry.ops
 
@@ -118,6 +119,16 @@ def _negated_product(node: Node, x: Node) -> Node | None:
     if _is(a, "Negative"):
         return build("Multiply", a.operands[0], b, like=node)
     return build("Multiply", a, b.operands[0], like=node) if _is(b, "Negative") else None
+
+
+def _zeroth_power(node: Node, x: Node, y: Node) -> Node | None:
+    """1, of a nan as well."""
+    if not equals(y, 0.0) or node.dtype.kind != "f":
+        return None
+    one = Literal(1, node.dtype)
+    if not node.shape:
+        return one
+    return apply(OPS["Broadcast"], (one,), (("shape", node.shape),), node.shape, node.dtype)
 
 
 def _integer_power(node: Node, x: Node, y: Node) -> Node | None:
@@ -256,6 +267,7 @@ RULES: tuple[Rule, ...] = (
         lambda n, x, y: build("Multiply", x.operands[0], y.operands[0], like=n)
         if _is(x, "Negative") and _is(y, "Negative") else None, sees=NEGATIVE,
     ),
+    Rule("x**0 = 1", ("Power",), _zeroth_power, sees=NUMBER),
     Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True,
          sees=NUMBER),
     Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True, sees=NUMBER),
@@ -272,5 +284,7 @@ RULES: tuple[Rule, ...] = (
     Rule("transpose of transpose", ("Transpose",), _transpose),
     Rule("whole slice", ("Slice",), _whole_slice),
     Rule("assembly of the whole", ("Assemble",), _whole_part),
+    Rule("product with the identity", ("Contract",), product_with_identity, rounds=True,
+         sees=frozenset(("DiagEmbed",))),
     Rule("slice of what was assembled", ("Slice",), _read_back),
 )  # fmt: skip
