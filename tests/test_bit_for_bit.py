@@ -290,3 +290,31 @@ def test_show_prints_what_is_called() -> None:
     sg.show(sg.compile(lambda x: np.sum(np.exp(x)), rounding="numpy"), np.ones(5), file=text)
     assert "symgrad_ufunc.numpy.exp.d_d" in text.getvalue()
     assert "symgrad_ufunc.numpy.add.dd_d" in text.getvalue()
+
+
+def test_training_does_not_change_when_kernels_take_over() -> None:
+    rng = np.random.default_rng(0)
+    images, labels = rng.normal(size=(60, 12)), np.eye(3)[rng.integers(0, 3, 60)]
+
+    def trained() -> list[Any]:
+        table.clear()
+        start = np.random.default_rng(1)
+        shapes = [(12, 16), (16,), (16, 3), (3,)]
+        weights = [sg.tensor(start.normal(size=s) * 0.3, requires_grad=True) for s in shapes]
+        w, b, v, c = weights
+        for k in range(4 * AFTER):
+            rows = np.arange(20) + 20 * (k % 3)
+            hidden = sg.tanh(sg.tensor(images[rows]) @ w + b)
+            scores = sg.log_softmax(hidden @ v + c, dim=1)
+            (-(scores * sg.tensor(labels[rows])).sum() / 20).backward()
+            with sg.no_grad():
+                for x in weights:
+                    x -= 0.3 * x.grad
+                    x.grad.zero_()
+        return [x.detach().numpy() for x in weights]
+
+    with sg.backend("numpy"):
+        expected = trained()
+    assert same(trained(), expected)
+    assert any(entry.kernel is not None for entry in table.entries.values())
+    table.clear()
