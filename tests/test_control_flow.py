@@ -263,3 +263,135 @@ def test_one_array_under_two_names() -> None:
 
     with pytest.raises(TraceError, match="Give the copy another name"):
         sg.compile(moves_on, control_flow=True)(np.ones(3), 20)
+
+
+# ---------------------------------------------------------------- other names and views
+
+LENGTH = 20
+
+
+def view_read_in_the_loop(x: Any) -> Any:
+    y, s = 1.0 * x, 0.0
+    v = y[1:4]
+    for i in range(1, LENGTH):
+        y[i] = np.sin(y[i - 1])
+        s = s + v[1]
+    return s
+
+
+def view_read_after_the_loop(x: Any) -> Any:
+    y = 1.0 * x
+    v = y[1:4]
+    for i in range(1, LENGTH):
+        y[i] = np.sin(y[i - 1])
+    return np.sum(v)
+
+
+def other_name(x: Any) -> Any:
+    y, s = 1.0 * x, 0.0
+    z = y
+    for i in range(1, LENGTH):
+        y[i] = np.sin(y[i - 1])
+        s = s + z[i]
+    return s
+
+
+def written_through_a_view(x: Any) -> Any:
+    y, s = 1.0 * x, 0.0
+    row = y[2:]
+    for i in range(1, LENGTH - 2):
+        row[i] = np.sin(row[i - 1])
+        s = s + y[i]
+    return s
+
+
+def both_written(x: Any) -> Any:
+    y = 1.0 * x
+    row = y[2:]
+    for i in range(1, LENGTH - 2):
+        row[i] = np.sin(row[i - 1])
+        y[i] = y[i] + row[i]
+    return np.sum(y)
+
+
+def row_of_a_step(x: Any) -> Any:
+    y = np.reshape(1.0 * x, (10, 2))
+    for i in range(1, 10):
+        row = y[i]
+        row[0] = np.sin(y[i - 1, 1])
+    return np.sum(y * y)
+
+
+def row_read_again(x: Any) -> Any:
+    y, s = np.reshape(1.0 * x, (10, 2)), 0.0
+    for i in range(1, 10):
+        row = y[i]
+        y[i, 0] = np.sin(y[i - 1, 1])
+        s = s + row[0]
+    return s
+
+
+def part_of_a_row_added_to(x: Any) -> Any:
+    y = np.reshape(1.0 * x, (10, 2))
+    for i in range(1, 10):
+        part = y[i, 1:]
+        part += y[i - 1, 0]
+    return np.sum(y * y)
+
+
+ALIASES = [
+    view_read_in_the_loop, view_read_after_the_loop, other_name, written_through_a_view,
+    both_written, row_of_a_step, row_read_again, part_of_a_row_added_to,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", ALIASES, ids=lambda f: f.__name__)
+def test_other_names_mean_what_they_do_in_python(f: Any) -> None:
+    x = np.linspace(0.1, 0.9, LENGTH)
+    rolled = sg.compile(f, control_flow=True)
+    np.testing.assert_allclose(rolled(x), f(x), rtol=1e-13)
+    direction = np.cos(np.arange(float(LENGTH)))
+    near = (f(x + 1e-6 * direction) - f(x - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(sg.grad(rolled)(x) @ direction, near, rtol=1e-7)
+
+
+@pytest.mark.parametrize("f", [row_of_a_step, row_read_again, part_of_a_row_added_to])
+def test_rows_of_a_step_stay_in_the_loop(f: Any) -> None:
+    program = sg.compile(f, control_flow=True).program(np.ones(LENGTH))
+    assert any(n.op.name == "Loop" for n in program.steps)
+
+
+def test_names_that_are_not_followed_are_refused() -> None:
+    """A loop of unknown length cannot be written out."""
+
+    def view(x: Any) -> Any:
+        y, s = 1.0 * x, 0.0
+        v = y[1:4]
+        while s < 2:
+            y[2] = y[2] * 1.1
+            s = s + v[1]
+        return s
+
+    def shared(x: Any) -> Any:
+        y = 1.0 * x
+        row = y[2:]
+        while y[3] < 2:
+            row[1] = row[1] * 1.5
+            y[3] = y[3] + 0.1
+        return np.sum(y)
+
+    def tested(x: Any) -> Any:
+        y = 1.0 * x
+        v = y[0:1]
+        while v[0] < 4:
+            y[0] = y[0] * 2
+        return y[0]
+
+    x = np.linspace(0.1, 0.9, LENGTH)
+    for f, text in (
+        (view, r"assigns to elements of 'y', and uses .*view.*test_control_flow.py"),
+        (shared, "which shares its memory"),
+        (tested, "not followed"),
+    ):
+        with pytest.raises(TraceError, match=text):
+            sg.compile(f, control_flow=True)(x)

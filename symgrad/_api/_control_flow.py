@@ -139,7 +139,7 @@ class Flow:
             values = tuple(body(*values))
         carried = Carried(dict(zip(state, values, strict=True)), lent, UNSET)
         return carried.after(while_loop(
-            lambda s: test(*carried.full(s)), lambda s: carried.step(body, s), carried.start,
+            lambda s: carried.holds(test, s), lambda s: carried.step(body, s), carried.start,
         ))  # fmt: skip
 
     @staticmethod

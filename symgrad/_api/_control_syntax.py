@@ -112,6 +112,25 @@ def assigned(statements: Sequence[ast.stmt]) -> list[str]:
     return sorted(name for name in found if not name.startswith("__flow"))
 
 
+def writes_by_names(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block assigns to elements of something that it gives a name itself."""
+    bound, changed = set(), set()
+    for node in _walk(statements):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            changed.add(node.target.id)
+        elif isinstance(node, ast.Assign):
+            parts = [p for t in node.targets for p in ast.walk(t)]
+            bound |= {p.id for p in parts if isinstance(p, ast.Name)
+                      and isinstance(p.ctx, ast.Store)}  # fmt: skip
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            base: ast.expr = node
+            while isinstance(base, ast.Subscript):
+                base = base.value
+            if isinstance(base, ast.Name):
+                changed.add(base.id)
+    return bool(bound & changed)
+
+
 def leaves(statements: Sequence[ast.stmt]) -> bool:
     """Tell whether a block may be left early."""
     return any(isinstance(n, _EXITS) for n in _walk(statements))
@@ -159,11 +178,17 @@ class _Rewriter(ast.NodeTransformer):
         self.around = {**closed.globals, **closed.nonlocals}
 
     def lent(self, statements: Sequence[ast.stmt]) -> list[str]:
-        """Return the variables that a block hands to calls, and does not assign to."""
+        """Return the variables that a block may write to, but does not assign to.
+
+        It may write to what it hands to calls, and if it gives an array a name and assigns to
+        elements by that name (``row = a[i]; row[0] = x``), to all that it reads.
+        """
+        roots: Sequence[ast.AST] = statements if writes_by_names(statements) else (
+            effects(statements))  # fmt: skip
         names = {
             n.id
-            for call in effects(statements)
-            for n in ast.walk(call)
+            for root in roots
+            for n in ast.walk(root)
             if isinstance(n, ast.Name) and n.id in self.own
         }
         return sorted(names - set(assigned(statements)))

@@ -12,7 +12,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from .._trace import Traced
+from .._trace import Traced, reads_of
 from ..errors import TraceError
 from ._control import cond
 
@@ -93,7 +93,8 @@ class Carried:
     def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
         """Run the body; variables of its own stay in it."""
         passed = dict(zip(self.state, self.full(carry), strict=True))
-        found = dict(zip(self.state, body(*passed.values()), strict=True))
+        with reads_of(filter(is_array, self.start.values())) as seen:
+            found = dict(zip(self.state, body(*passed.values()), strict=True))
         for name in self.start:
             if is_array(passed[name]) and passed[name].overwritten:
                 if found[name] is not passed[name]:
@@ -103,7 +104,31 @@ class Carried:
                         "differ between the steps. Give the copy another name"
                     )
                 self.written.add(name)
+        self.check_names(seen)
         return {n: found[n] for n in self.start}
+
+    def holds(self, test: Callable[..., Any], carry: Mapping[str, Any]) -> Any:
+        """Return whether the loop goes on."""
+        with reads_of(filter(is_array, self.start.values())) as seen:
+            found = test(*self.full(carry))
+        self.check_names(seen)
+        return found
+
+    def check_names(self, seen: Mapping[int, Any]) -> None:
+        """Raise if a step reads what it assigns to by a name that does not follow the steps."""
+        for name in self.written:
+            root = self.start[name].root
+            where = seen[id(root)]
+            others = [n for n, v in self.start.items()
+                      if n != name and is_array(v) and v.root is root]  # fmt: skip
+            if where is not None or others:
+                view = f"another name of the array, or a view taken before the loop ({where})"
+                other = f"{others[0]!r}, which shares its memory" if others else view
+                raise TraceError(
+                    f"a step of the loop assigns to elements of {name!r}, and uses {other}: from "
+                    f"step to step that is not followed. Write instead: {name!r} and its "
+                    "indices throughout the loop, or .copy() of what is to stay as it was"
+                )
 
     def after(self, found: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the variables' values after the loop."""

@@ -14,7 +14,7 @@ from .._trace import Traced, as_node, cast, promote, substitute
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError
 from ._closure import close
-from ._parts import Branch, Loop, result
+from ._parts import Branch, Loop, pick, result
 from ._places import by_places
 from ._segments import costs, results, segmented
 from ._values import Values, at, bound, check_structure, settle_kinds
@@ -73,8 +73,13 @@ def _loop(
     index = Traced(counter, weak=int)
     start, nodes, inputs, news, y = _settled(what, function, init, lambda carry: step(carry, index))
     stacked = Values.of(y)
-    outputs = by_places(rewrite([*news, *stacked.nodes]), inputs)
-    closed = close([counter, *inputs, *slices], outputs)
+    # What no step changes is no carry.
+    fixed = {x: n for x, n, new in zip(inputs, nodes, news, strict=True) if new is x}
+    moving = [x not in fixed for x in inputs]
+    every, nodes, inputs = nodes, pick(nodes, moving), pick(inputs, moving)
+    made = substitute([*pick(news, moving), *stacked.nodes], fixed)
+    outputs = by_places(rewrite(made), inputs)
+    closed = close([counter, *inputs, *slices], outputs, replaced=fixed)
     consts, shared = [*closed.captured], [*closed.stand_ins]
     if not (nodes or xs or consts):  # a node has an operand, if only an idle one
         consts, shared = [Literal(0, np.int64)], [Input("none", (), np.int64)]
@@ -83,7 +88,9 @@ def _loop(
         length, None, reverse,
     )  # fmt: skip
     found = [Traced(x) for x in (results(loop) if memory is None else segmented(loop, memory))]
-    return start.filled(found[: len(nodes)]), stacked.filled(found[len(nodes) :])
+    last = iter(found)
+    carry = [next(last) if m else Traced(n) for n, m in zip(every, moving, strict=True)]
+    return start.filled(carry), stacked.filled(found[len(nodes) :])
 
 
 def _settled(

@@ -29,15 +29,19 @@ class Closed:
     stand_ins: tuple[Input, ...]
 
 
-def close(inputs: Sequence[Input], outputs: Sequence[Node], own: Collection[Node] = ()) -> Closed:
+def close(
+    inputs: Sequence[Input], outputs: Sequence[Node], own: Collection[Node] = (),
+    replaced: Collection[Node] = (),
+) -> Closed:  # fmt: skip
     """Find what ``outputs`` use besides ``inputs``, and replace it by inputs.
 
     Whatever does not depend on the bound variables is computed outside, once, unless it is
-    among the nodes ``own``, which belong inside.
+    among the nodes ``own``, which belong inside. ``replaced`` are bound variables that have
+    been replaced in the outputs.
     """
     order = topological(outputs)
     inner: set[Node] = {*inputs, *own}
-    _closed.update(inputs)
+    _closed.update((*inputs, *replaced))
     for node in order:
         if any(x in inner for x in node.operands):
             inner.add(node)

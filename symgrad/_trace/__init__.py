@@ -20,7 +20,7 @@ from ._function import (
     with_conditions,
 )
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
-from ._traced import Traced, as_traced
+from ._traced import Traced, as_traced, reads_of
 from ._tree import LEAF, Tree, as_input, flatten
 
 Traced.with_complex = staticmethod(bind_complex)
@@ -58,6 +58,7 @@ __all__ = [
     "is_value",
     "partials",
     "promote",
+    "reads_of",
     "require_traced",
     "signature_of",
     "substitute",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Constant, Input, Node, apply
+from .._graph import Constant, Input, Node, Where, apply, user_line
 from .._graph._types import check_dtype, resolve
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
@@ -112,6 +114,28 @@ def _weak(value: Any) -> bool:
     return isinstance(value, Size) or getattr(value, "weak", None) is not None
 
 
+class _Watch(threading.local):
+    """The arrays whose reading is noted just now, by identity, and where they were read."""
+
+    seen: dict[int, Where | None] | None = None
+
+
+_watch = _Watch()
+
+
+@contextlib.contextmanager
+def reads_of(arrays: Iterable[Traced]) -> Iterator[dict[int, Where | None]]:
+    """Note where arrays, or views of them, are read in the block, by the arrays' identity."""
+    outer, seen = _watch.seen, dict.fromkeys((id(x.root) for x in arrays), None)
+    _watch.seen = {**(outer or {}), **seen}
+    try:
+        yield _watch.seen
+    finally:
+        if outer is not None:
+            outer.update({k: v for k, v in _watch.seen.items() if k in outer})
+        _watch.seen = outer
+
+
 class Traced(ArrayMethods):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
@@ -135,11 +159,24 @@ class Traced(ArrayMethods):
     @property
     def node(self) -> Node:
         """The node that the value is just now."""
+        if _watch.seen is not None:
+            self._note(_watch.seen)
         if self._view is not None:
             self._refresh(self._view)
         elif self._writes is not None:
             self._node = self._writes.settle()
         return self._node
+
+    @property
+    def root(self) -> Traced:
+        """The array that this is a view of, or this one."""
+        return self if self._view is None else self._view.source
+
+    def _note(self, seen: dict[int, Where | None]) -> None:
+        """Note where the array is read, if it is among those that are watched."""
+        key = id(self.root)
+        if key in seen and seen[key] is None:
+            seen[key] = user_line()
 
     def _refresh(self, view: View) -> None:
         """Take a view anew if the array that it is of has been written to."""
@@ -189,7 +226,8 @@ class Traced(ArrayMethods):
         if region is None:
             if masked_by(index):
                 return Masked.read(self, index)
-            return getitem(self, index)
+            found = getitem(self, index)
+            return found._see(self) if found.ndim else found  # a row at a traced place
         read = None
         if self._writes is not None and self._view is None:
             read = self._writes.read(region[0])

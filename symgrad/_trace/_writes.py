@@ -21,7 +21,7 @@ import sympy as sp
 
 from .._graph import Literal, Node
 from .._op import Op, registry
-from .._ops.indexing import getitem, in_range
+from .._ops.indexing import GATHER, getitem, in_range
 from .._ops.np_common import as_array, is_traced
 from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, broadcast, dim_product, guard, hint, same, show
@@ -181,18 +181,31 @@ class View(NamedTuple):
 
 def follow(node: Node, path: tuple[Step, ...]) -> Node:
     """Take a view of another array the same way."""
-    for op, items in path:
-        node = bind_nodes(op, (node,), dict(items))
+    for step in path:
+        node = taken(node, step)
     return node
+
+
+def taken(node: Node, step: Step) -> Node:
+    """Take one step of a view; that of a traced place has the place among its parameters."""
+    op, items = step
+    params = dict(items)
+    return bind_nodes(op, (node, *params.pop(PLACES, ())), params)
+
+
+#: The name under which a step has the traced places of a view.
+PLACES = "places"
 
 
 def path_between(node: Node, source: Node) -> tuple[Step, ...] | None:
     """Return how ``node`` is a view of ``source``, or None if it is none."""
     steps: list[Step] = []
     while node is not source:
-        if node.op.kind != "view":
+        single = node.op is GATHER and not any(i.shape for i in node.operands[1:])
+        if node.op.kind != "view" and not single:
             return None
-        steps.append((node.op, node.items))
+        places = ((PLACES, node.operands[1:]),) if single else ()
+        steps.append((node.op, (*node.items, *places)))
         node = node.operands[0]
     return tuple(reversed(steps))
 
@@ -201,8 +214,11 @@ def shares(path: tuple[Step, ...], source: Node) -> bool:
     """Tell whether a path is one along which NumPy shares memory and that can be written."""
     node, contiguous = source, True
     for op, items in path:
-        made = bind_nodes(op, (node,), dict(items))
-        if op is _RESHAPE:
+        made = taken(node, (op, items))
+        if op is GATHER:
+            axes = dict(items)["axes"]
+            contiguous = contiguous and axes == tuple(range(len(axes)))
+        elif op is _RESHAPE:
             ones = [d for d in node.shape if d != 1] == [d for d in made.shape if d != 1]
             if not (contiguous or ones):  # NumPy goes by the layout
                 return False
@@ -234,11 +250,14 @@ def _contiguous(region: Region, shape: Shape) -> bool:
 def put(source: Node, path: tuple[Step, ...], value: Node) -> Node:
     """Return ``source`` with its view along ``path`` replaced by ``value``."""
     stages = [source]
-    for op, items in path:
-        stages.append(bind_nodes(op, (stages[-1],), dict(items)))
+    for step in path:
+        stages.append(taken(stages[-1], step))
     for (op, items), before in zip(reversed(path), reversed(stages[:-1]), strict=True):
         params = dict(items)
-        if op is _RESHAPE:
+        if op is GATHER:
+            whole = {"axes": params["axes"], "at": params["at"], "shape": before.shape}
+            value = bind_nodes(PUT, (value, before, *params[PLACES]), whole)
+        elif op is _RESHAPE:
             value = bind_nodes(_RESHAPE, (value,), {"shape": before.shape})
         elif op is _TRANSPOSE:
             back = tuple(int(k) for k in np.argsort(params["axes"]))
