@@ -213,6 +213,7 @@ TAKEN = [
     "gradient", "trapezoid", "stack", "concatenate", "where", "reshape", "transpose", "pad",
     "roll", "flip", "take", "repeat", "tile", "real", "imag", "angle", "isclose", "allclose",
     "round", "nan_to_num", "polyval", "cross", "trace", "diag", "tril", "triu", "nansum",
+    "prod", "cumprod", "nanprod", "vander",
 ]  # fmt: skip
 
 
@@ -341,6 +342,21 @@ def test_decisions_on_complex_values() -> None:
     f = sg.compile(lambda z: z * 2 if z == 1j else z)
     assert f(1j) == 2j
     assert f(2j) == 2j
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 8])
+def test_products_along_an_axis(n: int) -> None:
+    z = np.random.default_rng(n).standard_normal((2, n, 2)).view(complex)[..., 0]
+    for backend in ("numba", "numpy"):
+        with sg.backend(backend):
+            found = sg.compile(lambda z: (np.prod(z, 1), np.cumprod(z, 1), np.prod(z)))(z)
+        for x, y in zip(found, (np.prod(z, 1), np.cumprod(z, 1), np.prod(z)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-13)
+    if n > 1:
+        z[0, :2] = 0
+        slope = sg.grad(np.prod, holomorphic=True)(z[1])
+        np.testing.assert_allclose(slope, np.prod(z[1]) / z[1], rtol=1e-13)
+        np.testing.assert_array_equal(sg.grad(np.prod, holomorphic=True)(z[0]), 0.0)
 
 
 def test_made_arrays() -> None:

@@ -117,12 +117,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     n = v.shape[0]
     count = n if N is None else int(N)
     powers = np.ones_like(v)[:, None]
-    if v.dtype.kind == "c":  # products of complex numbers along an axis are not traced
-        columns = [powers[:, 0]]
-        for _ in range(int(count) - 1):
-            columns.append(columns[-1] * v)
-        powers = np.stack(columns, axis=1)
-    elif bool(count > 1):
+    if bool(count > 1):
         rest = np.cumprod(spread(v[:, None], (n, count - 1)), axis=1)
         powers = np.concatenate([powers, rest], axis=1)
     if bool(count == 0):

@@ -9,6 +9,7 @@ import sympy as sp
 
 from .._op import define_array
 from .._shapes import Shape
+from .complex_products import product_over
 from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
 from .scans import exclusive_products
 
@@ -125,6 +126,7 @@ SUM = _reduction(
 PROD = _reduction(
     "Prod", _in_type(np.prod), _fold(sp.Product), "multiply",
     doc="product over axes",
+    parts=product_over,
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
     jvp=lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
 )  # fmt: skip

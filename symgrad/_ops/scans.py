@@ -13,6 +13,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import Op, define_array
+from .complex_products import running_product
 from .movement import ASSEMBLE, BROADCAST, SLICE, whole
 
 
@@ -144,6 +145,7 @@ CUMPROD: Op = define_array(
     "Cumprod",
     "scan",
     _running(np.cumprod),
+    parts=running_product,
     doc="running product along an axis",
     shape=lambda x, axis, reverse: x,
     element=_running_element(sp.Product),
