@@ -17,9 +17,10 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 import symgrad as sg
 from symgrad._symbolic import Patience, latex, mathml, pretty, simplified, text
 from symgrad._symbolic._binders import Sum, as_sympy, unevaluated
+from symgrad._symbolic._formula import Formula
 from symgrad._symbolic._notation import Array, Diag, Eye, Norm, Ones, T
 from symgrad._symbolic._products import product, transposed
-from symgrad.errors import ArgumentError, SimplificationWarning
+from symgrad.errors import ArgumentError, SimplificationWarning, UnsupportedError
 
 x, y = sp.symbols("x y", real=True)
 V, S, M = np.array([0.3, 1.7, -0.6]), np.arange(9.0).reshape(3, 3), np.ones((4, 3))
@@ -255,7 +256,7 @@ def test_giving_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         float(sg.grad(f)(0.5))
     )
     assert str(sg.formula(f, 1.0, wrt=0)).endswith(
-        "\n    (simplifying took too long: shorter forms may exist)"
+        "\n    (simplifying was given up after a while: shorter forms may exist)"
     )
 
 
@@ -319,3 +320,56 @@ def test_the_logistic_function_inside_of_a_logarithm() -> None:
     known = {q: values[q.name] for q in equation.expression.free_symbols}
     written_out = equation.short.xreplace({s: part.formula}).subs(known)
     assert float(written_out) == pytest.approx(float(equation.expression.subs(known)), rel=1e-14)
+
+
+# ---------------------------------------------------------------- one meaning for each name
+
+TANGLED = {
+    "second derivatives": (
+        "sin(cos(tan(exp(x*y)+sqrt(x**2+y**2))))**3*log(1+x**4*y**2)/(1+exp(-x*sin(y)))**2"
+    ),
+    "two parts": "exp(x**2*y)*sin(x*y + 1)**2/(1 + cos(x*y + 1)**2) + log(1 + exp(x**2*y))**3",
+}
+
+
+@pytest.mark.parametrize("name", TANGLED)
+@pytest.mark.parametrize("order", [1, 2])
+def test_names_mean_the_same_in_all_equations(name: str, order: int) -> None:
+    """What is read, with its names written out, is the derivative."""
+    x, y = sp.symbols("x y", real=True)
+    expression = sp.sympify(TANGLED[name], locals={"x": x, "y": y})
+    f = sg.from_sympy(expression, [x, y])
+    equations = []
+    for wrt in ("x", "y"):
+        equations += sg.formula(f, 0.7, 0.4, wrt=wrt, order=order).equations
+    made = Formula(tuple(equations))
+    lines = made.rows()
+    meanings = [(left.split()[1], right) for left, right in lines if left.startswith(" ")]
+    assert len({left for left, _ in meanings}) == len(meanings)
+    point: dict[str, Any] = {"x": sp.Float("0.7", 40), "y": sp.Float("0.4", 40)}
+    for left, right in meanings:
+        point[left] = sp.sympify(right, locals=point).evalf(40)
+    for e, (_, right) in zip(made.equations, lines, strict=False):
+        read = sp.sympify(right, locals=point).evalf(40)
+        values = {s: point[s.name] for s in e.expression.free_symbols}
+        assert abs(read - e.expression.evalf(40, subs=values)) < 1e-25 * abs(read)
+
+
+def test_formulas_that_are_large_are_read_within_seconds() -> None:
+    def nested(x: Any) -> Any:
+        for _ in range(3):
+            x = np.sin(x) * np.exp(-(x**2)) / (1 + x**4) + np.sqrt(1 + x**2)
+        return x
+
+    start = time.monotonic()
+    made = sg.formula(nested, 1.0, wrt=0)
+    assert made.gave_up
+    assert len(made.text()) < 3000
+    assert "    where t = " in made.text()
+    assert time.monotonic() - start < 20  # it took minutes
+
+    def deeper(x: Any) -> Any:
+        return nested(nested(x))
+
+    with pytest.raises(UnsupportedError, match=r"read its derivation with sg\.explain"):
+        sg.formula(deeper, 1.0, wrt=0)

@@ -28,6 +28,9 @@ NODES = 2000
 #: SymPy prints and differentiates by recursion: deeper expressions exhaust Python's stack.
 DEPTH = 80
 
+#: Operations of a formula in which what is used more than once is written out each time.
+SIZE = 400
+
 
 @dataclass
 class Operand:
@@ -58,6 +61,7 @@ class _Frame:
     waiting: list[tuple[sp.Symbol, Key]]
     known: dict[sp.Symbol, Any] = field(default_factory=dict)
     depth: int = 0
+    size: int = 0
 
 
 class Elements:
@@ -81,7 +85,7 @@ class Elements:
         named: Mapping[Node, str] | None = None,
     ) -> None:
         self.exact, self.taken, self.named = exact, set(taken), named or {}
-        self.memo: dict[Key, tuple[Any, int]] = {}
+        self.memo: dict[Key, tuple[Any, int, int]] = {}
         self.constants: dict[Node, str] = {}
 
     def expression(self, node: Node, index: tuple[Any, ...]) -> Any:
@@ -104,8 +108,9 @@ class Elements:
                     stack.append(self._frame(wanted))
                     continue
                 frame.waiting.pop(0)
-                frame.known[symbol], depth = self.memo[wanted]
+                frame.known[symbol], depth, size = self.memo[wanted]
                 frame.depth = max(frame.depth, depth)
+                frame.size += size
                 continue
             stack.pop()
             self._enter(frame)
@@ -113,16 +118,19 @@ class Elements:
 
     def _enter(self, frame: _Frame) -> None:
         node = frame.key[0]
-        depth = frame.depth + (node.op.kind not in ("leaf", "view"))
-        if len(self.memo) >= NODES or depth > DEPTH:
+        counts = node.op.kind not in ("leaf", "view")
+        depth, size = frame.depth + counts, frame.size + counts
+        if len(self.memo) >= NODES or depth > DEPTH or size > SIZE:
             raise UnsupportedError(
                 f"the function is too large to be written as one formula (more than {NODES} "
-                f"elements, or nested deeper than {DEPTH} operations): print its program "
-                "instead, sg.compile(f).program(*args)"
+                f"elements, nested deeper than {DEPTH} operations, or more than {SIZE} "
+                "operations where what is used twice is written twice): read its derivation "
+                "with sg.explain(f, *args), `symgrad show --explain`, or its program, "
+                "sg.compile(f).program(*args), `symgrad show --program`"
             )
         known = node in self.named
         formula = frame.formula if known else _filled(node, frame.formula, frame.known)
-        self.memo[frame.key] = (formula, depth)
+        self.memo[frame.key] = (formula, depth, size)
 
     def _frame(self, key: Key) -> _Frame:
         node, index = key

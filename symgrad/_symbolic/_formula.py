@@ -23,7 +23,8 @@ from ._naming import Named, named_parts
 from ._notation import rank
 from ._patience import Patience
 from ._printing import beside, latex, text
-from ._shorter import simplified
+from ._sharing import shared_names
+from ._shorter import TRIED, simplified
 
 Shape = tuple[Any, ...]
 
@@ -151,6 +152,10 @@ class Formula:
     gave_up: bool = False
     note: str = ""
 
+    def __post_init__(self) -> None:
+        if len(self.equations) > 1:
+            object.__setattr__(self, "equations", shared_names(self.equations))
+
     @property
     def expression(self) -> Any:
         """The first equation's SymPy expression, in index notation."""
@@ -195,7 +200,7 @@ class Formula:
         if self.note:
             rows.append(f"    ({self.note})")
         if self.gave_up:
-            rows.append("    (simplifying took too long: shorter forms may exist)")
+            rows.append("    (simplifying was given up after a while: shorter forms may exist)")
         return "\n".join(rows)
 
     def __str__(self) -> str:
@@ -297,4 +302,5 @@ def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = T
         for by, value in single or [(tuple(variables[1:]), expression)]:
             short = simplified(unevaluated(value), patience) if single else value
             equations.append(equation_of(variables[0], by, short, shapes_of(function)))
+            patience.gave_up |= bool(wrt) and short.count_ops() > TRIED
     return Formula(tuple(equations), patience.gave_up, note)

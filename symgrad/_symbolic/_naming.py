@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -16,6 +17,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from ._indices import index_symbols, rename_bound
 from ._inverse import Entry, OfMatrix
+from ._patience import Patience
 
 #: Names for what is repeated, in the order in which they are given.
 NAMES = "strvqzghd"
@@ -26,8 +28,9 @@ MOST, LEAST, LEAST_IF_SMALL = 3, 5, 8
 #: A part of fewer operations is small; one of a single operation never gets a name.
 SMALL = 6
 
-#: Formulas of more operations are not searched.
-LARGEST = 400
+#: Formulas of more operations are searched for equal parts alone, whatever their indices, and get
+#: more names.
+LARGEST, MOST_IF_LARGE = 400, 9
 
 
 @dataclass(frozen=True)
@@ -74,18 +77,31 @@ def named_parts(expression: Any, sizes: Sizes, taken: Iterable[str]) -> tuple[An
         Names that must not be given.
     """
     found: list[Named] = []
-    if not isinstance(expression, sp.Expr) or expression.count_ops() > LARGEST:
+    if not isinstance(expression, sp.Expr):
         return expression, found
     used = set(taken) | {i.name for i in sizes} | _letters(expression)
     names = [n for n in NAMES if n not in used]
-    for search in (_logistic, *[_repeated] * MOST):
-        if names and len(found) < MOST:
-            made = search(expression, sizes, names[0], set(taken) | {*names})
-            if made is not None:
-                expression, part = made
-                found.append(part)
-                names.pop(0)
+    patience = Patience.of_a_reader()
+    large = expression.count_ops() > LARGEST
+    searches = [_equal] * MOST_IF_LARGE if large else [_logistic, *[_repeated] * MOST]
+    for search in searches:
+        if not names or len(found) >= (MOST_IF_LARGE if large else MOST):
+            break
+        given = (expression, sizes, names[0], set(taken) | {*names})
+        made = (
+            _equal(*given)
+            if patience.over()
+            else patience.attempt(partial(_run, search), given, None)
+        )
+        if made is not None:
+            expression, part = made
+            found.append(part)
+            names.pop(0)
     return expression, found
+
+
+def _run(search: Any, given: tuple[Any, ...]) -> Any:
+    return search(*given)
 
 
 def _letters(e: Any) -> set[str]:
@@ -125,6 +141,24 @@ def _bodies(e: Any) -> list[Any]:
     return [a for pair in e.args for a in pair.args if isinstance(a, sp.Basic)]
 
 
+def _equal(expression: Any, sizes: Sizes, name: str, taken: set[str]) -> tuple[Any, Named] | None:
+    """Name the part of a large formula that is written most often; it has no indices."""
+    counts: dict[Any, int] = {}
+    for e in sp.preorder_traversal(expression):
+        if e.args and isinstance(e, sp.Expr):
+            counts[e] = counts.get(e, 0) + 1
+    best, gain = None, LEAST_IF_SMALL
+    for e, count in counts.items():
+        if count > 1 and not e.has(sp.Indexed, ExprWithLimits):
+            saved = (count - 1) * (int(e.count_ops()) - 1)
+            if saved > gain:
+                best, gain = e, saved
+    if best is None:
+        return None
+    part = Named(name, (), (), best)
+    return expression.xreplace({best: part.at(())}), part
+
+
 def _repeated(
     expression: Any, sizes: Sizes, name: str, taken: set[str]
 ) -> tuple[Any, Named] | None:
@@ -146,14 +180,14 @@ def _repeated(
         return None
     formula, *own = best
     letters = index_symbols(len(own), taken)
-    swap = dict(zip(_PLACES, letters, strict=False))
+    swap = dict(zip(PLACES, letters, strict=False))
     outside = taken | {*(i.name for i in letters), *map(str, formula.free_symbols)}
     meaning = rename_bound(formula, outside).xreplace(swap)
     part = Named(name, tuple(letters), tuple(own), meaning)
     return _replaced(expression, best, part, known), part
 
 
-_PLACES = tuple(sp.Symbol(f"_{k}", integer=True, nonnegative=True) for k in range(2))
+PLACES = tuple(sp.Symbol(f"_{k}", integer=True, nonnegative=True) for k in range(2))
 
 
 def _normalised(e: Any) -> list[Any]:
@@ -183,11 +217,11 @@ def _key(e: Any, known: Mapping[sp.Symbol, Any]) -> Any:
     if e.could_extract_minus_sign() or (e.is_Pow and e.exp == -1):
         return None
     own = _own(e, known)
-    if len(own) > len(_PLACES) or any(known[s] is None for s in own):
+    if len(own) > len(PLACES) or any(known[s] is None for s in own):
         return None
     if operations(e) < 2:
         return None
-    swap = dict(zip(own, _PLACES, strict=False))
+    swap = dict(zip(own, PLACES, strict=False))
     return (rename_bound(e.xreplace(swap), ("_0", "_1")), *(known[s] for s in own))
 
 
@@ -214,12 +248,12 @@ def _logistic(
         own = _own(z, known)
         if len(own) > 1 or any(known[s] is None for s in own):
             continue
-        place = dict(zip(own, _PLACES, strict=False))
+        place = dict(zip(own, PLACES, strict=False))
         root = rename_bound(z.xreplace(place), ("_0",))
         key_sizes = tuple(known[s] for s in own)
         letters = index_symbols(len(own), taken)
         outside = taken | {*(i.name for i in letters), *map(str, root.free_symbols)}
-        swap = dict(zip(_PLACES, letters, strict=False))
+        swap = dict(zip(PLACES, letters, strict=False))
         meaning = 1 / (1 + sp.exp(-rename_bound(root, outside).xreplace(swap)))
         part = Named(name, tuple(letters), key_sizes, meaning)
         made = _in_logistic(expression, root, part, known)
@@ -255,7 +289,7 @@ def _in_logistic(e: Any, root: Any, part: Named, known: Mapping[sp.Symbol, Any])
     for f in plain.atoms(sp.exp):
         factor, z = f.args[0].as_coeff_Mul()
         own = _own(z, known)
-        place = dict(zip(own, _PLACES, strict=False))
+        place = dict(zip(own, PLACES, strict=False))
         if len(own) > 1 or rename_bound(z.xreplace(place), ("_0",)) != root:
             continue
         if factor.is_Integer:

@@ -28,10 +28,13 @@ def cost(expression: Any) -> tuple[int, int]:
     return int(expression.count_ops()), len(sp.sstr(expression))
 
 
+#: Formulas of more operations are left as they are.
+TRIED = 400
+
 #: Simplifications, each with the largest operation count it is tried on. The limits keep most
 #: single steps below a second; the others are stopped at the deadline.
 _STEPS = (
-    (sp.factor_terms, 400),
+    (sp.factor_terms, TRIED),
     (sp.powsimp, 300),
     (sp.cancel, 80),
     (sp.factor, 80),

@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         else:
             output.equations(found.rows())
     if found.gave_up:
-        output.text("(simplifying took too long: shorter forms may exist)", "yellow")
+        output.text("(simplifying was given up after a while: shorter forms may exist)", "yellow")
     if point:
         _numbers(target, chosen, options.order, point, output)
     return 0
@@ -87,7 +87,9 @@ def _chosen(names: list[str] | None, target: _target.Target) -> list[int]:
     known = [s.name for s in target.symbols]
     for name in names or ():
         if name not in known:
-            raise ArgumentError(f"--wrt {name}: the formula has no such name; it has {known}")
+            raise ArgumentError(
+                f"--wrt {name}: the formula has no such name; it has {', '.join(known)}"
+            )
     return [known.index(name) for name in dict.fromkeys(names or known)]
 
 

@@ -109,4 +109,6 @@ def _formulas(
         if one.note and not options.latex:
             output.text(f"({one.note})", "dim")
         if one.gave_up:
-            output.text("(simplifying took too long: shorter forms may exist)", "yellow")
+            output.text(
+                "(simplifying was given up after a while: shorter forms may exist)", "yellow"
+            )
