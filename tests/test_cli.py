@@ -362,3 +362,28 @@ def test_verify_needs_something(capsys: Any) -> None:
     assert "what is to be verified" in capsys.readouterr().err
     assert main(["verify", "--recheck", "nowhere.json"]) == 2
     assert "no file nowhere.json" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- first tries
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["diff", "model.py:energy"], "write `symgrad show model.py:energy`"),
+        (["diff", "x +"], "a name or a number is missing here\n    x +\n       ^"),
+        (["diff", "x***2"], "a name or a number is missing here\n    x***2\n       ^"),
+        (["diff", "x*y", "--wrt", "z"], "the formula has no such name; it has x, y"),
+        (["verify", "x*y"], "with --domain x=0.5:2 y=0.5:2, or at a point, with --args 1.5 1.5"),
+    ],
+)
+def test_mistakes_of_a_first_try(
+    command: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_show_needs_no_numbers_for_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "x*sin(y)"]) == 0
+    assert "d out/d y = x*cos(y)" in capsys.readouterr().out

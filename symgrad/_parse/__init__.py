@@ -99,9 +99,14 @@ def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:
         # Here the offset counts characters from 1; 0 or None at the end of the text.
         column = (error.offset or len(stripped) + 1) - 1
         where = margin + min(column, len(stripped))
-        raise ParseError(f"not a formula: {error.msg}", text=text, position=where) from None
+        raise ParseError(f"not a formula: {_said(error.msg)}", text=text, position=where) from None
     except (RecursionError, MemoryError):
         raise ParseError("the formula has too many operations in one row or is too deep") from None
     except ValueError as error:  # Python's own bounds, which differ between versions
         raise ParseError(f"not a formula: {error}") from None
     return build(tree.body, names, refuse)
+
+
+def _said(message: str) -> str:
+    """Say what Python only calls invalid syntax."""
+    return "a name or a number is missing here" if message == "invalid syntax" else message

@@ -35,7 +35,8 @@ class Cost:
     def __str__(self) -> str:
         side = "within" if self.ratio <= BOUND else "above"
         return (
-            f"{self.gradient} operations for value and gradient, {self.function} for the value: "
+            f"{self.gradient} operation{'s' * (self.gradient != 1)} for value and gradient, "
+            f"{self.function} for the value: "
             f"{self.ratio:.2f} times, {side} the cheap-gradient bound of {BOUND:g}"
         )
 

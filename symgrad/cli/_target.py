@@ -13,6 +13,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -81,6 +82,11 @@ def load(text: str) -> Target:
         near = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
         raise ArgumentError(f"{place} has no function {name!r}; it has {', '.join(near) or 'none'}")
     return Target(_guarded(function))
+
+
+def names_a_file(text: str) -> bool:
+    """Tell whether a text is meant as ``file.py:function``, not as a formula."""
+    return re.fullmatch(r"[\w./\\-]*\.py(:\w*)?", text.strip()) is not None
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:

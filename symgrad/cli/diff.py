@@ -57,6 +57,11 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    if _target.names_a_file(options.formula):
+        raise ArgumentError(
+            "diff takes a formula; for a function in a file write "
+            f"`symgrad show {options.formula}`, with its arguments after --args"
+        )
     target, output = _target.formula(options.formula), Output()
     chosen = _chosen(options.wrt, target)
     point = _point(options.at, target)

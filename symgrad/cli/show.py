@@ -54,8 +54,10 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    f = _target.load(options.target).function
-    arguments, output = _target.arguments(options.args), Output()
+    target = _target.load(options.target)
+    f, output = target.function, Output()
+    # What a formula is, and its derivatives, do not depend on the numbers.
+    arguments = _target.arguments(options.args or ["1.0"] * len(target.symbols))
     names = _target.matched(f, arguments)
     wrt = _chosen(options.wrt, names, arguments)
     if options.stages:

@@ -86,7 +86,15 @@ def _existing(path: Path) -> Path:
 def _verified(options: argparse.Namespace) -> Report | Certificate:
     if options.target is None:
         raise ArgumentError("what is to be verified? Give a TARGET, or --recheck certificate.json")
-    f, arguments = _target.load(options.target).function, _target.arguments(options.args)
+    target = _target.load(options.target)
+    f, arguments = target.function, _target.arguments(options.args)
+    if target.formula is not None and not arguments and options.domain is None:
+        intervals = " ".join(f"{s.name}=0.5:2" for s in target.symbols)
+        numbers = " ".join("1.5" for _ in target.symbols)
+        raise ArgumentError(
+            "where is the formula to be verified? Over a domain, with --domain "
+            f"{intervals}, or at a point, with --args {numbers}"
+        )
     if arguments or options.domain is None:
         _target.matched(f, arguments)
     given: dict[str, Any] = {
