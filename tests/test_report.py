@@ -155,3 +155,17 @@ def test_in_a_browser(page: Path, browser: Any, width: int) -> None:
     assert set(lit) == {str(line)}
     run(f"document.querySelector('{chosen}').dispatchEvent(new Event('mouseleave'))")
     assert run("return document.querySelectorAll('.on').length") == 0
+
+
+def test_an_error_that_conditioning_explains_is_no_alarm(tmp_path: Path) -> None:
+    def difference(x: Any) -> Any:
+        return np.sum(np.cos(x) * 1e3) + 1e3
+
+    file = tmp_path / "page.html"
+    x = np.array([np.pi - 1e-3, np.pi / 2])
+    with sg.backend("numpy"):
+        found = sg.verify(difference, x).checks[0].worst
+        assert found is not None
+        assert 16 < found.ulp < found.condition
+        sg.report(difference, x, path=file)
+    assert "; rounding alone may make" in file.read_text(encoding="utf-8")

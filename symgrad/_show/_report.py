@@ -143,9 +143,14 @@ def _section(title: str, inner: str) -> str:
 
 def _facts(c: Contents) -> str:
     worst = max((e.max_ulp for e in c.errors), default=0.0)
+    said = "largest error of a value or a derivative"
+    # Above 16 ulp, what rounding alone may do where the problem magnifies it.
+    condition = max((e.condition for e in c.errors if e.max_ulp == worst), default=0.0)
+    if 16 < worst <= condition:
+        said += f"; rounding alone may make {condition:.0f} there"
     slopes = [e for e in c.errors if e.name != "value"]
     items = [
-        _fact(f"{number(worst)} ulp", "largest error of a value or a derivative", worst <= 16),
+        _fact(f"{number(worst)} ulp", said, worst <= max(16, condition)),
         _fact(str(sum(e.compared for e in c.errors)), "numbers compared with exact ones"),
     ]
     if slopes and all("identity" in e.tiers for e in slopes):
