@@ -74,6 +74,17 @@ def two_arrays(x: Array) -> Any:
     return np.sum(y * z)
 
 
+def until(x: Array) -> Any:
+    """A number of steps that depends on the values."""
+    y, s, i = 1.0 * x, 0.0, 1
+    while s < 12.0:
+        y[i] = np.sin(y[i - 1]) + 0.5 * y[i]
+        y[2] += s
+        s = s + y[i]
+        i = i + 1
+    return np.sum(y * x) + s
+
+
 def summed_each_step(x: Array) -> Any:
     """The whole array is read in each step, before and after it is written to."""
     y, s = 1.0 * x, 0.0
@@ -93,7 +104,9 @@ def older(x: Array) -> Any:
     return np.sum(y * z)
 
 
-LOOPS = [recurrence, added_to, exchanged, rows, columns, two_arrays, summed_each_step, older]
+LOOPS = [
+    recurrence, added_to, exchanged, rows, columns, two_arrays, until, summed_each_step, older,
+]  # fmt: skip
 POINT = np.linspace(0.3, 0.9, N)
 
 
@@ -115,7 +128,7 @@ def test_as_in_python(f: Callable[[Array], Any]) -> None:
         np.testing.assert_allclose(both[0], slope, rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.parametrize("f", [recurrence, added_to, exchanged, rows, columns, two_arrays],
+@pytest.mark.parametrize("f", [recurrence, added_to, exchanged, rows, columns, two_arrays, until],
                          ids=lambda f: f.__name__)  # fmt: skip
 def test_no_step_copies_the_array(f: Callable[[Array], Any]) -> None:
     program = sg.value_and_grad(sg.compile(f, control_flow=True)).program(POINT)

@@ -24,7 +24,7 @@ from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
 from .._trace import Traced, as_node, substitute
 from ._parts import Loop, pick, project, result, stand_ins, tape, zeros
-from ._places import by_places
+from ._places import by_places, only_if
 from ._sums import summed
 
 #: What is read of an array that is so many times as large is written down in its place.
@@ -151,8 +151,8 @@ class Backward:
         befores = [*seeds, *totals, *map(zeros, elements)]
         if not befores:
             return [None] * len(self.wanted)
-        outputs = rewrite(self._masked([*news, *elements], befores))
-        outputs = by_places(outputs, {*seeds, *totals})
+        outputs = by_places(rewrite([*news, *elements]), {*seeds, *totals})
+        outputs = self._masked(outputs, befores)
         values = self._values(outputs)
         outputs, written = values.outputs, values.xs
         needed = set(topological(outputs))
@@ -196,11 +196,7 @@ class Backward:
             return news
         inner = dict(zip(loop.cond.inputs, (*loop.carried, *loop.shared), strict=True))
         [self.mask] = substitute(loop.cond.outputs, inner)
-        mask = Traced(self.mask)
-        return [
-            new if new is old else as_node(np.where(mask, Traced(new), Traced(old)))
-            for new, old in zip(news, befores, strict=True)
-        ]
+        return rewrite(only_if(self.mask, news, befores))
 
     def _values(self, outputs: Sequence[Node]) -> Values:
         """Extend the forward loop by tapes of what ``outputs`` need."""

@@ -120,26 +120,24 @@ class Row:
         Those that compute something; views and leaves belong to their users.
     at:
         The number of each step.
-    operands:
-        The operands of each step.
     """
 
     def __init__(self, order: Sequence[Node]) -> None:
         self.steps = [n for n in order if n.operands and n.op.kind != "view"]
         self.at = {n: k for k, n in enumerate(self.steps)}
-        self.operands = [[seen_through(x) for x in n.operands] for n in self.steps]
-        count, width = len(self.steps), max((len(x) for x in self.operands), default=0)
+        widths = {len(n.operands) for n in self.steps}
+        count, width = len(self.steps), max((w for w in widths if w <= WIDEST), default=0)
         self._words: dict[Hashable, int] = {}
-        self.kind = np.zeros(count, np.int64)
+        self.kind = np.zeros(count, np.int32)
         #: For each step and place of an operand: the number of the step that it is of (-1: a
         #: leaf), a number for leaves, one for kinds of views, one for picks.
-        shape = (min(width, WIDEST), count)
-        self.source = np.full(shape, -1, np.int64)
-        self.leaf = np.zeros(shape, np.int64)
-        self.view = np.zeros(shape, np.int64)
-        self.picks = np.zeros(shape, np.int64)
+        shape = (width, count)
+        self.source = np.full(shape, -1, np.int32)
+        self.leaf = np.zeros(shape, np.int32)
+        self.view = np.zeros(shape, np.int32)
+        self.picks = np.zeros(shape, np.int32)
         for k, node in enumerate(self.steps):
-            wide = len(self.operands[k]) > WIDEST
+            wide = len(node.operands) > WIDEST
             # What has very many operands matches nothing.
             self.kind[k] = -k if wide else self._word((node.op, node.items, node.shape, node.dtype))
             if not wide:
@@ -149,7 +147,8 @@ class Row:
         return self._words.setdefault(part, len(self._words) + 1)
 
     def _read(self, k: int) -> None:
-        for place, x in enumerate(self.operands[k]):
+        for place, operand in enumerate(self.steps[k].operands):
+            x = seen_through(operand)
             source = x.source
             sort = type(source) if isinstance(source, (Literal, Constant)) else None
             forms = tuple([_form(v, j == 0) for j, v in enumerate(x.views)])
@@ -159,6 +158,10 @@ class Row:
             self.source[place, k] = at = self.at.get(source, -1)
             if at < 0:
                 self.leaf[place, k] = self._word(source)
+
+    def operand(self, k: int, place: int) -> Operand:
+        """Return an operand of step ``k``."""
+        return seen_through(self.steps[k].operands[place])
 
     # ---------------------------------------------------------------- repeats
 
@@ -186,7 +189,7 @@ class Row:
         # Numbers and constants of one kind have one view; of others the leaf is compared.
         leaves = self.leaf[:, :-period] == self.leaf[:, period:]
         same = (source == further) & (leaves | self._free[self.view[:, :-period]])
-        return np.where(views & moved, MOVED, np.where(views & same, SAME, 0))
+        return np.where(views & moved, MOVED, np.where(views & same, SAME, 0)).astype(np.int8)
 
     @property
     def _free(self) -> Any:
@@ -212,7 +215,7 @@ class Row:
             return []
         away = np.arange(count) - self.source
         near = np.where((self.source >= 0) & (away < NEAR), away, 0)
-        letters = self.kind * 0x9E3779B1
+        letters = self.kind.astype(np.int64) * 0x9E3779B1
         for place in near:
             letters = letters * 31 + place
         hashes = _hashed(letters)

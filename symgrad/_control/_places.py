@@ -14,9 +14,9 @@ import numpy as np
 
 from .._graph import Literal, Node, apply, element_count, inheriting, topological
 from .._ops import ASSEMBLE
-from .._ops.indexing import SCATTER
+from .._ops.indexing import GATHER, SCATTER
 from .._ops.updates import ADD_AT, PUT, UPDATE
-from .._trace import bind_nodes
+from .._trace import Traced, as_node, bind_nodes
 from ._sums import SMALL
 
 #: Values to write, or to add, with the axes and the places on them.
@@ -43,6 +43,43 @@ def by_places(outputs: Sequence[Node], carried: Collection[Node]) -> list[Node]:
             if node.op.over and node.operands[1] in rooted:
                 rooted.add(node)
     return [done[x] for x in outputs]
+
+
+def only_if(mask: Node, news: Sequence[Node], olds: Sequence[Node]) -> list[Node]:
+    """Return ``news`` where a step is done, else ``olds``; of what is written, place by place."""
+    chain: set[Node] = set()
+    for new, old in zip(news, olds, strict=True):
+        own, node = [], new
+        while node.op.over and node is not old:
+            own.append(node)
+            node = node.operands[1]
+        if node is old:
+            chain.update(own)
+    done: dict[Node, Node] = {}
+    for node in topological(news):
+        operands = tuple([done[x] for x in node.operands])
+        done[node] = node
+        with inheriting(node.where):
+            if node in chain:
+                done[node] = _written_if(mask, node, operands)
+            elif operands != node.operands:
+                done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+    return [
+        done[new] if new is old or new in chain
+        else as_node(np.where(Traced(mask), Traced(done[new]), Traced(old)))
+        for new, old in zip(news, olds, strict=True)
+    ]  # fmt: skip
+
+
+def _written_if(mask: Node, node: Node, operands: Sequence[Node]) -> Node:
+    """Return a node that writes what was there if ``mask`` is not true."""
+    value, base, *places = operands
+    kept: Any = np.zeros_like(Traced(value))
+    if node.op is PUT:
+        params = {"axes": node.params["axes"], "at": node.params["at"]}
+        kept = Traced(bind_nodes(GATHER, (base, *places), params))
+    chosen = as_node(np.where(Traced(mask), Traced(value), kept))
+    return apply(node.op, (chosen, base, *places), node.items, node.shape, node.dtype)
 
 
 def _changed(node: Node, rooted: Collection[Node], done: dict[Node, Node]) -> Node | None:

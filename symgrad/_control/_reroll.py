@@ -168,7 +168,7 @@ class _Reroller:
         """Find what is carried: for each step how many rounds later it is read at last."""
         self.lag: dict[int, int] = {}
         for j in range(self.period):
-            for place in range(len(self.row.operands[self.start + j])):
+            for place in range(len(self._step(0, j).operands)):
                 if self.ways[place, self.start + j] == MOVED:
                     source = int(self.row.source[place, self.start + j])
                     rounds, own = divmod(source - self.start, self.period)
@@ -226,12 +226,12 @@ class _Reroller:
         """Return operand ``place`` of step ``j`` in the loop's body."""
         at = self.start + j
         rounds = range(at, at + self.count * self.period, self.period)
-        own = self.row.operands[at][place]
+        own = self.row.operand(at, place)
         if self.ways[place, at] == MOVED:
             lag, source = divmod(int(self.row.source[place, at]) - self.start, self.period)
             base = self.made[source] if lag == 0 else self.carries[source, -lag]
             return _through(own.views, base)
-        all_of = [self.row.operands[k][place] for k in rounds]
+        all_of = [self.row.operand(k, place) for k in rounds]
         sources = {x.source for x in all_of}
         if len(sources) > 1:
             return _through(own.views, self._table([x.source for x in all_of]))

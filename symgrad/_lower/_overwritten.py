@@ -110,7 +110,8 @@ def written_over(node: Node) -> Node | None:
     if node.op.kind == "result" and node.operands[0].op.kind == "loop":
         [loop], index = node.operands, node.params["index"]
         if index < loop.params["carries"] and node.shape:
-            return loop.operands[index]
+            start: Node = loop.operands[index]
+            return start
     return None
 
 
