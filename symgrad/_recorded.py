@@ -60,7 +60,8 @@ class Recordings:
             return None
         if ct.value.dtype is not dtype:
             return None
-        parts: list[Any] = [op, node.items, dtype]
+        # With the rule: who replaces it, to test what becomes of a wrong one, gets that one.
+        parts: list[Any] = [op, op.partials, node.items, dtype]
         for x in node.operands:
             if x.shape or x.dtype is not dtype:
                 return None
@@ -73,7 +74,7 @@ class Recordings:
                     self.known.clear()
                 self.known[key] = None
                 return None
-            found = self.record(node, parts[3:])
+            found = self.record(node, parts[4:])
             if found is None:
                 return None
             self.known[key] = found
