@@ -318,3 +318,24 @@ def test_training_does_not_change_when_kernels_take_over() -> None:
     assert same(trained(), expected)
     assert any(entry.kernel is not None for entry in table.entries.values())
     table.clear()
+
+
+MIXED = [
+    lambda x, y: (1.5 + y) ** np.tanh(x), lambda x, y: np.exp(y) * x + np.arctan2(y, x),
+    lambda x, y: np.where(x > y, np.sin(y), x) + np.maximum(x, y) * y,
+    lambda x, y: (np.sin(x) + 2) ** np.full(3, 1.1) * y,
+    lambda x, y: x * 1.1 + np.float64(1.1) ** y,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("types", [(np.float32, np.float64), (np.float64, np.float32)])
+@pytest.mark.parametrize("k", range(len(MIXED)))
+def test_types_that_are_mixed(k: int, types: Any) -> None:
+    """Rules read operands in the type that the op computes in."""
+    data = [np.array([0.3, 1.7, -0.4], types[0]), np.array(0.6, types[1])]
+    leaves = [sg.tensor(d, requires_grad=True) for d in data]
+    with sg.backend("numpy"):
+        np.sum(MIXED[k](*leaves)).backward()
+    slopes = sg.grad(lambda x, y: np.sum(MIXED[k](x, y)), (0, 1))
+    compiled = sg.compile(slopes, rounding="numpy", cache=False)
+    assert same(compiled(*data), [x.grad.numpy() for x in leaves])

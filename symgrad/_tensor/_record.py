@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._graph import user_line
-from .._graph._types import check_dtype
+from .._graph._types import check_dtype, resolve
 from .._op import Op, registry
+from .._ops import CAST
 from .._ops.movement import by_rows
 from .._trace import Complex, Traced
 from .._trace._arrays import add_operators
@@ -32,6 +33,8 @@ ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
 def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
     """Return the result of an op on tensors, arrays and numbers, and record it."""
+    if op.kind == "map" and len(operands) > 1:
+        operands = _converted(op, operands, params)
     required = False
     values = []
     for x in operands:
@@ -63,6 +66,20 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
             made._fn = _record(cls, made, operands, params)
             made._requires = True
     return made
+
+
+def _converted(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+    """Return operands in the types that the op computes in: its rule shall read these."""
+    kinds = tuple([getattr(x, "dtype", type(x)) for x in operands])
+    types = {k for k in kinds if isinstance(k, np.dtype)}
+    numbers = all(isinstance(k, np.dtype) or k in (float, int, bool) for k in kinds)
+    if len(types) < 2 or not numbers:
+        return operands
+    wanted, _ = resolve(op, kinds, tuple(sorted(params.items())))
+    return tuple([
+        CAST(x, dtype=dtype.name) if type(x) is Tensor and x._data.dtype != dtype else x
+        for x, dtype in zip(operands, wanted, strict=True)
+    ])  # fmt: skip
 
 
 def _record(
@@ -126,6 +143,8 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
         if type(y) is Tensor:
             right, cell = y._data, y._cell
             if cell is not None and (cell.rebased or not right.flags.c_contiguous):
+                return bind(op, (x, y), _NONE)
+            if type(x) is Tensor and left.dtype is not right.dtype:
                 return bind(op, (x, y), _NONE)
             if y._requires:
                 mask += 2
