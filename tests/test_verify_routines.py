@@ -232,3 +232,8 @@ def test_a_python_function_has_no_exact_values() -> None:
     root.defjvp(lambda p, t: (root(*p), t[0] / (3 * root(*p) ** 2)))
     with pytest.raises(UnsupportedError, match=r"Callback, called at .*py:\d+, has no"):
         sg.verify(lambda x: 2 * root(x), 1.5)
+
+
+def test_long_steps_are_written_with_letters() -> None:
+    found = sg.verify(lambda x: np.abs(np.fft.rfft(x)), np.zeros(6), domain=(-1.0, 1.0), points=2)
+    assert [kink.step for kink in found.kinks] == ["sqrt(a**2 + b**2)"]

@@ -19,7 +19,7 @@ from .._graph import Literal, Node, topological
 from ._measured import rule_of
 from ._numbers import Digits, finite, is_nan
 from ._rules import Rule
-from ._steps import _floating
+from ._steps import _floating, step_text
 
 #: Steps, and elements of a step, that are looked at.
 STEPS, ELEMENTS = 400, 8
@@ -125,7 +125,7 @@ def _choice(node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
     if len(picks) < 2:
         return None
     where = str(node.where) if node.where else None
-    return Kink(str(node), where, "branch", node.op.convention, 0)
+    return Kink(step_text(node), where, "branch", node.op.convention, 0)
 
 
 def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
@@ -145,11 +145,11 @@ def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kin
             outside += all(map(finite, numbers)) and _is_nan(context, rule, numbers)
     where = str(node.where) if node.where else None
     if outside:
-        return Kink(str(node), where, "outside", None, outside)
+        return Kink(step_text(node), where, "outside", None, outside)
     if (below and above) or at:
-        return Kink(str(node), where, "branch", node.op.convention, at)
+        return Kink(step_text(node), where, "branch", node.op.convention, at)
     if ends:
-        return Kink(str(node), where, "edge", node.op.convention, ends)
+        return Kink(step_text(node), where, "edge", node.op.convention, ends)
     return None
 
 

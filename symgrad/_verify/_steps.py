@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._graph import Constant, Iota, Literal, Node, topological
 from ..errors import UnsupportedError
@@ -22,6 +23,8 @@ from ._numbers import Digits, finite
 
 #: Steps and elements of a step that are looked at.
 STEPS, ELEMENTS = 400, 16
+#: Steps of more characters are written with letters for their operands.
+LONGEST = 120
 
 
 @dataclass(frozen=True)
@@ -90,8 +93,22 @@ def loss(
         if node.op.kind == "map" and added > gain:
             gain = added
             where = str(node.where) if node.where else None
-            worst = Loss(str(node), where, before, errors[node])
+            worst = Loss(step_text(node), where, before, errors[node])
     return worst
+
+
+def step_text(node: Node) -> str:
+    """Return a step as mathematics; if it is long, with letters for what it is made of."""
+    text = str(node)
+    if len(text) <= LONGEST or node.op.kind != "map" or node.op.sympy is None:
+        return text
+    letters = iter(sp.symbols("a b c d e", real=True))
+    operands = [
+        sp.Float(float(x.value)) if isinstance(x, Literal) else next(letters) for x in node.operands
+    ]
+    if any(x.dtype.kind == "b" for x in node.operands) or len(operands) > 5:
+        return text
+    return str(node.op.sympy(*operands, **node.params))
 
 
 def _floating(
