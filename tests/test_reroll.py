@@ -291,3 +291,24 @@ def test_programs_without_repeats_are_not_read(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr("symgrad._control._reroll.Row", never)
     assert len(sg.grad(f).program(np.linspace(0.1, 0.4, 4)).steps) > 6000
+
+
+def test_loops_within_the_steps_of_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    def inner(y: Any, a: Any) -> Any:
+        for k in range(N):
+            y = np.sin(y * a) + 0.01 * k
+        return y
+
+    def f(p: Array) -> Any:
+        last, ys = sg.scan(lambda c, v: (inner(c, v), c * v), p[0], p[:5])
+        return sg.while_loop(lambda c: c < 3, lambda c: c + inner(c, p[1]), last) + np.sum(ys)
+
+    def both() -> Any:
+        g = sg.value_and_grad(f)
+        return g(POINT), len(list(g.program(POINT).nested_steps()))
+
+    (expected, slopes), straight = unrolled(monkeypatch, both)
+    (value, found), steps = both()
+    assert steps < 0.5 * straight
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(found, slopes, rtol=1e-9, atol=1e-12)

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, ShapeError
 from ._closure import close
 from ._parts import Branch, Loop, pick, result
 from ._places import by_places
+from ._reroll import rerolled
 from ._segments import costs, results, segmented
 from ._values import Values, at, bound, check_structure, settle_kinds
 
@@ -78,7 +79,7 @@ def _loop(
     moving = [x not in fixed for x in inputs]
     every, nodes, inputs = nodes, pick(nodes, moving), pick(inputs, moving)
     made = substitute([*pick(news, moving), *stacked.nodes], fixed)
-    outputs = by_places(rewrite(made), inputs)
+    outputs = by_places(rewrite(rerolled(made)), inputs)
     closed = close([counter, *inputs, *slices], outputs, replaced=fixed)
     consts, shared = [*closed.captured], [*closed.stand_ins]
     if not (nodes or xs or consts):  # a node has an operand, if only an idle one
@@ -163,7 +164,7 @@ def _while(
         )
     counter = Input("i", (), np.int64)
     # One closure for both, so that they share what they use of the graph around.
-    closed = close([counter, *inputs], by_places(rewrite([*news, test]), inputs))
+    closed = close([counter, *inputs], by_places(rewrite(rerolled([*news, test])), inputs))
     own = bound(nodes, start.names("c"))
     shared = bound(closed.captured, [x.name for x in closed.stand_ins])
     swap = dict(zip((*inputs, *closed.stand_ins), (*own, *shared), strict=True))
