@@ -387,3 +387,17 @@ def test_mistakes_of_a_first_try(
 def test_show_needs_no_numbers_for_a_formula(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", "x*sin(y)"]) == 0
     assert "d out/d y = x*cos(y)" in capsys.readouterr().out
+
+
+def test_mistakes_are_red_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert main(["diff", "x***2"]) == 2
+    said = capsys.readouterr().err
+    assert "\x1b[31msymgrad: not a formula" in said
+    assert "\x1b[1;31m       ^\x1b[0m" in said
+    assert "    x***2" in said

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import SymgradError
+from ._output import complain
 
 _INTERVAL = re.compile(r"-[\d.][^:\s]*:")
 
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = options.run(options)
         sys.stdout.flush()
     except SymgradError as error:
-        sys.stderr.write(f"symgrad: {error}\n")
+        complain(str(error))
         return MISTAKE
     except BrokenPipeError:  # `symgrad ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

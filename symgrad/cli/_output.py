@@ -50,13 +50,25 @@ class Output:
         self.console.print(table)
 
 
-def _terminal() -> Console | None:
-    """Return a console if standard output is a terminal and rich is installed."""
+def complain(message: str) -> None:
+    """Print a mistake on standard error; on a terminal its first line and its place in red."""
+    lines = f"symgrad: {message}".splitlines()
+    console = _terminal(stderr=True)
+    if console is None:
+        sys.stderr.write("\n".join(lines) + "\n")
+        return
+    for number, line in enumerate(lines):
+        style = "bold red" if line.strip() == "^" else "red" if number == 0 else ""
+        console.print(line, style=style, markup=False, highlight=False, soft_wrap=True)
+
+
+def _terminal(stderr: bool = False) -> Console | None:
+    """Return a console if the output is a terminal and rich is installed."""
     try:
         from rich.console import Console
     except ImportError:
         return None
-    console = Console()
+    console = Console(stderr=stderr)
     return console if console.is_terminal else None
 
 
