@@ -153,6 +153,31 @@ def test_aims() -> None:
     assert verdict("w", Aim("10", ("C",), 5.0), results(1.0, 4.9)).met is None
 
 
+def test_aims_beside_peers_that_were_stopped() -> None:
+    from harness._aims import verdict
+    from harness._workload import Aim
+
+    common = {"workload": "w", "case": "10"}
+    results = [
+        common | {"peer": "symgrad", "call": 1.0, "first": 2.0},
+        common | {"peer": "jax", "failed": "over 20 s"},
+        common | {"peer": "heyoka", "failed": "not tried: over 20 s at 5 already"},
+        common | {"peer": "C", "call": 1.0, "first": 9.0},
+        common | {"peer": "autograd", "failed": "RecursionError"},
+    ]
+
+    def judged(peers: tuple[str, ...], factor: float, quantity: str = "first") -> Any:
+        found = verdict("w", Aim("10", peers, factor, quantity), results)
+        return found.met, found.reached
+
+    assert judged(("jax", "heyoka"), 10.0) == (True, "over 10.00 (heyoka)")
+    assert judged(("jax",), 10.1) == (None, "not measured")
+    assert judged(("jax", "C"), 4.0) == (True, "4.50 (C)")
+    assert judged(("jax", "C"), 5.0) == (False, "4.50 (C)")
+    assert judged(("autograd",), 1.0) == (None, "not measured")
+    assert judged(("jax",), 1.0, "call") == (None, "not measured")
+
+
 def test_page() -> None:
     """A record fills the page; all else in it stays."""
     from harness import _page
