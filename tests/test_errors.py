@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.special as sc
 
 import symgrad as sg
@@ -468,3 +469,18 @@ def test_every_error_is_in_the_hierarchy() -> None:
         assert kind.__name__ in (errors.__doc__ or "")
     defined = {v for v in vars(errors).values() if isinstance(v, type)}
     assert defined == set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("special.logsumexp", sc.logsumexp), ("integrate.simpson", scipy.integrate.simpson)],
+)
+def test_functions_of_scipy_are_named(name: str, function: Any) -> None:
+    """Not the place inside SciPy where it goes wrong, but the call and the user's line."""
+    line = inspect.currentframe().f_lineno + 2
+    with pytest.raises(sg.errors.TraceError) as caught:
+        sg.grad(lambda x: function(np.sin(x)))(np.ones(3))
+    message = str(caught.value)
+    assert message.startswith(f"scipy.{name}: an array of numbers was asked")
+    assert f"symgrad.scipy.{name} if there is" in message
+    assert message.endswith(f"[test_errors.py:{line}]")

@@ -29,6 +29,7 @@ from ._where import (
     inherited,
     inheriting,
     raised_at,
+    scipy_call,
     set_inherited,
     user_line,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "node_class",
     "raised_at",
     "recording_nodes",
+    "scipy_call",
     "set_inherited",
     "shared",
     "step_numbers",

@@ -9,13 +9,16 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_SKIPPED = (_HERE, os.path.dirname(np.__file__) + os.sep, "<__array_function__")
+#: SciPy's folder, found without importing it.
+_SCIPY = os.path.dirname(str(getattr(find_spec("scipy"), "origin", ""))) + os.sep
+_SKIPPED = (_HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, "<__array_function__")
 #: Parts of the package that are users of it: the demo's formulas should point to themselves.
 _USERS = (os.path.join(_HERE, "demo") + os.sep,)
 
@@ -70,6 +73,19 @@ def user_line() -> Where | None:
             return found[1]
         frame = frame.f_back
     return None
+
+
+def scipy_call() -> str | None:
+    """Return the function of SciPy that the user's code is in, as ``scipy.special.logsumexp``."""
+    found = None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_internal(frame.f_code):
+        if frame.f_code.co_filename.startswith(_SCIPY):
+            module = str(frame.f_globals.get("__name__", "scipy"))
+            public = [part for part in module.split(".") if not part.startswith("_")]
+            found = ".".join((*public, frame.f_code.co_name))
+        frame = frame.f_back
+    return found
 
 
 def raised_at(error: BaseException) -> Where | None:

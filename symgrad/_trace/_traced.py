@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Constant, Input, Node, Where, apply, user_line
+from .._graph import Constant, Input, Node, Where, apply, scipy_call, user_line
 from .._graph._types import check_dtype, resolve
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
@@ -385,6 +385,10 @@ class Traced(ArrayMethods):
         name = "a traced value"
         if isinstance(self.node, Input):
             name = f"the traced argument {self.node.name}"
+        function = scipy_call()
+        if function is not None:
+            wanted = f"{function}: {wanted}"
+            instead = f"symgrad.{function} if there is such a function, or sg.pure_callback"
         raise TraceError(
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"
