@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -71,3 +74,25 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave loops that Python has written out as they are: the test is about long programs."""
     monkeypatch.setattr("symgrad._control._reroll.LONG", 1 << 60)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Headless Chromium, driven by Selenium; skipped where either is missing."""
+    webdriver = pytest.importorskip("selenium.webdriver")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs Chromium and its driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for switch in (
+        "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
+        "--window-size=1200,800",
+    ):  # fmt: skip
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=driver)
+    opened = webdriver.Chrome(options=options, service=service)
+    yield opened
+    opened.quit()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,6 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import ArgumentError
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
 
 
 def pendulum(theta: Any, omega: Any, k: Any) -> Any:
@@ -118,23 +113,6 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- in a browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("needs Chromium and its driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for switch in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(
-        options=options, service=webdriver.ChromeService(executable_path=DRIVER)
-    )
-    yield driver
-    driver.quit()
 
 
 @pytest.mark.slow

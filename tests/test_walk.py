@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,6 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-DRIVER = shutil.which("chromedriver")
 
 
 def leaf(data: Any, name: str) -> Any:
@@ -44,22 +39,6 @@ def test_the_page_has_the_users_lines() -> None:
 
 
 # ---------------------------------------------------------------- in Chromium
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    if CHROMIUM is None or DRIVER is None:
-        pytest.skip("needs Chromium and its driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for switch in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1200,800"):
-        options.add_argument(switch)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=DRIVER)
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
 
 
 def opened(browser: Any, picture: Any, folder: Path) -> None:

@@ -17,21 +17,12 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from .._lower import (
-    BUFFER,
-    BYTES,
-    CODE,
-    CONTEXT_WORDS,
-    EXECUTE,
-    FINISH,
-    FIRST,
-    MACHINE,
-    START,
-    TEMPLATE,
     Opcode,
     bind_symbol,
     common_opcodes,
     encode,
     handlers_text,
+    interpreted,
     write_entry,
     write_interpreted,
 )
@@ -56,10 +47,11 @@ class Interpreted:
     def __init__(self, words: Any, template: Any, slots: int, steps: int) -> None:
         self.steps = steps
         self._code = words.ctypes.data
-        self._context = np.zeros(CONTEXT_WORDS, np.int64)
-        self._context[[CODE, BUFFER, BYTES, TEMPLATE, FIRST]] = (
-            self._code, 0, 8 * slots, template.ctypes.data, 8 * len(template),
-        )  # fmt: skip
+        self._context = np.zeros(interpreted.CONTEXT_WORDS, np.int64)
+        self._context[interpreted.CODE] = self._code
+        self._context[interpreted.BYTES] = 8 * slots
+        self._context[interpreted.TEMPLATE] = template.ctypes.data
+        self._context[interpreted.FIRST] = 8 * len(template)
         #: What the context points to.
         self.keep = (words, template)
         self.function: Callable[..., Any]
@@ -73,17 +65,17 @@ class Interpreted:
 
     def retire(self) -> None:
         """Let every call miss from now on, so that the caller looks for another function."""
-        self._context[CODE] = 0
+        self._context[interpreted.CODE] = 0
 
     def revive(self) -> None:
         """Take up work again."""
-        self._context[CODE] = self._code
+        self._context[interpreted.CODE] = self._code
 
 
 def _release(context: Any) -> None:
     free = ctypes.pythonapi.PyMem_RawFree
     free.argtypes = [ctypes.c_void_p]
-    free(int(context[BUFFER]) or None)
+    free(int(context[interpreted.BUFFER]) or None)
 
 
 def interpret(program: Program, kinds: Sequence[str], cache: bool) -> Interpreted | None:
@@ -133,8 +125,8 @@ def _machine(cache: bool) -> None:
     """Load what starts and ends a run, and the handlers of the common opcodes."""
     with _lock:
         load_memory()
-        engine = _load(common_opcodes(OWN), cache, MACHINE)
-        for symbol in (START, FINISH, EXECUTE):
+        engine = _load(common_opcodes(OWN), cache, interpreted.MACHINE)
+        for symbol in (interpreted.START, interpreted.FINISH, interpreted.EXECUTE):
             llvm.add_symbol(symbol, engine.get_function_address(symbol))
 
 

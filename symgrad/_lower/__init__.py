@@ -1,5 +1,6 @@
 """Lowering: a Program becomes LLVM assembly."""
 
+from . import _interpreted as interpreted
 from . import _memory as memory
 from . import _pool as pool
 from ._bytecode import Bytecode, encode
@@ -14,19 +15,7 @@ from ._entry import (
     threads_symbol,
     write_entry,
 )
-from ._interpreted import (
-    BUFFER,
-    BYTES,
-    CODE,
-    CONTEXT_WORDS,
-    EXECUTE,
-    FINISH,
-    FIRST,
-    MACHINE,
-    START,
-    TEMPLATE,
-    write_interpreted,
-)
+from ._interpreted import write_interpreted
 from ._mathlib import (
     bind_array,
     bind_function,
@@ -41,21 +30,11 @@ from ._unroll import prepare
 from ._values import OTHER_BRANCH
 
 __all__ = [
-    "BUFFER",
-    "BYTES",
-    "CODE",
-    "CONTEXT_WORDS",
-    "EXECUTE",
     "EXHAUSTED",
-    "FINISH",
-    "FIRST",
-    "MACHINE",
     "MISS",
     "OBJECTS",
     "OTHER_BRANCH",
     "OUT_OF_RANGE",
-    "START",
-    "TEMPLATE",
     "Bytecode",
     "Leaf",
     "Lowered",
@@ -70,6 +49,7 @@ __all__ = [
     "encode",
     "handlers_text",
     "has_libmvec",
+    "interpreted",
     "lower",
     "memory",
     "object_symbol",

@@ -63,23 +63,6 @@ class InverseOver(OfMatrix):
     title = "inv"
 
 
-class DetOver(OfMatrix):
-    """The determinant of a matrix."""
-
-    __slots__ = ()
-    title = "det"
-
-    def _eval_is_real(self) -> bool | None:
-        return self.function.is_real  # type: ignore[no-any-return]
-
-    def _eval_derivative(self, symbol: Any) -> Any:
-        slope, limits = self.slope(symbol)
-        if slope == 0:
-            return sp.S.Zero
-        (k, *_), (m, *_) = limits
-        return self * Sum(Entry(InverseOver(*self.args), m, k) * slope, *limits)
-
-
 class LogDetOver(OfMatrix):
     """The logarithm of a determinant's absolute value."""
 
@@ -90,11 +73,22 @@ class LogDetOver(OfMatrix):
         return self.function.is_real  # type: ignore[no-any-return]
 
     def _eval_derivative(self, symbol: Any) -> Any:
+        """Return the trace of the inverse times the matrix' derivative (Jacobi's formula)."""
         slope, limits = self.slope(symbol)
         if slope == 0:
             return sp.S.Zero
         (k, *_), (m, *_) = limits
         return Sum(Entry(InverseOver(*self.args), m, k) * slope, *limits)
+
+
+class DetOver(LogDetOver):
+    """The determinant of a matrix."""
+
+    __slots__ = ()
+    title = "det"
+
+    def _eval_derivative(self, symbol: Any) -> Any:
+        return self * super()._eval_derivative(symbol)
 
 
 class Entry(sp.Expr):  # type: ignore[misc]
