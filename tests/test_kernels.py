@@ -367,7 +367,9 @@ def test_pickling_here(module: Any) -> None:
     assert pickle.loads(pickle.dumps(module.slope)) is module.slope
     assert pickle.loads(pickle.dumps(module.Model.static)) is module.Model.static
     options = pickle.loads(pickle.dumps(module.options))
-    kept = {"backend": "numpy", "parallel": None, "dynamic": False, "cache": False}
+    kept = {
+        "backend": "numpy", "parallel": None, "dynamic": False, "cache": False, "rounding": None
+    }  # fmt: skip
     assert options._recipe[2] == kept
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(module.mapped))(x3), np.cos(x3))
 
