@@ -144,3 +144,10 @@ def test_derivatives_of_derivatives_and_batches() -> None:
 def test_too_little_for_one_slot() -> None:
     with pytest.raises(ArgumentError, match="at least 48 are needed"):
         sg.grad(lambda x: orbit(x, 47))(np.ones(50))
+
+
+@pytest.mark.parametrize("slots", [1, 2])
+def test_more_steps_than_a_table_for_two_slots_reaches(slots: int) -> None:
+    x = np.linspace(-0.4, 0.3, 300)
+    free, limited = (sg.grad(lambda x, m=m: orbit(x, m)) for m in (None, memory_of(slots)))
+    np.testing.assert_allclose(limited(x), free(x), rtol=1e-12)

@@ -208,6 +208,24 @@ def test_a_parameter_called_out_stays_one() -> None:
     assert sg.grad(lambda x, out: x * out)(2.0, out=3.0) == 3.0
 
 
+@pytest.mark.parametrize("function", [np.tanh, np.cumsum, np.linalg.inv])
+def test_numpys_functions_compiled_as_they_are_write_to_out(function: Any) -> None:
+    x = np.array([[2.0, 1.0], [0.5, 3.0]]) if function is np.linalg.inv else np.arange(4.0)
+    out = np.full_like(x, 9.0)
+    assert sg.compile(function)(x, out=out) is out
+    np.testing.assert_allclose(out, function(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_product_of_matrices_made_of_one_number(dtype: Any) -> None:
+    x = dtype(1.5)
+    for f in (
+        lambda x: np.reshape(x, (1, 1)) @ np.reshape(x, (1, 1)),
+        lambda x: np.linalg.inv(np.reshape(x, (1, 1))),
+    ):
+        np.testing.assert_allclose(sg.compile(f)(x), f(np.asarray(x)), rtol=1e-6)
+
+
 def test_kernels_that_write_into_given_arrays() -> None:
     step = sg.value_and_grad(loss).kernel_into(x, 2.0)
     into = np.zeros(5)

@@ -221,3 +221,11 @@ def test_numpy_with_another_layout_is_left_to_itself() -> None:
 
 def test_the_handler_is_numpys_struct() -> None:
     assert ctypes.sizeof(_memory._Handler) == 128 + 5 * ctypes.sizeof(ctypes.c_void_p)
+
+
+def test_sizes_are_integers_of_any_kind() -> None:
+    sg.set_kept_memory(np.int64(1 << 20))  # type: ignore[arg-type]
+    sg.set_kept_memory(1 << 80)
+    f = sg.compile(np.sin)
+    f(x)
+    assert sg.get_kept_memory() == 8 * N

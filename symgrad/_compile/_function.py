@@ -284,9 +284,13 @@ class Function:
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+    # NumPy's own ``out`` means what the compiled function's does; while tracing there is no
+    # array yet that it could write to.
+    if str(getattr(function, "__module__", None) or type(function).__module__).startswith("numpy"):
+        return frozenset()
     try:
         return frozenset(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # a ufunc, a builtin
+    except (TypeError, ValueError):  # a builtin
         return frozenset()
 
 

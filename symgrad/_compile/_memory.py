@@ -83,8 +83,11 @@ def set_kept_memory(size: int | None = None) -> None:
     """
     if size is None:
         size = _default()
-    if type(size) is not int or not 0 <= size < 1 << 62:
+    if isinstance(size, np.integer):
+        size = int(size)
+    if type(size) is not int or size < 0:
         raise ArgumentError(f"the memory to keep is a number of bytes, not {size!r}")
+    size = min(size, 1 << 62)
     _state[2] = size
     if _engine is not None:
         _trim(_engine)

@@ -77,7 +77,7 @@ class _Binomial(Backward):
         assert loop.length is not None
         slots = loop.slots
         runs = fewest_runs(LONGER * max(2, hint(loop.length)), max(2, slots))
-        if isinstance(loop.length, sp.Expr):
+        if slots > 1 and isinstance(loop.length, sp.Expr):  # one slot asks no table
             most = comb(slots + runs, slots)
             guard(sp.Le(loop.length, most, evaluate=False), value_is=True)
         table: Any = Traced(Constant(reached(slots, runs)))

@@ -236,7 +236,7 @@ class _Planner:
             for x in node.operands:
                 if kind == "scan":
                     self.need(x)
-                elif x.shape or not isinstance(x, Input):  # a number's slot is memory as well
+                elif not _number_given(x):  # a number's slot is memory as well
                     self.materialize(x)
             self.tasks.append(Single(node))
             self.at[node] = len(self.tasks) - 1
@@ -315,6 +315,13 @@ class _Planner:
             given.setdefault(node.operands[0], {}).setdefault(node.params["index"], node)
         chosen = {n: given[n.operands[0]][n.params["index"]] for n in found}
         return chosen, given
+
+
+def _number_given(node: Node) -> bool:
+    """Tell whether a node is a number among the arguments, whatever shape it is seen in."""
+    while node.op.alias:
+        node = node.operands[0]
+    return isinstance(node, Input) and not node.shape
 
 
 def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
