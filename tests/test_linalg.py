@@ -419,3 +419,12 @@ def test_interpolation_at_the_points_of_the_table() -> None:
     np.testing.assert_array_equal(sg.compile(np.interp)(xp, xp, fp), fp)
     slopes = sg.grad(lambda x: np.sum(np.interp(x, xp, fp)))(np.array([0.0, 1.0, 2.0, 4.0]))
     np.testing.assert_array_equal(slopes, [2.0, -2.0, -2.0, 0.0])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_the_determinant_of_no_rows_is_one(dtype: str) -> None:
+    x = np.zeros((0, 0), dtype)
+    for f in (np.linalg.det, lambda a: np.linalg.slogdet(a)[0], lambda a: np.linalg.slogdet(a)[1]):
+        got = sg.compile(f)(x)
+        assert got == f(x)
+        assert got.dtype == f(x).dtype

@@ -42,7 +42,13 @@ def _expand(outputs: Sequence[Node]) -> list[Node]:
 
 def _legal(node: Node, operands: tuple[Node, ...]) -> Node:
     lower = node.op.lower
-    if node.op.kind != "leaf" and node.op.results is None and _concerns_nothing(node):
+    numbers = isinstance(lower, Composed) and 0 not in node.shape  # the formula says which
+    if (
+        node.op.kind != "leaf"
+        and node.op.results is None
+        and not numbers
+        and _concerns_nothing(node)
+    ):
         return _of_nothing(node, operands)
     if isinstance(lower, Composed):
         formula = as_node(lower.formula(*map(Traced, operands), **node.params))
