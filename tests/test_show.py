@@ -79,7 +79,9 @@ def test_the_formula_is_the_last_stage() -> None:
     assert chain[1:] == ["out = sin(x*exp(x))**x"]
 
 
-def test_formulas_that_nobody_would_read() -> None:
+def test_formulas_that_nobody_would_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.1)
+
     def deep(x: Any) -> Any:
         for _ in range(100):
             x = np.sin(x)
