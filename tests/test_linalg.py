@@ -428,3 +428,12 @@ def test_the_determinant_of_no_rows_is_one(dtype: str) -> None:
         got = sg.compile(f)(x)
         assert got == f(x)
         assert got.dtype == f(x).dtype
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (2, 3, 0)])
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_the_pseudo_inverse_of_no_numbers(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.zeros(shape, dtype)
+    got, want = sg.compile(np.linalg.pinv)(x), np.linalg.pinv(x)
+    assert got.shape == want.shape
+    assert got.dtype == want.dtype

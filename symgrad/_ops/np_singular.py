@@ -100,6 +100,8 @@ def _pinv(x: Any, rtol: Any) -> tuple[Any, Any, Any]:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Pseudo-inverse of matrices."""
     x = matrix(a, "pinv", square=False)
+    if 0 in x.shape[-2:]:  # no singular values to compare with
+        return adjoint(x)
     given = rcond if rcond is not None else rtol if is_number(rtol) else 1e-15
     return _pinv(x, given)[0]
 
