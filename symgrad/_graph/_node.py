@@ -406,8 +406,7 @@ def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]
     The order is depth-first from the first output on, so it depends on the graph alone.
     With ``limit`` the walk stops after that many nodes.
     """
-    seen: set[Node] = set()
-    order: list[Node] = []
+    order: dict[Node, None] = {}
     for root in outputs:
         stack: list[Node | None] = [root]
         while stack:
@@ -415,12 +414,12 @@ def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]
             if node is None:  # all that the node below needs is done
                 node = stack.pop()
                 assert node is not None
-            elif node in seen:
+            elif node in order:
                 continue
             else:
                 first = 0
                 for x in node.operands:
-                    if x not in seen:
+                    if x not in order:
                         if not first:
                             stack += (node, None)
                             first = len(stack)
@@ -429,12 +428,12 @@ def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]
                     if len(stack) > first + 1:
                         stack[first:] = stack[: first - 1 : -1]
                     continue
-            seen.add(node)
-            order.append(node)
+            order[node] = None
             if len(order) == limit:
-                return order
-    return order
-    return order
+                break
+        if len(order) == limit:
+            break
+    return list(order)
 
 
 def as_sympy(node: Node) -> sp.Expr:
