@@ -221,7 +221,7 @@ def differences(problem: Problem) -> tuple[Any, Any, float] | None:
             h = wide(2.0) ** exponent
             try:
                 values = {k: problem.value(k * h, wide) for k in (*range(-4, 5), 6, -6)}
-            except Exception:
+            except Exception:  # whatever SciPy and NumPy raise for long doubles
                 if wide is np.float64:
                     raise
                 break  # SciPy has an error of its own for each library

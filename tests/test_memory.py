@@ -162,6 +162,20 @@ def test_a_taken_table_is_not_waited_for() -> None:
     assert sg.get_kept_memory() == 8 * N
 
 
+def test_a_table_that_was_held_while_the_process_forked_is_begun_anew() -> None:
+    """A slot whose block has been taken out, and not its size, would be given out as null."""
+    f = sg.compile(np.sin)
+    f(x)
+    sg.set_kept_memory(0)
+    sg.set_kept_memory(1 << 24)
+    _memory._state[0], _memory._state[1] = 1, 8 * N
+    _memory._state[memory.HEAD + 1] = 8 * N
+    _memory._unlock()
+    assert _memory._state[:] == [0, 0, 1 << 24] + [0] * (memory.WORDS - 3)
+    np.testing.assert_allclose(f(x), np.sin(x), rtol=1e-14)
+    assert sg.get_kept_memory() == 8 * N
+
+
 def test_the_books_agree_with_the_table() -> None:
     f = sg.compile(np.sin)
     rng = np.random.default_rng(0)

@@ -158,8 +158,14 @@ def _trim(engine: Any) -> None:
 
 
 def _unlock() -> None:
-    """Free the table in a forked process: another thread of the parent's may have held it."""
-    _state[0] = 0
+    """Start anew in a forked process if another thread of the parent's held the table.
+
+    It may have been in the middle of a change; the blocks stay allocated.
+    """
+    if _state[0]:
+        limit = _state[2]
+        ctypes.memset(_state, 0, ctypes.sizeof(_state))
+        _state[2] = limit
 
 
 set_kept_memory()

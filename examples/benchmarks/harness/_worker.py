@@ -102,7 +102,12 @@ class Worker:
     def calibrate(self, aim: float) -> dict[str, Any]:
         """Find the number of calls of a repeat; the memory of a call."""
         self.repeats = calibrated(self.call, aim)
-        return {"repeats": self.repeats, "memory": peak(self.call)}
+        return {"repeats": self.repeats, "memory": self.memory()}
+
+    def memory(self) -> int | None:
+        """Return what a call needs if the peer has kept nothing from earlier ones."""
+        self.peer.release()
+        return peak(self.call)
 
     def repeat(self) -> dict[str, Any]:
         """Time some calls."""

@@ -68,6 +68,9 @@ class Peer:
     def start(self) -> None:
         """Import the peer, set it to one thread, have it compile something small."""
 
+    def release(self) -> None:
+        """Give back memory that is kept from call to call, before that of a call is measured."""
+
     def build(self, workload: Workload, case: Case, arguments: tuple[Any, ...]) -> Call:
         """Return the call that computes what the workload asks for."""
         own = workload.by_hand(self.name, case)

@@ -35,6 +35,10 @@ class Symgrad(Peer):
     def start(self) -> None:
         sg.value_and_grad(lambda x: np.sum(np.sin(x)))(np.ones(2))
 
+    def release(self) -> None:
+        sg.set_kept_memory(0)
+        sg.set_kept_memory()
+
     def function(self, workload: Any) -> Any:
         return lambda *arguments: workload.function(NAMES, *arguments)
 
