@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lower._emitter import llvm_type
+from .._lower._types import llvm_type
 from .._op import Cython, Emit, Instr, Intrinsic, Libm, Op
 from ..errors import UnsupportedError
 

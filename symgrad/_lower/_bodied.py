@@ -16,9 +16,10 @@ from .._graph import Body, Literal, Node, SizeOf
 from .._schedule import body_program
 from .._shapes import Dimension
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
-from ._emitter import Emitter, memory_text, memory_type, size_parameters
+from ._emitter import Emitter, size_parameters
 from ._loops import Frame, function_text
 from ._routines import in_memory
+from ._types import memory_text, memory_type
 from ._values import EXHAUSTED, Place
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import sympy as sp
 
 from .._graph import Node
 from .._shapes import Dimension, Shape, dim_product
-from ._emitter import memory_type
+from ._types import memory_type
 from ._values import Place
 
 if TYPE_CHECKING:

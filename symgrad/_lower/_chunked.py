@@ -17,13 +17,14 @@ import sympy as sp
 from .._graph import Node
 from .._shapes import Dimension, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
-from ._emitter import Emitter, Module, memory_text, memory_type, size_parameters
+from ._emitter import Emitter, Module, size_parameters
 from ._fold import Reduction, folded_from, identity_of
 from ._loops import Frame, function_text
 from ._nest import NestWriter
 from ._parts import fill_function, fold_arrays, fold_numbers
 from ._plan import Nest
 from ._pool import RUN
+from ._types import memory_text, memory_type
 from ._values import EXHAUSTED, Place
 
 

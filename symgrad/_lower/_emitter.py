@@ -6,31 +6,15 @@ what ``program.llvm()`` shows, it is fast to make, and LLVM's own parser checks 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import sympy as sp
 
 from .._op import Cython
 from ..errors import UnsupportedError
 from ._mathlib import Function, cython_symbol, vector_variants, vector_width
-
-_FLOATS = {"f": "float", "d": "double"}
-
-
-def llvm_type(dtype: Any) -> str:
-    """Return the LLVM type of a value in a register."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f":
-        return _FLOATS[dtype.char]
-    return "i1" if dtype.kind == "b" else f"i{8 * dtype.itemsize}"
-
-
-def memory_type(dtype: Any) -> str:
-    """Return the LLVM type of a value in memory: booleans take a byte."""
-    return "i8" if np.dtype(dtype).kind == "b" else llvm_type(dtype)
+from ._types import constant_text, llvm_type
 
 
 def _size_register(size: Any) -> str:
@@ -41,25 +25,6 @@ def _size_register(size: Any) -> str:
 def size_parameters(sizes: Sequence[Any]) -> list[str]:
     """Return the parameters, or arguments, that pass sizes between functions."""
     return [f"i64 {_size_register(s)}" for s in sizes]
-
-
-def constant_text(value: Any, dtype: Any) -> str:
-    """Return ``value`` as an LLVM constant of element type ``dtype``, bit for bit."""
-    dtype = np.dtype(dtype)
-    if dtype.kind == "f":
-        # LLVM writes float constants, too, as the bits of the equal double.
-        return f"0x{struct.unpack('<Q', struct.pack('<d', float(dtype.type(value))))[0]:016X}"
-    if dtype.kind == "b":
-        return "true" if value else "false"
-    number = int(value)
-    bits = 8 * dtype.itemsize
-    return str(number - (1 << bits) if number >= 1 << (bits - 1) else number)
-
-
-def memory_text(value: Any, dtype: Any) -> str:
-    """Return ``value`` as an LLVM constant as it is in memory."""
-    text = constant_text(value, dtype)
-    return {"true": "1", "false": "0"}.get(text, text)
 
 
 #: Put behind a load or a store in an innermost loop that touches nothing that another step of

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._emitter import memory_type
 from ._memory import EMPTY
+from ._types import memory_type
 from ._values import OTHER_BRANCH
 
 if TYPE_CHECKING:

@@ -15,9 +15,10 @@ import numpy as np
 from .._graph import Node
 from .._shapes import dim_product
 from ._bytecode import Bytecode
-from ._emitter import Emitter, Module, llvm_type, memory_type
+from ._emitter import Emitter, Module
 from ._module import Leaf, Lowered
 from ._sizes import write_sizes
+from ._types import llvm_type, memory_type
 from ._values import OTHER_BRANCH
 
 #: The words of a context: the bytecode's address; a free buffer of slots, or 0; its size in

@@ -9,7 +9,7 @@ import sympy as sp
 from .._graph import Node
 from .._shapes import Dimension, dim_product
 from ._cut import Cut
-from ._emitter import Emitter, Module, constant_text, llvm_type, memory_text
+from ._emitter import Emitter, Module
 from ._fold import (
     Reduction,
     cascade_functions,
@@ -21,6 +21,7 @@ from ._fold import (
 )
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
+from ._types import constant_text, llvm_type, memory_text
 from ._values import Index, Place, Values
 
 #: Ask for the lines of a range of bytes, to be written.

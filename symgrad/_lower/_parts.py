@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._emitter import Emitter, Module, memory_text, memory_type
+from ._emitter import Emitter, Module
 from ._fold import cascade_functions, combine, identity_of
+from ._types import memory_text, memory_type
 
 
 def fill_function(module: Module, kind: str) -> str:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node
-from ._emitter import Emitter, Module, constant_text, llvm_type
+from ._emitter import Emitter, Module
 from ._loops import Frame, Loops, function_text
 from ._mathlib import Function, cython_symbol
 from ._routines import in_memory, write_routine
+from ._types import constant_text, llvm_type
 from ._values import Values
 
 

@@ -17,9 +17,10 @@ from .._op import Emit, Op, Real, Routine, registry
 from .._ops.contract import matrix_product
 from .._ops.reductions import reduced
 from .._shapes import Dimension, dim_product
-from ._emitter import Emitter, llvm_type, memory_type
+from ._emitter import Emitter
 from ._mathlib import ufunc_symbol
 from ._routines import Call
+from ._types import llvm_type, memory_type
 
 # ---------------------------------------------------------------- elementwise functions
 

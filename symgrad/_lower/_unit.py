@@ -21,7 +21,7 @@ from ._arena import Arena
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
 from ._chunked import write_chunked
 from ._cut import cut_of
-from ._emitter import Emitter, Module, memory_text, memory_type, size_parameters
+from ._emitter import Emitter, Module, size_parameters
 from ._fold import describe, folded_from, identity_of
 from ._loops import Frame, parameter_types
 from ._memory import given
@@ -31,6 +31,7 @@ from ._parts import fill_function
 from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
 from ._singles import write_single
+from ._types import memory_text, memory_type
 from ._unroll import prepare
 from ._values import OTHER_BRANCH, Place
 

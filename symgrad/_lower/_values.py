@@ -18,7 +18,8 @@ from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import Cython, Emit, Instr, Intrinsic, Libm
 from .._shapes import Shape
 from ..errors import UnsupportedError
-from ._emitter import INDEPENDENT, Emitter, constant_text, llvm_type, memory_type
+from ._emitter import INDEPENDENT, Emitter
+from ._types import constant_text, llvm_type, memory_type
 
 #: Status of a kernel that ran out of memory.
 EXHAUSTED = 1
