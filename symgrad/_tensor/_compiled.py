@@ -182,7 +182,7 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
         key.append(rule)  # there is one for an op and the operands that want gradients
         if node.params:
             key += (type(node), *sorted(node.params.items()))
-        for slot, edge in enumerate(node.edges):
+        for slot, edge in enumerate(node.behind):
             x = saved[slot]
             if edge is None:
                 array = getattr(x, "_data", x)

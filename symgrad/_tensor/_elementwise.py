@@ -11,12 +11,12 @@ import numpy as np
 import scipy.special as special
 
 from .._op import registry
-from . import _record  # noqa: F401 - fills the table of short ways
+from . import _quick  # noqa: F401 - fills the table of short ways
 from ._tensor import QUICK, Tensor
 
 
 def _elementwise(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
-    function = (_unary if ufunc.nin == 1 else _binary)(ufunc)
+    function = QUICK[ufunc] if ufunc.nin == 1 else _binary(ufunc)
     module = "np" if getattr(np, ufunc.__name__, None) is ufunc else "special"
     record: Any = registry.handlers[ufunc]
     numbers = ", ".join(str(low + (high - low) * 0.75) for low, high in record.samples)
@@ -34,17 +34,6 @@ def _elementwise(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     >>> bool(sg.{name}({tensors}) == {module}.{ufunc.__name__}({numbers}))
     True
     """
-    return function
-
-
-def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
-    quick = QUICK.get(ufunc, ufunc)
-
-    def function(input: Any, /, **options: Any) -> Any:
-        if type(input) is Tensor and not options:
-            return quick(input)
-        return ufunc(input, **options)
-
     return function
 
 

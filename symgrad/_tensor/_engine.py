@@ -17,7 +17,7 @@ from ..errors import BackwardError
 from ._compiled import attempt
 from ._guard import guarded
 from ._mode import mode
-from ._node import AccumulateGrad, Backward, Node, wrapped
+from ._node import AccumulateGrad, Backward, Node, accumulator, tensor_class, wrapped
 from ._shortcuts import paths
 
 #: No masks: the gradients of operands can differ from 0 anywhere.
@@ -27,21 +27,27 @@ _EVERYWHERE: tuple[Any, ...] = ()
 def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
     """Return the nodes behind ``roots``, latest first, and whether numbers order them.
 
-    Numbers do not order a graph whose ``next_functions`` were set by hand.
+    Numbers do not order a graph whose ``next_functions`` were set by hand. What is ``behind``
+    the nodes are nodes only from then on.
     """
     seen = set(roots)
-    stack = list(seen)
-    numbered = True
+    stack = list(dict.fromkeys(roots))
+    numbered, leaves, tensor = True, False, tensor_class()
     while stack:
         node = stack.pop()
         seq = node.seq
-        for edge in node.edges:
+        for edge in node.behind:
             if edge is not None:
+                if type(edge) is tensor:
+                    edge, leaves = accumulator(edge), True
                 if edge.seq >= seq:
                     numbered = False
                 if edge not in seen:
                     seen.add(edge)
                     stack.append(edge)
+        if leaves:
+            node.resolve()
+            leaves = False
     return sorted(seen, key=_number, reverse=True), numbered
 
 
@@ -182,7 +188,7 @@ def _walk(
         if node.saved is None:
             node.check()
         mask = masks.pop(node, None) if masks else None
-        edges: Sequence[Node | None] = node.edges
+        edges: Sequence[Any] = node.behind
         path = past.get(node) if past else None
         if path is not None:
             parts, supports = path.guarded(ct, mask, create_graph)

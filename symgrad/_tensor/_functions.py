@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -286,7 +287,9 @@ def _methods() -> None:
     """Give tensors the functions that PyTorch has as methods too."""
     for name in _elementwise.__all__:
         if not hasattr(Tensor, name):
-            setattr(Tensor, name, _as_method(getattr(_elementwise, name)))
+            function = getattr(_elementwise, name)
+            is_method = isinstance(function, FunctionType)  # others do not bind to a tensor
+            setattr(Tensor, name, function if is_method else _as_method(function))
     for function in (sum, mean, prod, std, var, argmax, argmin, any, all, max, min, cumsum,
                      relu, softmax, log_softmax, logsumexp, clamp, mm, dot):  # fmt: skip
         setattr(Tensor, function.__name__, _as_method(function))

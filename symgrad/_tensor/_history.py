@@ -25,7 +25,7 @@ class History:
     _requires: bool
     _cell: Cell | None
     _grad: Tensor | None
-    _acc: weakref.ref[AccumulateGrad] | None
+    _acc: weakref.ref[AccumulateGrad] | AccumulateGrad | None
 
     @property
     def requires_grad(self) -> bool:
@@ -85,7 +85,12 @@ class History:
     def memory(self) -> Cell:
         """Return the record of writes to the tensor's memory."""
         if self._cell is None:
-            self._cell = Cell()
+            node = self._fn
+            if node is not None and node.result is self._data:
+                node.cell = node.cell or Cell()  # the rule reads this memory
+                self._cell = node.cell
+            else:
+                self._cell = Cell()
         return self._cell
 
     def edge(self) -> Node | None:
@@ -193,8 +198,11 @@ class Handle:
 
     def remove(self) -> None:
         """Take the hook away."""
-        if self.node.extra is not None:
-            self.node.extra.hooks.pop(self.key, None)
+        extra = self.node.extra
+        if extra is not None:
+            extra.hooks.pop(self.key, None)
+            if extra.empty and isinstance(self.node, AccumulateGrad):
+                self.node.variable._acc = weakref.ref(self.node)
 
 
 def seed(output: Tensor, gradient: Any, create_graph: bool) -> Any:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from .._ops import unbroadcast
 from .._ops.movement import by_rows
 from .._reverse import pull
 from ..errors import BackwardError
-from ._origin import Origin, line_of
+from ._origin import line_of
 from ._rules import Rule
 
 if TYPE_CHECKING:
@@ -70,22 +71,32 @@ class Extra:
 class Node:
     """A step of the way back; see :class:`Backward` and :class:`AccumulateGrad`."""
 
-    __slots__ = ("__weakref__", "_origin", "edges", "extra", "seq")
-    edges: tuple[Node | None, ...]
+    __slots__ = ("__weakref__", "behind", "extra", "offset", "place", "seq")
+    #: What is behind the operands; a leaf in the place of its node, as long as nobody asks.
+    behind: tuple[Any, ...]
     extra: Extra | None
     seq: int
-    _origin: Origin | Where | None
+    #: The user's line, or the code that it is in and the instruction there.
+    place: CodeType | Where | None
+    offset: int
+
+    @property
+    def edges(self) -> tuple[Node | None, ...]:
+        """The nodes behind the operands; None for constants."""
+        self.resolve()
+        return self.behind
+
+    def resolve(self) -> None:
+        """Put nodes in the place of leaves."""
+        behind = self.behind
+        self.behind = tuple([accumulator(x) if isinstance(x, _Tensor) else x for x in behind])
 
     @property
     def where(self) -> Where | None:
         """The user's line that made it; None for leaves."""
-        if self._origin is not None and not isinstance(self._origin, Where):
-            self._origin = line_of(self._origin)
-        return self._origin
-
-    @where.setter
-    def where(self, value: Where | None) -> None:
-        self._origin = value
+        if isinstance(self.place, CodeType):
+            self.place = line_of(self.place, self.offset)
+        return self.place
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -94,7 +105,7 @@ class Node:
 
     @next_functions.setter
     def next_functions(self, pairs: Sequence[tuple[Node | None, int]]) -> None:
-        self.edges = tuple(node for node, _ in pairs)
+        self.behind = tuple(node for node, _ in pairs)
         self.extras().edited = True
 
     def name(self) -> str:
@@ -126,16 +137,21 @@ class AccumulateGrad(Node):
         self.variable._accumulate(given, None)
         return ()
 
+    def extras(self) -> Extra:
+        self.variable._acc = self  # it has to outlive the records that lead to it
+        return super().extras()
+
 
 def accumulator(variable: Tensor) -> AccumulateGrad:
     """Return the end of the way back for a leaf: one for as long as a record leads to it."""
-    reference = variable._acc
-    node = reference() if reference is not None else None
+    known = variable._acc
+    node = known() if isinstance(known, weakref.ref) else known
     if node is None:
         node = _new(AccumulateGrad)
         node.variable = variable
-        node.edges = ()
-        node.extra = node._origin = None
+        node.behind = ()
+        node.extra = node.place = None
+        node.offset = 0
         node.seq = -next(_leaf_clock)  # before every op
         variable._acc = weakref.ref(node)
     return node
@@ -157,8 +173,9 @@ class Backward(Node):
     saved:
         For each operand the tensor or constant, or its shape and type where the rule does
         not read it; None once freed.
-    result:
-        The op's result, where the rule reads it.
+    result, cell:
+        The op's result, where the rule reads it, and what happened to its memory since; None
+        if nothing did.
     """
 
     __slots__ = ("cell", "params", "result", "rule", "saved")
@@ -275,14 +292,20 @@ class Backward(Node):
         return parts
 
 
-#: Makes a tensor of an array; set by the module of tensors, which is above.
+#: The class of tensors, and what makes one of an array; set by their module, which is above.
+_Tensor: type[Any]
 _wrap: Callable[[Any], Tensor]
 
 
-def set_wrap(function: Callable[[Any], Tensor]) -> None:
-    """Say how to make a tensor of an array."""
-    global _wrap
-    _wrap = function
+def set_tensor(cls: type[Any], wrap: Callable[[Any], Tensor]) -> None:
+    """Say what tensors are, and how to make one of an array."""
+    global _Tensor, _wrap
+    _Tensor, _wrap = cls, wrap
+
+
+def tensor_class() -> type[Any]:
+    """Return the class of tensors."""
+    return _Tensor
 
 
 def wrapped(array: Any) -> Tensor:
@@ -291,6 +314,6 @@ def wrapped(array: Any) -> Tensor:
 
 
 __all__ = [
-    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "accumulator", "clock", "set_wrap",
-    "wrapped",
+    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "accumulator", "clock", "set_tensor",
+    "tensor_class", "wrapped",
 ]  # fmt: skip

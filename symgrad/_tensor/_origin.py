@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import sys
 from types import CodeType, FrameType
+from typing import TYPE_CHECKING
 
 from .._graph import Where
 from .._graph._where import _internal, _is_internal
 
-#: A place in a function's code: the function, and the instruction it was at.
-Origin = tuple[CodeType, int]
+if TYPE_CHECKING:
+    from ._node import Node
+
+#: Files that belong neither to symgrad nor NumPy: those from which ops were applied.
+known_users: set[str] = set()
 
 
-def origin() -> Origin | None:
-    """Return the innermost place on the stack that belongs neither to symgrad nor NumPy."""
-    frame: FrameType | None = sys._getframe(2)  # the caller belongs to symgrad
+def note_origin(node: Node, frame: FrameType | None) -> None:
+    """Note the innermost place from a frame on that belongs neither to symgrad nor NumPy."""
+    node.place, node.offset = None, 0
     while frame is not None:
         code = frame.f_code
         internal = _internal.get(code.co_filename)
         if internal is None:
             internal = _is_internal(code)
         if not internal:
-            return code, frame.f_lasti
+            known_users.add(code.co_filename)
+            node.place, node.offset = code, frame.f_lasti
+            return
         frame = frame.f_back
-    return None
 
 
-def line_of(place: Origin) -> Where:
-    """Return the user's line of a place."""
-    code, offset = place
+def line_of(code: CodeType, offset: int) -> Where:
+    """Return the user's line of an instruction."""
     found = code.co_firstlineno
     for start, end, line in code.co_lines():
         if start <= offset < end and line is not None:
@@ -37,4 +40,4 @@ def line_of(place: Origin) -> Where:
     return Where(code.co_filename, found, code.co_name)
 
 
-__all__ = ["Origin", "line_of", "origin"]
+__all__ = ["known_users", "line_of", "note_origin"]

@@ -6,29 +6,24 @@ a node keeps what its derivative rule will read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from typing import Any
 
 import numpy as np
 
-from .._graph import user_line
 from .._graph._types import check_dtype, resolve
+from .._graph._where import inherited
 from .._op import Op, registry
 from .._ops import CAST
 from .._ops.movement import by_rows
-from .._trace import Complex, Traced
-from .._trace._arrays import add_operators
 from ..errors import BackwardError
-from ._mode import mode, recording
-from ._node import Backward, Cell, Node, accumulator, clock
+from ._mode import mode
+from ._node import Backward, clock
 from ._node_classes import backward_class, rule_for
-from ._origin import origin
-from ._tensor import QUICK, Tensor
+from ._origin import note_origin
+from ._tensor import Tensor
 
-_OPS = registry.ops
-_STOP = _OPS["StopGradient"]
-_NONE: dict[str, Any] = {}
-ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
+STOP = registry.ops["StopGradient"]
 
 
 def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
@@ -45,7 +40,7 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
                 _check_history(x)
         else:
             values.append(by_rows(x))
-    shares = op.kind == "view" or op is _STOP
+    shares = op.kind == "view" or op is STOP
     if not shares and op.kind != "contract":  # products take matrices as they lie
         values = list(map(by_rows, values))
     data = op.reference(*values, **params)
@@ -85,7 +80,7 @@ def _converted(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> tup
 def _record(
     cls: type[Backward], made: Tensor, operands: tuple[Any, ...], params: dict[str, Any]
 ) -> Backward:
-    edges: list[Node | None] = []
+    edges: list[Any] = []
     mask = 0
     for k, x in enumerate(operands):
         edge = x.edge() if isinstance(x, Tensor) and x._requires else None
@@ -104,133 +99,19 @@ def _record(
                 saved.append(x)
         else:
             saved.append(_constant(cls.op, x, data.dtype))
-    node.edges, node.saved, node.rule, node.params = tuple(edges), tuple(saved), rule, params
-    node.extra = node.cell = node.result = None
-    if rule.reads_result:
-        node.result = data
-        node.cell = made.memory()
-    elif made._cell is not None and operands[0]._fn is None:
-        made._cell.leaf = True  # a view of a leaf
-    node.where = user_line()
+    node.behind, node.saved, node.rule, node.params = tuple(edges), tuple(saved), rule, params
+    node.extra = node.cell = None
+    node.result = made._data if rule.reads_result else None
+    if made._cell is not None:
+        if node.result is not None:
+            node.cell = made._cell
+        elif operands[0]._fn is None:
+            made._cell.leaf = True  # a view of a leaf
+    node.place, node.offset = inherited(), 0
+    if node.place is None:
+        note_origin(node, sys._getframe(1))
     node.seq = next(clock)
     return node
-
-
-# ---------------------------------------------------------------- the short ways
-
-# Most ops are elementwise on one or two tensors. For them the steps of bind() and _record()
-# are written out, without what cannot happen there: a call between Python functions takes as
-# long as a fifth of the arithmetic on a small array.
-
-
-def _binary(op: Op) -> Callable[[Any, Any], Any]:
-    """Return :func:`bind` for an elementwise op of two operands."""
-    evaluate, cls = op.evaluate, backward_class(op)
-    rules = cls.rules if cls is not None else {}
-
-    def apply(x: Any, y: Any) -> Any:
-        mask = 0
-        if type(x) is Tensor:
-            left, cell = x._data, x._cell
-            if cell is not None and (cell.rebased or not left.flags.c_contiguous):
-                return bind(op, (x, y), _NONE)
-            if x._requires:
-                mask = 1
-        elif type(x) is float or type(x) is int:
-            left = x
-        else:
-            return _other(op, x, y)
-        if type(y) is Tensor:
-            right, cell = y._data, y._cell
-            if cell is not None and (cell.rebased or not right.flags.c_contiguous):
-                return bind(op, (x, y), _NONE)
-            if type(x) is Tensor and left.dtype is not right.dtype:
-                return bind(op, (x, y), _NONE)
-            if y._requires:
-                mask += 2
-        elif type(y) is float or type(y) is int:
-            right = y
-        else:
-            return _other(op, x, y)
-        data = evaluate(left, right)
-        if type(data) is not ndarray:
-            data = asarray(data)
-        made: Tensor = new(Tensor)
-        made._data = data
-        made._cell = made._grad = made._acc = made.name = None
-        if mask == 0 or cls is None or not recording() or data.dtype.kind != "f":
-            made._fn, made._requires = None, False
-            return made
-        rule = rules.get(mask) or rule_for(cls, mask, 2, _NONE)
-        node: Backward = new(cls)
-        first = second = None
-        if mask & 1:
-            first = x._fn or accumulator(x)
-            if not rule.needs[0]:
-                x = (left.shape, left.dtype)
-        elif left is x:
-            x = data.dtype.type(x)
-        if mask & 2:
-            second = y._fn or accumulator(y)
-            if not rule.needs[1]:
-                y = (right.shape, right.dtype)
-        elif right is y:
-            y = data.dtype.type(y)
-        node.edges, node.saved, node.rule, node.params = (first, second), (x, y), rule, _NONE
-        if rule.reads_result:
-            made._cell = node.cell = Cell()
-            node.result, node.extra = data, None
-        else:
-            node.result = node.cell = node.extra = None
-        node._origin = origin()
-        node.seq = next(clock)
-        made._fn, made._requires = node, True
-        return made
-
-    return apply
-
-
-def _unary(op: Op) -> Callable[[Any], Any]:
-    """Return :func:`bind` for an elementwise op of one operand."""
-    evaluate, cls = op.evaluate, backward_class(op)
-    rules = cls.rules if cls is not None else {}
-
-    def apply(x: Any) -> Any:
-        cell, data = x._cell, x._data
-        if cell is not None and (cell.rebased or not data.flags.c_contiguous):
-            return bind(op, (x,), _NONE)
-        data = evaluate(data)
-        if type(data) is not ndarray:
-            data = asarray(data)
-        made: Tensor = new(Tensor)
-        made._data = data
-        made._cell = made._grad = made._acc = made.name = None
-        if not x._requires or cls is None or not recording() or data.dtype.kind != "f":
-            made._fn, made._requires = None, False
-            return made
-        rule = rules.get(1) or rule_for(cls, 1, 1, _NONE)
-        node: Backward = new(cls)
-        node.edges = (x._fn or accumulator(x),)
-        node.saved = (x if rule.saves[0] else (x._data.shape, x._data.dtype),)
-        node.rule, node.params = rule, _NONE
-        if rule.reads_result:
-            made._cell = node.cell = Cell()
-            node.result, node.extra = data, None
-        else:
-            node.result = node.cell = node.extra = None
-        node._origin = origin()
-        node.seq = next(clock)
-        made._fn, made._requires = node, True
-        return made
-
-    return apply
-
-
-def _other(op: Op, x: Any, y: Any) -> Any:
-    """Apply an op to operands of other kinds, or leave it to them."""
-    if isinstance(x, _FOREIGN) or isinstance(y, _FOREIGN):
-        return NotImplemented
-    return bind(op, (x, y), _NONE)
 
 
 def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
@@ -254,23 +135,7 @@ def _check_history(x: Tensor) -> None:
         )
 
 
-# ---------------------------------------------------------------- how tensors come here
-
-
-def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
-    apply = _binary(_OPS[name])
-    return (lambda self, other: apply(other, self)) if swap else apply
-
-
-#: What an op leaves to the other operand.
-_FOREIGN = (str, bytes, type(None), Traced, Complex)
-add_operators(Tensor, _operator)
-
-QUICK.update(
-    {
-        function: (_unary if op.arity == 1 else _binary)(op)
-        for function, op in registry.handlers.items()
-        if isinstance(op, Op) and op.kind == "map" and op.arity in (1, 2) and op is not _STOP
-    }
-)
 Tensor.__symgrad_bind__ = staticmethod(bind)
+
+
+__all__ = ["STOP", "bind"]

@@ -156,7 +156,10 @@ class _Code:
                     f"else: x{k + 2} = s{k}",
                 ]
         if reads_result:
-            lines += ["x1 = node.result", "if node.cell.written > node.seq: node.check()"]
+            lines += [
+                "x1, cell = node.result, node.cell",
+                "if cell is not None and cell.written > node.seq: node.check()",
+            ]
         lines += body
         for k, (name, needed) in enumerate(zip(results, needs, strict=True)):
             if name != "None":

@@ -263,7 +263,7 @@ def paths(order: Sequence[Node], barred: Collection[Node]) -> Mapping[Node, Path
         first = starts.get(type(node))
         if first is None:
             continue
-        for edge in node.edges:  # most nodes end here: no calls
+        for edge in node.behind:  # most nodes end here: no calls
             if type(edge) in first:
                 break
         else:

@@ -16,7 +16,7 @@ from ..errors import BackwardError, ShapeError
 from ._history import History
 from ._inplace import InPlace
 from ._mode import mode
-from ._node import Cell, clock, set_wrap
+from ._node import Cell, clock, set_tensor
 from ._numbers import Numbers
 
 _OPS = registry.ops
@@ -56,9 +56,8 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":
-            quick = QUICK.get(ufunc)
-            if quick is not None:
-                return quick(*inputs)
+            if ufunc in QUICK and type(self) is Tensor:
+                return QUICK[ufunc](*inputs)
             if any(isinstance(x, Traced) for x in inputs):
                 return NotImplemented
             handler = registry.handlers.get(ufunc)
@@ -137,15 +136,6 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     # ---------------------------------------------------------------- methods
 
-    def __neg__(self) -> Any:
-        return _OPS["Negative"](self)
-
-    def __abs__(self) -> Any:
-        return _OPS["Absolute"](self)
-
-    def __invert__(self) -> Any:
-        return _OPS["Invert"](self)
-
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the tensor converted to another element type; itself if it has that type."""
         wanted = check_dtype(np.dtype(dtype), "astype")
@@ -188,7 +178,7 @@ def wrap(data: Any) -> Tensor:
     return made
 
 
-set_wrap(wrap)
+set_tensor(Tensor, wrap)
 
 
 # ---------------------------------------------------------------- plain numbers

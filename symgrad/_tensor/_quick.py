@@ -1,0 +1,191 @@
+"""The short ways of elementwise ops on one or two tensors: one Python function an op.
+
+Most ops are such. The steps of :func:`bind` are written out for them, without what cannot
+happen there: a call between Python functions takes as long as a fifth of the arithmetic on a
+small array. What is needed for the way back alone is left for then: a leaf stands for its
+AccumulateGrad, the place of the call for its line, and a memory's history begins with the
+first write.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._op import Op, registry
+from .._trace import Complex, Traced
+from .._trace._arrays import add_operators
+from ._mode import recording
+from ._node import clock
+from ._node_classes import backward_class, rule_for
+from ._origin import known_users, note_origin
+from ._record import STOP, bind
+from ._tensor import QUICK, Tensor
+
+_OPS = registry.ops
+_NONE: dict[str, Any] = {}
+ndarray, asarray, new, getframe = np.ndarray, np.asarray, object.__new__, sys._getframe
+
+
+def _binary(op: Op) -> Callable[[Any, Any], Any]:
+    """Return :func:`bind` for an elementwise op of two operands."""
+    evaluate, cls, rules = op.evaluate, backward_class(op), _Rules(op, 2)
+
+    def apply(x: Any, y: Any) -> Any:
+        mask = 0
+        if type(x) is Tensor:
+            left, cell = x._data, x._cell
+            if cell is not None and (cell.rebased or not left.flags.c_contiguous):
+                return bind(op, (x, y), _NONE)
+            if x._requires:
+                mask = 1
+            if type(y) is Tensor:
+                right, cell = y._data, y._cell
+                if cell is not None and (cell.rebased or not right.flags.c_contiguous):
+                    return bind(op, (x, y), _NONE)
+                if left.dtype is not right.dtype:
+                    return bind(op, (x, y), _NONE)
+                if y._requires:
+                    mask += 2
+            elif type(y) is float or type(y) is int:
+                right = y
+            else:
+                return _other(op, x, y)
+        elif (type(x) is float or type(x) is int) and type(y) is Tensor:
+            left, right, cell = x, y._data, y._cell
+            if cell is not None and (cell.rebased or not right.flags.c_contiguous):
+                return bind(op, (x, y), _NONE)
+            if y._requires:
+                mask = 2
+        else:
+            return _other(op, x, y)
+        data = evaluate(left, right)
+        if type(data) is not ndarray:
+            data = asarray(data)
+        made: Tensor = new(Tensor)
+        made._data = data
+        made._cell = made._grad = made._acc = made.name = None
+        if mask == 0 or cls is None or not recording():
+            made._fn, made._requires = None, False
+            return made
+        made._fn = node = new(cls)
+        made._requires = True
+        node.rule, keeps_left, keeps_right, reads_result = rules[mask]
+        first = second = None
+        if mask & 1:
+            first = x._fn or x
+            if not keeps_left:
+                x = (left.shape, left.dtype)
+        elif left is x:
+            x = data.dtype.type(x)
+        if mask & 2:
+            second = y._fn or y
+            if not keeps_right:
+                y = (right.shape, right.dtype)
+        elif right is y:
+            y = data.dtype.type(y)
+        node.behind, node.saved, node.params = (first, second), (x, y), _NONE
+        node.cell = node.extra = None
+        node.result = data if reads_result else None
+        node.seq = next(clock)
+        frame = getframe(1)
+        node.place = code = frame.f_code
+        if code.co_filename in known_users:
+            node.offset = frame.f_lasti
+        else:
+            note_origin(node, frame)
+        return made
+
+    return own_code(apply, op)
+
+
+def _unary(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """Return :func:`bind` for an elementwise op of one operand; ``otherwise`` for no tensors."""
+    evaluate, cls, rules = op.evaluate, backward_class(op), _Rules(op, 1)
+
+    def apply(input: Any, /, **options: Any) -> Any:
+        if type(input) is not Tensor or options:
+            return otherwise(input, **options)
+        data, cell = input._data, input._cell
+        if cell is not None and (cell.rebased or not data.flags.c_contiguous):
+            return bind(op, (input,), _NONE)
+        data = evaluate(data)
+        if type(data) is not ndarray:
+            data = asarray(data)
+        made: Tensor = new(Tensor)
+        made._data = data
+        made._cell = made._grad = made._acc = made.name = None
+        if cls is None or not input._requires or not recording():
+            made._fn, made._requires = None, False
+            return made
+        made._fn = node = new(cls)
+        made._requires = True
+        node.rule, keeps, _, reads_result = rules[1]
+        node.behind = (input._fn or input,)
+        node.saved = (input if keeps else (data.shape, data.dtype),)
+        node.params = _NONE
+        node.cell = node.extra = None
+        node.result = data if reads_result else None
+        node.seq = next(clock)
+        frame = getframe(1)
+        node.place = code = frame.f_code
+        if code.co_filename in known_users:
+            node.offset = frame.f_lasti
+        else:
+            note_origin(node, frame)
+        return made
+
+    return own_code(apply, op)
+
+
+def own_code(function: Any, op: Op) -> Callable[..., Any]:
+    """Give a closure code of its own: what the interpreter learns of types is kept by code."""
+    made: Callable[..., Any] = function
+    function.__code__ = function.__code__.replace(co_name=op.name)
+    return made
+
+
+class _Rules(dict[int, tuple[Any, bool, bool, bool]]):
+    """The rules by the mask of operands that want gradients: made when first asked for."""
+
+    def __init__(self, op: Op, count: int) -> None:
+        self.op, self.count = op, count
+
+    def __missing__(self, mask: int) -> tuple[Any, bool, bool, bool]:
+        cls = backward_class(self.op)
+        assert cls is not None
+        rule = rule_for(cls, mask, self.count, _NONE)
+        self[mask] = found = (rule, rule.saves[0], rule.saves[-1], rule.reads_result)
+        return found
+
+
+def _other(op: Op, x: Any, y: Any) -> Any:
+    """Apply an op to operands of other kinds, or leave it to them."""
+    if isinstance(x, _FOREIGN) or isinstance(y, _FOREIGN):
+        return NotImplemented
+    return bind(op, (x, y), _NONE)
+
+
+# ---------------------------------------------------------------- how tensors come here
+
+
+def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    apply = _binary(_OPS[name])
+    return (lambda self, other: apply(other, self)) if swap else apply
+
+
+#: What an op leaves to the other operand.
+_FOREIGN = (str, bytes, type(None), Traced, Complex)
+add_operators(Tensor, _operator)
+
+for _function, _op in registry.handlers.items():
+    if isinstance(_op, Op) and _op.kind == "map" and _op is not STOP:
+        if _op.arity == 1:
+            QUICK[_function] = _unary(_op, _function)
+        elif _op.arity == 2:
+            QUICK[_function] = _binary(_op)
+for _name, _ufunc in (("neg", np.negative), ("abs", np.absolute), ("invert", np.invert)):
+    setattr(Tensor, f"__{_name}__", QUICK[_ufunc])
