@@ -429,7 +429,33 @@ def test_too_little_memory() -> None:
     with pytest.raises(ArgumentError, match="at least"):
         sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory=8))(np.ones(99))
     with pytest.raises(ArgumentError, match="number of bytes"):
-        sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory="1 MB"))(np.ones(9))
+        sg.compile(lambda x: sg.scan(lambda c, v: (c * v, None), 1.0, x, memory="a lot"))(
+            np.ones(9)
+        )
+
+
+def loops_within(memory: Any) -> list[Callable[[float], Any]]:
+    return [
+        lambda a: sg.scan(lambda c, v: (c * a + v, None), a, np.ones(9), memory=memory)[0],
+        lambda a: sg.fori_loop(0, 9, lambda i, c: c * a, a, memory=memory),
+        lambda a: sg.while_loop(lambda c: c < 9.0, lambda c: c * a, a, memory=memory),
+    ]
+
+
+@pytest.mark.parametrize("memory", [True, np.True_, 1.5, "1", "1MX", "-1 MB", [1], -5, 0, "0 kB"])
+def test_memory_is_checked_at_once(memory: Any) -> None:
+    """In plain calls, too: True is not one byte, and text has a unit."""
+    for f in loops_within(memory):
+        for call in (f, sg.compile(f), sg.grad(f)):
+            with pytest.raises(ArgumentError, match=r"number of bytes|leaves no memory"):
+                call(1.5)
+
+
+@pytest.mark.parametrize("memory", ["1MB", "1.5 kB", ".5 GiB", "2000 B", np.int64(10**6)])
+def test_memory_in_units(memory: Any) -> None:
+    for f, free in zip(loops_within(memory), loops_within(None), strict=True):
+        assert f(1.5) == free(1.5)
+        assert sg.grad(f)(1.5) == sg.grad(free)(1.5)
 
 
 # ---------------------------------------------------------------- formulas

@@ -19,6 +19,7 @@ from .._shapes import Dimension, Size, as_dim, as_size, same, show, tracing
 from .._trace import LEAF, Traced, as_node, flatten
 from .._trace._known import known_number
 from ..errors import ArgumentError, ShapeError
+from ._bytes import as_bytes
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ def scan(
     length: Any = None,
     reverse: bool = False,
     *,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> tuple[Any, Any]:
     """Carry a value along the leading axis of arrays; stack what each step returns.
 
@@ -49,8 +50,8 @@ def scan(
     reverse:
         Whether to go from the last element to the first.
     memory:
-        How many bytes reverse mode may use for what it keeps of the steps; None: as many as
-        make it fastest. Fewer make it compute steps again: once more for ``2 sqrt(n)`` of the
+        How many bytes reverse mode may use for what it keeps of the steps, a number or text
+        such as ``"100 MB"``; None: as many as make it fastest. Fewer make it compute steps again: once more for ``2 sqrt(n)`` of the
         carries; in less, where ``s`` carries fit, ``r`` times more if ``n`` is up to ``C(s + r,
         s)``, by the binomial schedule.
 
@@ -75,9 +76,10 @@ def scan(
     >>> sg.compile(compound)(np.array([0.1, 0.2, 0.05]))
     (np.float64(138.6), array([100., 110., 132.]))
     """
+    limit = as_bytes(memory, "scan")
     count = _steps(xs, length)
     if tracing():
-        return build_scan(f, init, xs, as_dim(count), bool(reverse), _memory(memory))
+        return build_scan(f, init, xs, as_dim(count), bool(reverse), limit)
     carry, rows = init, []
     leaves, tree = flatten(xs)
     for i in reversed(range(count)) if reverse else range(count):
@@ -95,7 +97,7 @@ def fori_loop(
     body_fun: Callable[[Any, T], T],
     init_val: T,
     *,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> T:
     """Run ``value = body_fun(i, value)`` for ``i`` from ``lower`` up to below ``upper``.
 
@@ -124,6 +126,7 @@ def fori_loop(
     >>> sg.value_and_grad(newton)(2.0)
     (np.float64(1.414214), np.float64(0.353553))
     """
+    limit = as_bytes(memory, "fori_loop")
     lower, upper = _bound(lower, "lower"), _bound(upper, "upper")
     if not tracing():
         value = init_val
@@ -135,12 +138,12 @@ def fori_loop(
             lambda state: state[0] < upper,
             lambda state: (state[0] + 1, body_fun(state[0], state[1])),
             (lower, init_val),
-            memory=memory,
+            memory=limit,
         )
         result: T = found
         return result
     count = upper - lower if upper > lower else 0
-    counted: T = build_count(body_fun, lower, init_val, as_dim(count), _memory(memory))
+    counted: T = build_count(body_fun, lower, init_val, as_dim(count), limit)
     return counted
 
 
@@ -149,7 +152,7 @@ def while_loop(
     body_fun: Callable[[T], T],
     init_val: T,
     *,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> T:
     """Run ``value = body_fun(value)`` while ``cond_fun(value)`` is true.
 
@@ -185,8 +188,9 @@ def while_loop(
     >>> sg.grad(lambda x: halvings(x)[0])(10.0)
     np.float64(0.0625)
     """
+    limit = as_bytes(memory, "while_loop")
     if tracing():
-        result: T = build_while(cond_fun, body_fun, init_val, _memory(memory))
+        result: T = build_while(cond_fun, body_fun, init_val, limit)
         return result
     value = init_val
     while cond_fun(value):
@@ -326,15 +330,6 @@ def _check_single(value: Traced, what: str, name: str) -> None:
             f"{what}: {name} is one value, not an array of shape {show(value.node.shape)}; "
             "use np.where to choose element by element"
         )
-
-
-def _memory(value: Any) -> int | None:
-    if value is None:
-        return None
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise ArgumentError(f"memory is a number of bytes, not {value!r:.40}") from None
 
 
 def _bound(value: Any, name: str) -> Any:
