@@ -187,6 +187,27 @@ def functions(np: Any, x: Any) -> Any:
     return y
 
 
+def repeated_values(np: Any, x: Any) -> Any:
+    """Values are written in a row, and again from the first where they are few."""
+    y, z, u, v = x.copy(), x.copy(), x.copy(), x.copy()
+    np.fill_diagonal(y, x[0, :2])
+    np.fill_diagonal(y[:2], x[1])
+    np.place(z, z > 0.4, x[0, :3])
+    np.putmask(u, u > 0.4, x[2, :2])
+    np.put(v, [1, 25, -1, 3], x[1, :3], mode="wrap")
+    np.put(v, [-3, 99], x[1, :2], mode="clip")
+    return y, z, u, v
+
+
+def empty_places(np: Any, x: Any) -> Any:
+    y = x.copy()
+    y[np.array([1, 2]), 4:4] = np.sin(x[[0], [1]])
+    y[[], 1] = 2.0
+    y[1:1, [0, 1]] *= 3.0
+    np.add.at(y, ([], 1), 1.0)
+    return y
+
+
 def in_place_methods(np: Any, x: Any) -> Any:
     y, z = x[::-1].copy(), np.ones(3)
     y.sort()
@@ -201,7 +222,7 @@ CASES: dict[str, tuple[Case, Any]] = {
              added_at, traced_position, masks, masked_statistics, out, reshaped,
              in_place_methods)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
-             elements, rows, factorised, functions)),
+             elements, rows, factorised, functions, repeated_values, empty_places)),
     )
     for f in group
 }  # fmt: skip

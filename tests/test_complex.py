@@ -338,6 +338,26 @@ def test_assignment_and_views() -> None:
         np.testing.assert_allclose(found, wanted)
 
 
+def test_masks() -> None:
+    """What a mask selects, on both sides of an assignment and in reductions."""
+
+    def f(np: Any, z: Any, w: Any) -> Any:
+        z, m = z.copy(), np.abs(z) < 2
+        z[m] = z[m] ** 2 + w[m]
+        z[np.abs(z) > 3] = 1j
+        z[~m] *= 2
+        return z, np.sum(z[m] * w[m]) + z[m].real.sum() + np.mean(z[~m]), z[m].imag.max()
+
+    for got, wanted in zip(sg.compile(lambda z, w: f(snp, z, w))(Z, W), f(np, Z, W), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-14)
+    g = sg.grad(lambda z, w: f(snp, z, w)[1].real)(Z, W)
+    for direction in (1.0, 1j):
+        for k in range(len(Z)):
+            h = 1e-6 * direction * (np.arange(len(Z)) == k)
+            slope = (f(np, Z + h, W)[1].real - f(np, Z - h, W)[1].real) / 2e-6
+            assert (g[k] * direction).real == pytest.approx(slope, abs=1e-8)
+
+
 def test_decisions_on_complex_values() -> None:
     f = sg.compile(lambda z: z * 2 if z == 1j else z)
     assert f(1j) == 2j

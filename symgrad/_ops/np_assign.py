@@ -9,8 +9,8 @@ import numpy as np
 
 from .._op import composite, refuse
 from .._shapes import Size, normalize_axis
-from ..errors import UnsupportedError
-from .np_common import as_array, iota, is_traced
+from ..errors import ArgumentError, UnsupportedError
+from .np_common import as_array, iota, is_traced, lift
 
 
 def _writer(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -38,28 +38,34 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     _target(a, "putmask")
     value = as_array(values)
     if value.ndim and tuple(value.shape) != tuple(a.shape):
-        refuse(np.putmask, "values are repeated as often as the mask has places: use np.where")
+        value = np.resize(value, a.shape)
     a[...] = np.where(mask, value, a)
 
 
 @_writer(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """Write one number where a mask holds."""
+    """Write numbers in a row where a mask holds, again from the first if they are few."""
     _target(arr, "place")
-    value = np.ravel(as_array(vals))
-    if value.shape[0] != 1:
-        refuse(np.place, "which value comes where depends on the mask: use np.where")
-    arr[...] = np.where(mask, value[0], arr)
+    value, mask = np.ravel(as_array(vals)), as_array(mask)
+    if value.shape[0] == 0:
+        raise ValueError("place: cannot insert from an empty array")
+    which = np.maximum(np.cumsum(np.ravel(mask)) - 1, 0) % value.shape[0]
+    chosen = lift(value, arr, which)[which]
+    arr[...] = np.where(mask, np.reshape(chosen, arr.shape), arr)
 
 
 @_writer(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values at places of the flattened array."""
     _target(a, "put")
-    if mode != "raise":
-        refuse(np.put, f"mode={mode!r}: clip or wrap the indices first")
     flat = np.ravel(a).copy()
     index, value = np.ravel(as_array(ind)), np.ravel(as_array(v))
+    if mode == "wrap":
+        index = index % flat.shape[0]
+    elif mode == "clip":
+        index = np.clip(index, 0, flat.shape[0] - 1)
+    elif mode != "raise":
+        raise ArgumentError(f"put: mode is 'raise', 'wrap' or 'clip', not {mode!r}")
     if value.shape[0] != 1 and value.shape[0] != index.shape[0]:
         value = np.resize(value, (int(index.shape[0]),))
     flat[index] = value
@@ -97,6 +103,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         count = min(n, m)
         spread = np.zeros_like(a)
         k = iota(count, a)
-        spread[k, k] = value[:count] if isinstance(count, Size) else value[: int(count)]
+        # Values go along the diagonal, again from the first if they are few.
+        flat = np.ravel(value)
+        enough = flat if flat.shape[0] >= count else np.resize(flat, (count,))
+        spread[k, k] = enough[:count] if isinstance(count, Size) else enough[: int(count)]
         value = spread
     a[...] = np.where(rows[:, None] == columns[None, :], value, a)

@@ -20,6 +20,7 @@ from .._ops import CAST
 from ..errors import DTypeError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators
 from ._bind import as_node, bind, cast, kind_of
+from ._masked import Masked, masked_by
 from ._traced import Traced, as_traced, known_index
 from ._tree import Pair, flatten
 
@@ -162,12 +163,14 @@ class Complex(ArrayMethods, Pair):
 
     def __getitem__(self, index: Any) -> Complex:
         index = known_index(index)
+        if masked_by(index):
+            return Masked.read(self, index)
         return Complex(self._real[index], self._imag[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        value = lifted(value)
+        value = value if isinstance(value, Masked) else lifted(value)
         self._real[index] = value.real
-        self._imag[index] = value.imag if isinstance(value, Complex) else 0.0
+        self._imag[index] = value.imag if value.dtype.kind == "c" else 0.0
 
     def _in_place(self, name: str, other: Any) -> Any:
         if not self.ndim:

@@ -86,6 +86,16 @@ class Masked(ArrayMethods):
         """The shape, whose first size is a traced integer."""
         return (np.sum(self.mask), *self.values.shape[self.mask.ndim :])
 
+    @property
+    def real(self) -> Masked:
+        """The real parts of what is selected."""
+        return Masked(np.real(self.values), self.mask)
+
+    @property
+    def imag(self) -> Masked:
+        """The imaginary parts of what is selected."""
+        return Masked(np.imag(self.values), self.mask)
+
     def __len__(self) -> NoReturn:  # noqa: PLE0303
         self.refuse("len(x[mask])", "np.sum(mask)")
 

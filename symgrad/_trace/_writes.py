@@ -315,6 +315,8 @@ def replaced(x: Any, index: Any, value: Any) -> Any:
     count = dim_product(x.node.shape)
     places = getitem(numbered(x), index)
     given = fitted(value, tuple(map(as_dim, places.shape)), x.dtype)
+    if 0 in given.shape:
+        return x
     flat = np.reshape(type(x)(given), (-1,))
     positions = np.reshape(places, (-1,))
     number = numbered(positions) + 1
