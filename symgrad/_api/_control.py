@@ -51,9 +51,9 @@ def scan(
         Whether to go from the last element to the first.
     memory:
         How many bytes reverse mode may use for what it keeps of the steps, a number or text
-        such as ``"100 MB"``; None: as many as make it fastest. Fewer make it compute steps again: once more for ``2 sqrt(n)`` of the
-        carries; in less, where ``s`` carries fit, ``r`` times more if ``n`` is up to ``C(s + r,
-        s)``, by the binomial schedule.
+        such as ``"100 MB"``; None: as many as make it fastest. Fewer make it compute steps
+        again: once more for ``2 sqrt(n)`` of the carries; in less, where ``s`` carries fit,
+        ``r`` times more if ``n`` is up to ``C(s + r, s)``, by the binomial schedule.
 
     Returns
     -------
