@@ -262,6 +262,12 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (-1, 1),
     ),
+    "ComplexSolve": (
+        "np.linalg.solve(z, z[0])",
+        _turned(lambda z: np.linalg.solve(z, z[0])),
+        SQUARE,
+        (-1, 1),
+    ),
     "ComplexSolveTriangular": (
         "sg.scipy.linalg.solve_triangular(z, z[0])",
         _turned(lambda z: sg_linalg.solve_triangular(z, z[0])),
@@ -346,6 +352,7 @@ MATRICES = (
     "ComplexPseudoInverse",
     "ComplexQR",
     "ComplexSVD",
+    "ComplexSolve",
     "Det",
     "Eig",
     "Eigh",

@@ -83,6 +83,11 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         ((a, np.linalg.pinv(a)), {}) for a in (r((4, 2)), r((2, 3)), r((2, 3, 2)))
     ],
     "ComplexLU": [((r((3, 3, 2)),), {}), ((r((2, 4, 4, 2)),), {})],
+    "ComplexSolve": [
+        ((a, complex_lu_factors(a), c(*lead, 2, 3)), {"trans": trans})
+        for trans in (False, True)
+        for a, lead in ((c(3, 3), ()), (c(2, 3, 3), (2,)))
+    ],
     "ComplexLogDet": [((a, complex_lu_factors(a)), {}) for a in (r((3, 3, 2)), r((2, 2, 2, 2)))],
     "ComplexSolveTriangular": [
         ((as_pairs(well(3, 3) + 1j * r((3, 3))), c(2, 3)),
@@ -121,6 +126,7 @@ KNOWN = {
     "Det": (1,),
     "LogAbsDet": (1,),
     "ComplexLogDet": (1,),
+    "ComplexSolve": (1,),
     "PseudoInverse": (1,),
     "ComplexPseudoInverse": (1,),
 }
@@ -140,7 +146,7 @@ def remade(op: Op, operands: Any, params: Any) -> Any:
     a, *rest = operands
     if op.name in ("Solve", "Det", "LogAbsDet"):
         rest[0] = lu_factors(a)
-    if op.name == "ComplexLogDet":
+    if op.name in ("ComplexLogDet", "ComplexSolve"):
         rest[0] = complex_lu_factors(a)
     if op.name == "PseudoInverse":
         rest[0] = np.linalg.pinv(a)

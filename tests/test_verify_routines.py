@@ -64,6 +64,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ComplexPseudoInverse": (lambda a: parts(np.linalg.pinv(a + 1j * a**2)), (TALL,)),
     "Eig": (lambda a: parts(*np.linalg.eig(a)), (X[:2, :2],)),
     "ComplexEig": (lambda a: parts(*np.linalg.eig(a + 1j * a.T)), (X[:2, :2],)),
+    "ComplexSolve": (lambda a: parts(np.linalg.solve(a + 1j * a.T, a[0] - 1j * a[1])), (X,)),
     "ComplexLogDet": (lambda a: np.linalg.slogdet(a + 1j * a.T @ a)[1], (X,)),
 }
 

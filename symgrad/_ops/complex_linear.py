@@ -1,8 +1,8 @@
-"""Determinants of complex matrices, which are pairs of reals along a last axis of two.
+"""Systems and determinants of complex matrices, pairs of reals along a last axis of two.
 
-The real matrix ``[[A, -B], [B, A]]`` has the square of the determinant's absolute value, and
-not its angle, so the pivots come from LAPACK's complex factorisation. Derivatives go through
-the inverse of the real matrix.
+Factors and solutions are LAPACK's for complex numbers, and rules those of real matrices on
+complex values. Of a determinant the logarithm of the absolute value and the angle are summed
+over the pivots.
 """
 
 from __future__ import annotations
@@ -11,57 +11,54 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from .._op import Composed, Exact, Op, Routine, define_array
-from . import exactly
-from .linear import FACTORS, LU, batched_alike, inverse_transpose, no_formula
+from . import exactly, exactly_complex
+from .complex_factorizations import as_complex, as_pairs, complex_twin
+from .linear import (
+    FACTORS,
+    SOLVE,
+    batched_alike,
+    inverse_transpose,
+    lu_factors,
+    lu_solution,
+    no_formula,
+    write_lu,
+    write_solve,
+)
+from .np_common import join_pairs
 
 
 def complex_lu_factors(a: Any) -> Any:
     """LU factors of complex matrices, transposed; last the row exchanges, as numbers of rows."""
-    z = np.ascontiguousarray(a).view(np.result_type(a, 1j))[..., 0]
-    n = z.shape[-1]
-    out = np.zeros((*z.shape[:-2], n + 1, n), z.dtype)
-    getrf = lapack.cgetrf if z.dtype == np.complex64 else lapack.zgetrf
-    for k in np.ndindex(z.shape[:-2]):
-        if n:
-            factors, exchanges, _ = getrf(z[k].T)
-            out[k][:n], out[k][n] = factors.T, exchanges - np.arange(n)
-    return np.stack((out.real, out.imag), axis=-1)
-
-
-def _write_lu(r: Any) -> None:
-    a, out = r.pointers
-    n = r.shapes[0][0]
-    r.copy(out, a, n * n)
-    exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
-    r.call("getrf", r.integer(n), r.integer(n), out, r.leading(n), exchanges, info)
-    last = r.at(out, r.size(n * n))
-
-    def convert(i: str) -> None:
-        k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
-        row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
-        number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
-        pair = f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0"
-        r.put(r.e.op(pair), last, i)
-
-    r.loop(r.size(n), convert)
+    return as_pairs(lu_factors(as_complex(a)))
 
 
 COMPLEX_LU: Op = define_array(
     "ComplexLU",
     "routine",
     complex_lu_factors,
-    doc="LU factorisation of complex matrices, for determinants",
+    doc="LU factorisation of complex matrices, for solutions and determinants",
     shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2),
     element=no_formula("an LU factorisation"),
     reason=FACTORS,
     batch=batched_alike(lambda: COMPLEX_LU),
-    lower=Routine(_write_lu, (3, 3), pairs=True),
+    lower=Routine(write_lu, (3, 3), pairs=True),
     source=lambda a: f"complex_lu_factors({a})",
     helpers=(complex_lu_factors,),
 )
+
+
+def complex_lu_solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    """Solve ``a x = b``, or with the transpose of ``a``, for each row b."""
+    return lu_solution(factors, b, trans)
+
+
+COMPLEX_SOLVE = complex_twin(
+    "ComplexSolve", SOLVE, Routine(write_solve, (3, 3, 3, 3), pairs=True),
+    "solutions of complex systems, one for each row of the last operand, by LU factors",
+    exactly_complex.solution, complex_lu_solution,
+)  # fmt: skip
 
 
 def log_pivots(factors: Any) -> Any:
@@ -74,24 +71,20 @@ def log_pivots(factors: Any) -> Any:
     return np.stack((size, angle), axis=-1).astype(factors.dtype)
 
 
-def _inverse_parts(a: Any) -> tuple[Any, Any]:
+def _inverse_parts(a: Any, factors: Any) -> tuple[Any, Any]:
     """Return the transposes of the real and the imaginary part of inverses."""
-    real, imag = a[..., 0], a[..., 1]
-    n = real.shape[-1]
-    upper = np.concatenate([real, -imag], axis=-1)
-    whole = np.concatenate([upper, np.concatenate([imag, real], axis=-1)], axis=-2)
-    found = inverse_transpose(whole, LU(whole))
-    return found[..., :n, :n], found[..., :n, n:]
+    found = inverse_transpose(join_pairs(a), join_pairs(factors))
+    return found.real, found.imag
 
 
 def _log_vjp(ct: Any, y: Any, a: Any, factors: Any) -> Any:
-    p, q = _inverse_parts(a)
+    p, q = _inverse_parts(a, factors)
     size, angle = (ct[..., k][..., None, None] for k in (0, 1))
     return np.stack([size * p + angle * q, angle * p - size * q], axis=-1), None
 
 
 def _log_jvp(t: Any, y: Any, a: Any, factors: Any) -> Any:
-    p, q = _inverse_parts(a)
+    p, q = _inverse_parts(a, factors)
     real, imag = t[0][..., 0], t[0][..., 1]
     size = np.sum(p * real - q * imag, axis=(-2, -1))
     return np.stack([size, np.sum(q * real + p * imag, axis=(-2, -1))], axis=-1)

@@ -70,6 +70,11 @@ def cholesky(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     return _pairs([z for row in factor for z in row])
 
 
+def solution(context: Any, read: Read, like: Sequence[Any], trans: bool) -> Elements:
+    """The solutions for right-hand sides that lie in rows; the factors are not read."""
+    return _pairs(exactly.solution(context, lambda k: _numbers(context, read(k)), like, trans))
+
+
 def triangular(context: Any, read: Read, like: Sequence[Any], **flags: bool) -> Elements:
     """The solutions with one triangle of a matrix."""
     return _pairs(exactly.triangular(context, lambda k: _numbers(context, read(k)), like, **flags))

@@ -114,7 +114,7 @@ def lu_factors(a: Any) -> Any:
     """
     n = a.shape[-1]
     out = np.empty((*a.shape[:-2], n + 1, n), a.dtype)
-    getrf = lapack.sgetrf if a.dtype == np.float32 else lapack.dgetrf
+    (getrf,) = lapack.get_lapack_funcs(("getrf",), (a,))
     for x, y in matrices(a, out):
         if n:
             factors, exchanges, _ = getrf(x.T)
@@ -122,7 +122,8 @@ def lu_factors(a: Any) -> Any:
     return out
 
 
-def _write_lu(r: Any) -> None:
+def write_lu(r: Any) -> None:
+    """Write the call for one matrix; of pairs, the one for complex numbers."""
     a, out = r.pointers
     n = r.shapes[0][0]
     r.copy(out, a, n * n)
@@ -134,33 +135,25 @@ def _write_lu(r: Any) -> None:
         k = r.e.op(f"load i32, ptr {r.at(exchanges, i, 'i32')}")
         row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
         number = r.e.op(f"sitofp i32 {r.e.op(f'sub i32 {k}, {row}')} to {r.kind}")
-        r.e.line(f"store {r.kind} {number}, ptr {r.at(last, i)}")
+        if r.pairs:
+            number = r.e.op(f"insertvalue {r.element} {r.filled(0.0)}, {r.kind} {number}, 0")
+        r.put(number, last, i)
 
     r.loop(r.size(n), convert)
-
-
-def embedded(a: Any) -> Any:
-    """Return complex matrices ``A + iB`` as real ones, ``[[A, -B], [B, A]]``.
-
-    Products, sums, inverses and solutions of the ones are those of the others.
-    """
-    upper = np.concatenate([a.real, -a.imag], axis=-1)
-    lower = np.concatenate([a.imag, a.real], axis=-1)
-    return np.concatenate([upper, lower], axis=-2)
 
 
 LU: Op = define_array(
     "LU",
     "routine",
     lu_factors,
-    parts=lambda a: LU(embedded(a)),
+    parts=in_pairs("ComplexLU"),
     doc="LU factorisation with row exchanges, for solutions and determinants",
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an LU factorisation"),
     exact=Exact(exactly.lu),
     reason=FACTORS,
     batch=batched_alike(lambda: LU),
-    lower=Routine(_write_lu, (2, 2)),
+    lower=Routine(write_lu, (2, 2)),
     source=lambda a: f"lu_factors({a})",
     helpers=(lu_factors,),
 )
@@ -171,17 +164,18 @@ LU: Op = define_array(
 def lu_solution(factors: Any, b: Any, trans: bool) -> Any:
     """Solve ``a x = b``, or with the transpose of ``a``, for each row b."""
     n = b.shape[-1]
-    out = np.empty(b.shape, b.dtype)
-    getrs = lapack.sgetrs if b.dtype == np.float32 else lapack.dgetrs
+    out = np.empty(b.shape, np.result_type(factors, b))
+    (getrs,) = lapack.get_lapack_funcs(("getrs",), (factors, b))
     for f, x, y in matrices(factors, b, out):
         if x.size:
-            y[:] = getrs(f[:n].T, f[n] + np.arange(n), x.T, trans=0 if trans else 1)[0].T
+            y[:] = getrs(f[:n].T, f[n].real + np.arange(n), x.T, trans=0 if trans else 1)[0].T
     return out
 
 
-def _write_solve(r: Any, trans: bool) -> None:
+def write_solve(r: Any, trans: bool) -> None:
+    """Write the call for one matrix; of pairs, the one for complex numbers."""
     _, factors, b, out = r.pointers
-    k, n = r.shapes[2]
+    k, n = r.shapes[2][:2]
     r.copy(out, b, n * k)
     exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
     last = r.at(factors, r.size(n * n))
@@ -200,8 +194,8 @@ def _write_solve(r: Any, trans: bool) -> None:
 
 
 def _solve_vjp(ct: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
-    back = SOLVE(a, factors, ct, trans=not trans)
-    left, right = (y, back) if trans else (back, y)
+    back = conjugated(SOLVE(a, factors, conjugated(ct), trans=not trans))
+    left, right = (conjugated(y), back) if trans else (back, conjugated(y))
     return -(swapped(left) @ right), None, back
 
 
@@ -210,16 +204,6 @@ def _solve_jvp(t: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any
     if t[0] is not None:
         source = source - y @ (t[0] if trans else swapped(t[0]))
     return SOLVE(a, factors, source, trans=trans)
-
-
-def _solve_parts(a: Any, factors: Any, b: Any, trans: bool) -> Any:
-    """Solve with complex matrices, whose factors are those of the real matrices."""
-    n = a.shape[-1]
-    # With A the real matrix of a, its transpose is that of a's conjugate transpose.
-    side = -1.0 if trans else 1.0
-    rows = np.concatenate([b.real, side * b.imag], axis=-1)
-    x = SOLVE(embedded(a), factors, rows, trans=trans)
-    return x[..., :n], side * x[..., n:]
 
 
 def _solve_batch(size: Any, batched: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
@@ -234,7 +218,7 @@ SOLVE: Op = define_array(
     "Solve",
     "routine",
     lambda a, factors, b, trans: lu_solution(factors, b, trans),
-    parts=_solve_parts,
+    parts=in_pairs("ComplexSolve"),
     doc="solutions of linear systems, one for each row of the last operand, by LU factors",
     types=lambda a, factors, b, trans: b,
     shape=lambda a, factors, b, trans: b,
@@ -244,7 +228,7 @@ SOLVE: Op = define_array(
     vjp=_solve_vjp,
     jvp=_solve_jvp,
     batch=_solve_batch,
-    lower=Routine(_write_solve, (2, 2, 2, 2)),
+    lower=Routine(write_solve, (2, 2, 2, 2)),
     source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
     helpers=(lu_solution,),
     convention="infinities and nan for a singular matrix",
