@@ -360,7 +360,6 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (lambda x: snp.packbits(x), UnsupportedError, "numpy.packbits cannot be traced"),
     (lambda x: snp.nonzero(x), UnsupportedError, "use a mask"),
     (lambda x: linalg.schur(x[None] * x[:, None]), UnsupportedError, "of the op table"),
-    (lambda x: snp.sort_complex(x), UnsupportedError, "complex numbers"),
     (lambda x: special.comb(x, 2), UnsupportedError, "cannot be traced"),
     (lambda x: special.mathieu_cem(1, 2, x), UnsupportedError, "mathieu_cem"),
     (lambda x: stats.spearmanr(x, x), UnsupportedError, "logpdf|the distributions"),

@@ -12,7 +12,7 @@ import sympy as sp
 from .._op import Composed, Emit, Instr, Op, Real, composite, define, refuse
 from .._spell import infix
 from ..errors import DTypeError
-from . import parts
+from . import complex_order, parts
 from .integers import shift_text
 
 UNARY, BINARY, WHOLE = (Real,), (Real, Real), (sp.Integers, sp.Integers)
@@ -66,10 +66,17 @@ EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq, "==", parts=parts.equal)
 NOT_EQUAL = _compare(
     np.not_equal, "NotEqual", "une", "ne", sp.Ne, "!=", parts=lambda x, y: ~parts.equal(x, y)
 )
-LESS = _compare(np.less, "Less", "olt", "lt", sp.Lt, "<")
-LESS_EQUAL = _compare(np.less_equal, "LessEqual", "ole", "le", sp.Le, "<=")
-GREATER = _compare(np.greater, "Greater", "ogt", "gt", sp.Gt, ">")
-GREATER_EQUAL = _compare(np.greater_equal, "GreaterEqual", "oge", "ge", sp.Ge, ">=")
+LESS = _compare(np.less, "Less", "olt", "lt", sp.Lt, "<", parts=complex_order.less)
+LESS_EQUAL = _compare(
+    np.less_equal, "LessEqual", "ole", "le", sp.Le, "<=", parts=complex_order.less_equal
+)
+GREATER = _compare(
+    np.greater, "Greater", "ogt", "gt", sp.Gt, ">", parts=lambda x, y: complex_order.less(y, x)
+)
+GREATER_EQUAL = _compare(
+    np.greater_equal, "GreaterEqual", "oge", "ge", sp.Ge, ">=",
+    parts=lambda x, y: complex_order.less_equal(y, x),
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- logic and bits

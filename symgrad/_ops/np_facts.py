@@ -200,7 +200,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
 def _nan_place(name: str, fill: float) -> None:
     def place(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         x = as_array(a)
-        filled = np.where(np.isnan(x), fill, x) if x.dtype.kind == "f" else x
+        filled = np.where(np.isnan(x), fill, x) if x.dtype.kind in "fc" else x
         return getattr(np, name.removeprefix("nan"))(filled, axis=axis, keepdims=keepdims)
 
     place.__doc__ = f"Index of the first {name[6:]}imum, nan left out."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._op import composite
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .indexing import SCATTER
 from .np_common import Sample, as_array, as_float, iota, lift, numbers
 from .np_sorting import count_below
@@ -24,6 +24,10 @@ def _bins(rng: np.random.Generator) -> Iterator[Sample]:
 
 def _edges(x: Any, bins: Any, span: Any) -> Any:
     """Return the edges of the bins, as NumPy computes them."""
+    if any(getattr(v, "dtype", np.dtype(float)).kind == "c" for v in (x, bins)):
+        raise UnsupportedError(
+            "histogram: bins are of real numbers: take z.real, z.imag or np.abs(z)"
+        )
     if isinstance(bins, str):
         raise ArgumentError(
             f"histogram: how many bins {bins!r} gives would depend on the values of traced "

@@ -11,7 +11,7 @@ import scipy.special as special
 from .._op import composite
 from .._shapes import normalize_axes
 from .logic import STOP_GRADIENT
-from .np_common import Sample, Samples, as_array, as_float, join, numbers, on
+from .np_common import Sample, Samples, as_array, as_float, join, join_parts, numbers, on
 
 _EXTREMES = np.array([[1000.0, 999.0, -1000.0], [-np.inf, 0.0, -745.0], [-1e-20, -40.0, -50.0]])
 COMMON = join(
@@ -42,6 +42,8 @@ def _log_sum(x: Any, axis: Any) -> tuple[Any, Any, Any]:
     The k maxima contribute k, kept apart, and exp(0) - 1, which is 0 with the derivative of
     exp. So log1p keeps what the others add, however small, and all derivatives are right.
     """
+    if x.dtype.kind == "c":
+        return _complex_log_sum(x, axis)
     top, away, shift = _shifted(x, axis)
     hit = (x == top).astype(x.dtype)
     k = np.sum(hit, axis=axis, keepdims=True)
@@ -49,6 +51,15 @@ def _log_sum(x: Any, axis: Any) -> tuple[Any, Any, Any]:
     none = top == -np.inf  # the sum of nothing: -inf, with derivative 0 instead of nan
     rest = np.where(none, 0, rest)
     return np.where(none, -np.inf, np.log1p(rest) + np.log(k)), away, shift
+
+
+def _complex_log_sum(x: Any, axis: Any) -> tuple[Any, Any, Any]:
+    """Return what ``_log_sum`` does of complex numbers; the largest real part is taken off."""
+    top, _, shift = _shifted(x.real, axis)
+    away = x - shift
+    total = np.sum(np.exp(away), axis=axis, keepdims=True)
+    none = top == -np.inf
+    return np.where(none, -np.inf, np.log(np.where(none, 1.0, total))), away, shift
 
 
 def _settled(y: Any, axis: Any, keepdims: bool) -> Any:
@@ -86,6 +97,8 @@ def logsumexp(
     if b is None:
         log, _, shift = _log_sum(x, axis)
         y, sign = log + shift, None
+        if return_sign and x.dtype.kind == "c":
+            y, sign = y.real, np.exp(join_parts(np.zeros_like(y.imag), y.imag))
     else:
         total, shift = _weighted_sum(x, as_array(b), axis)
         sign = np.sign(total)
@@ -99,11 +112,11 @@ def logsumexp(
 def _weighted_sum(x: Any, b: Any, axis: Any) -> tuple[Any, Any]:
     """Return ``sum(b*exp(x - shift))`` and the shift, the largest x with a weight."""
     x, b = np.broadcast_arrays(x, b.astype(x.dtype))
-    _, _, shift = _shifted(np.where(b == 0, -np.inf, x), axis)
+    _, _, shift = _shifted(np.where(b == 0, -np.inf, x.real), axis)
     away = x - shift
     # An element without weight may be far above the shift: 0*exp(...) must not be 0*inf.
     bound = 0.5 * float(np.log(np.finfo(x.dtype).max))
-    away = np.where(np.logical_and(b == 0, away > bound), bound, away)
+    away = np.where(np.logical_and(b == 0, away.real > bound), bound, away)
     return np.sum(b * np.exp(away), axis=axis, keepdims=True), shift
 
 
@@ -119,5 +132,8 @@ def softmax(x: Any, axis: Any = None) -> Any:
 @composite(special.log_softmax, samples=join(COMMON, _extremes({"axis": 1}, {"axis": 0})))
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """Logarithm of the softmax, exact also where it underflows."""
-    log, away, _ = _log_sum(as_float(as_array(x)), axis)
+    x = as_float(as_array(x))
+    if x.dtype.kind == "c":  # the angle is that of what is left beside the largest
+        x = x - STOP_GRADIENT(np.max(x, axis=axis, keepdims=True))
+    log, away, _ = _log_sum(x, axis)
     return away - log

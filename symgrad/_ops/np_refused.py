@@ -35,7 +35,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WRITTEN),
     "asarray_chkfinite": "a traced value has no numbers to check: use np.asarray",
     "polydiv": "how many coefficients the rest has depends on their values",
-    "sort_complex": "complex numbers have no order with derivatives: use np.sort of real ones",
 }  # fmt: skip
 
 _MADE = "makes an array from numbers and sizes; of traced values with symgrad.numpy"

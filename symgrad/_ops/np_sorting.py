@@ -10,7 +10,8 @@ import sympy as sp
 
 from .._op import composite, refuse
 from .._shapes import Size, as_dim, guard, hint, normalize_axes, normalize_axis
-from ..errors import ArgumentError, ShapeError
+from ..errors import ArgumentError, ShapeError, UnsupportedError
+from .complex_order import as_complex_type
 from .np_common import (
     Sample,
     as_array,
@@ -62,6 +63,13 @@ def sort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None, *,
          stable: Any = None) -> Any:  # fmt: skip
     """Sort along an axis."""
     return _sorted(*_along(a, axis))
+
+
+@composite(np.sort_complex, samples=on([(5,), (3, 4)], {}, dtypes=("f8", "f4")),
+           convention=TIES)  # fmt: skip
+def sort_complex(a: Any) -> Any:
+    """Sort along the last axis, as complex numbers."""
+    return as_complex_type(as_float(np.sort(as_array(a))))
 
 
 @composite(np.argsort, samples=on([(5,), (3, 4)], {}, {"axis": 0}, {"axis": None}),
@@ -241,9 +249,9 @@ def _between(ordered: Any, place: Any, method: str, count: Any, dtype: Any) -> A
 
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool) -> Any:
     x = as_array(a)
-    x = x.astype(np.float64) if x.dtype.kind != "f" else x
+    x = x.astype(np.float64) if x.dtype.kind not in "fc" else x
     # A Python number takes the type of the data, as in NumPy.
-    q = as_array(q).astype(x.dtype) if isinstance(q, (int, float)) else as_float(as_array(q))
+    q = as_array(q).astype(x.real.dtype) if isinstance(q, (int, float)) else as_float(as_array(q))
     if method not in _POSITIONS and method not in _STEPS:
         refuse(np.quantile, f"method={method!r}; there are {', '.join((*_POSITIONS, *_STEPS))}")
     if not is_traced(q) and not np.all((q >= 0) & (q <= 1)):
@@ -275,6 +283,16 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool
     return reshaped(values, (*q.shape, *values.shape[1:]))
 
 
+def _real(a: Any, name: str) -> Any:
+    x = as_array(a)
+    if x.dtype.kind == "c":
+        raise UnsupportedError(
+            f"np.{name} of complex numbers: as in NumPy, only np.median goes by their order; "
+            "take z.real, z.imag or np.abs(z)"
+        )
+    return x
+
+
 def _levels(*levels: Any) -> Any:
     return join(
         on([(5,), (3, 4)], *((q,) for q in levels)),
@@ -291,7 +309,7 @@ def _define_quantiles(name: str, scale: float, skip: bool, levels: Any) -> None:
     def quantile(a: Any, q: Any, axis: Any = None, *, method: str = "linear",
                  keepdims: bool = False, overwrite_input: bool = False) -> Any:  # fmt: skip
         q = q if scale == 1 else q / scale if isinstance(q, (int, float)) else as_array(q) / scale
-        return _quantile(a, q, axis, method, keepdims, skip)
+        return _quantile(_real(a, name), q, axis, method, keepdims, skip)
 
     what = "Quantiles" if scale == 1 else "Percentiles"
     quantile.__doc__ = f"{what} over axes{', nan left out' if skip else ''}."

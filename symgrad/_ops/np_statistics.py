@@ -184,7 +184,7 @@ def _extremum(function: Any, op: Op, fill: float, doc: str) -> Any:
     def extremum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         x = as_array(a)
         not_empty(x, axis, function.__name__)
-        if x.dtype.kind != "f":
+        if x.dtype.kind not in "fc":
             return fold(op, x, axis, keepdims)
         missing = np.isnan(x)
         best = fold(op, np.where(missing, fill, x), axis, keepdims)
@@ -201,7 +201,7 @@ nanmin = _extremum(np.nanmin, MIN, np.inf, "Minimum over axes without the nans."
 
 
 def _present(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(~np.isnan(x), axis=axis, keepdims=keepdims).astype(x.dtype)
+    return np.sum(~np.isnan(x), axis=axis, keepdims=keepdims).astype(x.real.dtype)
 
 
 @composite(np.nanmean, samples=_with_nans)

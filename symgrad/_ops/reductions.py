@@ -9,6 +9,7 @@ import sympy as sp
 
 from .._op import define_array
 from .._shapes import Shape
+from . import complex_order
 from .complex_products import product_over
 from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
 from .scans import exclusive_products
@@ -133,6 +134,7 @@ PROD = _reduction(
 MAX = _reduction(
     "Max", np.max, _named("Max"), "maximum",
     doc="maximum over axes; nan if one is nan",
+    parts=complex_order.largest,
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
     jvp=lambda t, y, x, axes: np.sum(
         np.where(x < restore(y, x, axes), 0.0, t[0] * _share(x, y, axes)), axis=axes
@@ -143,6 +145,7 @@ MAX = _reduction(
 MIN = _reduction(
     "Min", np.min, _named("Min"), "minimum",
     doc="minimum over axes; nan if one is nan",
+    parts=complex_order.smallest,
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
     jvp=lambda t, y, x, axes: np.sum(
         np.where(restore(y, x, axes) < x, 0.0, t[0] * _share(x, y, axes)), axis=axes
@@ -158,8 +161,10 @@ ALL = _reduction("All", np.all, _named("All"), "and", doc="whether all are true"
                  types=lambda *_, **__: np.bool_, reason="boolean")  # fmt: skip
 ARGMAX = _reduction("Argmax", lambda x, axis: np.argmax(x, axis=axis[0]), _named("Argmax"),
                     "argmax", doc="index of the first maximum along one axis",
+                    parts=complex_order.last_place,
                     types=lambda *_, **__: np.int64, reason="integer-valued")  # fmt: skip
 ARGMIN = _reduction("Argmin", lambda x, axis: np.argmin(x, axis=axis[0]), _named("Argmin"),
                     "argmin", doc="index of the first minimum along one axis",
+                    parts=complex_order.first_place,
                     types=lambda *_, **__: np.int64, reason="integer-valued")  # fmt: skip
 _OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN)}

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import Composed, Emit, Intrinsic, NonZero, Real, define
-from . import parts
+from . import complex_order, parts
 from .arithmetic import BINARY, STEP, UNARY, is_float
 
 
@@ -120,22 +120,22 @@ TIE = "equal shares at ties"
 MAXIMUM = define(
     np.maximum, name="Maximum", sympy=sp.Max, lower=_extreme("max"), domain=BINARY,
     partials=lambda z, x, y: (SHARE(x, y), SHARE(y, x)), samples=(-3, 3), ulp=0.0, convention=TIE,
-    taken=_upper,
+    taken=_upper, parts=complex_order.greatest,
 )  # fmt: skip
 MINIMUM = define(
     np.minimum, name="Minimum", sympy=sp.Min, lower=_extreme("min"), domain=BINARY,
     partials=lambda z, x, y: (SHARE(y, x), SHARE(x, y)), samples=(-3, 3), ulp=0.0, convention=TIE,
-    taken=_lower,
+    taken=_lower, parts=complex_order.least,
 )  # fmt: skip
 FMAX = define(
     np.fmax, name="Fmax", sympy=sp.Max, lower=_extreme("fmax"), domain=BINARY, samples=(-3, 3),
     partials=lambda z, x, y: (_present(x, y, SHARE(x, y)), _present(y, x, SHARE(y, x))),
     taken=lambda z, x, y: (((x < y) | np.isnan(x), False), ((y < x) | np.isnan(y), False)),
-    ulp=0.0, convention=TIE,
+    parts=complex_order.greatest_present, ulp=0.0, convention=TIE,
 )  # fmt: skip
 FMIN = define(
     np.fmin, name="Fmin", sympy=sp.Min, lower=_extreme("fmin"), domain=BINARY, samples=(-3, 3),
     partials=lambda z, x, y: (_present(x, y, SHARE(y, x)), _present(y, x, SHARE(x, y))),
     taken=lambda z, x, y: (((y < x) | np.isnan(x), False), ((x < y) | np.isnan(y), False)),
-    ulp=0.0, convention=TIE,
+    parts=complex_order.least_present, ulp=0.0, convention=TIE,
 )  # fmt: skip

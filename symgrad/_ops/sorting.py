@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._op import Exact, Op, Routine, define_array
-from . import exactly
+from . import complex_order, exactly
 from .linear import batched_alike, no_formula
 
 #: Bottom-up merge sort of positions: stable, nan last. ``LESS`` tells whether the left element
@@ -134,6 +134,7 @@ ARGSORT: Op = define_array(
     "routine",
     lambda x: np.argsort(x, axis=-1, kind="stable"),
     doc="positions that sort along the last axis: stable, nan last",
+    parts=complex_order.order,
     types=lambda x: np.int64,
     shape=lambda x: x,
     element=no_formula("a position in an order"),
