@@ -268,6 +268,9 @@ class Op:
         For maps: ``(low, high)`` or one pair for each operand, for tests and plots.
     convention:
         The value chosen where the derivative does not exist, in words.
+    orders:
+        For families of maps that are closed under differentiation: the highest ``order``, a static
+        parameter of the op and of its functions.
     ulp:
         Largest error of the lowered float64 result in units in the last place.
     exact_form:
@@ -311,6 +314,7 @@ class Op:
     domain: tuple[sp.Set, ...] = ()
     samples: tuple[Any, ...] = ()
     convention: str | None = None
+    orders: int = 0
     ulp: float = 4.0
     exact_form: bool = True
 
@@ -474,6 +478,9 @@ def define(
     registry.add(op)
     return op
 
+
+#: The highest derivative of families of maps.
+HIGHEST = 16
 
 REQUIRED = {
     "view": ("shape", "element", "transpose", "batch"),

@@ -452,7 +452,7 @@ def _form(node: Node, operands: list[sp.Expr]) -> sp.Expr:
     if isinstance(node, SizeOf):
         return sp.sympify(node.size)
     if node.op.sympy is not None:
-        return node.op.sympy(*operands)
+        return node.op.sympy(*operands, **node.params)
     name = node.op.name if not isinstance(node, Constant) else f"c{node.digest[:4]}"
     statics = [sp.Symbol(f"{k}={v}") for k, v in node.items]
     return sp.Function(name)(*operands, *statics) if operands else sp.Symbol(name)

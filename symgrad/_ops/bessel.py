@@ -14,6 +14,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
+from .differences import DIGAMMA_STEP
 from .special import BOTH_POSITIVE, ORDER
 
 UNARY, POSITIVE = (Real,), (Positive,)
@@ -42,14 +43,14 @@ DIGAMMA = define(
 BETA = define(
     sc.beta, name="Beta", sympy=sp.beta, lower=Cython("beta"), domain=BOTH_POSITIVE,
     partials=lambda z, a, b: (
-        z * (sc.psi(a) - sc.psi(a + b)), z * (sc.psi(b) - sc.psi(a + b)),
+        -z * DIGAMMA_STEP(a, b), -z * DIGAMMA_STEP(b, a),
     ),
     samples=(0.5, 5), ulp=32.0,
 )  # fmt: skip
 BETALN = define(
     sc.betaln, name="Betaln", lower=Cython("betaln"), domain=BOTH_POSITIVE,
     sympy=lambda a, b: sp.loggamma(a) + sp.loggamma(b) - sp.loggamma(a + b),
-    partials=lambda z, a, b: (sc.psi(a) - sc.psi(a + b), sc.psi(b) - sc.psi(a + b)),
+    partials=lambda z, a, b: (-DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)),
     samples=(1.5, 5), ulp=32.0,
 )  # fmt: skip
 

@@ -1,8 +1,10 @@
-"""Derivatives of elliptic integrals by their parameter, without differences.
+"""Derivatives of elliptic integrals by their parameter, to any order, without differences.
 
 ``ellipe(m) - ellipk(m)`` and its like, which textbooks give, lose the digits that both have in
 common: all of them for small ``m``. The integrals that are meant have Carlson's symmetric form
-R_D, a sum of positive terms.
+R_D, a sum of positive terms. So have their derivatives: every step of the algorithm is carried
+out on Taylor polynomials in ``m``. In a sum of reciprocals of what roots and sums make of a
+variable, all terms of a derivative have the same sign, so that no digits cancel at any order.
 
 Source: B. C. Carlson, Numerical computation of real or complex elliptic integrals, Numerical
 Algorithms 10, 1995; NIST Digital Library of Mathematical Functions, 19.25 and 19.36.
@@ -11,33 +13,55 @@ Algorithms 10, 1995; NIST Digital Library of Mathematical Functions, 19.25 and 1
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Op, Real, define
+from .._op import HIGHEST, Composed, Op, Real, define
+from .taylor import SERIES, series_product, series_quotient, series_root, series_sum
 
 SHARE = sp.Interval.open(0, 1)
 
 
-def carlson_rd(x: Any, y: Any, z: Any) -> Any:
-    """R_D(x, y, z) for x, y not negative, at most one of them 0, and z > 0."""
-    total, scale = 0.0, 1.0
-    mean = 0.2 * (x + y + 3.0 * z)
-    dx, dy = mean - x, mean - y
+# ---------------------------------------------------------------- the integrals
+
+
+def carlson_rd(x: Any, y: Any, z: Any, order: int = 0) -> Any:
+    """A derivative of R_D(x, y, z), of Taylor polynomials x, y and z, as an order says.
+
+    x and y are not negative, at most one of them 0, and z > 0.
+    """
+    count = order + 1
+
+    def times(factor: Any, a: Any) -> Any:
+        return [factor * v for v in a]
+
+    def product(a: Any, b: Any) -> Any:
+        return series_product(a, b, count)
+
+    total: Any = []
+    scale = 1.0
+    mean = times(0.2, series_sum(x, y, times(3.0, z)))
+    dx, dy = (series_sum(mean, times(-1.0, v)) for v in (x, y))
     for _ in range(7):  # the distances between the arguments become 4**-7 of what they are
-        rx, ry, rz = np.sqrt(x), np.sqrt(y), np.sqrt(z)
-        step = rx * ry + rx * rz + ry * rz
-        total = total + scale / (rz * (z + step))
+        rx, ry, rz = (series_root(v, count) for v in (x, y, z))
+        step = series_sum(product(rx, ry), product(rx, rz), product(ry, rz))
+        term = series_quotient([scale], product(rz, series_sum(z, step)), count)
+        total = series_sum(total, term)
         scale = 0.25 * scale
-        x, y, z, mean = (0.25 * (v + step) for v in (x, y, z, mean))
-    dx, dy = scale * dx / mean, scale * dy / mean
-    dz = -(dx + dy) / 3.0
-    product = dx * dy
-    e2, e3 = product - 6.0 * dz * dz, (3.0 * product - 8.0 * dz * dz) * dz
-    series = 1.0 - 3.0 / 14.0 * e2 + e3 / 6.0 + 9.0 / 88.0 * e2 * e2
-    return scale * series / (mean * np.sqrt(mean)) + 3.0 * total
+        x, y, z, mean = (times(0.25, series_sum(v, step)) for v in (x, y, z, mean))
+    dx, dy = (series_quotient(times(scale, d), mean, count) for d in (dx, dy))
+    dz = times(-1.0 / 3.0, series_sum(dx, dy))
+    both, square = product(dx, dy), product(dz, dz)
+    e2 = series_sum(both, times(-6.0, square))
+    e3 = product(series_sum(times(3.0, both), times(-8.0, square)), dz)
+    series = series_sum(
+        [1.0], times(-3.0 / 14.0, e2), times(1.0 / 6.0, e3), times(9.0 / 88.0, product(e2, e2))
+    )
+    rest = series_quotient(times(scale, series), product(mean, series_root(mean, count)), count)
+    return math.factorial(order) * series_sum(rest, times(3.0, total))[order]
 
 
 def _periods(p: Any) -> tuple[Any, Any, Any]:
@@ -47,30 +71,30 @@ def _periods(p: Any) -> tuple[Any, Any, Any]:
     return 2.0 * turns, np.sin(rest), np.square(np.cos(rest))
 
 
-def elliptic_d(p: Any, m: Any) -> Any:
-    """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to p, for m < 1."""
+def complete_d(m: Any, order: int = 0) -> Any:
+    """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to pi/2, for m < 1; a derivative by m."""
+    return carlson_rd([0.0 * m], [1.0 - m, -1.0], [1.0 + 0.0 * m], order) / 3.0
+
+
+def complete_g(m: Any, order: int = 0) -> Any:
+    """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to pi/2, for m < 1; as complete_d."""
+    return carlson_rd([0.0 * m], [1.0 + 0.0 * m], [1.0 - m, -1.0], order) / 3.0
+
+
+def elliptic_d(p: Any, m: Any, order: int = 0) -> Any:
+    """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to p, for m < 1; a derivative by m."""
     turns, s, c = _periods(p)
     root = (1.0 - m) + m * c  # 1 - m*s*s, exact also near m = 1
-    whole = carlson_rd(0.0 * m, 1.0 - m, 1.0 + 0.0 * m)
-    return (s * s * s * carlson_rd(c, root, 1.0 + 0.0 * root) + turns * whole) / 3.0
+    part = carlson_rd([c], [root, -s * s], [1.0 + 0.0 * root], order)
+    return s * s * s * part / 3.0 + turns * complete_d(m, order)
 
 
-def elliptic_g(p: Any, m: Any) -> Any:
-    """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to p, for m < 1."""
+def elliptic_g(p: Any, m: Any, order: int = 0) -> Any:
+    """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to p, for m < 1; a derivative by m."""
     turns, s, c = _periods(p)
     root = (1.0 - m) + m * c
-    whole = carlson_rd(0.0 * m, 1.0 + 0.0 * m, 1.0 - m)
-    return (s * s * s * carlson_rd(c, 1.0 + 0.0 * root, root) + turns * whole) / 3.0
-
-
-def complete_d(m: Any) -> Any:
-    """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to pi/2, for m < 1."""
-    return carlson_rd(0.0 * m, 1.0 - m, 1.0 + 0.0 * m) / 3.0
-
-
-def complete_g(m: Any) -> Any:
-    """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to pi/2, for m < 1."""
-    return carlson_rd(0.0 * m, 1.0 + 0.0 * m, 1.0 - m) / 3.0
+    part = carlson_rd([c], [1.0 + 0.0 * root], [root, -s * s], order)
+    return s * s * s * part / 3.0 + turns * complete_g(m, order)
 
 
 def elliptic_root(p: Any, m: Any) -> Any:
@@ -78,47 +102,77 @@ def elliptic_root(p: Any, m: Any) -> Any:
     return np.sqrt((1 - m) + m * np.square(np.cos(p)))
 
 
-def _g_form(p: Any, m: Any) -> Any:
-    root = sp.sqrt(1 - m * sp.sin(p) ** 2)
-    share = sp.elliptic_e(p, m) / (1 - m) - sp.elliptic_f(p, m)
-    return share / m - sp.sin(p) * sp.cos(p) / ((1 - m) * root)
+# ---------------------------------------------------------------- records
 
 
-def _plain_root(p: Any, m: Any) -> Any:
-    return np.sqrt(1 - m * np.sin(p) ** 2)
+def _by_parameter(form: Callable[[Any], Any], m: Any, order: int) -> Any:
+    """A derivative of ``form(m)``, of an order, at any m."""
+    if not order:
+        return form(m)
+    at = sp.Dummy("m", real=True)
+    return sp.diff(form(at), at, order).xreplace({at: m})
+
+
+def _d_form(p: Any, m: Any, order: int = 0) -> Any:
+    return _by_parameter(lambda m: (sp.elliptic_f(p, m) - sp.elliptic_e(p, m)) / m, m, order)
+
+
+def _g_form(p: Any, m: Any, order: int = 0) -> Any:
+    def plain(m: Any) -> Any:
+        root = sp.sqrt(1 - m * sp.sin(p) ** 2)
+        share = sp.elliptic_e(p, m) / (1 - m) - sp.elliptic_f(p, m)
+        return share / m - sp.sin(p) * sp.cos(p) / ((1 - m) * root)
+
+    return _by_parameter(plain, m, order)
+
+
+def _complete_d_form(m: Any, order: int = 0) -> Any:
+    return _by_parameter(lambda m: (sp.elliptic_k(m) - sp.elliptic_e(m)) / m, m, order)
+
+
+def _complete_g_form(m: Any, order: int = 0) -> Any:
+    return _by_parameter(lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m, m, order)
+
+
+def _integrand(p: Any, m: Any, power: int, order: int) -> Any:
+    """A derivative of ``sin(p)**2*(1 - m*sin(p)**2)**(-power/2)`` by m."""
+    square = np.square(np.sin(p))
+    for k in range(order):
+        square = square * (0.5 * power + k) * np.square(np.sin(p))
+    return square / np.sqrt(1 - m * np.sin(p) ** 2) ** (power + 2 * order)
 
 
 ELLIPTIC_D: Op = define(
-    name="EllipticD", doc="(ellipkinc(p, m) - ellipeinc(p, m))/m.", evaluate=elliptic_d,
-    sympy=lambda p, m: (sp.elliptic_f(p, m) - sp.elliptic_e(p, m)) / m,
-    partials=lambda y, p, m: (
-        np.square(np.sin(p)) / _plain_root(p, m), (ELLIPTIC_G(p, m) - y) / (2 * m),
+    name="EllipticD", doc="(ellipkinc(p, m) - ellipeinc(p, m))/m; a derivative of it by m.",
+    evaluate=elliptic_d, sympy=_d_form, lower=Composed(elliptic_d), domain=(Real, SHARE),
+    partials=lambda y, p, m, order=0: (
+        _integrand(p, m, 1, order), ELLIPTIC_D(p, m, order=order + 1),
     ),
-    lower=Composed(elliptic_d), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
-    source=lambda p, m: f"elliptic_d({p}, {m})", helpers=(carlson_rd, _periods, elliptic_d),
+    samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
+    orders=HIGHEST, source=lambda p, m, order=0: f"elliptic_d({p}, {m}, {order})",
+    helpers=(*SERIES, elliptic_d),
 )  # fmt: skip
 ELLIPTIC_G: Op = define(
-    name="EllipticG", doc="Twice the derivative of ellipkinc(p, m) by m.", evaluate=elliptic_g,
-    sympy=_g_form,
-    partials=lambda y, p, m: (
-        np.square(np.sin(p)) / _plain_root(p, m) ** 3,
-        ((3 * m - 1) * y + ELLIPTIC_D(p, m)
-         - m * (np.sin(p) / _plain_root(p, m)) ** 3 * np.cos(p)) / (2 * m * (1 - m)),
+    name="EllipticG", doc="Twice the derivative of ellipkinc(p, m) by m; one more by m.",
+    evaluate=elliptic_g, sympy=_g_form, lower=Composed(elliptic_g), domain=(Real, SHARE),
+    partials=lambda y, p, m, order=0: (
+        _integrand(p, m, 3, order), ELLIPTIC_G(p, m, order=order + 1),
     ),
-    lower=Composed(elliptic_g), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
-    source=lambda p, m: f"elliptic_g({p}, {m})", helpers=(carlson_rd, _periods, elliptic_g),
+    samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
+    orders=HIGHEST, source=lambda p, m, order=0: f"elliptic_g({p}, {m}, {order})",
+    helpers=(*SERIES, elliptic_g),
 )  # fmt: skip
 COMPLETE_D: Op = define(
-    name="CompleteD", doc="(ellipk(m) - ellipe(m))/m.", evaluate=complete_d,
-    sympy=lambda m: (sp.elliptic_k(m) - sp.elliptic_e(m)) / m,
-    partials=lambda y, m: ((COMPLETE_G(m) - y) / (2 * m),), lower=Composed(complete_d),
-    domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
-    source=lambda m: f"complete_d({m})", helpers=(carlson_rd, complete_d),
+    name="CompleteD", doc="(ellipk(m) - ellipe(m))/m; a derivative of it.", evaluate=complete_d,
+    sympy=_complete_d_form, partials=lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),),
+    lower=Composed(complete_d), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
+    orders=HIGHEST, source=lambda m, order=0: f"complete_d({m}, {order})",
+    helpers=(*SERIES, complete_d),
 )  # fmt: skip
 COMPLETE_G: Op = define(
-    name="CompleteG", doc="Twice the derivative of ellipk(m).", evaluate=complete_g,
-    sympy=lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m,
-    partials=lambda y, m: (((3 * m - 1) * y + COMPLETE_D(m)) / (2 * m * (1 - m)),),
+    name="CompleteG", doc="Twice the derivative of ellipk(m); one more.", evaluate=complete_g,
+    sympy=_complete_g_form, partials=lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),),
     lower=Composed(complete_g), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
-    source=lambda m: f"complete_g({m})", helpers=(carlson_rd, complete_g),
+    orders=HIGHEST, source=lambda m, order=0: f"complete_g({m}, {order})",
+    helpers=(*SERIES, complete_g),
 )  # fmt: skip

@@ -15,6 +15,7 @@ import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import precisely
+from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS
 from .gaussian import DENSITY, ERF
 from .integrals import GAMMA_DENSITY
 from .np_special import distribution
@@ -37,8 +38,8 @@ BETA_DENSITY = define(
     name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", evaluate=beta_density,
     sympy=lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / sp.beta(a, b),
     partials=lambda y, a, b, x: (
-        y * (np.log(x) - sc.psi(a) + sc.psi(a + b)),
-        y * (np.log1p(-x) - sc.psi(b) + sc.psi(a + b)),
+        y * (np.log(x) + DIGAMMA_STEP(a, b)),
+        y * (np.log1p(-x) + DIGAMMA_STEP(b, a)),
         y * ((a - 1) / x - (b - 1) / (1 - x)),
     ),
     lower=Composed(beta_density), domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
@@ -57,8 +58,7 @@ T_DENSITY = define(
     sympy=lambda v, t: sp.gamma((v + 1) / 2) / sp.gamma(v / 2) / sp.sqrt(sp.pi * v)
     * (1 + t**2 / v) ** (-(v + 1) / 2),
     partials=lambda y, v, t: (
-        0.5 * y * (sc.psi((v + 1) / 2) - sc.psi(v / 2) - 1 / v - np.log1p(t * t / v)
-                   + (v + 1) * t * t / (v * (v + t * t))),
+        0.5 * y * (DIGAMMA_HALF(v) - LOG_EXCESS(t * t / v) + t * t / (v * (v + t * t))),
         -y * (v + 1) * t / (v + t * t),
     ),
     lower=Composed(t_density), domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=64.0,

@@ -12,31 +12,15 @@ import numpy as np
 import scipy.special as sc
 import sympy as sp
 
-from .._op import Composed, Cython, Libm, Op, Real, define
+from .._op import HIGHEST, Composed, Cython, Libm, Op, Real, define
+from .hazard import bell, hazard_excess, normal_density, normal_hazard
+from .taylor import SERIES
 
 UNARY, UNIT = (Real,), (sp.Interval.open(0, 1),)
 ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
 
 
 # ---------------------------------------------------------------- error function
-
-
-def bell(x: Any, power: float) -> Any:
-    """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify.
-
-    x = h + l with h a multiple of 1/16: h*h is exact and x*x - h*h = (x - h)*(x + h) small. What
-    the sum of both loses in rounding is known exactly (Dekker 1971) and put in to first order.
-    """
-    x = np.minimum(np.fabs(x), 40.0)
-    h = np.rint(x * 16.0) * 0.0625
-    large, small = power * (h * h), power * ((x - h) * (x + h))
-    total = large + small
-    return np.exp(-total) * (1.0 - ((large - total) + small))
-
-
-def normal_density(x: Any) -> Any:
-    """Density of the standard normal distribution."""
-    return bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
 
 
 BELL = define(
@@ -107,13 +91,6 @@ DAWSN = define(
 # ---------------------------------------------------------------- normal distribution
 
 
-def normal_hazard(x: Any) -> Any:
-    """Density over distribution function of the standard normal distribution."""
-    left, right = np.minimum(x, 0.0), np.maximum(x, 0.0)
-    below = math.sqrt(2 / math.pi) / sc.erfcx(-math.sqrt(0.5) * left)
-    return np.where(x < 0, below, normal_density(right) / sc.ndtr(right))
-
-
 NDTR = define(
     sc.ndtr, name="Ndtr", sympy=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
     # As accurate as SciPy's (the rounding of x/sqrt(2) is what both lose), and SIMD.
@@ -134,27 +111,19 @@ HAZARD = define(
 )  # fmt: skip
 
 
-def hazard_excess(x: Any) -> Any:
-    """Hazard of the standard normal distribution less its argument: ``normal_hazard(-x) - x``.
-
-    From 2.5 on by Laplace's continued fraction 1/(x + 2/(x + 3/(x + ...))), since the difference
-    is about 1/x; what is left of the fraction is close to its fixed point. NIST Digital Library
-    of Mathematical Functions, 7.9.
-    """
-    far = np.maximum(x, 2.5)
-    tail = 0.5 * (far + np.sqrt(far * far + 244.0))
-    for k in range(60, 1, -1):
-        tail = far + float(k) / tail
-    near = np.minimum(x, 2.5)
-    return np.where(x < 2.5, normal_hazard(-near) - near, 1.0 / tail)
+def _excess_form(x: Any, order: int = 0) -> Any:
+    at = sp.Dummy("x", real=True)
+    form = sp.sqrt(2 / sp.pi) * sp.exp(-(at**2) / 2) / sp.erfc(at / sp.sqrt(2)) - at
+    return sp.diff(form, at, order).xreplace({at: x})
 
 
 EXCESS: Op = define(
-    name="HazardExcess", doc="Hazard of the normal distribution less its argument.",
-    evaluate=hazard_excess, partials=lambda y, x: ((x + y) * y - 1,), lower=Composed(hazard_excess),
-    sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(x / sp.sqrt(2)) - x,
+    name="HazardExcess", doc="Hazard of the normal distribution less its argument; a derivative.",
+    evaluate=hazard_excess, lower=Composed(hazard_excess), sympy=_excess_form,
+    partials=lambda y, x, order=0: (EXCESS(x, order=order + 1),),
     domain=UNARY, samples=(-3, 3), ulp=64.0,
-    source=lambda x: f"hazard_excess({x})", helpers=(normal_density, normal_hazard, hazard_excess),
+    orders=HIGHEST, source=lambda x, order=0: f"hazard_excess({x}, {order})",
+    helpers=(*SERIES, hazard_excess),
 )  # fmt: skip
 LOG_NDTR = define(
     sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),

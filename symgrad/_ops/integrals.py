@@ -15,6 +15,7 @@ import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
 from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_root
+from .differences import DIGAMMA_STEP
 from .gaussian import ROOT_PI
 from .special import BOTH_POSITIVE, ORDER
 
@@ -55,14 +56,14 @@ BINOM = define(
     sc.binom, name="Binom", sympy=lambda n, k: sp.gamma(n + 1) / sp.gamma(k + 1) / sp.gamma(
         n - k + 1),
     partials=lambda y, n, k: (
-        y * (sc.psi(n + 1) - sc.psi(n - k + 1)), y * (sc.psi(n - k + 1) - sc.psi(k + 1)),
+        y * DIGAMMA_STEP(n - k + 1, k), y * DIGAMMA_STEP(k + 1, n - 2 * k),
     ),
     lower=Cython("binom"), domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
     doc="Binomial coefficient of real numbers.", exact_form=False,
 )  # fmt: skip
 POCH = define(
     sc.poch, name="Poch", sympy=lambda a, m: sp.gamma(a + m) / sp.gamma(a),
-    partials=lambda y, a, m: (y * (sc.psi(a + m) - sc.psi(a)), y * sc.psi(a + m)),
+    partials=lambda y, a, m: (y * DIGAMMA_STEP(a, m), y * sc.psi(a + m)),
     lower=Cython("poch"), domain=BOTH_POSITIVE, samples=((0.5, 4), (0.3, 3)), ulp=64.0,
     doc="gamma(a + m)/gamma(a).",
 )  # fmt: skip

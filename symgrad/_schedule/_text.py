@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The type column of a program's text is at most this far right.
 WIDEST = 60
+#: Formulas with static parameters that are longer are written as calls.
+LONGEST = 160
 
 
 def program_text(program: Program) -> str:
@@ -91,14 +93,16 @@ def type_text(node: Node) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _template(op: Op) -> str | None:
+def _template(op: Op, items: tuple[tuple[str, Any], ...]) -> str | None:
     """The op's mathematics with places for the operands' names, made once per op."""
     if op.sympy is None:
         return None
     places = [sp.Symbol(f"\x00{k}\x01", real=True) for k in range(op.arity)]
     with sp.evaluate(False):
-        form = op.sympy(*places)
+        form = op.sympy(*places, **dict(items))
     text = sp.sstr(form, order="none").replace("{", "{{").replace("}", "}}")
+    if items and len(text) > LONGEST:
+        return None
     return str(text.replace("\x00", "{").replace("\x01", "}"))
 
 
@@ -109,7 +113,7 @@ def step_text(node: Node, names: Mapping[Node, str]) -> str:
 
 def call_text(op: Op, operands: Sequence[str], items: Iterable[tuple[str, Any]] = ()) -> str:
     """Return an op applied to named operands as mathematics."""
-    template = _template(op) if op.kind == "map" else None
+    template = _template(op, tuple(items)) if op.kind == "map" else None
     if template is not None:
         return template.format(*operands)
     if op.results is not None:  # bodies are written out, and the rest follows from them

@@ -187,7 +187,9 @@ def formula_text(op: Op, operands: Sequence[Operand], params: dict[str, Any]) ->
 
 
 @lru_cache(maxsize=4096)
-def _slope_template(op: Op, slot: int, numbers: tuple[float | None, ...]) -> str:
+def _slope_template(
+    op: Op, items: tuple[tuple[str, Any], ...], slot: int, numbers: tuple[float | None, ...]
+) -> str:
     places = [sp.Symbol(f"\x00{k}\x01", real=True) for k in range(op.arity)]
     operands = [
         place if number is None else sp.nsimplify(number, rational=True)
@@ -196,14 +198,16 @@ def _slope_template(op: Op, slot: int, numbers: tuple[float | None, ...]) -> str
     operands[slot] = places[slot]
     try:
         assert op.sympy is not None
-        text = str(sp.sstr(sp.diff(op.sympy(*operands), places[slot])))
+        text = str(sp.sstr(sp.diff(op.sympy(*operands, **dict(items)), places[slot])))
     except (TypeError, ValueError, AttributeError):  # a form that SymPy does not differentiate
         return ""
     text = text.replace("{", "{{").replace("}", "}}")
     return text.replace("\x00", "{").replace("\x01", "}")
 
 
-def slope_text(op: Op, slot: int, operands: Sequence[Vertex]) -> str:
+def slope_text(
+    op: Op, items: tuple[tuple[str, Any], ...], slot: int, operands: Sequence[Vertex]
+) -> str:
     """Return the local derivative by one operand as a formula, or nothing if it has none."""
     names = [v.name for v in operands]
     if op.kind == "view" or (op.kind == "reduce" and op.combine == "add"):
@@ -217,7 +221,7 @@ def slope_text(op: Op, slot: int, operands: Sequence[Vertex]) -> str:
         and np.isfinite(v.value) and v.name == value_text(v.value) else None
         for v in operands
     )  # fmt: skip
-    text = _slope_template(op, slot, numbers).format(*map(parenthesised, names))
+    text = _slope_template(op, items, slot, numbers).format(*map(parenthesised, names))
     return text if len(text) <= LONGEST and not _UNREADABLE.search(text) else ""
 
 

@@ -73,7 +73,7 @@ def program_view(program: Program, values: Sequence[Any] = ()) -> View:
         number = add(node, vertex)
         for slot, (x, source) in enumerate(zip(node.operands, sources, strict=True)):
             real = vertices[source].kind != "constant" and x.dtype.kind == node.dtype.kind == "f"
-            symbol = slope_text(node.op, slot, operands) if real else ""
+            symbol = slope_text(node.op, node.items, slot, operands) if real else ""
             links.append(Link(source, number, slot, symbol))
     for node in program.outputs:
         if node not in place:

@@ -58,7 +58,7 @@ class Element:
                 )
             parts = tuple(self._graph.at(x, _aligned(self.index, x)) for x in self.node.operands)
             places = tuple(sp.Dummy(f"x{k}", real=True) for k in range(len(parts)))
-            return parts, places, op.sympy(*places)
+            return parts, places, op.sympy(*places, **self.node.params)
         formula, bases = _formula(self.node, self.index)
         reads = sorted(formula.atoms(sp.Indexed), key=sp.default_sort_key)
         parts = tuple(

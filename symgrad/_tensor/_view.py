@@ -203,9 +203,10 @@ class _Builder:
         ))  # fmt: skip
         slopes = self._slopes(node)
         parts = self.parts.get(node) or [None] * len(node.edges)
+        items = tuple(sorted(node.params.items()))
         for slot, source in slots:
             active = node.edges[slot] is not None
-            symbol = slope_text(node.op, slot, operands) if active else ""
+            symbol = slope_text(node.op, items, slot, operands) if active else ""
             self.links.append(Link(source, number, slot, symbol, slopes[slot], parts[slot]))
 
     def _slopes(self, node: Backward) -> Sequence[Any]:

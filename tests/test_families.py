@@ -1,0 +1,108 @@
+"""Families of maps that hold their derivatives of all orders: exact where terms would cancel."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sc
+import sympy as sp
+
+import symgrad as sg
+from symgrad._op import Op, registry
+from symgrad._ops import hazard
+
+FAMILIES = [op for op in registry.ops.values() if op.orders]
+#: Points at which the textbook's differences have few digits or none.
+FAR: dict[str, list[tuple[float, ...]]] = {
+    "CompleteD": [(1e-9,), (0.999,), (-40.0,)],
+    "CompleteG": [(1e-9,), (0.999,), (-40.0,)],
+    "EllipticD": [(1e-3, 0.5), (1.5, 1e-9), (1.56, 0.999), (0.3, -20.0)],
+    "EllipticG": [(1e-3, 0.5), (1.5, 1e-9), (1.56, 0.999), (0.3, -20.0)],
+    "DigammaStep": [(1e6, 1e-3), (1e-3, 1e6), (40.0, -39.5), (3.0, 1e-12)],
+    "DigammaHalf": [(1e-6,), (30.0,), (1e6,)],
+    "HazardExcess": [(-30.0,), (-4.0,), (2.5,), (2.6,), (8.0,), (1e4,)],
+}
+
+
+def exact(op: Op, point: tuple[float, ...], order: int) -> Any:
+    """Return the family's value with 30 digits, from the form of order 0 alone."""
+    assert op.sympy is not None
+    symbols = sp.symbols(f"x:{op.arity}", real=True)
+    form = sp.lambdify(symbols, op.sympy(*symbols), "mpmath")
+    by = 0 if op.name.startswith("Digamma") else op.arity - 1
+    with mpmath.workdps(120):
+        numbers = [mpmath.mpf(v) for v in point]
+
+        def along(x: Any) -> Any:
+            return form(*numbers[:by], x, *numbers[by + 1 :])
+
+        if order == 0:
+            return mpmath.re(along(numbers[by]))
+        return mpmath.re(mpmath.diff(along, numbers[by], order, h=mpmath.mpf(10) ** -25))
+
+
+def test_the_families_are_these() -> None:
+    assert {op.name for op in FAMILIES} == set(FAR)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("op", FAMILIES, ids=lambda op: op.name)
+def test_no_digits_cancel_at_any_order(op: Op, order: int) -> None:
+    rng = np.random.default_rng(7)
+    inside = [tuple(rng.uniform(low, high) for low, high in op.samples) for _ in range(2)]
+    for point in [*inside, *FAR[op.name]]:
+        want = exact(op, point, order)
+        got = op.evaluate(*map(np.float64, point), order=order)
+        # A rounding of the operands, twenty of the steps; e'''(x) has a zero at -0.98.
+        assert abs(got - want) <= 5e-15 * abs(want), (point, float(got), want)
+
+
+@pytest.mark.parametrize("op", FAMILIES, ids=lambda op: op.name)
+def test_a_kernel_computes_the_family(op: Op) -> None:
+    rng = np.random.default_rng(8)
+    xs = [rng.uniform(low, high, 5) for low, high in op.samples]
+    for order in (0, 2):
+        found = sg.compile(lambda *xs, order=order: op(*xs, order=order))(*xs)
+        np.testing.assert_allclose(found, op.evaluate(*xs, order=order), rtol=1e-14)
+
+
+def test_the_polynomial_of_the_hazard_interpolates_it() -> None:
+    def excess(s: Any) -> Any:
+        x = mpmath.mpf("0.75") + mpmath.mpf("1.75") * s
+        return mpmath.npdf(x) / mpmath.ncdf(-x) - x
+
+    tree = ast.parse(inspect.getsource(hazard.excess_middle))
+    table = next(n.iter for n in ast.walk(tree) if isinstance(n, ast.For) and n.iter.elts[3:])
+    with mpmath.workdps(60):
+        want = mpmath.chebyfit(excess, [-1, 1], len(table.elts))
+        assert [float(c) for c in want] == list(ast.literal_eval(table))
+
+
+def test_higher_derivatives_by_the_user_keep_their_digits() -> None:
+    """Second derivatives of scipy.special's functions, through everything."""
+
+    def twice(f: Any) -> Any:
+        return sg.grad(sg.grad(f))
+
+    with mpmath.workdps(40):
+        want = mpmath.diff(mpmath.ellipk, 0.001, 2)
+        assert abs(twice(lambda m: sc.ellipk(m))(0.001) - want) < 1e-14 * want
+        want = mpmath.diff(lambda x: mpmath.log(mpmath.ncdf(x)), -40.0, 3)
+        assert abs(sg.grad(twice(lambda x: sc.log_ndtr(x)))(-40.0) / want - 1) < 1e-13
+        want = mpmath.diff(lambda n: mpmath.binomial(n, 3), 1e5, 2)
+        assert abs(twice(lambda n: sc.binom(n, 3.0))(1e5) / want - 1) < 1e-11
+        want = mpmath.diff(lambda n: mpmath.binomial(n, mpmath.mpf("3.3")), mpmath.mpf(2.1), 2)
+        assert abs(twice(lambda n: sc.binom(n, 3.3))(2.1) / want - 1) < 1e-13
+
+
+def test_source_of_a_family_is_numpy() -> None:
+    f = sg.grad(lambda m: np.sum(sg.grad(lambda m: np.sum(sc.ellipe(m)))(m)))
+    m = np.array([0.1, 0.5])
+    scope: dict[str, Any] = {}
+    exec(f.program(m).source("f"), scope)
+    np.testing.assert_allclose(scope["f"](m), f(m), rtol=1e-15)
