@@ -17,10 +17,6 @@ from symgrad._op import Instr, Intrinsic, Libm, registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLUMNS = 10
-#: Derivatives of derivatives that are differences of nearly equal numbers, beyond what
-#: conditioning explains: of elliptic integrals by m, of the normal distribution's logarithm; and
-#: Student's density by the degrees of freedom.
-CANCELLING = {"EllipticD": 32, "EllipticG": 16, "HazardExcess": 4, "StudentDensity": 4}
 #: Lowered to one instruction, or to one function of the C library.
 DIRECT = (Instr, Intrinsic, Libm)
 BUILD = "run: python docs/build_accuracy.py"
@@ -69,9 +65,8 @@ def numbers(cells: list[str]) -> list[float]:
 def test_conditioning_explains_what_is_off() -> None:
     for name, _, *cells in rows(1):
         value, derivative, _, scaled, in_loops, slope_in_loops, scaled_in_loops = numbers(cells[:7])
-        limit = CANCELLING.get(name, 2)
-        assert not derivative > 1.5 or scaled <= limit, name
-        assert not slope_in_loops > 4 or scaled_in_loops <= limit, name
+        assert not derivative > 1.5 or scaled <= 1, name
+        assert not slope_in_loops > 4 or scaled_in_loops <= 1, name
         # Of a value that cancels the page has the derivative's condition.
         op = registry.ops[name]
         assert not value > (1.5 if isinstance(op.lower, DIRECT) else max(4, op.ulp)), name

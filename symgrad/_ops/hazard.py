@@ -39,9 +39,9 @@ def normal_density(x: Any) -> Any:
 
 def normal_hazard(x: Any) -> Any:
     """Density over distribution function of the standard normal distribution."""
-    left, right = np.minimum(x, 0.0), np.maximum(x, 0.0)
+    left, right = np.minimum(x, -1.0), np.maximum(x, -1.0)
     below = math.sqrt(2 / math.pi) / sc.erfcx(-math.sqrt(0.5) * left)
-    return np.where(x < 0, below, normal_density(right) / sc.ndtr(right))
+    return np.where(x < -1.0, below, normal_density(right) / sc.ndtr(right))
 
 
 def excess_left(x: Any, order: int) -> Any:
