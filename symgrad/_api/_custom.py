@@ -56,6 +56,8 @@ class _Custom:
             nondiff_argnums if isinstance(nondiff_argnums, (tuple, list)) else (nondiff_argnums,)
         )
         self.static = tuple(map(operator.index, given))
+        #: The function as a step of eager computations, by the structure of its arguments.
+        self.steps: dict[Any, Any] = {}
         functools.update_wrapper(self, fun)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -65,7 +67,13 @@ class _Custom:
         """Call the function."""
         self.require_rule()
         if not tracing():
-            return self.fun(*args)
+            kinds = {type(x) for x in flatten(args)[0]}
+            for kind in kinds:
+                whole = getattr(kind, "__symgrad_whole__", None)
+                if whole is not None:  # eager tensors: a step of theirs
+                    return whole(self, args)
+            if Traced not in kinds:
+                return self.fun(*args)
         static = {k % len(args): args[k] for k in self.static}
         free = [x for k, x in enumerate(args) if k not in static]
 
