@@ -20,7 +20,16 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite.binding import ffi
 
-from .._lower import Leaf, Lowered, bind_array, bind_symbol, pool, threads_symbol, write_entry
+from .._lower import (
+    Leaf,
+    Lowered,
+    bind_array,
+    bind_symbol,
+    pool,
+    products,
+    threads_symbol,
+    write_entry,
+)
 from .._ops.callback import CALLBACKS
 from ._background import aside, llvm_turn
 from ._python import bind_python, python_function
@@ -150,7 +159,7 @@ _kept: dict[str, np.ndarray[Any, Any]] = {}
 def bind_all(code: Code) -> None:
     """Make the external functions and constants of a program known to LLVM."""
     for symbol in code.symbols:
-        if symbol != pool.RUN:  # bound by load_pool
+        if symbol not in (pool.RUN, *products.SYMBOLS):  # bound by what loads them
             bind_symbol(symbol)
     for symbol, array in code.constants.items():
         bind_array(symbol, _kept.setdefault(symbol, array).ctypes.data)

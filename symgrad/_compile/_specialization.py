@@ -12,7 +12,7 @@ import numpy as np
 
 from .._control import all_of, rerolled, tidy
 from .._graph import bit_for_bit, checked, shared
-from .._lower import pool
+from .._lower import pool, products
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
@@ -26,6 +26,7 @@ from ._interpreter import Interpreted, interpret
 from ._layout import Layout
 from ._memory import load_memory
 from ._pack import make_pack
+from ._products import load_product
 from ._python import MISS
 from ._threads import load_pool
 
@@ -100,6 +101,8 @@ class Specialization:
         load_memory()
         if pool.RUN in entry.code.symbols:
             load_pool()
+        for symbol in products.SYMBOLS.intersection(entry.code.symbols):
+            load_product(symbol)
         function = load(entry.code, self.threads)
         return entry, _raising(function) if entry.code.calls_back else function
 

@@ -3,6 +3,7 @@
 from . import _interpreted as interpreted
 from . import _memory as memory
 from . import _pool as pool
+from . import _products as products
 from ._bytecode import Bytecode, encode
 from ._entry import (
     EXHAUSTED,
@@ -55,6 +56,7 @@ __all__ = [
     "object_symbol",
     "pool",
     "prepare",
+    "products",
     "scalar_symbol",
     "threads_symbol",
     "vector_math_default",

@@ -1,15 +1,15 @@
-"""Tasks that are no plain loop nest: scans along an axis, and matrix products by BLAS."""
+"""Tasks that are no plain loop nest: scans along an axis, matrix products and routines."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+import sympy as sp
 
 from .._graph import Node
 from ._emitter import Emitter, Module
 from ._loops import Frame, Loops, function_text
-from ._mathlib import Function, cython_symbol
+from ._products import product
 from ._routines import in_memory, write_routine
 from ._types import constant_text, llvm_type
 from ._values import Values
@@ -73,45 +73,27 @@ def _scan(module: Module, name: str, node: Node, frame: Frame) -> None:
 # ---------------------------------------------------------------- matrix products
 
 
+def product_work(node: Node) -> sp.Expr:
+    """Return the work of a matrix product, in dozens of additions."""
+    p = node.params
+    sizes = dict(zip(p["a"] + p["b"], node.operands[0].shape + node.operands[1].shape, strict=True))
+    return sp.floor(sp.Mul(*map(sp.sympify, sizes.values())) / 64)
+
+
 def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
-    """Call BLAS; row-major C = A B is column-major C' = B' A', so the operands change places."""
+    """Call the function for matrix products; transposes are strides, never copies."""
     x, y = node.operands
     a, b, out = (node.params[k] for k in ("a", "b", "out"))
     batched = out.startswith("Z")
     sizes = dict(zip(a, x.shape, strict=True)) | dict(zip(b, y.shape, strict=True))
-    single = node.dtype == np.float32
-    symbol = cython_symbol(Function("scipy.linalg.cython_blas", "sgemm" if single else "dgemm"))
-    module.symbols.add(symbol)
-    module.declare(symbol, "void", ["ptr"] * 13)
     kind = llvm_type(node.dtype)
+    symbol = product(module, kind)
+    frame.more = ("%threads",)
     e = Emitter(module, 1 if batched else 0)
     e.bind_sizes(frame.sizes)
     loops = Loops(e, (sizes["Z"],) if batched else ())
     found = [in_memory(frame, v) for v in (x, y, node)]
-    m, n, k = (e.index(sizes[s]) for s in "mnk")
-
-    def cell(type_: str, value: str) -> str:
-        pointer = e.op(f"alloca {type_}")
-        e.line(f"store {type_} {value}, ptr {pointer}")
-        return pointer
-
-    def integer(value: str) -> str:
-        module.declare("llvm.smax.i64", "i64", ["i64", "i64"])
-        short = e.op(f"trunc i64 {value} to i32")
-        return cell("i32", short)
-
-    def leading(value: str) -> str:
-        module.declare("llvm.smax.i64", "i64", ["i64", "i64"])
-        return integer(e.op(f"call i64 @llvm.smax.i64(i64 {value}, i64 1)"))
-
-    # The code of "N" is 78, of "T" 84: transposes are flags, never copies.
-    flag_a = cell("i8", "78" if a.endswith("mk") else "84")
-    flag_b = cell("i8", "78" if b.endswith("kn") else "84")
-    one, zero = (cell(kind, constant_text(v, node.dtype)) for v in (1, 0))
-    mi, ni, ki = integer(m), integer(n), integer(k)
-    lda = leading(k if a.endswith("mk") else m)
-    ldb = leading(n if b.endswith("kn") else k)
-    ldc = leading(n)
+    numbers = {s: e.index(sizes[s]) for s in "mnk"}
     places = []
     for place, letters in zip(found, (a, b, out), strict=True):
         pointer = place.pointer
@@ -125,7 +107,11 @@ def _product(module: Module, name: str, node: Node, frame: Frame) -> None:
         places.append(e.op(f"getelementptr inbounds {kind}, ptr {pointer}, i64 {register}"))
         e.depth = 0
     e.depth = 1 if batched else 0
-    arguments = (flag_b, flag_a, ni, mi, ki, one, places[1], ldb, places[0], lda, zero,
-                 places[2], ldc)  # fmt: skip
-    e.line(f"call void @{symbol}({', '.join(f'ptr {v}' for v in arguments)})")
+    given = [f"i64 {numbers[s]}" for s in "mnk"]
+    for pointer, letters, order in ((places[0], a, "mk"), (places[1], b, "kn")):
+        straight = letters.endswith(order)
+        steps = (numbers[order[1]], "1") if straight else ("1", numbers[order[0]])
+        given += [f"ptr {pointer}", *(f"i64 {step}" for step in steps)]
+    given += [f"ptr {places[2]}", "i64 %threads"]
+    e.line(f"call void @{symbol}({', '.join(given)})")
     module.functions.append(function_text(name, frame, loops.assemble({}, {}, None)))

@@ -30,7 +30,7 @@ from ._overwritten import continued, overwritten, written_over
 from ._parts import fill_function
 from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
-from ._singles import write_single
+from ._singles import product_work, write_single
 from ._types import memory_text, memory_type
 from ._unroll import prepare
 from ._values import OTHER_BRANCH, Place
@@ -210,6 +210,8 @@ class Unit:
                 write_bodied(self, name, task.node, frame)
             else:
                 write_single(self.module, name, task.node, frame)
+                if task.node.op.kind == "contract":
+                    self.code.loops.add(product_work(task.node))
             self.call(name, frame)
 
     def write_nest(self, name: str, nest: Nest) -> None:

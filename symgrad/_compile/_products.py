@@ -1,0 +1,68 @@
+"""The functions for matrix products: loaded once for each element type, and when BLAS is called."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from .._lower import bind_symbol, products
+from ._cache import cached_object
+from ._code import load_object
+
+#: OpenBLAS's names of the kernels that it has for registers of 64 bytes.
+WIDE = frozenset(("SkylakeX", "Cooperlake", "SapphireRapids"))
+
+#: The most multiplications of our own products where BLAS knows the CPU: those of two matrices
+#: of so many rows and columns.
+SIDE = 256
+
+#: Where BLAS makes less of the CPU than our tiles do.
+UNLIMITED = 1 << 62
+
+_limit = ctypes.c_int64()
+_lock = threading.Lock()
+_engines: dict[str, Any] = {}
+
+
+def limit() -> int:
+    """Return from how many multiplications on BLAS is called.
+
+    OpenBLAS chooses its kernels by a list of CPUs. One that it does not know has the oldest
+    kernels for its registers, or for smaller ones.
+    """
+    core = blas_core()
+    narrow = core is not None and core not in WIDE
+    return UNLIMITED if narrow and products.register_bytes() == 64 else SIDE**3
+
+
+@lru_cache(maxsize=1)
+def blas_core() -> str | None:
+    """Return the CPU that SciPy's OpenBLAS takes this one for; None for another BLAS."""
+    library = ctypes.CDLL(import_module("scipy.linalg.cython_blas").__file__)
+    for name in ("scipy_openblas_get_corename", "openblas_get_corename"):
+        function = getattr(library, name, None)  # found in the libraries that this one needs
+        if function is not None:
+            function.restype = ctypes.c_char_p
+            return str(function().decode())
+    return None
+
+
+def load_product(symbol: str) -> None:
+    """Make the function for matrix products known to LLVM; threads are loaded already."""
+    with _lock:
+        if symbol in _engines:
+            return
+        if not _engines:
+            _limit.value = limit()
+            llvm.add_symbol(products.LIMIT, ctypes.addressof(_limit))
+        kind = symbol.rpartition(".")[2]
+        bind_symbol(products.gemm_symbol(kind))
+        text = products.product_text(kind, products.register_bytes())
+        engine = load_object(cached_object(text, cache=True))
+        llvm.add_symbol(symbol, engine.get_function_address(symbol))
+        _engines[symbol] = engine
