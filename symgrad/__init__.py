@@ -82,21 +82,54 @@ _NAMES = {
     "._schedule": ("Program", "load"),
     "._show": ("show",),
     "._tensor": (
-        "FloatTensor", "Tensor", "Variable", "abs", "acos", "acosh", "add", "all", "any",
-        "arange", "argmax", "argmin", "as_tensor", "asin", "asinh", "atan", "atan2", "atanh",
-        "backward_order", "cat", "ceil", "clamp", "cos", "cosh", "cumsum", "div", "dot", "draw",
-        "enable_grad", "erf", "erfc", "exp", "exp2", "expm1", "eye", "float32", "float64",
-        "floor", "from_numpy", "full", "get_default_dtype", "int32", "int64", "is_grad_enabled",
-        "isnan", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logsumexp",
-        "manual_seed", "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "mul", "neg",
-        "no_grad", "ones", "ones_like", "paths", "pow", "prod", "rand", "randn", "reciprocal",
-        "relu", "set_default_dtype", "sigmoid", "sign", "sin", "sinh", "softmax", "sqrt",
-        "square", "stack", "std", "sub", "sum", "tan", "tanh", "tensor", "var", "where",
-        "zeros", "zeros_like",
+        "FloatTensor", "Tensor", "Variable", "abs", "acos", "acosh", "add", "all", "allclose",
+        "amax", "amin", "any", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+        "arctan2", "arctanh", "argmax", "argmin", "argsort", "as_tensor", "asin", "asinh", "atan",
+        "atan2", "atanh", "backward_order", "bmm", "broadcast_to", "cat", "ceil", "chunk",
+        "clamp", "cos", "cosh", "count_nonzero", "cumprod", "cumsum", "det", "diag", "digamma",
+        "div", "divide", "dot", "draw", "einsum", "empty", "enable_grad", "eq", "equal", "erf",
+        "erfc", "erfinv", "exp", "exp2", "expm1", "eye", "flatten", "flip", "float32", "float64",
+        "floor", "floor_divide", "fmod", "from_numpy", "full", "full_like", "gather", "ge",
+        "get_default_dtype", "gt", "heaviside", "hstack", "hypot", "index_select",
+        "inference_mode", "int32", "int64", "inverse", "is_grad_enabled", "is_tensor", "isclose",
+        "isfinite", "isinf", "isnan", "le", "lgamma", "linspace", "log", "log10", "log1p", "log2",
+        "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+        "logsumexp", "lt", "manual_seed", "masked_fill", "masked_select", "matmul", "max",
+        "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv",
+        "nan_to_num", "ne", "neg", "negative", "no_grad", "norm", "numel", "ones", "ones_like",
+        "outer", "paths", "permute", "pow", "prod", "rand", "rand_like", "randint", "randn",
+        "randn_like", "randperm", "reciprocal", "relu", "remainder", "repeat_interleave",
+        "reshape", "roll", "round", "rsqrt", "set_default_dtype", "set_grad_enabled", "sigmoid",
+        "sign", "sin", "sinh", "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack",
+        "std", "sub", "subtract", "sum", "tan", "tanh", "tensor", "tile", "topk", "trace",
+        "transpose", "tril", "triu", "true_divide", "trunc", "unbind", "unsqueeze", "var",
+        "vstack", "where", "zeros", "zeros_like",
     ),
 }  # fmt: skip
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 _MODULES = ("autograd", "errors", "numpy", "scipy")
+
+#: PyTorch's names of element types that are Python's, too: not for ``import *``.
+_DTYPES = {"bool": "bool", "double": "float64", "float": "float32", "int": "int32", "long": "int64"}
+#: What there is in the place of parts of PyTorch.
+_INSTEAD = {
+    "nn": "layers are functions of tensors, such as lambda x: sg.relu(x @ w + b)",
+    "optim": "write w -= rate * w.grad inside `with sg.no_grad():`, or give scipy.optimize "
+             "sg.value_and_grad(loss)",
+    "cuda": "tensors are in main memory",
+    "device": "tensors are in main memory",
+    "linalg": "numpy.linalg's functions take tensors: np.linalg.solve(a, b)",
+    "fft": "numpy.fft's functions are traced: sg.grad of a function of arrays",
+    "special": "scipy.special's functions take tensors: special.erf(x)",
+    "func": "sg.grad, sg.vmap, sg.jacobian, ... are names of symgrad itself",
+    "save": "use np.save of t.detach().numpy(), or pickle",
+    "float16": "element types of tensors are float64 and float32",
+    "complex64": "tensors are real; complex numbers are traced: sg.compile, sg.grad, ...",
+    "complex128": "tensors are real; complex numbers are traced: sg.compile, sg.grad, ...",
+    "pi": "use math.pi",
+    "inf": "use math.inf",
+    "nan": "use math.nan",
+}  # fmt: skip
 
 __all__ = list(_HOMES)
 __all__ += ["autograd", "errors"]
@@ -106,8 +139,11 @@ if not TYPE_CHECKING:  # a type checker knows the names from above
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
             return import_module(f".{name}", __name__)
+        if name in _DTYPES:
+            return import_module("numpy").dtype(_DTYPES[name])
         if name not in _HOMES:
-            raise AttributeError(f"module 'symgrad' has no attribute {name!r}")
+            hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+            raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}")
         value = getattr(import_module(_HOMES[name], __name__), name)
         globals()[name] = value
         return value

@@ -3,24 +3,35 @@
 
 import numpy as np
 
-from . import _elementwise
+from . import _algebra, _arrange, _elementwise
+from . import _methods as _methods  # gives tensors PyTorch's methods
 from . import _record as _record  # teaches tensors to record
 from . import _whole as _whole  # and the user's own rules
+from ._algebra import *  # noqa: F403
+from ._arrange import *  # noqa: F403
 from ._create import (
     FloatTensor,
     Variable,
     arange,
     as_tensor,
+    empty,
     eye,
     from_numpy,
     full,
     linspace,
     ones,
-    ones_like,
-    rand,
-    randn,
     tensor,
     zeros,
+)
+from ._create_like import (
+    full_like,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
     zeros_like,
 )
 from ._draw import draw
@@ -39,7 +50,6 @@ from ._functions import (
     max,
     mean,
     min,
-    mm,
     prod,
     relu,
     softmax,
@@ -53,10 +63,12 @@ from ._gradients import backward_order
 from ._mode import (
     enable_grad,
     get_default_dtype,
+    inference_mode,
     is_grad_enabled,
     manual_seed,
     no_grad,
     set_default_dtype,
+    set_grad_enabled,
 )
 from ._paths import paths
 from ._tensor import Tensor
@@ -64,56 +76,13 @@ from ._tensor import Tensor
 float32, float64, int32, int64 = (np.dtype(t) for t in ("float32", "float64", "int32", "int64"))
 
 __all__ = [
-    "FloatTensor",
-    "Tensor",
-    "Variable",
-    "all",
-    "any",
-    "arange",
-    "argmax",
-    "argmin",
-    "as_tensor",
-    "backward_order",
-    "cat",
-    "clamp",
-    "cumsum",
-    "dot",
-    "draw",
-    "enable_grad",
-    "eye",
-    "float32",
-    "float64",
-    "from_numpy",
-    "full",
-    "get_default_dtype",
-    "int32",
-    "int64",
-    "is_grad_enabled",
-    "linspace",
-    "log_softmax",
-    "logsumexp",
-    "manual_seed",
-    "max",
-    "mean",
-    "min",
-    "mm",
-    "no_grad",
-    "ones",
-    "ones_like",
-    "paths",
-    "prod",
-    "rand",
-    "randn",
-    "relu",
-    "set_default_dtype",
-    "softmax",
-    "stack",
-    "std",
-    "sum",
-    "tensor",
-    "var",
-    "where",
-    "zeros",
-    "zeros_like",
-]
-__all__ += _elementwise.__all__
+    "FloatTensor", "Tensor", "Variable", "all", "any", "arange", "argmax", "argmin", "as_tensor",
+    "backward_order", "cat", "clamp", "cumsum", "dot", "draw", "empty", "enable_grad", "eye",
+    "float32", "float64", "from_numpy", "full", "full_like", "get_default_dtype",
+    "inference_mode", "int32", "int64", "is_grad_enabled", "linspace", "log_softmax",
+    "logsumexp", "manual_seed", "max", "mean", "min", "no_grad", "ones", "ones_like", "paths",
+    "prod", "rand", "rand_like", "randint", "randn", "randn_like", "randperm", "relu",
+    "set_default_dtype", "set_grad_enabled", "softmax", "stack", "std", "sum", "tensor", "var",
+    "where", "zeros", "zeros_like",
+]  # fmt: skip
+__all__ += _elementwise.__all__ + _arrange.__all__ + _algebra.__all__

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._graph._types import check_dtype
 from ..errors import ArgumentError, ShapeError
-from ._mode import default, random
+from ._mode import default
 from ._tensor import Tensor
 
 
@@ -143,7 +143,7 @@ def Variable(data: Any, requires_grad: bool = False) -> Tensor:
     return made
 
 
-# ---------------------------------------------------------------- filled, ranges, random
+# ---------------------------------------------------------------- filled, ranges
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -253,67 +253,15 @@ def eye(
     return _made(np.eye(n, m), dtype, requires_grad, name, floats=True)
 
 
-def rand(
+def empty(
     *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return random numbers, uniform between 0 and 1; :func:`manual_seed` makes them repeat.
+    """Return a tensor to be written to; it holds zeros, so that nothing depends on chance.
 
     Examples
     --------
     >>> import symgrad as sg
-    >>> sg.rand(2, 3).shape
+    >>> sg.empty(2, 3).shape
     (2, 3)
     """
-    array = random.generator.random(_shape(size))
-    return _made(array, dtype, requires_grad, name, floats=True)
-
-
-def randn(
-    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
-) -> Tensor:
-    """Return random numbers, normal with mean 0 and variance 1.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.randn(2, 3).shape
-    (2, 3)
-    """
-    array = random.generator.standard_normal(_shape(size))
-    return _made(array, dtype, requires_grad, name, floats=True)
-
-
-def zeros_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return zeros of the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.zeros_like(sg.ones(2))
-    tensor([0., 0.])
-    """
-    array = np.zeros(np.shape(input), dtype or input.dtype)
-    return _made(array, None, requires_grad, None)
-
-
-def ones_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ones of the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.ones_like(sg.zeros(2))
-    tensor([1., 1.])
-    """
-    array = np.ones(np.shape(input), dtype or input.dtype)
-    return _made(array, None, requires_grad, None)
+    return zeros(*size, dtype=dtype, requires_grad=requires_grad, name=name)

@@ -35,7 +35,10 @@ class Extreme(NamedTuple):
 # ---------------------------------------------------------------- reductions
 
 
-def _reduction(function: Callable[..., Any], what: str, example: str) -> Callable[..., Any]:
+def _reduction(
+    function: Callable[..., Any], what: str, example: str, name: str | None = None
+) -> Callable[..., Any]:
+    name = name or function.__name__
     options = inspect.signature(function).parameters
 
     def reduce(
@@ -43,11 +46,12 @@ def _reduction(function: Callable[..., Any], what: str, example: str) -> Callabl
         keepdims: bool = False, **more: Any,
     ) -> Any:  # fmt: skip
         where = axis_of(dim, axis)
+        if "ddof" in options:
+            _as_ddof(more)
         if "keepdims" in options:
             more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
         return function(input, axis=where, **more)
 
-    name = function.__name__
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"""Return the {what}.
 
@@ -84,6 +88,14 @@ argmax = _reduction(np.argmax, "place of the largest element", "tensor([1, 1])")
 argmin = _reduction(np.argmin, "place of the smallest element", "tensor([0, 0])")
 any = _reduction(np.any, "answer whether an element is not zero", "tensor([True, True])")  # noqa: A001
 all = _reduction(np.all, "answer whether no element is zero", "tensor([True, True])")  # noqa: A001
+
+
+def _as_ddof(options: dict[str, Any]) -> None:
+    """Say ``correction=`` and ``unbiased=``, PyTorch's words, in NumPy's."""
+    if "correction" in options:
+        options["ddof"] = options.pop("correction")
+    if "unbiased" in options:
+        options["ddof"] = int(options.pop("unbiased"))
 
 
 def _extreme(value: Any, place: Any, input: Any, dim: Any, keep: bool, axis: Any) -> Any:
@@ -256,18 +268,6 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     return np.concatenate(list(tensors), axis=dim if axis is None else axis)
 
 
-def mm(input: Any, mat2: Any) -> Any:
-    """Return the product of two matrices.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.mm(sg.ones(1, 2), sg.ones(2, 1))
-    tensor([[2.]])
-    """
-    return np.matmul(input, mat2)
-
-
 def dot(input: Any, other: Any) -> Any:
     """Return the sum of the products of two vectors' elements.
 
@@ -291,7 +291,7 @@ def _methods() -> None:
             is_method = isinstance(function, FunctionType)  # others do not bind to a tensor
             setattr(Tensor, name, function if is_method else _as_method(function))
     for function in (sum, mean, prod, std, var, argmax, argmin, any, all, max, min, cumsum,
-                     relu, softmax, log_softmax, logsumexp, clamp, mm, dot):  # fmt: skip
+                     relu, softmax, log_softmax, logsumexp, clamp, dot):  # fmt: skip
         setattr(Tensor, function.__name__, _as_method(function))
     Tensor.clip = Tensor.clamp  # type: ignore[attr-defined]
     Tensor.view = Tensor.reshape  # type: ignore[attr-defined]

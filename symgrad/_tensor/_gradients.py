@@ -62,27 +62,11 @@ def gradients(
     (tensor(12.),)
     """
     ends, starts = _tensors(outputs, "outputs"), _tensors(inputs, "inputs")
-    if grad_outputs is None or isinstance(grad_outputs, (Tensor, np.ndarray)):
-        weights: list[Any] = [grad_outputs] * (1 if len(ends) == 1 else len(ends))
-        if grad_outputs is not None and len(ends) > 1:
-            raise ArgumentError("grad_outputs needs one entry for each output")
-    else:
-        weights = list(grad_outputs)
-    if len(weights) != len(ends):
-        raise ArgumentError(f"{len(weights)} grad_outputs were given for {len(ends)} outputs")
-    roots: list[Node] = []
-    for tensor in (*ends, *starts):
-        if not tensor.requires_grad:
-            raise BackwardError(
-                "one of the tensors does not require grad and does not have a grad_fn: make "
-                "inputs with requires_grad=True"
-            )
-    for tensor in ends:
-        node = tensor.edge()
-        assert node is not None
-        roots.append(node)
+    weights = _weights(ends, grad_outputs, "grad_outputs")
     targets = [tensor.edge() for tensor in starts]
-    given = [seed(t, w, create_graph) for t, w in zip(ends, weights, strict=True)]
+    if None in targets:
+        raise BackwardError(_NOT_REQUIRED)
+    roots, given = _started(ends, weights, create_graph)
     retain = create_graph if retain_graph is None else retain_graph
     # Looked at before anything is freed.
     reachable = {node for level in levels(roots) for node in level}
@@ -97,6 +81,73 @@ def gradients(
     )  # fmt: skip
     results = [found.get(node) if node is not None else None for node in targets]
     return tuple(r if r is None or isinstance(r, Tensor) else wrap(np.array(r)) for r in results)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """Add the gradients of several tensors to the ``.grad`` of the leaves, in one pass.
+
+    Parameters
+    ----------
+    tensors:
+        A tensor, or several.
+    grad_tensors:
+        The weight of each element of each; can be left out for tensors of one element.
+    retain_graph, create_graph:
+        As for :meth:`Tensor.backward`.
+
+    Raises
+    ------
+    BackwardError
+        As :meth:`Tensor.backward`.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> x = sg.tensor(2.0, requires_grad=True)
+    >>> sg.autograd.backward([x * x, 3 * x])
+    >>> x.grad
+    tensor(7.)
+    """
+    ends = _tensors(tensors, "tensors")
+    roots, given = _started(ends, _weights(ends, grad_tensors, "grad_tensors"), create_graph)
+    retain = create_graph if retain_graph is None else retain_graph
+    run(roots, given, retain_graph=retain, create_graph=create_graph)
+
+
+def _weights(ends: Sequence[Tensor], given: Any, what: str) -> list[Any]:
+    """Return the weights of the outputs, None for those that are left out."""
+    if given is None or isinstance(given, (Tensor, np.ndarray)):
+        if given is not None and len(ends) > 1:
+            raise ArgumentError(f"{what} needs one entry for each output")
+        return [given] * len(ends)
+    weights = list(given)
+    if len(weights) != len(ends):
+        raise ArgumentError(f"{len(weights)} {what} were given for {len(ends)} outputs")
+    return weights
+
+
+def _started(
+    ends: Sequence[Tensor], weights: Sequence[Any], create_graph: bool
+) -> tuple[list[Node], list[Any]]:
+    """Return the nodes of the outputs, and the gradients to start from."""
+    roots: list[Node] = []
+    for tensor in ends:
+        node = tensor.edge()
+        if node is None:
+            raise BackwardError(_NOT_REQUIRED)
+        roots.append(node)
+    return roots, [seed(t, w, create_graph) for t, w in zip(ends, weights, strict=True)]
+
+
+_NOT_REQUIRED = (
+    "one of the tensors does not require grad and does not have a grad_fn: make inputs with "
+    "requires_grad=True"
+)
 
 
 def _tensors(value: Any, what: str) -> list[Tensor]:

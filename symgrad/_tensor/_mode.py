@@ -99,6 +99,46 @@ class enable_grad(_SetRecording):  # noqa: N801
     _value = True
 
 
+class inference_mode(no_grad):  # noqa: N801
+    """The same as :class:`no_grad`, PyTorch's newer name.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> with sg.inference_mode():
+    ...     sg.is_grad_enabled()
+    False
+    """
+
+
+class set_grad_enabled(_SetRecording):  # noqa: N801
+    """Switch recording on or off from now on; as a block, until its end.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> with sg.set_grad_enabled(False):
+    ...     sg.is_grad_enabled()
+    False
+    >>> sg.is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._value = bool(mode)
+        self._given = recording()
+        _recording.set(self._value)
+
+    def __enter__(self) -> None:
+        self._before.append(self._given)
+        _recording.set(self._value)
+
+    def __call__(self, function: F) -> F:
+        _recording.set(self._given)  # it was made to decorate
+        return (enable_grad if self._value else no_grad)()(function)
+
+
 def is_grad_enabled() -> bool:
     """Tell whether ops on tensors are being recorded.
 

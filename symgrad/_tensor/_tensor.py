@@ -74,6 +74,8 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
             return NotImplemented
         if func is np.copy:
             return self.clone()
+        if func is np.take:
+            args = (args[0], *map(plain, args[1:]))
         if func in _REPORTS:
             return _plainly(func, args, kwargs)
         if func not in registry.handlers and not _required((args, kwargs)):
@@ -185,7 +187,10 @@ set_tensor(Tensor, wrap)
 
 
 #: Functions that report on values and have no derivative.
-_REPORTS = frozenset((np.array_equal, np.allclose, np.array_repr, np.array_str, np.array2string))
+_REPORTS = frozenset((
+    np.array_equal, np.allclose, np.array_repr, np.array_str, np.array2string, np.nonzero,
+    np.flatnonzero, np.argwhere,
+))  # fmt: skip
 
 
 def plain(value: Any) -> Any:

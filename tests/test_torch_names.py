@@ -1,0 +1,262 @@
+"""PyTorch's functions and methods: values on arrays, gradients as compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._tensor import _algebra, _arrange
+from symgrad.errors import ArgumentError, BackwardError, ShapeError, UnsupportedError
+
+A = np.array([[3.0, 1.0, 2.0], [0.5, 5.0, 4.0]])
+SQUARE = np.array([[3.0, 1.0], [2.0, 4.0]])
+PLACES = np.array([[2, 0], [1, 1]])
+
+
+def leaf(data: Any) -> Any:
+    return sg.tensor(data, requires_grad=True)
+
+
+#: Each function by PyTorch's arguments, on an array, and what PyTorch 2.13 gives for it.
+FUNCTIONS: dict[str, tuple[Any, Callable[[Any], Any], Any]] = {
+    "reshape": (A, lambda x: sg.reshape(x, (3, -1)), [[3, 1], [2, 0.5], [5, 4]]),
+    "flatten": (A[None], lambda x: sg.flatten(x, 1), [[3, 1, 2, 0.5, 5, 4]]),
+    "squeeze": (A[None], lambda x: sg.squeeze(x, 1), A[None]),
+    "unsqueeze": (A, lambda x: sg.unsqueeze(x, -1), A[..., None]),
+    "transpose": (A, lambda x: sg.transpose(x, 0, 1), A.T),
+    "permute": (A[None], lambda x: sg.permute(x, 2, 0, 1), A.T[:, None]),
+    "movedim": (A[None], lambda x: sg.movedim(x, 0, 2), A[..., None]),
+    "broadcast_to": (A[0], lambda x: sg.broadcast_to(x, (2, 3)), [A[0], A[0]]),
+    "flip": (A, lambda x: sg.flip(x, (0, 1)), [[4, 5, 0.5], [2, 1, 3]]),
+    "roll": (A, lambda x: sg.roll(x, 1, 1), [[2, 3, 1], [4, 0.5, 5]]),
+    "tile": (A[0], lambda x: sg.tile(x, (2,)), [3, 1, 2, 3, 1, 2]),
+    "repeat_interleave": (A[0], lambda x: sg.repeat_interleave(x, 2), [3, 3, 1, 1, 2, 2]),
+    "split": (A, lambda x: sg.split(x, [1, 2], dim=1)[1], [[1, 2], [5, 4]]),
+    "chunk": (A, lambda x: sg.chunk(x, 2, dim=1)[1], [[2], [4]]),
+    "unbind": (A, lambda x: sg.unbind(x, 1)[2], [2, 4]),
+    "tril": (SQUARE, sg.tril, [[3, 0], [2, 4]]),
+    "triu": (SQUARE, lambda x: sg.triu(x, 1), [[0, 1], [0, 0]]),
+    "diag": (SQUARE, sg.diag, [3, 4]),
+    "gather": (A, lambda x: sg.gather(x, 1, PLACES), [[2, 3], [5, 5]]),
+    "index_select": (A, lambda x: sg.index_select(x, 1, np.array([2, 0])), [[2, 3], [4, 0.5]]),
+    "masked_fill": (A, lambda x: sg.masked_fill(x, x > 2.5, 0.0), [[0, 1, 2], [0.5, 0, 0]]),
+    "masked_select": (A, lambda x: sg.masked_select(x, A > 2.5), [3, 5, 4]),
+    "argsort": (A, lambda x: sg.argsort(x, 1, True), [[0, 2, 1], [1, 2, 0]]),
+    "sort": (A, lambda x: sg.sort(x, 0, descending=True).values, [[3, 5, 4], [0.5, 1, 2]]),
+    "topk": (A, lambda x: sg.topk(x, 2).values, [[3, 2], [5, 4]]),
+    "mm": (SQUARE, lambda x: sg.mm(x, x), [[11, 7], [14, 18]]),
+    "mv": (SQUARE, lambda x: sg.mv(x, x[0]), [10, 10]),
+    "bmm": (SQUARE[None], lambda x: sg.bmm(x, x), [[[11, 7], [14, 18]]]),
+    "outer": (SQUARE, lambda x: sg.outer(x[0], x[1]), [[6, 12], [2, 4]]),
+    "einsum": (SQUARE, lambda x: sg.einsum("ij,kj->ik", x, x), [[10, 10], [10, 20]]),
+    "trace": (SQUARE, sg.trace, 7.0),
+    "det": (SQUARE, sg.det, 10.0),
+    "inverse": (SQUARE, sg.inverse, [[0.4, -0.1], [-0.2, 0.3]]),
+    "norm": (A, lambda x: sg.norm(x, 3, dim=1), [36.0 ** (1 / 3), 189.125 ** (1 / 3)]),
+    "amax": (A, lambda x: sg.amax(x, 1), [3, 5]),
+    "amin": (A, lambda x: sg.amin(x, (0, 1)), 0.5),
+    "cumprod": (A, lambda x: sg.cumprod(x, 1), [[3, 3, 6], [0.5, 2.5, 10]]),
+    "count_nonzero": (A, lambda x: sg.count_nonzero(x, 1), [3, 3]),
+    "numel": (A, sg.numel, 6),
+    "rsqrt": (A[1:, 2:], sg.rsqrt, [[0.5]]),
+    "round": (A, lambda x: sg.round(x), [[3, 1, 2], [0, 5, 4]]),
+    "isclose": (A[0], lambda x: sg.isclose(x, A[0] + 1e-9), [True] * 3),
+    "allclose": (A, lambda x: sg.allclose(x, A + 1e-9), True),
+    "equal": (A, lambda x: sg.equal(x, A + 1e-9), False),
+    "nan_to_num": (A[0], lambda x: sg.nan_to_num(x * np.array([1, np.nan, 1])), [3, 0, 2]),
+    "hstack": (A, lambda x: sg.hstack([x[0], x[1]]), [3, 1, 2, 0.5, 5, 4]),
+    "vstack": (A, lambda x: sg.vstack([x[1], x[0]]), A[::-1]),
+}
+
+
+def test_every_function_is_here() -> None:
+    assert set(FUNCTIONS) == set(_arrange.__all__) | set(_algebra.__all__) - {"is_tensor"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str) -> None:
+    array, function, expected = FUNCTIONS[name]
+    x = leaf(array)
+    made = function(x)
+    found = made.detach() if isinstance(made, sg.Tensor) else made
+    assert np.allclose(found, expected, rtol=1e-14)
+    assert np.shape(found) == np.shape(expected)
+    # On arrays it is NumPy's function.
+    assert np.allclose(function(array), found, rtol=1e-15)
+    if isinstance(made, sg.Tensor) and made.requires_grad:
+        weights = np.cos(np.arange(made.numel())).reshape(made.shape)
+        made.backward(sg.tensor(weights))
+        compiled = sg.grad(lambda x: np.sum(function(x) * weights))(array)
+        assert np.allclose(x.grad, compiled, rtol=1e-13)
+
+
+def test_methods_by_both_libraries_arguments() -> None:
+    t = sg.tensor(A)
+    same = np.array_equal
+    assert same(t.transpose(0, 1), A.T)
+    assert same(t.transpose((0, 1)), A)
+    assert same(t.transpose(), A.T)
+    assert same(t[None].transpose(0, 2), A[None].swapaxes(0, 2))
+    assert same(t[None].transpose(2, 0, 1), A[None].transpose(2, 0, 1))
+    assert same(t.permute(1, 0), A.T)
+    assert same(t.t(), A.T)
+    assert t.size == 6
+    assert np.size(t) == 6
+    assert t.size() == (2, 3)
+    assert t.size(-1) == 3
+    assert (t.dim(), t.numel(), t.nelement(), t.ndimension()) == (2, 6, 6, 2)
+    assert t[None].squeeze(0).shape == t[None].squeeze(axis=0).shape == (2, 3)
+    assert t.squeeze(0).shape == (2, 3)
+    assert t[None].flatten(1).shape == (1, 6)
+    assert same(t.flatten("F"), A.flatten("F"))
+    assert same(t.flatten(), A.flatten())
+    assert same(t[0].expand(2, -1), [A[0], A[0]])
+    assert same(t[0].expand_as(t), [A[0], A[0]])
+    assert same(t.view_as(t.T), A.reshape(3, 2))
+    assert same(t.sort(1).values, np.sort(A, 1))
+    assert same(t.argsort(axis=0), np.argsort(A, 0))
+    assert same(t.round(0), np.round(A))
+    assert same(t.unsqueeze(1).shape, (2, 1, 3))
+    assert same(t.gather(1, sg.tensor(PLACES)), np.take_along_axis(A, PLACES, 1))
+    assert same(t.index_select(0, sg.tensor([1])), A[1:])
+    assert same(t.gt(2.0), A > 2)
+    assert same(t.eq(t), A == A)
+    assert same(t.masked_fill(t > 2, 0.0), np.where(A > 2, 0, A))
+    assert np.isclose(t.norm().item(), np.linalg.norm(A))
+    assert np.isclose(t.std(correction=1).item(), np.std(A, ddof=1))
+    assert np.isclose(sg.var(t, 0, unbiased=False)[0].item(), np.var(A[:, 0]))
+    assert t.allclose(t + 1e-12)
+    assert t.equal(t)
+
+
+def test_types_and_devices() -> None:
+    x = leaf([1.5, 0.0])
+    assert x.float().dtype == x.to(sg.float32).dtype == x.to("float32").dtype == np.float32
+    assert x.double() is x
+    assert x.to("cpu") is x
+    assert x.to(device="cpu", dtype=sg.double) is x
+    assert x.cpu() is x
+    assert x.device == "cpu"
+    assert (x.long().dtype, x.int().dtype, x.bool().tolist()) == (np.int64, np.int32, [True, False])
+    assert x.type_as(x.float()).dtype == x.to(x.float()).dtype == np.float32
+    x.float().sum().backward()
+    assert x.grad.dtype == np.float64
+    assert (sg.bool, sg.float, sg.long) == (np.bool_, np.float32, np.int64)
+    assert x.is_floating_point()
+    assert not x.T.is_contiguous() or x.contiguous() is x
+    for moved in (x.cuda, lambda: x.to("cuda:0"), x.half):
+        with pytest.raises(UnsupportedError):
+            moved()
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("exp", ()), ("sqrt", ()), ("neg", ()), ("abs", ()), ("square", ()), ("reciprocal", ()),
+     ("tanh", ()), ("sigmoid", ()), ("relu", ()), ("clamp", (0.2, 0.8)), ("sin", ()),
+     ("cos", ()), ("log", ()), ("masked_fill", (np.array([True, False]), 7.0))],
+)  # fmt: skip
+def test_methods_in_place(name: str, args: Any) -> None:
+    start = [0.5, 1.5]
+    expected = getattr(sg.tensor(start), name)(*args)
+    plain = sg.tensor(start)
+    assert getattr(plain, f"{name}_")(*args) is plain
+    assert np.array_equal(plain, expected)
+    x, y = leaf(start), leaf(start)
+    written = getattr(x * 1.0, f"{name}_")(*args)
+    (written * written).sum().backward()
+    other = getattr(y * 1.0, name)(*args)
+    (other * other).sum().backward()
+    assert np.array_equal(x.grad, y.grad)
+    with pytest.raises(BackwardError, match="in-place"):
+        getattr(x, f"{name}_")(*args)
+
+
+def test_creation() -> None:
+    x = sg.tensor([[1.0, 2.0]], dtype=sg.float32)
+    assert sg.full_like(x, 3.0).tolist() == [[3.0, 3.0]]
+    for like in (sg.full_like(x, 1.0), sg.rand_like(x), sg.randn_like(x), x.new_zeros(2)):
+        assert like.dtype == np.float32
+    assert sg.empty(2, 3).shape == (2, 3)
+    sg.manual_seed(1)
+    drawn = sg.randint(3, 5, (100,)), sg.randint(2, (100,)), sg.randperm(10)
+    assert set(drawn[0].tolist()) == {3, 4}
+    assert set(drawn[1].tolist()) == {0, 1}
+    assert sorted(drawn[2].tolist()) == list(range(10))
+    with pytest.raises(ArgumentError, match="size"):
+        sg.randint(3)
+    w = leaf(np.zeros(1000))
+    with sg.no_grad():
+        assert abs(w.uniform_(-1, 1).mean().item()) < 0.2
+        assert abs(w.normal_(5, 0.1).mean().item() - 5) < 0.1
+    assert w.is_leaf
+
+
+def test_recording_modes() -> None:
+    x = leaf(1.0)
+    sg.set_grad_enabled(False)
+    try:
+        assert not (x * 2).requires_grad
+        with sg.set_grad_enabled(True):
+            assert (x * 2).requires_grad
+        assert not sg.is_grad_enabled()
+    finally:
+        sg.set_grad_enabled(True)
+    with sg.set_grad_enabled(False):
+        assert not sg.is_grad_enabled()
+    assert sg.is_grad_enabled()
+
+    @sg.set_grad_enabled(False)
+    def twice(x: Any) -> Any:
+        return 2 * x
+
+    assert sg.is_grad_enabled()
+    assert not twice(x).requires_grad
+    with sg.inference_mode():
+        assert not (x * 2).requires_grad
+
+
+def test_backward_of_several() -> None:
+    x = leaf([1.0, 2.0])
+    sg.autograd.backward([x.sum(), x * x], [None, sg.tensor([1.0, 10.0])])
+    assert x.grad.tolist() == [3.0, 41.0]
+    with pytest.raises(ArgumentError, match="2 outputs"):
+        sg.autograd.backward([x.sum(), x.sum()], [None])
+    with pytest.raises(BackwardError, match="does not require grad"):
+        sg.autograd.backward(sg.ones(()))
+
+
+def test_what_numpy_reports_of_tensors() -> None:
+    x = leaf([0.0, 2.0])
+    assert [a.tolist() for a in np.nonzero(x)] == [[1]]
+    assert np.flatnonzero(x).tolist() == [1]
+    assert np.take(x, sg.tensor([1, 1])).tolist() == [2.0, 2.0]
+
+
+def test_wrong_ranks_and_sizes() -> None:
+    with pytest.raises(ShapeError, match="mm takes operands of 2 and 2 axes"):
+        sg.mm(sg.ones(2), sg.ones(2))
+    with pytest.raises(ShapeError, match=r"t\(\) takes matrices"):
+        sg.ones(1, 2, 3).t()
+    with pytest.raises(ArgumentError, match="do not add up to 3"):
+        sg.split(sg.ones(3), [1, 1])
+    with pytest.raises(ArgumentError, match="at least one element"):
+        sg.split(sg.ones(3), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("nn", "functions of tensors"), ("optim", "no_grad"), ("cuda", "main memory"),
+     ("linalg", "np.linalg"), ("pi", "math.pi"), ("complex128", "real")],
+)  # fmt: skip
+def test_parts_of_pytorch_that_are_not_here(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=f"no attribute '{name}': .*{hint}"):
+        getattr(sg, name)
+
+
+def test_parts_of_autograd_that_are_not_here() -> None:
+    with pytest.raises(AttributeError, match="custom_vjp"):
+        sg.autograd.Function  # noqa: B018
