@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+import symgrad.numpy as snp
 from symgrad._trace import flatten
 
 Case = tuple[Callable[..., Any], int]  # a function of a vector, and its traces
@@ -252,6 +253,58 @@ def test_zero_and_one_are_special(backend: str) -> None:
     same(g(np.ones(1), np.ones(4)), f(np.ones(1), np.ones(4)))
     same(g(np.ones(4), np.ones(1)), f(np.ones(4), np.ones(1)))
     assert g.traces == 5
+
+
+#: What repeats an axis of computed size that has one element for the example, ``x[-5:2]`` of 6.
+REPEATED: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x[-5:2] + np.arange(3.0),
+    "function": lambda x: np.hypot(x[-5:2], x),
+    "choice": lambda x: np.where(np.arange(3) > 1, x[-5:2], 0.0),
+    "larger": lambda x: np.maximum(x[-5:2], 2.5 * x),
+    "broadcast_to": lambda x: np.broadcast_to(x[-5:2], (2, 3)),
+    "broadcast_arrays": lambda x: np.broadcast_arrays(x[-5:2], np.ones(3))[0],
+    "gathered": lambda x: x[np.array([0, 3, 0])] * x[-5:2],
+    "two axes": lambda x: x[-5:2, None] * x[None, -5:2] * x[:, None],
+}
+
+
+def assigned(np: Any, x: Any) -> Any:
+    c = np.zeros((4, 3))
+    c[0] = x[-5:2]
+    c[[1, 3]] = x[-5:2]
+    c[:, 1:] += x[-5:2]
+    np.add.at(c, [0, 0], x[-5:2])
+    return c
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("name", REPEATED)
+def test_computed_sizes_of_one_element_repeat(name: str, backend: Any) -> None:
+    f = REPEATED[name]
+    check_repeated(f, f, backend)
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+def test_computed_sizes_of_one_element_repeat_in_assignments(backend: Any) -> None:
+    check_repeated(lambda x: assigned(snp, x), lambda x: assigned(np, x), backend)
+
+
+def check_repeated(f: Any, plain: Any, backend: Any) -> None:
+    x = np.linspace(1.0, 2.0, 6)
+    with sg.backend(backend):
+        compiled = sg.compile(f)
+        same(compiled(x), plain(x))
+        t = np.cos(np.arange(6.0))
+        wanted = (np.sum(plain(x + 1e-6 * t)) - np.sum(plain(x - 1e-6 * t))) / 2e-6
+        assert sg.grad(lambda x: np.sum(f(x)))(x) @ t == pytest.approx(wanted, rel=1e-7)
+        longer = np.linspace(1.0, 2.0, 7)
+        try:  # nothing is left of x[-5:2]
+            empty = plain(longer)
+        except ValueError:
+            with pytest.raises(sg.errors.ShapeError):
+                compiled(longer)
+        else:
+            same(compiled(longer), empty)
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -14,8 +14,8 @@ import numpy as np
 from .._graph import Constant, Literal, Node, SizeOf, apply
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from .._op import Op
-from .._ops import CAST
-from .._shapes import Size, as_dim, broadcast, show
+from .._ops import BROADCAST, CAST, RESHAPE
+from .._shapes import Shape, Size, as_dim, broadcast, hint, is_one, show
 from ..errors import ArgumentError, ShapeError
 
 _number = lru_cache(maxsize=4096)(Literal)
@@ -117,10 +117,29 @@ def bind_map(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
                 shape = broadcast(*[n.shape for n in nodes])
             except ShapeError as error:
                 raise ShapeError(f"{op.name}: {error}") from None
+            nodes = tuple([with_plain_ones(n, shape) for n in nodes])
             break
     if op is CAST:
         return cast(nodes[0], params["dtype"])
     return apply(op, nodes, items, shape, result)
+
+
+def with_plain_ones(node: Node, shape: Shape) -> Node:
+    """Return a node that is broadcast to ``shape`` with 1 for sizes that are 1 under a guard.
+
+    A size such as ``n - 2`` of a slice may be 1 in the example call, and repeats like any other
+    axis of length one; all that comes later goes by the number.
+    """
+    lead = len(shape) - node.ndim
+    ones = [
+        k for k, size in enumerate(node.shape)
+        if not isinstance(size, int) and size != shape[lead + k] and hint(size) == 1
+        and (isinstance(shape[lead + k], int) or hint(shape[lead + k]) != 1) and is_one(size)
+    ]  # fmt: skip
+    if not ones:
+        return node
+    plain = tuple(1 if k in ones else size for k, size in enumerate(node.shape))
+    return bind_nodes(RESHAPE, (node,), {"shape": plain})
 
 
 def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
@@ -135,6 +154,8 @@ def bind_nodes(op: Op, nodes: tuple[Node, ...], params: dict[str, Any]) -> Node:
     """Return the node of an array op whose operands are nodes already."""
     items = tuple(sorted((k, freeze(v)) for k, v in params.items()))
     frozen = dict(items)
+    if op is BROADCAST:
+        nodes = (with_plain_ones(nodes[0], tuple(map(as_dim, frozen["shape"]))),)
     assert op.shape is not None
     try:
         shape = tuple(map(as_dim, op.shape(*(n.shape for n in nodes), **frozen)))
