@@ -395,3 +395,22 @@ def test_names_that_are_not_followed_are_refused() -> None:
     ):
         with pytest.raises(TraceError, match=text):
             sg.compile(f, control_flow=True)(x)
+
+
+def test_branches_in_a_row_do_not_hold_one_another() -> None:
+    """What a branch reads of the one before is not computed again on each of its sides."""
+
+    def f(x: Array, y: Array) -> Any:
+        z = y.copy()
+        v = z[::-1]
+        for i in range(8):  # the view keeps it from being rolled
+            if x[0] > 0.3:
+                v[i % 3] -= z[1]
+            x[[(i + 1) % 3]] = 0.5 * i
+        return v, x, z
+
+    compiled = sg.compile(sg.adapt(f), control_flow=True)
+    x, y = np.linspace(0.1, 0.7, 4), np.arange(1.0, 5.0)
+    for got, want in zip(compiled(x, y), f(x.copy(), y), strict=True):
+        np.testing.assert_array_equal(got, want)
+    assert str(compiled.program(x, y)).count("branch(") == 8

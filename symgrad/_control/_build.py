@@ -183,14 +183,16 @@ def build_branch(
     arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
     with recording_nodes() as own:
         found, outputs, count = _cases(what, functions, arguments)
-    # What a case computes is computed only if it is chosen.
+    # What a case computes is computed only if it is chosen. Rewriting comes after: it makes
+    # nodes of the graph around anew, and these would count as the case's own.
     closed = close(inputs, outputs, own)
+    outputs = rewrite(closed.outputs)
     bodies = []
     for k in range(len(functions)):
         fresh = bound((*closed.inputs, *closed.stand_ins),
                       [x.name for x in (*closed.inputs, *closed.stand_ins)])  # fmt: skip
         swap = dict(zip((*closed.inputs, *closed.stand_ins), fresh, strict=True))
-        bodies.append(Body(fresh, substitute(closed.outputs[k * count : (k + 1) * count], swap)))
+        bodies.append(Body(fresh, substitute(outputs[k * count : (k + 1) * count], swap)))
     node = Branch(index, (*given.nodes, *closed.captured), tuple(bodies), kept).node()
     return found.filled([Traced(result(node, k)) for k in range(count)])
 
@@ -208,7 +210,7 @@ def _cases(
     columns = list(zip(*(v.numbers for v in found), strict=True))
     kinds = [_common(what, functions, column) for column in columns]
     nodes = [as_node(x, kinds[k]) for v in found for k, x in enumerate(v.numbers)]
-    return found[0], rewrite(nodes), len(kinds)
+    return found[0], nodes, len(kinds)
 
 
 def _common(what: str, functions: Sequence[Any], column: Sequence[Any]) -> Any:

@@ -21,6 +21,7 @@ from ._node import (
     shared,
     step_numbers,
     topological,
+    unrecorded,
 )
 from ._rounding import bit_for_bit, is_promised
 from ._where import (
@@ -67,5 +68,6 @@ __all__ = [
     "shared",
     "step_numbers",
     "topological",
+    "unrecorded",
     "user_line",
 ]

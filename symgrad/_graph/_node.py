@@ -159,6 +159,17 @@ def recording_nodes() -> Iterator[set[Node]]:
 
 
 @contextlib.contextmanager
+def unrecorded() -> Iterator[None]:
+    """Leave the nodes that are made in the block out of what is collected around it."""
+    before = _made.nodes
+    _made.nodes = None
+    try:
+        yield
+    finally:
+        _made.nodes = before
+
+
+@contextlib.contextmanager
 def apart(wanted: bool = True) -> Iterator[None]:
     """Make every step in the block a node of its own, numbered, though an equal one exists.
 

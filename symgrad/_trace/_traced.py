@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Constant, Input, Node, Where, apply, scipy_call, user_line
+from .._graph import Constant, Input, Node, Where, apply, scipy_call, unrecorded, user_line
 from .._graph._types import check_dtype, resolve
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
@@ -164,7 +164,8 @@ class Traced(ArrayMethods):
         if self._view is not None:
             self._refresh(self._view)
         elif self._writes is not None:
-            self._node = self._writes.settle()
+            with unrecorded():  # what has been written is the array's, wherever it is asked for
+                self._node = self._writes.settle()
         return self._node
 
     @property
@@ -185,7 +186,8 @@ class Traced(ArrayMethods):
             return
         if view.path is None:
             self._unclear()
-        self._node = follow(source.node, view.path)
+        with unrecorded():
+            self._node = follow(source.node, view.path)
         self._view = view._replace(version=source._version)
 
     def _unclear(self) -> NoReturn:
