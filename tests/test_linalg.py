@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -443,3 +444,47 @@ def test_the_pseudo_inverse_of_no_numbers(shape: tuple[int, ...], dtype: str) ->
     got, want = sg.compile(np.linalg.pinv)(x), np.linalg.pinv(x)
     assert got.shape == want.shape
     assert got.dtype == want.dtype
+
+
+#: Functions of matrices without elements that have values in NumPy.
+OF_NOTHING: dict[str, Callable[[Any], Any]] = {
+    "norm 2": lambda a: np.linalg.norm(a, 2, axis=(-2, -1)),
+    "nuclear norm": lambda a: np.linalg.norm(a, "nuc", axis=(-2, -1)),
+    "norm 1": lambda a: np.linalg.norm(np.swapaxes(a, -1, -2) @ a, 1, axis=(-2, -1)),
+    "norm inf": lambda a: np.linalg.norm(np.swapaxes(a, -1, -2) @ a, np.inf, axis=(-2, -1)),
+    "vector norm inf": lambda a: np.linalg.vector_norm(a, ord=np.inf, axis=-1),
+    "lstsq": lambda a: np.linalg.lstsq(a, np.ones(a.shape[-2]), rcond=None)[0],
+    "singular values": lambda a: np.linalg.lstsq(a, np.ones(a.shape[-2]), rcond=None)[3],
+    "svd": lambda a: np.linalg.svd(a, full_matrices=False)[2], "qr": lambda a: np.linalg.qr(a)[1],
+    "pinv": np.linalg.pinv, "fro": np.linalg.norm,
+    "eigvals": lambda a: np.linalg.eigvals(np.swapaxes(a, -1, -2) @ a).real,
+    "inv": lambda a: np.linalg.inv(a @ np.swapaxes(a, -1, -2) + np.eye(a.shape[-2])),
+    "sort": lambda a: np.sort(a, axis=0), "unwrap": lambda a: np.unwrap(a, axis=0),
+    "mean": lambda a: np.mean(a), "median": lambda a: np.median(a), "diff": np.diff,
+    "cov": lambda a: np.cov(a[:0, :0].ravel()), "einsum": lambda a: np.einsum("ij,ij", a, a),
+    "cumsum": lambda a: np.cumsum(a, axis=0), "pad": lambda a: np.pad(a, 1), "prod": np.prod,
+}  # fmt: skip
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+@pytest.mark.parametrize("name", OF_NOTHING)
+def test_values_and_gradients_of_nothing(name: str, shape: tuple[int, ...]) -> None:
+    f, x = OF_NOTHING[name], np.zeros(shape)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            want = f(x)
+        except ValueError:  # NumPy has no value for it either
+            with pytest.raises(ShapeError):
+                sg.compile(lambda x: f(x))(x)
+            return
+        got = sg.compile(lambda x: f(x))(x)
+        np.testing.assert_array_equal(got, want)
+        assert np.shape(got) == np.shape(want)
+        assert sg.grad(lambda x: np.sum(f(x)))(x).shape == shape
+
+
+def test_edges_of_nothing_cannot_be_repeated() -> None:
+    with pytest.raises(ShapeError, match="only mode='constant' can extend it"):
+        sg.compile(lambda x: np.pad(x, 1, mode="edge"))(np.zeros(0))

@@ -146,6 +146,8 @@ def _gaps(w: Any) -> Any:
 def _largest(v: Any) -> Any:
     """Where the largest component of each vector is, as ones among zeros."""
     size = v.real * v.real + v.imag * v.imag
+    if 0 in size.shape:
+        return size
     chosen = np.argmax(size, axis=-2)
     rows = iota(v.shape[-2], v.real)
     return (rows[:, None] == chosen[..., None, :]).astype(v.real.dtype)

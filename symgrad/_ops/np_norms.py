@@ -10,6 +10,7 @@ from .._op import composite
 from .._shapes import normalize_axes, normalize_axis, show
 from ..errors import ArgumentError, ShapeError
 from .np_common import abs_square, as_array, as_float, dims, join, on
+from .np_reductions import largest
 from .np_statistics import root
 
 Axes = tuple[int, ...]
@@ -24,7 +25,7 @@ def _vector(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
     if order is None or order == 2:
         return root(np.sum(abs_square(x), **options))
     if order == np.inf:
-        return np.max(np.abs(x), **options)
+        return largest(np.abs(x), **options)
     if order == -np.inf:
         return np.min(np.abs(x), **options)
     if order == 0:
@@ -45,11 +46,11 @@ def _matrix(x: Any, order: Any, axes: Axes, keepdims: bool) -> Any:
     if order in {1, -1, np.inf, -np.inf}:
         inner, outer = (row, column) if order in {1, -1} else (column, row)
         sums = np.sum(np.abs(x), axis=inner, keepdims=True)
-        y = (np.max if order > 0 else np.min)(sums, axis=outer, keepdims=True)
+        y = (largest if order > 0 else np.min)(sums, axis=outer, keepdims=True)
         return y if keepdims else np.squeeze(y, axes)
     if order in {2, -2, "nuc"}:
         values = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
-        fold = {2: np.max, -2: np.min, "nuc": np.sum}[order]
+        fold = {2: largest, -2: np.min, "nuc": np.sum}[order]
         y = fold(values, axis=-1)
         return np.expand_dims(y, axes) if keepdims else y
     raise ArgumentError(f"Invalid norm order {order!r} for matrices")

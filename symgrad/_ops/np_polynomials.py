@@ -180,7 +180,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     x = x if dtype is None else x.astype(dtype)
     less = ddof if ddof is not None else 0 if bias else 1
     centred = x - np.mean(x, axis=1, keepdims=True)
-    return np.squeeze(centred @ conjugated(centred.T) / (x.shape[1] - less))
+    free = x.shape[1] - less
+    return np.squeeze(centred @ conjugated(centred.T) / (free if free > 0 else 0.0))
 
 
 @composite(np.corrcoef, samples=join(on([(3, 4)], {}, {"rowvar": False}), on_all([((5,), (5,))])))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._op import Op, composite
-from .._shapes import normalize_axes, normalize_axis, show
+from .._shapes import as_dim, hint, normalize_axes, normalize_axis, show
 from ..errors import ShapeError
 from .np_common import as_array, declared, dims, join, on, reshaped, sum_type
 from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept
@@ -59,7 +59,7 @@ prod = _adding(np.prod, PROD, "Product over axes.")
 def not_empty(x: Any, axis: Any, name: str) -> None:
     """Raise if an extremum would be taken of no elements."""
     for k in normalize_axes(axis, x.ndim):
-        if isinstance(x.shape[k], int) and x.shape[k] == 0:
+        if hint(as_dim(x.shape[k])) == 0:
             raise ShapeError(f"{name} of no elements: axis {k} of shape {show(dims(x))} is empty")
 
 
@@ -79,6 +79,13 @@ def _extremum(functions: tuple[Callable[..., Any], ...], op: Op, doc: str) -> An
 
 max_ = _extremum((np.max, np.amax), MAX, "Maximum over axes; nan if one is nan.")
 min_ = _extremum((np.min, np.amin), MIN, "Minimum over axes; nan if one is nan.")
+
+
+def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
+    """Return the maximum of numbers that are not negative; of none of them 0."""
+    if 0 not in (x.shape[k] for k in normalize_axes(axis, x.ndim)):
+        return np.max(x, axis=axis, keepdims=keepdims)
+    return np.sum(x, axis=axis, keepdims=keepdims)
 
 
 @composite(

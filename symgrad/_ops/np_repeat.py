@@ -144,6 +144,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
     before, after, margin = _MODES[mode]
     for axis, (left, right) in enumerate(widths):
         n = x.shape[axis]
+        if isinstance(n, int) and n == 0 and (left, right) != (0, 0):
+            raise ShapeError(f"pad: axis {axis} is empty; only mode='constant' can extend it")
         if margin < 0 or (left + margin <= n and right + margin <= n):
             ends = (before(x, axis, left), x, after(x, axis, right))
             x = np.concatenate([p for p, w in zip(ends, (left, n, right), strict=True)

@@ -24,7 +24,6 @@ from .np_common import (
     numbers,
     on,
     on_all,
-    part,
     section,
 )
 from .np_sorting import count_below
@@ -190,7 +189,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     limit = half if discont is None else np.maximum(discont, half)
     correction = np.where(np.abs(jump) < limit, 0.0, folded - jump)
     rest = section(x, axis, 1, None) + np.cumsum(correction, axis=axis)
-    return np.concatenate([part(x, axis, 0, 1), rest], axis)
+    return np.concatenate([section(x, axis, None, 1), rest], axis)
 
 
 def _shifts(name: str, sign: int) -> None:

@@ -13,6 +13,7 @@ from .factorizations import PINV, SVD, svd_parts
 from .linear import adjoint, swapped
 from .np_common import Sample, abs_square, as_array, as_float, equal, is_traced
 from .np_linalg import matrix
+from .np_reductions import largest
 
 # ---------------------------------------------------------------- singular values
 
@@ -71,7 +72,7 @@ def _cutoff(x: Any, s: Any, rtol: Any) -> Any:
     m, n = x.shape[-2:]
     eps = float(np.finfo(x.dtype).eps)
     rtol = (max(n, m)) * eps if rtol is None else rtol
-    return np.max(s, axis=-1, keepdims=True) * as_array(rtol)[..., None]
+    return largest(s, axis=-1, keepdims=True) * as_array(rtol)[..., None]
 
 
 @composite(np.linalg.matrix_rank, samples=_rectangles({}), differentiable=False)
@@ -100,8 +101,6 @@ def _pinv(x: Any, rtol: Any) -> tuple[Any, Any, Any]:
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Pseudo-inverse of matrices."""
     x = matrix(a, "pinv", square=False)
-    if 0 in x.shape[-2:]:  # no singular values to compare with
-        return adjoint(x)
     given = rcond if rcond is not None else rtol if is_number(rtol) else 1e-15
     return _pinv(x, given)[0]
 

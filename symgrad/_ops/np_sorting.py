@@ -333,6 +333,9 @@ _MIDDLES = join(
 def median(a: Any, axis: Any = None, *, keepdims: bool = False,
            overwrite_input: bool = False) -> Any:  # fmt: skip
     """Median over axes."""
+    x = as_array(a)
+    if 0 in (x.shape[k] for k in normalize_axes(axis, x.ndim)):  # nan, with NumPy's warning
+        return np.mean(x, axis=axis, keepdims=keepdims)
     return _quantile(a, 0.5, axis, "linear", keepdims, False)
 
 
