@@ -96,9 +96,13 @@ class Cython:
 
 @dataclass(frozen=True)
 class Composed:
-    """Lowered as a NumPy formula in other ops."""
+    """Lowered as a NumPy formula in other ops; in loops by the SIMD function of a name.
+
+    The functions are those of ``symgrad._lower._simd``.
+    """
 
     formula: Callable[..., Any]
+    simd: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+from symgrad._lower._mathlib import register_bytes
 from symgrad._show import stages
 from symgrad._show._stages import cut
 from symgrad.errors import ArgumentError, UnsupportedError
@@ -138,6 +139,7 @@ def test_assembly() -> None:
     assert any("@sin(double" in line for line in lines)
     assert any(line.strip().startswith("; @run: ") for line in lines)
     assert any(line.strip().startswith("; @sizes: ") for line in lines)
+    assert not register_bytes() or any("; @simd.sin." in line for line in lines)
     assert not any("symgrad." in line for line in lines)
 
 

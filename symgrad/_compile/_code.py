@@ -21,6 +21,7 @@ import numpy as np
 from llvmlite.binding import ffi
 
 from .._lower import (
+    SIMD_PREFIX,
     Leaf,
     Lowered,
     bind_array,
@@ -111,6 +112,17 @@ def _machine(level: int = 3) -> Any:
 @llvm_turn()
 def _emit_optimized(text: str) -> bytes:
     machine = _machine()
+    code: bytes = machine.emit_object(_optimized(text, machine))
+    return code
+
+
+@llvm_turn()
+def optimized(text: str) -> str:
+    """Return an optimised module as LLVM assembly."""
+    return str(_optimized(text, _machine()))
+
+
+def _optimized(text: str, machine: Any) -> Any:
     module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
@@ -118,8 +130,24 @@ def _emit_optimized(text: str) -> bytes:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    code: bytes = machine.emit_object(module)
-    return code
+    if SIMD_PREFIX in text:
+        _insert_functions(module, builder)
+    return module
+
+
+def _insert_functions(module: Any, builder: Any) -> None:
+    """Put the SIMD functions that vector loops call into these loops, and drop them."""
+    for function in module.functions:
+        if function.name.startswith(SIMD_PREFIX):
+            function.linkage = "internal"
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_new_gvn_pass()  # equal work of several functions
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_dead_code_elimination_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
 
 
 @llvm_turn()

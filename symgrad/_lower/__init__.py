@@ -27,6 +27,7 @@ from ._mathlib import (
 )
 from ._module import Leaf, Lowered, constant_symbol, lower
 from ._opcodes import Opcode, common_opcodes, handlers_text
+from ._simd_variants import PREFIX as SIMD_PREFIX
 from ._unroll import prepare
 from ._values import OTHER_BRANCH
 
@@ -36,6 +37,7 @@ __all__ = [
     "OBJECTS",
     "OTHER_BRANCH",
     "OUT_OF_RANGE",
+    "SIMD_PREFIX",
     "Bytecode",
     "Leaf",
     "Lowered",

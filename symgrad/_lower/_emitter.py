@@ -14,6 +14,7 @@ import sympy as sp
 from .._op import Cython
 from ..errors import UnsupportedError
 from ._mathlib import Function, cython_symbol, vector_variants, vector_width
+from ._simd_variants import PURE, Definition, definitions, scalar_definition
 from ._types import constant_text, llvm_type
 
 
@@ -52,6 +53,7 @@ class Module:
         self.declarations: dict[str, str] = {}
         self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
         self.keep: dict[str, str] = {}
+        self.definitions: dict[str, str] = {}
         self.symbols: set[str] = set()
         self.pointers: dict[str, str] = {}
         self.loops = 0
@@ -75,9 +77,34 @@ class Module:
         """Return the number of an attribute group, ``#0``."""
         return f"#{self.attributes.setdefault(text, len(self.attributes))}"
 
+    def define(self, function: Definition) -> None:
+        """Add a SIMD function to the module."""
+        self.definitions[function.symbol] = function.text
+        for called, text in function.declarations.items():
+            self.declarations.setdefault(called, text)
+
+    def variants(self, name: str, symbol: str, dtype: Any, arguments: int) -> list[str]:
+        """Return the SIMD variants of a C function in the vector ABI's terms.
+
+        Ours are defined in this module; those of the C library are declared.
+        """
+        if not self.vector_math:
+            return []
+        own = definitions(name, dtype)
+        for d in own:
+            self.define(d)
+        if own:
+            return [f"_ZGV_LLVM_N{d.lanes}v_{symbol}({d.symbol})" for d in own]
+        kind, found = llvm_type(dtype), vector_variants(symbol, arguments)
+        for v in found:
+            vector = f"<{v.width} x {kind}>"
+            self.declare(v.symbol, vector, [vector] * arguments)
+            self.keep[v.symbol] = ""
+        return [f"{v.symbol}({v.symbol})" for v in found]
+
     def text(self) -> str:
         """Return the whole module as LLVM assembly."""
-        parts = [*self.pointers.values(), *self.functions]
+        parts = [*self.pointers.values(), *self.definitions.values(), *self.functions]
         if self.keep:
             # The vectoriser needs the variants' declarations to live until it runs.
             refs = ", ".join(f"ptr @{name}" for name in self.keep)
@@ -155,20 +182,24 @@ class Emitter:
         self.module.declare(full, kind, [kind] * len(values) + ["i1"] * len(extra))
         return self.op(f"call {kind} @{full}({', '.join(arguments)})")
 
+    def call_simd(self, name: str, dtype: Any, *values: str) -> str:
+        """Call one of the SIMD functions for one number, with its variants attached."""
+        kind = llvm_type(dtype)
+        one = scalar_definition(name, dtype)
+        self.module.define(one)
+        texts = self.module.variants(name, one.symbol, dtype, len(values))
+        group = self.module.attribute(f'{PURE} "vector-function-abi-variant"="{",".join(texts)}"')
+        arguments = ", ".join(f"{kind} {v}" for v in values)
+        return self.op(f"call {kind} @{one.symbol}({arguments}) {group}")
+
     def call_libm(self, name: str, dtype: Any, *values: str) -> str:
         """Call a C mathematics function, with its SIMD variants attached where they exist."""
         kind = llvm_type(dtype)
         symbol = name if kind == "double" else f"{name}f"
         self.module.declare(symbol, kind, [kind] * len(values))
         attributes = "nounwind willreturn memory(none)"
-        variants = vector_variants(symbol, len(values)) if self.module.vector_math else []
-        if variants:
-            texts = []
-            for variant in variants:
-                vector = f"<{variant.width} x {kind}>"
-                self.module.declare(variant.symbol, vector, [vector] * len(values))
-                self.module.keep[variant.symbol] = ""
-                texts.append(f"{variant.symbol}({variant.symbol})")
+        texts = self.module.variants(name, symbol, dtype, len(values))
+        if texts:
             attributes += f' "vector-function-abi-variant"="{",".join(texts)}"'
         group = self.module.attribute(attributes)
         arguments = ", ".join(f"{kind} {v}" for v in values)

@@ -16,10 +16,13 @@ from .._trace import Traced, as_node, bind_nodes, cast
 DEPTH = 8
 
 
-def legalize(outputs: Sequence[Node]) -> list[Node]:
-    """Expand composed ops and bring contractions and special functions to kernel form."""
+def legalize(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
+    """Expand composed ops and bring contractions and special functions to kernel form.
+
+    With ``simd`` composed ops of arrays stay where there is a SIMD function for them.
+    """
     for _ in range(DEPTH):
-        expanded = _expand(outputs)
+        expanded = _expand(outputs, simd)
         if expanded == list(outputs):
             return checked("legalising", expanded)
         simplified = rewrite(expanded)
@@ -29,18 +32,18 @@ def legalize(outputs: Sequence[Node]) -> list[Node]:
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
 
-def _expand(outputs: Sequence[Node]) -> list[Node]:
+def _expand(outputs: Sequence[Node], simd: bool) -> list[Node]:
     done: dict[Node, Node] = {}
     try:
         for node in topological(outputs):
             set_inherited(node.where)
-            done[node] = _legal(node, tuple([done[x] for x in node.operands]))
+            done[node] = _legal(node, tuple([done[x] for x in node.operands]), simd)
     finally:
         set_inherited(None)
     return [done[x] for x in outputs]
 
 
-def _legal(node: Node, operands: tuple[Node, ...]) -> Node:
+def _legal(node: Node, operands: tuple[Node, ...], simd: bool) -> Node:
     lower = node.op.lower
     numbers = isinstance(lower, Composed) and 0 not in node.shape  # the formula says which
     if (
@@ -50,7 +53,8 @@ def _legal(node: Node, operands: tuple[Node, ...]) -> Node:
         and _concerns_nothing(node)
     ):
         return _of_nothing(node, operands)
-    if isinstance(lower, Composed):
+    stays = simd and isinstance(lower, Composed) and lower.simd and node.shape
+    if isinstance(lower, Composed) and not stays:
         formula = as_node(lower.formula(*map(Traced, operands), **node.params))
         return _shaped(cast(formula, node.dtype), node.shape)
     if isinstance(lower, Cython) and node.dtype != np.float64:

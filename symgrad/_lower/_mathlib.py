@@ -48,9 +48,25 @@ def has_libmvec() -> bool:
     return True
 
 
+@lru_cache(maxsize=1)
+def register_bytes() -> int:
+    """Return the width of the registers that SIMD functions of our own use here, or 0.
+
+    They are made of fused multiply-adds, which the C library would imitate where the CPU has
+    none.
+    """
+    features = llvm.get_host_cpu_features()
+    if platform.machine() in ("x86_64", "AMD64"):
+        if not features.get("fma"):
+            return 0
+        return 64 if features.get("avx512dq") else 32
+    return 16 if platform.machine() in ("arm64", "aarch64") else 0
+
+
 def vector_math_default() -> bool:
     """Tell whether kernels use SIMD mathematics: where available, unless switched off."""
-    return os.environ.get("SYMGRAD_VECTOR_MATH", "1") != "0" and has_libmvec()
+    wanted = os.environ.get("SYMGRAD_VECTOR_MATH", "1") != "0"
+    return wanted and (register_bytes() > 0 or has_libmvec())
 
 
 @lru_cache(maxsize=256)

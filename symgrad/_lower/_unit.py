@@ -107,7 +107,7 @@ class Unit:
     ) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
-        ready = prepare([*program.outputs, *program.conditions])
+        ready = prepare([*program.outputs, *program.conditions], self.module.vector_math)
         count = len(program.outputs)
         self.plan: Plan = plan(tuple(ready[:count]), tuple(ready[count:]))
         self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))

@@ -24,6 +24,7 @@ from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._legalize import legalize, roles
+from ._mathlib import register_bytes
 from ._numpy import numpy_steps
 from ._views import reading
 
@@ -44,9 +45,14 @@ _COMBINE: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def prepare(outputs: Sequence[Node]) -> list[Node]:
-    """Bring a graph to the form that is planned: short axes unrolled, ops with instructions."""
-    return legalize(numpy_steps(outputs) if is_promised() else unroll(outputs))
+def prepare(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
+    """Bring a graph to the form that is planned: short axes unrolled, ops with instructions.
+
+    With ``simd`` loops may call SIMD functions, where this CPU has them.
+    """
+    if is_promised():
+        return legalize(numpy_steps(outputs))
+    return legalize(unroll(outputs), simd and register_bytes() > 0)
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
-from .._op import Cython, Emit, Instr, Intrinsic, Libm
+from .._op import Composed, Cython, Emit, Instr, Intrinsic, Libm
 from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter
@@ -327,6 +327,8 @@ def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
         return e.call_libm(lower.name, dtype, *values)
     if isinstance(lower, Cython):
         return e.call_cython(lower, *values)
+    if isinstance(lower, Composed):
+        return e.call_simd(lower.simd, dtype, *values)
     if isinstance(lower, Emit):
         return lower.function(e, node.operands[-1].dtype, *values, **node.params)
     raise AssertionError(f"{node.op.name} was not legalised")

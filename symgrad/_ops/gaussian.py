@@ -26,14 +26,14 @@ ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
 BELL = define(
     name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: bell(x, 1.0),
     sympy=lambda x: sp.exp(-(x**2)), partials=lambda y, x: (-2 * x * y,),
-    lower=Composed(lambda x: bell(x, 1.0)), domain=UNARY, samples=(-3, 3), ulp=6.0,
+    lower=Composed(lambda x: bell(x, 1.0), "bell"), domain=UNARY, samples=(-3, 3), ulp=6.0,
     source=lambda x: f"bell({x}, 1.0)", helpers=(bell,),
 )  # fmt: skip
 DENSITY = define(
     name="NormalDensity", doc="Density of the standard normal distribution.",
     evaluate=normal_density,
     sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi), partials=lambda y, x: (-x * y,),
-    lower=Composed(normal_density), domain=UNARY, samples=(-3, 3),
+    lower=Composed(normal_density, "normal_density"), domain=UNARY, samples=(-3, 3),
     source=lambda x: f"normal_density({x})", helpers=(normal_density,),
 )  # fmt: skip
 ERF = define(
@@ -95,7 +95,7 @@ NDTR = define(
     sc.ndtr, name="Ndtr", sympy=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
     # As accurate as SciPy's (the rounding of x/sqrt(2) is what both lose), and SIMD.
     partials=lambda y, x: (DENSITY(x),), domain=UNARY, samples=(-3, 3), ulp=30.0,
-    lower=Composed(lambda x: 0.5 * sc.erfc(-math.sqrt(0.5) * x)),
+    lower=Composed(lambda x: 0.5 * sc.erfc(-math.sqrt(0.5) * x), "ndtr"),
 )  # fmt: skip
 NDTRI = define(
     sc.ndtri, name="Ndtri", sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),

@@ -14,7 +14,7 @@ _NAME = re.compile(r"@([\w.]+)\(")
 
 def assembly_lines(text: str, prefix: str) -> Iterator[str]:
     """Yield the lines to show of a module; ``prefix`` is left out of its functions' names."""
-    functions = {_name(f).removeprefix(f"{prefix}."): f for f in _FUNCTION.findall(text)}
+    functions = {_name(f, prefix): f for f in _FUNCTION.findall(text)}
     # The loop of a task that threads may share is in a part of its own.
     tasks = [
         function
@@ -32,6 +32,6 @@ def assembly_lines(text: str, prefix: str) -> Iterator[str]:
             yield f"; @{name}: {function.count(chr(10)) - 1} lines"
 
 
-def _name(function: str) -> str:
+def _name(function: str, prefix: str) -> str:
     name = _NAME.search(function)
-    return name.group(1) if name else "?"
+    return name.group(1).removeprefix(f"{prefix}.").removeprefix("symgrad.") if name else "?"

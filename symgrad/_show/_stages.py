@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Node, bit_for_bit, topological
-from .._lower import lower, prepare
+from .._lower import lower, prepare, vector_math_default
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
 from .._schedule import Program, guard_texts, schedule
@@ -181,7 +181,7 @@ def _compiled(last: Specialization) -> Iterator[Stage]:
     """Yield the stages from the rewritten program to machine code."""
     yield _rewritten(last)
     yield Stage("Scheduled", tuple(_levels(last.program)))
-    legal = prepare(last.program.outputs)
+    legal = prepare(last.program.outputs, vector_math_default())
     written_out = schedule(last.program.inputs, legal)
     if legal != list(last.program.outputs):
         title = "Legalised: ops without an instruction or a library function are written out"

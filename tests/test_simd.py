@@ -1,0 +1,214 @@
+"""SIMD functions: their accuracy, their edges, and that every width computes the same."""
+
+from __future__ import annotations
+
+import ctypes
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.special as sc
+
+import symgrad as sg
+from symgrad._compile._code import optimized
+from symgrad._lower import lower
+from symgrad._lower._lanes import Form
+from symgrad._lower._mathlib import register_bytes, vector_width
+from symgrad._lower._simd import FUNCTIONS, far_from
+from symgrad._lower._simd_variants import _definition, definitions, libm_name
+
+pytestmark = pytest.mark.skipif(not register_bytes(), reason="a CPU without fused multiply-add")
+
+#: The exact function, NumPy's or SciPy's, and intervals: around the middle, and to the edges.
+REFERENCES: dict[
+    str, tuple[Callable[..., Any], Callable[..., Any], tuple[tuple[float, float], ...]]
+]
+REFERENCES = {
+    "exp": (mp.exp, np.exp, ((-1, 1), (-745, 709), (-100, 88))),
+    "expm1": (mp.expm1, np.expm1, ((-1, 1), (-40, 709), (-20, 88))),
+    "tanh": (mp.tanh, np.tanh, ((-1, 1), (-25, 25), (-1e-5, 1e-5))),
+    "log": (mp.log, np.log, ((0.5, 2), (0, 1e-37), (0, 1e30))),
+    "log1p": (mp.log1p, np.log1p, ((-0.9999, 2), (-1e-4, 1e-4), (0, 1e30))),
+    "sin": (mp.sin, np.sin, ((-4, 4), (-1e5, 1e5), (-1e14, 1e14))),
+    "cos": (mp.cos, np.cos, ((-4, 4), (-1e5, 1e5), (-1e14, 1e14))),
+    "erf": (mp.erf, sc.erf, ((-1, 1), (-6, 6), (-1e-5, 1e-5))),
+    "erfc": (mp.erfc, sc.erfc, ((-6, 6), (-1e-3, 1e-3), (5, 27))),
+    "bell": (lambda x: mp.exp(-x * x), lambda x: np.exp(-x * x), ((-2, 2), (-27, 27))),
+    "normal_density": (
+        lambda x: mp.exp(-x * x / 2) / mp.sqrt(2 * mp.pi),
+        lambda x: np.exp(-x * x / 2) / np.sqrt(2 * np.pi), ((-2, 2), (-38, 38)),
+    ),
+    "ndtr": (
+        lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, sc.ndtr, ((-2, 2), (-38, 8), (-1e-3, 1e-3)),
+    ),
+}  # fmt: skip
+
+#: Units in the last place, of all but the last digits of subnormal numbers.
+WORST = 4.0
+
+
+def runner(name: str, dtype: Any, lanes: int) -> Callable[[Any], Any]:
+    """Return the function of so many lanes, compiled, for arrays of as many elements."""
+    form = Form(np.dtype(dtype), lanes)
+    made = _definition(name, form)
+    kind = form.floats
+    text = "\n".join([
+        made.text,
+        *made.declarations.values(),
+        f"define void @run(ptr %from, ptr %to) nounwind{vector_width()} {{",
+        f"  %x = load {kind}, ptr %from, align 4",
+        f"  %y = call {kind} @{made.symbol}({kind} %x)",
+        f"  store {kind} %y, ptr %to, align 4",
+        "  ret void",
+        "}",
+    ])  # fmt: skip
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), jit=True
+    )
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    engine = llvm.create_mcjit_compiler(module, machine)
+    engine.finalize_object()
+    address = engine.get_function_address("run")
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
+
+    def run(x: Any) -> Any:
+        x = np.ascontiguousarray(x, dtype)
+        y = np.empty_like(x)
+        step = lanes * x.itemsize
+        for k in range(0, x.nbytes, step):
+            call(x.ctypes.data + k, y.ctypes.data + k)
+        assert engine is not None
+        return y
+
+    return run
+
+
+def arguments(name: str, dtype: Any, count: int, seed: int = 0) -> Any:
+    """Return arguments from all intervals that the type reaches."""
+    random = np.random.default_rng(seed)
+    limit = {"exp": 88.0, "expm1": 88.0, "erfc": 9.5, "bell": 9.3, "normal_density": 13.0}
+    found = []
+    for begin, end in REFERENCES[name][2]:
+        most = limit.get(name, np.inf) if dtype == np.float32 else np.inf
+        if dtype == np.float32 and name == "ndtr":
+            most = 12.5
+        found.append(random.uniform(max(begin, -most), min(end, most), count))
+    return np.concatenate(found).astype(dtype)
+
+
+def units(value: Any, exact: Any, dtype: Any) -> float:
+    """Return the distance in units in the last place."""
+    nearest = np.abs(np.array(float(exact), dtype))
+    return float(abs(mp.mpf(float(value)) - exact) / mp.mpf(float(np.spacing(nearest))))
+
+
+def test_every_function_has_a_reference() -> None:
+    assert set(REFERENCES) == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_accuracy(name: str, dtype: Any) -> None:
+    exact = REFERENCES[name][0]
+    x = arguments(name, dtype, 200)
+    widest = definitions(name, dtype)[0].lanes
+    x = np.resize(x, len(x) // widest * widest)
+    y = runner(name, dtype, widest)(x)
+    with mp.workprec(200):
+        errors = [units(b, exact(mp.mpf(float(a))), dtype) for a, b in zip(x, y, strict=True)]
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= WORST, f"{errors[worst]:.2f} units at {x[worst]!r}"
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_width_computes_the_same_bits(name: str, dtype: Any) -> None:
+    x = arguments(name, dtype, 64, seed=1)
+    x = np.resize(x, 128)
+    results = [runner(name, dtype, d.lanes)(x) for d in definitions(name, dtype)]
+    if far_from(name, Form(np.dtype(dtype), 1)) is None:
+        results.append(runner(name, dtype, 1)(x))
+    assert len(results) > 1
+    for y in results[1:]:
+        np.testing.assert_array_equal(y, results[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_edges(name: str, dtype: Any) -> None:
+    """Zeros with their signs, infinities, nan, poles, and the least and largest numbers."""
+    kind = np.finfo(dtype)
+    x = np.array(
+        [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1.0, -1.0, kind.tiny, -kind.tiny,
+         kind.smallest_subnormal, -kind.smallest_subnormal, kind.max, -kind.max, 2.0, -2.0],
+        dtype,
+    )  # fmt: skip
+    y = runner(name, dtype, definitions(name, dtype)[0].lanes)(x)
+    with np.errstate(all="ignore"):
+        expected = REFERENCES[name][1](x)
+    np.testing.assert_array_equal(np.isnan(y), np.isnan(expected))
+    np.testing.assert_array_equal(np.isinf(y), np.isinf(expected))
+    known = ~np.isnan(y)
+    np.testing.assert_array_equal(np.signbit(y[known]), np.signbit(expected[known]))
+    finite = np.isfinite(expected)
+    np.testing.assert_allclose(
+        y[finite], expected[finite], rtol=8 * kind.eps, atol=2 * kind.smallest_subnormal
+    )
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_far_arguments_leave_their_neighbours_alone(name: str) -> None:
+    """Whether a lane goes to the C library does not depend on the other lanes."""
+    run = runner(name, np.float64, definitions(name, np.float64)[0].lanes)
+    x = np.random.default_rng(0).uniform(-100, 100, 64)
+    near = run(x)
+    x[3::8] = 1e300
+    mixed = run(x)
+    others = np.arange(64) % 8 != 3
+    np.testing.assert_array_equal(mixed[others], near[others])
+    np.testing.assert_allclose(mixed[3::8], getattr(np, name)(1e300), rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - {"bell", "normal_density"}))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernels_use_them(name: str, dtype: Any) -> None:
+    """Vector loops have them; what is left over for no full vector is computed, too."""
+    f = REFERENCES[name][1]
+    x = np.random.default_rng(0).uniform(0.1, 2, 53).astype(dtype)
+    kernel = sg.compile(f)
+    np.testing.assert_allclose(kernel(x), f(x), rtol=20 * np.finfo(dtype).eps)
+    assert f"symgrad.simd.{name}." in lower(kernel.program(x)).text
+
+
+def test_equal_work_of_two_functions_is_done_once() -> None:
+    """Sine and cosine of one argument share the reduction; no call is left in the loop."""
+    program = sg.value_and_grad(lambda x: np.sum(np.sin(x))).program(np.ones(9))
+    text = optimized(lower(program).text)
+    assert "call" in text
+    loops = [line for line in text.splitlines() if "call <" in line and "@llvm." not in line]
+    assert all(".far(" in line for line in loops)
+    one = optimized(lower(sg.compile(np.sin).program(np.ones(9))).text)
+    assert text.count("@llvm.fma") < 2 * one.count("@llvm.fma")
+
+
+def test_coefficients_are_those_of_the_fit() -> None:
+    """The file is what its script writes."""
+    script = Path(__file__).parents[1] / "docs" / "build_polynomials.py"
+    names = runpy.run_path(str(script))
+    assert names["PATH"].read_text() == "\n".join(names["text"]()) + "\n"
+
+
+def test_libm_names() -> None:
+    assert libm_name("sin", np.float64) == "sin"
+    assert libm_name("sin", np.float32) == "sinf"
