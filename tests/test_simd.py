@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import runpy
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,21 @@ def test_equal_work_of_two_functions_is_done_once() -> None:
     assert all(".far(" in line for line in loops)
     one = optimized(lower(sg.compile(np.sin).program(np.ones(9))).text)
     assert text.count("@llvm.fma") < 2 * one.count("@llvm.fma")
+
+
+def test_long_programs_call_them() -> None:
+    """Too many to be inlined, they stay functions; the results are the same."""
+
+    def chain(x: Any, count: int) -> Any:
+        for k in range(count):
+            x = np.sin(x) + 0.1 * np.exp(-k * x)
+        return x
+
+    x = np.linspace(0, 1, 64)
+    for count, inlined in ((3, True), (40, False)):
+        f = sg.compile(partial(chain, count=count))
+        assert ("alwaysinline" in lower(f.program(x)).text) == inlined
+        np.testing.assert_allclose(f(x), chain(x, count), rtol=1e-13)
 
 
 def test_coefficients_are_those_of_the_fit() -> None:

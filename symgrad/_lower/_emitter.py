@@ -34,6 +34,11 @@ def size_parameters(sizes: Sequence[Any]) -> list[str]:
 INDEPENDENT = ", !llvm.access.group !0"
 
 
+#: With more instructions of SIMD functions than this in the places of their calls, they stay
+#: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.
+MOST_INLINED = 1200
+
+
 class Module:
     """What the functions of one LLVM module share: declarations and attributes.
 
@@ -54,6 +59,7 @@ class Module:
         self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
         self.keep: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
+        self.inlined = 0
         self.symbols: set[str] = set()
         self.pointers: dict[str, str] = {}
         self.loops = 0
@@ -94,6 +100,7 @@ class Module:
         for d in own:
             self.define(d)
         if own:
+            self.inlined += own[0].text.count("\n")
             return [f"_ZGV_LLVM_N{d.lanes}v_{symbol}({d.symbol})" for d in own]
         kind, found = llvm_type(dtype), vector_variants(symbol, arguments)
         for v in found:
@@ -104,7 +111,10 @@ class Module:
 
     def text(self) -> str:
         """Return the whole module as LLVM assembly."""
-        parts = [*self.pointers.values(), *self.definitions.values(), *self.functions]
+        simd: Iterable[str] = self.definitions.values()
+        if self.inlined > MOST_INLINED:
+            simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
+        parts = [*self.pointers.values(), *simd, *self.functions]
         if self.keep:
             # The vectoriser needs the variants' declarations to live until it runs.
             refs = ", ".join(f"ptr @{name}" for name in self.keep)
