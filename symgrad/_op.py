@@ -256,6 +256,8 @@ class Op:
     lower:
         For maps: one of Instr, Intrinsic, Libm, Cython, Composed, Emit. For routines: Routine
         or Composed.
+    portable:
+        For maps that SciPy computes: the op as a NumPy formula in ops of the C library, for C.
     source:
         ``source(*operands, **params) -> str``: the op as one expression of NumPy code.
         An operand formats as its name (or as a number) and has ``shape`` and ``dtype``.
@@ -312,6 +314,7 @@ class Op:
     fits: Callable[..., str | None] | None = None
     alias: bool = False
     lower: Lowering | None = None
+    portable: Callable[..., Any] | None = None
     source: Callable[..., str] | None = None
     helpers: tuple[Callable[..., Any], ...] = ()
     combine: str | None = None

@@ -443,3 +443,31 @@ def test_functions_over_a_range() -> None:
     assert k not in largest.free_symbols
     assert largest.diff(a[i]).subs(n, 3).doit().subs(i, 2).subs(known) == sp.Rational(1, 2)
     assert ArgmaxOver(a[k], short).diff(a[1]) == 0
+
+
+def test_an_argument_that_is_not_traced_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="argument 0, which is 1: no int is traced; pass a fl"):
+        derivative(lambda x: np.sin(x), 1)
+    with pytest.raises(ArgumentError, match="argument 'kind', which is 'a': no str is traced"):
+        sg.formula(lambda x, kind: x, 1.0, "a", wrt="kind")
+    with pytest.raises(ArgumentError, match=r"one argument at a time, .* not \('x', 'k'\)"):
+        derivative(lambda x, k: x**k, 1.0, 3.0, wrt=("x", "k"))  # type: ignore[arg-type]
+
+
+def test_minus_signs_are_put_where_nobody_reads_them() -> None:
+    def naive(w: Any, X: Any, y: Any) -> Any:
+        p = 1 / (1 + np.exp(-X @ w))
+        return -np.sum(y * np.log(p) + (1 - y) * np.log(1 - p))
+
+    args = np.ones(2), np.ones((3, 2)), np.ones(3)
+    assert "\nd out/d w    = X^T (s - y)\n" in str(sg.formula(naive, *args, wrt=0))
+    assert "= X^T diag(s*(1 - s)) X\n" in str(sg.formula(naive, *args, wrt=0, order=2))
+    third = derivative(lambda x: np.sin(x) * x, 1.0, order=3)
+    assert str(third) == "-x*cos(x) - 3*sin(x)"
+
+
+def test_the_norm_reads_as_in_a_textbook() -> None:
+    found = str(sg.formula(np.linalg.norm, np.ones(3), wrt=0))
+    assert "= Piecewise((x/norm(x), norm(x)**2 > 0), (0, True))" in found
+    assert np.isnan(np.linalg.norm(sg.tensor([np.nan, 1.0])).item())
+    assert np.isnan(sg.compile(np.linalg.norm)(np.array([np.nan, 1.0])))

@@ -189,3 +189,9 @@ def test_decisions_of_python_are_kinks() -> None:
     found = sg.verify(f, domain=(-1.0, 1.0), points=4)
     assert [kink.what for kink in found.kinks] == ["branch"]
     assert str(f.__code__.co_firstlineno + 1) in str(found.kinks[0])
+
+
+def test_a_domain_names_arguments() -> None:
+    with pytest.raises(ArgumentError, match="no argument is called 'z': x"):
+        sg.verify(lambda x: x**2, 1.0, domain={"z": (0, 1)})
+    assert sg.verify(np.sin, domain={"x": (0.0, 1.0)}).max_ulp < 4

@@ -58,6 +58,10 @@ class Call:
 
     def argument(self, wrt: int | str) -> tuple[Tree, list[int]]:
         """Return the structure of an argument and the numbers of its leaves."""
+        if not isinstance(wrt, (int, str)) or isinstance(wrt, bool):
+            raise ArgumentError(
+                f"one argument at a time, by its position or its name, not {wrt!r:.60}"
+            )
         trees = self.tree.children[0].children
         starts = [sum(t.leaves for t in trees[:k]) for k in range(len(trees))]
         if isinstance(wrt, str):

@@ -114,6 +114,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     """
     call = Call(f, args, dynamic=True)
     tree, leaves = call.argument(wrt)
+    _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
     columns: list[list[Any] | None] = []
     for leaf in leaves:
@@ -185,6 +186,7 @@ def formula(
     if wrt is None:
         return formula_of(call.graph, simplify=False)
     _, leaves = call.argument(wrt)
+    _refuse_static(call, leaves, wrt)
     inputs = [x for leaf in leaves if (x := _real_input(call, leaf)) is not None]
     made = [formula_of(call.graph, [x] * _checked(order)) for x in inputs]
     equations = tuple(e for one in made for e in one.equations)
@@ -196,6 +198,16 @@ def _checked(order: int) -> int:
     if order < 1:
         raise ArgumentError(f"order counts the derivatives: 1, 2, ..., not {order!r}")
     return order
+
+
+def _refuse_static(call: Call, leaves: list[int], wrt: int | str) -> None:
+    """Raise an error if nothing of an argument is traced."""
+    if leaves and all(call.inputs[k] is None for k in leaves):
+        value = call.leaves[leaves[0]]
+        raise ArgumentError(
+            f"cannot differentiate by the argument {wrt!r}, which is {value!r:.40}: no "
+            f"{type(value).__name__} is traced; pass a float, such as 3.0, or an array of floats"
+        )
 
 
 def _real_input(call: Call, leaf: int) -> Input | None:

@@ -59,7 +59,7 @@ def intervals_of(call: Call, domain: Any) -> dict[int, tuple[float, float]]:
         return {
             k: _checked(interval)
             for name, interval in domain.items()
-            for k in call.argument(name if len(call.names) > 1 or name in call.names else 0)[1]
+            for k in call.argument(0 if isinstance(call.function, np.ufunc) else name)[1]
             if call.real(k)
         }
     interval = _checked(domain)

@@ -38,7 +38,7 @@ def legal_program(program: Program) -> Program:
     UnsupportedError
         Naming an op that it cannot, and the user's line.
     """
-    legal = legalize(program.outputs)
+    legal = legalize(program.outputs, portable=True)
     for node in topological(legal):
         if node.op.kind not in KINDS:
             what = f"a routine of a library ({node.op.doc})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+from collections import Counter
 
 import numpy as np
 
@@ -87,7 +89,8 @@ class _Function:
         for k, node in enumerate(self.program.outputs):
             if self.targets.get(node) != f"out{k}":
                 block.loops.copy(node, f"out{k}")
-        body, writer.lines = writer.lines, []
+        body, writer.lines = _needed(writer.lines), []
+        self._unused(writer, body)
         self._guards(writer)
         self._memory(writer, body)
         parts = [self._head(), *self._helpers(), *self._constants(), *self._signature(), "{"]
@@ -158,6 +161,20 @@ class _Function:
             lines += ["    0," if not values else "", "};", ""]
         return [line for k, line in enumerate(lines) if line or lines[k - 1] == "};"]
 
+    def _unused(self, writer: Writer, body: list[str]) -> None:
+        """Say of parameters that nothing depends on that this is so: compilers ask."""
+        words = set(re.findall(r"\w+", "\n".join(body)))
+        words |= {str(s) for relation in self.program.guards for s in relation.free_symbols}
+        words |= {size for _, _, size in self.memory.arrays for size in re.findall(r"\w+", size)}
+        numbers = {
+            self.program.inputs[k] for k, axis in self.program.sizes.values() if axis is None
+        }
+        sizes = [str(s) for s, (_, axis) in self.program.sizes.items() if axis is not None]
+        inputs = [self.names[x] for x in self.program.inputs if x not in numbers]
+        for name in (*sizes, *inputs):
+            if name not in words:
+                writer.line(f"(void){name};")
+
     def _guards(self, writer: Writer) -> None:
         """Read sizes that are arguments, and refuse sizes that the program is not for."""
         for symbol, (k, axis) in self.program.sizes.items():
@@ -167,6 +184,19 @@ class _Function:
         for relation, holds in self.program.guards.items():
             text = index_text(relation)
             writer.line(f"if ({'!' if holds else ''}({text})) return 2;")
+
+
+def _needed(lines: list[str]) -> list[str]:
+    """Return the lines without temporary values that no other line reads."""
+    count = Counter(re.findall(r"\w+", "\n".join(lines)))
+    kept = []
+    for line in reversed(lines):
+        made = re.fullmatch(r" *const \w+ (t\d+) = .*;", line)
+        if made is not None and count[made[1]] == 1:
+            count.subtract(re.findall(r"\w+", line))
+        else:
+            kept.append(line)
+    return kept[::-1]
 
 
 def _shape(node: Node) -> str:

@@ -16,13 +16,14 @@ from .._trace import Traced, as_node, bind_nodes, cast
 DEPTH = 8
 
 
-def legalize(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
+def legalize(outputs: Sequence[Node], simd: bool = False, portable: bool = False) -> list[Node]:
     """Expand composed ops and bring contractions and special functions to kernel form.
 
-    With ``simd`` composed ops of arrays stay where there is a SIMD function for them.
+    With ``simd`` composed ops of arrays stay where there is a SIMD function for them. With
+    ``portable`` functions of SciPy are expanded, too, where their record says how.
     """
     for _ in range(DEPTH):
-        expanded = _expand(outputs, simd)
+        expanded = _expand(outputs, simd, portable)
         if expanded == list(outputs):
             return checked("legalising", expanded)
         simplified = rewrite(expanded)
@@ -32,19 +33,21 @@ def legalize(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
 
-def _expand(outputs: Sequence[Node], simd: bool) -> list[Node]:
+def _expand(outputs: Sequence[Node], simd: bool, portable: bool) -> list[Node]:
     done: dict[Node, Node] = {}
     try:
         for node in topological(outputs):
             set_inherited(node.where)
-            done[node] = _legal(node, tuple([done[x] for x in node.operands]), simd)
+            done[node] = _legal(node, tuple([done[x] for x in node.operands]), simd, portable)
     finally:
         set_inherited(None)
     return [done[x] for x in outputs]
 
 
-def _legal(node: Node, operands: tuple[Node, ...], simd: bool) -> Node:
+def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -> Node:
     lower = node.op.lower
+    if portable and node.op.portable is not None:
+        lower = Composed(node.op.portable)
     numbers = isinstance(lower, Composed) and 0 not in node.shape  # the formula says which
     if (
         node.op.kind != "leaf"

@@ -14,7 +14,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
-from .differences import DIGAMMA_STEP
+from .differences import DIGAMMA_STEP, digamma_by_sums
 from .special import BOTH_POSITIVE, ORDER
 
 UNARY, POSITIVE = (Real,), (Positive,)
@@ -39,19 +39,26 @@ LOGGAMMA = define(
 DIGAMMA = define(
     sc.psi, name="Digamma", sympy=sp.digamma, partials=lambda y, x: (POLYGAMMA(1.0, x),),
     lower=Cython("__pyx_fuse_1psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
+    portable=digamma_by_sums,
 )  # fmt: skip
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    return sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b)
+
+
 BETA = define(
     sc.beta, name="Beta", sympy=sp.beta, lower=Cython("beta"), domain=BOTH_POSITIVE,
     partials=lambda z, a, b: (
         -z * DIGAMMA_STEP(a, b), -z * DIGAMMA_STEP(b, a),
     ),
-    samples=(0.5, 5), ulp=32.0,
+    samples=(0.5, 5), ulp=32.0, portable=lambda a, b: np.exp(_betaln(a, b)),
 )  # fmt: skip
 BETALN = define(
     sc.betaln, name="Betaln", lower=Cython("betaln"), domain=BOTH_POSITIVE,
     sympy=lambda a, b: sp.loggamma(a) + sp.loggamma(b) - sp.loggamma(a + b),
     partials=lambda z, a, b: (-DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)),
-    samples=(1.5, 5), ulp=32.0,
+    samples=(1.5, 5), ulp=32.0, portable=_betaln,
 )  # fmt: skip
 
 

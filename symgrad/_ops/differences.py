@@ -28,18 +28,13 @@ BOTH_POSITIVE = (Positive, Positive)
 # ---------------------------------------------------------------- digamma(x + h) - digamma(x)
 
 
-def digamma_step(
-    x: Any, h: Any, order: int = 0, polygamma: Callable[..., Any] = sc.polygamma
-) -> Any:
-    """``psi(x + h) - psi(x)``, or a derivative of it by x.
+def positive_step(at: Any, by: Any, order: int) -> Any:
+    """A derivative of ``psi(at + by) - psi(at)`` by ``at``, all positive.
 
-    For positive x and x + h the first ten terms of the sum h/((x + k)*(x + h + k)), and the rest
-    by the asymptotic series of both, term by term with h as a factor.
+    The first ten terms of the sum by/((at + k)*(at + by + k)), and the rest by the asymptotic
+    series of both, term by term with ``by`` as a factor.
     """
     count = order + 1
-    positive = (x > 0) & (x + h > 0)
-    at = np.where(positive, x, 1.0)
-    by = np.where(positive, h, 0.0)
     total: Any = [0.0 * at]
     for k in range(10):
         both = series_product([at + float(k), 1.0], [at + by + float(k), 1.0], count)
@@ -61,11 +56,32 @@ def digamma_step(
         powers = series_sum(series_product(powers, p, count), last)
     rest = series_sum([0.5], series_product(series_sum(a, b), rest, count))
     found = series_sum(total, logarithm, series_product(step, rest, count))[order]
+    return math.factorial(order) * found
+
+
+def digamma_step(
+    x: Any, h: Any, order: int = 0, polygamma: Callable[..., Any] = sc.polygamma
+) -> Any:
+    """``psi(x + h) - psi(x)``, or a derivative of it by x: for positive x and x + h as a sum."""
+    positive = (x > 0) & (x + h > 0)
+    found = positive_step(np.where(positive, x, 1.0), np.where(positive, h, 0.0), order)
     if order:
         plain = polygamma(order, x + h) - polygamma(order, x)
     else:
         plain = sc.psi(x + h) - sc.psi(x)
-    return np.where(positive, math.factorial(order) * found, plain)
+    return np.where(positive, found, plain)
+
+
+def digamma_by_sums(x: Any) -> Any:
+    """``psi(x)``, from its zero on; left of 0 by reflection. For where SciPy's is not at hand."""
+    zero, there = 1.4616321449683622, -9.2412655217294275e-17  # psi of the double next to the zero
+    right = np.where(x > 0, x, 1.0 - x)
+    y = np.where(right < 1.0, right + 1.0, right)
+    found = positive_step(zero + 0.0 * y, y - zero, 0) + there
+    found = found - np.where(right < 1.0, 1.0 / right, 0.0)
+    left = found - math.pi / np.tan(math.pi * (x - np.rint(x)))
+    whole = np.where(x == 0, np.copysign(math.inf, -x), math.nan)
+    return np.where(x > 0, found, np.where(x == np.rint(x), whole, left))
 
 
 def _polygamma(order: int, x: Any) -> Any:

@@ -13,7 +13,14 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import HIGHEST, Composed, Cython, Libm, Op, Real, define
-from .hazard import bell, hazard_excess, normal_density, normal_hazard
+from .hazard import (
+    bell,
+    erfcx_by_parts,
+    hazard_excess,
+    log_ndtr_by_parts,
+    normal_density,
+    normal_hazard,
+)  # fmt: skip
 from .taylor import SERIES
 
 UNARY, UNIT = (Real,), (sp.Interval.open(0, 1),)
@@ -48,7 +55,7 @@ ERFCX = define(
     sc.erfcx, name="Erfcx", sympy=lambda x: sp.exp(x**2) * sp.erfc(x),
     # 2*x*y - 2/sqrt(pi), whose terms differ by 1/x**2 of what they are.
     partials=lambda y, x: (-math.sqrt(2) * y * EXCESS(math.sqrt(2) * x),),
-    lower=Cython("__pyx_fuse_1erfcx"),
+    lower=Cython("__pyx_fuse_1erfcx"), portable=erfcx_by_parts,
     domain=UNARY, samples=(-3, 3), ulp=30.0,
 )  # fmt: skip
 ERFINV = define(
@@ -127,6 +134,7 @@ EXCESS: Op = define(
 )  # fmt: skip
 LOG_NDTR = define(
     sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
-    partials=lambda y, x: (HAZARD(x),), lower=Cython("__pyx_fuse_1log_ndtr"), domain=UNARY,
+    partials=lambda y, x: (HAZARD(x),), lower=Cython("__pyx_fuse_1log_ndtr"),
+    portable=log_ndtr_by_parts, domain=UNARY,
     samples=(-3, 3), ulp=30.0,
 )  # fmt: skip

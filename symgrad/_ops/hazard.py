@@ -37,6 +37,24 @@ def normal_density(x: Any) -> Any:
     return bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
 
 
+def erfcx_by_parts(x: Any) -> Any:
+    """``exp(x*x)*erfc(x)``; from 10 on its asymptotic series. Where SciPy's is not at hand."""
+    near = sc.erfc(np.minimum(x, 10.0)) / bell(np.minimum(x, 10.0), 1.0)
+    far = np.maximum(x, 10.0)
+    q = 0.5 / far / far
+    series = 0.0 * q
+    for k in range(25, 0, -2):
+        series = -float(k) * q * (1.0 + series)
+    return np.where(x > 10.0, (1.0 + series) / (far * 1.7724538509055159), near)
+
+
+def log_ndtr_by_parts(x: Any) -> Any:
+    """Logarithm of the normal distribution function. Where SciPy's is not at hand."""
+    left, right = np.minimum(x, -1.0), np.maximum(x, -1.0)
+    far = np.log(0.5 * erfcx_by_parts(-math.sqrt(0.5) * left)) - 0.5 * left * left
+    return np.where(x < -1.0, far, np.log1p(-0.5 * sc.erfc(math.sqrt(0.5) * right)))
+
+
 def normal_hazard(x: Any) -> Any:
     """Density over distribution function of the standard normal distribution."""
     left, right = np.minimum(x, -1.0), np.maximum(x, -1.0)

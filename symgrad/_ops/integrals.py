@@ -51,6 +51,7 @@ GAMMAINCC = define(
 RGAMMA = define(
     sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
     partials=lambda y, x: (-y * sc.psi(x),), lower=Cython("__pyx_fuse_1rgamma"),
+    portable=lambda x: 1 / sc.gamma(x),
     domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
 )  # fmt: skip
 BINOM = define(

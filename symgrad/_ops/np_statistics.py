@@ -37,8 +37,8 @@ def count(x: Any, axis: Any) -> Any:
 def root(square: Any) -> Any:
     """Return the square root of a sum of squares, with derivative 0 at 0."""
     positive = square > 0
-    # Both branches must have finite derivatives; 0 and nan are their own results.
-    return np.where(positive, np.sqrt(np.where(positive, square, 1)), square)
+    # Both branches must have finite derivatives; of 0 and nan the result is as they are.
+    return np.where(positive, np.sqrt(np.where(positive, square, 1)), 0.0 * square)
 
 
 def _float(a: Any, dtype: Any) -> Any:

@@ -25,6 +25,7 @@ from ._patience import Patience
 from ._printing import beside, latex, text
 from ._sharing import shared_names
 from ._shorter import TRIED, simplified
+from ._signs import without_signs
 
 Shape = tuple[Any, ...]
 
@@ -89,6 +90,7 @@ def equation_of(
     known = dict(shapes)
     taken = {*known, *(str(s) for shape in known.values() for s in shape), result.name}
     short, found = named_parts(expression, sizes, taken)
+    short = without_signs(short)
     parts = []
     for part in found:
         own = dict(zip(part.indices, part.sizes, strict=True))

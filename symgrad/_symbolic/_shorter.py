@@ -18,6 +18,7 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 from ._binders import Sum
 from ._inverse import Entry
 from ._patience import SECONDS, Patience
+from ._signs import without_signs
 
 
 def cost(expression: Any) -> tuple[int, int]:
@@ -69,7 +70,7 @@ def _level(expression: Any, patience: Patience) -> Any:
     plain = _shortest(_covered(expression, inner, patience), patience)
     whole = plain.xreplace(inner)
     joined = _joined_sums(whole, patience)
-    return joined if cost(joined) < cost(whole) else whole
+    return without_signs(joined if cost(joined) < cost(whole) else whole)
 
 
 def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:

@@ -127,8 +127,8 @@ class Whole:
         try:
             found = self.elements.expression(node, index)
             found = found.doit() if isinstance(found, sp.Basic) else found
-        except (UnsupportedError, RecursionError):
-            return None
+        except (UnsupportedError, RecursionError, NotImplementedError):
+            return None  # a Piecewise whose conditions SymPy cannot order
         if found.has(*BRANCHES) or found.count_ops() > OPERATIONS:
             return None
         return found
