@@ -15,6 +15,7 @@ import pytest
 import symgrad as sg
 from symgrad._op import Op, registry
 from symgrad._reverse import differentiable
+from symgrad._tensor._plan import plans
 from symgrad.errors import BackwardError
 
 
@@ -199,3 +200,77 @@ def test_a_result_that_a_rule_reads_is_dated_by_its_first_write(function: Any, w
     with pytest.raises(BackwardError, match="modified by an inplace operation"):
         z.sum().backward()
     assert x.grad is None
+
+
+# ---------------------------------------------------------------- what is known of calls
+
+
+SINGLE: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(),
+    "sum over an axis": lambda x: sg.sum(x, dim=-1),
+    "np.sum": lambda x: np.sum(x, axis=(0, 1)),
+    "max": lambda x: x.max(axis=0),
+    "reshape": lambda x: x.reshape(-1),
+    "transpose": lambda x: x.T,
+    "an element": lambda x: x[1, 2],
+    "a slice": lambda x: x[:, 1:],
+    "product": lambda x: x @ x,
+    "swapaxes": lambda x: np.swapaxes(x, 0, 1),
+}
+
+
+@pytest.mark.parametrize("function", SINGLE.values(), ids=SINGLE.keys())
+def test_calls_that_are_one_op_are_known_the_second_time(function: Any) -> None:
+    values = np.arange(9.0).reshape(3, 3) / 7
+    plans.clear()
+    results, gradients = [], []
+    for _ in range(3):
+        x = leaf(values)
+        y = function(x)
+        (y * y).sum().backward()
+        results.append(y)
+        gradients.append(x.grad)
+    assert len(plans) >= 1
+    for y, gradient in zip(results[1:], gradients[1:], strict=True):
+        assert y.grad_fn.name() == results[0].grad_fn.name()
+        assert np.array_equal(y.detach(), results[0].detach())
+        assert np.array_equal(gradient, gradients[0])
+    calls = _calls(lambda x, _: function(x), leaf(values), None)
+    assert "call" not in calls  # not by way of NumPy's arguments
+    other = leaf(np.arange(16.0).reshape(4, 4))
+    assert function(other).shape == function(other.detach().numpy()).shape
+
+
+def test_known_calls_depend_on_shapes_types_and_arguments() -> None:
+    x = leaf(np.arange(6.0).reshape(2, 3))
+    assert [x.sum(axis=k).shape for k in (0, 1, 0)] == [(3,), (2,), (3,)]
+    assert [x[k].shape for k in (0, slice(0, 1), (slice(None), 1))] == [(3,), (1, 3), (2,)]
+    assert x.sum(axis=1).dtype == np.float64
+    assert leaf(x.detach().numpy().astype("f4")).sum(axis=1).dtype == np.float32
+    for wrong in (lambda: x.reshape(4), lambda: x[5], lambda: x.sum(axis=7), lambda: x @ x):
+        for _ in range(2):
+            with pytest.raises((ValueError, IndexError)):
+                wrong()
+
+
+def test_indices_are_read_each_time() -> None:
+    x = leaf(np.arange(6.0))
+    for k in range(3):
+        place = sg.tensor(k)
+        assert x[place].item() == k
+        assert np.take(x, sg.tensor([k, 0])).tolist() == [k, 0]
+        assert x[sg.tensor([k == j for j in range(6)])].tolist() == [k]
+    with pytest.raises(IndexError):
+        x[sg.tensor(7)]
+
+
+def test_mean_is_a_sum_divided() -> None:
+    x = leaf(np.arange(6.0).reshape(2, 3))
+    for options in ({}, {"axis": 0}, {"dim": 1, "keepdim": True}):
+        y = x.mean(**options)
+        assert y.grad_fn.name() == "DivBackward0"
+        assert y.grad_fn.next_functions[1] == (None, 0)
+    assert np.array_equal(x.mean(axis=0).detach(), np.mean(x.detach().numpy(), axis=0))
+    assert sg.mean(sg.tensor([1, 2])).item() == 1.5
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(sg.zeros(0).mean().item())

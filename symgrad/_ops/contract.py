@@ -96,19 +96,31 @@ def contracted(x: Any, y: Any, a: str, b: str, out: str) -> Any:
     strides.
     """
     x, y = np.asarray(x), np.asarray(y)
-    swapped = matrix_product(a, b, out)
-    if swapped is None or x.dtype != y.dtype or x.dtype.kind != "f":
+    axes = _product_axes(a, b, out)
+    if axes is None or x.dtype != y.dtype or x.dtype.kind != "f":
         return np.einsum(f"{a},{b}->{out}", by_rows(x), by_rows(y), optimize=True)
-    (summed,) = set(a) & set(b)
-    shape = [dict(zip(a + b, x.shape + y.shape, strict=False))[s] for s in out]
-    if x.shape[a.index(summed)] != y.shape[b.index(summed)]:  # one of them is 1, and repeated
+    swapped, first, second = axes
+    if x.shape[first] != y.shape[second]:  # one of them is 1, and repeated
         return np.einsum(f"{a},{b}->{out}", x, y)
+    x, y = _by_rows_or_columns(x), _by_rows_or_columns(y)
     if swapped:
-        x, y, a, b = y, x, b, a
-    left, right = map(_by_rows_or_columns, (x, y))
-    left = left[None] if len(a) == 1 else left if a[1] == summed else left.T
-    right = right[:, None] if len(b) == 1 else right if b[0] == summed else right.T
-    return np.matmul(left, right).reshape(shape)
+        x, y, first, second = y, x, second, first
+    left = x[None] if x.ndim == 1 else x if first == 1 else x.T
+    right = y[:, None] if y.ndim == 1 else y if second == 0 else y.T
+    found = np.matmul(left, right)
+    if x.ndim == 2 and y.ndim == 2:
+        return found
+    return found.reshape(found.shape[:1] if x.ndim == 2 else found.shape[1:] if y.ndim == 2 else ())
+
+
+@lru_cache(maxsize=1024)
+def _product_axes(a: str, b: str, out: str) -> tuple[bool, int, int] | None:
+    """Return what :func:`matrix_product` tells, and the axis of each that is summed over."""
+    swapped = matrix_product(a, b, out)
+    if swapped is None:
+        return None
+    (summed,) = set(a) & set(b)
+    return swapped, a.index(summed), b.index(summed)
 
 
 def _by_rows_or_columns(x: Any) -> Any:

@@ -112,27 +112,27 @@ def _reduction(name: str, function: Any, element: Any, combine: str, **fields: A
     )
 
 
-def _in_type(function: Any) -> Any:
-    """NumPy's function without its promotion of small integers."""
-    return lambda x, axis: function(x, axis=axis, dtype=x.dtype)
+def _in_type(ufunc: Any) -> Any:
+    """NumPy's reduction without its promotion of small integers."""
+    return lambda x, axis: ufunc.reduce(x, axis=axis, dtype=x.dtype)
 
 
 _shared = "equal shares among ties"
 
 SUM = _reduction(
-    "Sum", _in_type(np.sum), _fold(sp.Sum), "add",
+    "Sum", _in_type(np.add), _fold(sp.Sum), "add",
     doc="sum over axes",
     transpose=lambda ct, x, axes: (restore(ct, x, axes),),
 )  # fmt: skip
 PROD = _reduction(
-    "Prod", _in_type(np.prod), _fold(sp.Product), "multiply",
+    "Prod", _in_type(np.multiply), _fold(sp.Product), "multiply",
     doc="product over axes",
     parts=product_over,
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
     jvp=lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
 )  # fmt: skip
 MAX = _reduction(
-    "Max", np.max, _named("Max"), "maximum",
+    "Max", np.maximum.reduce, _named("Max"), "maximum",
     doc="maximum over axes; nan if one is nan",
     parts=complex_order.largest,
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
@@ -143,7 +143,7 @@ MAX = _reduction(
     convention=_shared,
 )  # fmt: skip
 MIN = _reduction(
-    "Min", np.min, _named("Min"), "minimum",
+    "Min", np.minimum.reduce, _named("Min"), "minimum",
     doc="minimum over axes; nan if one is nan",
     parts=complex_order.smallest,
     vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),

@@ -13,9 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._op import registry
 from ..errors import ArgumentError
 from . import _elementwise
+from ._plan import planned
 from ._tensor import Tensor
+
+_WHERE = registry.ops["Where"]
 
 
 def axis_of(dim: Any, axis: Any) -> Any:
@@ -50,7 +54,14 @@ def _reduction(
             _as_ddof(more)
         if "keepdims" in options:
             more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
-        return function(input, axis=where, **more)
+        if type(input) is not Tensor:
+            return function(input, axis=where, **more)
+        more["axis"] = where
+        data = input._data
+        if function is np.mean and "dtype" not in more and data.size and data.dtype.kind == "f":
+            total = sum(input, **more)
+            return total / (data.size // total._data.size)
+        return planned(Tensor, function, (input,), more, lambda: function(input, **more))
 
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"""Return the {what}.
@@ -166,7 +177,7 @@ def relu(input: Any) -> Any:
     >>> sg.relu(sg.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-    return np.where(input > 0, input, 0.0)
+    return _WHERE(input > 0, input, 0.0)
 
 
 def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:

@@ -7,6 +7,7 @@ a node keeps what its derivative rule will read.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from .._op import Op, registry
 from .._ops import CAST
 from .._ops.movement import by_rows
 from ..errors import BackwardError
-from ._mode import mode
+from ._mode import recording
 from ._node import Backward, clock
 from ._node_classes import backward_class, rule_for
 from ._origin import note_origin
@@ -30,32 +31,38 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
     """Return the result of an op on tensors, arrays and numbers, and record it."""
     if op.kind == "map" and len(operands) > 1:
         operands = _converted(op, operands, params)
+    kind = op.kind
+    shares = kind == "view" or op is STOP
+    as_it_lies = shares or kind == "contract"  # products take matrices by rows and by columns
     required = False
     values = []
     for x in operands:
         if isinstance(x, Tensor):
-            values.append(x._data)
-            required = required or x._requires
+            value = x._data
+            if not as_it_lies and not value.flags.c_contiguous:
+                value = by_rows(value)
+            values.append(value)
+            if x._requires:
+                required = True
             if x._cell is not None and x._cell.rebased:
                 _check_history(x)
         else:
             values.append(by_rows(x))
-    shares = op.kind == "view" or op is STOP
-    if not shares and op.kind != "contract":  # products take matrices as they lie
-        values = list(map(by_rows, values))
-    data = op.reference(*values, **params)
-    data = data if type(data) is np.ndarray else np.asarray(data)
+    data = (op.in_order or op.evaluate)(*values, **params)
+    if type(data) is not np.ndarray:
+        data = np.asarray(data)
     if not shares and not data.flags.c_contiguous:
         data = by_rows(data)
-    if data.dtype.kind == "c":
+    letter = data.dtype.kind
+    if letter == "c":
         check_dtype(data.dtype, f"the result of {op.name} on tensors")
-    made: Tensor = Tensor.__new__(Tensor)
+    made: Tensor = object.__new__(Tensor)
     made._data = data
     made._fn = made._cell = made._grad = made._acc = made.name = None
     made._requires = False
     if shares:  # it may do so with the operand's memory
         made._cell = operands[0].memory() if isinstance(operands[0], Tensor) else None
-    if required and mode.recording and data.dtype.kind == "f":
+    if required and letter == "f" and recording():
         cls = backward_class(op)
         if cls is not None:
             made._fn = _record(cls, made, operands, params)
@@ -66,39 +73,49 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
 def _converted(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
     """Return operands in the types that the op computes in: its rule shall read these."""
     kinds = tuple([getattr(x, "dtype", type(x)) for x in operands])
-    types = {k for k in kinds if isinstance(k, np.dtype)}
-    numbers = all(isinstance(k, np.dtype) or k in (float, int, bool) for k in kinds)
-    if len(types) < 2 or not numbers:
+    wanted = _wanted(op, kinds, tuple(sorted(params.items())) if params else ())
+    if wanted is None:
         return operands
-    wanted, _ = resolve(op, kinds, tuple(sorted(params.items())))
     return tuple([
         CAST(x, dtype=dtype.name) if type(x) is Tensor and x._data.dtype != dtype else x
         for x, dtype in zip(operands, wanted, strict=True)
     ])  # fmt: skip
 
 
+@lru_cache(maxsize=1024)
+def _wanted(op: Op, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> Any:
+    """Return the types that the op computes in, if its operands may have others."""
+    types = {k for k in kinds if isinstance(k, np.dtype)}
+    numbers = all(isinstance(k, np.dtype) or k in (float, int, bool) for k in kinds)
+    if len(types) < 2 or not numbers:
+        return None
+    wanted, _ = resolve(op, kinds, items)
+    if all(not isinstance(k, np.dtype) or k == w for k, w in zip(kinds, wanted, strict=True)):
+        return None
+    return wanted
+
+
 def _record(
     cls: type[Backward], made: Tensor, operands: tuple[Any, ...], params: dict[str, Any]
 ) -> Backward:
     edges: list[Any] = []
-    mask = 0
-    for k, x in enumerate(operands):
-        edge = x.edge() if isinstance(x, Tensor) and x._requires else None
-        edges.append(edge)
-        if edge is not None:
-            mask |= 1 << k
+    mask, bit = 0, 1
+    for x in operands:
+        if isinstance(x, Tensor) and x._requires:
+            mask |= bit
+            edges.append(x._fn or (x if type(x) is Tensor else x.edge()))
+        else:
+            edges.append(None)
+        bit <<= 1
     rule = rule_for(cls, mask, len(operands), params)
     data = made._data
-    node: Backward = cls.__new__(cls)
+    node = object.__new__(cls)
     saved: list[Any] = []
     for x, edge, kept in zip(operands, edges, rule.saves, strict=True):
-        if isinstance(x, Tensor):
-            if edge is not None and not kept:
-                saved.append((x._data.shape, x._data.dtype))
-            else:
-                saved.append(x)
+        if edge is not None:
+            saved.append(x if kept else (x._data.shape, x._data.dtype))
         else:
-            saved.append(_constant(cls.op, x, data.dtype))
+            saved.append(x if isinstance(x, Tensor) else _constant(cls.op, x, data.dtype))
     node.behind, node.saved, node.rule, node.params = tuple(edges), tuple(saved), rule, params
     node.extra = node.cell = None
     node.result = made._data if rule.reads_result else None

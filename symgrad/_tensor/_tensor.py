@@ -18,8 +18,10 @@ from ._inplace import InPlace
 from ._mode import mode
 from ._node import Cell, clock, set_tensor
 from ._numbers import Numbers
+from ._plan import planned
 
 _OPS = registry.ops
+_NONE: dict[str, Any] = {}
 
 #: The short ways for universal functions; filled by the module that records.
 QUICK: dict[Any, Callable[..., Any]] = {}
@@ -80,10 +82,19 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
             return _plainly(func, args, kwargs)
         if func not in registry.handlers and not _required((args, kwargs)):
             return _plainly(func, args, kwargs)
-        return call(func, args, kwargs)
+        return planned(Tensor, func, args, kwargs, lambda: call(func, args, kwargs))
 
     def __getitem__(self, index: Any) -> Any:
-        return getitem(self, plain(index))
+        parts = index if type(index) is tuple else (index,)
+        key = [(slice, x.start, x.stop, x.step) if type(x) is slice else x for x in parts]
+        return planned(Tensor, getitem, (self, *key), _NONE, lambda: getitem(self, plain(index)))
+
+    def __matmul__(self, other: Any) -> Any:
+        if type(other) is not Tensor:
+            return super().__matmul__(other)
+        return planned(
+            Tensor, np.matmul, (self, other), _NONE, lambda: call(np.matmul, (self, other), {})
+        )
 
     # ---------------------------------------------------------------- what it is
 
@@ -137,6 +148,18 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         return copied
 
     # ---------------------------------------------------------------- methods
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        return planned(Tensor, np.transpose, (self,), _NONE, lambda: np.transpose(self))
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        """Return the elements in a new shape; one size may be -1."""
+        return planned(
+            Tensor, np.reshape, (self, *shape), {"order": order},
+            lambda: super(Tensor, self).reshape(*shape, order=order),
+        )  # fmt: skip
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the tensor converted to another element type; itself if it has that type."""
