@@ -25,16 +25,18 @@ TITLES = (
     "Written out and simplified",
 )
 
+#: Colours that go with any background and ink: of a light or a dark page or notebook.
 _STYLE = """\
 .symgrad-derivation { font-family: system-ui, sans-serif; max-width: 60rem; line-height: 1.5 }
-.symgrad-derivation h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; color: #345 }
+.symgrad-derivation h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; opacity: .75 }
 .symgrad-derivation ol { list-style: none; margin: 0; padding: 0 }
-.symgrad-derivation li { padding: .35rem .8rem; border-left: 3px solid #cbd5e1; margin: .25rem 0;
+.symgrad-derivation li { padding: .35rem .8rem; border-left: 3px solid #8895a866; margin: .25rem 0;
   display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; align-items: center }
-.symgrad-derivation li.result { border-color: #16a34a; background: #f0fdf4 }
-.symgrad-derivation .with { flex-basis: 100%; color: #556; font-size: .95em; padding-left: 1.5rem }
-.symgrad-derivation code { margin-left: auto; color: #789; font-size: .8rem }
-.symgrad-derivation math { font-size: 1.1em }"""
+.symgrad-derivation li.result { border-color: #16a34a; background: #16a34a1c }
+.symgrad-derivation .with { flex-basis: 100%; opacity: .7; font-size: .95em; padding-left: 1.5rem }
+.symgrad-derivation code { margin-left: auto; opacity: .6; font-size: .8rem }
+.symgrad-derivation math { font-size: 1.1em; font-family: "STIX Two Math", "Latin Modern Math",
+  "Cambria Math", "DejaVu Math TeX Gyre", math }"""
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,10 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
         places = self.listed(map(self._print, expr.indices), ",")
         return self.element("msub", self._print(expr.base), places)
 
+    def _print_Integer(self, expr: Any) -> Any:
+        number = self.element("mn", str(abs(expr)))
+        return self.element("mrow", self.element("mo", "−"), number) if expr < 0 else number
+
     def _print_KroneckerDelta(self, expr: Any) -> Any:
         places = self.listed(map(self._print, expr.args), ",")
         return self.element("msub", self.element("mi", "δ"), places)

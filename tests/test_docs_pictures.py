@@ -1,0 +1,66 @@
+"""The pictures of the documentation are made by a script, and show what there is."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from symgrad._show._explanation import _STYLE
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_pictures", DOCS / "build_pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_picture_has_a_maker_and_a_page(build: ModuleType) -> None:
+    pages = "".join(p.read_text(encoding="utf-8") for p in DOCS.glob("*.md"))
+    shown = set(re.findall(r"\(images/([\w.-]+)\)", pages))
+    assert shown == set(build.PICTURES) == {p.name for p in (DOCS / "images").iterdir()}
+
+
+def test_the_functions_are_those_of_the_pages(build: ModuleType) -> None:
+    page = (DOCS / "certificate.md").read_text(encoding="utf-8")
+    code = build.MODEL.replace('    """Energy of a pendulum and a soft wall."""\n', "")
+    assert code[code.index("def pendulum") : code.index("\n\n\ndef loss")] in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["report-light.png", "derivation-dark.png"])
+def test_a_picture_can_be_made_again(
+    build: ModuleType, browser: Any, name: str, tmp_path: Path
+) -> None:
+    images = pytest.importorskip("PIL.Image")
+    picture = build.PICTURES[name]
+    try:
+        fresh = build.taken(browser, picture, picture.page(build.loaded(tmp_path), tmp_path))
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    made = images.open(io.BytesIO(build.small(fresh)))
+    kept = images.open(DOCS / "images" / name)
+    assert made.width == kept.width == round(picture.width * picture.scale)
+    assert abs(made.height - kept.height) < 0.2 * kept.height  # fonts differ
+    ink = [im.convert("L").resize((1, 1)).getpixel((0, 0)) for im in (made, kept)]
+    assert abs(ink[0] - ink[1]) < 16  # dark stays dark
+
+
+def test_a_derivation_sets_no_colour_of_ink() -> None:
+    """A dark page's ink is light: a style that fixed one of both could not be read there."""
+    assert not re.search(r"[ {;]color:", _STYLE)
+    assert not re.search(r"background: #\w{3}(\w{3})?\b(?!\w)", _STYLE)
