@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -339,9 +341,66 @@ def part_of_a_row_added_to(x: Any) -> Any:
     return np.sum(y * y)
 
 
+def view_in_a_branch(x: Any) -> Any:
+    y = 1.0 * x
+    v = y[2:5]
+    if y[0] > 0.5 * np.sum(x[:2]) - 1:
+        v *= 2.0
+        y[3] += v[2]
+        v[0] = y[1]
+    return np.sum(y * y) + v[1]
+
+
+def view_and_branch_in_a_loop(x: Any) -> Any:
+    y = np.reshape(1.0 * x, (10, 2))
+    for i in range(1, 10):
+        row = y[i]
+        part = row[1:]
+        if y[i - 1, 0] > 0.3:
+            part[0] += 1.5 * y[0, 0]
+            y[i, 0] += row[1]
+    return np.sum(y * y)
+
+
+def written_by_a_function(x: Any) -> Any:
+    y, s = 1.0 * x, 0.0
+    for i in range(1, LENGTH):
+        v = y[::-1]
+        if y[0] > -1:
+            np.multiply(v, 1.0 + 0.01 * i, out=v)
+        s = s + y[i]
+    return s
+
+
+def written_by_a_function_whose_result_is_used(x: Any) -> Any:
+    def turned(a: Any, i: int) -> Any:
+        a[i] = np.sin(a[i - 1])
+        return a[i] * a[0]
+
+    y, s = 1.0 * x, 0.0
+    for i in range(1, LENGTH):
+        s = s + turned(y, i)
+    return s + np.sum(y)
+
+
+def parts_of_complex_numbers(x: Any) -> Any:
+    z = x + 1j * x[::-1]
+    real, part = z.real, z[1:]
+    for i in range(1, LENGTH - 1):
+        z[i] *= 1j
+        if z[0].real > 0:
+            z[i + 1] -= 0.5 * x[0]
+    if z[1].imag > -9:
+        part[0] *= 2.0
+        z[3] += part[1]
+    return np.sum(real * real) + np.sum(np.abs(z))
+
+
 ALIASES = [
-    view_read_in_the_loop, view_read_after_the_loop, other_name, written_through_a_view,
-    both_written, row_of_a_step, row_read_again, part_of_a_row_added_to,
+    view_in_a_branch, view_and_branch_in_a_loop, written_by_a_function, parts_of_complex_numbers,
+    written_by_a_function_whose_result_is_used, view_read_in_the_loop, view_read_after_the_loop,
+    other_name, written_through_a_view, both_written, row_of_a_step, row_read_again,
+    part_of_a_row_added_to,
 ]  # fmt: skip
 
 
@@ -380,6 +439,16 @@ def test_names_that_are_not_followed_are_refused() -> None:
             y[3] = y[3] + 0.1
         return np.sum(y)
 
+    def by_another(x: Any) -> Any:
+        def halved(a: Any) -> Any:
+            a *= 0.5
+            return a[0]
+
+        y, s = 1.0 * x, 0.0
+        while s < 2:
+            s = s + 0.5 + halved(y)
+        return np.sum(y)
+
     def tested(x: Any) -> Any:
         y = 1.0 * x
         v = y[0:1]
@@ -392,9 +461,75 @@ def test_names_that_are_not_followed_are_refused() -> None:
         (view, r"assigns to elements of 'y', and uses .*view.*test_control_flow.py"),
         (shared, "which shares its memory"),
         (tested, "not followed"),
+        (by_another, r"to an array from around it \(shape .*test_control_flow.py"),
     ):
         with pytest.raises(TraceError, match=text):
             sg.compile(f, control_flow=True)(x)
+
+
+def test_bodies_do_not_assign_to_arrays_around_them() -> None:
+    """What they did would be done once, and whether they run or not."""
+
+    def stepped(x: Array) -> Any:
+        y = x * 1
+
+        def body(i: Any, c: Any) -> Any:
+            y[0] = 5.0
+            return c + 1
+
+        return y + sg.fori_loop(0, 3, body, 1.0)
+
+    def chosen(x: Array) -> Any:
+        y = x * 1
+
+        def side() -> Any:
+            y[0] *= 2
+            return y[1]
+
+        return y + sg.cond(x[0] > 5, side, lambda: x[2])
+
+    for f in (stepped, chosen):
+        with pytest.raises(TraceError, match=r"from around it.*pass the array in"):
+            sg.compile(f)(np.ones(3))
+
+    def rows(x: Array) -> Any:  # a row is the step's own
+        def body(c: Any, row: Any) -> Any:
+            row[0] = c
+            return c + np.sum(row), row
+
+        return sg.scan(body, 0.0, x)[1]
+
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_array_equal(sg.compile(rows)(x)[:, 0], [0.0, 1.0, 5.0])
+
+
+def test_checkpointed_functions_may_assign_to_their_arguments() -> None:
+    def f(x: Array, wrap: Any) -> Any:
+        def written(a: Any, k: int) -> Any:
+            a[k] = np.sin(a[0])
+            return np.sum(a)
+
+        y = x * 1.0
+        total = wrap(written)(y, 2)
+        return total + np.sum(y * y)
+
+    x = np.array([0.3, 0.7, 2.0])
+    kept, plain = (
+        sg.value_and_grad(lambda x, w=w: f(x, w))(x) for w in (sg.checkpoint, lambda g: g)
+    )
+    np.testing.assert_allclose(kept[0], plain[0], rtol=1e-15)
+    np.testing.assert_allclose(kept[1], plain[1], rtol=1e-15)
+
+
+@pytest.mark.parametrize("use", ["s[0] = 1.0", "np.sin(s)", "np.diagonal(s)", "float(s)", "s + 1"])
+def test_what_has_no_value_on_one_way_is_named(use: str) -> None:
+    source = f"def f(x):\n    if x[0, 0] > 0:\n        s = x * 1\n    {use}\n    return x\n"
+    path = Path(tempfile.mkdtemp()) / "unset.py"
+    path.write_text(source)
+    found: dict[str, Any] = {"np": np}
+    exec(compile(source, str(path), "exec"), found)
+    with pytest.raises(TraceError, match=r"no value on all ways.*unset.py:4"):
+        sg.compile(found["f"], control_flow=True)(np.ones((3, 3)))
 
 
 def test_branches_in_a_row_do_not_hold_one_another() -> None:

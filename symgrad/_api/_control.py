@@ -306,13 +306,31 @@ def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
     def kept(*args: Any, **kwargs: Any) -> Any:
         if not tracing():
             return fun(*args, **kwargs)
-        given = functools.wraps(fun)(lambda values: fun(*values[0], **values[1]))
-        return build_branch("checkpoint", as_node(0), (given,), ((args, kwargs),), kept=True)
+        written: list[bool] = []
+
+        @functools.wraps(fun)
+        def given(values: Any) -> Any:
+            found = fun(*values[0], **values[1])
+            inner = arrays_in(values)
+            written[:] = [x.overwritten for x in inner]
+            return found, tuple(x for x in inner if x.overwritten)
+
+        made = build_branch("checkpoint", as_node(0), (given,), ((args, kwargs),), kept=True)
+        result: T = made[0]
+        changed = [x for x, new in zip(arrays_in((args, kwargs)), written, strict=True) if new]
+        for x, content in zip(changed, made[1], strict=True):
+            x[...] = content
+        return result
 
     return kept
 
 
 # ---------------------------------------------------------------- arguments
+
+
+def arrays_in(values: Any) -> list[Traced]:
+    """Return the traced arrays of a nested value."""
+    return [x for x in flatten(values)[0] if isinstance(x, Traced) and x.ndim]
 
 
 def _chosen(

@@ -37,6 +37,9 @@ class _Unset:
     def __repr__(self) -> str:
         return "a variable without a value"
 
+    __array_ufunc__ = __array_function__ = __array__ = _refuse
+    __setitem__ = __delitem__ = __contains__ = __float__ = __int__ = __index__ = _refuse
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked by Python and its tools, not by the function
             raise AttributeError(name)

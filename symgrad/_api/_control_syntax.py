@@ -80,6 +80,9 @@ def _inner(code: CodeType) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType))
 
 
+#: The name for what is handed to a side of a branch only to be read, or written to.
+UNUSED = "__flow_unused"
+
 # ---------------------------------------------------------------- what statements do
 
 
@@ -114,7 +117,10 @@ def assigned(statements: Sequence[ast.stmt]) -> list[str]:
 
 def writes_by_names(statements: Sequence[ast.stmt]) -> bool:
     """Tell whether a block assigns to elements of something that it gives a name itself."""
-    bound, changed = set(), set()
+    bound = set()
+    changed = {
+        n.id for call in effects(statements) for n in ast.walk(call) if isinstance(n, ast.Name)
+    }
     for node in _walk(statements):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             changed.add(node.target.id)
@@ -129,6 +135,15 @@ def writes_by_names(statements: Sequence[ast.stmt]) -> bool:
             if isinstance(base, ast.Name):
                 changed.add(base.id)
     return bool(bound & changed)
+
+
+def writes(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a block assigns to elements, itself or by a call."""
+    return bool(effects(statements)) or any(
+        isinstance(n, ast.AugAssign)
+        or (isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+        for n in _walk(statements)
+    )
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
@@ -175,7 +190,7 @@ class _Rewriter(ast.NodeTransformer):
             or (isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
         }
         closed = inspect.getclosurevars(function)
-        self.around = {**closed.globals, **closed.nonlocals}
+        self.outside = {**closed.globals, **closed.nonlocals}
 
     def lent(self, statements: Sequence[ast.stmt]) -> list[str]:
         """Return the variables that a block may write to, but does not assign to.
@@ -193,11 +208,23 @@ class _Rewriter(ast.NodeTransformer):
         }
         return sorted(names - set(assigned(statements)))
 
+    def around(self, statements: Sequence[ast.stmt]) -> list[str]:
+        """Return the variables that a side of a branch may write to, but does not assign to.
+
+        If it assigns to elements at all, all that it reads may be a view of what it assigns to.
+        """
+        if not writes(statements):
+            return self.lent(statements)
+        names = {
+            n.id for n in _walk(statements) if isinstance(n, ast.Name) and n.id in self.own
+        }  # fmt: skip
+        return sorted(names - set(assigned(statements)))
+
     def plain(self, statements: Sequence[ast.stmt]) -> bool:
         """Tell whether a block does nothing but assign, to arrays also by calls."""
-        return plain(statements) and all(map(self.writes, effects(statements)))
+        return plain(statements) and all(map(self.only_writes, effects(statements)))
 
-    def writes(self, call: ast.Call) -> bool:
+    def only_writes(self, call: ast.Call) -> bool:
         """Tell whether a call has an effect on nothing but arrays, as far as can be seen."""
         root: ast.expr = call.func
         while isinstance(root, (ast.Attribute, ast.Subscript)):
@@ -208,7 +235,7 @@ class _Rewriter(ast.NodeTransformer):
             return isinstance(call.func, ast.Name) or (
                 isinstance(call.func, ast.Attribute) and call.func.attr in _WRITING
             )
-        return isinstance(self.around.get(root.id), (FunctionType, ModuleType))
+        return isinstance(self.outside.get(root.id), (FunctionType, ModuleType))
 
     def name(self, what: str) -> str:
         self.count += 1
@@ -261,7 +288,7 @@ class _Rewriter(ast.NodeTransformer):
     # ---------------------------------------------------------------- statements
 
     def branch(self, s: ast.If) -> list[ast.stmt]:
-        lent = self.lent([*s.body, *s.orelse])
+        lent = self.around([*s.body, *s.orelse])
         names = [*assigned([*s.body, *s.orelse]), *lent]
         yes, no = self.name("then"), self.name("else")
         both = [n for n in assigned(s.body) if n in assigned(s.orelse)]
@@ -270,14 +297,14 @@ class _Rewriter(ast.NodeTransformer):
         return [
             _define(yes, names, [*self.block(s.body, False), _give(names, s)], s),
             _define(no, names, [*self.block(s.orelse, False), _give(names, s)], s),
-            _take(names, call, s),
+            _take([UNUSED if n in lent else n for n in names], call, s),
         ]
 
     def early(self, s: ast.If, rest: list[ast.stmt]) -> list[ast.stmt]:
         """``if test: return a`` and what follows: two ways to the function's result."""
         body = [*s.body, *([] if returns(s.body) else copy.deepcopy(rest))]
         orelse = [*s.orelse, *([] if returns(s.orelse) else rest)]
-        names = [*assigned([*body, *orelse]), *self.lent([*body, *orelse])]
+        names = [*assigned([*body, *orelse]), *self.around([*body, *orelse])]
         yes, no = self.name("then"), self.name("else")
         call = _call("either", self.visit(s.test), _name(yes), _name(no), _state(names), s)
         return [

@@ -12,14 +12,22 @@ import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from .._trace import Traced, reads_of
+import numpy as np
+
+from .._trace import Complex, Traced, reads_of
 from ..errors import TraceError
 from ._control import cond
 
 
-def is_array(value: Any) -> bool:
-    """Tell whether a value is a traced array, which can be assigned to."""
-    return isinstance(value, Traced) and value.ndim > 0
+def arrays_of(value: Any) -> list[Traced]:
+    """Return the traced arrays, which can be assigned to, of a value: two if it is complex."""
+    if isinstance(value, Complex) and value.ndim:
+        return [value.real, value.imag]
+    return [value] if isinstance(value, Traced) and value.ndim else []
+
+
+#: What else may be changed on one side of a branch, and is not to be on the other.
+_COPIED = (Traced, Complex, np.ndarray, list, dict, set)
 
 
 class Sides:
@@ -33,30 +41,38 @@ class Sides:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
-        self.done: list[tuple[list[Any], Any]] = []
+        self.done: list[list[Traced]] = []
 
     def carried_out(self, test: Any, yes: Callable[..., Any], no: Callable[..., Any]) -> Any:
         """Return what the side that is taken gives, as :func:`cond` does."""
-        arrays = list({id(v): k for k, v in enumerate(self.values) if is_array(v)}.values())
+        roots = {id(x.root): x.root for v in self.values for x in arrays_of(v)}
 
         def side(run: Callable[..., Any]) -> Callable[[], Any]:
             def carried_out() -> Any:
-                # Copies: an assignment to elements on one side is not one on the other. Two
-                # names of one array are so on each side, too.
-                copies = {id(v): copy.copy(v) for v in self.values}
-                passed = [copies[id(v)] for v in self.values]
-                found = run(*passed)
-                self.done.append((passed, found))
-                return found, tuple(passed[k] for k in arrays)
+                # Copies: an assignment to elements on one side is not one on the other. Names
+                # and views of one array are so on each side, too.
+                twins = {key: copy.copy(root) for key, root in roots.items()}
+                copies = {id(v): _copied(v, twins) for v in self.values}
+                found = run(*(copies[id(v)] for v in self.values))
+                self.done.append(list(twins.values()))
+                return found, tuple(twins.values())
 
             carried_out.__name__ = "this side of `if`"
             return carried_out
 
         found, contents = cond(test, side(yes), side(no))
-        for k, content in zip(arrays, contents, strict=True):
-            if any(passed[k].overwritten for passed, _ in self.done):
-                self.values[k][...] = content
+        for k, (root, content) in enumerate(zip(roots.values(), contents, strict=True)):
+            if any(twins[k].overwritten for twins in self.done):
+                root[...] = content
         return found
+
+
+def _copied(value: Any, twins: Mapping[int, Traced]) -> Any:
+    """Return a value as it is among copies of the arrays that it is or sees."""
+    parts = [x.seen_from(twins[id(x.root)]) for x in arrays_of(value)]
+    if not parts:
+        return copy.copy(value) if isinstance(value, _COPIED) else value
+    return Complex(*parts) if len(parts) == 2 else parts[0]
 
 
 class Carried:
@@ -75,16 +91,20 @@ class Carried:
     def __init__(self, state: Mapping[str, Any], lent: Collection[str], unset: Any) -> None:
         self.state, self.unset = state, unset
         self.start = {
-            n: v for n, v in state.items() if v is not unset and (n not in lent or is_array(v))
+            n: v for n, v in state.items() if v is not unset and (n not in lent or arrays_of(v))
         }
         self.through = {n: v for n, v in state.items() if n in lent and n not in self.start}
-        arrays = [v for v in self.start.values() if is_array(v)]
+        arrays = [v for v in self.start.values() if arrays_of(v)]
         if len(set(map(id, arrays))) < len(arrays):
             raise TraceError(
                 f"two of the variables {', '.join(self.start)} are one array, and a step of the "
                 "loop assigns to it or to one of them: use one name, or x.copy()"
             )
         self.written: set[str] = set()
+
+    def arrays(self) -> list[Traced]:
+        """Return the arrays that the loop carries, as they are before it."""
+        return [x for v in self.start.values() for x in arrays_of(v)]
 
     def full(self, carry: Mapping[str, Any]) -> list[Any]:
         """Return a value for each variable."""
@@ -93,10 +113,10 @@ class Carried:
     def step(self, body: Callable[..., Any], carry: Mapping[str, Any]) -> dict[str, Any]:
         """Run the body; variables of its own stay in it."""
         passed = dict(zip(self.state, self.full(carry), strict=True))
-        with reads_of(filter(is_array, self.start.values())) as seen:
+        with reads_of(self.arrays()) as seen:
             found = dict(zip(self.state, body(*passed.values()), strict=True))
         for name in self.start:
-            if is_array(passed[name]) and passed[name].overwritten:
+            if arrays_of(passed[name]) and passed[name].overwritten:
                 if found[name] is not passed[name]:
                     raise TraceError(
                         f"a step of the loop assigns to elements of {name!r}, and gives the "
@@ -109,7 +129,7 @@ class Carried:
 
     def holds(self, test: Callable[..., Any], carry: Mapping[str, Any]) -> Any:
         """Return whether the loop goes on."""
-        with reads_of(filter(is_array, self.start.values())) as seen:
+        with reads_of(self.arrays()) as seen:
             found = test(*self.full(carry))
         self.check_names(seen)
         return found
@@ -117,10 +137,10 @@ class Carried:
     def check_names(self, seen: Mapping[int, Any]) -> None:
         """Raise if a step reads what it assigns to by a name that does not follow the steps."""
         for name in self.written:
-            root = self.start[name].root
-            where = seen[id(root)]
+            roots = {id(x.root) for x in arrays_of(self.start[name])}
+            where = next((seen[r] for r in roots if seen[r] is not None), None)
             others = [n for n, v in self.start.items()
-                      if n != name and is_array(v) and v.root is root]  # fmt: skip
+                      if n != name and any(id(x.root) in roots for x in arrays_of(v))]  # fmt: skip
             if where is not None or others:
                 view = f"another name of the array, or a view taken before the loop ({where})"
                 other = f"{others[0]!r}, which shares its memory" if others else view
@@ -133,7 +153,7 @@ class Carried:
     def after(self, found: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the variables' values after the loop."""
         for name in self.written:
-            if is_array(self.state[name]):
+            if arrays_of(self.state[name]):
                 self.state[name][...] = found[name]
-        own = {n: self.state[n] for n in self.written if is_array(self.state[n])}
+        own = {n: self.state[n] for n in self.written if arrays_of(self.state[n])}
         return tuple({**found, **self.through, **own}.get(n, self.unset) for n in self.state)

@@ -10,7 +10,7 @@ import numpy as np
 from .._graph import Body, Input, Literal, Node, recording_nodes
 from .._rewrite import rewrite
 from .._shapes import Dimension
-from .._trace import Traced, as_node, cast, promote, substitute
+from .._trace import Traced, as_node, body_scope, cast, promote, substitute
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError
 from ._closure import close
@@ -34,10 +34,9 @@ def build_scan(
         Input(name, x.shape[1:], x.dtype)
         for name, x in zip(elements.names("x"), elements.nodes, strict=True)
     ]
-    element = elements.filled([Traced(s) for s in slices])
 
     def step(carry: Any, i: Traced) -> tuple[Any, Any]:
-        found: Any = f(carry, element)
+        found: Any = f(carry, elements.filled([Traced(s) for s in slices]))
         if not isinstance(found, tuple) or len(found) != 2:
             raise ArgumentError(
                 f"scan: {at(f)} must return the pair (carry, y), not {_kind(found)}; "
@@ -102,7 +101,8 @@ def _settled(
     nodes, weak, names = start.nodes, start.weak, start.names("c")
     for _ in range(TRIALS):
         inputs = bound(nodes, names)
-        carry, y = step(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
+        with body_scope():
+            carry, y = step(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
         found = Values.of(carry)
         check_structure(start, found, what, function)
         kinds = settle_kinds(nodes, weak, found.numbers, names, what, function)
@@ -154,7 +154,8 @@ def _while(
         "while_loop", body, init, lambda carry: (body(carry), None)
     )
     weak = start.weak
-    truth = cond(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
+    with body_scope():
+        truth = cond(start.filled([Traced(x, w) for x, w in zip(inputs, weak, strict=True)]))
     test = as_node(truth) if not isinstance(truth, (tuple, list, dict, type(None))) else None
     if test is None or test.shape != () or test.dtype != np.bool_:
         found = type(truth).__name__ if test is None else f"{test.dtype} of shape {test.shape}"
@@ -180,8 +181,8 @@ def build_branch(
     """Return the result of the function that ``index`` names, as traced values."""
     given = Values.of(tuple(operands))
     inputs = bound(given.nodes, given.names("x"))
-    arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
-    with recording_nodes() as own:
+    with recording_nodes() as own, body_scope():
+        arguments = given.filled([Traced(x, w) for x, w in zip(inputs, given.weak, strict=True)])
         found, outputs, count = _cases(what, functions, arguments)
     # What a case computes is computed only if it is chosen. Rewriting comes after: it makes
     # nodes of the graph around anew, and these would count as the case's own.

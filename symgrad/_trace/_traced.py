@@ -136,6 +136,25 @@ def reads_of(arrays: Iterable[Traced]) -> Iterator[dict[int, Where | None]]:
         _watch.seen = outer
 
 
+class _Scope(threading.local):
+    """The body of a loop or a branch that is traced just now; None outside of all."""
+
+    current: object = None
+
+
+_scope = _Scope()
+
+
+@contextlib.contextmanager
+def body_scope() -> Iterator[None]:
+    """Trace a body in the block: what was made before cannot be assigned to."""
+    outer, _scope.current = _scope.current, object()
+    try:
+        yield
+    finally:
+        _scope.current = outer
+
+
 class Traced(ArrayMethods):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
@@ -144,7 +163,7 @@ class Traced(ArrayMethods):
     assigned to: see ``_writes``.
     """
 
-    __slots__ = ("_node", "_version", "_view", "_writes", "weak")
+    __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "weak")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, node: Node, weak: type | None = None):
@@ -153,6 +172,7 @@ class Traced(ArrayMethods):
         self._view: View | None = None
         self._writes: Writes | None = None
         self._version = 0
+        self._scope = _scope.current
 
     # ---------------------------------------------------------------- the node, as it is now
 
@@ -216,6 +236,14 @@ class Traced(ArrayMethods):
         followed = whole if shares(whole, root.node) else None
         self._view = View(root, followed, root._version)
         return self
+
+    def seen_from(self, twin: Traced) -> Traced:
+        """Return what this value is of its root, of a copy of the root."""
+        if self._view is None:
+            return twin
+        made = Traced(self.node, self.weak)
+        made._view = View(twin, self._view.path, twin._version)
+        return made
 
     @property
     def overwritten(self) -> bool:
@@ -306,6 +334,14 @@ class Traced(ArrayMethods):
     def _check_assignable(self) -> None:
         if not self._shape:
             raise TypeError("a number does not support item assignment")
+        if self._scope is not _scope.current:
+            made = f", made at {self._node.where}" if self._node.where else ""
+            raise TraceError(
+                "a step of a loop, or one case of a branch, assigns to an array from around it "
+                f"(shape {show(self._shape)}{made}): whether and how often it runs is known only "
+                "later. Write instead: pass the array in, and return it as part of the carry or "
+                "of the result"
+            )
 
     def _in_place(self, name: str, sign: str, other: Any) -> Any:
         """Carry out ``x += other`` for all that know the array; numbers are made anew."""
