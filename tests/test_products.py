@@ -17,9 +17,10 @@ import pytest
 import symgrad as sg
 from symgrad._compile import _products as loading
 from symgrad._compile._code import emit, load_object
-from symgrad._lower import products
+from symgrad._lower import prepare, products
+from symgrad._lower._plan import Nest, plan
 
-OWN = products.register_bytes()
+OWN = products.tile_bytes()
 
 #: Registers that tiles are made for and that this CPU has; with 0 all goes to BLAS.
 REGISTERS = [0, *(size for size in (32, 64) if size <= OWN)]
@@ -228,14 +229,14 @@ def test_blas_gets_the_same_matrices(dtype_and_product: Any, shape: Any, flips: 
 def test_blas_without_kernels_for_the_registers_is_not_called(monkeypatch: Any) -> None:
     core: dict[str, Any] = {"now": "Haswell"}
     monkeypatch.setattr(loading, "blas_core", lambda: core["now"])
-    monkeypatch.setattr(products, "register_bytes", lambda: 64)
+    monkeypatch.setattr(products, "tile_bytes", lambda: 64)
     assert loading.limit() == loading.UNLIMITED
     core["now"] = "SkylakeX"
     assert loading.limit() == loading.SIDE**3
     core["now"] = None  # another library
     assert loading.limit() == loading.SIDE**3
     core["now"] = "Zen"
-    monkeypatch.setattr(products, "register_bytes", lambda: 32)
+    monkeypatch.setattr(products, "tile_bytes", lambda: 32)
     assert loading.limit() == loading.SIDE**3
 
 
@@ -335,3 +336,68 @@ def test_text_is_valid_for_every_cpu() -> None:
     for kind, size in itertools.product(KINDS.values(), (0, 32, 64)):
         module = llvm.parse_assembly(products.product_text(kind, size), llvm.create_context())
         module.verify()
+
+
+# ---------------------------------------------------------------- transposes and vectors
+
+
+def tasks(f: Callable[..., Any], *shapes: tuple[int, ...]) -> list[str]:
+    """Return what a program is planned as: products, and nests with what they store."""
+    args = [np.ones(s) for s in shapes]
+    program = sg.compile(f).program(*args)
+    found = []
+    for task in plan(tuple(prepare(program.outputs)), ()).tasks:
+        if isinstance(task, Nest):
+            found += [f"store {s.node.op.name}" for s in task.stores]
+            found += [f"reduce {n.op.name}" for n in task.reductions]
+        else:
+            found.append(task.node.op.name)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes"),
+    [
+        (lambda a, b: a.T @ b, ((30, 20), (30, 40))),
+        (lambda a, b: a @ b.T, ((30, 20), (40, 20))),
+        (lambda a, b: a.T @ b.T, ((9, 30), (40, 9))),
+        (lambda a, b: (a @ b).T, ((30, 20), (20, 40))),
+        (lambda a, b: (b.T @ a.T).T, ((30, 20), (20, 40))),
+        (lambda a, b: np.matrix_transpose(a) @ b, ((4, 30, 20), (4, 30, 40))),
+        (lambda a, b: np.swapaxes(a @ b, 1, 2), ((4, 30, 20), (4, 20, 40))),
+        (lambda a, b: np.einsum("ij,kj->ki", a, b), ((30, 20), (40, 20))),
+    ],
+)
+def test_transposes_move_nothing(f: Any, shapes: Any) -> None:
+    assert tasks(f, *shapes) == ["Contract"]
+    a, b = (np.random.default_rng(0).standard_normal(s) for s in shapes)
+    np.testing.assert_allclose(sg.compile(f)(a, b), f(a, b), rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_through_transposes_move_nothing() -> None:
+    """A layer in PyTorch's convention: forward, and by weights and inputs."""
+    both = sg.grad(lambda x, w: np.sum(np.tanh(x @ w.T)), argnums=(0, 1))
+    assert tasks(both, (30, 20), (40, 20)) == ["Contract"] * 3
+
+
+def test_a_product_that_is_read_both_ways_is_computed_once() -> None:
+    found = tasks(lambda a, b: (a @ b, (a @ b).T + 1.0), (30, 20), (20, 40))
+    assert found.count("Contract") == 1
+
+
+@pytest.mark.parametrize(
+    ("f", "shapes"),
+    [
+        (lambda a, b: a @ b, ((30, 20), (20, 1))),
+        (lambda a, b: a @ b, ((1, 20), (20, 30))),
+        (lambda a, b: a.T @ b, ((20, 30), (20, 1))),
+        (lambda a, b: a @ b, ((4, 30, 20), (4, 20, 1))),
+        (lambda a, b: a @ b, ((1, 20), (20, 1))),
+    ],
+)
+def test_one_row_or_column_is_a_loop(f: Any, shapes: Any) -> None:
+    assert "Contract" not in tasks(f, *shapes)
+    a, b = (np.random.default_rng(0).standard_normal(s) for s in shapes)
+    found = sg.compile(f)(a, b)
+    assert found.shape == f(a, b).shape
+    np.testing.assert_allclose(found, f(a, b), rtol=1e-12, atol=1e-12)

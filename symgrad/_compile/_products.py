@@ -37,7 +37,7 @@ def limit() -> int:
     """
     core = blas_core()
     narrow = core is not None and core not in WIDE
-    return UNLIMITED if narrow and products.register_bytes() == 64 else SIDE**3
+    return UNLIMITED if narrow and products.tile_bytes() == 64 else SIDE**3
 
 
 @lru_cache(maxsize=1)
@@ -62,7 +62,7 @@ def load_product(symbol: str) -> None:
             llvm.add_symbol(products.LIMIT, ctypes.addressof(_limit))
         kind = symbol.rpartition(".")[2]
         bind_symbol(products.gemm_symbol(kind))
-        text = products.product_text(kind, products.register_bytes())
+        text = products.product_text(kind, products.tile_bytes())
         engine = load_object(cached_object(text, cache=True))
         llvm.add_symbol(symbol, engine.get_function_address(symbol))
         _engines[symbol] = engine

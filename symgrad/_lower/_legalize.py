@@ -129,18 +129,35 @@ def _matrix_form(node: Node, operands: tuple[Node, ...]) -> Node:
     batch, rows, columns, summed = roles(a, b, out)
     if not is_matrix_product(node):
         return apply(node.op, (x, y), node.items, node.shape, node.dtype)
+    sizes = dict(zip(out, node.shape, strict=True))
+    if any(all(sizes[s] == 1 for s in group) for group in (rows, columns)):
+        return _with_vectors(node, x, y, {s for s in rows + columns if sizes[s] == 1})
+    if out == batch + columns + rows:  # the transpose of a product is that of the transposes
+        x, y, a, b, rows, columns = y, x, b, a, columns, rows
     x, a = _grouped(x, a, batch, rows, summed)
     y, b = _grouped(y, b, batch, summed, columns)
     x, a = _joined(x, a, batch, ((rows, "m"), (summed, "k")))
     y, b = _joined(y, b, batch, ((summed, "k"), (columns, "n")))
     flat = ("Z" if batch else "") + "mn"
     product = bind_nodes(node.op, (x, y), {"a": a, "b": b, "out": flat})
-    sizes = dict(zip(out, node.shape, strict=True))
     target = batch + rows + columns
     full = bind_nodes(
         registry.ops["Reshape"], (product,), {"shape": tuple(sizes[s] for s in target)}
     )
     return _permuted(full, target, out)
+
+
+def _with_vectors(node: Node, x: Node, y: Node, ones: set[str]) -> Node:
+    """Return a product with a matrix of one row or column as one with a vector: a plain loop."""
+    a, b, out = (node.params[k] for k in ("a", "b", "out"))
+    reshape = registry.ops["Reshape"]
+    found = []
+    for operand, letters in ((x, a), (y, b)):
+        shape = tuple(d for s, d in zip(letters, operand.shape, strict=True) if s not in ones)
+        found.append(bind_nodes(reshape, (operand,), {"shape": shape}))
+    a, b, out = ("".join(s for s in letters if s not in ones) for letters in (a, b, out))
+    product = bind_nodes(node.op, tuple(found), {"a": a, "b": b, "out": out})
+    return bind_nodes(reshape, (product,), {"shape": node.shape})
 
 
 def _permuted(x: Node, have: str, want: str) -> Node:

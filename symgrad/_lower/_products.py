@@ -18,7 +18,7 @@ from ._mathlib import Function, cython_symbol, vector_width
 from ._panels import PANELS, copies, turning_texts
 from ._pool import LIMIT as THREADS
 from ._pool import RUN
-from ._tiles import VECTORS, Tile, register_bytes, tile_of, tile_texts
+from ._tiles import VECTORS, Tile, tile_bytes, tile_of, tile_texts
 from ._types import constant_text, llvm_type
 
 #: The word that holds the most multiplications of a product that is not left to BLAS.
@@ -265,7 +265,7 @@ def gemm_symbol(kind: str) -> str:
 def product_text(kind: str, size: int) -> str:
     """Return the LLVM assembly of the module with the function for an LLVM type.
 
-    ``size`` is that of the vector registers, as :func:`register_bytes` says.
+    ``size`` is that of the vector registers, as :func:`tile_bytes` says.
     """
     tile = tile_of(kind, size) if size else None
     dtype = next(d for d in (np.float64, np.float32) if llvm_type(d) == kind)
@@ -298,5 +298,5 @@ def _sizes(tile: Tile) -> dict[str, object]:
 
 __all__ = [
     "LIMIT", "SYMBOLS", "gemm_symbol", "product", "product_symbol", "product_text",
-    "register_bytes",
+    "tile_bytes",
 ]  # fmt: skip

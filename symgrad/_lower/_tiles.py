@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import llvmlite.binding as llvm
-
-from ._mathlib import vector_width
+from ._mathlib import register_bytes, vector_width
 
 #: Vectors in a row of a tile.
 VECTORS = 3
@@ -47,15 +45,13 @@ class Tile:
         return {"double": 8, "float": 4}[self.kind]
 
 
-def register_bytes() -> int:
+def tile_bytes() -> int:
     """Return the size of the vector registers that tiles are made for; 0 for none.
 
-    They need fused multiply-adds and masks, which came with AVX2.
+    Where LLVM prefers half of a register, tiles take half; below 32 bytes BLAS was not measured.
     """
-    features = llvm.get_host_cpu_features()
-    if not (features.get("avx2") and features.get("fma")):
-        return 0
-    return 64 if vector_width() else 32
+    size = min(register_bytes(), 64 if vector_width() else 32)
+    return size if size >= 32 else 0
 
 
 def tile_of(kind: str, size: int) -> Tile:

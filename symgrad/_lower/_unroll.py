@@ -23,6 +23,7 @@ from .._op import Libm, registry
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._trace import Traced, as_node, bind_nodes, cast
+from ._factors import direct
 from ._legalize import legalize, roles
 from ._mathlib import register_bytes
 from ._numpy import numpy_steps
@@ -52,7 +53,7 @@ def prepare(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
     """
     if is_promised():
         return legalize(numpy_steps(outputs))
-    return legalize(unroll(outputs), simd and register_bytes() > 0)
+    return legalize(unroll(direct(outputs)), simd and register_bytes() > 0)
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:
