@@ -63,31 +63,42 @@ def listed(np: Any, q: Any) -> Any:
 
 def arguments(case: Case) -> tuple[Any, ...]:
     """Postures."""
-    return (np.random.default_rng(1).uniform(-math.pi, math.pi, (case.size, 7)),)
+    postures = np.random.default_rng(1).uniform(-math.pi, math.pi, (case.size, 7))
+    return (np.ascontiguousarray(postures.T) if case.variant else postures,)
 
 
 def exact(case: Case, q: Any) -> Any:
     """By complex steps in long doubles."""
-    return complex_step(scalars, list(q.T), 7).astype(np.float64)
+    return complex_step(scalars, list(q if case.variant else q.T), 7).astype(np.float64)
 
 
 def by_c(case: Case, given: Any) -> Any:
     """One loop over the postures."""
-    return jacobian_in_c(scalars, np.ascontiguousarray(given[0].T), 7)
+    return jacobian_in_c(scalars, given[0], 7, columns=bool(case.variant))
 
 
 WORKLOAD = Workload(
     name="kinematics",
     title="arm of seven joints, Jacobians of postures",
     kind="jacobian",
-    cases=(Case(1000, quick=True), Case(10_000), Case(100_000)),
+    cases=(
+        Case(1000, quick=True),
+        Case(10_000),
+        Case(100_000),
+        Case(1000, "columns", quick=True),
+        Case(100_000, "columns"),
+    ),
     arguments=arguments,
     exact=exact,
     function=hand,
     scalars=scalars,
     formulations=dict.fromkeys(("symgrad", "bytecode", "jax", "torch", "torch.compile"), listed),
-    hand={"C": by_c},
-    aims=(Aim("100,000", ("jax",), 4.0), Aim("100,000", ("C",), 1 / 1.1)),
+    hand={"C/*": by_c},
+    aims=(
+        Aim("100,000", ("jax",), 4.0),
+        Aim("100,000", ("C",), 1 / 1.1),
+        Aim("100,000 columns", ("C",), 1 / 1.1),
+    ),
 )
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from .._op import Composed, Cython, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
 from .._trace import Traced, as_node, bind_nodes, cast
+from ._assemblies import simplest_assembly
 
 #: Formulas may use composed ops themselves, this deep.
 DEPTH = 8
@@ -66,6 +67,9 @@ def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -
         return cast(inner, node.dtype)
     if node.op.kind == "contract":
         return _matrix_form(node, operands)
+    assembly = simplest_assembly(node, operands)
+    if assembly is not None:
+        return assembly
     if operands == node.operands:
         return node
     return apply(node.op, operands, node.items, node.shape, node.dtype)

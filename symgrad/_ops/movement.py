@@ -11,6 +11,7 @@ index drops the axis.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -361,15 +362,36 @@ def _assemble_merge(calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> Any:
     parts = tuple(p for operands, _ in calls for p in operands)
     regions = tuple(r for _, params in calls for r in params["regions"])
     return parts, {"shape": calls[0][1]["shape"], "regions": regions,
-                   "disjoint": _distinct_elements(regions)}  # fmt: skip
+                   "disjoint": _apart(regions)}  # fmt: skip
 
 
-def _distinct_elements(regions: tuple[Region, ...]) -> bool:
-    """Tell whether all regions are single elements at different constant places."""
+#: More regions than this are compared only if they are single elements.
+MOST_COMPARED = 64
+
+
+def _apart(regions: tuple[Region, ...]) -> bool:
+    """Tell whether no two regions have an element in common, as far as numbers show it."""
     places = [tuple(start for start, _, _ in region) for region in regions]
     single = all(size is None for region in regions for _, _, size in region)
-    constant = all(isinstance(start, int) for place in places for start in place)
-    return single and constant and len(set(places)) == len(places)
+    if single and all(isinstance(start, int) for place in places for start in place):
+        return len(set(places)) == len(places)
+    if len(regions) > MOST_COMPARED:
+        return False
+    spans = [tuple(map(_span, region)) for region in regions]
+    return all(
+        any(x is not None and y is not None and (x[1] < y[0] or y[1] < x[0])
+            for x, y in zip(one, other, strict=True))
+        for one, other in combinations(spans, 2)
+    )  # fmt: skip
+
+
+def _span(entry: tuple[Any, int, Any]) -> tuple[int, int] | None:
+    """Return the least and the greatest index of a region along an axis, if they are numbers."""
+    start, step, size = entry
+    if not isinstance(start, int) or not isinstance(size, int | None):
+        return None
+    last = start if size is None else start + step * (size - 1)
+    return min(start, last), max(start, last)
 
 
 ASSEMBLE: Op = define_array(

@@ -36,6 +36,10 @@ PEERS = {
 }
 
 
+#: The variant of a case whose arrays have a column for each row of the others.
+COLUMNS = "columns"
+
+
 class UnfitError(Exception):
     """A peer has no way to do this case; the text says why."""
 
@@ -78,9 +82,10 @@ class Peer:
             return own(case, arguments)
         if self.name in workload.without:
             raise UnfitError(workload.without[self.name])
-        if case.variant and not case.variant.startswith("float"):
+        columns = case.variant == COLUMNS
+        if case.variant and not columns and not case.variant.startswith("float"):
             raise UnfitError("no such variant")
-        method = getattr(self, workload.kind, None)
+        method = getattr(self, f"{workload.kind}_columns" if columns else workload.kind, None)
         if method is None:
             raise UnfitError("not written for this peer")
         call: Call = method(workload, arguments)
@@ -93,6 +98,8 @@ class Peer:
             return parts[0] if len(parts) == 1 else np.concatenate([p.ravel() for p in parts])
         if workload.kind == "derivatives":
             return np.stack(parts)
+        if case.variant == COLUMNS:
+            return np.concatenate(parts, axis=1)
         rows = len(parts[0])
         blocks = [p.reshape(rows, p.shape[1], -1) for p in parts]
         return np.moveaxis(np.concatenate(blocks, axis=2), 0, 2)

@@ -31,7 +31,7 @@ class Formulas(Peer):
         elif workload.kind == "derivatives":
             rows = np.stack(arguments)
         else:
-            rows = np.concatenate([a.T for a in arguments])
+            rows = np.concatenate(arguments)
         if len(rows) > self.largest:
             raise UnfitError(f"takes minutes above {self.largest} variables")
         return np.ascontiguousarray(rows)
@@ -45,8 +45,8 @@ class Formulas(Peer):
         chosen = workload.differentiated(arguments)
         return self.columns(workload, self.table(workload, arguments), 0, len(chosen))
 
-    def jacobian(self, workload: Any, arguments: Any) -> Any:
-        count = sum(arguments[k].shape[1] for k in workload.differentiated(arguments))
+    def jacobian_columns(self, workload: Any, arguments: Any) -> Any:
+        count = sum(len(arguments[k]) for k in workload.differentiated(arguments))
         table = self.table(workload, arguments)
         self.outputs = len(workload.scalars(np, list(table[:, :1])))
         return self.columns(workload, table, self.outputs, count)

@@ -63,6 +63,13 @@ class Jax(Peer):
         chosen = workload.differentiated(arguments)
         return self.ready(jax.vmap(jax.jacobian(self.function(workload), chosen)), arguments)
 
+    def jacobian_columns(self, workload: Any, arguments: Any) -> Any:
+        import jax
+
+        chosen = workload.differentiated(arguments)
+        each = jax.jacobian(self.function(workload), chosen)
+        return self.ready(jax.vmap(each, in_axes=1, out_axes=-1), arguments)
+
     def hessian(self, workload: Any, arguments: Any) -> Any:
         import jax
 
