@@ -702,7 +702,9 @@ def test_a_changed_op_makes_new_kernels(cache_dir: Path) -> None:
         ]:
             op = own_op(scale, rule)
             np.testing.assert_array_equal(sg.compile(lambda x, op=op: op(x) + 0.0)(x3), scale * x3)
-        assert len(list(cache_dir.iterdir())) == 3
+        # The runtime's own objects are there as well, unless the process has loaded them before.
+        programs = [p for p in cache_dir.iterdir() if not (p / _cache.OBJECT).exists()]
+        assert len(programs) == 3
     finally:
         registry.ops.pop("TestScale", None)
 
