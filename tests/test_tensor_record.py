@@ -274,3 +274,31 @@ def test_mean_is_a_sum_divided() -> None:
     assert sg.mean(sg.tensor([1, 2])).item() == 1.5
     with pytest.warns(RuntimeWarning):
         assert np.isnan(sg.zeros(0).mean().item())
+
+
+OTHERS: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda t: t,
+    "a view": lambda t: t.reshape(1, 2)[0],
+    "its elements": lambda t: t.detach(),
+    "a part": lambda t: t[1:],
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
+@pytest.mark.parametrize("name", ["add", "mul", "div", "pow"])
+def test_writing_what_the_memory_itself_gives(name: str, other: Any) -> None:
+    """``t *= t`` reads the old elements, forward and back."""
+
+    def written(x: Any) -> Any:
+        t = x * 1.0
+        return getattr(t, f"{name}_")(other(t))
+
+    def new(x: Any) -> Any:
+        t = x * 1.0
+        return getattr(sg, name)(t, other(t))
+
+    x, y = leaf([3.0, 1.5]), leaf([3.0, 1.5])
+    written(x).sum().backward()
+    new(y).sum().backward()
+    assert np.array_equal(written(x).detach(), new(y).detach())
+    assert np.array_equal(x.grad, y.grad)

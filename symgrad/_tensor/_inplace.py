@@ -39,7 +39,18 @@ class InPlace:
             before = _tensor(self)._data
             record.evaluate(before, _array(other), out=before)
             return self._wrote()
-        return self._replace(record(self._before(), other))
+        return self._replace(record(self._before(), self._apart(other)))
+
+    def _apart(self, other: Any) -> Any:
+        """Return an operand that the write does not reach: itself, or a copy with its record."""
+        tensor = _tensor(self)
+        if not isinstance(other, type(tensor)) or not np.may_share_memory(
+            tensor._data, other._data
+        ):
+            return other
+        copied = wrapped(other._data.copy())
+        copied._fn, copied._requires = other._fn, other._requires
+        return copied
 
     def _records(self, *others: Any) -> bool:
         """Tell whether a write is recorded; raise if it must not be."""

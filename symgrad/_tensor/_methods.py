@@ -183,7 +183,8 @@ def _in_place(name: str) -> Callable[..., Any]:
 
     def write(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self._records(*args):
-            return self._replace(getattr(self._before(), name)(*args, **kwargs))
+            apart = [self._apart(x) for x in args]
+            return self._replace(getattr(self._before(), name)(*apart, **kwargs))
         self._data[...] = getattr(self.detach(), name)(*args, **kwargs)._data
         return self._wrote()
 
