@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -303,10 +304,25 @@ def test_colours_on_a_terminal(run: Any, monkeypatch: pytest.MonkeyPatch, model:
     for arguments in (
         ("diff", "x**2"), ("diff", "x**2", "--c"), ("diff", "x**2", "--program"),
         ("show", f"{model}:energy", "--args", "ones(2)", "1.0"),
+        ("verify", "x**2", "--args", "1.5"), ("verify", "x**2", "--domain", "1:2"),
     ):  # fmt: skip
         status, out, _ = run(*arguments)
         assert status == 0
         assert "\x1b[" in out
+
+
+def test_a_certificate_is_a_table_on_a_terminal(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "120")
+    _, out, _ = run("verify", "exp(x) - 1 - x + y", "--domain", "x=0.001:0.1", "y=0:1")
+    assert "──" in out
+    assert "\x1b[36md/d y\x1b[0m" in out
+    assert re.search(r"\x1b\[32m *0.00\x1b\[0m", out)  # d/d y is exactly 1
+    assert re.search(r"\x1b\[33m *[\d.e+]+\x1b\[0m", out)  # the value cancels: conditioning
+    assert "\x1b[2mcost: \x1b[0m" in out
 
 
 def test_without_rich_the_text_is_plain(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from ._certify import Problem, certify, entries
 from ._compare import Entry
 from ._cost import Cost, operations
 from ._kinks import Kink, kinks
-from ._report import Check, Report
+from ._report import Check, Report, Table
 from ._steps import Loss, loss
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Problem",
     "Report",
     "Row",
+    "Table",
     "certify",
     "combined",
     "entries",

@@ -14,10 +14,12 @@ from ..errors import DataError
 from ._compare import Entry
 from ._cost import Cost
 from ._kinks import Kink
-from ._report import _plain, _ulp
+from ._report import Table, _plain, _ulp
 from ._steps import Loss
 
 FORMAT, VERSION = "symgrad certificate", 2
+
+HEADINGS = ("", "max ulp", "median", "/cond", "condition", "compared", "by", "worst at")
 
 
 @dataclass(frozen=True)
@@ -119,24 +121,24 @@ class Certificate:
         raise KeyError(f"{name!r}: the rows are {', '.join(r.name for r in self.rows)}")
 
     def __str__(self) -> str:
-        table = [("", "max ulp", "median", "/cond", "condition", "compared", "by", "worst at")]
+        return str(self.table())
+
+    def table(self) -> Table:
+        """Return what the text is laid out from."""
+        rows = []
         for r in self.rows:
             condition = "-" if r.worst is None else f"{r.worst.condition:.2g}"
-            table.append((r.name, _ulp(r.max_ulp), _ulp(r.median_ulp), _ulp(r.max_scaled),
-                          condition, str(r.compared), r.tier, _point(r)))  # fmt: skip
-        wide = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+            rows.append((r.name, _ulp(r.max_ulp), _ulp(r.median_ulp), _ulp(r.max_scaled),
+                         condition, str(r.compared), r.tier, _point(r)))  # fmt: skip
+        remarks = [] if self.loss is None else [f"loses digits: {self.loss}"]
+        remarks += [f"kink: {kink}" for kink in self.kinks]
+        remarks += [] if self.cost is None else [f"cost: {self.cost}"]
         sampled = f"{self.function} on {_domain(self.domain)}: {self.points} points"
-        lines = [f"{sampled}, exact values to {self.digits} digits"]
-        for row in table:
-            cells = [c.rjust(w) if 0 < k < 6 else c.ljust(w)
-                     for k, (c, w) in enumerate(zip(row, wide, strict=True))]  # fmt: skip
-            lines.append(("  " + "  ".join(cells)).rstrip())
-        if self.loss is not None:
-            lines.append(f"  loses digits: {self.loss}")
-        lines += [f"  kink: {kink}" for kink in self.kinks]
-        if self.cost is not None:
-            lines.append(f"  cost: {self.cost}")
-        return "\n".join(lines)
+        return Table(
+            f"{sampled}, exact values to {self.digits} digits",
+            HEADINGS, tuple(rows), tuple(remarks), 6,
+            tuple((r.max_ulp, r.max_scaled) for r in self.rows),
+        )  # fmt: skip
 
     def to_json(self) -> str:
         """Return the certificate as JSON text; infinities and nan are strings."""

@@ -67,6 +67,38 @@ HEADINGS = ("", "max ulp", "median", "/cond", "checked", "tier", "condition", "w
 
 
 @dataclass(frozen=True)
+class Table:
+    """A report to be laid out: its title, the rows below the headings, and remarks.
+
+    Attributes
+    ----------
+    title, headings, rows, remarks:
+        Texts.
+    right:
+        The first column after those that are aligned to the right; the first is not.
+    errors:
+        For each row the largest error in ulp, and that divided by the condition number.
+    """
+
+    title: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...]
+    right: int
+    errors: tuple[tuple[float, float], ...]
+
+    def __str__(self) -> str:
+        rows = (self.headings, *self.rows)
+        wide = [max(len(row[k]) for row in rows) for k in range(len(self.headings))]
+        lines = [self.title]
+        for row in rows:
+            cells = [c.rjust(w) if 0 < k < self.right else c.ljust(w)
+                     for k, (c, w) in enumerate(zip(row, wide, strict=True))]  # fmt: skip
+            lines.append(("  " + "  ".join(cells)).rstrip())
+        return "\n".join([*lines, *(f"  {remark}" for remark in self.remarks)])
+
+
+@dataclass(frozen=True)
 class Report:
     """What :func:`symgrad.verify` found.
 
@@ -116,7 +148,11 @@ class Report:
         raise KeyError(f"{name!r}: the report is on {', '.join(c.name for c in self.checks)}")
 
     def __str__(self) -> str:
-        rows = [HEADINGS]
+        return str(self.table())
+
+    def table(self) -> Table:
+        """Return what the text is laid out from."""
+        rows = []
         for c in self.checks:
             place, condition = "-", "-"
             if c.worst is not None and c.max_ulp > 0:
@@ -124,14 +160,11 @@ class Report:
             label = c.name if c.name == "value" else f"d/d {c.name}"
             rows.append((label, _ulp(c.max_ulp), _ulp(c.median_ulp), _ulp(c.max_scaled),
                          f"{c.checked}/{c.total}", c.tier, condition, place))  # fmt: skip
-        wide = [max(len(r[k]) for r in rows) for k in range(len(HEADINGS))]
-        lines = [f"{self.function}: kernel against exact values to {self.digits} digits"]
-        for r in rows:
-            cells = [x.rjust(w) if 0 < k < 5 else x.ljust(w)
-                     for k, (x, w) in enumerate(zip(r, wide, strict=True))]  # fmt: skip
-            lines.append(("  " + "  ".join(cells)).rstrip())
-        lines += [f"  note: {note}" for note in self._notes()]
-        return "\n".join(lines)
+        return Table(
+            f"{self.function}: kernel against exact values to {self.digits} digits",
+            HEADINGS, tuple(rows), tuple(f"note: {note}" for note in self._notes()), 5,
+            tuple((c.max_ulp, c.max_scaled) for c in self.checks),
+        )  # fmt: skip
 
     def _notes(self) -> list[str]:
         notes = list(self.notes)

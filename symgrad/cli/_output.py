@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from .._verify import Table
+
+
+#: Errors of up to so many ulp are good ones.
+SMALL = 4.0
+
 
 class Output:
     """Standard output, as a person or as a program wants it."""
@@ -48,6 +54,30 @@ class Output:
         for left, right in rows:
             table.add_row(Text(left, "cyan"), Text("=", "dim"), Text(right, "bold"))
         self.console.print(table)
+
+    def table(self, table: Table) -> None:
+        """Print a report: errors green where they are small, yellow where conditioning explains."""
+        if self.console is None:
+            sys.stdout.write(_encodable(str(table)) + "\n")
+            return
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        self.text(table.title, "bold")
+        drawn = Drawn(box=SIMPLE_HEAD, header_style="dim", pad_edge=False)
+        for k, heading in enumerate(table.headings):
+            justify: Any = "right" if 0 < k < table.right else "left"
+            drawn.add_column(heading, justify=justify, no_wrap=k < len(table.headings) - 1)
+        for row, (ulp, scaled) in zip(table.rows, table.errors, strict=True):
+            style = "green" if ulp <= SMALL else "yellow" if scaled <= SMALL else "red"
+            name, error, *rest = row
+            drawn.add_row(Text(name, "cyan"), Text(error, style), *map(Text, rest))
+        self.console.print(drawn)
+        for remark in table.remarks:
+            head, _, rest = remark.partition(": ")
+            line = Text.assemble((f"{head}: ", "dim"), rest)
+            self.console.print(line, soft_wrap=True, highlight=False)
 
 
 def complain(message: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from .._api._verify_again import recheck
 from .._verify import Certificate, Report
 from ..errors import ArgumentError, VerificationError
 from . import _target
-from ._output import Output
+from ._output import Output, complain
 
 EXAMPLES = f"""{_target.HELP}
 
@@ -58,9 +57,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         report = _again(options) if options.recheck is not None else _verified(options)
     except VerificationError as error:
-        sys.stderr.write(f"symgrad: {error}\n")
+        complain(str(error))
         return 1
-    Output().text(str(report))
+    Output().table(report.table())
     if options.json is not None:
         try:
             options.json.write_text(report.to_json() + "\n", encoding="utf-8")
