@@ -302,3 +302,42 @@ def test_writing_what_the_memory_itself_gives(name: str, other: Any) -> None:
     new(y).sum().backward()
     assert np.array_equal(written(x).detach(), new(y).detach())
     assert np.array_equal(x.grad, y.grad)
+
+
+STALE: dict[str, Callable[[Any], Any]] = {
+    "read": lambda v: v * 2,
+    "read by NumPy": lambda v: np.sum(v),
+    "written": lambda v: v.add_(1.0),
+    "assigned to": lambda v: v.__setitem__(0, 1.0),
+    "gone back from": lambda v: v.backward(sg.ones(2)),
+    "hooked": lambda v: v.register_hook(print),
+    "differentiated": lambda v: sg.autograd.grad(v.sum(), v),
+}
+
+
+@pytest.mark.parametrize("use", STALE.values(), ids=STALE.keys())
+def test_a_view_whose_record_is_no_longer_right_is_refused(use: Any) -> None:
+    x, y = leaf([1.0, 2.0]), leaf(3.0)
+    t = x * 1.0
+    view = t.reshape(2, 1)[:, 0]
+    t[0] = y  # the view has this element too, and not its record
+    with pytest.raises(BackwardError, match="Take the view again"):
+        use(view)
+    again = t.reshape(2, 1)[:, 0]
+    (again * again).sum().backward()
+    assert (x.grad.tolist(), y.grad.item()) == ([0.0, 4.0], 6.0)
+
+
+def test_detached_elements_have_no_record_to_be_wrong() -> None:
+    x = leaf([1.0, 2.0])
+    t = x * 1.0
+    plain = t.detach()
+    part = plain[:1]
+    t.mul_(3.0)
+    assert (plain * 2).tolist() == [6.0, 12.0]
+    assert (part + 1).tolist() == [4.0]
+    assert t.data.sum().item() == 9.0
+    z = sg.exp(t)
+    z.detach().zero_()  # seen by the record of z
+    with pytest.raises(BackwardError, match="modified by an inplace operation"):
+        z.sum().backward()

@@ -93,8 +93,19 @@ class History:
                 self._cell = Cell()
         return self._cell
 
+    def check_record(self) -> None:
+        """Raise if the memory was written to by a recorded op on another tensor."""
+        cell, fn = self._cell, self._fn
+        if cell is not None and (fn.seq if fn is not None else 0) < cell.rebased:
+            raise BackwardError(
+                f"a tensor of shape {self._data.shape} shares memory with a view that was written "
+                "to in place by a recorded op, so its own record is no longer right. Take the "
+                "view again after writing, or write to a clone()."
+            )
+
     def edge(self) -> Node | None:
         """Return the node that a gradient of the tensor goes to."""
+        self.check_record()
         if self._fn is not None:
             return self._fn
         return accumulator(_tensor(self)) if self._requires else None

@@ -59,6 +59,7 @@ class InPlace:
             return False
         if not (tensor._requires or any(getattr(x, "_requires", False) for x in others)):
             return False
+        tensor.check_record()
         if tensor._requires and tensor._fn is None:
             raise BackwardError(
                 "a leaf Tensor that requires grad is being used in an in-place operation: "

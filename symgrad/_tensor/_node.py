@@ -52,6 +52,29 @@ class Cell:
         self.leaf = False
 
 
+class Apart(Cell):
+    """The memory of another cell, in tensors that take no part in its record.
+
+    Writes are seen on both sides; that one was recorded concerns the other side alone.
+    """
+
+    __slots__ = ("base",)
+
+    def __init__(self, base: Cell) -> None:
+        self.base = base
+        self.rebased = 0
+        self.leaf = False
+
+    @property
+    def written(self) -> int:
+        """The date of the last write."""
+        return self.base.written
+
+    @written.setter
+    def written(self, date: int) -> None:
+        self.base.written = date
+
+
 class Extra:
     """What few nodes have: hooks, tensors that asked to keep their gradient, edges set by hand."""
 
@@ -314,6 +337,6 @@ def wrapped(array: Any) -> Tensor:
 
 
 __all__ = [
-    "AccumulateGrad", "Backward", "Cell", "Extra", "Node", "accumulator", "clock", "set_tensor",
-    "tensor_class", "wrapped",
+    "AccumulateGrad", "Apart", "Backward", "Cell", "Extra", "Node", "accumulator", "clock",
+    "set_tensor", "tensor_class", "wrapped",
 ]  # fmt: skip

@@ -17,7 +17,6 @@ from .._graph._where import inherited
 from .._op import Op, registry
 from .._ops import CAST
 from .._ops.movement import by_rows
-from ..errors import BackwardError
 from ._mode import recording
 from ._node import Backward, clock
 from ._node_classes import backward_class, rule_for
@@ -45,7 +44,7 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
             if x._requires:
                 required = True
             if x._cell is not None and x._cell.rebased:
-                _check_history(x)
+                x.check_record()
         else:
             values.append(by_rows(x))
     data = (op.in_order or op.evaluate)(*values, **params)
@@ -139,17 +138,6 @@ def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
     if op.kind == "map" and array.dtype.kind in "iu":
         array = array.astype(dtype)
     return array
-
-
-def _check_history(x: Tensor) -> None:
-    """Raise if the memory of ``x`` was written by a recorded op on another tensor."""
-    assert x._cell is not None
-    if (x._fn.seq if x._fn is not None else 0) < x._cell.rebased:
-        raise BackwardError(
-            f"a tensor of shape {x.shape} shares memory with a view that was written to in "
-            "place by a recorded op, so its own record is no longer right. Take the view "
-            "again after writing, or write to a clone()."
-        )
 
 
 Tensor.__symgrad_bind__ = staticmethod(bind)

@@ -16,7 +16,7 @@ from ..errors import BackwardError, ShapeError
 from ._history import History
 from ._inplace import InPlace
 from ._mode import mode
-from ._node import Cell, clock, set_tensor
+from ._node import Apart, Cell, clock, set_tensor
 from ._numbers import Numbers
 from ._plan import planned
 
@@ -135,9 +135,8 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     def detach(self) -> Tensor:
         """Return a tensor with the same memory and without the record."""
-        cell = self.memory()
         made = wrap(self._data)
-        made._cell, made.name = cell, self.name
+        made._cell, made.name = Apart(self.memory()), self.name
         return made
 
     def clone(self) -> Tensor:
