@@ -1,0 +1,81 @@
+"""Matrix products of our own beside those of BLAS.
+
+    python examples/benchmarks/products.py [--quick]
+
+The same kernels multiply with our tiles and, with the bound on their size set to nothing, with
+SciPy's BLAS, in turn, on one thread. Billions of operations a second, of medians; the factors lie
+by rows (r) or by columns (c). Half a microsecond of each call is Python's.
+``OPENBLAS_CORETYPE=SkylakeX`` in the environment lets OpenBLAS take the CPU for another one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import statistics
+import time
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import symgrad as sg
+from symgrad._compile import _products
+
+#: Rows, summed axis, columns.
+SHAPES = (
+    (17, 17, 17), (32, 32, 32), (64, 64, 64), (256, 256, 256), (1000, 1000, 1000),
+    (1000, 10, 250), (250, 1000, 10), (10, 1000, 12), (128, 784, 256), (784, 128, 256),
+)  # fmt: skip
+
+FUNCTIONS = {
+    "rr": lambda a, b: a @ b, "rc": lambda a, b: a @ b.T,
+    "cr": lambda a, b: a.T @ b, "cc": lambda a, b: a.T @ b.T,
+}  # fmt: skip
+
+
+def run_time(function: Any, arguments: Any, limit: int, repeats: int) -> float:
+    """Return the seconds of a call that leaves larger products than ``limit`` to BLAS."""
+    before, _products._limit.value = _products._limit.value, limit
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        function(*arguments)
+    _products._limit.value = before
+    return (time.perf_counter() - begin) / repeats
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--quick", action="store_true", help="small sizes, few repeats")
+    quick = options.parse_args().quick
+    sg.set_num_threads(1)
+    table = Table("type", "sizes", *(f"{x}: own / BLAS" for x in FUNCTIONS))
+    rng = np.random.default_rng(0)
+    for dtype, shape in itertools.product((np.float64, np.float32), SHAPES[: 3 if quick else None]):
+        m, k, n = shape
+        a, b = (rng.standard_normal(s).astype(dtype) for s in ((m, k), (k, n)))
+        cells = []
+        for name, f in FUNCTIONS.items():
+            given = [x if c == "r" else x.T.copy() for x, c in zip((a, b), name, strict=True)]
+            compiled = sg.compile(f)
+            compiled(*given)
+            repeats = max(1, int(1e-3 / run_time(compiled, given, _products.UNLIMITED, 3)))
+            times = [
+                [run_time(compiled, given, limit, repeats)
+                 for limit in (_products.UNLIMITED, -1)]
+                for _ in range(3 if quick else 21)
+            ]  # fmt: skip
+            speed = [2e-9 * m * k * n / statistics.median(t) for t in zip(*times, strict=True)]
+            cells.append(f"{speed[0]:.0f} / {speed[1]:.0f}")
+        table.add_row(np.dtype(dtype).name, "x".join(map(str, shape)), *cells)
+    Console().print(table)
+    print("OpenBLAS takes this CPU for:", _products.blas_core())
+
+
+if __name__ == "__main__":
+    main()
