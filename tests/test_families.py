@@ -121,3 +121,17 @@ def test_source_of_a_family_is_numpy() -> None:
     scope: dict[str, Any] = {}
     exec(f.program(m).source("f"), scope)
     np.testing.assert_allclose(scope["f"](m), f(m), rtol=1e-15)
+
+
+@pytest.mark.parametrize("b", [1.0, 1.001, 1.9999, -3.2, 12.5])
+def test_hyperu_keeps_its_digits_close_to_whole_parameters(b: float) -> None:
+    with mpmath.workdps(40):
+        for a, x in ((0.5, 0.02), (1.0, 2.0), (7.3, 0.3), (19.0, 80.0)):
+            want = mpmath.hyperu(a, b, x)
+            found = sg.compile(lambda x, a=a: sc.hyperu(a, b, x))(x)
+            assert abs(found - want) < 1e-14 * want
+            slope = sg.grad(lambda x, a=a: sc.hyperu(a, b, x))(x)
+            exact = -a * mpmath.hyperu(a + 1, b + 1, x)
+            assert abs(slope - exact) < 1e-14 * abs(exact)
+    outside = sg.compile(lambda x: sc.hyperu(-2.0, b, x))(0.7)
+    assert outside == pytest.approx(sc.hyperu(-2.0, b, 0.7), rel=1e-15)

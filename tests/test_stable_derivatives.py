@@ -127,6 +127,28 @@ def test_logsumexp_and_softmax_far_out() -> None:
     np.testing.assert_allclose(sg.grad(loss)(rows), np.stack([WEIGHTS, WEIGHTS]), rtol=1e-14)
 
 
+def test_softmax_as_it_is_written_first() -> None:
+    """Its value is nan where exp overflows; its derivative is known all the same."""
+
+    def plain(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        return np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=keepdims)
+
+    wanted = np.diag(WEIGHTS) - np.outer(WEIGHTS, WEIGHTS)
+    np.testing.assert_allclose(sg.jacobian(plain)(FAR), wanted, atol=1e-16)
+    tangent = sg.jvp(plain, (FAR,), (np.array([1.0, 0.0, 2.0]),))[1]
+    np.testing.assert_allclose(tangent, wanted @ [1, 0, 2], atol=1e-15)
+    square = np.random.default_rng(3).normal(size=(3, 3))
+    for axis, keepdims, known in ((0, False, True), (1, True, True), (1, False, False)):
+        f = lambda x, a=axis, k=keepdims: np.sum(plain(x, a, k) ** 2)  # noqa: E731
+        g = sg.grad(lambda x, a=axis: np.sum(softmax(x, axis=a) ** 2))
+        found, stable = sg.grad(f)(square), g(square)
+        assert np.allclose(found, stable, rtol=1e-13) == known  # (n, n) by (n,): another formula
+        if known:
+            h = lambda x, a=axis, k=keepdims: np.sum(plain(x, a, k)[0])  # noqa: E731
+            assert not np.isnan(sg.grad(h)(1000 * square)).any()
+        sg.verify(f, square)
+
+
 def test_logsumexp_of_nothing() -> None:
     """PyTorch issue 31829: nan where all terms are -inf."""
     nothing = np.full(2, -np.inf)

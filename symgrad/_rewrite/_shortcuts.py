@@ -300,7 +300,40 @@ def _log_prod(node: Node, barred: Collection[Node]) -> Way | None:
     return _folded(node, found[0], found[1], lambda v: 1 / v)
 
 
+def _softmax(node: Node, barred: Collection[Node]) -> Way | None:
+    """``exp(x)/sum(exp(x))``: of numbers beyond 709 it is nan, of which no derivative is made."""
+    above, below = node.operands
+    inner = below
+    while inner.op.name in ("Reshape", "Broadcast"):
+        inner = inner.operands[0]
+    if above.op.name != "Exp" or inner.op.name != "Sum" or inner.operands[0] is not above:
+        return None
+    x, axes = above.operands[0], inner.params["axes"]
+    kept = tuple(1 if k in axes else d for k, d in enumerate(x.shape))
+    leading = next((k for k, d in enumerate(kept) if d != 1), len(kept))
+    there = tuple(below.shape)
+    if node.shape != x.shape or kept[leading:] != there[len(there) - len(kept) + leading :]:
+        return None
+    if any(d != 1 for d in there[: max(0, len(there) - len(kept) + leading)]):
+        return None
+    if {above, below} & set(barred):
+        return None
+
+    def along(v: Any) -> Any:
+        s = _SOFTMAX(Traced(x), axis=axes)
+        return s * (v - np.reshape(np.sum(s * v, axis=axes), kept))
+
+    return Way(
+        (x,),
+        lambda ct: [along(ct)],
+        lambda tangents: along(tangents[0]),
+        elementwise=False,
+        support=lambda mask: [_restored(np.any(mask, axis=axes), Traced(x), axes)],
+    )
+
+
 REDUCED: tuple[Reduced, ...] = (
+    Reduced("exp(x)/sum(exp(x)): s*(ct - sum(s*ct))", _softmax, ("Divide",)),
     Reduced("log(sum(exp(x))): softmax(x)", _log_sum_exp),
     Reduced("log(prod(x)): 1/x", _log_prod),
 )
