@@ -13,6 +13,7 @@ from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import Dimension, as_size
 from .._trace import Traced, as_node, substitute
+from ._branch_places import added, scattered
 from ._parts import Branch, pick, result, stand_ins, zeros
 
 
@@ -55,17 +56,28 @@ def pull_branch(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) ->
         found.append((body, seeds, wrt, slopes))
     flowing = [any(ct is not None for ct in column)
                for column in zip(*(slopes for *_, slopes in found), strict=True)]  # fmt: skip
-    bodies = []
-    for body, seeds, wrt, slopes in found:
-        full = [ct if ct is not None else zeros(x) for ct, x in zip(slopes, wrt, strict=True)]
-        bodies.append(Body((*body.inputs, *seeds), rewrite(pick(full, flowing))))
     if not any(flowing):
         return [None] * len(node.operands)
+    cases = []
+    for _, _, wrt, slopes in found:
+        full = [ct if ct is not None else zeros(x) for ct, x in zip(slopes, wrt, strict=True)]
+        cases.append(rewrite(pick(full, flowing)))
+    short = [None if branch.kept else added(column) for column in zip(*cases, strict=True)]
+    bodies = []
+    for number, (body, seeds, _, _) in enumerate(found):
+        outputs = [x for ct, few in zip(cases[number], short, strict=True)
+                   for x in ([ct] if few is None else few.columns[number])]  # fmt: skip
+        bodies.append(Body((*body.inputs, *seeds), outputs))
     operands = (*branch.operands, *given.values())
     back = Branch(branch.index, operands, tuple(bodies), branch.kept).node()
-    results = iter(range(sum(flowing)))
+    numbers = iter(range(len(bodies[0].outputs)))
+    slopes_of = iter([
+        result(back, next(numbers)) if few is None
+        else scattered(ct, few, [result(back, next(numbers)) for _ in few.columns[0]])
+        for ct, few in zip(cases[0], short, strict=True)
+    ])  # fmt: skip
     flags = iter(flowing)
-    return [None, *(result(back, next(results)) if w and next(flags) else None for w in needed)]
+    return [None, *(next(slopes_of) if w and next(flags) else None for w in needed)]
 
 
 def batch_branch(

@@ -13,6 +13,15 @@ from .._shapes import Dimension
 from .._trace import Traced, as_node, body_scope, cast, promote, substitute
 from .._trace._bind import kind_of
 from ..errors import ArgumentError, ShapeError
+from ._branch_places import (
+    Placed,
+    first_of,
+    placed_over,
+    put_back,
+    read_before,
+    used,
+    written,
+)
 from ._closure import close
 from ._parts import Branch, Loop, pick, result
 from ._places import by_places
@@ -187,15 +196,49 @@ def build_branch(
     # What a case computes is computed only if it is chosen. Rewriting comes after: it makes
     # nodes of the graph around anew, and these would count as the case's own.
     closed = close(inputs, outputs, own)
-    outputs = rewrite(closed.outputs)
+    own_inputs = (*closed.inputs, *closed.stand_ins)
+    outputs = by_places(rewrite(closed.outputs), own_inputs)
+    cases = [outputs[k * count : (k + 1) * count] for k in range(len(functions))]
+    made = _branch(index, own_inputs, (*given.nodes, *closed.captured), cases, kept)
+    return found.filled([Traced(x) for x in made])
+
+
+def _branch(
+    index: Node, inputs: tuple[Input, ...], operands: tuple[Node, ...],
+    cases: Sequence[Sequence[Node]], kept: bool,
+) -> list[Node]:  # fmt: skip
+    """Return the results of a branch, of which those that are written to by places are short."""
+    changed: dict[int, tuple[Node, Placed]] = {}
+    for k, column in enumerate(zip(*cases, strict=True)):
+        chains = None if kept else written(column, inputs)
+        if chains is not None:
+            root, changes = chains
+            array = operands[inputs.index(root)]
+            axes = next(axes for chain in changes for _, axes, _ in chain)
+            old = Input("old", first_of(array, axes).shape, array.dtype)
+            inputs, operands = (*inputs, old), (*operands, first_of(array, axes))
+            changed[k] = array, placed_over(old, changes)
+    places: list[range] = []
+    start = 0
+    for k in range(len(cases[0])):
+        width = len(changed[k][1].columns[0]) if k in changed else 1
+        places.append(range(start, start + width))
+        start += width
+    cases = [
+        [x for k, out in enumerate(case)
+         for x in (changed[k][1].columns[number] if k in changed else [out])]
+        for number, case in enumerate(cases)
+    ]  # fmt: skip
+    if not kept:
+        cases, inputs, operands = read_before(index, cases, inputs, operands)
+        inputs, operands = used(inputs, operands, cases)
     bodies = []
-    for k in range(len(functions)):
-        fresh = bound((*closed.inputs, *closed.stand_ins),
-                      [x.name for x in (*closed.inputs, *closed.stand_ins)])  # fmt: skip
-        swap = dict(zip((*closed.inputs, *closed.stand_ins), fresh, strict=True))
-        bodies.append(Body(fresh, substitute(outputs[k * count : (k + 1) * count], swap)))
-    node = Branch(index, (*given.nodes, *closed.captured), tuple(bodies), kept).node()
-    return found.filled([Traced(result(node, k)) for k in range(count)])
+    for case in cases:
+        fresh = bound(inputs, [x.name for x in inputs])
+        bodies.append(Body(fresh, substitute(case, dict(zip(inputs, fresh, strict=True)))))
+    node = Branch(index, operands, tuple(bodies), kept).node()
+    found = [[result(node, j) for j in span] for span in places]
+    return [put_back(*changed[k], own) if k in changed else own[0] for k, own in enumerate(found)]
 
 
 def _cases(

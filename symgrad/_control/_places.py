@@ -91,11 +91,11 @@ def _changed(node: Node, rooted: Collection[Node], done: dict[Node, Node]) -> No
         return _chain(PUT, written, done[base], done)
     if node.op.ufunc is not np.add or node.shape not in {x.shape for x in rooted}:
         return None
-    terms = _terms(node)
-    own = [x for x in terms if x in rooted]
+    parts = terms(node)
+    own = [x for x in parts if x in rooted]
     if len(own) != 1 or own[0].dtype != node.dtype:
         return None
-    added = [_added(x, node) for x in terms if x is not own[0]]
+    added = [change_of(x, node) for x in parts if x is not own[0]]
     return _chain(ADD_AT, added, done[own[0]], done)
 
 
@@ -114,14 +114,21 @@ def _chain(
     return base
 
 
-def _terms(node: Node) -> list[Node]:
+def terms(node: Node) -> list[Node]:
     """Return the terms of a sum of arrays of one shape."""
     if node.op.ufunc is not np.add or any(x.shape != node.shape for x in node.operands):
         return [node]
-    return [term for x in node.operands for term in _terms(x)]
+    return [term for x in node.operands for term in terms(x)]
 
 
-def _added(node: Node, whole: Node) -> Change | None:
+def is_zero(node: Node) -> bool:
+    """Tell whether an array is a literal zero everywhere."""
+    while node.op.kind == "view":
+        node = node.operands[0]
+    return isinstance(node, Literal) and node.value == 0
+
+
+def change_of(node: Node, whole: Node) -> Change | None:
     """Return a term that is zero but for some places as these and the values there."""
     if node.dtype != whole.dtype:
         return None

@@ -161,7 +161,7 @@ class Complex(ArrayMethods, Pair):
             self._imag._see(source.imag)
         return self
 
-    def __getitem__(self, index: Any) -> Complex:
+    def __getitem__(self, index: Any) -> Any:
         index = known_index(index)
         if masked_by(index):
             return Masked.read(self, index)
