@@ -23,9 +23,9 @@ import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
-from symgrad._compile import _cache
+from symgrad._compile import _cache, _code
 from symgrad._lower import has_libmvec, lower
-from symgrad._op import Composed, Instr, Real, define, registry
+from symgrad._op import Composed, Cython, Instr, Libm, Real, define, registry
 
 x3 = np.array([0.1, 0.2, 0.3])
 
@@ -793,3 +793,43 @@ def test_many_sums_over_one_axis() -> None:
         return tuple(np.sum(x + k) for k in range(60))
 
     np.testing.assert_allclose(sg.compile(sums)(x), sums(x), rtol=1e-13)
+
+
+# ---------------------------------------------------------------- objects
+
+
+def test_functions_outside_are_called_through_the_table(
+    cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stubs would need memory that is not reserved for an object; see note 0072."""
+    parsed, outside = _code._parsed, {}
+
+    def record(*args: Any) -> Any:
+        module = parsed(*args)
+        for f in module.functions:
+            if f.is_declaration and not f.name.startswith("llvm."):
+                outside[f.name] = b" ".join(f.attributes)
+        return module
+
+    monkeypatch.setattr(_code, "_parsed", record)
+    matrix = np.random.default_rng(0).normal(size=(3, 3))
+    sg.value_and_grad(lambda x, a: np.sum(np.sin(x) * np.linalg.solve(a, x)))(x3, matrix)
+    assert "sin" in outside
+    assert any("lapack" in name for name in outside)
+    for name, attributes in outside.items():
+        assert not _code.NEAR or b"nonlazybind" in attributes, name
+
+
+def test_kernels_that_call_many_functions() -> None:
+    """Each function outside takes an entry of the object's table."""
+    names = [
+        name
+        for name, op in registry.ops.items()
+        if op.kind == "map" and isinstance(op.lower, Cython | Libm) and len(op.domain) == 1
+    ]
+    assert len(names) > 40
+    x = np.linspace(0.3, 0.7, 5)
+    many = sg.compile(lambda x: [registry.ops[name](x) for name in names])
+    for name, found in zip(names, many(x), strict=True):
+        alone = sg.compile(registry.ops[name])(x)
+        np.testing.assert_allclose(found, alone, rtol=1e-13, err_msg=name)

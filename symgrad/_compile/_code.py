@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +40,17 @@ from ._python import bind_python, python_function
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
 #: of the time and runs 1.15 times as long.
 FAST_CODE_FROM = 6000
+
+
+#: Whether an object's code and constants lie near each other, so that instructions name constants
+#: by their distance. Otherwise each use is two instructions; see note 0072.
+NEAR = sys.platform == "linux" and platform.machine() == "x86_64"
+
+#: Has LLVM's own calls of C functions, such as memcpy, go through the table of addresses, too.
+_NO_STUBS = """
+!llvm.module.flags = !{!1000000000}
+!1000000000 = !{i32 7, !"RtLibUseGOT", i32 1}
+"""
 
 
 @dataclass(frozen=True)
@@ -98,7 +111,7 @@ def _target() -> tuple[Any, dict[str, Any]]:
         "cpu": llvm.get_host_cpu_name(),
         "features": llvm.get_host_cpu_features().flatten(),
         "reloc": "pic" if os.name != "nt" else "default",
-        "codemodel": "jitdefault",
+        "codemodel": "small" if NEAR else "jitdefault",
         "jit": True,
     }
 
@@ -122,9 +135,23 @@ def optimized(text: str) -> str:
     return str(_optimized(text, _machine()))
 
 
-def _optimized(text: str, machine: Any) -> Any:
-    module = llvm.parse_assembly(text)
+def _parsed(text: str, *context: Any) -> Any:
+    """Return a verified module.
+
+    Functions outside of it are called through the table of addresses (``nonlazybind``): llvmlite
+    reserves all memory of an object beforehand, without the table's entries for call stubs.
+    """
+    module = llvm.parse_assembly(text + _NO_STUBS if NEAR else text, *context)
     module.verify()
+    if NEAR:
+        for function in module.functions:
+            if function.is_declaration and not function.name.startswith("llvm."):
+                function.add_function_attribute("nonlazybind")
+    return module
+
+
+def _optimized(text: str, machine: Any) -> Any:
+    module = _parsed(text)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.slp_vectorization = False
@@ -158,8 +185,7 @@ def emit(text: str, level: int = 3) -> bytes:
     work in different contexts, so the long call goes to the library directly.
     """
     machine = _machine(level)
-    module = llvm.parse_assembly(text, llvm.create_context())
-    module.verify()
+    module = _parsed(text, llvm.create_context())
     with ffi.OutputString() as error:
         buffer = _emit_function()(machine, module, 1, error)
         if not buffer:
@@ -200,7 +226,8 @@ _engines: list[Any] = []
 @llvm_turn()
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    near = True if NEAR else None  # one block of memory for an object
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(), use_lmm=near)
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))
     engine.finalize_object()
     return engine
