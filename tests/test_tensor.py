@@ -65,7 +65,7 @@ def test_repr_tells_type_and_origin() -> None:
     assert repr(x) == "tensor(1., requires_grad=True)"
     assert repr(x * 2) == "tensor(2., grad_fn=<MulBackward0>)"
     assert repr(sg.tensor(1.0, dtype=sg.float32)) == "tensor(1., dtype=float32)"
-    assert repr(sg.zeros(2000)) == "tensor([0., 0., 0., ..., 0., 0., 0.])"
+    assert repr(sg.zeros(2000)) == "tensor([0., 0., 0.,  ..., 0., 0., 0.])"
     assert f"{sg.tensor(1.5):.3f}" == "1.500"
 
 

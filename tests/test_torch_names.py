@@ -260,3 +260,28 @@ def test_parts_of_pytorch_that_are_not_here(name: str, hint: str) -> None:
 def test_parts_of_autograd_that_are_not_here() -> None:
     with pytest.raises(AttributeError, match="custom_vjp"):
         sg.autograd.Function  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ([1.0, np.inf], "tensor([1., inf])"),
+        ([np.nan, 1.0, -np.inf], "tensor([nan, 1., -inf])"),
+        ([0.0, -0.0], "tensor([0., -0.])"),
+        ([1.5, -2.0], "tensor([ 1.5000, -2.0000])"),
+        ([1, -2, 300], "tensor([  1,  -2, 300])"),
+        ([1e-5, 1.0], "tensor([1.0000e-05, 1.0000e+00])"),
+        (np.ones(2000), "tensor([1., 1., 1.,  ..., 1., 1., 1.])"),
+        ([[]], "tensor([], size=(1, 0))"),
+    ],
+)
+def test_numbers_print_as_pytorch_prints_them(data: Any, text: str) -> None:
+    assert repr(sg.tensor(data)) == text
+
+
+def test_gradients_as_values_are_those_before_hooks() -> None:
+    x = leaf(2.0)
+    y = x * x
+    y.register_hook(lambda g: 5 * g)
+    by_x, by_y = sg.autograd.grad(3 * y, [x, y])
+    assert (by_x.item(), by_y.item()) == (60.0, 3.0)

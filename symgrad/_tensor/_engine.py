@@ -169,14 +169,14 @@ def _walk(
                 continue
             ct = np.zeros_like(node.variable._data)  # it is reached, but by zeros only
             ct = wrapped(ct) if create_graph else ct
+        if node in wanted:
+            found[node] = ct
         if node.extra is not None:
             given, ct = ct, _hooked(node, ct, create_graph)
             if ct is not given:
                 masks.pop(node, None)  # what a hook returns may be anything
             if targets is None:
                 writes += [(t, ct) for r in node.extra.retained if (t := r()) is not None]
-        if node in wanted:
-            found[node] = ct
         if type(node) is AccumulateGrad:
             if targets is None:
                 writes.append((node.variable, ct))

@@ -31,21 +31,20 @@ def tensor_text(data: np.ndarray[Any, Any], suffixes: list[str]) -> str:
 def numbers_text(data: np.ndarray[Any, Any], indent: int) -> str:
     """Return the numbers in brackets, aligned."""
     shown = _edges(data) if data.size > THRESHOLD else data
+    measured = shown
     if data.dtype.kind == "f":
-        one = _float_format(np.abs(shown[np.isfinite(shown) & (shown != 0)], dtype=np.float64))
+        measured = shown[np.isfinite(shown) & (shown != 0)]  # others get the width of these
+        one = _float_format(np.abs(measured, dtype=np.float64))
     else:
         one = str
-    texts = [one(v) for v in shown.ravel().tolist()]
     if data.ndim == 0:
-        return str(texts[0])
-    width = max(map(len, texts), default=0)
-    return str(
-        np.array2string(
-            data, separator=", ", prefix=" " * indent, max_line_width=WIDTH,
-            threshold=THRESHOLD, edgeitems=EDGE,
-            formatter={"all": lambda v: one(v.item()).rjust(width)},
-        )
+        return str(one(data.item()))
+    width = max((len(one(v)) for v in measured.ravel().tolist()), default=0)
+    text = np.array2string(
+        data, separator=", ", prefix=" " * indent, max_line_width=WIDTH, threshold=THRESHOLD,
+        edgeitems=EDGE, formatter={"all": lambda v: one(v.item()).rjust(width)},
     )  # fmt: skip
+    return str(text.replace(", ..., ", ",  ..., "))
 
 
 def _edges(data: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
