@@ -109,11 +109,19 @@ def _target() -> tuple[Any, dict[str, Any]]:
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple(), {
         "cpu": llvm.get_host_cpu_name(),
-        "features": llvm.get_host_cpu_features().flatten(),
+        "features": features(llvm.get_host_cpu_name()),
         "reloc": "pic" if os.name != "nt" else "default",
         "codemodel": "small" if NEAR else "jitdefault",
         "jit": True,
     }
+
+
+def features(cpu: str) -> str:
+    """Return what LLVM is told of this CPU beside its name."""
+    known = llvm.get_host_cpu_features().flatten()
+    # They are microcode there: loads and stores one by one are faster.
+    slow = ["+prefer-no-gather", "+prefer-no-scatter"] if cpu.startswith("znver") else []
+    return ",".join([known, *slow])
 
 
 def _machine(level: int = 3) -> Any:
