@@ -32,7 +32,10 @@ Rules are plain NumPy over the operands and the result. So one rule runs on trac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import import_module
 from typing import Any, Literal, NoReturn
 
@@ -517,20 +520,47 @@ def define_array(name: str, kind: Kind, evaluate: Callable[..., Any], **fields: 
     return op
 
 
+_READ: ContextVar[bool] = ContextVar("read", default=False)
+
+
+@contextmanager
+def for_reading() -> Iterator[None]:
+    """Trace functions as textbooks define them: what comes of it is read, not computed with."""
+    before = _READ.set(True)
+    try:
+        yield
+    finally:
+        _READ.reset(before)
+
+
+def is_read() -> bool:
+    """Tell whether what is traced is for reading."""
+    return _READ.get()
+
+
 def composite(
     *functions: Callable[..., Any],
     samples: Callable[..., Any],
     name: str | None = None,
     convention: str | None = None,
     differentiable: bool = True,
+    textbook: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Enter the decorated function as symgrad's version of NumPy's ``functions``.
 
     The function has NumPy's signature (the parts of it that make sense for traced values)
-    and is written in NumPy and in ops. ``samples(rng)`` yields ``(args, kwargs)``.
+    and is written in NumPy and in ops. ``samples(rng)`` yields ``(args, kwargs)``. ``textbook`` is
+    the same as people define it, without care for overflow: for formulas that are read.
     """
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+    def enter(computed: Callable[..., Any]) -> Callable[..., Any]:
+        function = computed
+        if textbook is not None:
+
+            @wraps(computed)
+            def function(*args: Any, **kwargs: Any) -> Any:
+                return (textbook if is_read() else computed)(*args, **kwargs)
+
         doc = (function.__doc__ or "").strip().split("\n")[0]
         registry.add(
             Composite(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 from .._control import straight
+from .._op import for_reading
 from .._schedule import concrete
 from .._trace import (
     Examples,
@@ -38,7 +40,9 @@ class Call:
         ``inputs[k]`` is the number of the graph's input for leaf ``k``, or None.
     """
 
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool) -> None:
+    def __init__(
+        self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False
+    ) -> None:
         if not callable(f):
             raise ArgumentError(f"a function is needed, not {type(f).__name__}")
         self.function = f
@@ -50,7 +54,8 @@ class Call:
             as_input(x) for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value
         ]
         examples = Examples(values, concrete)
-        graph = trace(f, signature, sizes, self.names, examples)
+        with for_reading() if read else nullcontext():
+            graph = trace(f, signature, sizes, self.names, examples)
         self.graph: Graph = replace(graph, outputs=tuple(straight(graph.outputs, examples)))
         traced = [k.is_value for k in signature.leaves]
         numbers = iter(range(len(self.graph.inputs)))

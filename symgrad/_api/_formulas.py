@@ -56,7 +56,7 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     >>> sg.symbolic(lambda A, x: A @ x, np.ones((3, 2)), np.ones(2))
     Sum(A[i, j]*x[j], (j, 0, m - 1))
     """
-    call = Call(f, args, dynamic=True)
+    call = Call(f, args, dynamic=True, read=True)
     return call.graph.pack(formulas(call.graph))
 
 
@@ -112,7 +112,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     >>> sg.derivative(np.sin, 1.0, order=2)
     -sin(x)
     """
-    call = Call(f, args, dynamic=True)
+    call = Call(f, args, dynamic=True, read=True)
     tree, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
@@ -182,7 +182,7 @@ def formula(
     d out/d x[i] = Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))
     d out/d x    = (A + A^T) x
     """
-    call = Call(f, args, dynamic=True)
+    call = Call(f, args, dynamic=True, read=True)
     if wrt is None:
         return formula_of(call.graph, simplify=False)
     _, leaves = call.argument(wrt)

@@ -74,8 +74,25 @@ def _weighted(rng: np.random.Generator) -> Iterator[Sample]:
     yield (x,), {"b": b, "axis": 0, "return_sign": True}
 
 
+def _log_sum_exp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    total = np.sum(np.exp(a) if b is None else b * np.exp(a), axis=axis, keepdims=keepdims)
+    y = np.log(np.abs(total) if return_sign else total)
+    return (y, np.sign(total)) if return_sign else y
+
+
+def _softmax(x: Any, axis: Any = None) -> Any:
+    return np.exp(x) / np.sum(np.exp(x), axis=axis, keepdims=axis is not None)
+
+
+def _log_softmax(x: Any, axis: Any = None) -> Any:
+    return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=axis is not None))
+
+
 @composite(
     special.logsumexp,
+    textbook=_log_sum_exp,
     samples=join(
         COMMON,
         on([(2, 3)], {"axis": 1, "keepdims": True}, {"axis": -1, "return_sign": True}),
@@ -120,7 +137,9 @@ def _weighted_sum(x: Any, b: Any, axis: Any) -> tuple[Any, Any]:
     return np.sum(b * np.exp(away), axis=axis, keepdims=True), shift
 
 
-@composite(special.softmax, samples=join(COMMON, _extremes({"axis": 1}, {"axis": None})))
+@composite(
+    special.softmax, textbook=_softmax, samples=join(COMMON, _extremes({"axis": 1}, {"axis": None}))
+)
 def softmax(x: Any, axis: Any = None) -> Any:
     """Exponentials divided by their sum, without overflow."""
     x = as_float(as_array(x))
@@ -129,7 +148,11 @@ def softmax(x: Any, axis: Any = None) -> Any:
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-@composite(special.log_softmax, samples=join(COMMON, _extremes({"axis": 1}, {"axis": 0})))
+@composite(
+    special.log_softmax,
+    textbook=_log_softmax,
+    samples=join(COMMON, _extremes({"axis": 1}, {"axis": 0})),
+)
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """Logarithm of the softmax, exact also where it underflows."""
     x = as_float(as_array(x))
