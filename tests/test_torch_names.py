@@ -69,6 +69,16 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[Any], Any], Any]] = {
     "equal": (A, lambda x: sg.equal(x, A + 1e-9), False),
     "nan_to_num": (A[0], lambda x: sg.nan_to_num(x * np.array([1, np.nan, 1])), [3, 0, 2]),
     "hstack": (A, lambda x: sg.hstack([x[0], x[1]]), [3, 1, 2, 0.5, 5, 4]),
+    "narrow": (A, lambda x: sg.narrow(x, 1, 1, 2), [[1, 2], [5, 4]]),
+    "select": (A, lambda x: sg.select(x, 1, 0), [3, 0.5]),
+    "diff": (A, lambda x: sg.diff(x), [[-2, 1], [4.5, -1]]),
+    "nonzero": (A[0] - 1, sg.nonzero, [[0], [2]]),
+    "cross": (A, lambda x: sg.cross(x[0], x[1]), [-6, -11, 14.5]),
+    "kron": (SQUARE, lambda x: sg.kron(x[:1], x[:, 0]), [[9, 6, 3, 2]]),
+    "tensordot": (SQUARE, lambda x: sg.tensordot(x, x, dims=2), 30.0),
+    "lerp": (SQUARE, lambda x: sg.lerp(x[0], x[1], 0.25), [2.75, 1.75]),
+    "frac": (SQUARE, lambda x: sg.frac(-x / 2), [[-0.5, -0.5], [0, 0]]),
+    "meshgrid": (SQUARE, lambda x: sg.meshgrid(x[0], x[1])[0], [[3, 3], [1, 1]]),
     "vstack": (A, lambda x: sg.vstack([x[1], x[0]]), A[::-1]),
 }
 
@@ -130,6 +140,11 @@ def test_methods_by_both_libraries_arguments() -> None:
     assert np.isclose(t.std(correction=1).item(), np.std(A, ddof=1))
     assert np.isclose(sg.var(t, 0, unbiased=False)[0].item(), np.var(A[:, 0]))
     assert t.allclose(t + 1e-12)
+    assert same(t.where(t > 2, 0.0), np.where(A > 2, A, 0))
+    assert same(t.clamp_min(2).clamp_max(3), np.clip(A, 2, 3))
+    assert same(t.add(t, alpha=2), A + 2 * A)
+    assert same(sg.sub(t, 1.0, alpha=3), A - 3)
+    assert t.nonzero().shape == (6, 2)
     assert t.equal(t)
 
 

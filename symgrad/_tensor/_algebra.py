@@ -57,6 +57,25 @@ def einsum(equation: str, *operands: Any) -> Any:
     return np.einsum(equation, *given)
 
 
+@_named("cross", "Return the vector products.", "sg.cross(sg.eye(3)[0], sg.eye(3)[1])",
+        "tensor([0., 0., 1.])")  # fmt: skip
+def cross(input: Any, other: Any, dim: int = -1) -> Any:
+    return np.cross(input, other, axis=dim)
+
+
+@_named("kron", "Return the matrix of all products, block by block.",
+        "sg.kron(sg.eye(2), x[:1])",
+        "tensor([[3., 1., 0., 0.],\n        [0., 0., 3., 1.]])")  # fmt: skip
+def kron(input: Any, other: Any) -> Any:
+    return np.kron(input, other)
+
+
+@_named("tensordot", "Return the sum of products over the last axes of one, the first of another.",
+        "sg.tensordot(x, x, dims=2)", "tensor(30.)")  # fmt: skip
+def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
+    return np.tensordot(a, b, dims)
+
+
 @_named("trace", "Return the sum of a matrix's diagonal.", "sg.trace(x)", "tensor(7.)")
 def trace(input: Any) -> Any:
     return np.trace(input)
@@ -126,6 +145,18 @@ def rsqrt(input: Any) -> Any:
     return 1 / np.sqrt(input)
 
 
+@_named("lerp", "Return ``start`` plus ``weight`` of the way to ``end``.",
+        "sg.lerp(x[0], x[1], 0.5)", "tensor([2.5000, 2.5000])")  # fmt: skip
+def lerp(input: Any, end: Any, weight: Any) -> Any:
+    return input + weight * (end - input)
+
+
+@_named("frac", "Return the elements without their whole parts, with their signs.",
+        "sg.frac(x / 2)", "tensor([[0.5000, 0.5000],\n        [0.0000, 0.0000]])")  # fmt: skip
+def frac(input: Any) -> Any:
+    return input - np.trunc(input)
+
+
 @_named("round", "Return the elements rounded to so many decimals; halves to even numbers.",
         "sg.round(x / 2)", "tensor([[2., 0.],\n        [1., 2.]])")  # fmt: skip
 def round(input: Any, *, decimals: int = 0) -> Any:  # noqa: A001
@@ -166,6 +197,13 @@ def is_tensor(obj: Any) -> bool:
 # ---------------------------------------------------------------- side by side
 
 
+@_named("meshgrid", "Return the coordinates of a grid, one array for each axis.",
+        "sg.meshgrid(x[0], x[1])[1]", "tensor([[2., 4.],\n        [2., 4.]])")  # fmt: skip
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Any, ...]:
+    given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+    return tuple(np.meshgrid(*given, indexing=indexing))
+
+
 @_named("hstack", "Return tensors side by side.",
         "sg.hstack([x[0], x[1]])", "tensor([3., 1., 2., 4.])")  # fmt: skip
 def hstack(tensors: Sequence[Any]) -> Any:
@@ -179,7 +217,8 @@ def vstack(tensors: Sequence[Any]) -> Any:
 
 
 __all__ = [
-    "allclose", "amax", "amin", "bmm", "count_nonzero", "cumprod", "det", "einsum", "equal",
-    "hstack", "inverse", "is_tensor", "isclose", "mm", "mv", "nan_to_num", "norm", "numel",
-    "outer", "round", "rsqrt", "trace", "vstack",
+    "allclose", "amax", "amin", "bmm", "count_nonzero", "cross", "cumprod", "det", "einsum",
+    "equal", "frac", "hstack", "inverse", "is_tensor", "isclose", "kron", "lerp", "meshgrid",
+    "mm", "mv", "nan_to_num", "norm", "numel", "outer", "round", "rsqrt", "tensordot", "trace",
+    "vstack",
 ]  # fmt: skip

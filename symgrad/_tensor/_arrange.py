@@ -156,6 +156,23 @@ def unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     return tuple(np.moveaxis(input, dim, 0))
 
 
+@_named("narrow", "Return ``length`` elements of an axis from ``start`` on.",
+        "sg.narrow(x, 1, 0, 1)", "tensor([[3.],\n        [2.]])")  # fmt: skip
+def narrow(input: Any, dim: int, start: int, length: int) -> Any:
+    return np.moveaxis(np.moveaxis(input, dim, 0)[start : start + length], 0, dim)
+
+
+@_named("select", "Return one row of an axis.", "sg.select(x, 1, 0)", "tensor([3., 2.])")
+def select(input: Any, dim: int, index: int) -> Any:
+    return np.moveaxis(input, dim, 0)[index]
+
+
+@_named("diff", "Return the differences of neighbours along an axis.",
+        "sg.diff(x)", "tensor([[-2.],\n        [ 2.]])")  # fmt: skip
+def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
+    return np.diff(input, n, axis=dim)
+
+
 @_named("tril", "Return the lower triangle of matrices.",
         "sg.tril(x)", "tensor([[3., 0.],\n        [2., 4.]])")  # fmt: skip
 def tril(input: Any, diagonal: int = 0) -> Any:
@@ -201,6 +218,12 @@ def masked_select(input: Any, mask: Any) -> Any:
     return input[mask]
 
 
+@_named("nonzero", "Return the places of the elements that are not zero, a row for each.",
+        "sg.nonzero(x - 3.0)", "tensor([[0, 1],\n        [1, 0],\n        [1, 1]])")  # fmt: skip
+def nonzero(input: Any) -> Any:
+    return np.argwhere(input)
+
+
 @_named("argsort", "Return the places of the elements in order of size.",
         "sg.argsort(x)", "tensor([[1, 0],\n        [0, 1]])")  # fmt: skip
 def argsort(
@@ -230,8 +253,8 @@ def topk(input: Any, k: int, dim: int = -1, largest: bool = True) -> Sorted:
 
 
 __all__ = [
-    "argsort", "broadcast_to", "chunk", "diag", "flatten", "flip", "gather", "index_select",
-    "masked_fill", "masked_select", "movedim", "permute", "repeat_interleave", "reshape", "roll",
-    "sort", "split", "squeeze", "tile", "topk", "transpose", "tril", "triu", "unbind",
-    "unsqueeze",
+    "argsort", "broadcast_to", "chunk", "diag", "diff", "flatten", "flip", "gather",
+    "index_select", "masked_fill", "masked_select", "movedim", "narrow", "nonzero", "permute",
+    "repeat_interleave", "reshape", "roll", "select", "sort", "split", "squeeze", "tile", "topk",
+    "transpose", "tril", "triu", "unbind", "unsqueeze",
 ]  # fmt: skip

@@ -41,6 +41,8 @@ def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
     quick = QUICK.get(ufunc, ufunc)
 
     def function(input: Any, other: Any, /, **options: Any) -> Any:
+        if "alpha" in options:  # add(x, y, alpha=2) is x + 2 y
+            other = options.pop("alpha") * other
         if type(input) is Tensor and not options:
             result = quick(input, other)
             if result is not NotImplemented:

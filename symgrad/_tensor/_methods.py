@@ -128,6 +128,20 @@ class _Methods:
         """Return the elements in the shape of another tensor."""
         return np.reshape(self, other.shape)
 
+    # ---------------------------------------------------------------- choices
+
+    def where(self: Any, condition: Any, other: Any) -> Any:
+        """Return the elements where the condition holds, else those of ``other``."""
+        return np.where(condition, self, other)
+
+    def clamp_min(self: Any, min: Any) -> Any:
+        """Return the elements, none less than ``min``."""
+        return np.clip(self, min, None)
+
+    def clamp_max(self: Any, max: Any) -> Any:
+        """Return the elements, none more than ``max``."""
+        return np.clip(self, None, max)
+
     # ---------------------------------------------------------------- new ones
 
     def new_zeros(self: Any, *size: Any) -> Tensor:
@@ -194,8 +208,8 @@ def _in_place(name: str) -> Callable[..., Any]:
 
 
 #: Functions that are no methods, and those that take PyTorch's and NumPy's arguments.
-_FUNCTIONS = ("hstack", "vstack", "einsum", "is_tensor")
-_BOTH = ("squeeze", "argsort")
+_FUNCTIONS = ("hstack", "vstack", "einsum", "is_tensor", "meshgrid", "tensordot")
+_BOTH = ("squeeze", "argsort", "nonzero")
 _CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}
 
 
