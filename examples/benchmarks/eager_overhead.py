@@ -33,6 +33,20 @@ def workloads(lib: Any, make: Callable[[Any], Any]) -> dict[str, Callable[[], No
         for _ in range(CHAIN):
             lib.sin(x)
 
+    square = make(np.linspace(0.1, 1.0, SIZE).reshape(5, 5))
+
+    def total() -> None:
+        for _ in range(CHAIN):
+            x.sum()
+
+    def product() -> None:
+        for _ in range(CHAIN):
+            square @ square
+
+    def element() -> None:
+        for _ in range(CHAIN):
+            x[3]
+
     def chain() -> Any:
         z = x
         for _ in range(CHAIN // 2):
@@ -45,7 +59,10 @@ def workloads(lib: Any, make: Callable[[Any], Any]) -> dict[str, Callable[[], No
     def both() -> None:
         chain().backward()
 
-    return {"x * y": multiply, "sin(x)": sine, "chain": forward, "chain and backward": both}
+    return {
+        "x * y": multiply, "sin(x)": sine, "x.sum()": total, "m @ m": product, "x[3]": element,
+        "chain": forward, "chain and backward": both,
+    }  # fmt: skip
 
 
 def numpy_workloads() -> dict[str, Callable[[], None]]:
