@@ -135,3 +135,11 @@ def test_hyperu_keeps_its_digits_close_to_whole_parameters(b: float) -> None:
             assert abs(slope - exact) < 1e-14 * abs(exact)
     outside = sg.compile(lambda x: sc.hyperu(-2.0, b, x))(0.7)
     assert outside == pytest.approx(sc.hyperu(-2.0, b, 0.7), rel=1e-15)
+
+
+def test_a_derivative_of_a_family_prints_as_mathematics() -> None:
+    """Printers ask for forms that SymPy does not evaluate; a derivative is none of these."""
+    program = sg.grad(sg.grad(lambda m: sc.ellipk(m))).program(0.3)
+    assert "completeg(m, order=1)" in str(program)
+    assert "cases" not in program.latex()
+    assert r"0 \log" not in program.latex()

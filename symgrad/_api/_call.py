@@ -61,7 +61,7 @@ class Call:
         numbers = iter(range(len(self.graph.inputs)))
         self.inputs = [next(numbers) if flag else None for flag in traced]
 
-    def argument(self, wrt: int | str) -> tuple[Tree, list[int]]:
+    def argument(self, wrt: Any) -> tuple[Tree, list[int]]:
         """Return the structure of an argument and the numbers of its leaves."""
         if not isinstance(wrt, (int, str)) or isinstance(wrt, bool):
             raise ArgumentError(

@@ -13,14 +13,13 @@ Algorithms 10, 1995; NIST Digital Library of Mathematical Functions, 19.25 and 1
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from .._op import HIGHEST, Composed, Op, Real, define
-from .taylor import SERIES, series_product, series_quotient, series_root, series_sum
+from .taylor import SERIES, form_of_order, series_product, series_quotient, series_root, series_sum
 
 SHARE = sp.Interval.open(0, 1)
 
@@ -105,16 +104,8 @@ def elliptic_root(p: Any, m: Any) -> Any:
 # ---------------------------------------------------------------- records
 
 
-def _by_parameter(form: Callable[[Any], Any], m: Any, order: int) -> Any:
-    """A derivative of ``form(m)``, of an order, at any m."""
-    if not order:
-        return form(m)
-    at = sp.Dummy("m", real=True)
-    return sp.diff(form(at), at, order).xreplace({at: m})
-
-
 def _d_form(p: Any, m: Any, order: int = 0) -> Any:
-    return _by_parameter(lambda m: (sp.elliptic_f(p, m) - sp.elliptic_e(p, m)) / m, m, order)
+    return form_of_order(lambda m: (sp.elliptic_f(p, m) - sp.elliptic_e(p, m)) / m, m, order)
 
 
 def _g_form(p: Any, m: Any, order: int = 0) -> Any:
@@ -123,15 +114,15 @@ def _g_form(p: Any, m: Any, order: int = 0) -> Any:
         share = sp.elliptic_e(p, m) / (1 - m) - sp.elliptic_f(p, m)
         return share / m - sp.sin(p) * sp.cos(p) / ((1 - m) * root)
 
-    return _by_parameter(plain, m, order)
+    return form_of_order(plain, m, order)
 
 
 def _complete_d_form(m: Any, order: int = 0) -> Any:
-    return _by_parameter(lambda m: (sp.elliptic_k(m) - sp.elliptic_e(m)) / m, m, order)
+    return form_of_order(lambda m: (sp.elliptic_k(m) - sp.elliptic_e(m)) / m, m, order)
 
 
 def _complete_g_form(m: Any, order: int = 0) -> Any:
-    return _by_parameter(lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m, m, order)
+    return form_of_order(lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m, m, order)
 
 
 def _integrand(p: Any, m: Any, power: int, order: int) -> Any:

@@ -17,7 +17,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import HIGHEST, Composed, Op, Positive, define
-from .taylor import SERIES, series_quotient, series_root, series_sum
+from .taylor import SERIES, form_of_order, series_quotient, series_root, series_sum
 
 
 def decay_near(x: Any, order: int) -> Any:
@@ -56,9 +56,10 @@ def k0e_slope(x: Any, order: int = 0) -> Any:
 
 
 def _form(x: Any, order: int = 0) -> Any:
-    at = sp.Dummy("x", positive=True)
-    form = sp.exp(at) * (sp.besselk(0, at) - sp.besselk(1, at))
-    return sp.diff(form, at, order).xreplace({at: x})
+    def plain(x: Any) -> Any:
+        return sp.exp(x) * (sp.besselk(0, x) - sp.besselk(1, x))
+
+    return form_of_order(plain, x, order)
 
 
 K0E_SLOPE: Op = define(

@@ -21,7 +21,7 @@ from .hazard import (
     normal_density,
     normal_hazard,
 )  # fmt: skip
-from .taylor import SERIES
+from .taylor import SERIES, form_of_order
 
 UNARY, UNIT = (Real,), (sp.Interval.open(0, 1),)
 ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
@@ -119,9 +119,10 @@ HAZARD = define(
 
 
 def _excess_form(x: Any, order: int = 0) -> Any:
-    at = sp.Dummy("x", real=True)
-    form = sp.sqrt(2 / sp.pi) * sp.exp(-(at**2) / 2) / sp.erfc(at / sp.sqrt(2)) - at
-    return sp.diff(form, at, order).xreplace({at: x})
+    def plain(x: Any) -> Any:
+        return sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(x / sp.sqrt(2)) - x
+
+    return form_of_order(plain, x, order)
 
 
 EXCESS: Op = define(

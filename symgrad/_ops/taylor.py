@@ -8,14 +8,17 @@ Source: A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 13.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 
 def series_sum(*terms: Any) -> Any:
     """The sum of Taylor polynomials, each a list of coefficients; what is missing is 0."""
-    total = list(max(terms, key=len))
+    longest: Any = max(terms, key=len)
+    total = list(longest)
     for k in range(len(total)):
         found = [t[k] for t in terms if k < len(t)]
         total[k] = found[0]
@@ -59,3 +62,12 @@ def series_quotient(a: Any, b: Any, count: int) -> Any:
 
 
 SERIES = (series_sum, series_product, series_root, series_quotient)
+
+
+def form_of_order(form: Callable[[Any], Any], x: Any, order: int) -> Any:
+    """A derivative of the formula ``form(x)`` by x, for any x."""
+    if not order:
+        return form(x)
+    at = sp.Dummy("x", real=True)
+    with sp.evaluate(True):  # printers ask for forms as they are written, of which there is none
+        return sp.diff(form(at), at, order).xreplace({at: x})

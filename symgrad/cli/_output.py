@@ -75,8 +75,8 @@ class Output:
             drawn.add_row(Text(name, "cyan"), Text(error, style), *map(Text, rest))
         self.console.print(drawn)
         for remark in table.remarks:
-            head, _, rest = remark.partition(": ")
-            line = Text.assemble((f"{head}: ", "dim"), rest)
+            head, _, said = remark.partition(": ")
+            line = Text.assemble((f"{head}: ", "dim"), said)
             self.console.print(line, soft_wrap=True, highlight=False)
 
 
