@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symgrad as sg
+from symgrad._control import _reroll
 from symgrad._op import registry
 from symgrad._tensor._compiled import AFTER, table
 from symgrad.errors import ArgumentError, UnsupportedError
@@ -266,6 +267,29 @@ def test_loops_and_branches() -> None:
 
     x = np.random.default_rng(0).normal(size=9)
     promised(lambda x: [sg.grad(loss)(x)], x)
+
+
+@pytest.mark.parametrize("backend", ["numba", "numpy"])
+def test_long_loops_of_python(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way back is the tape's: what all steps share gets their slopes one after the other."""
+    monkeypatch.setattr(_reroll, "LONG", 60)
+
+    def loss(x: Any, p: Any) -> Any:
+        for _ in range(90):
+            x = x * p + np.sin(x) * 0.01 * p
+        return np.sum(x * p) + np.sum(p * p)
+
+    data = np.array([0.3, 0.7, 1.1]), np.array([0.999, 0.9985, 0.9992])
+    x, p = (sg.tensor(d, requires_grad=True) for d in data)
+    value = loss(x, p)
+    value.backward()
+    with sg.backend(backend):
+        both = sg.compile(sg.value_and_grad(loss, (0, 1)), rounding="numpy", cache=False)
+        plain = sg.compile(loss, rounding="numpy", cache=False)
+        found, slopes = both(*data)
+        assert same([found, plain(*data)], [value.detach().numpy()] * 2)
+        assert same(slopes, [x.grad.numpy(), p.grad.numpy()])
+        assert len(plain.program(*data).steps) < 30
 
 
 def test_kernels_in_numbas_world() -> None:

@@ -312,3 +312,25 @@ def test_loops_within_the_steps_of_loops(monkeypatch: pytest.MonkeyPatch) -> Non
     assert steps < 0.5 * straight
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(found, slopes, rtol=1e-9, atol=1e-12)
+
+
+def test_odd_steps_leave_loops_between() -> None:
+    """In a long program what is between them is a loop, though short of a long program."""
+
+    def f(p: Array) -> Any:
+        x = p[:3]
+        for k in range(90):
+            x = x * 0.99 + np.sin(x) * 0.1 * x[0]
+            if k in (31, 60):
+                x = np.cos(x) * p[k]
+        return np.sum(x)
+
+    g = sg.value_and_grad(f)
+    program = g.program(POINT)
+    assert loops(program) == 6
+    assert len(program.steps) < 120
+    value, slope = g(POINT)
+    assert value == pytest.approx(f(POINT), rel=1e-13)
+    t = np.cos(np.arange(N))
+    near = (f(POINT + 1e-6 * t) - f(POINT - 1e-6 * t)) / 2e-6
+    assert slope @ t == pytest.approx(near, rel=1e-7)

@@ -52,7 +52,7 @@ class Specialization:
         count = len(traced.outputs)
         found = [*traced.outputs, *traced.conditions]
         with bit_for_bit(promised):
-            found = shared(found) if promised else rerolled(found)
+            found = rerolled(shared(found) if promised else found)
             found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
         outputs, conditions = found[:count], found[count:]
         checked("rewriting", found)

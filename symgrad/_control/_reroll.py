@@ -33,9 +33,13 @@ from ._parts import Loop, result
 from ._periods import MOVED, Operand, Repeat, Row, may_repeat
 from ._regroup import regrouped
 
-#: A repeat of fewer steps in all stays as it is: it compiles in about a second, and straight
-#: code of numbers runs over a batch in registers.
+#: A program of fewer steps stays as it is: it compiles in about a second, and straight code of
+#: numbers runs over a batch in registers.
 LONG = 6000
+
+#: Repeats of so small a part of that are loops in longer programs: what an odd step here and
+#: there leaves between.
+SHARE = 6
 
 #: Fewest rounds of a loop.
 ROUNDS = 8
@@ -52,19 +56,22 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
     outputs:
         Nodes of a traced function.
     """
-    found = list(outputs)
+    found, order = list(outputs), topological(outputs)
+    if len(order) < LONG:
+        return found
+    least = LONG // SHARE
     for _ in range(LOOPS):
-        order = topological(found)
-        if len(order) < LONG or not may_repeat(order, LONG // 2):
+        if len(order) < least or not may_repeat(order, least // 2):
             break
         row = Row(order)
         repeat = row.repeat(ROUNDS)
-        if repeat is None or repeat.stop - repeat.start < LONG:
+        if repeat is None or repeat.stop - repeat.start < least:
             break
         made = _Reroller(row, repeat).rolled(found)
         if made is None:
             break
         found = regrouped(made)
+        order = topological(found)
     return found
 
 
@@ -118,7 +125,7 @@ class _Reroller:
         try:
             self._after_shared()
             for _ in range(2):
-                if self.count < ROUNDS or self.count * self.period < LONG:
+                if self.count < ROUNDS or self.count * self.period < LONG // SHARE:
                     return None
                 used = self._used(outputs)
                 self._lags()
