@@ -215,7 +215,9 @@ def test_definitions_that_are_refused() -> None:
     for name, function, says in (
         ("Sin", sp.sin, "defined twice"),
         ("Numeric", lambda x: np.sin(x), "sp.exp"),
-        ("Free", lambda x: x * sp.Symbol("q"), "free symbol q"),
+        ("Free", lambda x: x * sp.Symbol("q"), "free symbol q: make it an argument"),
+        ("Two", lambda x: [x, x], "one SymPy expression, not list"),
+        ("Nothing", lambda x: None, "one SymPy expression, not NoneType"),
         ("Slopeless", numba.njit(lambda x: x), "partials="),
     ):
         with pytest.raises(DefinitionError, match=says):

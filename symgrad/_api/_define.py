@@ -116,9 +116,15 @@ def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) ->
             f"{name}: the formula is a function of SymPy symbols (sp.exp(x), not np.exp(x)); "
             f"machine code is what numba.njit returns: {error}"
         ) from None
+    if not isinstance(expression, sp.Expr):
+        raise DefinitionError(
+            f"{name}: the formula is one SymPy expression, not {type(expression).__name__}"
+        )
     stray = expression.free_symbols - set(symbols)
     if stray:
-        raise DefinitionError(f"{name}: the formula has the free symbol {min(map(str, stray))}")
+        raise DefinitionError(
+            f"{name}: the formula has the free symbol {min(map(str, stray))}: make it an argument"
+        )
 
     def compute(*xs: Any) -> Any:
         found = evaluate(expression, dict(zip(symbols, xs, strict=True)))
