@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import symgrad as sg
 from symgrad._lower._mathlib import register_bytes
 from symgrad._show import stages
 from symgrad._show._stages import cut
+from symgrad._symbolic._element import sympy_depth
 from symgrad.errors import ArgumentError, UnsupportedError
 
 
@@ -196,3 +199,12 @@ def test_errors() -> None:
         sg.show(3.0)  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="nonzero"):
         sg.show(np.nonzero, np.ones(3))
+
+
+def test_formulas_too_deep_for_sympy() -> None:
+    """SymPy walks expressions by recursion: what exhausts the stack is too large to read."""
+    deep = sp.Symbol("x")
+    for _ in range(sys.getrecursionlimit()):
+        deep = sp.sin(deep, evaluate=False)
+    with pytest.raises(UnsupportedError, match="too large"), sympy_depth():
+        _ = deep.free_symbols

@@ -7,7 +7,8 @@ symbols (numbers) or indexed symbols (arrays), sizes stay symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -30,6 +31,22 @@ DEPTH = 80
 
 #: Operations of a formula in which what is used more than once is written out each time.
 SIZE = 400
+
+TOO_LARGE = (
+    f"the function is too large to be written as one formula (more than {NODES} elements, nested "
+    f"deeper than {DEPTH} operations, or more than {SIZE} operations where what is used twice is "
+    "written twice): read its derivation with sg.explain(f, *args), `symgrad show --explain`, or "
+    "its program, sg.compile(f).program(*args), `symgrad show --program`"
+)
+
+
+@contextmanager
+def sympy_depth() -> Iterator[None]:
+    """Refuse what SymPy's own recursion has no stack for: one operation may be many levels."""
+    try:
+        yield
+    except RecursionError:
+        raise UnsupportedError(TOO_LARGE) from None
 
 
 @dataclass
@@ -121,15 +138,10 @@ class Elements:
         counts = node.op.kind not in ("leaf", "view")
         depth, size = frame.depth + counts, frame.size + counts
         if len(self.memo) >= NODES or depth > DEPTH or size > SIZE:
-            raise UnsupportedError(
-                f"the function is too large to be written as one formula (more than {NODES} "
-                f"elements, nested deeper than {DEPTH} operations, or more than {SIZE} "
-                "operations where what is used twice is written twice): read its derivation "
-                "with sg.explain(f, *args), `symgrad show --explain`, or its program, "
-                "sg.compile(f).program(*args), `symgrad show --program`"
-            )
+            raise UnsupportedError(TOO_LARGE)
         known = node in self.named
-        formula = frame.formula if known else _filled(node, frame.formula, frame.known)
+        with sympy_depth():
+            formula = frame.formula if known else _filled(node, frame.formula, frame.known)
         self.memo[frame.key] = (formula, depth, size)
 
     def _frame(self, key: Key) -> _Frame:

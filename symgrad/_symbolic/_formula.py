@@ -14,7 +14,7 @@ from .._graph import Input
 from ._binders import as_sympy, unevaluated
 from ._components import components
 from ._derive import Function, formulas, repeated_derivatives, shapes_of, taken_names
-from ._element import is_condition
+from ._element import is_condition, sympy_depth
 from ._indices import index_symbols
 from ._left import Variable, inside, left_latex, left_mathml, left_text
 from ._mathml import mathml
@@ -282,6 +282,11 @@ def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = T
     simplify:
         Whether the function's own formulas are simplified; derivatives always are.
     """
+    with sympy_depth():
+        return _formula_of(function, wrt, simplify)
+
+
+def _formula_of(function: Function, wrt: Sequence[Input], simplify: bool) -> Formula:
     patience, taken = Patience.of_a_reader(), taken_names(function)
     if wrt:
         found = repeated_derivatives(function, wrt, patience)
