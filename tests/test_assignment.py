@@ -414,3 +414,20 @@ def test_numbers_that_were_read_are_copies() -> None:
 
     x = np.array([0.3, 0.4, 0.5])
     np.testing.assert_allclose(sg.compile(swap)(x), swap(x), rtol=1e-15)
+
+
+def test_constants_beside_traced_places() -> None:
+    """Numbers made of constants are computed first, before what is written over arrays."""
+    weights = np.cos(np.arange(5.0))
+
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[np.argmax(x)] = 0.5
+        y[2] = y[2] * 3.0 + y[1]
+        return np.sum(weights * y)
+
+    wanted = weights.copy()
+    wanted[2] *= 3.0
+    wanted[1] += weights[2]
+    wanted[4] = 0.0
+    np.testing.assert_allclose(sg.grad(f)(X), wanted, rtol=1e-15)

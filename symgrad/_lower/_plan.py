@@ -344,7 +344,8 @@ def _writes_last(nodes: list[Node]) -> list[Node]:
         return nodes
     writes: dict[Node, int] = {}
     for n in nodes:
-        writes[n] = max((writes[x] for x in n.operands), default=0) + n.op.over
+        # Parts of constants, of which numbers have been moved to the front, write nothing.
+        writes[n] = max((writes.get(x, 0) for x in n.operands), default=0) + n.op.over
     return sorted(nodes, key=writes.__getitem__)
 
 
