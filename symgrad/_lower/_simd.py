@@ -147,12 +147,12 @@ def _logarithm(x: Lanes, lost: Lanes | None = None) -> Lanes:
     raised = x.bits() + (c.word(1.0) - least)
     quotient = ((raised & (unit - 1)) + least).floats()
     # The exponent as a number: put into the last bits of 2**digits.
-    exponent: Lanes = ((raised >> c.digits) | c.word(base)).floats() - zero
+    exponent = ((raised >> c.digits) | c.word(base)).floats() - zero
     f = quotient - 1.0
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
-    low: Lanes = exponent * c.log2[1]
+    low = exponent * c.log2[1]
     low = low if lost is None else low + lost
     small = fma(s, half + z * polynomial(z, c.p.log), low)
     return fma(exponent, c.log2[0], f - (half - small))
@@ -203,7 +203,7 @@ def _angle(x: Lanes) -> _Angle:
 def _turned(even: Lanes, odd: Lanes, quarters: Words) -> Lanes:
     """Return ``even`` or ``odd``, with the sign of the half circle."""
     form = even.body.form
-    top = 8 * form.dtype.itemsize - 1
+    top: int = 8 * form.dtype.itemsize - 1
     chosen = (quarters & 1).is_zero().choose(even, odd)
     return (chosen.bits() ^ (((quarters >> 1) & 1) << top)).floats()
 
