@@ -13,7 +13,8 @@ from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass
 
 from .._graph import Literal, Node
-from ._emitter import Emitter, Module
+from ._assembly import Module
+from ._emitter import Emitter
 from ._loops import Frame
 from ._nest import NestWriter
 from ._plan import Nest, Plan

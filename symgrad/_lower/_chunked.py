@@ -16,8 +16,9 @@ import sympy as sp
 
 from .._graph import Node
 from .._shapes import Dimension, dim_product
+from ._assembly import Module
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
-from ._emitter import Emitter, Module, size_parameters
+from ._emitter import Emitter, size_parameters
 from ._fold import Reduction, folded_from, identity_of
 from ._loops import Frame, function_text
 from ._nest import NestWriter

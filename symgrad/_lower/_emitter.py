@@ -1,20 +1,21 @@
 """Writing LLVM IR as text: types, constants, calls, index arithmetic.
 
 The modules are small enough in kinds of instruction that text is the clearest form: it is
-what ``program.llvm()`` shows, it is fast to make, and LLVM's own parser checks it.
+what ``sg.show`` shows, it is fast to make, and LLVM's own parser checks it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
 
 from .._op import Cython
 from ..errors import UnsupportedError
-from ._mathlib import Function, cython_symbol, vector_variants, vector_width
-from ._simd_variants import PURE, Definition, definitions, scalar_definition
+from ._assembly import Module
+from ._mathlib import Function, cython_symbol
+from ._simd_variants import PURE, scalar_definition
 from ._types import constant_text, llvm_type
 
 
@@ -32,99 +33,6 @@ def size_parameters(sizes: Sequence[Any]) -> list[str]:
 #: the loop writes. A loop of nothing else vectorises without a comparison of its accesses: LLVM
 #: gives that up from 250 pointers on (``-alias-set-saturation-threshold``).
 INDEPENDENT = ", !llvm.access.group !0"
-
-
-#: With more instructions of SIMD functions than this in the places of their calls, they stay
-#: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.
-MOST_INLINED = 1200
-
-
-class Module:
-    """What the functions of one LLVM module share: declarations and attributes.
-
-    Parameters
-    ----------
-    vector_math:
-        Whether calls of mathematics functions name their SIMD variants.
-    by_pointer:
-        Whether such functions are called through pointers. LLVM's fast instruction selection
-        does not know calls to any place in a large address space, and hands each of them to
-        the slow one.
-    """
-
-    def __init__(self, vector_math: bool, by_pointer: bool = False) -> None:
-        self.vector_math, self.by_pointer = vector_math, by_pointer
-        self.functions: list[str] = []
-        self.declarations: dict[str, str] = {}
-        self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
-        self.keep: dict[str, str] = {}
-        self.definitions: dict[str, str] = {}
-        self.inlined = 0
-        self.symbols: set[str] = set()
-        self.pointers: dict[str, str] = {}
-        self.loops = 0
-
-    def loop(self) -> str:
-        """Return the metadata of a new innermost loop; see :data:`INDEPENDENT`."""
-        self.loops += 1
-        return f", !llvm.loop !{self.loops + 1}"
-
-    def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
-        """Declare an external function once."""
-        self.declarations.setdefault(name, f"declare {result} @{name}({', '.join(arguments)})")
-
-    def pointer(self, symbol: str) -> str:
-        """Return the constant that holds the address of an external function."""
-        name = f"@at.{symbol}"
-        self.pointers[name] = f"{name} = internal constant ptr @{symbol}"
-        return name
-
-    def attribute(self, text: str) -> str:
-        """Return the number of an attribute group, ``#0``."""
-        return f"#{self.attributes.setdefault(text, len(self.attributes))}"
-
-    def define(self, function: Definition) -> None:
-        """Add a SIMD function to the module."""
-        self.definitions[function.symbol] = function.text
-        for called, text in function.declarations.items():
-            self.declarations.setdefault(called, text)
-
-    def variants(self, name: str, symbol: str, dtype: Any, arguments: int) -> list[str]:
-        """Return the SIMD variants of a C function in the vector ABI's terms.
-
-        Ours are defined in this module; those of the C library are declared.
-        """
-        if not self.vector_math:
-            return []
-        own = definitions(name, dtype)
-        for d in own:
-            self.define(d)
-        if own:
-            self.inlined += own[0].text.count("\n")
-            return [f"_ZGV_LLVM_N{d.lanes}v_{symbol}({d.symbol})" for d in own]
-        kind, found = llvm_type(dtype), vector_variants(symbol, arguments)
-        for v in found:
-            vector = f"<{v.width} x {kind}>"
-            self.declare(v.symbol, vector, [vector] * arguments)
-            self.keep[v.symbol] = ""
-        return [f"{v.symbol}({v.symbol})" for v in found]
-
-    def text(self) -> str:
-        """Return the whole module as LLVM assembly."""
-        simd: Iterable[str] = self.definitions.values()
-        if self.inlined > MOST_INLINED:
-            simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
-        parts = [*self.pointers.values(), *simd, *self.functions]
-        if self.keep:
-            # The vectoriser needs the variants' declarations to live until it runs.
-            refs = ", ".join(f"ptr @{name}" for name in self.keep)
-            parts.insert(0, f"@llvm.compiler.used = appending global [{len(self.keep)} x ptr] "
-                            f'[{refs}], section "llvm.metadata"')  # fmt: skip
-        parts += self.declarations.values()
-        parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
-        parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
-        parts += [f"!{k} = distinct !{{!{k}, !1}}" for k in range(2, self.loops + 2)]
-        return "\n".join(parts) + "\n"
 
 
 class Emitter:

@@ -8,8 +8,9 @@ import sympy as sp
 
 from .._graph import Node
 from .._shapes import Dimension, dim_product
+from ._assembly import Module
 from ._cut import Cut
-from ._emitter import Emitter, Module
+from ._emitter import Emitter
 from ._fold import (
     Reduction,
     cascade_functions,

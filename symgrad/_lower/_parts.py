@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._emitter import Emitter, Module
+from ._assembly import Module
+from ._emitter import Emitter
 from ._fold import cascade_functions, combine, identity_of
 from ._types import memory_text, memory_type
 

@@ -8,7 +8,8 @@ import sympy as sp
 
 from .._graph import Node
 from .._schedule import Program
-from ._emitter import Emitter, Module
+from ._assembly import Module
+from ._emitter import Emitter
 
 
 def write_sizes(
