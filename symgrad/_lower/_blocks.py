@@ -13,8 +13,8 @@ from collections.abc import Callable, Container, Hashable, Sequence
 from dataclasses import dataclass
 
 from .._graph import Literal, Node
-from ._assembly import Module
 from ._emitter import Emitter
+from ._llvm_module import Module
 from ._loops import Frame
 from ._nest import NestWriter
 from ._plan import Nest, Plan

@@ -16,10 +16,10 @@ import sympy as sp
 
 from .._graph import Node
 from .._shapes import Dimension, dim_product
-from ._assembly import Module
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
 from ._fold import Reduction, folded_from, identity_of
+from ._llvm_module import Module
 from ._loops import Frame, function_text
 from ._nest import NestWriter
 from ._parts import fill_function, fold_arrays, fold_numbers

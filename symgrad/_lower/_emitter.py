@@ -13,7 +13,7 @@ import sympy as sp
 
 from .._op import Cython
 from ..errors import UnsupportedError
-from ._assembly import Module
+from ._llvm_module import Module
 from ._mathlib import Function, cython_symbol
 from ._simd_variants import PURE, scalar_definition
 from ._types import constant_text, llvm_type

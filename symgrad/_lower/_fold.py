@@ -17,8 +17,8 @@ import numpy as np
 
 from .._graph import Node
 from .._shapes import Shape
-from ._assembly import Module
 from ._emitter import Emitter
+from ._llvm_module import Module
 from ._plan import contraction_sizes
 from ._types import constant_text, llvm_type
 from ._values import Values

@@ -14,9 +14,9 @@ import numpy as np
 
 from .._graph import Node
 from .._shapes import dim_product
-from ._assembly import Module
 from ._bytecode import Bytecode
 from ._emitter import Emitter
+from ._llvm_module import Module
 from ._module import Leaf, Lowered
 from ._sizes import write_sizes
 from ._types import llvm_type, memory_type

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import sys
 
-from ._assembly import Module
+from ._llvm_module import Module
 
 #: Names by which code refers to the functions and to the state.
 TAKE, GIVE, EMPTY = "symgrad.memory.take", "symgrad.memory.give", "symgrad.memory.empty"

@@ -14,7 +14,7 @@ import sympy as sp
 
 from .._graph import is_promised
 from .._schedule import Program
-from ._assembly import Module
+from ._llvm_module import Module
 from ._mathlib import vector_math_default
 from ._sizes import write_sizes
 from ._unit import Code, Unit, constant_symbol

@@ -8,7 +8,6 @@ import sympy as sp
 
 from .._graph import Node
 from .._shapes import Dimension, dim_product
-from ._assembly import Module
 from ._cut import Cut
 from ._emitter import Emitter
 from ._fold import (
@@ -20,6 +19,7 @@ from ._fold import (
     identity_of,
     result_index,
 )
+from ._llvm_module import Module
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._types import constant_text, llvm_type, memory_text

@@ -25,8 +25,8 @@ from .._graph import Input, apply
 from .._graph._types import resolve
 from .._op import Composed, Cython, Op, registry
 from ..errors import DTypeError
-from ._assembly import Module
 from ._emitter import Emitter
+from ._llvm_module import Module
 from ._types import llvm_type, memory_type
 from ._values import OTHER_BRANCH, emit_map
 

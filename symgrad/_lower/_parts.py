@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._assembly import Module
 from ._emitter import Emitter
 from ._fold import cascade_functions, combine, identity_of
+from ._llvm_module import Module
 from ._types import memory_text, memory_type
 
 

@@ -12,8 +12,8 @@ import re
 
 import numpy as np
 
-from ._assembly import Module
 from ._blocking import BLOCK, DEPTH, FAR, ROWS, TALL
+from ._llvm_module import Module
 from ._mathlib import Function, cython_symbol, vector_width
 from ._panels import PANELS, copies, turning_texts
 from ._pool import LIMIT as THREADS

@@ -17,8 +17,8 @@ import sympy as sp
 from .._graph import Node
 from .._op import Routine
 from .._shapes import Dimension, dim_product
-from ._assembly import Module
 from ._emitter import Emitter
+from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
 from ._mathlib import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
 from ._memory import given, taken

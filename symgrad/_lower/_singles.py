@@ -7,8 +7,8 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
-from ._assembly import Module
 from ._emitter import Emitter
+from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
 from ._products import product
 from ._routines import in_memory, write_routine

@@ -8,8 +8,8 @@ import sympy as sp
 
 from .._graph import Node
 from .._schedule import Program
-from ._assembly import Module
 from ._emitter import Emitter
+from ._llvm_module import Module
 
 
 def write_sizes(

@@ -18,12 +18,12 @@ from .._graph import Constant, Input, Node
 from .._schedule import Program
 from .._shapes import Dimension, dim_product
 from ._arena import Arena
-from ._assembly import Module
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
 from ._chunked import write_chunked
 from ._cut import cut_of
 from ._emitter import Emitter, size_parameters
 from ._fold import describe, folded_from, identity_of
+from ._llvm_module import Module
 from ._loops import Frame, parameter_types
 from ._memory import given
 from ._nest import NestWriter
