@@ -166,6 +166,19 @@ def reshaped(np: Any, x: Any) -> Any:
     return y, z * 1
 
 
+def numbers_that_are_views(np: Any, x: Any) -> Any:
+    """An index with ``...`` gives a view even of one element; without, a copy."""
+    y = x.copy()
+    first, copy = y[0, 0, ...], y[0, 0]
+    y[0, 0] = 5.0
+    last = y[1:][..., -1, -1]
+    last[...] = 7.0
+    last += x[0, 1]
+    second = y[:1, 1:2].reshape(())
+    second *= 3.0
+    return y, first + copy, last * second
+
+
 def factorised(np: Any, x: Any) -> Any:
     a = x[:3, :3] + 4 * np.eye(3)
     for i in range(3):
@@ -222,7 +235,8 @@ CASES: dict[str, tuple[Case, Any]] = {
              added_at, traced_position, masks, masked_statistics, out, reshaped,
              in_place_methods)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
-             elements, rows, factorised, functions, repeated_values, empty_places)),
+             elements, rows, factorised, functions, repeated_values, empty_places,
+             numbers_that_are_views)),
     )
     for f in group
 }  # fmt: skip

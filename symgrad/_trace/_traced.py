@@ -155,6 +155,12 @@ def body_scope() -> Iterator[None]:
         _scope.current = outer
 
 
+def _is_view(index: Any, shape: Shape) -> bool:
+    """Tell whether what was read shares memory: a number does if the index has ``...``."""
+    entries = index if isinstance(index, tuple) else (index,)
+    return bool(shape) or any(entry is Ellipsis for entry in entries)
+
+
 class Traced(ArrayMethods):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
@@ -263,11 +269,10 @@ class Traced(ArrayMethods):
             read = self._writes.read(region[0])
         if read is None:
             found = getitem(self, index)
-            # A number that was read is a copy, not a view.
-            return found._see(self) if region[1] else found
+            return found._see(self) if _is_view(index, region[1]) else found
         part = Traced(read)
         part = part if read.shape == region[1] else RESHAPE(part, shape=region[1])
-        if part.ndim:
+        if _is_view(index, region[1]):
             steps: tuple[Step, ...] = ((_OPS["Slice"], (("region", region[0]),)),)
             if read.shape != region[1]:
                 steps += ((_OPS["Reshape"], (("shape", region[1]),)),)
@@ -345,7 +350,7 @@ class Traced(ArrayMethods):
 
     def _in_place(self, name: str, sign: str, other: Any) -> Any:
         """Carry out ``x += other`` for all that know the array; numbers are made anew."""
-        if not self._shape:
+        if not self._shape and self._view is None:
             return NotImplemented
         result = Traced(bind(_OPS[name], (self, other), {}))
         require_kind(self.dtype, result.dtype, sign)
