@@ -217,7 +217,11 @@ def test_elementwise_functions(op: Any) -> None:
     ]
     tensors = list(map(leaf, data))
     result = op.functions[0](*tensors)
-    np.testing.assert_array_equal(result.detach(), op.functions[0](*data))
+    expected = op.functions[0](*data)
+    if op.evaluate is op.functions[0]:
+        np.testing.assert_array_equal(result.detach(), expected)
+    else:  # closer to the exact value than SciPy's
+        np.testing.assert_allclose(result.detach(), expected, rtol=1e-12)
     if not result.requires_grad:
         return
     result.sum().backward()
