@@ -7,11 +7,8 @@ more is a pass over memory.
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._graph import Node, apply
-from .._ops.movement import Region
-from .._shapes import dim_expand
+from .._ops.movement import Region, within
 
 #: Assemblies of more parts than this stay as they are: chains of concatenations would take
 #: quadratic time.
@@ -52,24 +49,11 @@ def _flat(node: Node, operands: tuple[Node, ...]) -> Node | None:
     for x, region, nested in zip(operands, node.params["regions"], inner, strict=True):
         if nested:
             parts += x.operands
-            regions += (_within(region, r) for r in x.params["regions"])
+            regions += (within(region, r) for r in x.params["regions"])
         else:
             parts.append(x)
             regions.append(region)
     return _assembly(node, parts, regions, node)
-
-
-def _within(outer: Region, inner: Region) -> Region:
-    """Return the region of ``inner`` in an array that is itself written to ``outer``."""
-    rest = iter(inner)
-    found: list[Any] = []
-    for start, step, size in outer:
-        if size is None:
-            found.append((start, step, None))
-            continue
-        begin, by, length = next(rest)
-        found.append((dim_expand(start + step * begin), step * by, length))
-    return tuple(found)
 
 
 def _transposed(node: Node, x: Node) -> Node | None:

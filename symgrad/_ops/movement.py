@@ -365,6 +365,19 @@ def _assemble_merge(calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> Any:
                    "disjoint": _apart(regions)}  # fmt: skip
 
 
+def within(outer: Region, inner: Region) -> Region:
+    """Return the region of the whole that is ``inner`` of what lies in ``outer``."""
+    rest = iter(inner)
+    found: list[Any] = []
+    for start, step, size in outer:
+        if size is None:
+            found.append((start, step, None))
+            continue
+        begin, by, count = next(rest)
+        found.append((dim_expand(start + step * begin), step * by, count))
+    return tuple(found)
+
+
 #: More regions than this are compared only if they are single elements.
 MOST_COMPARED = 64
 

@@ -14,6 +14,7 @@ from .._graph._types import check_dtype, resolve
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
+from .._ops.movement import within
 from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators
@@ -33,7 +34,6 @@ from ._writes import (
     replaced,
     require_kind,
     shares,
-    within,
 )
 
 _OPS = registry.ops

@@ -22,6 +22,7 @@ import sympy as sp
 from .._graph import Literal, Node
 from .._op import Op, registry
 from .._ops.indexing import GATHER, getitem, in_range
+from .._ops.movement import Region
 from .._ops.np_common import as_array, is_traced
 from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, broadcast, dim_product, guard, hint, same, show
@@ -29,7 +30,6 @@ from ..errors import DTypeError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
 
 Entry = tuple[Any, int, Any]
-Region = tuple[Entry, ...]
 Step = tuple[Op, tuple[tuple[str, Any], ...]]
 
 _OPS = registry.ops
@@ -76,19 +76,6 @@ def _apart(a: Region, b: Region) -> bool:
         if _below(high, start) or _below(stop, low):
             return True
     return False
-
-
-def within(outer: Region, inner: Region) -> Region:
-    """The region of the whole that is ``inner`` of ``outer``."""
-    rest = iter(inner)
-    made: list[Entry] = []
-    for start, step, size in outer:
-        if size is None:
-            made.append((start, step, None))
-        else:
-            s, t, n = next(rest)
-            made.append((as_dim(start + step * s), step * t, n))
-    return tuple(made)
 
 
 # ---------------------------------------------------------------- what has been written
