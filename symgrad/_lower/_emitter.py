@@ -15,7 +15,7 @@ from .._op import Cython
 from ..errors import UnsupportedError
 from ._llvm_module import Module
 from ._mathlib import Function, cython_symbol
-from ._simd_variants import PURE, scalar_definition
+from ._simd_variants import PURE, libm_name, scalar_definition
 from ._types import constant_text, llvm_type
 
 
@@ -113,9 +113,9 @@ class Emitter:
     def call_libm(self, name: str, dtype: Any, *values: str) -> str:
         """Call a C mathematics function, with its SIMD variants attached where they exist."""
         kind = llvm_type(dtype)
-        symbol = name if kind == "double" else f"{name}f"
+        symbol = libm_name(name, dtype)
         self.module.declare(symbol, kind, [kind] * len(values))
-        attributes = "nounwind willreturn memory(none)"
+        attributes = PURE
         texts = self.module.variants(name, symbol, dtype, len(values))
         if texts:
             attributes += f' "vector-function-abi-variant"="{",".join(texts)}"'
