@@ -124,6 +124,25 @@ def test_no_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["bench"]) == 2
 
 
+def test_threads_are_not_timed() -> None:
+    from harness._run import QUICK, repeats
+
+    class Fake:
+        def __init__(self, cores: float) -> None:
+            self.cores = cores
+
+        def ask(self, limit: float, name: str, *given: Any) -> dict[str, Any]:
+            return {"ratio": None} if name == "ratio" else {"seconds": 1.0, "cores": self.cores}
+
+    alone: dict[str, Any] = {}
+    many: dict[str, Any] = {}
+    repeats([(Fake(1.01), alone), (Fake(1.9), many)], QUICK)  # type: ignore[list-item]
+    assert alone["call"] == 1.0
+    assert "failed" not in alone
+    assert "1.9 cores" in many["failed"]
+    assert "call" not in many
+
+
 def test_wrong_results_are_not_timed() -> None:
     from harness._workload import error
 

@@ -35,6 +35,9 @@ ONE_THREAD = dict.fromkeys(
     "1",
 )
 
+#: Cores from which a peer is taken for one that uses threads.
+MANY_CORES = 1.2
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -210,11 +213,14 @@ def repeats(running: list[tuple[Process, dict[str, Any]]], effort: Effort) -> No
         if not found:
             record["failed"] = "failed when repeated"
             continue
+        record["cores"] = statistics.median(used)
+        if record["cores"] > MANY_CORES:
+            record["failed"] = f"used {record['cores']:.1f} cores instead of one"
+            continue
         ordered = sorted(found)
         record["times"] = found
         record["call"] = statistics.median(ordered)
         record["low"] = ordered[len(ordered) // 4]
         record["high"] = ordered[(3 * len(ordered)) // 4]
-        record["cores"] = statistics.median(used)
         with contextlib.suppress(LateError):
             record |= process.ask(2 * effort.limit, "ratio", effort.repeat)

@@ -18,6 +18,7 @@ class Default(Formulas):
     def start(self) -> None:
         import heyoka
 
+        heyoka.set_nthreads(1)  # it evaluates many places on all cores otherwise
         x = heyoka.make_vars("x")
         heyoka.cfunc([heyoka.sin(x)], [x])
 
