@@ -11,8 +11,9 @@ import inspect
 import math
 import os
 import platform
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,16 @@ import sympy as sp
 import symgrad as sg
 import symgrad.numpy as symnp
 import symgrad.scipy.linalg as sg_linalg
+from symgrad._api._call import Call
+from symgrad._api._verify_kernels import Kernels, chosen_leaves, problem_of
+from symgrad._api._verify_points import intervals_of, points_of
 from symgrad._compile._cache import OWN
 from symgrad._lower import lower
 from symgrad._op import Op, registry
 from symgrad._ops.logic import CONDITION
+from symgrad._verify import Entry, entries
+from symgrad._verify._measured import rule_of
+from symgrad._verify._numbers import Digits
 
 PAGE = Path(__file__).with_name("accuracy.md")
 POINTS = 8
@@ -34,21 +41,52 @@ POINTS = 8
 SLOW = frozenset(("Binom", "EllipticD", "EllipticG", "K1e", "Kve", "OwensT"))
 #: Elements of the arrays on which SIMD functions are tried: some registers, and some left over.
 ELEMENTS = 37
+#: The largest error in ulp that is aimed at, without SIMD functions and with them.
+SCALAR, SIMD = 1.5, 4.0
+#: Above this error the step is named that loses most.
+LOSS = 4.0
+#: Decimal digits of exact values, and of those that conditioning is computed from.
+DIGITS, OWN_DIGITS = 50, 30
 
 INTRO = """\
 # Accuracy
 
 <!-- Made by docs/build_accuracy.py; do not edit. -->
 
-The certificate of every op: value and derivatives of the compiled kernel against exact values, in units in the last place, at {points} random points of the op's sample interval (one, where exact values take long), its ends and corners. [What the certificate means](certificate.md) explains the columns. **condition** is that of the worst derivative: where it is large, the op's own conditioning explains the error, and **/cond** is what is left for the code. The step that loses most is named where it is more than 4 ulp off. *not finite*: the derivative does not exist at 0, and a convention is used there.
+The certificate of every op: value and derivatives of the compiled kernel against exact values, in units in the last place, at {points} random points of the op's sample interval (one, where exact values take long), its ends and corners. [What the certificate means](certificate.md) explains the unit.
 
-The aim, except where conditioning explains more: at most 1.5 ulp without vector mathematics (the environment variable `SYMGRAD_VECTOR_MATH=0`, and everything that is no loop over arrays), and at most 4 ulp with it. The columns **SIMD** are of a loop over {elements} numbers that calls the C library's vector functions, those before of single numbers; a dash says that the op calls none. What is far off is either a difference of nearly equal numbers, with a large condition, or a function of SciPy's that loses digits itself, more than the function's own condition would explain (which is less than that of its formula): the Kelvin functions from 2 on, `airy` from 1 on, `kv`, `jv` and `yv` of broken order, `hyp1f1`, `gammaincc`, and the inverses of the incomplete gamma and beta functions. Kernels call these as they are, so that values agree with SciPy's. Nothing that symgrad writes itself is off beyond its condition: derivatives that textbooks give as differences of nearly equal terms are families of functions without these ([design note 0066](design/0066-families-of-derivatives.md)). Figures differ by processor and C library; these are of {machine}, NumPy {numpy}.
+The aim is at most {scalar:g} ulp without vector mathematics (the environment variable `SYMGRAD_VECTOR_MATH=0`, and everything that is no loop over arrays), and at most {simd:g} ulp with it, except where the op's own conditioning explains more: rounding an operand x in its last place changes f by up to `abs(x*slope/f)` ulp, whatever the code. The sum of these over all operands is the condition number; for a derivative it is that of the derivative as a function. The columns **left** are the largest `ulp/(1 + condition)`, for the code to answer for; what is beyond the aim there is set in bold.
+
+{summary}
+
+The columns **SIMD** are of a loop over {elements} numbers that calls the C library's vector functions, those before of single numbers; a dash says that the op calls none. The step that loses most is named where it is more than {loss:g} ulp off. *not finite*: the derivative does not exist at 0, and a convention is used there. Derivatives that textbooks give as differences of nearly equal terms are families of functions without these ([design note 0066](design/0066-families-of-derivatives.md)). Figures differ by processor and C library; these are of {machine}, NumPy {numpy}.
 
 ## Elementwise ops
 
-| op | interval | value | derivative | condition | /cond | SIMD: value | derivative | /cond | loses digits |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+| op | interval | value | left | derivative | left | SIMD: value | left | derivative | left | loses digits |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """  # noqa: E501
+
+
+def summary(maps: Sequence[str], rest: Sequence[str]) -> str:
+    """Return how many lines of the tables are within the aim, and which are beyond."""
+    text = []
+    for kind, lines, errors in (("elementwise ops", maps, (2, 4, 6, 8)),
+                                ("ops on arrays", rest, (3, 5))):  # fmt: skip
+        table = [line.strip("| ").split(" | ") for line in lines]
+        beyond = [cells[0] for cells in table if any("**" in cells[k + 1] for k in errors)]
+        plain = 0
+        for cells in table:
+            aims = (SCALAR, SCALAR, SIMD, SIMD) if len(errors) == 4 else (SIMD, SIMD)
+            found = zip((cells[k] for k in errors), aims, strict=True)
+            plain += all(c == "-" or (c != "not finite" and float(c) <= aim) for c, aim in found)
+        explained = len(table) - plain - len(beyond)
+        named = f": {', '.join(beyond)}" if beyond else ""
+        text.append(
+            f"Of {len(table)} {kind}, {plain} are within the aim, of {explained} their "
+            f"conditioning explains the rest, and {len(beyond)} are beyond{named}."
+        )
+    return "\n\n".join(text)
 
 
 def covered() -> Iterator[Op]:
@@ -59,16 +97,21 @@ def covered() -> Iterator[Op]:
             yield op
 
 
-def function_of(op: Op) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """Return the op as a function of its real operands, example arguments, and the domain."""
-    names = [f"x{k}" for k in range(op.arity)]
-    middle: list[Any] = [0.5 * (low + high) for low, high in op.samples]
+def fixed_operands(op: Op) -> dict[int, Any]:
+    """Return the operands that are conditions or whole numbers, with a value for each."""
     fixed: dict[int, Any] = {}
     for k, domain in enumerate(op.domain):
         if domain is CONDITION:
             fixed[k] = True
         elif domain.is_subset(sp.Integers):
-            fixed[k] = math.ceil(middle[k])
+            fixed[k] = math.ceil(0.5 * sum(op.samples[k]))
+    return fixed
+
+
+def function_of(op: Op) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """Return the op as a function of its real operands, example arguments, and the domain."""
+    names = [f"x{k}" for k in range(op.arity)]
+    fixed = fixed_operands(op)
     free = [k for k in range(op.arity) if k not in fixed]
 
     def f(*xs: Any) -> Any:
@@ -84,24 +127,118 @@ def function_of(op: Op) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, 
     )
     f.__name__ = op.name
     domain = {names[k]: tuple(map(float, op.samples[k])) for k in free}
-    return f, tuple(float(middle[k]) for k in free), domain
+    return f, tuple(0.5 * sum(op.samples[k]) for k in free), domain
 
 
-def certified(op: Op, points: int = POINTS) -> Any:
-    """Return the certificate of an op."""
-    f, args, domain = function_of(op)
-    return sg.verify(f, *args, domain=domain, points=points, limit=math.inf)
+#: An entry that was compared, with the operands of the op there.
+Place = tuple[float, ...]
+Found = tuple[Entry, Place]
+
+
+def compared(
+    f: Callable[..., Any], args: Sequence[Any], domain: Any = None, points: int = 0
+) -> list[list[Found]]:
+    """Return what was compared of the value and of the derivative by each argument.
+
+    At points of a domain, or at ``args``: arrays, to each element of which the op is applied.
+    """
+    call = Call(f, tuple(args), dynamic=False)
+    chosen = chosen_leaves(call, None)
+    kernels = Kernels(call, chosen)
+    found: list[list[Found]] = [[] for _ in range(len(chosen) + 1)]
+    for leaves in points_of(call, intervals_of(call, domain), points, 0) if domain else [args]:
+        here = Call(f, call.tree.unflatten(list(leaves))[0], dynamic=False)
+        tallies, _ = entries(problem_of(here, chosen, kernels), DIGITS, ELEMENTS, math.inf)
+        for some, tally in zip(found, tallies, strict=True):
+            for entry in tally:
+                at = re.search(r"\[(\d+)\]$", entry.place)
+                place = tuple(float(np.ravel(x)[int(at[1]) if at else 0]) for x in leaves)
+                if not entry.doubtful:
+                    some.append((entry, place))
+    return found
+
+
+class Conditioning:
+    """How much an op, or its derivative, magnifies relative errors of its operands by itself.
+
+    The sum of ``abs(x*slope/f)`` over its operands x, by differences of exact values, so that an
+    order counts as well by which no derivative is known. How f is computed plays no part.
+    """
+
+    def __init__(self, op: Op) -> None:
+        self.fixed, self.arity = fixed_operands(op), op.arity
+        kinds = ["f"] * op.arity
+        for k, value in self.fixed.items():
+            kinds[k] = "b" if value is True else "i"
+        items = (("dtype", "float64"),) if op.name == "Cast" else ()
+        self.rule = rule_of(op, items, "".join(kinds), "f")
+        self.free = [k for k in range(op.arity) if k not in self.fixed]
+        self.context = Digits(OWN_DIGITS)
+
+    def at(self, by: int | None, place: Place) -> float:
+        """Return the condition of the value, or of the derivative by an operand.
+
+        It is infinite where that is 0, or jumps.
+        """
+        context = self.context
+        formula = self.rule.value if by is None else self.rule.slopes[self.free[by]]
+        if formula is None:
+            return 0.0
+
+        def moved(n: int, step: Any) -> Any:
+            operands = dict(self.fixed)
+            operands.update({k: context.mpf(x) for k, x in zip(self.free, place, strict=True)})
+            operands[self.free[n]] += step
+            return context.mpf(formula(context, [operands[k] for k in range(self.arity)]))
+
+        middle, total = moved(0, 0), context.zero
+        for n, x in enumerate(place):
+            h = context.mpf(max(abs(x), 1.0)) / 10 ** (OWN_DIGITS // 3)
+            change = moved(n, h) - moved(n, -h)
+            if middle == 0 or abs(change) > abs(middle) / 16:
+                return math.inf
+            total += abs(x * change / (2 * h * middle))
+        return float(total)
+
+    def left(self, by: int | None, found: Sequence[Found], aim: float) -> float:
+        """Return the largest error that is left of those compared: ``ulp/(1 + condition)``.
+
+        Of errors within the aim as they are, nothing has to be explained.
+        """
+        worst = 0.0
+        for entry, place in sorted(found, key=lambda pair: -pair[0].ulp):
+            if entry.ulp <= aim or entry.ulp <= worst:
+                return max(worst, min(entry.ulp, aim))
+            condition = 0.0 if entry.kink else self.at(by, place)
+            worst = max(worst, 0.0 if math.isinf(condition) else entry.ulp / (1 + condition))
+        return worst
+
+
+def largest(op: Op, found: Sequence[Sequence[Found]], aim: float) -> tuple[str, str, str, str]:
+    """Return the largest errors of value and derivatives, and what is left of each."""
+    own = Conditioning(op)
+    value, *slopes = found
+    slopes = [[f for f in some if f[0].exact != "nan"] for some in slopes]  # not known by an order
+    left = max((own.left(k, some, aim) for k, some in enumerate(slopes)), default=0.0)
+    return (
+        shown(max(e.ulp for e, _ in value)), judged(own.left(None, value, aim), aim),
+        shown(max((e.ulp for some in slopes for e, _ in some), default=0.0)), judged(left, aim),
+    )  # fmt: skip
 
 
 def row(op: Op, points: int = POINTS) -> str:
     """Return an op's line of the table."""
     intervals = ", ".join(f"[{low:g}, {high:g}]" for low, high in op.samples)
+    f, args, domain = function_of(op)
+    points = 1 if op.name in SLOW else points
     with vector_math("0"):
-        found = certified(op, 1 if op.name in SLOW else points)
-    loss = ""
-    if found.loss is not None and found.loss.after > 4:
-        loss = f"`{found.loss.step}`"
-    return f"| {' | '.join((op.name, intervals, *figures(found), *in_loops(op), loss))} |"
+        found = compared(f, args, domain, points)
+        loss = ""
+        if max(e.ulp for some in found for e, _ in some) > LOSS:
+            step = sg.verify(f, *args, domain=domain, points=points, limit=math.inf).loss
+            loss = f"`{step.step}`" if step is not None and step.after > LOSS else ""
+    cells = (*largest(op, found, SCALAR), *in_loops(op))
+    return f"| {' | '.join((op.name, intervals, *cells, loss))} |"
 
 
 @contextmanager
@@ -117,7 +254,7 @@ def vector_math(on: str) -> Iterator[None]:
             os.environ["SYMGRAD_VECTOR_MATH"] = before
 
 
-def in_loops(op: Op) -> tuple[str, str, str]:
+def in_loops(op: Op) -> tuple[str, str, str, str]:
     """Return the errors of value and derivatives in a loop, where that calls SIMD functions."""
     f, _, domain = function_of(op)
     rng = np.random.default_rng(0)
@@ -130,22 +267,14 @@ def in_loops(op: Op) -> tuple[str, str, str]:
     both = sg.value_and_grad(total, argnums=tuple(range(len(xs))))
     with vector_math("1"):
         if "_ZGV" not in lower(both.program(*xs)).text:
-            return "-", "-", "-"
-        options: dict[str, Any] = {"samples": ELEMENTS, "limit": math.inf}
-        value = sg.verify(lambda *xs: f(*xs), *xs, wrt=(), **options).checks[0]
-        _, *slopes = sg.verify(total, *xs, **options).checks
-    slopes = [s for s in slopes if not math.isnan(s.max_ulp)]
-    worst = max(slopes, key=lambda s: s.max_ulp)
-    return shown(value.max_ulp), shown(worst.max_ulp), shown(worst.max_scaled)
+            return "-", "-", "-", "-"
+        return largest(op, [compared(f, xs)[0], *compared(total, xs)[1:]], SIMD)
 
 
-def figures(found: Any) -> tuple[str, ...]:
-    """Return the errors of value and derivatives, and the condition of the worst."""
-    value, *slopes = found.rows
-    slopes = [s for s in slopes if s.worst is not None and not math.isnan(s.max_ulp)]
-    worst = max(slopes, key=lambda r: r.max_ulp, default=value)
-    condition = 0.0 if worst.worst is None else worst.worst.condition
-    return shown(value.max_ulp), shown(worst.max_ulp), f"{condition:.2g}", shown(worst.max_scaled)
+def judged(left: float, aim: float) -> str:
+    """Return what is left of an error, marked where it is beyond the aim."""
+    text = shown(left)
+    return text if left <= aim else f"**{text}**"
 
 
 # ---------------------------------------------------------------- ops on arrays
@@ -153,9 +282,9 @@ def figures(found: Any) -> tuple[str, ...]:
 ARRAYS = """
 ## Ops on arrays
 
-The same for ops on whole arrays, in a function that is made of them. For sums and products the condition is that of the entry; for what LAPACK computes it is *normwise*: what rounding the matrix does to the result. Exact derivatives of these are central differences of the definition at 200 digits. `z` stands for `x + 1j*x.T`.
+The same for ops on whole arrays, in a function that is made of them; the aim is that of loops, which most of them are. For sums and products the condition is that of the entry, a bound of what rounding does to a straightforward evaluation; for what LAPACK computes it is *normwise*: what rounding the matrix does to the result. **left** is the largest error divided by it. Exact derivatives of these are central differences at 200 digits.
 
-| op | in | elements in | value | derivative | condition | /cond |
+| op | in | elements in | value | left | derivative | left |
 | --- | --- | --- | ---: | ---: | ---: | ---: |
 """  # noqa: E501
 
@@ -373,32 +502,27 @@ def arrays() -> Iterator[Op]:
             yield op
 
 
-def array_certificate(name: str, points: int = POINTS) -> Any:
-    """Return the certificate of an op on arrays."""
+def array_certificates(name: str, points: int = POINTS) -> list[Any]:
+    """Return the rows of certificates of an op on arrays: of its value and its derivatives."""
     _, f, x, interval = CALLS[name]
     example = np.full_like(x, 0.5 * sum(interval))
     if name not in MATRICES:
-        return sg.verify(f, example, domain=interval, points=points, limit=math.inf)
+        found = sg.verify(f, example, domain=interval, points=points, limit=math.inf)
+        return [(row,) for row in found.rows]
     # Constant matrices, which the ends of a domain are made of, are singular.
     rng = np.random.default_rng(0)
-    found = [
-        sg.verify(f, rng.uniform(*interval, np.shape(x)), limit=math.inf) for _ in range(points)
-    ]
-    return max(found, key=lambda r: r.checks[1].max_ulp)
+    matrices = [rng.uniform(*interval, np.shape(x)) for _ in range(points)]
+    reports = [sg.verify(f, matrix, limit=math.inf) for matrix in matrices]
+    return list(zip(*(report.checks for report in reports), strict=True))
 
 
 def array_row(op: Op, points: int = POINTS) -> str:
     """Return the line of an op on arrays."""
-    text, _, _, interval = CALLS[op.name]
-    found = array_certificate(op.name, points)
-    if op.name in MATRICES:
-        value, slope = found.checks[:2]
-        condition = 0.0 if slope.worst is None else slope.worst.condition
-        cells = (shown(value.max_ulp), shown(slope.max_ulp), f"{condition:.2g}",
-                 shown(slope.max_scaled))  # fmt: skip
-    else:
-        cells = figures(found)
-    low, high = interval
+    text, _, _, (low, high) = CALLS[op.name]
+    cells: list[str] = []
+    for found in array_certificates(op.name, points)[:2]:
+        cells.append(shown(max(r.max_ulp for r in found)))
+        cells.append(judged(max(r.max_scaled for r in found), SIMD))
     return f"| {' | '.join((op.name, f'`{text}`', f'[{low:g}, {high:g}]', *cells))} |"
 
 
@@ -427,12 +551,13 @@ def page(only: set[str] | None = None) -> str:
     def kept(op: Op, make: Callable[[Op], str]) -> str:
         return old[op.name] if only and op.name not in only else make(op)
 
-    head = INTRO.format(
-        points=POINTS, elements=ELEMENTS, machine=platform.machine(), numpy=np.__version__
-    )
     with np.errstate(all="ignore"):
         maps = [kept(op, row) for op in covered()]
         rest = [kept(op, array_row) for op in arrays()]
+    head = INTRO.format(
+        points=POINTS, elements=ELEMENTS, machine=platform.machine(), numpy=np.__version__,
+        scalar=SCALAR, simd=SIMD, loss=LOSS, summary=summary(maps, rest),
+    )  # fmt: skip
     return "\n".join([head + "\n".join(maps), ARRAYS + "\n".join(rest),
                       FLAT + "\n".join(flat_rows()), ""])  # fmt: skip
 

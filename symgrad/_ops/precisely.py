@@ -147,8 +147,15 @@ def gamma_upper_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
 def student_quantile(c: Any, guess: Any, v: Any, p: Any) -> Any:
     """Where Student's distribution function is p."""
     scale = c.gamma((v + 1) / 2) / c.gamma(v / 2) / c.sqrt(c.pi * v)
-    return _root(c, guess, lambda t: student(c, guess, v, t) - p,
-                 lambda t: scale * (1 + t * t / v) ** (-(v + 1) / 2))  # fmt: skip
+    half = c.mpf(0.5)
+
+    def gap(t: Any) -> Any:
+        if abs(p - half) > half / 2:
+            return student(c, guess, v, t) - p
+        # Close to 0, half is left out, or no step would be small beside t.
+        return c.sign(t) * beta_share(c, half, v / 2, t * t / (v + t * t)) / 2 - (p - half)
+
+    return _root(c, guess, gap, lambda t: scale * (1 + t * t / v) ** (-(v + 1) / 2))
 
 
 def normal_log_quantile(c: Any, guess: Any, y: Any) -> Any:
