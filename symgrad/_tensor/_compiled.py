@@ -32,8 +32,11 @@ T = TypeVar("T")
 
 #: A structure is compiled when it comes for this time.
 AFTER = 8
-#: Graphs of more nodes are run node by node; structures that are counted; kernels kept.
-LARGEST, WATCHED, KEPT = 4000, 1024, 128
+#: Graphs of fewer or more nodes are run node by node: the call of a kernel costs as much as five
+#: short rules.
+FEWEST, LARGEST = 6, 4000
+#: Structures that are counted; kernels kept.
+WATCHED, KEPT = 1024, 128
 #: Seconds that compiling may cost before there was work to pay for it.
 CREDIT = 3.0
 #: What a pass and a kernel are taken to cost, in seconds: a part alone, and a part for each node.
@@ -118,7 +121,7 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
     BackwardError
         If a value that would be read has been freed or overwritten.
     """
-    if len(gradients) != 1 or not 2 < len(order) <= LARGEST or _switched_off():
+    if len(gradients) != 1 or not FEWEST <= len(order) <= LARGEST or _switched_off():
         return None
     with table.lock:
         table.worked += _cost(PASS, len(order))

@@ -194,8 +194,11 @@ def _walk(
             parts, supports = path.guarded(ct, mask, create_graph)
             edges = path.edges
         elif rule.chooses or mask is not None:
-            node.check()
-            parts, supports = guarded(node, ct, mask, create_graph)
+            if rule.guarded is not None and mask is None and not create_graph:
+                parts, supports = rule.guarded(node, ct)
+            else:
+                node.check()
+                parts, supports = guarded(node, ct, mask, create_graph)
         elif create_graph:
             node.check()
             parts = node.pull(ct, node.tensor(), tensors=True)

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._op import registry
+from .._trace._arrays import call
 from ..errors import ArgumentError
-from . import _elementwise
+from . import _elementwise, _quick_products, _quick_views  # noqa: F401 - short ways
 from ._plan import planned
+from ._quick_folds import FOLDS, short
 from ._tensor import Tensor
 
 _WHERE = registry.ops["Where"]
@@ -54,14 +56,17 @@ def _reduction(
             _as_ddof(more)
         if "keepdims" in options:
             more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
-        if type(input) is not Tensor:
+        if not isinstance(input, Tensor):
             return function(input, axis=where, **more)
         more["axis"] = where
         data = input._data
         if function is np.mean and "dtype" not in more and data.size and data.dtype.kind == "f":
             total = sum(input, **more)
             return total / (data.size // total._data.size)
-        return planned(Tensor, function, (input,), more, lambda: function(input, **more))
+        result = planned(
+            Tensor, function, (input,), more, lambda: call(function, (input,), dict(more))
+        )  # fmt: skip
+        return result.clone() if result is input else result  # memory of its own
 
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"""Return the {what}.
@@ -81,7 +86,7 @@ def _reduction(
     >>> sg.{name}(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     {example}
     """
-    return reduce
+    return short(function, reduce) if function in FOLDS else reduce
 
 
 sum = _reduction(np.sum, "sum of the elements", "tensor([3., 7.])")  # noqa: A001
@@ -136,6 +141,9 @@ def max(  # noqa: A001
     return _extreme(np.max, np.argmax, input, dim, keepdim or keepdims, axis)
 
 
+max = short(np.max, max, pairs=True)  # noqa: A001
+
+
 def min(  # noqa: A001
     input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,
     keepdims: bool = False,
@@ -151,6 +159,9 @@ def min(  # noqa: A001
     tensor(1.)
     """
     return _extreme(np.min, np.argmin, input, dim, keepdim or keepdims, axis)
+
+
+min = short(np.min, min, pairs=True)  # noqa: A001
 
 
 def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
@@ -303,7 +314,8 @@ def _methods() -> None:
             setattr(Tensor, name, function if is_method else _as_method(function))
     for function in (sum, mean, prod, std, var, argmax, argmin, any, all, max, min, cumsum,
                      relu, softmax, log_softmax, logsumexp, clamp, dot):  # fmt: skip
-        setattr(Tensor, function.__name__, _as_method(function))
+        is_method = isinstance(function, FunctionType)
+        setattr(Tensor, function.__name__, function if is_method else _as_method(function))
     Tensor.clip = Tensor.clamp  # type: ignore[attr-defined]
     Tensor.view = Tensor.reshape  # type: ignore[attr-defined]
 

@@ -48,6 +48,8 @@ class InPlace:
             tensor._data, other._data
         ):
             return other
+        if other._requires and other._fn is None:
+            return other.clone()  # the gradient is the leaf's
         copied = wrapped(other._data.copy())
         copied._fn, copied._requires = other._fn, other._requires
         return copied

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._op import Op
 from .._reverse import differentiable
+from ._backs import BACKS, GUARDED, by_record
 from ._node import Backward, wrapped
 from ._rules import Rule, rule_of
 
@@ -49,14 +49,13 @@ def rule_for(cls: type[Backward], mask: int, count: int, params: dict[str, Any])
     found = cls.rules.get(key)
     if found is None or len(found.needs) != count:
         wanted = [bool(mask >> k & 1) for k in range(count)]
-        found = rule_of(cls.op, wanted, params, _by_record, type(wrapped(np.zeros(()))))
+        name = cls.op.name
+        found = rule_of(
+            cls.op, wanted, params, BACKS.get(name, by_record), GUARDED.get(name),
+            type(wrapped(np.zeros(()))),
+        )  # fmt: skip
         cls.rules[key] = found
     return found
-
-
-def _by_record(node: Backward, ct: Any) -> Sequence[Any]:
-    node.check()
-    return node.pull(ct)
 
 
 __all__ = ["backward_class", "rule_for"]

@@ -16,7 +16,7 @@ from .._graph._types import check_dtype, resolve
 from .._graph._where import inherited
 from .._op import Op, registry
 from .._ops import CAST
-from .._ops.movement import by_rows
+from .._ops.movement import by_rows, slices
 from ._mode import recording
 from ._node import Backward, clock
 from ._node_classes import backward_class, rule_for
@@ -49,7 +49,8 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
             values.append(by_rows(x))
     data = (op.in_order or op.evaluate)(*values, **params)
     if type(data) is not np.ndarray:
-        data = np.asarray(data)
+        # An element of an array is a view as well.
+        data = values[0][(*slices(params["region"]), ...)] if kind == "view" else np.asarray(data)
     if not shares and not data.flags.c_contiguous:
         data = by_rows(data)
     letter = data.dtype.kind

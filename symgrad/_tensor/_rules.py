@@ -45,6 +45,8 @@ class Rule:
     back:
         ``back(node, gradient)``: the gradients of the operands, as arrays; raises if what it
         reads was overwritten.
+    guarded:
+        As ``back``, of ops that choose: the gradients, and masks outside of which they are 0.
     tensors, arrays:
         ``(gradient, result, *operands)``: the rule alone, before un-broadcasting, on tensors,
         so that it can be differentiated again, and on arrays; None if the record's rule is run
@@ -56,12 +58,18 @@ class Rule:
     reads_result: bool
     chooses: bool
     back: Pull
+    guarded: Pull | None = None
     tensors: Pull | None = None
     arrays: Pull | None = None
 
 
 def rule_of(
-    op: Op, wanted: Sequence[bool], params: Mapping[str, Any], by_record: Pull, tensor: type
+    op: Op,
+    wanted: Sequence[bool],
+    params: Mapping[str, Any],
+    back: Pull,
+    guarded: Pull | None,
+    tensor: type,
 ) -> Rule:
     """Return the rule of ``op`` for gradients of the wanted operands.
 
@@ -71,13 +79,13 @@ def rule_of(
         The op and its static parameters.
     wanted:
         Which operands want a gradient.
-    by_record:
-        What ``back`` is for ops whose rule is run as it is.
+    back, guarded:
+        What the rule's are, for ops whose rule is run as it is.
     tensor:
         The class of tensors.
     """
-    needs, reads_result = _read_by(op, len(wanted))
-    plain = Rule(needs, needs, reads_result, op.taken is not None, by_record)
+    needs, reads_result = _read_by(op, wanted)
+    plain = Rule(needs, needs, reads_result, op.taken is not None, back, guarded)
     if op.kind != "map" or op.transpose is not None:
         return plain
     inputs = [Input(f"x{k}", (), np.float64) for k in range(len(wanted) + 2)]
@@ -94,7 +102,7 @@ def rule_of(
     code = _Code(inputs, order, outputs)
     return Rule(
         needs, saves, reads_result, plain.chooses, code.back(needs, saves, reads_result, tensor),
-        code.pull(lambda n: n.op), code.pull(lambda n: n.op.evaluate),
+        None, code.pull(lambda n: n.op), code.pull(lambda n: n.op.evaluate),
     )  # fmt: skip
 
 
@@ -147,7 +155,7 @@ class _Code:
         for k, needed in enumerate(needs):
             if needed:
                 lines += [
-                    f"if type(s{k}) is Tensor:",
+                    f"if isinstance(s{k}, Tensor):",
                     f"    x{k + 2} = s{k}._data",
                     f"    cell = s{k}._cell",
                     "    if cell is not None:",
@@ -186,9 +194,11 @@ def _made(head: str, lines: Sequence[str], scope: dict[str, Any]) -> Pull:
     return function
 
 
-def _read_by(op: Op, count: int) -> tuple[tuple[bool, ...], bool]:
+def _read_by(op: Op, wanted: Sequence[bool]) -> tuple[tuple[bool, ...], bool]:
     """Return what the rule of an op may read: operands, result."""
     if op.transpose is not None:  # linear: it reads the operands in which it is not
-        linear = op.linear if op.linear is not None else range(count)
-        return tuple(k not in linear for k in range(count)), False
-    return (True,) * count, True
+        linear = op.linear if op.linear is not None else range(len(wanted))
+        return tuple(k not in linear for k in range(len(wanted))), False
+    if op.kind == "contract":  # linear in each: for the one it reads the other
+        return (wanted[1], wanted[0]), False
+    return (True,) * len(wanted), True

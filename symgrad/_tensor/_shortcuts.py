@@ -68,6 +68,8 @@ def _starts() -> dict[type, set[type | None]]:
 def _may_begin(node: Backward, formulas: Sequence[tuple[Behind, float | None]]) -> bool:
     """Tell from the names of ops alone whether a formula may begin here."""
     number = None
+    if node.op.name == "Divide" and node.behind[1] is None:
+        return False  # the formulas divide by what they are of
     if node.op.name in POWERS:
         if node.edges[1] is not None or node.saved is None:
             return False

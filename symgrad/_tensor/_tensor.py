@@ -23,7 +23,10 @@ from ._plan import planned
 _OPS = registry.ops
 _NONE: dict[str, Any] = {}
 
-#: The short ways for universal functions; filled by the module that records.
+#: The arguments of reductions that the short ways take.
+_REDUCING = frozenset(("axis", "keepdims"))
+
+#: The short ways for universal functions and reductions; filled by the module that records.
 QUICK: dict[Any, Callable[..., Any]] = {}
 
 
@@ -48,7 +51,8 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     def __init__(self, data: Any, requires_grad: bool = False, name: str | None = None) -> None:
         self._data = _array(data)
-        self._fn = self._cell = self._grad = self._acc = None
+        self._fn = self._grad = self._acc = None
+        self._cell = None if self._data.flags.c_contiguous else Cell()  # ops look how it lies
         self._requires = False
         self.name = name
         if requires_grad:
@@ -74,6 +78,10 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
     ) -> Any:
         if any(issubclass(t, Traced) for t in types):
             return NotImplemented
+        if func in QUICK and len(args) < 3:  # the third argument is another one in NumPy
+            keep = kwargs.get("keepdims", False)
+            if not kwargs or (type(keep) is bool and kwargs.keys() <= _REDUCING):
+                return QUICK[func](*args, **kwargs)
         if func is np.copy:
             return self.clone()
         if func is np.take:
@@ -148,11 +156,6 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     # ---------------------------------------------------------------- methods
 
-    @property
-    def T(self) -> Any:
-        """The transpose."""
-        return planned(Tensor, np.transpose, (self,), _NONE, lambda: np.transpose(self))
-
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         """Return the elements in a new shape; one size may be -1."""
         return planned(
@@ -195,10 +198,9 @@ def wrap(data: Any) -> Tensor:
     """Return a tensor of an array, which it shares."""
     made: Tensor = Tensor.__new__(Tensor)
     made._data = data if type(data) is np.ndarray else np.asarray(data)
-    made._fn = made._cell = made._grad = made._acc = made.name = None
+    made._fn = made._grad = made._acc = made.name = None
+    made._cell = None if made._data.flags.c_contiguous else Cell()
     made._requires = False
-    if not made._data.flags.c_contiguous:
-        made._cell = Cell()  # so that ops look how it lies
     return made
 
 

@@ -1,0 +1,175 @@
+"""The way back through folds, products and views on arrays, in as few calls as there can be.
+
+Each does what the op's record says, to the last bit. What is unusual is left to the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .._ops.movement import by_rows, inverse, slices
+from .._ops.reductions import kept
+from ._guard import guarded
+from ._node import Backward
+
+ndarray, zeros = np.ndarray, np.zeros
+_index = lru_cache(maxsize=4096)(slices)
+_inverse = lru_cache(maxsize=1024)(inverse)
+
+
+def by_record(node: Backward, ct: Any) -> Sequence[Any]:
+    """Go back by the op's record."""
+    node.check()
+    return node.pull(ct)
+
+
+def _read(node: Backward, x: Any) -> Any:
+    """Return what an operand holds; raise if it was overwritten."""
+    if isinstance(x, (ndarray, np.generic)):
+        return x
+    cell = x._cell
+    if cell is not None and cell.written > node.seq:
+        node.check()
+    return x._data
+
+
+# ---------------------------------------------------------------- folds
+
+
+def _sum(node: Backward, ct: Any) -> Sequence[Any]:
+    shape, dtype = node.saved[0]  # type: ignore[index]
+    if ct.dtype is not dtype:
+        ct = ct.astype(dtype)
+    if ct.ndim == 0:
+        return (ndarray(shape, dtype, ct, 0, (0,) * len(shape)),)
+    if 0 in shape or not ct.flags.c_contiguous:
+        return by_record(node, ct)
+    strides = list(ct.strides)
+    for k in sorted(node.params["axes"]):
+        strides.insert(k, 0)
+    return (ndarray(shape, dtype, ct, 0, strides),)
+
+
+def _extremum(node: Backward, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Share a gradient among the elements that attain an extremum."""
+    x = _read(node, node.saved[0])  # type: ignore[index]
+    y, cell, dtype = node.result, node.cell, x.dtype
+    if cell is not None and cell.written > node.seq:
+        node.check()
+    if ct.dtype is not dtype:
+        ct = ct.astype(dtype)
+    if not x.flags.c_contiguous:
+        x = by_rows(x)
+    if ct.ndim == 0:
+        hit = x == y
+        count = np.count_nonzero(hit)
+        share = ct
+    else:
+        axes = node.params["axes"]
+        around = kept(x.shape, axes)
+        hit = x == y.reshape(around)
+        count = np.add.reduce(hit, axes, dtype).reshape(around)
+        share = ct.reshape(around)
+    if not np.all(count):  # nan attains nothing
+        node.check()
+        return guarded(node, ct, None, False)
+    part = zeros(x.shape, dtype)
+    np.copyto(part, share * (dtype.type(1) / np.asarray(count, dtype)), where=hit)
+    return (part,), (hit,)
+
+
+# ---------------------------------------------------------------- products
+
+
+def _contract(node: Backward, ct: Any) -> Sequence[Any]:
+    """Multiply by the other operand, as :func:`symgrad._ops.contract.contracted` would."""
+    first, second = node.behind
+    a, b = node.saved  # type: ignore[misc]
+    x = None if second is None else _read(node, a)
+    y = None if first is None else _read(node, b)
+    letters = node.params
+    pull = _PULLS.get((letters["a"], letters["b"], letters["out"]))
+    if pull is None or not (_plain(ct, ct) and _plain(x, ct) and _plain(y, ct)):
+        return by_record(node, ct)
+    return pull(ct, x, y)
+
+
+def _plain(x: Any, ct: Any) -> bool:
+    """Tell whether an array, if there is one, can be given to ``dot``."""
+    if x is None:
+        return True
+    flags = x.flags
+    return (flags.c_contiguous or flags.f_contiguous) and x.dtype is ct.dtype and 1 not in x.shape
+
+
+_Parts = tuple[Any, Any]
+
+
+def _matrix_matrix(ct: Any, x: Any, y: Any) -> _Parts:
+    return None if y is None else ct.dot(y.T), None if x is None else x.T.dot(ct)
+
+
+def _matrix_vector(ct: Any, x: Any, y: Any) -> _Parts:
+    return None if y is None else ct[:, None] * y, None if x is None else ct.dot(x)
+
+
+def _vector_matrix(ct: Any, x: Any, y: Any) -> _Parts:
+    return None if y is None else ct.dot(y.T), None if x is None else x[:, None] * ct
+
+
+def _vector_vector(ct: Any, x: Any, y: Any) -> _Parts:
+    return None if y is None else ct * y, None if x is None else ct * x
+
+
+_PULLS: dict[tuple[str, str, str], Callable[[Any, Any, Any], _Parts]] = {
+    ("ij", "jk", "ik"): _matrix_matrix,
+    ("ij", "j", "i"): _matrix_vector,
+    ("j", "jk", "k"): _vector_matrix,
+    ("j", "j", ""): _vector_vector,
+}
+
+
+# ---------------------------------------------------------------- views
+
+
+def _slice(node: Backward, ct: Any) -> Sequence[Any]:
+    shape, dtype = node.saved[0]  # type: ignore[index]
+    part = zeros(shape, dtype)
+    part[_index(node.params["region"])] = ct
+    return (part,)
+
+
+def _reshape(node: Backward, ct: Any) -> Sequence[Any]:
+    shape, dtype = node.saved[0]  # type: ignore[index]
+    return (_own(ct.reshape(shape), dtype),)
+
+
+def _transpose(node: Backward, ct: Any) -> Sequence[Any]:
+    return (_own(ct.transpose(_inverse(node.params["axes"])), node.saved[0][1]),)  # type: ignore[index]
+
+
+def _own(part: Any, dtype: Any) -> Any:
+    """Return a gradient in C order, unless it repeats numbers, and in a type."""
+    if not part.flags.c_contiguous and 0 not in part.strides:
+        part = part.copy()
+    return part if part.dtype is dtype else part.astype(dtype)
+
+
+#: By op; others go back by their records.
+BACKS: dict[str, Callable[[Backward, Any], Sequence[Any]]] = {
+    "Sum": _sum,
+    "Contract": _contract,
+    "Slice": _slice,
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+}
+GUARDED: dict[str, Callable[[Backward, Any], tuple[Sequence[Any], Sequence[Any]]]] = {
+    "Max": _extremum,
+    "Min": _extremum,
+}
+
+__all__ = ["BACKS", "GUARDED", "by_record"]
