@@ -13,11 +13,12 @@ import numpy as np
 import scipy.special as sc
 import sympy as sp
 
-from .._op import Composed, Cython, Op, Positive, Real, define
+from .._op import Composed, Cython, Op, Positive, define
+from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_y, order_family
 from .differences import DIGAMMA_STEP, digamma_by_sums
 from .special import BOTH_POSITIVE, ORDER
 
-UNARY, POSITIVE = (Real,), (Positive,)
+POSITIVE = (Positive,)
 
 
 # ---------------------------------------------------------------- gamma function
@@ -134,27 +135,29 @@ def _bessel(name: str, ufunc: np.ufunc, order: int, form: Any, slope: Any, *more
     )  # fmt: skip
 
 
-def _family(name: str, ufunc: np.ufunc, form: Any, slope: Any) -> Op:
-    # SciPy's Y and K of broken order lose two to three digits in places.
-    return define(
-        ufunc, name=name, sympy=form, partials=lambda y, v, x: (math.nan, slope(v, x, y)),
-        lower=Cython(f"__pyx_fuse_1{ufunc.__name__}"), domain=(Real, Positive),
-        ulp=1024.0 if name in ("Yv", "Kv") else 64.0, samples=((0, 3), (0.2, 1.8)),
-        convention=ORDER,
-    )  # fmt: skip
-
-
 def _scaled(v: Any, x: Any) -> Any:
     return sp.exp(-sp.Abs(x)) * sp.besseli(v, x)
 
 
-JV = _family("Jv", sc.jv, sp.besselj, lambda v, x, y: 0.5 * (sc.jv(v - 1, x) - sc.jv(v + 1, x)))
-YV = _family("Yv", sc.yv, sp.bessely, lambda v, x, y: 0.5 * (sc.yv(v - 1, x) - sc.yv(v + 1, x)))
-IV = _family("Iv", sc.iv, sp.besseli, lambda v, x, y: 0.5 * (sc.iv(v - 1, x) + sc.iv(v + 1, x)))
-KV = _family("Kv", sc.kv, sp.besselk, lambda v, x, y: -0.5 * (sc.kv(v - 1, x) + sc.kv(v + 1, x)))
-IVE = _family(
-    "Ive", sc.ive, _scaled,
-    lambda v, x, y: 0.5 * (sc.ive(v - 1, x) + sc.ive(v + 1, x)) - np.sign(x) * y,
+JV: Op = order_family(
+    sc.jv, sp.besselj, bessel_j, lambda v, x, y: 0.5 * (JV(v - 1, x) - JV(v + 1, x))
+)  # fmt: skip
+YV: Op = order_family(
+    sc.yv, sp.bessely, bessel_y, lambda v, x, y: 0.5 * (YV(v - 1, x) - YV(v + 1, x))
+)  # fmt: skip
+IV: Op = order_family(
+    sc.iv, sp.besseli, bessel_i, lambda v, x, y: 0.5 * (IV(v - 1, x) + IV(v + 1, x))
+)  # fmt: skip
+KV: Op = order_family(
+    sc.kv, sp.besselk, bessel_k, lambda v, x, y: -0.5 * (KV(v - 1, x) + KV(v + 1, x))
+)  # fmt: skip
+IVE: Op = order_family(
+    sc.ive, _scaled, bessel_i,
+    lambda v, x, y: 0.5 * (IVE(v - 1, x) + IVE(v + 1, x)) - np.sign(x) * y, power=-1.0,
+)  # fmt: skip
+KVE: Op = order_family(
+    sc.kve, lambda v, x: sp.exp(x) * sp.besselk(v, x), bessel_k,
+    lambda v, x, y: y - 0.5 * (KVE(v - 1, x) + KVE(v + 1, x)), power=1.0,
 )  # fmt: skip
 
 J0 = _bessel("J0", sc.j0, 0, sp.besselj, lambda y, x: (-sc.j1(x),))

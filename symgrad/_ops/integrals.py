@@ -174,12 +174,6 @@ K0E: Op = define(
     partials=lambda y, x: (K0E_SLOPE(x),), lower=Cython("k0e"), domain=POSITIVE,
     samples=(0.2, 1.8), ulp=16.0,
 )  # fmt: skip
-KVE: Op = define(
-    sc.kve, name="Kve", sympy=lambda v, x: sp.exp(x) * sp.besselk(v, x),
-    partials=lambda y, v, x: (math.nan, y - 0.5 * (sc.kve(v - 1, x) + sc.kve(v + 1, x))),
-    lower=Cython("__pyx_fuse_1kve"), domain=(Real, Positive), samples=((0, 3), (0.2, 1.8)),
-    ulp=1024.0, convention=ORDER,
-)  # fmt: skip
 K1E: Op = define(
     sc.k1e, name="K1e", sympy=lambda x: sp.exp(x) * sp.besselk(1, x),
     partials=lambda y, x: (K0E_SLOPE(x) - K0E_SLOPE(x, order=1),), lower=Cython("k1e"),
