@@ -85,6 +85,8 @@ def added(parts: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> 
     """
     if len(parts) == 1:
         return parts[0]
+    if not any(part.guard for part in parts):
+        return _same_guard(parts, add)
     groups: dict[Guard, list[Cotangent]] = {}
     for part in parts:
         groups.setdefault(part.guard, []).append(part)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,18 @@ from ._op import Op
 #: A rule on nodes: op, parameters, cotangent, result, operands, which operands are wanted.
 Rule = Callable[[Op, Any, Node, Node, Sequence[Node], Sequence[bool]], Sequence[Node | None]]
 
+#: Picks operands from values.
+Picker = Callable[[Sequence[Node]], tuple[Node, ...]]
+
 #: Recordings are forgotten beyond this number: each written number may bring one.
 MOST = 4096
+
+
+def _picker(numbers: Sequence[int]) -> Picker:
+    if len(numbers) == 1:
+        (number,) = numbers
+        return lambda values: (values[number],)
+    return itemgetter(*numbers)
 
 
 @dataclass(frozen=True)
@@ -32,17 +43,16 @@ class Recording:
     """What a rule builds of the values cotangent, result, operands, ``constants``."""
 
     constants: tuple[Node, ...]
-    #: Op, parameters, numbers of the operands among the values so far, shape and type.
-    steps: tuple[tuple[Op, Any, tuple[int, ...], Any, np.dtype[Any]], ...]
+    #: Op, parameters, what picks the operands from the values so far, shape and type.
+    steps: tuple[tuple[Op, Any, Picker, Any, np.dtype[Any]], ...]
     #: The number of the value for each operand of the op; None: no cotangent.
     results: tuple[int | None, ...]
 
     def replay(self, node: Node, ct: Node) -> list[Cotangent | None]:
         """Return the cotangents of the operands of ``node``."""
         values = [ct, node, *node.operands, *self.constants]
-        for op, items, numbers, shape, dtype in self.steps:
-            operands = tuple([values[k] for k in numbers])
-            values.append(apply(op, operands, items, shape, dtype))
+        for op, items, picked, shape, dtype in self.steps:
+            values.append(apply(op, picked(values), items, shape, dtype))
         return [None if k is None else Cotangent(values[k]) for k in self.results]
 
 
@@ -97,7 +107,7 @@ class Recordings:
         return Recording(
             tuple(constants),
             tuple(
-                (n.op, n.items, tuple([numbers[x] for x in n.operands]), n.shape, n.dtype)
+                (n.op, n.items, _picker([numbers[x] for x in n.operands]), n.shape, n.dtype)
                 for n in order
                 if n.operands
             ),

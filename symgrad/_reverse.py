@@ -18,7 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from ._graph import Node, checked, inherited, merged, set_inherited, step_numbers, topological
+from ._graph import (
+    Node,
+    apply,
+    checked,
+    inherited,
+    merged,
+    set_inherited,
+    step_numbers,
+    topological,
+)
 from ._guards import (
     Cotangent,
     added,
@@ -31,11 +40,13 @@ from ._guards import (
     summed,
     through,
 )
-from ._op import PROJECTIONS, Op
+from ._op import PROJECTIONS, Op, registry
 from ._ops import unbroadcast
 from ._recorded import Recordings
-from ._rewrite import Way, shortcuts
-from ._trace import Traced, as_node, bind_nodes, cast, partials
+from ._rewrite import Way, shortcuts, simplified
+from ._trace import Traced, as_node, bind, bind_nodes, cast, partials
+
+_ADD = registry.ops["Add"]
 
 
 def differentiable(op: Op) -> bool:
@@ -51,7 +62,7 @@ def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
     for node in order:
         if (
             (node.dtype.kind == "f" or node.op.results is not None)
-            and any(x in found for x in node.operands)
+            and not found.isdisjoint(node.operands)
             and differentiable(node.op)
         ):
             found.add(node)
@@ -75,7 +86,19 @@ def pull_back(
     list
         One node for each of ``wrt``, None where nothing flows.
     """
-    order = list(topological(outputs))
+    before = inherited()  # a pass over a body runs within a pass
+    try:
+        with simplified():
+            found = _walk_back(outputs, cotangents, wrt)
+    finally:
+        set_inherited(before)
+    return checked("reverse mode", [found.get(node) for node in wrt])
+
+
+def _walk_back(
+    outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
+) -> dict[Node, Node]:
+    order = topological(outputs)
     numbers = step_numbers()
     if numbers is not None:  # the order in which eager tensors go back
         order.sort(key=lambda node: numbers.get(node, -1))
@@ -88,41 +111,35 @@ def pull_back(
     wanted = set(wrt)
     found: dict[Node, Node] = {}
     results: dict[Node, dict[Node, Node]] = {}  # of loops and branches: their results' cotangents
-    before = inherited()  # a pass over a body runs within a pass
-    try:
-        for node in reversed(order):
-            if node in results:
-                set_inherited(node.where)
-                for operand, given in zip(
-                    node.operands, _inner(node, results, active), strict=True
-                ):
-                    if given is not None:
-                        pending.setdefault(operand, []).append(Cotangent(given))
-                continue
-            parts = pending.pop(node, None)
-            if parts is None:
-                continue
-            if node.where is not None:
-                set_inherited(node.where)
-            ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
-            if node.op.kind in PROJECTIONS:
-                results.setdefault(node.operands[0], {})[node] = settled(ct)
-            if node in wanted:
-                found[node] = settled(ct)
-            if not node.operands or node.op.kind in PROJECTIONS:
-                continue
-            if node in ways:
-                operands = ways[node].operands
-                sent = _past(ways[node], node, ct, active)
-            else:
-                operands = node.operands
-                sent = _RECORDINGS.pulled(node, ct, active) or _rule(node, ct, active)
-            for operand, part in zip(operands, sent, strict=True):
-                if part is not None:
-                    pending.setdefault(operand, []).append(part)
-    finally:
-        set_inherited(before)
-    return checked("reverse mode", [found.get(node) for node in wrt])
+    for node in reversed(order):
+        if node in results:
+            set_inherited(node.where)
+            for operand, given in zip(node.operands, _inner(node, results, active), strict=True):
+                if given is not None:
+                    pending.setdefault(operand, []).append(Cotangent(given))
+            continue
+        parts = pending.pop(node, None)
+        if parts is None:
+            continue
+        if node.where is not None:
+            set_inherited(node.where)
+        ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
+        if node.op.kind in PROJECTIONS:
+            results.setdefault(node.operands[0], {})[node] = settled(ct)
+        if node in wanted:
+            found[node] = settled(ct)
+        if not node.operands or node.op.kind in PROJECTIONS:
+            continue
+        if node in ways:
+            operands = ways[node].operands
+            sent = _past(ways[node], node, ct, active)
+        else:
+            operands = node.operands
+            sent = _RECORDINGS.pulled(node, ct, active) or _rule(node, ct, active)
+        for operand, part in zip(operands, sent, strict=True):
+            if part is not None:
+                pending.setdefault(operand, []).append(part)
+    return found
 
 
 def _ways_apart(order: Sequence[Node], wrt: Sequence[Node]) -> dict[Node, Way]:
@@ -190,10 +207,13 @@ def accumulate(parts: Sequence[Node]) -> Node:
             assert op.merge is not None
             operands, params = op.merge([(n.operands, n.params) for n in nodes])
             plain.append(bind_nodes(op, tuple(operands), params))
-    total: Any = Traced(plain[0])
+    total = plain[0]
     for part in plain[1:]:
-        total = total + Traced(part)
-    return as_node(total)
+        if total.shape is part.shape and total.dtype is part.dtype:
+            total = apply(_ADD, (total, part), (), total.shape, total.dtype)
+        else:
+            total = bind(_ADD, (Traced(total), Traced(part)), {})
+    return total
 
 
 def _past(way: Way, node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None]:

@@ -25,10 +25,11 @@ from symgrad._graph import (
     topological,
 )
 from symgrad._graph._check import GRAPH_LAWS, PROGRAM_LAWS, describe
+from symgrad._graph._interned import new_node, node_class
 from symgrad._graph._laws import NODE_LAWS
-from symgrad._graph._node import _new, node_class
 from symgrad._lower._legalize import legalize
 from symgrad._op import Composite, Op, registry
+from symgrad._rewrite import Rule, _simplify
 from symgrad._schedule import schedule
 from symgrad._shapes import Dim
 from symgrad._trace import flatten
@@ -46,7 +47,7 @@ def x(shape: Any = (N,), dtype: Any = F8, name: str = "x") -> Input:
 def node(op: str | Op, *operands: Any, shape: Any = (N,), dtype: Any = F8, **params: Any) -> Node:
     """A node that is not interned, whatever it is made of."""
     record = OPS[op] if isinstance(op, str) else op
-    return _new(node_class(record), operands, tuple(params.items()), shape, np.dtype(dtype))
+    return new_node(node_class(record), operands, tuple(params.items()), shape, np.dtype(dtype))
 
 
 def altered(leaf: Any, **fields: Any) -> Any:
@@ -82,7 +83,7 @@ STRANGER = Op(name="Stranger", kind="view", evaluate=np.copy, shape=lambda s: s,
 BROKEN_NODES: list[tuple[str, Callable[[], Any], str]] = [
     ("a registered op", lambda: node(STRANGER, x()), "Stranger is not in the registry"),
     ("a registered op", lambda: node(dataclasses.replace(OPS["Sin"]), x()), "not in the registry"),
-    ("a registered op", lambda: _new(type("Odd", (Node,), {"op": Input.op}),
+    ("a registered op", lambda: new_node(type("Odd", (Node,), {"op": Input.op}),
                                      (), (), (), F8), "no kind of leaf"),
     ("operands are nodes, as many as the op takes", lambda: node("Sin", sp.Symbol("x")),
      "operand x is no node"),
@@ -135,7 +136,7 @@ BROKEN_NODES: list[tuple[str, Callable[[], Any], str]] = [
     ("axes are axes of the operand",
      lambda: node("Cumsum", x(), axis=1, reverse=False), "not distinct axes"),
     ("axes are axes of the operand",
-     lambda: _new(node_class(OPS["Scatter"]), (x(), x((N,), I8)),
+     lambda: new_node(node_class(OPS["Scatter"]), (x(), x((N,), I8)),
                   (("at", 0), ("axes", (2,)), ("shape", (4,))), (4,), F8), "distinct axes of 1"),
     ("regions lie within", lambda: node("Slice", x(), shape=(2,), region=((2, 1, 2),)),
      "the range 2:1:2 is not within an axis of size n"),
@@ -145,7 +146,7 @@ BROKEN_NODES: list[tuple[str, Callable[[], Any], str]] = [
      "not within"),
     ("regions lie within", lambda: node("Slice", x(), shape=(), region=()), "a region of 0 axes"),
     ("regions lie within",
-     lambda: _new(node_class(OPS["Assemble"]), (x(),),
+     lambda: new_node(node_class(OPS["Assemble"]), (x(),),
                   (("disjoint", True), ("regions", (((0, 1, 2),),)), ("shape", (4,))), (4,), F8),
      r"a part of shape \(n=3,\) in a region of \(2,\)"),
     ("the shape is what the shape rule gives", lambda: node("Sin", x(), shape=(4,)),
@@ -369,8 +370,7 @@ def test_a_broken_rule_is_caught_where_it_is_applied(monkeypatch: pytest.MonkeyP
     def rule(node: Node, *_: Any) -> Node:
         return bad
 
-    from symgrad._rewrite import _TABLE, Rule
-
-    monkeypatch.setitem(_TABLE, "Cosh", ([Rule("nonsense", ("Cosh",), rule)], None))
+    wrong = _simplify.Simplifier([Rule("nonsense", ("Cosh",), rule)])
+    monkeypatch.setattr(_simplify, "_ALL", wrong)
     with pytest.raises(CheckError, match=r"after rewriting: .* 'map operands have the types"):
         sg.compile(np.cosh).program(1.0)

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._graph import _node
+from symgrad._graph import _interned
 from symgrad._lower import lower
 from symgrad._schedule import kahn
 from symgrad.errors import CycleError
@@ -67,10 +67,10 @@ def nothing_is_left() -> Iterator[None]:
     """Nodes must be freed, without recursion, when nobody needs them any more."""
     sg.grad(np.sin)(0.5)  # the patterns of the rewrite rules stay
     gc.collect()
-    before = len(_node._table)
+    before = len(_interned._table)
     yield
     gc.collect()
-    assert len(_node._table) <= before + 100
+    assert len(_interned._table) <= before + 100
 
 
 def go_through(f: Callable[..., Any], args: tuple[Any, ...], size: int) -> None:

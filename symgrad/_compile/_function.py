@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from .._graph import apart, bit_for_bit
+from .._graph import apart, bit_for_bit, walks_kept
 from .._schedule import Program, concrete
 from .._shapes import Size
 from .._trace import (
@@ -195,7 +195,7 @@ class Function:
         for candidate in self._specializations.get(signature, ()):
             if candidate.admits(leaves):
                 return candidate
-        with self._lock, collector_paused():
+        with self._lock, collector_paused(), walks_kept():
             for candidate in self._specializations.get(signature, ()):
                 if candidate.admits(leaves):
                     return candidate

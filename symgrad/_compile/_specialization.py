@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._control import all_of, rerolled, tidy
-from .._graph import bit_for_bit, checked, shared
+from .._graph import bit_for_bit, checked, shared, walks_kept
 from .._lower import pool, products
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
@@ -89,7 +89,7 @@ class Specialization:
     def function(self) -> Callable[..., Any]:
         """The compiled Python function of the inputs: the output, or a tuple of outputs."""
         if self._function is None:
-            with self._lock, collector_paused():
+            with self._lock, collector_paused(), walks_kept():
                 if self._function is None:
                     self.entry, self._function = self._compiled()
         return self._function
@@ -128,7 +128,7 @@ class Specialization:
     def interpreted(self) -> Interpreted | None:
         """The program for the interpreter, or None if it is not straight scalar code."""
         if not self._encoded:
-            with self._lock, collector_paused():
+            with self._lock, collector_paused(), walks_kept():
                 if not self._encoded:
                     with bit_for_bit(self.promised):
                         self._interpreted = interpret(self.program, self.kinds, self.cache)

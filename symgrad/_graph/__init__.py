@@ -2,28 +2,21 @@
 
 from ._body import Body, Rule, bodies
 from ._check import check, checked
-from ._node import (
-    Constant,
-    Input,
-    Iota,
-    Literal,
-    Node,
-    SizeOf,
-    Static,
+from ._interned import (
     apart,
     apply,
-    as_sympy,
-    element_count,
-    literal_form,
+    changing,
     merged,
     node_class,
     recording_nodes,
     shared,
     step_numbers,
-    topological,
     unrecorded,
 )
+from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
+from ._node import Node, Static, as_sympy, element_count
 from ._rounding import bit_for_bit, is_promised
+from ._walk import topological, walks_kept
 from ._where import (
     Where,
     defined_at,
@@ -51,6 +44,7 @@ __all__ = [
     "as_sympy",
     "bit_for_bit",
     "bodies",
+    "changing",
     "check",
     "checked",
     "defined_at",
@@ -70,4 +64,5 @@ __all__ = [
     "topological",
     "unrecorded",
     "user_line",
+    "walks_kept",
 ]

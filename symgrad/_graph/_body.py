@@ -14,7 +14,9 @@ from typing import Any
 
 import sympy as sp
 
-from ._node import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from ._leaves import Constant, Input, Iota, Literal, SizeOf
+from ._node import Node
+from ._walk import topological
 
 
 class Body:

@@ -18,7 +18,8 @@ import sympy as sp
 from .._shapes import Dim
 from ..errors import CheckError, CycleError
 from ._laws import Law, broken_law, size_symbols
-from ._node import Input, Node
+from ._leaves import Input
+from ._node import Node
 
 S = TypeVar("S")
 

@@ -17,8 +17,10 @@ from .._op import Op, registry
 from .._shapes import Dim, Dimension, Shape, broadcast, dim_expand, hint, recording, show
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
-from ._node import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from ._leaves import Constant, Input, Iota, Literal, SizeOf
+from ._node import Node
 from ._types import SUPPORTED, TOKEN, array_type, resolve
+from ._walk import topological
 
 T = TypeVar("T")
 

@@ -38,7 +38,8 @@ class _State(threading.local):
     inherited: Where | None = None
 
 
-_state = _State()
+#: What is so for this thread just now.
+state = _State()
 # Not by code objects: hashing one walks through all of its instructions.
 _internal: dict[str, bool] = {}
 _lines: dict[tuple[int, int], tuple[CodeType, Where]] = {}
@@ -53,11 +54,14 @@ def _is_internal(code: CodeType) -> bool:
     return known
 
 
-def user_line() -> Where | None:
-    """Return the innermost line on the stack that belongs neither to symgrad nor NumPy."""
-    if _state.inherited is not None:
-        return _state.inherited
-    frame: FrameType | None = sys._getframe(1)
+def user_line(start: FrameType | None = None) -> Where | None:
+    """Return the innermost line on the stack that belongs neither to symgrad nor NumPy.
+
+    ``start`` is a frame to begin with: Python makes an object of each that is looked at.
+    """
+    if state.inherited is not None:
+        return state.inherited
+    frame: FrameType | None = sys._getframe(1) if start is None else start
     while frame is not None:
         code = frame.f_code
         internal = _internal.get(code.co_filename)
@@ -113,20 +117,20 @@ def defined_at(function: Callable[..., Any]) -> Where | None:
 
 def inherited() -> Where | None:
     """Return the line that nodes are given just now, if a pass has set one."""
-    return _state.inherited
+    return state.inherited
 
 
 def set_inherited(where: Where | None) -> None:
     """Give the nodes that a pass derives the line of the node it derives them from."""
-    _state.inherited = where
+    state.inherited = where
 
 
 @contextlib.contextmanager
 def inheriting(where: Where | None) -> Iterator[None]:
     """Give nodes made in the block the line ``where``."""
-    before = _state.inherited
-    _state.inherited = where
+    before = state.inherited
+    state.inherited = where
     try:
         yield
     finally:
-        _state.inherited = before
+        state.inherited = before

@@ -73,6 +73,15 @@ class Identity:
         """What is looked for."""
         return Pattern(self.written)
 
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The ops at which the formula begins."""
+        return self.pattern.heads
+
+    def possible(self, names: Sequence[str]) -> bool:
+        """Tell from the ops of its operands whether the formula can be at a node."""
+        return self.pattern.possible(names)
+
     def applies(
         self, node: Node, found: tuple[Node, ...], users: Mapping[Node, Sequence[Node]]
     ) -> bool:
@@ -135,13 +144,4 @@ IDENTITIES: tuple[Identity, ...] = (
 )  # fmt: skip
 
 
-def by_head() -> dict[str, list[Identity]]:
-    """Return the identities by the ops at which they begin."""
-    table: dict[str, list[Identity]] = {}
-    for identity in IDENTITIES:
-        for name in identity.pattern.heads:
-            table.setdefault(name, []).append(identity)
-    return table
-
-
-__all__ = ["IDENTITIES", "Identity", "by_head"]
+__all__ = ["IDENTITIES", "Identity"]

@@ -9,12 +9,14 @@ and ``x + -1``; the order of a sum's terms and of a product's factors.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from .._graph import Input, Literal, Node
+from .._op import Op
 from .._trace import Traced, as_node
 
 Bound = dict[Node, Node]
@@ -138,13 +140,17 @@ class Pattern:
             level = [y for x in level for y in x.operands if y.operands]
         return tuple(found)
 
+    def possible(self, names: Sequence[str]) -> bool:
+        """Tell at a glance, from the ops of its operands, whether a node can match."""
+        return self._needed.issubset(names) and (
+            not self.numeric or any(name in NUMBERS for name in names)
+        )
+
     def match(self, node: Node, barred: Collection[Node] = ()) -> tuple[Node, ...] | None:
         """Return the nodes in the places of the free operands, or None.
 
         Nodes in ``barred`` have to be operands, or outside: they are not looked into.
         """
-        if self._needed and not self._needed.issubset([x.op.name for x in node.operands]):
-            return None
         for bound in self._matches(self.root, node, {}, barred):
             return tuple(bound[x] for x in self.free)
         return None
@@ -210,4 +216,51 @@ class Pattern:
             yield from self._all(patterns[1:], nodes[1:], first, barred)
 
 
-__all__ = ["NUMBERS", "Pattern", "number_of", "square_of"]
+_op_of = attrgetter("op")
+
+
+class Formula(Protocol):
+    """What is looked for at the nodes of a graph."""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The names of the ops at which it can begin."""
+
+    def possible(self, names: Sequence[str]) -> bool:
+        """Tell from the ops of its operands whether it can be at a node."""
+
+
+F = TypeVar("F", bound=Formula)
+
+
+class Index(Generic[F]):
+    """Formulas by what is to be seen of a node at first sight: its op and its operands'.
+
+    Parameters
+    ----------
+    formulas:
+        What is looked for, in order of preference.
+    """
+
+    def __init__(self, formulas: Iterable[F]) -> None:
+        self._by_head: dict[str, list[F]] = {}
+        for formula in formulas:
+            for name in formula.heads:
+                self._by_head.setdefault(name, []).append(formula)
+        self._seen: dict[tuple[Op, ...], list[F]] = {}
+
+    def at(self, node: Node) -> Sequence[F]:
+        """Return the formulas that can be at ``node``."""
+        op = node.op
+        if op.name not in self._by_head:
+            return ()
+        seen = (op, *map(_op_of, node.operands))
+        found = self._seen.get(seen)
+        if found is None:
+            names = [x.name for x in seen[1:]]
+            found = [f for f in self._by_head[op.name] if f.possible(names)]
+            self._seen[seen] = found
+        return found
+
+
+__all__ = ["NUMBERS", "Index", "Pattern", "number_of", "square_of"]

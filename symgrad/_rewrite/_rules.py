@@ -42,6 +42,8 @@ class Rule:
     sees:
         Ops one of which must be among the operands, to see at a glance that a rule does not
         apply; None if it can do without.
+    deep:
+        Whether it looks at the operands of scalar operands, too.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Rule:
     then: Callable[..., Node | None]
     rounds: bool = False
     sees: frozenset[str] | None = None
+    deep: bool = False
 
 
 #: What a constant can look like.
@@ -246,7 +249,8 @@ RULES: tuple[Rule, ...] = (
         "-(-x) = x", ("Negative",),
         lambda n, x: x.operands[0] if _is(x, "Negative") else None, sees=NEGATIVE,
     ),
-    Rule("-((-x)*y) = x*y", ("Negative",), _negated_product, sees=frozenset(("Multiply",))),
+    Rule("-((-x)*y) = x*y", ("Negative",), _negated_product, sees=frozenset(("Multiply",)),
+         deep=True),
     Rule(
         "x + (-y) = x - y", ("Add",),
         lambda n, x, y: build("Subtract", x, y.operands[0], like=n)
@@ -278,7 +282,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow,
          sees=frozenset(("Broadcast",))),
-    Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",))),
+    Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",)), deep=True),
     Rule("reshape of reshape", ("Reshape",), _view_of("Reshape", _reuse)),
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
     Rule("transpose of transpose", ("Transpose",), _transpose),

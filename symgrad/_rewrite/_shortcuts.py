@@ -23,7 +23,7 @@ import scipy.special as special
 from .._graph import Node
 from .._op import registry
 from .._trace import Traced
-from ._pattern import Pattern, number_of, square_of
+from ._pattern import Index, Pattern, number_of, square_of
 
 OPS = registry.ops
 _SOFTMAX = registry.handler(special.softmax)  # no ufunc: it would ask for an array
@@ -77,6 +77,10 @@ class Shortcut:
     def heads(self) -> tuple[str, ...]:
         """The ops at which the formula begins."""
         return self.pattern.heads
+
+    def possible(self, names: Sequence[str]) -> bool:
+        """Tell from the ops of its operands whether the formula can be at a node."""
+        return self.pattern.possible(names)
 
     def find(self, node: Node, barred: Collection[Node]) -> Way | None:
         """Return the way past ``node``, or None where the formula is another."""
@@ -284,6 +288,10 @@ class Reduced:
     find: Callable[[Node, Collection[Node]], Way | None]
     heads: tuple[str, ...] = ("Log",)
 
+    def possible(self, names: Sequence[str]) -> bool:
+        """Tell whether the formula can be at a node: views may hide its operands."""
+        return True
+
 
 def _log_sum_exp(node: Node, barred: Collection[Node]) -> Way | None:
     found = _log_of_reduction(node, "Sum")
@@ -357,11 +365,11 @@ def shortcuts(
     table:
         The formulas to look for.
     """
-    heads = _HEADS if table is SHORTCUTS else _by_head(table)
+    index = _INDEX if table is SHORTCUTS else Index(table)
     barred = frozenset(x for x in wrt if x.operands)
     found: dict[Node, Way] = {}
     for node in order:
-        for shortcut in heads.get(node.op.name, ()):
+        for shortcut in index.at(node):
             if node.dtype.kind == "f" and node not in barred:
                 way = shortcut.find(node, barred)
                 if way is not None:
@@ -370,14 +378,6 @@ def shortcuts(
     return found
 
 
-def _by_head(table: Sequence[Shortcut | Reduced]) -> dict[str, list[Shortcut | Reduced]]:
-    heads: dict[str, list[Shortcut | Reduced]] = {}
-    for shortcut in table:
-        for name in shortcut.heads:
-            heads.setdefault(name, []).append(shortcut)
-    return heads
-
-
-_HEADS = _by_head(SHORTCUTS)
+_INDEX = Index(SHORTCUTS)
 
 __all__ = ["FORMULAS", "REDUCED", "SHORTCUTS", "Shortcut", "Way", "shortcuts"]

@@ -2,7 +2,7 @@
 
 from .._graph._types import promote
 from .._shapes import Size
-from ._bind import as_node, bind_nodes, cast
+from ._bind import as_node, bind, bind_nodes, cast
 from ._complex import Complex, bind_complex, complex_of, flatten_traced, is_complex, to_complex
 from ._examples import Examples
 from ._formula import evaluate, partials
@@ -44,6 +44,7 @@ __all__ = [
     "as_leaf",
     "as_node",
     "as_traced",
+    "bind",
     "bind_nodes",
     "body_scope",
     "carried_out",

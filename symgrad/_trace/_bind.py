@@ -21,6 +21,12 @@ from ..errors import ArgumentError, ShapeError
 _number = lru_cache(maxsize=4096)(Literal)
 
 
+def number(value: float, dtype: np.dtype[Any]) -> Node:
+    """Return the node of a Python float."""
+    # Zeros of either sign are equal, so they would share one entry.
+    return (_number if value else Literal)(value, dtype)
+
+
 def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     """Return the node of a traced value, number, array or size."""
     node = getattr(value, "node", None)
@@ -29,8 +35,7 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
     if isinstance(value, Size):
         return SizeOf(value.expr, dtype or np.int64)
     if type(value) is float:
-        # Zeros of either sign are equal, so they would share one entry.
-        return (_number if value else Literal)(value, dtype or WEAK[float])
+        return number(value, dtype or WEAK[float])
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return Literal(value, dtype or WEAK[type(value)])
     array = np.asarray(value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,7 +20,7 @@ from .._ops.movement import within
 from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators
-from ._bind import as_node, bind, bind_nodes
+from ._bind import as_node, bind, bind_nodes, number
 from ._examples import decided, unknown
 from ._known import known_number
 from ._masked import Masked, masked_by
@@ -44,7 +46,7 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
 
     def method(self: Traced, other: Any) -> Any:
         if self.weak is None:
-            node = _alike(op, self.node, other, swap)
+            node = _alike(op, self.node, other, swap, sys._getframe(1))
             if node is not None:
                 return Traced(node)
         if isinstance(other, (str, bytes, type(None))):
@@ -58,7 +60,11 @@ def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _alike(op: Op, a: Node, other: Any, swap: bool) -> Node | None:
+#: The result's type of ops on two operands of one type, None if they are converted first.
+_ALIKE: dict[tuple[Op, np.dtype[Any]], np.dtype[Any] | None] = {}
+
+
+def _alike(op: Op, a: Node, other: Any, swap: bool, frame: FrameType) -> Node | None:
     """Return ``a op other`` where there is nothing to promote or broadcast; else None.
 
     Most steps of a long program are such, and looking into it takes longer than the step.
@@ -70,13 +76,17 @@ def _alike(op: Op, a: Node, other: Any, swap: bool) -> Node | None:
         if b.dtype is not a.dtype or b.shape is not a.shape:
             return None
     elif type(other) is float and a.dtype.kind == "f" and not a.shape:
-        b = as_node(other, a.dtype)
+        b = number(other, a.dtype)
     else:
         return None
-    types, result = resolve(op, (a.dtype, a.dtype))
-    if not types[0] is types[1] is a.dtype:
+    dtype = a.dtype
+    if (op, dtype) not in _ALIKE:
+        types, result = resolve(op, (dtype, dtype))
+        _ALIKE[op, dtype] = result if types[0] is types[1] is dtype else None
+    found = _ALIKE[op, dtype]
+    if found is None:
         return None
-    return apply(op, (b, a) if swap else (a, b), (), a.shape, result)
+    return apply(op, (b, a) if swap else (a, b), (), a.shape, found, frame)
 
 
 def _complex(value: Any) -> bool:

@@ -1,0 +1,213 @@
+"""Interning: equal nodes are one object.
+
+A table knows every node that is alive by its op, parameters and operands. It holds them
+weakly, so that a graph is freed with the last program that uses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .._op import Op
+from .._shapes import Shape
+from ._node import Node, Static
+from ._walk import topological
+from ._where import state, user_line
+
+_table: dict[Any, weakref.ref[Node]] = {}
+_lock = threading.RLock()  # re-entrant: the collector may free nodes while it is held
+
+
+class _Made(threading.local):
+    nodes: set[Node] | None = None
+    steps: dict[Node, int] | None = None
+    change: Callable[[Node], Node] | None = None
+
+
+_made = _Made()
+
+
+@contextlib.contextmanager
+def recording_nodes() -> Iterator[set[Node]]:
+    """Collect the nodes that are made in the block, and were not there before."""
+    outer, found = _made.nodes, set[Node]()
+    _made.nodes = found
+    try:
+        yield found
+    finally:
+        _made.nodes = outer
+        if outer is not None:
+            outer |= found
+
+
+@contextlib.contextmanager
+def unrecorded() -> Iterator[None]:
+    """Leave the nodes that are made in the block out of what is collected around it."""
+    before = _made.nodes
+    _made.nodes = None
+    try:
+        yield
+    finally:
+        _made.nodes = before
+
+
+@contextlib.contextmanager
+def apart(wanted: bool = True) -> Iterator[None]:
+    """Make every step in the block a node of its own, numbered, though an equal one exists.
+
+    Equal steps of a program are one node, and one cotangent; on eager tensors each has its own.
+    """
+    before = _made.steps
+    _made.steps = (before if before is not None else {}) if wanted else None
+    try:
+        yield
+    finally:
+        _made.steps = before
+
+
+@contextlib.contextmanager
+def changing(change: Callable[[Node], Node]) -> Iterator[None]:
+    """Give each node that is made in the block to ``change``, and use what that returns."""
+    before, _made.change = _made.change, change
+    try:
+        yield
+    finally:
+        _made.change = before
+
+
+def step_numbers() -> dict[Node, int] | None:
+    """Return the numbers of the steps made apart so far; None outside of :func:`apart`."""
+    return _made.steps
+
+
+def shared(outputs: Sequence[Node]) -> list[Node]:
+    """Return ``outputs`` with steps that were made apart as one where they are equal."""
+    done = merged(topological(outputs))
+    return [done[x] for x in outputs]
+
+
+def merged(order: Sequence[Node]) -> dict[Node, Node]:
+    """Return for each node of ``order`` the one that stands for all that are equal."""
+    done: dict[Node, Node] = {}
+    with apart(False):
+        for node in order:
+            if node.op.kind == "leaf":
+                done[node] = node
+                continue
+            operands = tuple([done[x] for x in node.operands])
+            key = (node.op, operands, node.items) if node.items else (node.op, operands)
+            done[node] = intern(
+                key,
+                lambda n=node, xs=operands: _copied(n, xs),  # type: ignore[misc]
+            )
+    return done
+
+
+def _copied(node: Node, operands: tuple[Node, ...]) -> Node:
+    if operands == node.operands:
+        return node
+    made = new_node(type(node), operands, node.items, node.shape, node.dtype)
+    made.where = node.where
+    return made
+
+
+class _Entry(weakref.ref):  # type: ignore[type-arg]
+    __slots__ = ("key",)
+    key: Any
+
+
+def _forget(entry: _Entry) -> None:
+    with _lock:
+        if _table.get(entry.key) is entry:
+            del _table[entry.key]
+
+
+def intern(key: Any, make: Callable[[], Node]) -> Node:
+    entry = _table.get(key)
+    if entry is not None:
+        known = entry()
+        if known is not None:
+            return known
+    return _entered(key, make())
+
+
+def _entered(key: Any, node: Node) -> Node:
+    """Return the node of ``key``: ``node``, unless another thread has made one meanwhile."""
+    fresh = _Entry(node, _forget)
+    fresh.key = key
+    entry = _table.setdefault(key, fresh)
+    if entry is not fresh:  # another thread's, or that of a node which is just being freed
+        with _lock:
+            known = _table[key]() if key in _table else None
+            if known is not None:
+                return known
+            _table[key] = fresh
+    if _made.nodes is not None:
+        _made.nodes.add(node)
+    return node
+
+
+def new_node(
+    cls: type[Node],
+    operands: tuple[Node, ...],
+    items: tuple[tuple[str, Any], ...],
+    shape: Shape,
+    dtype: np.dtype[Any],
+    frame: FrameType | None = None,
+) -> Node:
+    """Return a new node; ``frame`` is where the search for the user's line begins."""
+    node: Node = object.__new__(cls)
+    node._assumptions = cls.default_assumptions
+    node._mhash = None
+    node._args = (*operands, Static(items)) if items else operands
+    node.operands, node.items = operands, items
+    node.shape, node.dtype = shape, dtype
+    node.where = state.inherited or user_line(frame)
+    return node
+
+
+_classes: dict[Op, type[Node]] = {}
+
+
+def node_class(op: Op) -> type[Node]:
+    """Return the class of the nodes of ``op``, named after it."""
+    cls = _classes.get(op)
+    if cls is None:
+        with _lock:
+            if op not in _classes:
+                _classes[op] = type(op.name, (Node,), {"__slots__": (), "op": op})
+            cls = _classes[op]
+    return cls
+
+
+def apply(
+    op: Op,
+    operands: tuple[Node, ...],
+    items: tuple[tuple[str, Any], ...],
+    shape: Shape,
+    dtype: np.dtype[Any],
+    frame: FrameType | None = None,
+) -> Node:
+    """Return the interned node of ``op`` applied to ``operands``."""
+    steps = _made.steps
+    if steps is not None:
+        made = new_node(node_class(op), operands, items, shape, dtype, frame)
+        steps[made] = len(steps)
+        if _made.nodes is not None:
+            _made.nodes.add(made)
+        return made
+    key = (op, operands, items) if items else (op, operands)
+    entry = _table.get(key)
+    node = None if entry is None else entry()
+    if node is None:
+        cls = _classes.get(op) or node_class(op)
+        node = _entered(key, new_node(cls, operands, items, shape, dtype, frame))
+    change = _made.change
+    return node if change is None else change(node)
