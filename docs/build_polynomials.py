@@ -26,7 +26,9 @@ sin: sin(r) = r + r*z*p(z), |r| <= pi/4.
 cos: cos(r) = 1 - z/2 + z*z*p(z), |r| <= pi/4.
 log: log((1 + s)/(1 - s)) = 2*s + s*z*p(z), from log(sqrt(1/2)) to log(sqrt(2)).
 erfc: exp(a*a)*erfc(a)*(1 + 2*a) = 1 + u*p(u - 1), u = 2*a/(a + centre), 0 <= a <= reach.
-erf: erf(x) = x + x*p(z), |x| <= 1.
+erf: erf(x) = x + x*p(z), |x| <= near.
+tail: exp(a*a)*erfc(a) = p(u), u = (a - middle)/(a + middle), near <= a <= 6; its error is
+    relative to erf(a).
 
 The comments give the largest error relative to the function (of cos and exp: to 1).
 """
@@ -47,10 +49,14 @@ class Coefficients(NamedTuple):
     log: Row
     erfc: Row
     erf: Row
+    tail: Row
 
 
 #: The centre of erfc's argument, and the argument from which it is zero, by bytes of a number.
-ERFC = {8: (3.5, 28.0), 4: (2.0, 10.5)}
+ERFC = {8: (3.5, 27.3), 4: (2.0, 10.2)}
+
+#: The argument up to which erf is its polynomial, and the middle of its tail's argument.
+ERF = {8: (0.84375, 3.5), 4: (0.84375, 2.5)}
 '''
 
 
@@ -98,7 +104,7 @@ def _scaled_erfc(a: Any) -> Any:
     return found * 2 / mp.sqrt(mp.pi)
 
 
-def tasks(centre: float, reach: float) -> dict[str, Task]:
+def tasks(centre: float, reach: float, near: float, middle: float) -> dict[str, Task]:
     """Return what is fitted; the intervals are a little wider than they need to be."""
     half, quarter = mp.log(2) / 2 * (1 + mp.mpf(2) ** -20), mp.pi / 4 * (1 + mp.mpf(2) ** -10)
     most = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * (1 + mp.mpf(2) ** -10)
@@ -111,6 +117,12 @@ def tasks(centre: float, reach: float) -> dict[str, Task]:
         a = centre * (1 + t) / (1 - t)
         return (_scaled_erfc(a) * (1 + 2 * a) - 1) / (1 + t)
 
+    def beyond(u: Any) -> Any:
+        return middle * (1 + u) / (1 - u)
+
+    def place(a: Any) -> Any:
+        return (a - middle) / (a + middle)
+
     return {
         "exp": Task(lambda r: (mp.expm1(r) - r) / r**2, lambda r: r * r, -half, half),
         "sin": Task(
@@ -121,24 +133,44 @@ def tasks(centre: float, reach: float) -> dict[str, Task]:
         ),
         "log": Task(log, lambda z: z, 0, most**2),
         "erfc": Task(erfc, lambda t: 1 + t, -1, (reach - centre) / (reach + centre)),
-        "erf": Task(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, lambda z: mp.mpf(1), 0, 1),
+        "erf": Task(lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, lambda z: mp.mpf(1), 0, near**2),
+        "tail": Task(
+            lambda u: _scaled_erfc(beyond(u)),
+            lambda u: mp.exp(-(beyond(u) ** 2)) / mp.erf(beyond(u)),
+            place(near),
+            place(6),
+        ),
     }
 
 
-#: By the name of the precision: bits, centre and reach of erfc, numbers of coefficients.
+class Format(NamedTuple):
+    """A precision: its bits, the constants of erfc and erf, the numbers of coefficients."""
+
+    bits: int
+    erfc: tuple[float, float]
+    erf: tuple[float, float]
+    counts: dict[str, int]
+
+
 FORMATS = {
-    "DOUBLE": (53, 3.5, 28.0, {"exp": 10, "sin": 6, "cos": 6, "log": 7, "erfc": 22, "erf": 12}),
-    "SINGLE": (24, 2.0, 10.5, {"exp": 5, "sin": 3, "cos": 3, "log": 4, "erfc": 9, "erf": 7}),
-}
+    "DOUBLE": Format(
+        53, (3.5, 27.3), (0.84375, 3.5),
+        {"exp": 10, "sin": 6, "cos": 6, "log": 7, "erfc": 22, "erf": 11, "tail": 12},
+    ),
+    "SINGLE": Format(
+        24, (2.0, 10.2), (0.84375, 2.5),
+        {"exp": 5, "sin": 3, "cos": 3, "log": 4, "erfc": 9, "erf": 6, "tail": 5},
+    ),
+}  # fmt: skip
 
 
 def text() -> Iterator[str]:
     """Return the lines of the module."""
     yield from HEAD.splitlines()
-    for name, (bits, centre, reach, counts) in FORMATS.items():
+    for name, (bits, erfc, erf, counts) in FORMATS.items():
         yield ""
         yield f"{name} = Coefficients("
-        for key, task in tasks(centre, reach).items():
+        for key, task in tasks(*erfc, *erf).items():
             with mp.workdps(DIGITS):
                 found, error = fit(task, counts[key], bits)
             yield f"    # 2**{error:.1f}"

@@ -233,6 +233,9 @@ def polynomial(x: Lanes, coefficients: Sequence[float]) -> Lanes:
     terms: list[Any] = rest
     power = x
     while len(terms) > 1:
+        if len(terms) == 3:  # no slower by Horner's scheme, which needs no further square
+            terms = [fma(fma(terms[2], power, terms[1]), power, terms[0])]
+            break
         odd = [terms.pop()] if len(terms) % 2 else []
         terms = [fma(b, power, a) for a, b in zip(terms[::2], terms[1::2], strict=True)] + odd
         if len(terms) > 1:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._lanes import Form, Lanes, Words, fma, polynomial
-from ._simd_coefficients import DOUBLE, ERFC, SINGLE, Coefficients
+from ._simd_coefficients import DOUBLE, ERF, ERFC, SINGLE, Coefficients
 
 
 class _Constants(NamedTuple):
@@ -39,6 +39,11 @@ class _Constants(NamedTuple):
     #: Arguments of sine and cosine from which they are left to the C library.
     far: float
     erfc: tuple[float, float]
+    erf: tuple[float, float]
+
+    def exponent(self, power: float) -> int:
+        """Return what stands in the place of the exponent in a power of two."""
+        return self.word(power) >> self.digits
 
     @property
     def rounder(self) -> float:
@@ -56,12 +61,12 @@ _CONSTANTS = {
     8: _Constants(
         DOUBLE, 52, 1023, (0.6931471805599453, 2.3190468138462996e-17),
         (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
-        -746.0, 710.0, 2.0**40, ERFC[8],
+        -746.0, 710.0, 2.0**40, ERFC[8], ERF[8],
     ),
     4: _Constants(
         SINGLE, 23, 127, (0.6931471824645996, -1.9046542121259336e-09),
         (1.570796251296997, 7.549790126404332e-08, -1.7151245100058819e-15),
-        -104.0, 89.0, 2.0**17, ERFC[4],
+        -104.0, 89.0, 2.0**17, ERFC[4], ERF[4],
     ),
 }  # fmt: skip
 
@@ -71,17 +76,22 @@ def _constants(x: Lanes) -> _Constants:
 
 
 class _Power(NamedTuple):
-    """``2**n * value``, where ``value`` is between 0.7 and 1.42."""
+    """A power of e: ``(1 + less) * scale * tail``."""
 
-    value: Lanes
-    #: All of ``2**n`` but ``tail``, 2**-64 or 2. This factor comes last, after all others: it alone
-    #: may overflow, or round to a subnormal number.
+    #: Between -0.3 and 0.42.
+    less: Lanes
+    #: All of a power of two but ``tail``, 2**-64 or 2. This factor comes last, after all others: it
+    #: alone may overflow, or round to a subnormal number.
     scale: Lanes
-    tail: Lanes
+    tail: Lanes | float
+
+    def head(self) -> Lanes:
+        """Return the power without its last factor."""
+        return fma(self.less, self.scale, self.scale)
 
     def number(self) -> Lanes:
         """Return the power."""
-        return self.value * self.scale * self.tail
+        return self.head() * self.tail
 
 
 def _halved(x: Lanes, offset: int, low: Lanes | None = None) -> tuple[Lanes, Words]:
@@ -98,13 +108,17 @@ def _halved(x: Lanes, offset: int, low: Lanes | None = None) -> tuple[Lanes, Wor
     return fma(r * r, polynomial(r, c.p.exp), r), turns.bits() << c.digits
 
 
-def _power(x: Lanes, low: Lanes | None = None) -> _Power:
+#: The last factor of powers of numbers that are not positive.
+SMALL = 2.0**-64
+
+
+def _power(x: Lanes) -> _Power:
     c = _constants(x)
     x = (x < c.least).choose(c.least, x)
     x = (x > c.most).choose(c.most, x)
-    less, exponent = _halved(x, 2 * c.bias, low)
-    tail = (x < 0.0).choose(2.0**-64, 2.0)
-    return _Power(less + 1.0, (exponent - tail.bits()).floats(), tail)
+    less, exponent = _halved(x, 2 * c.bias)
+    tail = (x < 0.0).choose(SMALL, 2.0)
+    return _Power(less, (exponent - tail.bits()).floats(), tail)
 
 
 def exp(x: Lanes) -> Lanes:
@@ -225,47 +239,56 @@ def _tail(a: Lanes, power: _Power, unit: float = 1.0, factor: float = 1.0) -> La
     c = _constants(a)
     centre = c.erfc[0] / unit
     # The reciprocal does not wait for the polynomial.
-    less = power.value * power.scale * (a.of(factor) / fma(a, 2.0 * unit, 1.0))
+    less = power.head() * (a.of(factor) / fma(a, 2.0 * unit, 1.0))
     u = (a + a) / (a + centre)
     return fma(u, polynomial(u - 1.0, c.p.erfc), 1.0) * less * power.tail
 
 
-def _bell(x: Lanes, power: float, reach: float) -> tuple[Lanes, _Power]:
-    """Return |x|, at most ``reach``, from where nothing is left, and exp(-power*x*x)."""
+def _bell(x: Lanes, power: float, reach: float) -> tuple[Lanes, Lanes, _Power]:
+    """Return |x| up to ``reach``, where nothing is left, its square, and exp(-power*x*x)."""
+    c = _constants(x)
     a = abs(x)
     a = (a > reach).choose(reach, a)
     square = a * a
-    return a, _power(square * -power, fma(-a, a, square) * power)
+    less, exponent = _halved(
+        square * -power, 2 * c.bias - c.exponent(SMALL), fma(-a, a, square) * power
+    )
+    return a, square, _Power(less, exponent.floats(), SMALL)
 
 
 def erfc(x: Lanes) -> Lanes:
     """Complementary error function."""
-    tail = _tail(*_bell(x, 1.0, _constants(x).erfc[1]))
+    a, _, power = _bell(x, 1.0, _constants(x).erfc[1])
+    tail = _tail(a, power)
     return (x < 0.0).choose(2.0 - tail, tail)
 
 
 def erf(x: Lanes) -> Lanes:
     """Error function."""
     c = _constants(x)
-    near = fma(x, polynomial(x * x, c.p.erf), x)
-    far = 1.0 - _tail(*_bell(x, 1.0, c.erfc[1]))
-    return (abs(x) < 1.0).choose(near, far.signed_as(x))
+    a, square, power = _bell(x, 1.0, c.erfc[1])
+    near = fma(x, polynomial(square, c.p.erf), x)
+    limit, middle = c.erf
+    u = (a - middle) / (a + middle)
+    far = fma(power.head(), polynomial(u, [-SMALL * k for k in c.p.tail]), 1.0)
+    return (a < limit).choose(near, far.signed_as(x))
 
 
 def bell(x: Lanes) -> Lanes:
     """``exp(-x*x)``."""
-    return _bell(x, 1.0, _constants(x).erfc[1])[1].number()
+    return _bell(x, 1.0, _constants(x).erfc[1])[2].number()
 
 
 def normal_density(x: Lanes) -> Lanes:
     """Density of the standard normal distribution."""
-    power = _bell(x, 0.5, 40.0)[1]
-    return power.value * power.scale * (1 / math.sqrt(2 * math.pi)) * power.tail
+    power = _bell(x, 0.5, _constants(x).erfc[1] * math.sqrt(2))[2]
+    return power.head() * (1 / math.sqrt(2 * math.pi)) * power.tail
 
 
 def ndtr(x: Lanes) -> Lanes:
     """Distribution function of the standard normal distribution."""
-    tail = _tail(*_bell(x, 0.5, 40.0), math.sqrt(0.5), 0.5)
+    a, _, power = _bell(x, 0.5, _constants(x).erfc[1] * math.sqrt(2))
+    tail = _tail(a, power, math.sqrt(0.5), 0.5)
     return (x > 0.0).choose(1.0 - tail, tail)
 
 
