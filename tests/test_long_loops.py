@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._lower import _segments, lower
+from symgrad._lower import _chains, _segments, lower
 from symgrad._lower._segments import segments
 
 
@@ -57,6 +57,60 @@ def test_the_body_is_cut_where_the_fewest_values_cross(monkeypatch):
 
 def test_short_bodies_stay_whole():
     assert segments(["  %a = fadd double %x, 1.0"] * 3, [1, 2], "%i0", "%block0") is None
+
+
+def chained(x, y):
+    """Functions of each other's results, and values that cross."""
+    inner = np.log(x * y + 1.0)
+    middle = np.exp(np.sin(inner / y))
+    return np.log1p(middle * inner) * np.tanh(middle)
+
+
+@pytest.mark.parametrize("size", [2, 7, 128, 131, 1003])
+def test_chains_compute_the_same_bits(monkeypatch, size):
+    rng = np.random.default_rng(size)
+    x, y = rng.uniform(0.5, 2, size), rng.uniform(0.5, 2, size)
+    derivatives = sg.vmap(sg.value_and_grad(chained, argnums=(0, 1)))
+    for f in (chained, derivatives):
+        cut = sg.compile(f, cache=False)
+        assert "body0.1:" in lower(cut.program(x, y)).text
+        found = cut(x, y)
+        monkeypatch.setattr(_chains, "SHORT", 10**6)
+        whole = sg.compile(f, cache=False)
+        assert "body0.1:" not in lower(whole.program(x, y)).text
+        for a, b in zip(leaves(found), leaves(whole(x, y)), strict=True):
+            np.testing.assert_array_equal(a, b)
+        monkeypatch.undo()
+
+
+def leaves(tree):
+    return [leaf for branch in tree for leaf in leaves(branch)] if type(tree) is tuple else [tree]
+
+
+#: Two functions of each other's results, and a store.
+CHAIN = (
+    "  %p = getelementptr inbounds double, ptr %in0, i64 %i0",
+    "  %a = load double, ptr %p",
+    *(f"  %{y} = call double @sin(double %{x})" for x, y in pairwise("abcde")),
+    "  %q = getelementptr inbounds double, ptr %out0, i64 %i0",
+    "  store double %e, ptr %q",
+)
+
+
+def loops(lines, **also):
+    found = segments(lines, range(1, len(lines)), "%i0", "%block0", chains=len(lines), **also)
+    return 1 if found is None else len(found.bodies)
+
+
+def test_a_chain_of_functions_is_cut():
+    assert loops(CHAIN) == 2
+    assert loops(CHAIN[:4]) == 1
+    wide = [f"  %w{k} = call double @exp(double %a)" for k in range(60)]
+    assert loops([*CHAIN[:2], *wide, *CHAIN[2:]]) == 1, "enough to do for the CPU"
+
+
+def test_a_chain_is_not_cut_where_the_order_of_elements_counts():
+    assert loops([line.replace("%out0", "%in0") for line in CHAIN]) == 1
 
 
 def test_many_crossing_values_need_no_comparison_of_pointers():

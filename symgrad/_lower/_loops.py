@@ -12,7 +12,7 @@ from .._graph import Node
 from .._shapes import Shape
 from ._emitter import Emitter, size_parameters
 from ._plan import Store
-from ._segments import Segments, segments
+from ._segments import FEW, Segments, segments
 from ._values import Place
 
 #: Length of the blocks that sums along the innermost loop are cut into.
@@ -86,15 +86,16 @@ class Loops:
         after: dict[int, list[str]],
         blocked: tuple[list[str], list[str]] | None,
         marks: Sequence[int] = (),
+        free: int = 0,
     ) -> list[str]:
         """Return the function body: the emitter's lines wrapped in loops.
 
         ``before[d]`` and ``after[d]`` run before and after the loop at depth ``d``;
         ``blocked`` (start, end of a block) splits the innermost loop. Its body may be cut at
-        the ``marks``, numbers of lines.
+        the ``marks``, numbers of lines; from line ``free`` on the order of what it writes counts.
         """
         extents = [self.emitter.index(d) for d in self.domain]
-        found = self._segments(marks)
+        found = self._segments(marks, free)
         if found is not None:
             self.emitter.lines[0] += found.rows
             blocked = blocked or ([], [])
@@ -126,12 +127,15 @@ class Loops:
             lines += part
         return [*lines, "  ret void"]
 
-    def _segments(self, marks: Sequence[int]) -> Segments | None:
-        """Cut the body of the innermost loop if it is long."""
+    def _segments(self, marks: Sequence[int], free: int) -> Segments | None:
+        """Cut the body of the innermost loop if it is long, or a long chain."""
         k = self.innermost
         if k < 0 or not marks or k + 1 < len(self.domain):
             return None
-        return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}")
+        extent = self.domain[k]
+        few = isinstance(extent, int) and extent <= FEW
+        chains = free if self.emitter.module.vector_math and not few else 0
+        return segments(self.emitter.lines[-1], marks, f"%i{k}", f"%block{k}", chains)
 
     def _joined(
         self, depth: int, opened: list[str], found: Segments, closed: list[str]

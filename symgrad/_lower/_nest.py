@@ -89,12 +89,13 @@ class NestWriter:
             for task in early.pop(node, ()):
                 self.finish_value(task)
             marks.append(len(e.lines[-1]))
+        free = len(e.lines[-1])
         for task in early.pop(None, ()):
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
         self.prefetch()
         body = self.loops.assemble(
-            self.before, self.after, self.block if self.blocked else None, marks
+            self.before, self.after, self.block if self.blocked else None, marks, free
         )
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])

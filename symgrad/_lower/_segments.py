@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from ._chains import Chains
 from ._emitter import INDEPENDENT
 
 #: A body of more instructions than this is cut into segments of half as many or more. One loop
@@ -22,6 +23,9 @@ LONGEST = 2400
 
 #: Elements of a block: the more the better for the loops, as long as the rows fit in ``BYTES``.
 MOST, LEAST, BYTES = 256, 32, 32768
+
+#: Elements of a block of short segments, which are loops of few iterations then.
+FEW = 128
 
 #: Crossing values of one body; beyond it the scratch would not fit on a thread's stack.
 MOST_ROWS = 2048
@@ -52,8 +56,13 @@ class Segments:
     block: int
 
 
-def segments(lines: Sequence[str], marks: Sequence[int], index: str, start: str) -> Segments | None:
+def segments(
+    lines: Sequence[str], marks: Sequence[int], index: str, start: str, chains: int = 0
+) -> Segments | None:
     """Cut a loop's body, or return None if it is to stay whole.
+
+    A long body is cut so that LLVM has it in pieces, a short one where its chains of functions
+    are long (:class:`Chains`).
 
     Parameters
     ----------
@@ -63,12 +72,20 @@ def segments(lines: Sequence[str], marks: Sequence[int], index: str, start: str)
         Places where the body may be cut: numbers of lines.
     index, start:
         The registers of the loop's index and of the block's first index.
+    chains:
+        Before which line a short body may be cut.
     """
-    if len(lines) <= LONGEST:
+    long = len(lines) > LONGEST
+    if not long and not chains:
         return None
     body = _Body(lines, index)
-    cuts = body.cuts(marks)
-    return body.cut([0, *cuts, len(lines)], start) if cuts else None
+    crossing = body.crossing()
+    if long:
+        cuts = body.cuts(marks, crossing)
+    else:
+        chain = Chains(lines, body.uses, body.defined, crossing)
+        cuts = chain.cuts([m for m in marks if m <= chains])
+    return body.cut([0, *cuts, len(lines)], start, MOST if long else FEW) if cuts else None
 
 
 class _Body:
@@ -99,8 +116,8 @@ class _Body:
             return pointer is not None and _READ_ONLY.search(self.lines[pointer]) is not None
         return text.startswith(_AGAIN)
 
-    def cuts(self, marks: Sequence[int]) -> list[int]:
-        """Return the lines to cut before: of each window's marks the one that fewest cross."""
+    def crossing(self) -> list[int]:
+        """Return how many values cross a cut before each line."""
         change = [0] * (len(self.lines) + 1)
         for name, k in self.defined.items():
             if name not in self.again and self.last.get(name, k) > k:
@@ -110,6 +127,10 @@ class _Body:
         for delta in change:
             live += delta
             crossing.append(live)
+        return crossing
+
+    def cuts(self, marks: Sequence[int], crossing: Sequence[int]) -> list[int]:
+        """Return the lines to cut before: of each window's marks the one that fewest cross."""
         found: list[int] = []
         window: list[int] = []
         begin = 0
@@ -125,7 +146,7 @@ class _Body:
             found.append(min(reversed(window), key=lambda m: crossing[m]))
         return found
 
-    def cut(self, bounds: list[int], start: str) -> Segments | None:
+    def cut(self, bounds: list[int], start: str, block: int) -> Segments | None:
         """Return the segments between ``bounds``."""
         rows = _Rows()
         segment_of = [0] * len(self.lines)
@@ -178,7 +199,7 @@ class _Body:
                     if last > number and name not in self.again:
                         out.extend(rows.store(name, line, number, last))
             bodies.append(out)
-        return rows.finished(bodies)
+        return rows.finished(bodies, block)
 
 
 def result_type(line: str) -> str:
@@ -236,10 +257,9 @@ class _Rows:
             return [*out, f"  {value} = trunc i8 {value}.byte to i1"]
         return [*out, f"  {value} = load {kind}, ptr {pointer}{INDEPENDENT}"]
 
-    def finished(self, bodies: list[list[str]]) -> Segments | None:
+    def finished(self, bodies: list[list[str]], block: int) -> Segments | None:
         if self.count > MOST_ROWS:
             return None
-        block = MOST
         while block > LEAST and 8 * block * self.count > BYTES:
             block //= 2
         rows = [f"  %row{k} = alloca [{block} x i64], align 64" for k in range(self.count)]

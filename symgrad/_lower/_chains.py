@@ -1,0 +1,110 @@
+"""Where to cut a loop's body so that its iterations overlap.
+
+A CPU begins the next iterations of a loop before the current one is done, as far as the steps
+fit that wait for their operands: some 130 on a Zen 5. In a body of several functions, each of
+the result of the one before, nearly all wait, and the arithmetic units with them. Cut in the
+middle of the chain, the body is two loops whose iterations are half as long and half as large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+#: Cycles until the result is there, roughly: of functions, by the beginning of an instruction,
+#: and of all others.
+FUNCTION = 60
+LATENCIES = {"call": 4, "fdiv": 13, "frem": 13, "load": 8, "f": 4}
+STEP = 1
+
+#: Instructions that a function stands for, and how many are begun in a cycle.
+LENGTH, WIDTH = 45, 4
+
+#: Bodies of shorter chains stay whole.
+SHORT = 150
+
+#: What a value costs that waits in memory, and the part of the chain that has to be gained.
+CROSSING, GAIN = 2, 0.2
+
+_FUNCTION = re.compile(r"call \w+ @(?!llvm\.)")
+_POINTER = re.compile(r"ptr (%[\w.]+)")
+
+
+@dataclass(frozen=True)
+class Chains:
+    """A body of straight-line code.
+
+    Attributes
+    ----------
+    lines:
+        Its instructions.
+    uses:
+        The registers that each reads.
+    defined:
+        Where each register is written.
+    crossing:
+        How many values cross a cut before each line, and one behind the last.
+    """
+
+    lines: Sequence[str]
+    uses: Sequence[Sequence[str]]
+    defined: dict[str, int]
+    crossing: Sequence[int]
+
+    def cuts(self, marks: Sequence[int]) -> list[int]:
+        """Return the lines to cut before, of the ``marks``."""
+        return [] if self._ordered() else self._between(0, len(self.lines), marks)
+
+    def _between(self, begin: int, end: int, marks: Sequence[int]) -> list[int]:
+        """Return the cuts of a part: its middle, and those of its halves."""
+        marks = [m for m in marks if begin < m < end]
+        if not marks:
+            return []
+        # The longest chains that end with an instruction, and that begin with it.
+        times = [_latency(line) for line in self.lines[begin:end]]
+        until, after = list(times), list(times)
+        for k in range(begin, end):
+            before = [d - begin for x in self.uses[k] if (d := self.defined.get(x, -1)) >= begin]
+            until[k - begin] += max((until[d] for d in before), default=0)
+        for k in reversed(range(begin, end)):
+            for x in self.uses[k]:
+                d = self.defined.get(x, -1) - begin
+                if d >= 0:
+                    after[d] = max(after[d], times[d] + after[k - begin])
+        first = list(accumulate(until, max))
+        second = list(accumulate(reversed(after), max))[::-1]
+        whole = first[-1]
+        work = sum(LENGTH if _FUNCTION.search(line) else 1 for line in self.lines[begin:end])
+        if whole <= SHORT or whole < work / WIDTH:
+            return []
+
+        def cost(m: int) -> float:
+            return max(first[m - begin - 1], second[m - begin]) + CROSSING * self.crossing[m]
+
+        best = min(marks, key=cost)
+        if cost(best) > (1 - GAIN) * whole:
+            return []
+        return [*self._between(begin, best, marks), best, *self._between(best, end, marks)]
+
+    def _ordered(self) -> bool:
+        """Tell whether an array is both read and written, so that the order of steps counts."""
+        loads = {self._array(line) for line in self.lines if " = load " in line}
+        stores = {self._array(line) for line in self.lines if line.startswith("  store")}
+        return bool(loads & stores - {None})
+
+    def _array(self, line: str) -> str | None:
+        """Return the array that an instruction refers to; None for a place of its own."""
+        while (found := _POINTER.search(line)) and found[1] in self.defined:
+            line = self.lines[self.defined[found[1]]]
+        return found[1] if found and not found[1].startswith("%t") else None
+
+
+def _latency(line: str) -> int:
+    text = line.partition(" = ")[2]
+    if _FUNCTION.search(text):
+        return FUNCTION
+    if "@llvm.sqrt" in text:
+        return 20
+    return next((n for word, n in LATENCIES.items() if text.startswith(word)), STEP)
