@@ -98,9 +98,16 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "matmul": lambda x: sg.matmul(x, x.T),
     "exp of a sum": lambda x: np.exp(x @ x.T).sum(0) @ x,
 }
+RELU: dict[str, Callable[[Any], Any]] = {
+    "relu": sg.relu,
+    "x.relu()": lambda x: x.relu(),
+    "relu of a product": lambda x: sg.relu(x @ x.T) * 2,
+    "relu of a number": lambda x: sg.relu(x[0, 0]),
+    "relu of an exponential": lambda x: sg.relu(np.exp(x) - 1).sum() + sg.sqrt(sg.relu(x)).sum(),
+}
 #: What returns the tensor itself.
 SAME = ("[:]", "[...]", "[-100:100]", "reshape same")
-ALL = FOLDS | METHODS | VIEWS | PRODUCTS
+ALL = FOLDS | METHODS | VIEWS | PRODUCTS | RELU
 
 
 def record(node: Any) -> Any:
@@ -138,7 +145,7 @@ def test_bits_and_records(name: str, dtype: Any) -> None:
             short.grad = general.grad = None
 
 
-@pytest.mark.parametrize("name", [*FOLDS, *METHODS])
+@pytest.mark.parametrize("name", [*FOLDS, *METHODS, "relu"])
 @pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -0.0, 0.0])
 def test_special_numbers(name: str, value: float) -> None:
     data = np.array([[0.0, -0.0, 1.0], [-0.0, value, value], [-1.0, 0.0, value]])

@@ -33,9 +33,13 @@ class Row(NamedTuple):
 
 
 class Library(NamedTuple):
-    """A library with PyTorch's interface, and the tensors that rows compute with."""
+    """A library with PyTorch's interface, and the tensors that rows compute with.
+
+    ``numpy`` is NumPy for tensors that its functions apply to.
+    """
 
     lib: Any
+    numpy: Any
     x: Any
     y: Any
     m: Any
@@ -53,7 +57,8 @@ def library(lib: Any) -> Library:
         numbers = np.linspace(low, low + 1.0, count).reshape(shape)
         return lib.tensor(numbers, requires_grad=True)
 
-    return Library(lib, make(0.1, 25), make(0.2, 25), make(0.1, 5, 5), make(0.3, 5))
+    numpy = np if lib is sg else lib
+    return Library(lib, numpy, make(0.1, 25), make(0.2, 25), make(0.1, 5, 5), make(0.3, 5))
 
 
 #: What is timed, as functions of a library: forward alone, and with the way back.
@@ -61,6 +66,7 @@ OPS: dict[str, Callable[[Library], Any]] = {
     "x * y": lambda p: p.x * p.y,
     "x + 2.0": lambda p: p.x + 2.0,
     "sin(x)": lambda p: p.lib.sin(p.x),
+    "np.sin(x)": lambda p: p.numpy.sin(p.x),
     "exp(x)": lambda p: p.lib.exp(p.x),
     "relu(x)": lambda p: p.lib.relu(p.x),
     "x ** 2": lambda p: p.x**2,

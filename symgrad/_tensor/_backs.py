@@ -14,7 +14,7 @@ import numpy as np
 from .._ops.movement import by_rows, inverse, slices
 from .._ops.reductions import kept
 from ._guard import guarded
-from ._node import Backward
+from ._node import AccumulateGrad, Backward
 
 ndarray, zeros = np.ndarray, np.zeros
 _index = lru_cache(maxsize=4096)(slices)
@@ -79,7 +79,43 @@ def _extremum(node: Backward, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
         return guarded(node, ct, None, False)
     part = zeros(x.shape, dtype)
     np.copyto(part, share * (dtype.type(1) / np.asarray(count, dtype)), where=hit)
-    return (part,), (hit,)
+    return (part,), (_support(hit, node.behind[0]),)
+
+
+# ---------------------------------------------------------------- choices
+
+
+def _where(node: Backward, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Send a gradient to what was chosen."""
+    condition, a, b = node.saved  # type: ignore[misc]
+    _, first, second = node.behind
+    truth = _read(node, condition)
+    shape = ct.shape
+    for x, edge in ((a, first), (b, second)):
+        if edge is not None and (x[0] if type(x) is tuple else x.shape) != shape:
+            truth = None
+    if truth is None or truth.dtype.kind != "b" or truth.shape != shape:
+        node.check()
+        return guarded(node, ct, None, False)
+    untruth = None if second is None else ~truth
+    return (
+        (None, _chosen(truth, ct, a, first), _chosen(untruth, ct, b, second)),
+        (None, _support(truth, first), _support(untruth, second)),
+    )
+
+
+def _chosen(truth: Any, ct: Any, x: Any, edge: Any) -> Any:
+    if edge is None:
+        return None
+    dtype = x[1] if type(x) is tuple else x.dtype
+    part = zeros(ct.shape, dtype)
+    np.copyto(part, ct, where=truth)
+    return part
+
+
+def _support(truth: Any, edge: Any) -> Any:
+    """Return where a gradient can differ from 0, if what is behind has to know."""
+    return None if edge is None or type(edge) is AccumulateGrad else truth
 
 
 # ---------------------------------------------------------------- products
@@ -170,6 +206,7 @@ BACKS: dict[str, Callable[[Backward, Any], Sequence[Any]]] = {
 GUARDED: dict[str, Callable[[Backward, Any], tuple[Sequence[Any], Sequence[Any]]]] = {
     "Max": _extremum,
     "Min": _extremum,
+    "Where": _where,
 }
 
 __all__ = ["BACKS", "GUARDED", "by_record"]

@@ -27,6 +27,7 @@ from .._compile._function import _backend
 from ..errors import SymgradError
 from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node
+from ._recognize import Recognize, recognizer
 
 T = TypeVar("T")
 
@@ -37,30 +38,42 @@ AFTER = 8
 FEWEST, LARGEST = 6, 4000
 #: Structures that are counted; kernels kept.
 WATCHED, KEPT = 1024, 128
+#: So many kernels of the same ops are tried before a pass is looked at the general way.
+LOOKED_AT = 4
 #: Seconds that compiling may cost before there was work to pay for it.
 CREDIT = 3.0
 #: What a pass and a kernel are taken to cost, in seconds: a part alone, and a part for each node.
 PASS, KERNEL = (1e-5, 3e-6), (0.1, 3e-3)
 
 
-class _Ops:
-    """Passes of the same ops in the same order, whatever their shapes and edges."""
-
-    __slots__ = ("compiled", "count", "refused")
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.compiled = self.refused = False
-
-
 class _Entry:
-    """A structure: how often it was looked at, and its kernel."""
+    """A structure: how often it was looked at, its kernel, and what recognizes it."""
 
-    __slots__ = ("count", "kernel")
+    __slots__ = ("count", "kernel", "key", "recognize")
 
-    def __init__(self) -> None:
+    def __init__(self, key: Any) -> None:
+        self.key = key
         self.count = 0
         self.kernel: Kernel | None = None
+        self.recognize: Recognize | None = None
+
+    def forget(self) -> None:
+        """Let go of the kernel."""
+        self.kernel = self.recognize = None
+
+
+class _Ops:
+    """Passes of the same ops in the same order, whatever their shapes and edges.
+
+    ``known`` are the latest structures that got a kernel.
+    """
+
+    __slots__ = ("compiled", "count", "known", "refused")
+
+    def __init__(self, _: Any) -> None:
+        self.count = 0
+        self.compiled = self.refused = False
+        self.known: list[_Entry] = []
 
 
 class _Table:
@@ -74,7 +87,7 @@ class _Table:
         """Forget everything."""
         self.seen: OrderedDict[Any, _Ops] = OrderedDict()
         self.entries: OrderedDict[Any, _Entry] = OrderedDict()
-        self.kernels: OrderedDict[Any, None] = OrderedDict()
+        self.kernels: OrderedDict[_Entry, None] = OrderedDict()
         self.worked = self.bought = 0.0
 
     def affords(self, nodes: int) -> bool:
@@ -82,11 +95,11 @@ class _Table:
         return self.bought + _cost(KERNEL, nodes) <= self.worked + CREDIT
 
 
-def _latest(known: OrderedDict[Any, T], key: Any, make: Callable[[], T]) -> T:
+def _latest(known: OrderedDict[Any, T], key: Any, make: Callable[[Any], T]) -> T:
     """Return what is known under a key, which is the latest used now."""
     found = known.get(key)
     if found is None:
-        found = known[key] = make()
+        found = known[key] = make(key)
         if len(known) > WATCHED:
             known.popitem(last=False)
     else:
@@ -129,6 +142,16 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
         ops.count += 1
         if ops.count == 1 or ops.refused or not (ops.compiled or table.affords(len(order))):
             return None  # a closer look would be for nothing
+        known = tuple(ops.known)
+    for entry in known:
+        recognize, kernel = entry.recognize, entry.kernel
+        if recognize is not None and kernel is not None:
+            values = recognize(order, gradients[0])
+            if values is not None:
+                with table.lock:
+                    if entry in table.kernels:
+                        table.kernels.move_to_end(entry)
+                return _leaves(order, kernel(order, gradients[0], values))
     described = describe(order)
     if described is None:
         return None
@@ -138,15 +161,21 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
         entry = _latest(table.entries, key, _Entry)
         entry.count += 1
         if entry.kernel is None and entry.count >= AFTER - 1 and table.affords(len(order)):
-            entry.kernel = _bought(order, key, gradients[0], arrays, entry.count + 1)
+            _buy(entry, order, gradients[0], arrays)
+            if entry.kernel is not None:
+                ops.known = [entry, *ops.known[: LOOKED_AT - 1]]
             ops.compiled = entry.kernel is not None
             ops.refused = not ops.compiled
         kernel = entry.kernel
         if kernel is None:
             return None
-        if key in table.kernels:
-            table.kernels.move_to_end(key)
-    found = kernel(order, gradients[0], arrays)
+        if entry in table.kernels:
+            table.kernels.move_to_end(entry)
+    return _leaves(order, kernel(order, gradients[0], arrays))
+
+
+def _leaves(order: Sequence[Node], found: Any) -> list[tuple[Any, Any]] | None:
+    """Return the leaves of a pass with their gradients, if there are any."""
     if found is None:
         return None
     leaves = [node.variable for node in order if isinstance(node, AccumulateGrad)]
@@ -225,31 +254,30 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
 # ---------------------------------------------------------------- the kernel
 
 
-def _bought(
-    order: Sequence[Node], key: Any, gradient: Any, arrays: Sequence[Any], count: int
-) -> Kernel | None:
-    """Return the kernel of a pass; None if it cannot be compiled."""
+def _buy(entry: _Entry, order: Sequence[Node], gradient: Any, arrays: Sequence[Any]) -> None:
+    """Give a structure its kernel, if it can be compiled."""
     table.bought += _cost(KERNEL, len(order))
     start = time.perf_counter()
-    made: Kernel | None
     try:
         made = build(order, gradient)
         made(order, gradient, arrays)  # compiled now
     except SymgradError as error:
-        made = None
         note = f"stays with NumPy ({error})"
     else:
         note = f"compiled in {time.perf_counter() - start:.2f} s"
-        table.kernels[key] = None
+        entry.kernel, entry.recognize = made, recognizer(order, gradient)
+        table.kernels[entry] = None
         if len(table.kernels) > KEPT:
             oldest, _ = table.kernels.popitem(last=False)
-            table.entries.pop(oldest, None)
+            oldest.forget()
+            table.entries.pop(oldest.key, None)
     if os.environ.get("SYMGRAD_LOG", "0") not in ("", "0"):
         where = next((n.where for n in order if n.where), None)
         ops = sum(isinstance(n, Backward) for n in order)
         place = f" at {where}" if where else ""
-        sys.stderr.write(f"symgrad: backward of {ops} ops{place}, seen {count} times: {note}\n")
-    return made
+        sys.stderr.write(
+            f"symgrad: backward of {ops} ops{place}, seen {entry.count + 1} times: {note}\n"
+        )
 
 
 __all__ = ["attempt", "describe", "table"]

@@ -32,22 +32,23 @@ def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
     """
     seen = set(roots)
     stack = list(dict.fromkeys(roots))
-    numbered, leaves, tensor = True, False, tensor_class()
+    numbered, tensor = True, tensor_class()
     while stack:
         node = stack.pop()
-        seq = node.seq
-        for edge in node.behind:
+        seq, behind = node.seq, node.behind
+        for edge in behind:
+            if type(edge) is tensor:
+                behind = tuple([accumulator(x) if type(x) is tensor else x for x in behind])
+                node.behind = behind
+                break
+        for edge in behind:
             if edge is not None:
-                if type(edge) is tensor:
-                    edge, leaves = accumulator(edge), True
                 if edge.seq >= seq:
                     numbered = False
                 if edge not in seen:
                     seen.add(edge)
-                    stack.append(edge)
-        if leaves:
-            node.resolve()
-            leaves = False
+                    if edge.behind:
+                        stack.append(edge)
     return sorted(seen, key=_number, reverse=True), numbered
 
 

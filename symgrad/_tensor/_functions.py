@@ -13,15 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._op import registry
 from .._trace._arrays import call
 from ..errors import ArgumentError
 from . import _elementwise, _quick_products, _quick_views  # noqa: F401 - short ways
 from ._plan import planned
 from ._quick_folds import FOLDS, short
+from ._quick_relu import relu
 from ._tensor import Tensor
-
-_WHERE = registry.ops["Where"]
 
 
 def axis_of(dim: Any, axis: Any) -> Any:
@@ -177,18 +175,6 @@ def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
 
 
 # ---------------------------------------------------------------- for networks
-
-
-def relu(input: Any) -> Any:
-    """Return the positive part; its derivative at 0 is 0.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.relu(sg.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
-    return _WHERE(input > 0, input, 0.0)
 
 
 def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:

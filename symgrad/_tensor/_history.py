@@ -224,7 +224,8 @@ def seed(output: Tensor, gradient: Any, create_graph: bool) -> Any:
                 "grad can be implicitly created only for scalar outputs, not for shape "
                 f"{output.shape}: give gradient=, of that shape"
             )
-        array = np.ones(output.shape, output.dtype)
+        array = np.empty(output._data.shape, output._data.dtype)
+        array.fill(1)
         return wrapped(array) if create_graph else array
     array = np.asarray(getattr(gradient, "_data", gradient))
     if array.shape != output.shape:

@@ -52,7 +52,7 @@ def step(
     cls: type[Backward], rule: Rule, behind: Any, saved: Any, params: dict[str, Any], result: Any
 ) -> Backward:
     """Return a node inside of what the user called; its place is to be filled in."""
-    node: Backward = new(cls)
+    node = cls()
     node.rule, node.behind, node.saved, node.params = rule, behind, saved, params
     node.result = result
     node.cell = node.extra = None
@@ -69,7 +69,7 @@ def recorded(
     made._data, made._cell = data, cell
     made._grad = made._acc = made.name = None
     made._requires = True
-    made._fn = node = new(cls)
+    made._fn = node = cls()
     node.rule, node.behind, node.saved, node.params = rule, behind, saved, params
     node.result = result
     node.cell = node.extra = None

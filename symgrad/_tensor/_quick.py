@@ -27,6 +27,8 @@ from ._tensor import QUICK, Tensor
 
 _OPS = registry.ops
 _NONE: dict[str, Any] = {}
+#: By way of this NumPy's functions come here.
+_PROTOCOL = Tensor.__array_ufunc__.__code__
 ndarray, asarray, new, getframe = np.ndarray, np.asarray, object.__new__, sys._getframe
 
 
@@ -71,7 +73,7 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
         if mask == 0 or cls is None or not recording():
             made._fn, made._requires = None, False
             return made
-        made._fn = node = new(cls)
+        made._fn = node = cls()
         made._requires = True
         node.rule, keeps_left, keeps_right, reads_result = rules[mask]
         first = second = None
@@ -91,8 +93,12 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
         node.cell = node.extra = None
         node.result = data if reads_result else None
         node.seq = next(clock)
-        frame = getframe(1)
-        node.place = code = frame.f_code
+        frame: Any = getframe(1)
+        code = frame.f_code
+        if code is _PROTOCOL:
+            frame = frame.f_back
+            code = frame.f_code
+        node.place = code
         if code.co_filename in known_users:
             node.offset = frame.f_lasti
         else:
@@ -121,7 +127,7 @@ def _unary(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         if cls is None or not input._requires or not recording():
             made._fn, made._requires = None, False
             return made
-        made._fn = node = new(cls)
+        made._fn = node = cls()
         made._requires = True
         node.rule, keeps, _, reads_result = rules[1]
         node.behind = (input._fn or input,)
@@ -130,8 +136,12 @@ def _unary(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         node.cell = node.extra = None
         node.result = data if reads_result else None
         node.seq = next(clock)
-        frame = getframe(1)
-        node.place = code = frame.f_code
+        frame: Any = getframe(1)
+        code = frame.f_code
+        if code is _PROTOCOL:
+            frame = frame.f_back
+            code = frame.f_code
+        node.place = code
         if code.co_filename in known_users:
             node.offset = frame.f_lasti
         else:

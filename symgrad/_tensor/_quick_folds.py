@@ -139,13 +139,9 @@ def _along(function: Any, general: Callable[..., Any]) -> Callable[[Any, Any, An
             if reads:  # the memory that the rule reads is the tensor's
                 result, cell = total.reshape(rest), Cell()
         inner = second = step(known.cls, known.rule, behind, saved, params, result)
-        inner.cell = cell
-        if not mean:
-            made = recorded(
-                total, cell, _RESHAPE.cls, _RESHAPE.rule, (inner,), ((rest, dtype),),
-                {"shape": total.shape}, None, 3,
-            )  # fmt: skip
-        else:
+        if cell is not None:
+            inner.cell = cell
+        if mean:
             if keep:
                 second = step(
                     _RESHAPE.cls, _RESHAPE.rule, (inner,), ((rest, dtype),),
@@ -154,6 +150,11 @@ def _along(function: Any, general: Callable[..., Any]) -> Callable[[Any, Any, An
             made = recorded(
                 total, None, _DIVIDE.cls, _DIVIDE.rule, (second, None),
                 ((total.shape, dtype), dtype.type(count)), _NONE, None, 3,
+            )  # fmt: skip
+        else:
+            made = recorded(
+                total, cell, _RESHAPE.cls, _RESHAPE.rule, (inner,), ((rest, dtype),),
+                {"shape": total.shape}, None, 3,
             )  # fmt: skip
         last: Any = made._fn
         inner.place, inner.offset = second.place, second.offset = last.place, last.offset

@@ -38,7 +38,7 @@ def _viewed(x: Tensor, data: Any, known: Step, params: dict[str, Any]) -> Tensor
     made._cell = cell = x._cell or x.memory()
     made._grad = made._acc = made.name = None
     made._requires = True
-    made._fn = node = new(known.cls)
+    made._fn = node = known.cls()
     node.rule, node.params = known.rule, params
     if fn is None:
         cell.leaf = True

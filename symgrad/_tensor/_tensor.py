@@ -62,8 +62,9 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":
-            if ufunc in QUICK and type(self) is Tensor:
-                return QUICK[ufunc](*inputs)
+            quick = QUICK.get(ufunc)
+            if quick is not None and type(self) is Tensor:
+                return quick(*inputs)
             if any(isinstance(x, Traced) for x in inputs):
                 return NotImplemented
             handler = registry.handlers.get(ufunc)
