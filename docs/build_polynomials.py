@@ -24,7 +24,7 @@ Written by ``docs/build_polynomials.py``. With z the square of the argument:
 exp: exp(r) = 1 + r + r*r*p(r), |r| <= log(2)/2.
 sin: sin(r) = r + r*z*p(z), |r| <= pi/4.
 cos: cos(r) = 1 - z/2 + z*z*p(z), |r| <= pi/4.
-log: log((1 + s)/(1 - s)) = 2*s + s*z*p(z), from log(sqrt(1/2)) to log(sqrt(2)).
+log: log((1 + s)/(1 - s)) = 2*s + s*z*p(z), from log(3/4) to log(3/2).
 erfc: exp(a*a)*erfc(a)*(1 + 2*a) = 1 + u*p(u - 1), u = 2*a/(a + centre), 0 <= a <= reach.
 erf: erf(x) = x + x*p(z), |x| <= near.
 tail: exp(a*a)*erfc(a) = p(u), u = (a - middle)/(a + middle), near <= a <= 6; its error is
@@ -107,7 +107,7 @@ def _scaled_erfc(a: Any) -> Any:
 def tasks(centre: float, reach: float, near: float, middle: float) -> dict[str, Task]:
     """Return what is fitted; the intervals are a little wider than they need to be."""
     half, quarter = mp.log(2) / 2 * (1 + mp.mpf(2) ** -20), mp.pi / 4 * (1 + mp.mpf(2) ** -10)
-    most = (mp.sqrt(2) - 1) / (mp.sqrt(2) + 1) * (1 + mp.mpf(2) ** -10)
+    most = mp.mpf(1) / 5 * (1 + mp.mpf(2) ** -10)
 
     def log(z: Any) -> Any:
         s = mp.sqrt(z)

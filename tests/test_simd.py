@@ -156,6 +156,18 @@ def test_every_width_computes_the_same_bits(name: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_every_width_takes_every_number(name: str, dtype: Any) -> None:
+    """Random bits, and numbers below the normal ones: where a width has instructions of its own."""
+    word, digits = (np.uint64, 52) if dtype == np.float64 else (np.uint32, 23)
+    bits = np.random.default_rng(0).integers(0, np.iinfo(word).max, 4096, word)
+    bits[::4] %= 1 << digits
+    x = bits.view(dtype)
+    for y in (results := [runner(name, dtype, d.lanes)(x) for d in definitions(name, dtype)]):
+        np.testing.assert_array_equal(y, results[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_edges(name: str, dtype: Any) -> None:
     """Zeros with their signs, infinities, nan, poles, and the least and largest numbers."""
     kind = np.finfo(dtype)

@@ -141,6 +141,32 @@ class Lanes:
         """Return the magnitudes with the signs of ``other``."""
         return Lanes(self.body, self.body.intrinsic("copysign", self.name, other.name))
 
+    def wide(self) -> bool:
+        """Tell whether this is a register of AVX-512, which has instructions of its own."""
+        form = self.body.form
+        return bool(form.lanes * form.dtype.itemsize == 64)
+
+    def mantissa(self) -> Lanes:
+        """Return what is left from 3/4 up to 3/2 of a power of two; nan of negative numbers.
+
+        Of zeros and infinity 1. Only for wide registers.
+        """
+        return self._avx512("getmant", "i32 15")
+
+    def exponent(self) -> Lanes:
+        """Return the power of two not above the magnitude. Only for wide registers."""
+        return self._avx512("getexp")
+
+    def _avx512(self, name: str, *more: str) -> Lanes:
+        body, form = self.body, self.body.form
+        kind, mask = ("pd", "i8") if form.dtype.itemsize == 8 else ("ps", "i16")
+        full = f"llvm.x86.avx512.mask.{name}.{kind}.512"
+        arguments = [f"{form.floats} {self.name}", *more, f"{form.floats} zeroinitializer"]
+        arguments += [f"{mask} -1", "i32 4"]  # all lanes, rounded as usual
+        types = [form.floats, *(["i32 immarg"] if more else []), form.floats, mask, "i32 immarg"]
+        body.declarations[full] = f"declare {form.floats} @{full}({', '.join(types)})"
+        return Lanes(body, body.op(f"call {form.floats} @{full}({', '.join(arguments)})"))
+
     def bits(self) -> Words:
         """Return the bits."""
         form = self.body.form

@@ -29,8 +29,8 @@ class _Constants(NamedTuple):
     p: Coefficients
     digits: int
     bias: int
-    #: log(2) and pi/2 in parts, each what the ones before it leave. The second part of pi/2 is
-    #: positive, so that no multiple of it makes a zero out of -0.0.
+    #: log(2) and pi/2 in parts, each what the ones before it leave. The second ones are positive,
+    #: so that infinite multiples do not cancel, and none makes a zero out of -0.0.
     log2: tuple[float, float]
     half_pi: tuple[float, float, float]
     #: Arguments of exp beyond which all is zero or infinity.
@@ -64,7 +64,7 @@ _CONSTANTS = {
         -746.0, 710.0, 2.0**40, ERFC[8], ERF[8],
     ),
     4: _Constants(
-        SINGLE, 23, 127, (0.6931471824645996, -1.9046542121259336e-09),
+        SINGLE, 23, 127, (0.6931471228599548, 5.769998878690785e-08),
         (1.570796251296997, 7.549790126404332e-08, -1.7151245100058819e-15),
         -104.0, 89.0, 2.0**17, ERFC[4], ERF[4],
     ),
@@ -147,21 +147,32 @@ def tanh(x: Lanes) -> Lanes:
     return (grown / (grown + 2.0)).signed_as(x)
 
 
-def _logarithm(x: Lanes, lost: Lanes | None = None) -> Lanes:
-    """Return log(x) for positive finite x; for x from 2**-digits on plus what was ``lost``."""
+def _parts(x: Lanes, normal: bool) -> tuple[Lanes, Lanes]:
+    """Return m and n with x = m * 2**n, where m is from 3/4 up to 3/2.
+
+    Instructions of wide registers know all numbers: m is nan below 0, n infinite at the ends.
+    """
+    if x.wide():
+        m = x.mantissa()
+        return m, x.exponent() - m.exponent()
     c = _constants(x)
-    unit, base = 1 << c.digits, 2.0**c.digits
+    base = 2.0**c.digits
     zero: Any = base + c.bias
-    if lost is None:
+    if not normal:
         tiny = x < 2.0 ** (1 - c.bias)
         x = tiny.choose(x * (4.0 * base), x)
         zero = tiny.choose(zero + c.digits + 2.0, zero)
-    # Of two binary orders, the halves around a power of two: quotients from sqrt(1/2) on.
-    least = c.word(math.sqrt(0.5)) >> c.digits // 2 << c.digits // 2
+    unit, least = 1 << c.digits, c.word(0.75)
     raised = x.bits() + (c.word(1.0) - least)
-    quotient = ((raised & (unit - 1)) + least).floats()
+    m = ((raised & (unit - 1)) + least).floats()
     # The exponent as a number: put into the last bits of 2**digits.
-    exponent = ((raised >> c.digits) | c.word(base)).floats() - zero
+    return m, ((raised >> c.digits) | c.word(base)).floats() - zero
+
+
+def _logarithm(x: Lanes, lost: Lanes | None = None) -> Lanes:
+    """Return log(x) for positive finite x; for x from 2**-digits on plus what was ``lost``."""
+    c = _constants(x)
+    quotient, exponent = _parts(x, lost is not None)
     f = quotient - 1.0
     s = f / (f + 2.0)
     z = s * s
@@ -180,7 +191,8 @@ def _ends(x: Lanes, inside: Lanes, pole: float) -> Lanes:
 
 def log(x: Lanes) -> Lanes:
     """Natural logarithm."""
-    return _ends(x, _logarithm(x), 0.0)
+    inside = _logarithm(x)
+    return inside if x.wide() else _ends(x, inside, 0.0)
 
 
 def log1p(x: Lanes) -> Lanes:
