@@ -70,13 +70,13 @@ class Recordings:
             return None
         if ct.value.dtype is not dtype:
             return None
-        # With the rule: who replaces it, to test what becomes of a wrong one, gets that one.
-        parts: list[Any] = [op, op.partials, node.items, dtype]
+        marks = []
         for x in node.operands:
             if x.shape or x.dtype is not dtype:
                 return None
-            parts.append(x if type(x) is Literal else x in active)
-        key = tuple(parts)
+            marks.append(x if type(x) is Literal else x in active)
+        # With the rule: who replaces it, to test what becomes of a wrong one, gets that one.
+        key = (op, op.partials, node.items, dtype, *marks)
         found = self.known.get(key)
         if found is None:
             if key not in self.known:
@@ -84,7 +84,7 @@ class Recordings:
                     self.known.clear()
                 self.known[key] = None
                 return None
-            found = self.record(node, parts[4:])
+            found = self.record(node, marks)
             if found is None:
                 return None
             self.known[key] = found

@@ -1,0 +1,30 @@
+"""Python's cycle collector, paused while modules are imported and programs made."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the cycle collector for the block.
+
+    Modules and programs are many small objects, millions for a long program, that all stay
+    alive. The collector would look through all of them again and again and find nothing: a
+    quarter of the time for a program of 100,000 operations, a seventh for SymPy and SciPy.
+    Afterwards they count as old; as young ones they would all be looked through at once.
+    """
+    # Where another thread has paused it, that thread lets it go on.
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():  # else somebody wants these to stay frozen
+            gc.freeze()
+            gc.unfreeze()  # into the oldest generation, without a look at one of them
+        gc.enable()
