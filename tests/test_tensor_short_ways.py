@@ -80,6 +80,13 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
     "reshape(order='F')": lambda x: x.reshape(-1, order="F"),
     "T.reshape": lambda x: x.T.reshape(-1),
     "view": lambda x: x.view(-1),
+    "transpose(0, 1)": lambda x: x.transpose(0, 1),
+    "transpose(-1, 0)": lambda x: sg.transpose(x, -1, 0),
+    "transpose(1, 1)": lambda x: x.transpose(1, 1),
+    "permute": lambda x: x.permute(1, -2),
+    "unsqueeze(0)": lambda x: x.unsqueeze(0),
+    "unsqueeze(-1)": lambda x: x.unsqueeze(-1),
+    "unsqueeze(2) of a view": lambda x: x.T.unsqueeze(2),
     "element of a slice": lambda x: x[1:][0, 2],
 }
 PRODUCTS: dict[str, Callable[[Any], Any]] = {
@@ -96,6 +103,10 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "constant on the left": lambda x: sg.tensor(x.detach().numpy().T) @ x,
     "constant on the right": lambda x: x @ sg.tensor(x.detach().numpy().T),
     "matmul": lambda x: sg.matmul(x, x.T),
+    "mm": lambda x: sg.mm(x, x.T),
+    "mv": lambda x: sg.mv(x, x[1]),
+    "dot": lambda x: sg.dot(x[0], x[1]),
+    "bmm": lambda x: sg.bmm(x[None], x.T[None]),
     "exp of a sum": lambda x: np.exp(x @ x.T).sum(0) @ x,
 }
 RELU: dict[str, Callable[[Any], Any]] = {
@@ -105,9 +116,19 @@ RELU: dict[str, Callable[[Any], Any]] = {
     "relu of a number": lambda x: sg.relu(x[0, 0]),
     "relu of an exponential": lambda x: sg.relu(np.exp(x) - 1).sum() + sg.sqrt(sg.relu(x)).sum(),
 }
+OTHERS: dict[str, Callable[[Any], Any]] = {
+    "clone": lambda x: x.clone(),
+    "flatten": lambda x: x.flatten(),
+    "cat": lambda x: sg.cat([x, x[:1]]),
+    "cat with a constant": lambda x: sg.cat([x, np.ones((1, x.shape[1]), x.dtype)]),
+    "stack": lambda x: sg.stack([x[0], x[1]], dim=1),
+    "softmax": lambda x: sg.softmax(x, dim=1),
+    "log_softmax": lambda x: sg.log_softmax(x, dim=-1),
+    "logsumexp": lambda x: sg.logsumexp(x, 0),
+}
 #: What returns the tensor itself.
-SAME = ("[:]", "[...]", "[-100:100]", "reshape same")
-ALL = FOLDS | METHODS | VIEWS | PRODUCTS | RELU
+SAME = ("[:]", "[...]", "[-100:100]", "reshape same", "transpose(1, 1)")
+ALL = FOLDS | METHODS | VIEWS | PRODUCTS | RELU | OTHERS
 
 
 def record(node: Any) -> Any:
@@ -204,7 +225,10 @@ def test_the_users_line_is_noted() -> None:
         lambda x: x.reshape(-1, -1), lambda x: x.reshape(4.0, 6), lambda x: x.sum(2),
         lambda x: x.sum(dim=0, axis=1),
         lambda x: x.max(axis=7), lambda x: x @ x, lambda x: x[0] @ x[:, 0], lambda x: x @ x[:, 0],
-        lambda x: x[:0].max(), lambda x: x[0, 0] @ x,
+        lambda x: x[:0].max(), lambda x: x[0, 0] @ x, lambda x: x.transpose(0, 2),
+        lambda x: x.permute(0, 0), lambda x: x.permute(0), lambda x: x.unsqueeze(4),
+        lambda x: sg.dot(x[0], x[:, 0]), lambda x: sg.mm(x, x), lambda x: x.argmax(3),
+        lambda x: sg.cat([x, x.T]),
     ],
 )  # fmt: skip
 def test_errors_come_each_time(wrong: Any) -> None:
@@ -216,6 +240,22 @@ def test_errors_come_each_time(wrong: Any) -> None:
             wrong(t)
         messages.append((type(raised.value), str(raised.value)))
     assert messages[0] == messages[1] == messages[2]
+
+
+@pytest.mark.parametrize("function", [sg.argmax, sg.argmin, sg.any, sg.all])
+@pytest.mark.parametrize("options", [{}, {"dim": 0}, {"axis": -1}, {"dim": 1, "keepdim": True}])
+def test_reductions_without_a_derivative(function: Any, options: Any) -> None:
+    data = np.random.default_rng(6).integers(-1, 2, (4, 6)).astype(float)
+    y, z = (function(made(cls, data), **options) for cls in (sg.Tensor, General))
+    assert bits(y) == bits(z)
+    assert not y.requires_grad
+
+
+def test_bounds_that_are_tensors_are_read_each_time() -> None:
+    x, n = made(sg.Tensor, np.arange(6.0)), sg.tensor(2)
+    for k in range(2, 5):
+        assert x[:n].shape == (k,)
+        n += 1
 
 
 def test_views_share_memory() -> None:

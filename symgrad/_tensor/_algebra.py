@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import ShapeError
 from ._arrange import _named
 from ._functions import _reduction, axis_of
+from ._quick_products import product as matmul
 from ._tensor import Tensor
 
 # ---------------------------------------------------------------- products
@@ -25,7 +26,7 @@ def _matrices(name: str, first: int, second: int, does: str, example: str, shown
                 f"{name} takes operands of {first} and {second} axes, not of shapes "
                 f"{tuple(input.shape)} and {tuple(other.shape)}: matmul (@) takes any"
             )
-        return np.matmul(input, other)
+        return matmul(input, other)
 
     return product
 

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
+from . import _quick_views
 from ._functions import axis_of
+from ._tensor import Tensor
 
 
 class Sorted(NamedTuple):
@@ -54,7 +56,8 @@ def reshape(input: Any, shape: Sequence[int]) -> Any:
         "sg.flatten(x)", "tensor([3., 1., 2., 4.])")  # fmt: skip
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     first, last = (d % max(len(input.shape), 1) for d in (start_dim, end_dim))
-    return np.reshape(input, (*input.shape[:first], -1, *input.shape[last + 1 :]))
+    target = (*input.shape[:first], -1, *input.shape[last + 1 :])
+    return input.reshape(target) if type(input) is Tensor else np.reshape(input, target)
 
 
 @_named("squeeze", "Return the elements without axes of length one; others stay.",
@@ -70,19 +73,25 @@ def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
 @_named("unsqueeze", "Return the elements with a new axis of length one.",
         "sg.unsqueeze(x, 0).shape", "(1, 2, 2)")  # fmt: skip
 def unsqueeze(input: Any, dim: int) -> Any:
-    return np.expand_dims(input, dim)
+    if type(input) is not Tensor or type(dim) is not int:
+        return np.expand_dims(input, dim)
+    shape = input._data.shape
+    place = dim if dim >= 0 else len(shape) + 1 + dim
+    if not 0 <= place <= len(shape):
+        return np.expand_dims(input, dim)
+    return input.reshape(*shape[:place], 1, *shape[place:])
 
 
 @_named("transpose", "Return the elements with two axes exchanged.",
         "sg.transpose(x, 0, 1)", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    return np.swapaxes(input, dim0, dim1)
+    return _quick_views.transpose(input, dim0, dim1)
 
 
 @_named("permute", "Return the elements with the axes in another order.",
         "sg.permute(x, (1, 0))", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def permute(input: Any, *dims: Any) -> Any:
-    return np.transpose(input, _whole(dims))
+    return _quick_views.permute(input, _whole(dims))
 
 
 @_named("movedim", "Return the elements with axes moved to other places.",

@@ -19,7 +19,7 @@ from . import _elementwise, _quick_products, _quick_views  # noqa: F401 - short 
 from ._plan import planned
 from ._quick_folds import FOLDS, short
 from ._quick_relu import relu
-from ._tensor import Tensor
+from ._tensor import Tensor, wrap
 
 
 def axis_of(dim: Any, axis: Any) -> Any:
@@ -56,6 +56,8 @@ def _reduction(
             more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
         if not isinstance(input, Tensor):
             return function(input, axis=where, **more)
+        if function in _WITHOUT and not more.get("keepdims") and _is_axis(where, input._data):
+            return wrap(np.asarray(function(input._data, where)))
         more["axis"] = where
         data = input._data
         if function is np.mean and "dtype" not in more and data.size and data.dtype.kind == "f":
@@ -102,6 +104,16 @@ argmax = _reduction(np.argmax, "place of the largest element", "tensor([1, 1])")
 argmin = _reduction(np.argmin, "place of the smallest element", "tensor([0, 0])")
 any = _reduction(np.any, "answer whether an element is not zero", "tensor([True, True])")  # noqa: A001
 all = _reduction(np.all, "answer whether no element is zero", "tensor([True, True])")  # noqa: A001
+
+
+#: Reductions that no derivative goes through.
+_WITHOUT = (np.argmax, np.argmin, np.any, np.all)
+
+
+def _is_axis(axis: Any, data: Any) -> bool:
+    """Tell whether an array can be reduced over an axis, or all of them, without more ado."""
+    inside = axis is None or (type(axis) is int and -data.ndim <= axis < data.ndim)
+    return inside and data.size > 0
 
 
 def _as_ddof(options: dict[str, Any]) -> None:
@@ -186,7 +198,7 @@ def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     >>> sg.softmax(sg.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return np.exp(log_softmax(input, dim, axis=axis))
+    return _elementwise.exp(log_softmax(input, dim, axis=axis))
 
 
 def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
@@ -217,9 +229,9 @@ def logsumexp(
     tensor(1000.6931)
     """
     where = axis_of(dim, axis)
-    top = np.max(input, axis=where, keepdims=True)
-    top = top.detach() if isinstance(top, Tensor) else top
-    total = np.log(np.sum(np.exp(input - top), axis=where, keepdims=True)) + top
+    top = max(input.detach() if isinstance(input, Tensor) else input, axis=where, keepdims=True)
+    exp, log = _elementwise.exp, _elementwise.log
+    total = log(sum(exp(input - top), axis=where, keepdims=True)) + top
     return total if keepdim else np.squeeze(total, axis=where)
 
 
@@ -261,7 +273,7 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> A
     tensor([[0., 0.],
             [1., 1.]])
     """
-    return np.stack(list(tensors), axis=dim if axis is None else axis)
+    return _joined(np.stack, list(tensors), dim if axis is None else axis)
 
 
 def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
@@ -273,7 +285,15 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     >>> sg.cat([sg.zeros(2), sg.ones(1)])
     tensor([0., 0., 1.])
     """
-    return np.concatenate(list(tensors), axis=dim if axis is None else axis)
+    return _joined(np.concatenate, list(tensors), dim if axis is None else axis)
+
+
+def _joined(function: Callable[..., Any], parts: list[Any], axis: int) -> Any:
+    if Tensor not in map(type, parts):
+        return function(parts, axis=axis)
+    return planned(
+        Tensor, function, tuple(parts), {"axis": axis}, lambda: function(parts, axis=axis)
+    )
 
 
 def dot(input: Any, other: Any) -> Any:
@@ -285,6 +305,8 @@ def dot(input: Any, other: Any) -> Any:
     >>> sg.dot(sg.ones(3), sg.ones(3))
     tensor(3.)
     """
+    if type(input) is type(other) is Tensor and input.ndim == other.ndim == 1:
+        return input @ other
     return np.dot(input, other)
 
 

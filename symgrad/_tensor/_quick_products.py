@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from .._trace._arrays import call
 from ._made import F32, F64, Step, constant, recorded
 from ._mode import recording
+from ._plan import planned
 from ._tensor import QUICK, Tensor
 
 ndarray, asarray = np.ndarray, np.asarray
+_NONE: dict[str, Any] = {}
 
 #: Parameters by ranks, for sizes that are not 1; of two vectors sizes do not matter.
 _VECTORS: dict[str, Any] = {"a": "j", "b": "j", "out": ""}
@@ -94,11 +97,15 @@ def _in_order(data: Any) -> bool:
     return bool(flags.c_contiguous or flags.f_contiguous)
 
 
-def _install(general: Callable[[Any, Any], Any]) -> None:
-    QUICK[np.matmul] = product = short(general)
-    Tensor.__matmul__ = product  # type: ignore[method-assign]
+def _general(x: Any, y: Any) -> Any:
+    if type(x) is type(y) is Tensor:
+        return planned(Tensor, np.matmul, (x, y), _NONE, lambda: call(np.matmul, (x, y), {}))
+    if isinstance(x, Tensor) or isinstance(y, Tensor):
+        return call(np.matmul, (x, y), {})
+    return np.matmul(x, y)
 
 
-_install(Tensor.__matmul__)
+QUICK[np.matmul] = product = short(_general)
+Tensor.__matmul__ = product  # type: ignore[method-assign]
 
-__all__ = ["short"]
+__all__ = ["product"]

@@ -23,14 +23,15 @@ MOST = 4096
 #: What NumPy is given, and the op's parameters: by shape and index, or by shapes.
 _indices: dict[Any, tuple[Any, dict[str, Any]]] = {}
 _shapes: dict[Any, dict[str, Any]] = {}
-#: The parameters of a transposition by rank.
-_transposed: dict[int, dict[str, Any]] = {}
+#: The parameters of transpositions by the axes, and by rank for all in reverse.
+_permuted: dict[tuple[int, ...], dict[str, Any]] = {}
+_reversed: dict[int, dict[str, Any]] = {}
 
 _SLICE, _RESHAPE, _TRANSPOSE = Step("Slice"), Step("Reshape"), Step("Transpose")
 
 
-def _viewed(x: Tensor, data: Any, known: Step, params: dict[str, Any]) -> Tensor:
-    """Return a view with its node; called by what the user calls."""
+def _viewed(x: Tensor, data: Any, known: Step, params: dict[str, Any], depth: int = 2) -> Tensor:
+    """Return a view with its node; the user's code is so many calls up."""
     array = x._data
     fn: Any = x._fn
     made: Tensor = new(Tensor)
@@ -46,7 +47,7 @@ def _viewed(x: Tensor, data: Any, known: Step, params: dict[str, Any]) -> Tensor
     node.behind, node.saved = (fn,), ((array.shape, array.dtype),)
     node.result = node.cell = node.extra = None
     node.seq = next(clock)
-    frame = getframe(2)
+    frame = getframe(depth)
     node.place = code = frame.f_code
     if code.co_filename in known_users:
         node.offset = frame.f_lasti
@@ -192,25 +193,60 @@ def _reshaping(general: Callable[..., Any]) -> Callable[..., Any]:
     return reshape
 
 
-def _transposing(general: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def transposed(self: Any) -> Any:
-        """The transpose."""
-        data, cell = self._data, self._cell
-        rank = data.ndim
-        if type(self) is not Tensor or rank < 2:
-            return general(self)
-        params = _transposed.get(rank)
-        if params is None:
-            params = _transposed[rank] = {"axes": tuple(range(rank))[::-1]}
-        if cell is not None and cell.rebased:
-            self.check_record()
-        if not self._requires or not recording():
-            return constant(data.T, cell or self.memory())
-        return _viewed(self, data.T, _TRANSPOSE, params)
+def permuted(x: Any, axes: tuple[int, ...]) -> Any:
+    """Return a tensor with its axes in another order: all of them, counted from the front."""
+    params = _permuted.get(axes)
+    if params is None:
+        if sorted(axes) != list(range(len(axes))) or axes == tuple(range(len(axes))):
+            return np.transpose(x, axes)
+        params = _permuted.setdefault(axes, {"axes": axes})
+    data, cell = x._data, x._cell
+    if cell is not None and cell.rebased:
+        x.check_record()
+    if not x._requires or not recording():
+        return constant(data.transpose(axes), cell or x.memory())
+    return _viewed(x, data.transpose(axes), _TRANSPOSE, params, 3)
 
-    return transposed
+
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
+    """Exchange two axes."""
+    if type(input) is Tensor and type(dim0) is type(dim1) is int:
+        axes = list(range(input._data.ndim))
+        rank = len(axes)
+        if -rank <= dim0 < rank and -rank <= dim1 < rank:
+            axes[dim0], axes[dim1] = axes[dim1], axes[dim0]
+            return permuted(input, tuple(axes))
+    return np.swapaxes(input, dim0, dim1)
+
+
+def permute(input: Any, axes: Any) -> Any:
+    """Bring the axes into another order."""
+    if type(input) is Tensor and len(axes) == input._data.ndim:
+        rank = len(axes)
+        if all(type(k) is int and -rank <= k < rank for k in axes):
+            return permuted(input, tuple([k % rank for k in axes]))
+    return np.transpose(input, axes)
+
+
+def _transposed(self: Any) -> Any:
+    """The transpose."""
+    data = self._data
+    rank = data.ndim
+    if type(self) is not Tensor or rank < 2:
+        return np.transpose(self)
+    cell = self._cell
+    if cell is not None and cell.rebased:
+        self.check_record()
+    if not self._requires or not recording():
+        return constant(data.T, cell or self.memory())
+    params = _reversed.get(rank)
+    if params is None:
+        params = _reversed[rank] = {"axes": tuple(range(rank))[::-1]}
+    return _viewed(self, data.T, _TRANSPOSE, params)
 
 
 Tensor.__getitem__ = _item(Tensor.__getitem__)  # type: ignore[method-assign]
 Tensor.reshape = _reshaping(Tensor.reshape)  # type: ignore[method-assign]
-Tensor.T = property(_transposing(lambda self: np.transpose(self)))  # type: ignore[method-assign, assignment]
+Tensor.T = property(_transposed)  # type: ignore[method-assign, assignment]
+
+__all__ = ["permute", "permuted", "transpose"]

@@ -94,16 +94,7 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         return planned(Tensor, func, args, kwargs, lambda: call(func, args, kwargs))
 
     def __getitem__(self, index: Any) -> Any:
-        parts = index if type(index) is tuple else (index,)
-        key = [(slice, x.start, x.stop, x.step) if type(x) is slice else x for x in parts]
-        return planned(Tensor, getitem, (self, *key), _NONE, lambda: getitem(self, plain(index)))
-
-    def __matmul__(self, other: Any) -> Any:
-        if type(other) is not Tensor:
-            return super().__matmul__(other)
-        return planned(
-            Tensor, np.matmul, (self, other), _NONE, lambda: call(np.matmul, (self, other), {})
-        )
+        return getitem(self, plain(index))
 
     # ---------------------------------------------------------------- what it is
 
@@ -152,7 +143,7 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         """Return a copy, through which gradients flow."""
         if self._data.dtype.kind != "f":
             return wrap(self._data.copy())
-        copied: Tensor = _OPS["Positive"](self)
+        copied: Tensor = QUICK[np.positive](self)
         return copied
 
     # ---------------------------------------------------------------- methods
