@@ -109,6 +109,12 @@ def test_a_chain_of_functions_is_cut():
     assert loops([*CHAIN[:2], *wide, *CHAIN[2:]]) == 1, "enough to do for the CPU"
 
 
+def test_a_very_long_chain_stays_whole():
+    long = [f"  %c{k} = call double @sin(double %c{k - 1})" for k in range(1, 99)]
+    assert loops(["  %c0 = fmul double %x, %x", *long[:20]]) > 5
+    assert loops(["  %c0 = fmul double %x, %x", *long]) == 1, "LLVM's time"
+
+
 def test_a_chain_is_not_cut_where_the_order_of_elements_counts():
     assert loops([line.replace("%out0", "%in0") for line in CHAIN]) == 1
 

@@ -25,6 +25,9 @@ LENGTH, WIDTH = 45, 4
 #: Bodies of shorter chains stay whole.
 SHORT = 150
 
+#: Most cuts: each is another loop, which takes LLVM about ten milliseconds.
+MOST = 16
+
 #: What a value costs that waits in memory, and the part of the chain that has to be gained.
 CROSSING, GAIN = 2, 0.2
 
@@ -55,7 +58,8 @@ class Chains:
 
     def cuts(self, marks: Sequence[int]) -> list[int]:
         """Return the lines to cut before, of the ``marks``."""
-        return [] if self._ordered() else self._between(0, len(self.lines), marks)
+        found = [] if self._ordered() else self._between(0, len(self.lines), marks)
+        return found if len(found) <= MOST else []
 
     def _between(self, begin: int, end: int, marks: Sequence[int]) -> list[int]:
         """Return the cuts of a part: its middle, and those of its halves."""
