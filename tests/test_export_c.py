@@ -121,6 +121,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "an argument returned": (lambda x, a: (x, a, x), (X, 2.0)),
     "infinities": (lambda x: np.where(x > 0, np.inf, np.minimum(x, np.nan)), (X,)),
     "a long chain": (lambda x: chain(x), (X,)),
+    "tables": (
+        lambda x: special.ker(x) + special.k1(x) - special.airy(-x)[1] * special.dawsn(x),
+        (np.array([0.4, 1.7, 9.0]),),
+    ),
     "gamma": (lambda x: special.gamma(x) + special.gammaln(x + 1), (np.abs(X),)),
     "digamma and its derivatives": (
         lambda x: (special.psi(x), sg.grad(lambda x: np.sum(special.psi(x)))(x)),

@@ -12,7 +12,7 @@ from .._graph import Constant, Node
 from .._schedule import Program
 from ..errors import ArgumentError
 from ._blocks import Block, legal_program
-from ._instructions import MATH, TYPES, Writer, constant
+from ._instructions import MATH, TYPES, Writer, constant, number_text
 from ._loops import index_text, kept_steps
 from ._memory import WORDS, Memory, taken_names
 
@@ -94,6 +94,9 @@ class _Function:
         self._guards(writer)
         self._memory(writer, body)
         parts = [self._head(), *self._helpers(), *self._constants(), *self._signature(), "{"]
+        for numbers, table in writer.tables.items():
+            lines = _array(f"double {table}", list(map(number_text, numbers)))
+            parts += [f"    {line}" for line in lines]
         return "\n".join([*parts, *writer.lines, "}"]) + "\n"
 
     def _memory(self, writer: Writer, body: list[str]) -> None:
@@ -155,11 +158,8 @@ class _Function:
         for node, name in self.memory.constants.items():
             assert isinstance(node, Constant)
             c, values = TYPES[node.dtype.name], [constant(v) for v in node.array.ravel()]
-            lines.append(f"static const {c} {name}[{max(len(values), 1)}] = {{")
-            rows = range(0, len(values), PER_LINE)
-            lines += [f"    {', '.join(values[k : k + PER_LINE])}," for k in rows]
-            lines += ["    0," if not values else "", "};", ""]
-        return [line for k, line in enumerate(lines) if line or lines[k - 1] == "};"]
+            lines += [*_array(f"{c} {name}", values), ""]
+        return lines
 
     def _unused(self, writer: Writer, body: list[str]) -> None:
         """Say of parameters that nothing depends on that this is so: compilers ask."""
@@ -184,6 +184,13 @@ class _Function:
         for relation, holds in self.program.guards.items():
             text = index_text(relation)
             writer.line(f"if ({'!' if holds else ''}({text})) return 2;")
+
+
+def _array(name: str, values: list[str]) -> list[str]:
+    """Return the lines that define a constant array."""
+    rows = range(0, len(values), PER_LINE)
+    inside = [f"    {', '.join(values[k : k + PER_LINE])}," for k in rows] or ["    0,"]
+    return [f"static const {name}[{max(len(values), 1)}] = {{", *inside, "};"]
 
 
 def _needed(lines: list[str]) -> list[str]:

@@ -65,6 +65,7 @@ class Writer:
         self.lines: list[str] = []
         self.indent = 1
         self.texts: dict[str, str] = {}
+        self.tables: dict[tuple[float, ...], str] = {}
         self.count = 0
         self.module = self  # the records declare what they call
 
@@ -123,6 +124,13 @@ class Writer:
     def call_intrinsic(self, name: str, dtype: Any, *values: str) -> str:
         """Call a function of LLVM, which C99 has under the same name."""
         return self.call_libm(name, dtype, *values)
+
+    def entry(self, numbers: tuple[float, ...], place: str) -> str:
+        """Return a register with a number of a table of constants."""
+        name = self.tables.get(numbers)
+        if name is None:
+            name = self.tables[numbers] = self.fresh("k")
+        return self.token(f"{name}[{bare(self.text(place))}]")
 
     def op(self, text: str, _type: str | None = None) -> str:
         """Return a register with the value of an instruction, given as LLVM text."""

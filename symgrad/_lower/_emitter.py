@@ -78,6 +78,13 @@ class Emitter:
         """Return the deepest loop depth at which one of ``values`` is defined."""
         return max((self.depths.get(v, 0) for v in values), default=0)
 
+    def entry(self, numbers: tuple[float, ...], place: str) -> str:
+        """Load the number at a place, an ``i64``, of a table of constants."""
+        table = self.module.table(numbers)
+        kind = f"[{len(numbers)} x double]"
+        pointer = self.op(f"getelementptr inbounds {kind}, ptr {table}, i64 0, i64 {place}")
+        return self.op(f"load double, ptr {pointer}{INDEPENDENT if self.depth else ''}")
+
     # ---------------------------------------------------------------- calls
 
     def callee(self, symbol: str) -> str:

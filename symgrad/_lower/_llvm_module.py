@@ -7,7 +7,7 @@ from typing import Any
 
 from ._mathlib import vector_variants, vector_width
 from ._simd_variants import Definition, definitions
-from ._types import llvm_type
+from ._types import constant_text, llvm_type
 
 #: With more instructions of SIMD functions than this in the places of their calls, they stay
 #: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.
@@ -37,6 +37,7 @@ class Module:
         self.inlined = 0
         self.symbols: set[str] = set()
         self.pointers: dict[str, str] = {}
+        self.tables: dict[tuple[float, ...], str] = {}
         self.loops = 0
 
     def loop(self) -> str:
@@ -53,6 +54,10 @@ class Module:
         name = f"@at.{symbol}"
         self.pointers[name] = f"{name} = internal constant ptr @{symbol}"
         return name
+
+    def table(self, numbers: tuple[float, ...]) -> str:
+        """Return the name of a constant array of numbers."""
+        return self.tables.setdefault(numbers, f"@table.{len(self.tables)}")
 
     def attribute(self, text: str) -> str:
         """Return the number of an attribute group, ``#0``."""
@@ -84,12 +89,17 @@ class Module:
             self.keep[v.symbol] = ""
         return [f"{v.symbol}({v.symbol})" for v in found]
 
+    def _tables(self) -> Iterable[str]:
+        for numbers, name in self.tables.items():
+            texts = ", ".join(f"double {constant_text(v, float)}" for v in numbers)
+            yield f"{name} = internal constant [{len(numbers)} x double] [{texts}]"
+
     def text(self) -> str:
         """Return the whole module as LLVM assembly."""
         simd: Iterable[str] = self.definitions.values()
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
-        parts = [*self.pointers.values(), *simd, *self.functions]
+        parts = [*self._tables(), *self.pointers.values(), *simd, *self.functions]
         if self.keep:
             # The vectoriser needs the variants' declarations to live until it runs.
             refs = ", ".join(f"ptr @{name}" for name in self.keep)

@@ -166,8 +166,6 @@ Y0 = _bessel("Y0", sc.y0, 0, sp.bessely, lambda y, x: (-sc.y1(x),))
 Y1 = _bessel("Y1", sc.y1, 1, sp.bessely, lambda y, x: (0.5 * (sc.y0(x) - sc.yv(2.0, x)),))
 I0 = _bessel("I0", sc.i0, 0, sp.besseli, lambda y, x: (sc.i1(x),), np.i0)
 I1 = _bessel("I1", sc.i1, 1, sp.besseli, lambda y, x: (0.5 * (sc.i0(x) + sc.iv(2.0, x)),))
-K0 = _bessel("K0", sc.k0, 0, sp.besselk, lambda y, x: (-sc.k1(x),))
-K1 = _bessel("K1", sc.k1, 1, sp.besselk, lambda y, x: (-0.5 * (sc.k0(x) + sc.kv(2.0, x)),))
 I0E = _bessel("I0e", sc.i0e, 0, _scaled, lambda y, x: (sc.i1e(x) - np.sign(x) * y,))
 I1E = _bessel(
     "I1e", sc.i1e, 1, _scaled,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import scipy.special as sc
 import sympy as sp
 
@@ -65,33 +64,6 @@ ERFINV = define(
 ERFCINV = define(
     sc.erfcinv, name="Erfcinv", sympy=sp.erfcinv, partials=lambda y, x: (-ROOT_PI / 2 / BELL(y),),
     lower=Cython("erfcinv"), domain=(sp.Interval.open(0, 2),), samples=(0.1, 1.9), ulp=8.0,
-)  # fmt: skip
-
-
-def dawsn_slope(x: Any) -> Any:
-    """``1 - 2*x*dawsn(x)``; far out, where both are 1, the asymptotic series of the difference.
-
-    NIST Digital Library of Mathematical Functions, 7.12.
-    """
-    far = np.fabs(x) > 8.0
-    q = np.where(far, 0.5 / np.square(np.where(far, x, 1.0)), 0.0)
-    series = 0.0 * q
-    for k in range(39, 0, -2):
-        series = float(k) * q * (1.0 + series)
-    return np.where(far, -series, 1.0 - 2.0 * x * sc.dawsn(x))
-
-
-DAWSN_SLOPE: Op = define(
-    name="DawsnSlope", doc="The derivative of dawsn.", evaluate=dawsn_slope,
-    sympy=lambda x: 1 - sp.sqrt(sp.pi) * x * sp.exp(-(x**2)) * sp.erfi(x),
-    partials=lambda y, x: (-2 * (sc.dawsn(x) + x * y),), lower=Composed(dawsn_slope),
-    domain=UNARY, samples=(-3, 3), ulp=64.0,
-    source=lambda x: f"dawsn_slope({x})", helpers=(dawsn_slope,),
-)  # fmt: skip
-DAWSN = define(
-    sc.dawsn, name="Dawsn", sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
-    partials=lambda y, x: (DAWSN_SLOPE(x),), lower=Cython("__pyx_fuse_1dawsn"), domain=UNARY,
-    samples=(-3, 3), ulp=16.0,
 )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
 from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_root
-from .decay import K0E_SLOPE
 from .differences import DIGAMMA_STEP
 from .gaussian import ROOT_PI
 from .special import BOTH_POSITIVE, ORDER
@@ -168,16 +167,6 @@ HUBER = define(
         np.where(np.abs(r) <= d, 0.0, np.abs(r) - d), np.where(np.abs(r) <= d, r, d * np.sign(r)),
     ),
     lower=Cython("huber"), domain=(Positive, Real), samples=((0.5, 2), (-3, 3)), ulp=4.0,
-)  # fmt: skip
-K0E: Op = define(
-    sc.k0e, name="K0e", sympy=lambda x: sp.exp(x) * sp.besselk(0, x),
-    partials=lambda y, x: (K0E_SLOPE(x),), lower=Cython("k0e"), domain=POSITIVE,
-    samples=(0.2, 1.8), ulp=16.0,
-)  # fmt: skip
-K1E: Op = define(
-    sc.k1e, name="K1e", sympy=lambda x: sp.exp(x) * sp.besselk(1, x),
-    partials=lambda y, x: (K0E_SLOPE(x) - K0E_SLOPE(x, order=1),), lower=Cython("k1e"),
-    domain=POSITIVE, samples=(0.2, 1.8), ulp=16.0,
 )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
-"""Airy, Kelvin and Struve functions, integrals of sines, Jacobi's elliptic functions.
+"""Struve functions, integrals of sines, Jacobi's elliptic functions.
 
 Functions that SciPy gives several at a time are ops of their own, whose tuple is put together
 again. Sources of the derivatives: the differential equations in NIST's Digital Library of
-Mathematical Functions, https://dlmf.nist.gov, sections 6.2, 7.2, 9.2, 10.61, 11.4 and 22.13.
+Mathematical Functions, https://dlmf.nist.gov, sections 6.2, 7.2, 11.4 and 22.13.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNARY, POSITIVE = (Real,), (Positive,)
 
 def parts(
     function: np.ufunc,
-    code: str,
+    code: str | list[dict[str, Any]],
     names: tuple[str, ...],
     rules: tuple[Callable[..., Any], ...],
     forms: tuple[Callable[..., Any] | None, ...],
@@ -35,17 +35,26 @@ def parts(
 ) -> tuple[Op, ...]:
     """Define an op for each result of ``function``, and the function as their tuple.
 
+    ``code`` is SciPy's function, or what the records say of how each result is computed.
     ``rules`` take the results' ops and then the operands.
     """
     ops: list[Op] = []
     for k, name in enumerate(names):
+        computed: dict[str, Any] = (
+            code[k]
+            if isinstance(code, list)
+            else {
+                "evaluate": lambda *xs, k=k: function(*xs)[k],
+                "lower": Cython(code, part=k, results=len(names)),
+                "source": lambda *xs, k=k: (
+                    f"special.{function.__name__}({', '.join(map(str, xs))})[{k}]"
+                ),
+            }
+        )
         ops.append(define(
-            name=name, evaluate=lambda *xs, k=k: function(*xs)[k], sympy=forms[k],
-            precise=exactly[k] if exactly else None,
+            name=name, sympy=forms[k], precise=exactly[k] if exactly else None,
             partials=_bound(rules[k], ops, len(fields["domain"])),
-            lower=Cython(code, part=k, results=len(names)),
-            source=lambda *xs, k=k: f"special.{function.__name__}({', '.join(map(str, xs))})[{k}]",
-            doc=f"Result {k} of scipy.special.{function.__name__}.", **fields,
+            doc=f"Result {k} of scipy.special.{function.__name__}.", **computed, **fields,
         ))  # fmt: skip
     ranges = fields["samples"]
     ranges = ranges if isinstance(ranges[0], tuple) else (ranges,)
@@ -112,44 +121,6 @@ SPENCE: Op = define(
     partials=lambda y, x: (_spence_slope(x),), lower=Cython("__pyx_fuse_1spence"),
     domain=POSITIVE, samples=(1.2, 6), ulp=16.0, doc="Dilogarithm.",
 )  # fmt: skip
-
-
-# ---------------------------------------------------------------- Airy functions
-
-AI, AIP, BI, BIP = parts(
-    sc.airy, "__pyx_fuse_1airy", ("AiryAi", "AiryAiPrime", "AiryBi", "AiryBiPrime"),
-    (
-        lambda ops, x: (ops[1](x),),
-        lambda ops, x: (x * ops[0](x),),
-        lambda ops, x: (ops[3](x),),
-        lambda ops, x: (x * ops[2](x),),
-    ),
-    (sp.airyai, sp.airyaiprime, sp.airybi, sp.airybiprime),
-    domain=UNARY, samples=(0.1, 3), ulp=128.0,
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------- Kelvin functions
-
-
-def _kelvin(function: np.ufunc, slope: Callable[..., Any]) -> Op:
-    name = function.__name__
-    return define(
-        function, name=name.capitalize(), sympy=None, lower=Cython(name), ulp=2048.0,
-        precise=precisely.KELVIN[name],
-        domain=POSITIVE, samples=(0.5, 4), partials=lambda y, x: (slope(y, x),),
-        doc=f"Kelvin function {name}.",
-    )  # fmt: skip
-
-
-BER = _kelvin(sc.ber, lambda y, x: BERP(x))
-BEI = _kelvin(sc.bei, lambda y, x: BEIP(x))
-KER = _kelvin(sc.ker, lambda y, x: KERP(x))
-KEI = _kelvin(sc.kei, lambda y, x: KEIP(x))
-BERP: Op = _kelvin(sc.berp, lambda y, x: -BEI(x) - y / x)
-BEIP: Op = _kelvin(sc.beip, lambda y, x: BER(x) - y / x)
-KERP: Op = _kelvin(sc.kerp, lambda y, x: -KEI(x) - y / x)
-KEIP: Op = _kelvin(sc.keip, lambda y, x: KER(x) - y / x)
 
 
 # ---------------------------------------------------------------- Struve functions

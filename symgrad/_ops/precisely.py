@@ -67,12 +67,19 @@ def _kelvin_slope(first: str, second: str, sign: int) -> Precise:
     )
 
 
+def _kelvin_second(part: str) -> Precise:
+    """A part of I2 at ``x*exp(i*pi/4)``."""
+    return lambda c, guess, x: getattr(c, part)(c.besseli(2, x * c.expjpi(c.mpf(0.25))))
+
+
 KELVIN: dict[str, Precise] = {
     **{name: _kelvin(name) for name in ("ber", "bei", "ker", "kei")},
     "berp": _kelvin_slope("ber", "bei", 1),
     "beip": _kelvin_slope("bei", "ber", -1),
     "kerp": _kelvin_slope("ker", "kei", 1),
     "keip": _kelvin_slope("kei", "ker", -1),
+    "ber2": _kelvin_second("re"),
+    "bei2": _kelvin_second("im"),
 }
 
 

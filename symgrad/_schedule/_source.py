@@ -48,29 +48,32 @@ class _Writer:
     def __init__(self, program: Program, name: str, outer: _Writer | None = None) -> None:
         self.program, self.name, self.outer = program, name, outer
         self.helpers: dict[str, FunctionType] = {} if outer is None else outer.helpers
+        self.tables: dict[str, Any] = {} if outer is None else outer.tables
         self.constants: dict[Constant, str] = {} if outer is None else outer.constants
         self.shapes: tuple[str, ...] = outer.shapes if outer else tuple(map(str, program.sizes))
         for node in program.steps:
             self._need(node.op.helpers)
-        if not name.isidentifier() or name in {*_RESERVED, *keyword.kwlist, *self.helpers}:
+        taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.tables}
+        if not name.isidentifier() or name in taken:
             raise ArgumentError(f"{name!r} cannot be the name of the function in the code")
         self.names = self._names()
 
     def _need(self, functions: Iterable[Callable[..., Any]]) -> None:
-        """Take in helper functions and the functions of their modules that they call."""
+        """Take in helper functions, and what of their modules they call or read."""
         for function in functions:
             assert isinstance(function, FunctionType)
             if function.__name__ in self.helpers:
                 continue
             self.helpers[function.__name__] = function
             scope = function.__globals__
-            called = (scope.get(n) for n in function.__code__.co_names)
-            self._need(f for f in called if isinstance(f, FunctionType))
+            called = {n: scope.get(n) for n in function.__code__.co_names}
+            self._need(f for f in called.values() if isinstance(f, FunctionType))
+            self.tables.update((n, v) for n, v in called.items() if isinstance(v, tuple))
 
     def _names(self) -> dict[Node, str]:
         """The program's names, except those that would hide something in the code."""
         program = self.program
-        taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.shapes}
+        taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.tables, *self.shapes}
         names: dict[Node, str] = {}
         for node in program.constants:
             names[node] = self.constants.setdefault(node, f"c{len(self.constants)}")
@@ -93,6 +96,7 @@ class _Writer:
         lines = [f"    {code:{width}}  # {where}" if where else f"    {code}"
                  for code, where in body]  # fmt: skip
         constants = [f"{name} = {array_text(c.array)}" for c, name in self.constants.items()]
+        constants += [table_text(name, table) for name, table in self.tables.items()]
         parameters = ", ".join(self.names[n] for n in self.program.inputs)
         function = [
             '@np.errstate(all="ignore")',
@@ -274,6 +278,11 @@ def array_text(array: np.ndarray[Any, Any]) -> str:
         f'np.frombuffer(base64.b64decode("{data}"), "{little.dtype.str}")'
         f".astype({dtype}).reshape({array.shape})"
     )
+
+
+def table_text(name: str, table: Any) -> str:
+    """Return the definition of a table that helper functions read, in lines of ordinary length."""
+    return "\n    ".join(textwrap.wrap(f"{name} = {table!r}", 90, break_on_hyphens=False))
 
 
 def _nested(numbers: Any, shape: tuple[int, ...]) -> str:

@@ -1,0 +1,261 @@
+"""Write ``symgrad/_ops/fits.py``: ``python docs/build_fits.py``.
+
+Functions of one variable as polynomials on intervals of equal width, interpolated at Chebyshev
+nodes in multiple precision. Where a function is not one that a polynomial follows, what is fitted
+is the smooth factor or term of it that is left when singularities, decay and turning are split off.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import mpmath as mp
+
+PATH = Path(__file__).parents[1] / "symgrad" / "_ops" / "fits.py"
+DIGITS = 60
+
+HEAD = '''"""Functions of one variable as polynomials on intervals of equal width.
+
+Written by ``docs/build_fits.py``, which says what each of them is. A table is where it begins, the
+width of its intervals, and for each a row: value in the middle, what is left of it beyond a double,
+and the coefficients of the powers, from the first on, of the distance from the middle.
+
+The comments give the largest error relative to the largest value in an interval.
+"""
+
+Table = tuple[float, float, tuple[tuple[float, ...], ...]]
+'''
+
+
+class Fit(NamedTuple):
+    """What is fitted: begin and width, which are sums of few powers of 2, and how finely."""
+
+    function: Callable[[Any], Any]
+    begin: float
+    width: float
+    count: int
+    terms: int
+
+
+# ---------------------------------------------------------------- Kelvin functions
+
+
+def _turned(x: Any) -> Any:
+    """``x*exp(i*pi/4)``, of which the Kelvin functions are modified Bessel functions."""
+    return x * mp.mpc(1, 1) / mp.sqrt(2)
+
+
+def _grown(x: Any) -> Any:
+    """``ber + i*bei``, its derivative, and I of order 2."""
+    z = _turned(x)
+    return mp.besseli(0, z), mp.besseli(1, z) * _turned(1), mp.besseli(2, z)
+
+
+def _decayed(x: Any) -> Any:
+    """``ker + i*kei``, and its derivative."""
+    z = _turned(x)
+    return mp.besselk(0, z), -mp.besselk(1, z) * _turned(1)
+
+
+def _decay_far(u: Any, k: int) -> Any:
+    return _decayed(1 / u)[k] * mp.exp(_turned(1 / u)) / mp.sqrt(u)
+
+
+def _growth_far(u: Any, k: int) -> Any:
+    """Without the part that decays: the asymptotic series of I of order k, to its least term."""
+    z = _turned(1 / u)
+    total = term = mp.mpf(1)
+    for n in range(1, 60):
+        term *= ((2 * n - 1) ** 2 - 4 * k * k) / (8 * n * z)
+        total += term
+    return total * _turned(1) ** (k % 2) / mp.sqrt(2 * mp.pi * _turned(1))
+
+
+def _near(w: Any, name: str) -> Any:
+    """The Kelvin functions that are finite over their lowest power of x, for ``w = x*x``.
+
+    Of those that are not, what is left without the logarithm.
+    """
+    x = mp.sqrt(w)
+    k = _kind(name)
+    value = _grown(x)[k]
+    if name.startswith("k"):
+        value = _decayed(x)[k] + mp.log(x) * value
+    part = mp.im(value) if name[2] == "i" else mp.re(value)
+    return part / x ** POWERS[name]
+
+
+POWERS = {
+    "ber": 0, "bei": 2, "berp": 3, "beip": 1, "ber2": 4, "bei2": 2,
+    "ker": 0, "kei": 0, "kerp": -1, "keip": 1,
+}  # fmt: skip
+
+
+def _kind(name: str) -> int:
+    return {"p": 1, "2": 2}.get(name[3:], 0)
+
+
+def _kelvin() -> Iterator[tuple[str, Fit]]:
+    for name in ("ber", "bei", "berp", "beip", "ber2", "bei2"):
+        k, part = _kind(name), mp.im if name[2] == "i" else mp.re
+        yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 1.0, 4, 8)
+        yield f"{name}_middle", Fit(lambda x, k=k, p=part: p(_grown(x)[k]), 2.0, 2.0, 15, 16)
+    for name in ("ker", "kei", "kerp", "keip"):
+        k, part = _kind(name), mp.im if name[2] == "i" else mp.re
+        yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 0.5, 2, 8)
+        yield f"{name}_middle", Fit(lambda x, k=k, p=part: p(_decayed(x)[k]), 1.0, 0.5, 14, 18)
+    for word, part in (("real", mp.re), ("imaginary", mp.im)):
+        for k in (0, 1, 2):
+            growth = partial(_growth_far, k=k)
+            yield f"growth{k}_{word}", Fit(
+                lambda u, f=growth, p=part: p(f(u)), 0.0, 2.0**-5, 1, 13)  # fmt: skip
+        for k in (0, 1):
+            decay = partial(_decay_far, k=k)
+            yield f"decay{k}_{word}", Fit(
+                lambda u, f=decay, p=part: p(f(u)), 0.0, 2.0**-5, 4, 13)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Airy functions
+
+
+def _airy(x: Any, name: str) -> Any:
+    return getattr(mp, name[:6])(x, derivative=int(name.endswith("prime")))
+
+
+def _airy_right(u: Any, name: str) -> Any:
+    """With ``u = 1/zeta``, ``zeta = 2/3*x**1.5``: without the exponential and the power of x."""
+    x = mp.cbrt(9 / (4 * u * u))
+    decay = mp.exp(1 / u if name.startswith("airyai") else -1 / u)
+    return _airy(x, name) * decay * mp.root(x, 4) ** (-1 if name.endswith("prime") else 1)
+
+
+def _airy_left(u: Any, prime: bool) -> Any:
+    """``(Ai + i*Bi)(-x)*exp(i*zeta)*x**0.25``, and of the derivatives over ``x**0.25``."""
+    x = mp.cbrt(9 / (4 * u * u))
+    names = ("airyaiprime", "airybiprime") if prime else ("airyai", "airybi")
+    value = mp.mpc(*(_airy(-x, name) for name in names)) * mp.expj(1 / u)
+    return value * mp.root(x, 4) ** (-1 if prime else 1)
+
+
+def _airies() -> Iterator[tuple[str, Fit]]:
+    for name in ("airyai", "airyaiprime", "airybi", "airybiprime"):
+        yield f"{name}_middle", Fit(lambda x, n=name: _airy(x, n), -6.0, 0.5, 24, 14)
+        yield f"{name}_right", Fit(lambda u, n=name: _airy_right(u, n), 0.0, 2.0**-5, 4, 13)
+    for name, prime in (("airy", False), ("airyprime", True)):
+        for word, part in (("real", mp.re), ("imaginary", mp.im)):
+            yield f"{name}_left_{word}", Fit(
+                lambda u, p=part, d=prime: p(_airy_left(u, d)), 0.0, 2.0**-5, 4, 13)  # fmt: skip
+
+
+# ---------------------------------------------------------------- functions that decay
+
+
+def _real_near(w: Any, k: int) -> Any:
+    """K of order k and its logarithm, without the power of ``x = sqrt(w)``."""
+    x = mp.sqrt(w)
+    return (mp.besselk(k, x) + (-1) ** k * mp.log(x) * mp.besseli(k, x)) * x**k
+
+
+def _scaled(x: Any, k: int, n: int) -> Any:
+    """Derivative n of ``exp(x)*K(x)``, by Leibniz' rule."""
+    if n == 0:
+        return mp.exp(x) * mp.besselk(k, x)
+    terms = (mp.binomial(n, j) * (-1) ** j * _lifted(x, k, j) for j in range(n + 1))
+    return mp.exp(x) * mp.fsum(terms)
+
+
+def _lifted(x: Any, k: int, n: int) -> Any:
+    """Derivative n of K, times ``(-1)**n``: K's mean over n steps up or down in order."""
+    return mp.fsum(mp.binomial(n, j) * mp.besselk(k + n - 2 * j, x) for j in range(n + 1)) / 2**n
+
+
+def _dawson(x: Any, order: int) -> Any:
+    """A derivative of Dawson's integral, by its differential equation."""
+    value = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
+    if order == 0:
+        return value
+    before, here = value, 1 - 2 * x * value
+    for k in range(1, order):
+        before, here = here, -2 * (x * here + k * before)
+    return here
+
+
+def _decays() -> Iterator[tuple[str, Fit]]:
+    for k in (0, 1):
+        yield f"k{k}_near", Fit(lambda w, k=k: _real_near(w, k), 0.0, 0.5, 2, 8)
+        yield f"i{k}_near", Fit(
+            lambda w, k=k: mp.besseli(k, mp.sqrt(w)) / mp.sqrt(w) ** k, 0.0, 0.5, 2, 7)  # fmt: skip
+        yield f"k{k}e_middle", Fit(lambda x, k=k: _scaled(x, k, 0), 1.0, 0.5, 14, 18)
+        yield f"k{k}e_far", Fit(
+            lambda u, k=k: _scaled(1 / u, k, 0) / mp.sqrt(u), 0.0, 2.0**-5, 4, 12)  # fmt: skip
+    for n in (1, 2, 3):
+        slope, terms = partial(_scaled, k=0, n=n), 17 + n
+        yield f"k0e{n}_low", Fit(slope, 0.25, 0.125, 6, terms)
+        yield f"k0e{n}_middle", Fit(slope, 1.0, 0.5, 14, terms)
+        yield f"k0e{n}_far", Fit(
+            lambda u, f=slope, n=n: f(1 / u) / u**n / mp.sqrt(u), 0.0, 2.0**-5, 4, 12)  # fmt: skip
+    yield "exp1_near", Fit(lambda x: mp.e1(x) + mp.log(x), 0.0, 0.5, 2, 12)
+    yield "exp1_middle", Fit(lambda x: mp.exp(x) * mp.e1(x), 1.0, 0.5, 14, 18)
+    yield "exp1_far", Fit(lambda u: mp.exp(1 / u) * mp.e1(1 / u) / u, 0.0, 2.0**-5, 4, 14)
+    yield "dawsn_middle", Fit(lambda x: _dawson(x, 0) / x, 0.0, 0.5, 16, 15)
+    yield "dawsn_far", Fit(lambda u: _dawson(1 / mp.sqrt(u), 0) / mp.sqrt(u), 0.0, 2.0**-6, 1, 10)
+    for order in (1, 2, 3):
+        yield (
+            f"dawsn{order}_middle",
+            Fit(lambda x, n=order: _dawson(x, n), 0.5, 0.5, 15, 14 + order),
+        )
+
+
+# ---------------------------------------------------------------- the script
+
+FITS = {**dict(_kelvin()), **dict(_airies()), **dict(_decays())}
+
+
+def row(fit: Fit, piece: int) -> tuple[float, ...]:
+    """Return the coefficients of one interval."""
+    middle = fit.begin + (piece + 0.5) * fit.width
+    n, half = fit.terms, mp.mpf(fit.width) / 2
+    points = [mp.cos(mp.pi * (2 * k + 1) / (2 * n)) for k in range(n)]
+    values = mp.matrix([fit.function(middle + half * p) for p in points])
+    found = mp.lu_solve(mp.matrix([[p**j for j in range(n)] for p in points]), values)
+    head = float(found[0])
+    return (
+        head,
+        float(found[0] - head),
+        *(float(found[j] / half**j) for j in range(1, n)),
+    )
+
+
+def error(fit: Fit, piece: int, found: tuple[float, ...]) -> float:
+    """Return the error of an interval's coefficients beside the largest value."""
+    middle, half = fit.begin + (piece + 0.5) * fit.width, mp.mpf(fit.width) / 2
+    points = [half * mp.mpf(t) / 8 for t in (-7, -5, 1, 3, 8)]
+    wanted = [fit.function(middle + s) for s in points]
+    series = [*found[:0:-1]]
+    series[-1] += mp.mpf(found[0])
+    gaps = [abs(mp.polyval(series, s) - y) for s, y in zip(points, wanted, strict=True)]
+    return float(max(gaps) / max(map(abs, wanted)))
+
+
+def text() -> Iterator[str]:
+    """Return the lines of the module."""
+    yield from HEAD.splitlines()
+    for name, fit in FITS.items():
+        rows = [row(fit, k) for k in range(fit.count)]
+        worst = max(error(fit, k, found) for k, found in enumerate(rows))
+        yield ""
+        yield f"# 2**{float(mp.log(worst, 2)):.1f}"
+        yield f"{name.upper()}: Table = ({fit.begin!r}, {fit.width!r}, ("
+        for found in rows:
+            yield from textwrap.wrap(f"{found!r},", 100, break_on_hyphens=False,
+                                     initial_indent="    ", subsequent_indent="     ")  # fmt: skip
+        yield "))  # fmt: skip"
+
+
+if __name__ == "__main__":
+    with mp.workdps(DIGITS):
+        PATH.write_text("\n".join(text()) + "\n")
