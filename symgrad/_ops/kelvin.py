@@ -163,9 +163,10 @@ def keip(x: Any, fit: Any) -> Any:
 
 def _kelvin(function: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
     name = function.__name__
+    samples = (0.5, 3.5) if name == "beip" else (0.5, 4)  # beip is 0 at 3.77
     return define(
         function, name=name.capitalize(), sympy=None, ulp=8.0, precise=precisely.KELVIN[name],
-        domain=(Positive,), samples=(0.5, 4), partials=lambda y, x: (slope(y, x),),
+        domain=(Positive,), samples=samples, partials=lambda y, x: (slope(y, x),),
         doc=f"Kelvin function {name}.", **fitted_fields(formula, function),
     )  # fmt: skip
 
