@@ -104,7 +104,8 @@ def compile(
     Returns
     -------
     Function
-        Call it like ``f``.
+        Call it like ``f``. Of eager tensors it gives tensors, and is one step of their record,
+        whose way back is compiled, too.
 
     Raises
     ------

@@ -128,11 +128,13 @@ class Function:
         self._backend = check_backend(backend)
         self._dynamic, self._cache = dynamic, cache
         self._parallel = check_parallel(parallel)
-        self._promised = check_rounding(rounding) is not None
+        self.rounding = check_rounding(rounding)
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = threading.RLock()
         #: The compiled function of the last call, what packs its result, and whose they are.
         self._fast: tuple[Callable[..., Any], Callable[[Any], Any] | None, Any] | None = None
+        #: What is known of calls with eager tensors, each of which is one step of theirs.
+        self.steps: dict[Any, Any] = {}
         self.traces = 0
         functools.update_wrapper(self, wraps, updated=())
         self._writes_out = "out" not in _parameters(wraps)
@@ -169,6 +171,9 @@ class Function:
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return carried_out(self._body, args, kwargs)
+        for leaf in raw:
+            if hasattr(type(leaf), "__symgrad_step__"):  # an eager tensor
+                return type(leaf).__symgrad_step__(self, args, kwargs, out)
         leaves = self._leaves(raw)
         try:
             found = self._specialize(leaves, tree, args, kwargs, short=True)
@@ -205,15 +210,14 @@ class Function:
             traced = [leaf.is_value for leaf in signature.leaves]
             given = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
             self._check_paths(signature)
-            with bit_for_bit(self._promised), apart(self._promised):
+            promised = self.rounding is not None
+            with bit_for_bit(promised), apart(promised):
                 graph = trace(body, signature, sizes, names, Examples(given, concrete))
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
             threads = 1 if self._parallel is False else 0
-            made = Specialization(
-                graph, layout, signature, self._cache, threads, promised=self._promised
-            )
+            made = Specialization(graph, layout, signature, self._cache, threads, promised=promised)
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1
             return made

@@ -93,7 +93,7 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     traced = [
         (word, function._specialization(args, kwargs, short=True)) for word, function in chain
     ]
-    if isinstance(f, Function) and f._promised:  # its steps have an order of their own
+    if isinstance(f, Function) and f.rounding:  # its steps have an order of their own
         traced[-1] = (traced[-1][0], f._specialization(args, kwargs, short=True))
     last = traced[-1][1]
     yield Stage(_heading(f, last.program), tuple(_sizes(last.program)))

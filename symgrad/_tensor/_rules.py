@@ -201,4 +201,4 @@ def _read_by(op: Op, wanted: Sequence[bool]) -> tuple[tuple[bool, ...], bool]:
         return tuple(k not in linear for k in range(len(wanted))), False
     if op.kind == "contract":  # linear in each: for the one it reads the other
         return (wanted[1], wanted[0]), False
-    return (True,) * len(wanted), True
+    return (True,) * len(wanted), getattr(op, "reads_result", True)

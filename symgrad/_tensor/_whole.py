@@ -1,4 +1,4 @@
-"""Functions with a derivative rule of the user's, as one step of an eager computation.
+"""Functions with a rule of the user's, and compiled ones, as one step of an eager computation.
 
 A ``custom_vjp``, ``custom_jvp`` or ``implicit_root`` function computes its value at once; what
 goes on inside is not recorded. Its way back is the compiler's: ``vjp`` of the function, which
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._api._transforms import compile, vjp
+from .._compile import Function
 from .._op import Op
 from .._trace import Traced, Tree, flatten, is_value
+from ..errors import UnsupportedError
 from ._mode import mode
 from ._record import bind
-from ._tensor import Tensor
+from ._tensor import Tensor, wrap
 
 #: How many structures of arguments are known of a function.
 MOST = 64
@@ -29,6 +31,8 @@ class _Whole(Op):
     """The op of a step; on traced values it is the function itself."""
 
     traced: Callable[..., Any]
+    #: Its rule computes the result again, if it needs it.
+    reads_result: ClassVar[bool] = False
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         if any(isinstance(x, Traced) for x in operands):
@@ -48,14 +52,16 @@ class _Step:
     """
 
     def __init__(
-        self, function: Callable[..., Any], name: str, tree: Tree, leaves: Sequence[Any]
-    ) -> None:
+        self, function: Callable[..., Any], name: str, tree: Tree, leaves: Sequence[Any],
+        rounding: str | None = None,
+    ) -> None:  # fmt: skip
         self.function, self.name, self.tree, self.leaves = function, name, tree, list(leaves)
         self.places = [k for k, x in enumerate(leaves) if _is_number(x)]
         for k in self.places:
             self.leaves[k] = None  # only their places are of interest
+        self.rounding = rounding
         self.results: Tree | None = None
-        self.shapes: list[tuple[int, ...]] = []
+        self.found: list[Any] = []
         self.op = _Whole(
             name=name, kind="routine", evaluate=self.evaluate, vjp=self.pulled, traced=self.flat,
             source=lambda *xs: f"{name}({', '.join(map(str, xs))})",
@@ -67,27 +73,38 @@ class _Step:
         """Apply the function to numbers of which some are tensors."""
         packed = self.op(*numbers)
         assert self.results is not None
-        if len(self.shapes) == 1:
+        found, parts, start = self.found, [], 0
+        if len(found) == 1 and _is_float(found[0]):
             return self.results.unflatten([packed])
-        parts, start = [], 0
-        for shape in self.shapes:
-            size = int(np.prod(shape, dtype=int))
-            parts.append(np.reshape(packed[start : start + size], shape))
+        for x in found:
+            if not _is_float(x):
+                parts.append(wrap(np.asarray(x)))
+                continue
+            size = int(np.prod(np.shape(x), dtype=int))
+            part = np.reshape(packed[start : start + size], np.shape(x))
+            parts.append(part.astype(np.asarray(x).dtype))
             start += size
         return self.results.unflatten(parts)
 
     def flat(self, *numbers: Any) -> Any:
-        """Return the results for numbers in their places, as one array."""
+        """Return the results for numbers in their places: the floats among them, as one array."""
         leaves = list(self.leaves)
         for k, x in zip(self.places, numbers, strict=True):
             leaves[k] = x
-        found, self.results = flatten(self.function(*self.tree.unflatten(leaves)))
-        self.shapes = [np.shape(x) for x in found]
-        return found[0] if len(found) == 1 else np.concatenate([np.ravel(x) for x in found])
+        self.found, self.results = flatten(self.function(*self.tree.unflatten(leaves)))
+        _check_real(self.found, self.name)
+        found = [x for x in self.found if _is_float(x)]
+        if len(found) == len(self.found) == 1:
+            return found[0]
+        if not found:
+            return np.zeros(0)
+        return np.concatenate([np.ravel(x) for x in found])
 
     def evaluate(self, *arrays: Any) -> Any:
         """Return the packed results of plain arrays."""
-        return np.asarray(self.flat(*(x[()] for x in map(np.asarray, arrays))))
+        return np.asarray(
+            self.flat(*(x[()] if x.ndim == 0 else x for x in map(np.asarray, arrays)))
+        )
 
     def pulled(self, ct: Any, _: Any, *xs: Any) -> list[Any]:
         """Return the cotangents of the numbers, None for those that are not floats."""
@@ -98,8 +115,8 @@ class _Step:
             found = self.behind(given)
         else:
             if self.compiled is None:
-                self.compiled = compile(self.back)
-            found = self.compiled(*given)
+                self.compiled = compile(self.back, rounding=self.rounding)
+            found = self.compiled(*(x[()] if x.ndim == 0 else x for x in map(np.asarray, given)))
         parts = iter(found)
         return [next(parts) if _is_float(x) else None for x in xs]
 
@@ -120,8 +137,8 @@ class _Step:
 def _back_step(step: _Step, given: tuple[Any, ...]) -> _Step:
     """Return the way back of a step as a step; its values are computed by the kernel."""
     _, tree = flatten(given)
-    compiled = compile(step.back)
-    made = _Step(step.back, f"{step.name}Backward", tree, given)
+    compiled = compile(step.back, rounding=step.rounding)
+    made = _Step(step.back, f"{step.name}Backward", tree, given, step.rounding)
 
     def back(*args: Any) -> Any:
         plain = not any(isinstance(x, Traced) for x in args)
@@ -131,6 +148,14 @@ def _back_step(step: _Step, given: tuple[Any, ...]) -> _Step:
     return made
 
 
+def _check_real(results: Sequence[Any], name: str) -> None:
+    if any(np.iscomplexobj(x) for x in results if not isinstance(x, Traced)):
+        raise UnsupportedError(
+            f"a result of {name} is complex, and eager tensors are real: give it "
+            "t.detach().numpy() in place of a tensor"
+        )
+
+
 def _is_number(x: Any) -> bool:
     return isinstance(x, Tensor) or is_value(x)
 
@@ -138,6 +163,22 @@ def _is_number(x: Any) -> bool:
 def _is_float(x: Any) -> bool:
     dtype = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
     return bool(dtype.kind == "f")
+
+
+def _known(
+    steps: dict[Any, _Step], name: str, function: Callable[..., Any], leaves: Sequence[Any],
+    tree: Tree, rounding: str | None = None,
+) -> tuple[_Step, list[Any]]:  # fmt: skip
+    """Return the step of a function for arguments of a structure, and the numbers in them."""
+    places = [k for k, x in enumerate(leaves) if _is_number(x)]
+    others = tuple(x for x in leaves if not _is_number(x))
+    key = (tree, tuple(places), tuple(map(id, others)))
+    step = steps.get(key)  # it holds what the key has the ids of
+    if step is None:
+        if len(steps) >= MOST:
+            steps.clear()
+        step = steps[key] = _Step(function, name, tree, leaves, rounding)
+    return step, [leaves[k] for k in places]
 
 
 def whole(custom: Any, args: tuple[Any, ...]) -> Any:
@@ -151,22 +192,60 @@ def whole(custom: Any, args: tuple[Any, ...]) -> Any:
         Its arguments: nested values of tensors, arrays, and whatever it takes.
     """
     leaves, tree = flatten(args)
-    tensors = [x for x in leaves if isinstance(x, Tensor)]
-    if not mode.recording or not any(x.requires_grad for x in tensors):
+    if not _recorded(leaves):
         return custom.fun(*args)
-    places = [k for k, x in enumerate(leaves) if _is_number(x)]
-    others = tuple(x for x in leaves if not _is_number(x))
-    key = (tree, tuple(places), tuple(map(id, others)))
-    step = custom.steps.get(key)  # it holds what the key has the ids of
-    if step is None:
-        if len(custom.steps) >= MOST:
-            custom.steps.clear()
-        name = getattr(custom, "__name__", "")
-        name = name if name.isidentifier() else custom.what
-        step = custom.steps[key] = _Step(custom, name, tree, leaves)
-    return step([leaves[k] for k in places])
+    name = getattr(custom, "__name__", "")
+    name = name if name.isidentifier() else custom.what
+    step, numbers = _known(custom.steps, name, custom, leaves, tree)
+    return step(numbers)
 
 
+def _recorded(leaves: Sequence[Any]) -> bool:
+    return mode.recording and any(isinstance(x, Tensor) and x.requires_grad for x in leaves)
+
+
+def compiled_step(
+    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
+) -> Any:
+    """Apply a compiled function to arguments of which some are tensors: one step.
+
+    Parameters
+    ----------
+    function:
+        What :func:`symgrad.compile`, :func:`symgrad.grad` or another transformation returned.
+    args, kwargs, out:
+        Its arguments.
+
+    Returns
+    -------
+    Any
+        The results, which are tensors; their gradients are computed by the compiled ``vjp``.
+
+    Raises
+    ------
+    UnsupportedError
+        With ``out=``, and if a result is complex.
+    """
+    if out is not None:
+        raise UnsupportedError(
+            "out= is for arrays: give the function t.detach().numpy() in place of a tensor, or "
+            "leave out= out"
+        )
+    leaves, tree = flatten((args, kwargs))
+    if _recorded(leaves):
+        name = str(getattr(function, "__name__", ""))
+        step, numbers = _known(
+            function.steps, name if name.isidentifier() else "compiled",
+            lambda args, kwargs: function(*args, **kwargs), leaves, tree, function.rounding,
+        )  # fmt: skip
+        return step(numbers)
+    given, named = tree.unflatten([x._data if isinstance(x, Tensor) else x for x in leaves])
+    found, results = flatten(function(*given, **named))
+    _check_real(found, str(getattr(function, "__name__", "the function")))
+    return results.unflatten([wrap(np.asarray(x)) if is_value(x) else x for x in found])
+
+
+Tensor.__symgrad_step__ = staticmethod(compiled_step)  # type: ignore[attr-defined]
 Tensor.__symgrad_whole__ = staticmethod(whole)  # type: ignore[attr-defined]
 
-__all__ = ["whole"]
+__all__ = ["compiled_step", "whole"]
