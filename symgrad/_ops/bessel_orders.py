@@ -19,14 +19,9 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
-from .._op import Composed, Cython, Op, Positive, Real, define, registry
+from .._op import Composed, Op, Positive, Real, define
+from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .special import ORDER
-
-
-def elsewhere(function: Any, inside: Any, *operands: Any) -> Any:
-    """A function where its operands are not ``inside``: there it returns at once, since of nan."""
-    return function(*(np.where(inside, math.nan, x) for x in operands))
-
 
 # ---------------------------------------------------------------- I and J
 
@@ -191,17 +186,6 @@ def bessel_y(v: Any, x: Any, other: Callable[..., Any] = sc.yv) -> Any:
     return np.where(turned, both, found)
 
 
-def step(name: str, function: np.ufunc) -> Op:
-    """Define SciPy's function as a step of an op's kernel."""
-    op = Op(
-        name=f"{name}OfSciPy", kind="map", evaluate=function,
-        lower=Cython(f"__pyx_fuse_1{function.__name__}"), domain=(Real, Positive),
-        reason=f"a step of {name} in kernels",
-    )  # fmt: skip
-    registry.steps[op.name] = op
-    return op
-
-
 HELPERS = (
     elsewhere, bessel_series, bessel_backward, temme_pair, decaying_pair, raised, bessel_j
 )  # fmt: skip
@@ -218,19 +202,14 @@ def order_family(
     """
     name = function.__name__.capitalize()
     given = (power,) if power else ()
-    of_scipy = step(name, function)
-    text = "".join(f", {part}" for part in (f"special.{function.__name__}", power) if power)
-
-    def source(v: Any, x: Any) -> str:
-        kind = np.result_type(v.dtype, x.dtype, 0.0)
-        narrow = "" if kind == np.float64 else f".astype(np.{kind})"
-        return f"{compute.__name__}({v}, {x}{text}){narrow}"
-
+    domain = (Real, Positive)
+    other = of_scipy(name, function, f"__pyx_fuse_1{function.__name__}", domain)
+    text = (f"special.{function.__name__}", str(power)) if power else ()
     return define(
-        function, name=name, sympy=form, domain=(Real, Positive),
-        evaluate=lambda v, x: compute(v, x, function, *given).astype(np.result_type(v, x, 0.0)),
-        lower=Composed(lambda v, x: compute(v, x, of_scipy, *given)),
-        partials=lambda y, v, x: (math.nan, slope(v, x, y)), ulp=64.0, samples=((0, 3), (0.2, 1.8)),
-        convention=ORDER, source=source,
+        function, name=name, sympy=form, domain=domain, samples=((0, 3), (0.2, 1.8)), ulp=64.0,
+        evaluate=evaluated(compute, function, *given),
+        lower=Composed(lambda v, x: compute(v, x, other, *given)),
+        partials=lambda y, v, x: (math.nan, slope(v, x, y)), convention=ORDER,
+        source=source_of(compute.__name__, *text),
         helpers=tuple(dict.fromkeys((*HELPERS, compute))),
     )  # fmt: skip

@@ -16,10 +16,13 @@ import sympy as sp
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import precisely
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS
+from .fallback import evaluated, of_scipy, source_of
 from .gaussian import DENSITY, ERF
+from .incomplete import INCOMPLETE, gamma_quantile
 from .integrals import GAMMA_DENSITY
 from .np_special import distribution
 from .special import BOTH_POSITIVE, ORDER, UNIT
+from .stirling import STIRLING, beta_density, t_density
 
 THREE = (*BOTH_POSITIVE, *UNIT)
 
@@ -27,11 +30,6 @@ ROOT_2PI = math.sqrt(2 * math.pi)
 
 
 # ---------------------------------------------------------------- densities
-
-
-def beta_density(a: Any, b: Any, x: Any) -> Any:
-    """Density of the beta distribution, by logarithms: its factors overflow."""
-    return np.exp(sc.xlogy(a - 1, x) + sc.xlog1py(b - 1, -x) - sc.betaln(a, b))
 
 
 BETA_DENSITY = define(
@@ -43,14 +41,9 @@ BETA_DENSITY = define(
         y * ((a - 1) / x - (b - 1) / (1 - x)),
     ),
     lower=Composed(beta_density), domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
-    ulp=128.0, source=lambda a, b, x: f"beta_density({a}, {b}, {x})", helpers=(beta_density,),
+    ulp=16.0, source=lambda a, b, x: f"beta_density({a}, {b}, {x})",
+    helpers=(*STIRLING, beta_density),
 )  # fmt: skip
-
-
-def t_density(v: Any, t: Any) -> Any:
-    """Density of Student's t distribution, by logarithms."""
-    scale = sc.gammaln((v + 1) / 2) - sc.gammaln(v / 2) - 0.5 * np.log(math.pi * v)
-    return np.exp(scale - (v + 1) / 2 * np.log1p(t * t / v))
 
 
 T_DENSITY = define(
@@ -61,8 +54,8 @@ T_DENSITY = define(
         0.5 * y * (DIGAMMA_HALF(v) - LOG_EXCESS(t * t / v) + t * t / (v * (v + t * t))),
         -y * (v + 1) * t / (v + t * t),
     ),
-    lower=Composed(t_density), domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=64.0,
-    source=lambda v, t: f"t_density({v}, {t})", helpers=(t_density,),
+    lower=Composed(t_density), domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=16.0,
+    source=lambda v, t: f"t_density({v}, {t})", helpers=(*STIRLING, t_density),
 )  # fmt: skip
 
 
@@ -147,16 +140,26 @@ BETAINCCINV = define(
     samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
     doc="Inverse of the complement of the incomplete beta function.",
 )  # fmt: skip
+_QUANTILES = [of_scipy(f.__name__.capitalize(), f, f.__name__, (Positive, *UNIT))
+              for f in (sc.gammaincinv, sc.gammainccinv)]  # fmt: skip
 GAMMAINCINV = define(
     sc.gammaincinv, name="Gammaincinv", sympy=None, precise=precisely.gamma_quantile,
-    partials=lambda x, a, y: (math.nan, 1 / GAMMA_DENSITY(a, x)), lower=Cython("gammaincinv"),
-    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    partials=lambda x, a, y: (math.nan, 1 / GAMMA_DENSITY(a, x)),
+    evaluate=evaluated(gamma_quantile, sc.gammaincinv),
+    lower=Composed(lambda a, y: gamma_quantile(a, y, _QUANTILES[0])),
+    source=source_of("gamma_quantile", "special.gammaincinv"),
+    helpers=(*INCOMPLETE, gamma_quantile),
+    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Inverse of the regularized lower incomplete gamma function.",
 )  # fmt: skip
 GAMMAINCCINV = define(
     sc.gammainccinv, name="Gammainccinv", sympy=None, precise=precisely.gamma_upper_quantile,
-    partials=lambda x, a, y: (math.nan, -1 / GAMMA_DENSITY(a, x)), lower=Cython("gammainccinv"),
-    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    partials=lambda x, a, y: (math.nan, -1 / GAMMA_DENSITY(a, x)),
+    evaluate=evaluated(gamma_quantile, sc.gammainccinv, True),
+    lower=Composed(lambda a, y: gamma_quantile(a, y, _QUANTILES[1], True)),
+    source=source_of("gamma_quantile", "special.gammainccinv", "True"),
+    helpers=(*INCOMPLETE, gamma_quantile),
+    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Inverse of the regularized upper incomplete gamma function.",
 )  # fmt: skip
 STDTRIT = define(

@@ -16,8 +16,11 @@ import sympy as sp
 from .._op import Composed, Cython, Op, Positive, Real, define
 from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .differences import DIGAMMA_STEP
+from .fallback import evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI
+from .incomplete import INCOMPLETE, gamma_share
 from .special import BOTH_POSITIVE, ORDER
+from .stirling import STIRLING, gamma_density
 
 UNARY, POSITIVE = (Real,), (Positive,)
 SHARE = sp.Interval.open(0, 1)
@@ -25,26 +28,30 @@ SHARE = sp.Interval.open(0, 1)
 # ---------------------------------------------------------------- gamma and beta
 
 
-def gamma_density(a: Any, x: Any) -> Any:
-    """Density of the gamma distribution, by logarithms: its factors overflow."""
-    return np.exp(sc.xlogy(a - 1, x) - x - sc.gammaln(a))
-
-
 GAMMA_DENSITY = define(
     name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", evaluate=gamma_density,
     sympy=lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a), lower=Composed(gamma_density),
-    partials=lambda y, a, x: (y * (np.log(x) - sc.psi(a)), y * ((a - 1) / x - 1)),
-    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0,
-    source=lambda a, x: f"gamma_density({a}, {x})", helpers=(gamma_density,),
+    partials=lambda y, a, x: (y * (np.log(x) - sc.psi(a)), y * ((a - 1 - x) / x)),
+    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=16.0,
+    source=lambda a, x: f"gamma_density({a}, {x})", helpers=(*STIRLING, gamma_density),
 )  # fmt: skip
+_SHARES = [of_scipy(f.__name__.capitalize(), f, f.__name__, BOTH_POSITIVE)
+           for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
 GAMMAINC = define(
     sc.gammainc, name="Gammainc", sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
-    partials=lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)), lower=Cython("gammainc"),
+    partials=lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)),
+    evaluate=evaluated(gamma_share, sc.gammainc),
+    lower=Composed(lambda a, x: gamma_share(a, x, _SHARES[0])),
+    source=source_of("gamma_share"), helpers=(*INCOMPLETE, gamma_share),
     domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
 )  # fmt: skip
 GAMMAINCC = define(
     sc.gammaincc, name="Gammaincc", sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
-    partials=lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)), lower=Cython("gammaincc"),
+    partials=lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)),
+    evaluate=evaluated(gamma_share, sc.gammaincc, True),
+    lower=Composed(lambda a, x: gamma_share(a, x, _SHARES[1], True)),
+    source=source_of("gamma_share", "special.gammaincc", "True"),
+    helpers=(*INCOMPLETE, gamma_share),
     domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
 )  # fmt: skip
 RGAMMA = define(
