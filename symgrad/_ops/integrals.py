@@ -16,8 +16,9 @@ import sympy as sp
 from .._op import Composed, Cython, Op, Positive, Real, define
 from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .differences import DIGAMMA_STEP
-from .fallback import evaluated, of_scipy, source_of
+from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI
+from .hypergeometric import confluent
 from .incomplete import INCOMPLETE, gamma_share
 from .special import BOTH_POSITIVE, ORDER
 from .stirling import STIRLING, gamma_density
@@ -111,10 +112,14 @@ ELLIPEINC: Op = define(
 
 # ---------------------------------------------------------------- hypergeometric functions
 
+_THREE = (Positive, Positive, Real)
+_HYP1F1 = of_scipy("Hyp1f1", sc.hyp1f1, "__pyx_fuse_1hyp1f1", _THREE)
 HYP1F1: Op = define(
     sc.hyp1f1, name="Hyp1f1", sympy=lambda a, b, x: sp.hyper([a], [b], x),
-    partials=lambda y, a, b, x: (math.nan, math.nan, a / b * sc.hyp1f1(a + 1, b + 1, x)),
-    lower=Cython("__pyx_fuse_1hyp1f1"), domain=(Positive, Positive, Real),
+    evaluate=evaluated(confluent, sc.hyp1f1),
+    lower=Composed(lambda a, b, x: confluent(a, b, x, _HYP1F1)),
+    partials=lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)),
+    source=source_of("confluent"), helpers=(elsewhere, confluent), domain=_THREE,
     samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0, convention=ORDER,
     doc="Confluent hypergeometric function.",
 )  # fmt: skip

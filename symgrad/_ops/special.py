@@ -14,10 +14,12 @@ import numpy as np
 import scipy.special as sc
 import sympy as sp
 
-from .._op import Composed, Cython, Positive, Real, define
+from .._op import Composed, Cython, Op, Positive, Real, define
 from . import parts
+from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .fits import EXP1_FAR, EXP1_MIDDLE, EXP1_NEAR
 from .fitted import fitted_fields
+from .hypergeometric import limit_function
 
 UNARY, BINARY = (Real,), (Real, Real)
 BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
@@ -127,13 +129,16 @@ def _sinc(x: Any) -> Any:
     return np.sin(angle) / angle
 
 
-HYP0F1 = define(
+_HYP0F1 = of_scipy("Hyp0f1", sc.hyp0f1, "__pyx_fuse_1hyp0f1", (Positive, Real))
+HYP0F1: Op = define(
     # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
     # differences of nearly equal numbers that these have near 0.
     sc.hyp0f1, name="Hyp0f1", sympy=lambda v, z: sp.hyper([], [v], z),
-    partials=lambda y, v, z: (math.nan, sc.hyp0f1(v + 1, z) / v),
-    lower=Cython("__pyx_fuse_1hyp0f1"), domain=(Positive, Real), samples=((1, 3), (-3, 3)),
-    ulp=128.0, convention=ORDER,
+    evaluate=evaluated(limit_function, sc.hyp0f1),
+    lower=Composed(lambda v, z: limit_function(v, z, _HYP0F1)),
+    partials=lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v),
+    source=source_of("limit_function"), helpers=(elsewhere, limit_function),
+    domain=(Positive, Real), samples=((1, 3), (-3, 3)), ulp=64.0, convention=ORDER,
 )  # fmt: skip
 
 
