@@ -26,6 +26,10 @@ def gamma_rest(a: Any, x: Any) -> Any:
     return mpmath.gammainc(a, x, mpmath.inf, regularized=True)
 
 
+def beta_share(a: Any, b: Any, x: Any) -> Any:
+    return mpmath.betainc(a, b, 0, x, regularized=True)
+
+
 def scaled(function: Callable[..., Any], sign: int) -> Callable[..., Any]:
     return lambda v, x: function(v, x) * mpmath.exp(sign * x)
 
@@ -51,6 +55,8 @@ EXACT: dict[str, Callable[..., Any]] = {
     "Gammaincc": gamma_rest,
     "Gammaincinv": quantile(gamma_share, 1),
     "Gammainccinv": quantile(gamma_rest, -1),
+    "Betainc": beta_share,
+    "Betaincc": lambda a, b, x: beta_share(b, a, 1 - x),
     "Hyp1f1": mpmath.hyp1f1,
     "Hyp0f1": mpmath.hyp0f1,
     "Jv": mpmath.besselj,
@@ -75,6 +81,8 @@ REGIONS: list[tuple[str, tuple[tuple[float, float], ...], float]] = [
     ("Gammaincc", ((0.3, 8.0), (0.01, 12.0)), 4.5),
     ("Gammaincinv", ((0.4, 8.0), (0.001, 0.999)), 2.5),
     ("Gammainccinv", ((0.4, 8.0), (0.001, 0.999)), 2.5),
+    ("Betainc", ((0.2, 8.0), (0.2, 8.0), (0.01, 0.99)), 3.0),
+    ("Betaincc", ((0.2, 8.0), (0.2, 8.0), (0.01, 0.99)), 3.0),
     ("Hyp1f1", ((0.01, 4.0), (0.01, 4.0), (-6.0, 10.0)), 3.0),
     ("Hyp1f1", ((0.5, 8.0), (4.0, 40.0), (-1.0, 10.0)), 3.0),
     ("Hyp0f1", ((0.5, 40.0), (-2.0, 16.0)), 2.0),
@@ -159,6 +167,8 @@ OUTSIDE = [
     (BESSEL,
      ([0.5, 70.3, -3.2, 2.0, np.nan, 1.0, 3.5, 0.0],
       [0.0, 80.0, 40.0, 1e3, 1.0, np.nan, 1e-200, np.inf])),
+    (("Betainc", "Betaincc", "Betaincinv", "Betainccinv"),
+     ([0.5, np.nan, 2.0, 30.0], [1.0, 1.0, 2.0, 1.0], [0.0, 0.5, np.nan, 0.4])),
     (("Hyp0f1",), ([0.5, np.nan, 2.0, 3.0], [20.0, 1.0, np.nan, -9.0])),
     (("Hyp1f1",), ([0.5, np.nan, 2.0, 9.0], [1.0, 1.0, 1.0, 2.0], [20.0, 1.0, np.nan, -9.0])),
 ]  # fmt: skip
@@ -172,6 +182,22 @@ def test_other_operands_are_left_to_scipy(name: str, operands: Sequence[list[flo
     xs = list(map(np.array, operands))
     np.testing.assert_array_equal(op.evaluate(*xs), function(*xs))
     np.testing.assert_array_equal(sg.compile(lambda *xs: op(*xs))(*xs), function(*xs))
+
+
+@pytest.mark.parametrize("name", ["Betaincinv", "Betainccinv"])
+def test_quantiles_of_the_beta_distribution(name: str) -> None:
+    """Put into the exact share, they give it back but for rounding of the quantile."""
+    rng = np.random.default_rng(0)
+    a, b, y = rng.uniform(0.3, 8, 12), rng.uniform(0.3, 8, 12), rng.uniform(0.01, 0.99, 12)
+    op, sign = registry.ops[name], 1 if name == "Betaincinv" else -1
+    found = sg.compile(lambda *xs: op(*xs))(a, b, y)
+    with mpmath.workdps(DIGITS):
+        for p, q, share, x in zip(a, b, y, found, strict=True):
+            at = mpmath.mpf(float(x))
+            got = beta_share(p, q, at) if sign > 0 else 1 - beta_share(p, q, at)
+            slope = EXACT["BetaDensity"](p, q, at)
+            off = abs(got - mpmath.mpf(float(share))) / slope
+            assert off <= 2.5 * (1 + share / (x * slope)) * np.spacing(x), (p, q, share)
 
 
 def test_the_slope_of_order_zero_has_no_pole() -> None:

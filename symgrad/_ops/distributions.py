@@ -19,6 +19,7 @@ from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS
 from .fallback import evaluated, of_scipy, source_of
 from .gaussian import DENSITY, ERF
 from .incomplete import INCOMPLETE, gamma_quantile
+from .incomplete_beta import INCOMPLETE_BETA, beta_quantile, beta_share
 from .integrals import GAMMA_DENSITY
 from .np_special import distribution
 from .special import BOTH_POSITIVE, ORDER, UNIT
@@ -61,18 +62,25 @@ T_DENSITY = define(
 
 # ---------------------------------------------------------------- distribution functions
 
+_SHARES = [of_scipy(f.__name__.capitalize(), f, f"__pyx_fuse_0{f.__name__}", THREE)
+           for f in (sc.betainc, sc.betaincc)]  # fmt: skip
 BETAINC = define(
     sc.betainc, name="Betainc", sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
+    evaluate=evaluated(beta_share, sc.betainc),
+    lower=Composed(lambda a, b, x: beta_share(a, b, x, _SHARES[0])),
     partials=lambda y, a, b, x: (math.nan, math.nan, BETA_DENSITY(a, b, x)),
-    lower=Cython("__pyx_fuse_0betainc"), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=128.0, convention=ORDER,
+    source=source_of("beta_share"), helpers=(*INCOMPLETE_BETA, beta_share), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Regularized incomplete beta function.",
 )  # fmt: skip
 BETAINCC = define(
     sc.betaincc, name="Betaincc", sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
+    evaluate=evaluated(beta_share, sc.betaincc, True),
+    lower=Composed(lambda a, b, x: beta_share(a, b, x, _SHARES[1], True)),
     partials=lambda y, a, b, x: (math.nan, math.nan, -BETA_DENSITY(a, b, x)),
-    lower=Cython("__pyx_fuse_0betaincc"), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=128.0, convention=ORDER,
+    source=source_of("beta_share", "special.betaincc", "True"),
+    helpers=(*INCOMPLETE_BETA, beta_share), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Complement of the regularized incomplete beta function.",
 )  # fmt: skip
 STDTR = define(
@@ -126,18 +134,26 @@ def nbdtrc(k: Any, n: Any, p: Any) -> Any:
 
 # ---------------------------------------------------------------- quantile functions
 
+_INVERSES = [of_scipy(f.__name__.capitalize(), f, f"__pyx_fuse_0{f.__name__}", THREE)
+             for f in (sc.betaincinv, sc.betainccinv)]  # fmt: skip
 BETAINCINV = define(
     sc.betaincinv, name="Betaincinv", sympy=None, precise=precisely.beta_quantile,
+    evaluate=evaluated(beta_quantile, sc.betaincinv),
+    lower=Composed(lambda a, b, y: beta_quantile(a, b, y, _INVERSES[0])),
     partials=lambda x, a, b, y: (math.nan, math.nan, 1 / BETA_DENSITY(a, b, x)),
-    lower=Cython("__pyx_fuse_0betaincinv"), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    source=source_of("beta_quantile", "special.betaincinv"),
+    helpers=(*INCOMPLETE_BETA, beta_quantile), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Inverse of the regularized incomplete beta function.",
 )  # fmt: skip
 BETAINCCINV = define(
     sc.betainccinv, name="Betainccinv", sympy=None, precise=precisely.beta_upper_quantile,
+    evaluate=evaluated(beta_quantile, sc.betainccinv, True),
+    lower=Composed(lambda a, b, y: beta_quantile(a, b, y, _INVERSES[1], True)),
     partials=lambda x, a, b, y: (math.nan, math.nan, -1 / BETA_DENSITY(a, b, x)),
-    lower=Cython("__pyx_fuse_0betainccinv"), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=256.0, convention=ORDER,
+    source=source_of("beta_quantile", "special.betainccinv", "True"),
+    helpers=(*INCOMPLETE_BETA, beta_quantile), domain=THREE,
+    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Inverse of the complement of the incomplete beta function.",
 )  # fmt: skip
 _QUANTILES = [of_scipy(f.__name__.capitalize(), f, f.__name__, (Positive, *UNIT))
