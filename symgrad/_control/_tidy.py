@@ -20,7 +20,7 @@ from ._parts import Branch, Loop, pick, project
 def tidy(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` without superfluous loops, results and branches."""
     found = list(outputs)
-    if not any(n.op.results is not None for n in topological(found)):
+    if not any(cls.op.results is not None for cls in set(map(type, topological(found)))):
         return found
     found = rewrite(inlined(found))
     return prune(merge(found))

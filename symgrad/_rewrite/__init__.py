@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 
 from .._graph import Node, apply, inherited, is_promised, set_inherited, topological
 from ._accurate import IDENTITIES, Identity
@@ -56,16 +57,19 @@ def rewrite(
     """
     simplify = simplifier() if rules is RULES else Simplifier(rules)
     order = topological(outputs)
-    better = _better(order, counts) if identities and not is_promised() else {}
+    formulas = _Formulas(order) if identities and not is_promised() else None
     new: dict[Node, Node] = {}  # what stands for the nodes that do not stay
     changed = new.keys()
     before = inherited()  # a pass over a body runs within a pass
     try:
         for node in order:
             operands, result = node.operands, node
-            if node in better:
+            better = None if formulas is None else formulas.better(node)
+            if better is not None:
                 set_inherited(node.where)
-                identity, found = better[node]
+                identity, found = better
+                if counts is not None:
+                    counts[identity.name] += 1
                 result = identity.build(node, [new.get(x, x) for x in found])
             elif new and not changed.isdisjoint(operands):
                 set_inherited(node.where)
@@ -79,24 +83,30 @@ def rewrite(
     return [new.get(x, x) for x in outputs]
 
 
-def _better(
-    order: Sequence[Node], counts: Counter[str] | None
-) -> dict[Node, tuple[Identity, tuple[Node, ...]]]:
-    """Return the nodes for which there is a better formula, with its operands."""
-    found: dict[Node, tuple[Identity, tuple[Node, ...]]] = {}
-    users: dict[Node, list[Node]] = {}
-    for node in order:
+class _Formulas:
+    """Looks for formulas for which there are better ones.
+
+    Parameters
+    ----------
+    order:
+        The nodes of the graph that they are looked for in.
+    """
+
+    def __init__(self, order: Sequence[Node]) -> None:
+        self._order = order
+
+    @cached_property
+    def _users(self) -> dict[Node, list[Node]]:
+        found: dict[Node, list[Node]] = {}
+        for user in self._order:
+            for x in user.operands:
+                found.setdefault(x, []).append(user)
+        return found
+
+    def better(self, node: Node) -> tuple[Identity, tuple[Node, ...]] | None:
+        """Return the identity that gives a better formula than ``node``, with its operands."""
         for identity in _INDEX.at(node):
             operands = identity.pattern.match(node)
-            if operands is None:
-                continue
-            if not users:
-                for user in order:
-                    for x in user.operands:
-                        users.setdefault(x, []).append(user)
-            if identity.applies(node, operands, users):
-                found[node] = (identity, operands)
-                if counts is not None:
-                    counts[identity.name] += 1
-                break
-    return found
+            if operands is not None and identity.applies(node, operands, self._users):
+                return identity, operands
+        return None

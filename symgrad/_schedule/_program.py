@@ -465,13 +465,13 @@ def schedule(
     conditions = [x for x in dict.fromkeys(conditions) if not isinstance(x, Literal)]
     walk = topological([*outputs, *conditions])
     known = set(inputs)
-    stray = next((n for n in walk if isinstance(n, Input) and n not in known), None)
+    stray = next((n for n in walk if type(n) is Input and n not in known), None)
     if stray is not None:
         raise TraceError(
             f"the traced argument {stray.name} of another call is used: it was kept when its "
             "function returned. Write instead: pass it as an argument, or return it"
         )
-    nodes = [n for n in walk if n.op.kind != "leaf"]
+    nodes = [n for n in walk if n.operands or n.op.kind != "leaf"]
     needs: Callable[[Node], Sequence[Node]] = lambda n: n.operands  # noqa: E731
     order, levels = kahn(nodes, needs, name=lambda n: n.op.name)
     return Program(
