@@ -484,7 +484,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 
 DAMAGED: list[tuple[Any, str]] = [
     (change("format", to="something else"), "no symgrad program: it has no field"),
-    (change("version", to=2), "version 2 of the format"),
+    (change("version", to=1), "version 1 of the format"),
     (change("version", to=KeyError), "version None"),
     (change("steps", to=KeyError), "has no field 'steps'"),
     (change("steps", to={}), "'steps' is {}, not of type list"),

@@ -26,7 +26,7 @@ from ..errors import DataError
 if TYPE_CHECKING:
     from ._program import Program
 
-FORMAT, VERSION = "symgrad program", 1
+FORMAT, VERSION = "symgrad program", 2
 
 
 def save(program: Program, path: str | os.PathLike[str]) -> None:

@@ -372,14 +372,19 @@ class Program:
     def fingerprint(self) -> str:
         """A digest of everything that the kernel depends on, the same in every process."""
         number = self.numbers
-        digest = hashlib.sha256()
+        kinds: dict[Any, int] = {}
+        words: list[int] = []  # for each step the number of its kind, and of its operands
         for node in (*self.inputs, *self.leaves, *self.steps):
-            operands = [number[x] for x in node.operands]
-            extra = leaf_text(node) if node.op.kind == "leaf" else ""
-            if isinstance(node, Literal):
-                extra = node.value.tobytes().hex()
-            text = f"{node.op.name}{operands}{node.items}{node.shape}{node.dtype.char}{extra};"
-            digest.update(text.encode())
+            operands = node.operands
+            kind = (node.__class__, node.items, node.shape, node.dtype, len(operands))
+            words.append(kinds.setdefault(kind, len(kinds)))
+            words += [number[x] for x in operands]
+        digest = hashlib.sha256(np.array(words, "<i8").tobytes())
+        for cls, items, shape, dtype, count in kinds:
+            digest.update(f"{cls.op.name}{items}{shape}{dtype.char}{count};".encode())
+        for node in (*self.inputs, *self.leaves):
+            literal = isinstance(node, Literal)
+            digest.update(f"{node.value.tobytes().hex() if literal else leaf_text(node)};".encode())
         digest.update(str([number[x] for x in self.outputs]).encode())
         digest.update(str(sorted((str(g), t) for g, t in self.guards.items())).encode())
         digest.update(str([str(n.dim) for n in self.inputs]).encode())
