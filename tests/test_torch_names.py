@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._tensor import _algebra, _arrange
+from symgrad._tensor import _algebra, _arrange, _statistics
 from symgrad.errors import ArgumentError, BackwardError, ShapeError, UnsupportedError
 
 A = np.array([[3.0, 1.0, 2.0], [0.5, 5.0, 4.0]])
@@ -79,12 +79,19 @@ FUNCTIONS: dict[str, tuple[Any, Callable[[Any], Any], Any]] = {
     "lerp": (SQUARE, lambda x: sg.lerp(x[0], x[1], 0.25), [2.75, 1.75]),
     "frac": (SQUARE, lambda x: sg.frac(-x / 2), [[-0.5, -0.5], [0, 0]]),
     "meshgrid": (SQUARE, lambda x: sg.meshgrid(x[0], x[1])[0], [[3, 3], [1, 1]]),
+    "addcmul": (A, lambda x: sg.addcmul(x[0], x[0], x[1], value=2), [6, 11, 18]),
+    "addcdiv": (A, lambda x: sg.addcdiv(x[1], x[0], x[1]), [6.5, 5.2, 4.5]),
+    "cov": (A, lambda x: sg.cov(x), [[1, -2.25], [-2.25, 67 / 12]]),
+    "corrcoef": (A, lambda x: sg.corrcoef(x), [[1, -0.9522165814091078], [-0.9522165814091078, 1]]),
+    "median": (A, lambda x: sg.median(x, 0).values + sg.median(x), [2.5, 3, 4]),
     "vstack": (A, lambda x: sg.vstack([x[1], x[0]]), A[::-1]),
 }
 
 
 def test_every_function_is_here() -> None:
-    assert set(FUNCTIONS) == set(_arrange.__all__) | set(_algebra.__all__) - {"is_tensor"}
+    assert set(FUNCTIONS) == set(_arrange.__all__) | set(_algebra.__all__) - {"is_tensor"} | set(
+        _statistics.__all__
+    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -300,3 +307,34 @@ def test_gradients_as_values_are_those_before_hooks() -> None:
     y.register_hook(lambda g: 5 * g)
     by_x, by_y = sg.autograd.grad(3 * y, [x, y])
     assert (by_x.item(), by_y.item()) == (60.0, 3.0)
+
+
+def test_the_median_is_pytorchs() -> None:
+    x = leaf([4.0, 1.0, 1.0, 3.0, 1.0])
+    assert (sg.median(x).item(), np.median(x.detach())) == (1.0, 1.0)
+    sg.median(x).backward()
+    assert np.allclose(x.grad, [0, 1 / 3, 1 / 3, 0, 1 / 3])
+    even = leaf([[4.0, 1.0, 2.0, 3.0], [0.0, np.nan, 1.0, np.nan]])
+    values, places = even.median(dim=1)
+    assert values[0].item() == 2.0
+    assert np.isnan(values[1].item())
+    assert places.tolist() == [2, 1]
+    assert even.median(dim=1, keepdim=True).values.shape == (2, 1)
+    assert np.isnan(even.median().item())
+    values.sum().backward()
+    assert np.array_equal(even.grad, [[0, 0, 1, 0], [0, 1, 0, 0]])
+
+
+def test_where_a_condition_holds() -> None:
+    rows, columns = sg.where(sg.tensor(A) > 2)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1, 1], [0, 1, 2])
+    assert sg.where(A > 2)[0].tolist() == [0, 1, 1]
+    with pytest.raises(ArgumentError, match="condition alone"):
+        sg.where(A > 2, 1.0)
+
+
+def test_covariances_without_weights() -> None:
+    assert np.allclose(sg.cov(sg.tensor(A), correction=0), np.cov(A, ddof=0))
+    assert sg.cov(sg.tensor(A[0])).shape == ()
+    with pytest.raises(UnsupportedError, match="weights"):
+        sg.cov(sg.tensor(A), aweights=[1, 2, 3])

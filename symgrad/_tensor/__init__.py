@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from . import _algebra, _arrange, _elementwise
+from . import _algebra, _arrange, _elementwise, _statistics
 from . import _methods as _methods  # gives tensors PyTorch's methods
 from . import _record as _record  # teaches tensors to record
 from . import _whole as _whole  # and the user's own rules
@@ -71,6 +71,7 @@ from ._mode import (
 )
 from ._paths import paths
 from ._quick_relu import relu
+from ._statistics import *  # noqa: F403
 from ._tensor import Tensor
 
 float32, float64, int32, int64 = (np.dtype(t) for t in ("float32", "float64", "int32", "int64"))
@@ -85,4 +86,4 @@ __all__ = [
     "set_default_dtype", "set_grad_enabled", "softmax", "stack", "std", "sum", "tensor", "var",
     "where", "zeros", "zeros_like",
 ]  # fmt: skip
-__all__ += _elementwise.__all__ + _arrange.__all__ + _algebra.__all__
+__all__ += _elementwise.__all__ + _arrange.__all__ + _algebra.__all__ + _statistics.__all__

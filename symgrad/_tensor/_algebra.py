@@ -152,6 +152,20 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return input + weight * (end - input)
 
 
+@_named("addcmul", "Return ``input`` plus ``value`` times the product of two tensors.",
+        "sg.addcmul(x[0], x[0], x[1], value=0.5)", "tensor([6., 3.])")  # fmt: skip
+def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
+    product = tensor1 * tensor2
+    return input + (product if value == 1 else value * product)
+
+
+@_named("addcdiv", "Return ``input`` plus ``value`` times the quotient of two tensors.",
+        "sg.addcdiv(x[0], x[0], x[1], value=4)", "tensor([9., 2.])")  # fmt: skip
+def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
+    quotient = tensor1 / tensor2
+    return input + (quotient if value == 1 else value * quotient)
+
+
 @_named("frac", "Return the elements without their whole parts, with their signs.",
         "sg.frac(x / 2)", "tensor([[0.5000, 0.5000],\n        [0.0000, 0.0000]])")  # fmt: skip
 def frac(input: Any) -> Any:
@@ -218,8 +232,8 @@ def vstack(tensors: Sequence[Any]) -> Any:
 
 
 __all__ = [
-    "allclose", "amax", "amin", "bmm", "count_nonzero", "cross", "cumprod", "det", "einsum",
-    "equal", "frac", "hstack", "inverse", "is_tensor", "isclose", "kron", "lerp", "meshgrid",
-    "mm", "mv", "nan_to_num", "norm", "numel", "outer", "round", "rsqrt", "tensordot", "trace",
-    "vstack",
+    "addcdiv", "addcmul", "allclose", "amax", "amin", "bmm", "count_nonzero", "cross", "cumprod",
+    "det", "einsum", "equal", "frac", "hstack", "inverse", "is_tensor", "isclose", "kron", "lerp",
+    "meshgrid", "mm", "mv", "nan_to_num", "norm", "numel", "outer", "round", "rsqrt",
+    "tensordot", "trace", "vstack",
 ]  # fmt: skip

@@ -238,8 +238,10 @@ def logsumexp(
 # ---------------------------------------------------------------- shapes and choices
 
 
-def where(condition: Any, input: Any, other: Any) -> Any:
+def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     """Return ``input`` where the condition holds, else ``other``.
+
+    With the condition alone: where it holds, as index arrays, one for each axis.
 
     Examples
     --------
@@ -247,7 +249,13 @@ def where(condition: Any, input: Any, other: Any) -> Any:
     >>> x = sg.tensor([-1.0, 2.0])
     >>> sg.where(x > 0, x, 0.0)
     tensor([0., 2.])
+    >>> sg.where(x > 0)
+    (tensor([1]),)
     """
+    if input is None and other is None:
+        return np.nonzero(condition)
+    if input is None or other is None:
+        raise ArgumentError("where takes the condition alone, or both of what is chosen from")
     return np.where(condition, input, other)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, UnsupportedError
-from . import _algebra, _arrange
+from . import _algebra, _arrange, _statistics
 from ._arrange import flatten, transpose
 from ._inplace import InPlace
 from ._mode import random
@@ -217,7 +217,7 @@ def _add_methods() -> None:
     for name, member in vars(_Methods).items():
         if not name.startswith("__"):
             setattr(Tensor, name, member)
-    for module in (_arrange, _algebra):
+    for module in (_arrange, _algebra, _statistics):
         for name in module.__all__:
             if name in _BOTH or not (name in _FUNCTIONS or hasattr(Tensor, name)):
                 setattr(Tensor, name, getattr(module, name))
