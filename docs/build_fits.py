@@ -173,6 +173,16 @@ def _lifted(x: Any, k: int, n: int) -> Any:
     return mp.fsum(mp.binomial(n, j) * mp.besselk(k + n - 2 * j, x) for j in range(n + 1)) / 2**n
 
 
+def _mean(x: Any, n: int) -> Any:
+    """Derivative n of ``exp(-x)*I0(x)``: those of I0 are means over n steps up or down in order."""
+    slopes = [
+        mp.fsum(mp.binomial(j, i) * mp.besseli(j - 2 * i, x) for i in range(j + 1)) / 2**j
+        for j in range(n + 1)
+    ]
+    terms = (mp.binomial(n, j) * (-1) ** (n - j) * slopes[j] for j in range(n + 1))
+    return mp.exp(-x) * mp.fsum(terms)
+
+
 def _dawson(x: Any, order: int) -> Any:
     """A derivative of Dawson's integral, by its differential equation."""
     value = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
@@ -198,6 +208,16 @@ def _decays() -> Iterator[tuple[str, Fit]]:
         yield f"k0e{n}_middle", Fit(slope, 1.0, 0.5, 14, terms)
         yield f"k0e{n}_far", Fit(
             lambda u, f=slope, n=n: f(1 / u) / u**n / mp.sqrt(u), 0.0, 2.0**-5, 4, 12)  # fmt: skip
+    for k in (0, 1, 2):
+        grown = partial(mp.besseli, k)
+        yield f"i{k}_middle", Fit(lambda x, f=grown, k=k: f(x) / x**k, 0.0, 0.5, 16, 12)
+        yield f"i{k}e_far", Fit(
+            lambda u, f=grown: f(1 / u) * mp.exp(-1 / u) / u**0.5, 0.0, 2.0**-5, 4, 13)  # fmt: skip
+    for n in (1, 2, 3):
+        mean = partial(_mean, n=n)
+        yield f"i0e{n}_middle", Fit(mean, 0.0, 0.5, 16, 13 + n)
+        yield f"i0e{n}_far", Fit(
+            lambda u, f=mean, n=n: f(1 / u) / u**n / mp.sqrt(u), 0.0, 2.0**-5, 4, 17)  # fmt: skip
     yield "exp1_near", Fit(lambda x: mp.e1(x) + mp.log(x), 0.0, 0.5, 2, 12)
     yield "exp1_middle", Fit(lambda x: mp.exp(x) * mp.e1(x), 1.0, 0.5, 14, 18)
     yield "exp1_far", Fit(lambda u: mp.exp(1 / u) * mp.e1(1 / u) / u, 0.0, 2.0**-5, 4, 14)

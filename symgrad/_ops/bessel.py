@@ -164,10 +164,3 @@ J0 = _bessel("J0", sc.j0, 0, sp.besselj, lambda y, x: (-sc.j1(x),))
 J1 = _bessel("J1", sc.j1, 1, sp.besselj, lambda y, x: (0.5 * (sc.j0(x) - sc.jv(2.0, x)),))
 Y0 = _bessel("Y0", sc.y0, 0, sp.bessely, lambda y, x: (-sc.y1(x),))
 Y1 = _bessel("Y1", sc.y1, 1, sp.bessely, lambda y, x: (0.5 * (sc.y0(x) - sc.yv(2.0, x)),))
-I0 = _bessel("I0", sc.i0, 0, sp.besseli, lambda y, x: (sc.i1(x),), np.i0)
-I1 = _bessel("I1", sc.i1, 1, sp.besseli, lambda y, x: (0.5 * (sc.i0(x) + sc.iv(2.0, x)),))
-I0E = _bessel("I0e", sc.i0e, 0, _scaled, lambda y, x: (sc.i1e(x) - np.sign(x) * y,))
-I1E = _bessel(
-    "I1e", sc.i1e, 1, _scaled,
-    lambda y, x: (0.5 * (sc.i0e(x) + sc.ive(2.0, x)) - np.sign(x) * y,),
-)  # fmt: skip

@@ -160,16 +160,17 @@ K0E_SLOPE: Op = define(
 )  # fmt: skip
 
 
-def _decay(ufunc: np.ufunc, formula: Any, order: int, slope: Callable[..., Any]) -> Op:
-    scale = sp.exp if ufunc.__name__.endswith("e") else lambda x: 1
+def _decay(ufunc: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
+    name, order = ufunc.__name__, int(ufunc.__name__[1])
+    scale: Callable[..., Any] = sp.exp if name[2:] else lambda x: 1
     return define(
-        ufunc, name=ufunc.__name__.capitalize(), partials=slope, domain=(Positive,),
+        ufunc, name=name.capitalize(), partials=slope, domain=(Positive,),
         sympy=lambda x: scale(x) * sp.besselk(order, x), samples=(0.2, 1.8), ulp=8.0,
         **fitted_fields(formula, ufunc),
     )  # fmt: skip
 
 
-K0 = _decay(sc.k0, k0, 0, lambda y, x: (-K1(x),))
-K1: Op = _decay(sc.k1, k1, 1, lambda y, x: (-(K0(x) + y / x),))
-K0E = _decay(sc.k0e, k0e, 0, lambda y, x: (K0E_SLOPE(x),))
-K1E = _decay(sc.k1e, k1e, 1, lambda y, x: (K0E_SLOPE(x) - K0E_SLOPE(x, order=1),))
+K0 = _decay(sc.k0, k0, lambda y, x: (-K1(x),))
+K1: Op = _decay(sc.k1, k1, lambda y, x: (-(K0(x) + y / x),))
+K0E = _decay(sc.k0e, k0e, lambda y, x: (K0E_SLOPE(x),))
+K1E = _decay(sc.k1e, k1e, lambda y, x: (K0E_SLOPE(x) - K0E_SLOPE(x, order=1),))
