@@ -25,7 +25,7 @@ LENGTH, WIDTH = 45, 4
 #: Bodies of shorter chains stay whole.
 SHORT = 150
 
-#: Most cuts: each is another loop, which takes LLVM about ten milliseconds.
+#: Most cuts: each is another loop, which takes LLVM five to ten milliseconds.
 MOST = 16
 
 #: What a value costs that waits in memory, and the part of the chain that has to be gained.
