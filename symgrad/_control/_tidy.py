@@ -20,7 +20,7 @@ from ._parts import Branch, Loop, pick, project
 def tidy(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` without superfluous loops, results and branches."""
     found = list(outputs)
-    if not any(cls.op.results is not None for cls in set(map(type, topological(found)))):
+    if not any(kind.op.results is not None for kind in {type(n) for n in topological(found)}):
         return found
     found = rewrite(inlined(found))
     return prune(merge(found))
