@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Constant, Input, Node, Where, apply, scipy_call, unrecorded, user_line
-from .._graph._types import check_dtype, resolve
+from .._graph import Constant, Node, Where, unrecorded, user_line
+from .._graph._types import check_dtype
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
@@ -20,10 +18,11 @@ from .._ops.movement import within
 from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators
-from ._bind import as_node, bind, bind_nodes, number
-from ._examples import decided, unknown
+from ._bind import as_node, bind, bind_nodes
 from ._known import known_number
 from ._masked import Masked, masked_by
+from ._numberless import Numberless
+from ._operators import add_augmented, binary, makes_complex
 from ._writes import (
     Step,
     View,
@@ -39,67 +38,6 @@ from ._writes import (
 )
 
 _OPS = registry.ops
-
-
-def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
-    op = _OPS[name]
-
-    def method(self: Traced, other: Any) -> Any:
-        if self.weak is None:
-            node = _alike(op, self.node, other, swap, sys._getframe(1))
-            if node is not None:
-                return Traced(node)
-        if isinstance(other, (str, bytes, type(None))):
-            return NotImplemented
-        if _complex(other):
-            return Traced.with_complex(op, (other, self) if swap else (self, other), {})
-        weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
-        node = bind(op, (other, self) if swap else (self, other), {})
-        return Traced(node, _PYTHON.get(node.dtype.char) if weak else None)
-
-    return method
-
-
-#: The result's type of ops on two operands of one type, None if they are converted first.
-_ALIKE: dict[tuple[Op, np.dtype[Any]], np.dtype[Any] | None] = {}
-
-
-def _alike(op: Op, a: Node, other: Any, swap: bool, frame: FrameType) -> Node | None:
-    """Return ``a op other`` where there is nothing to promote or broadcast; else None.
-
-    Most steps of a long program are such, and looking into it takes longer than the step.
-    """
-    if type(other) is Traced:
-        if other.weak is not None:
-            return None
-        b = other.node
-        if b.dtype is not a.dtype or b.shape is not a.shape:
-            return None
-    elif type(other) is float and a.dtype.kind == "f" and not a.shape:
-        b = number(other, a.dtype)
-    else:
-        return None
-    dtype = a.dtype
-    if (op, dtype) not in _ALIKE:
-        types, result = resolve(op, (dtype, dtype))
-        _ALIKE[op, dtype] = result if types[0] is types[1] is dtype else None
-    found = _ALIKE[op, dtype]
-    if found is None:
-        return None
-    return apply(op, (b, a) if swap else (a, b), (), a.shape, found, frame)
-
-
-def _complex(value: Any) -> bool:
-    """Tell quickly whether an operand makes the result complex."""
-    if isinstance(value, (Traced, float, int)):
-        return False
-    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
-
-
-NO_STEPS: tuple[Step, ...] = ()
-
-#: The Python type of what an operator makes of Python numbers.
-_PYTHON = {"d": float, "l": int, "q": int}
 
 
 def known_index(index: Any) -> Any:
@@ -120,8 +58,7 @@ def _known_item(item: Any) -> Any:
     return item
 
 
-def _weak(value: Any) -> bool:
-    return isinstance(value, Size) or getattr(value, "weak", None) is not None
+NO_STEPS: tuple[Step, ...] = ()
 
 
 class _Watch(threading.local):
@@ -171,7 +108,7 @@ def _is_view(index: Any, shape: Shape) -> bool:
     return bool(shape) or any(entry is Ellipsis for entry in entries)
 
 
-class Traced(ArrayMethods):
+class Traced(Numberless, ArrayMethods):
     """A value of the function being traced; it has a shape and a type but no numbers.
 
     NumPy functions, operators and array methods work on it and extend the graph. What
@@ -374,17 +311,11 @@ class Traced(ArrayMethods):
 
     @staticmethod
     def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if any(map(_complex, operands)):
+        if any(map(makes_complex, operands)):
             return Traced.with_complex(op, operands, params)
         return Traced(bind(op, operands, params))
 
     # ---------------------------------------------------------------- NumPy's protocols
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        self._leaked(
-            "an array of numbers",
-            "np.stack([x, y]) for np.array([x, y]), symgrad.numpy.take(array, x) for array[x]",
-        )
 
     def __symgrad_size__(self, size: Size, op: Callable[..., Any], swap: bool) -> Any:
         return NotImplemented
@@ -430,77 +361,6 @@ class Traced(ArrayMethods):
     def __repr__(self) -> str:
         shape = show(self.node.shape)
         return f"Traced({self.node.op.name}, shape={shape}, dtype={self.node.dtype})"
-
-    # ---------------------------------------------------------------- what it refuses
-
-    def _leaked(self, wanted: str, instead: str) -> NoReturn:
-        made = f", made at {self.node.where}" if self.node.where else ""
-        name = "a traced value"
-        if isinstance(self.node, Input):
-            name = f"the traced argument {self.node.name}"
-        function = scipy_call()
-        if function is not None:
-            wanted = f"{function}: {wanted}"
-            instead = f"symgrad.{function} if there is such a function, or sg.pure_callback"
-        raise TraceError(
-            f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
-            f"{unknown(self.node)}. Write instead: {instead}"
-        )
-
-    def __bool__(self) -> bool:
-        known = known_number(self.node)
-        if known is None:
-            known = decided(self.node, bool)
-        if known is not None:
-            return bool(known)
-        self._leaked(
-            "a truth value (`if`, `while`, `and`, `or`, `not`, `in`)",
-            "np.where(condition, a, b), sg.cond(condition, f, g), or let compile(f, "
-            "control_flow=True) rewrite the function; np.logical_and(a, b) or `&` for `and`",
-        )
-
-    def __float__(self) -> float:
-        known = known_number(self.node)
-        if known is not None:
-            return float(known)
-        if self.dtype.kind != "f":  # no derivative is lost
-            decision = decided(self.node, int)
-            if decision is not None:
-                return float(decision)
-        self._leaked(
-            "a Python float (`float(x)`, `math.sin(x)`)",
-            "np.sin(x), np.exp(x), ..., or sg.adapt(f) for functions of math",
-        )
-
-    def __int__(self) -> int:
-        known = known_number(self.node)
-        if known is None:
-            known = decided(self.node, int)
-        if known is not None:
-            return int(known)
-        self._leaked("a Python int (`int(x)`)", "np.floor(x), np.rint(x), or x.astype(int)")
-
-    def __index__(self) -> int:
-        known = known_number(self.node) if self.dtype.kind in "iu" else None
-        if known is None and self.dtype.kind in "iu":
-            known = decided(self.node, int)
-        if known is not None:
-            return int(known)
-        self._leaked(
-            "an index (`range(x)`, `list[x]`)",
-            "np.take(array, x) with symgrad.numpy as np, or pass an int",
-        )
-
-    def __complex__(self) -> complex:
-        self._leaked("a Python complex", "real arithmetic")
-
-    def item(self) -> NoReturn:
-        """Refuse: a traced value has no number."""
-        self._leaked("a number (`x.item()`)", "the value itself")
-
-    def tolist(self) -> NoReturn:
-        """Refuse: a traced value has no numbers."""
-        self._leaked("a list of numbers (`x.tolist()`)", "the value itself, or list(x)")
 
     # ---------------------------------------------------------------- copies
 
@@ -548,27 +408,9 @@ class Traced(ArrayMethods):
         """Sort in place as far as ``kth`` asks for."""
         self[...] = np.partition(self, kth, axis)
 
-    def __reduce__(self) -> Any:
-        self._leaked("pickling", "pickle the compiled function instead")
 
-
-add_operators(Traced, _operator)
-
-
-def _augmented(name: str, sign: str) -> Callable[[Any, Any], Any]:
-    def method(self: Traced, other: Any) -> Any:
-        return self._in_place(name, sign, other)
-
-    return method
-
-
-for _name, _op, _sign in (
-    ("add", "Add", "+"), ("sub", "Subtract", "-"), ("mul", "Multiply", "*"),
-    ("truediv", "Divide", "/"), ("floordiv", "FloorDivide", "//"), ("mod", "Remainder", "%"),
-    ("pow", "Power", "**"), ("and", "BitwiseAnd", "&"), ("or", "BitwiseOr", "|"),
-    ("xor", "BitwiseXor", "^"), ("lshift", "LeftShift", "<<"), ("rshift", "RightShift", ">>"),
-):  # fmt: skip
-    setattr(Traced, f"__i{_name}__", _augmented(_op, _sign))
+add_operators(Traced, binary)
+add_augmented(Traced)
 
 
 def as_traced(value: Any) -> Traced:

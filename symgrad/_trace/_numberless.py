@@ -1,0 +1,100 @@
+"""What a traced value refuses: to be a number, which it does not have."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .._graph import Input, scipy_call
+from .._shapes import show
+from ..errors import TraceError
+from ._examples import decided, unknown
+from ._known import known_number
+
+
+class Numberless:
+    """What of a traced value needs a number: refused, with what to write instead.
+
+    Where the number is known whatever the arguments, or may be decided on, it is given.
+    """
+
+    __slots__ = ()
+    node: Any
+    dtype: Any
+
+    def _leaked(self, wanted: str, instead: str) -> NoReturn:
+        made = f", made at {self.node.where}" if self.node.where else ""
+        name = "a traced value"
+        if isinstance(self.node, Input):
+            name = f"the traced argument {self.node.name}"
+        function = scipy_call()
+        if function is not None:
+            wanted = f"{function}: {wanted}"
+            instead = f"symgrad.{function} if there is such a function, or sg.pure_callback"
+        raise TraceError(
+            f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
+            f"{unknown(self.node)}. Write instead: {instead}"
+        )
+
+    def __bool__(self) -> bool:
+        known = known_number(self.node)
+        if known is None:
+            known = decided(self.node, bool)
+        if known is not None:
+            return bool(known)
+        self._leaked(
+            "a truth value (`if`, `while`, `and`, `or`, `not`, `in`)",
+            "np.where(condition, a, b), sg.cond(condition, f, g), or let compile(f, "
+            "control_flow=True) rewrite the function; np.logical_and(a, b) or `&` for `and`",
+        )
+
+    def __float__(self) -> float:
+        known = known_number(self.node)
+        if known is not None:
+            return float(known)
+        if self.dtype.kind != "f":  # no derivative is lost
+            decision = decided(self.node, int)
+            if decision is not None:
+                return float(decision)
+        self._leaked(
+            "a Python float (`float(x)`, `math.sin(x)`)",
+            "np.sin(x), np.exp(x), ..., or sg.adapt(f) for functions of math",
+        )
+
+    def __int__(self) -> int:
+        known = known_number(self.node)
+        if known is None:
+            known = decided(self.node, int)
+        if known is not None:
+            return int(known)
+        self._leaked("a Python int (`int(x)`)", "np.floor(x), np.rint(x), or x.astype(int)")
+
+    def __index__(self) -> int:
+        known = known_number(self.node) if self.dtype.kind in "iu" else None
+        if known is None and self.dtype.kind in "iu":
+            known = decided(self.node, int)
+        if known is not None:
+            return int(known)
+        self._leaked(
+            "an index (`range(x)`, `list[x]`)",
+            "np.take(array, x) with symgrad.numpy as np, or pass an int",
+        )
+
+    def __complex__(self) -> complex:
+        self._leaked("a Python complex", "real arithmetic")
+
+    def item(self) -> NoReturn:
+        """Refuse: a traced value has no number."""
+        self._leaked("a number (`x.item()`)", "the value itself")
+
+    def tolist(self) -> NoReturn:
+        """Refuse: a traced value has no numbers."""
+        self._leaked("a list of numbers (`x.tolist()`)", "the value itself, or list(x)")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        self._leaked(
+            "an array of numbers",
+            "np.stack([x, y]) for np.array([x, y]), symgrad.numpy.take(array, x) for array[x]",
+        )
+
+    def __reduce__(self) -> Any:
+        self._leaked("pickling", "pickle the compiled function instead")

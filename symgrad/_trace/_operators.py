@@ -1,0 +1,102 @@
+"""The binary operators of traced values."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .._graph import Node, apply
+from .._graph._types import resolve
+from .._op import Op, registry
+from .._shapes import Size
+from ._arrays import REFLECTED
+from ._bind import bind, number
+from ._numberless import Numberless
+
+
+def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
+    """Return the operator that is the op ``name``, as a method of traced values."""
+    op = registry.ops[name]
+
+    def method(self: Any, other: Any) -> Any:
+        if self.weak is None:
+            node = _alike(op, self, other, swap, sys._getframe(1))
+            if node is not None:
+                return type(self)(node)
+        if isinstance(other, (str, bytes, type(None))):
+            return NotImplemented
+        if makes_complex(other):
+            return self.with_complex(op, (other, self) if swap else (self, other), {})
+        weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
+        node = bind(op, (other, self) if swap else (self, other), {})
+        return type(self)(node, _PYTHON.get(node.dtype.char) if weak else None)
+
+    return method
+
+
+#: The result's type of ops on two operands of one type, None if they are converted first.
+_ALIKE: dict[tuple[Op, np.dtype[Any]], np.dtype[Any] | None] = {}
+
+
+def _alike(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> Node | None:
+    """Return ``a op other`` where there is nothing to promote or broadcast; else None.
+
+    Most steps of a long program are such, and looking into it takes longer than the step.
+    """
+    a = value.node
+    if type(other) is type(value):
+        if other.weak is not None:
+            return None
+        b = other.node
+        if b.dtype is not a.dtype or b.shape is not a.shape:
+            return None
+    elif type(other) is float and a.dtype.kind == "f" and not a.shape:
+        b = number(other, a.dtype)
+    else:
+        return None
+    dtype = a.dtype
+    if (op, dtype) not in _ALIKE:
+        types, result = resolve(op, (dtype, dtype))
+        _ALIKE[op, dtype] = result if types[0] is types[1] is dtype else None
+    found = _ALIKE[op, dtype]
+    if found is None:
+        return None
+    return apply(op, (b, a) if swap else (a, b), (), a.shape, found, frame)
+
+
+def makes_complex(value: Any) -> bool:
+    """Tell quickly whether an operand makes the result complex."""
+    if isinstance(value, (Numberless, float, int)):
+        return False
+    return isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "") == "c"
+
+
+#: The Python type of what an operator makes of Python numbers.
+_PYTHON = {"d": float, "l": int, "q": int}
+
+
+def _weak(value: Any) -> bool:
+    return isinstance(value, Size) or getattr(value, "weak", None) is not None
+
+
+_SIGNS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
+    "and": "&", "or": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+
+
+def _augmented(name: str, sign: str) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        return self._in_place(name, sign, other)
+
+    return method
+
+
+def add_augmented(cls: type) -> None:
+    """Give ``cls`` the augmented assignments, by its method ``_in_place``."""
+    for name, op in REFLECTED.items():
+        setattr(cls, f"__i{name}__", _augmented(op, _SIGNS[name]))
