@@ -59,6 +59,9 @@ EXACT: dict[str, Callable[..., Any]] = {
     "Betaincc": lambda a, b, x: beta_share(b, a, 1 - x),
     "Hyp1f1": mpmath.hyp1f1,
     "Hyp0f1": mpmath.hyp0f1,
+    "Hyp2f1": mpmath.hyp2f1,
+    "Binom": mpmath.binomial,
+    "JacobiDn": lambda u, m: mpmath.ellipfun("dn", u, m=m),
     "Jv": mpmath.besselj,
     "Yv": mpmath.bessely,
     "Iv": mpmath.besseli,
@@ -86,6 +89,9 @@ REGIONS: list[tuple[str, tuple[tuple[float, float], ...], float]] = [
     ("Hyp1f1", ((0.01, 4.0), (0.01, 4.0), (-6.0, 10.0)), 3.0),
     ("Hyp1f1", ((0.5, 8.0), (4.0, 40.0), (-1.0, 10.0)), 3.0),
     ("Hyp0f1", ((0.5, 40.0), (-2.0, 16.0)), 2.0),
+    ("Hyp2f1", ((0.1, 3.0), (0.1, 3.0), (0.5, 4.0), (-1.0, 0.5)), 2.5),
+    ("Binom", ((5.0, 400.0), (0.02, 4.5)), 3.0),
+    ("JacobiDn", ((-10.0, 10.0), (0.01, 0.99)), 2.5),
     ("Jv", ((-1.95, 20.0), (1e-6, 2.0)), 2.5),
     ("Jv", ((-1.95, 20.0), (2.0, 25.0)), 12.0),
     ("Yv", ((-1.4, 5.4), (1e-6, 2.0)), 5.0),
@@ -169,6 +175,9 @@ OUTSIDE = [
       [0.0, 80.0, 40.0, 1e3, 1.0, np.nan, 1e-200, np.inf])),
     (("Betainc", "Betaincc", "Betaincinv", "Betainccinv"),
      ([0.5, np.nan, 2.0, 30.0], [1.0, 1.0, 2.0, 1.0], [0.0, 0.5, np.nan, 0.4])),
+    (("Binom",), ([5.0, 5.5, np.nan, 1e7, 2.0], [2.0, 3.0, 0.5, 0.5, 2.5])),
+    (("Hyp2f1",), ([0.5, 4.0, 0.5], [0.5, 0.5, 0.5], [1.0, 2.0, 3.0], [0.9, 0.2, -3.0])),
+    (("Expn",), ([0.0, 0.0, 70.0, 2.0], [0.3, 5.0, 2.0, 800.0])),
     (("Hyp0f1",), ([0.5, np.nan, 2.0, 3.0], [20.0, 1.0, np.nan, -9.0])),
     (("Hyp1f1",), ([0.5, np.nan, 2.0, 9.0], [1.0, 1.0, 1.0, 2.0], [20.0, 1.0, np.nan, -9.0])),
 ]  # fmt: skip
@@ -182,6 +191,17 @@ def test_other_operands_are_left_to_scipy(name: str, operands: Sequence[list[flo
     xs = list(map(np.array, operands))
     np.testing.assert_array_equal(op.evaluate(*xs), function(*xs))
     np.testing.assert_array_equal(sg.compile(lambda *xs: op(*xs))(*xs), function(*xs))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_exponential_integrals(order: int) -> None:
+    x = np.array([1e-3, 0.2, 0.7, 1.1, 1.79, 1.81, 3.0, 20.0])
+    found = sg.compile(lambda x: sc.expn(order, x))(x)
+    with mpmath.workdps(DIGITS):
+        for at, got in zip(x, found, strict=True):
+            want = mpmath.expint(order, mpmath.mpf(float(at)))
+            own = at * mpmath.expint(order - 1, at) / want
+            assert abs(got - want) <= 2.5 * (1 + own) * np.spacing(float(want)), at
 
 
 @pytest.mark.parametrize("name", ["Betaincinv", "Betainccinv"])

@@ -1,9 +1,10 @@
-"""Hypergeometric series of one sign, or nearly.
+"""Hypergeometric series of one sign, or nearly, and the exponential integral of whole orders.
 
 SciPy's hyp1f1 loses up to 800 ulp for parameters close to each other or to whole numbers, and its
 hyp0f1 goes by Bessel functions.
 
-Source: NIST Digital Library of Mathematical Functions, 13.2.2, 13.2.39 and 16.2.1.
+Source: NIST Digital Library of Mathematical Functions, 8.19.12, 8.19.17, 13.2.2,
+13.2.39, 15.2.1, 15.8.1 and 16.2.1.
 """
 
 from __future__ import annotations
@@ -42,3 +43,40 @@ def limit_function(b: Any, x: Any, other: Callable[..., Any] = sc.hyp0f1) -> Any
     for k in range(25, -1, -1):
         total = 1.0 + at / ((order + k) * (k + 1.0)) * total
     return np.where(inside, total, elsewhere(other, inside, b, x))
+
+
+def gauss(a: Any, b: Any, c: Any, x: Any, other: Callable[..., Any] = sc.hyp2f1) -> Any:
+    """Gauss' hypergeometric function, for negative x by Pfaff's transformation."""
+    a, b, c, x = (np.float64(1.0) * v for v in (a, b, c, x))
+    inside = (a > 0) & (a <= 3) & (b > 0) & (b <= 3) & (c >= 0.5) & (c <= 20)
+    inside = inside & (x >= -1) & (x <= 0.5)
+    first, second = np.where(inside, a, 1.0), np.where(inside, b, 1.0)
+    third, at = np.where(inside, c, 1.0), np.where(inside, x, 0.0)
+    turned = (at < -0.5) | (first * second * at < -0.25 * third)
+    factor = np.where(turned, (1.0 - at) ** -first, 1.0)
+    second = np.where(turned, third - second, second)
+    at = np.where(turned, at / (at - 1.0), at)
+    total = 1.0 + 0.0 * at
+    for k in range(71, -1, -1):
+        total = 1.0 + (first + k) * (second + k) * at / ((third + k) * (k + 1.0)) * total
+    return np.where(inside, factor * total, elsewhere(other, inside, a, b, c, x))
+
+
+def exponential_integral(n: Any, x: Any, other: Callable[..., Any] = sc.expn) -> Any:
+    """The integral of ``exp(-x*t)/t**n``, t from 1 on.
+
+    Below 1.8 from order 1 upwards, else by the continued fraction from its tail on.
+    """
+    n, x = np.float64(1.0) * n, np.float64(1.0) * x
+    near = (n >= 1) & (n <= 6) & (n == np.rint(n)) & (x > 0) & (x < 1.8)
+    far = (n >= 1) & (n <= 60) & (n == np.rint(n)) & (x >= 1.8) & (x <= 700)
+    order, at = np.where(near, n, 2.0), np.where(near, x, 1.0)
+    power, small = np.exp(-at), sc.exp1(at)
+    for k in range(1, 6):
+        small = np.where(order > k, (power - at * small) * (1.0 / k), small)
+    order, at = np.where(far, n, 2.0), np.where(far, x, 2.0)
+    tail = at + order + 120.0
+    for k in range(60, 0, -1):
+        tail = (at + order + (2.0 * k - 2.0)) - k * (order + (k - 1.0)) / tail
+    large = np.exp(-at) / tail
+    return np.where(near, small, np.where(far, large, elsewhere(other, near | far, n, x)))

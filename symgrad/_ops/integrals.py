@@ -18,10 +18,10 @@ from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_ro
 from .differences import DIGAMMA_STEP
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI
-from .hypergeometric import confluent
+from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
 from .special import BOTH_POSITIVE, ORDER
-from .stirling import STIRLING, gamma_density
+from .stirling import STIRLING, binomial, gamma_density
 
 UNARY, POSITIVE = (Real,), (Positive,)
 SHARE = sp.Interval.open(0, 1)
@@ -61,13 +61,16 @@ RGAMMA = define(
     portable=lambda x: 1 / sc.gamma(x),
     domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
 )  # fmt: skip
+_BINOM = of_scipy("Binom", sc.binom, "binom", BOTH_POSITIVE)
 BINOM = define(
     sc.binom, name="Binom", sympy=lambda n, k: sp.gamma(n + 1) / sp.gamma(k + 1) / sp.gamma(
         n - k + 1),
     partials=lambda y, n, k: (
         y * DIGAMMA_STEP(n - k + 1, k), y * DIGAMMA_STEP(k + 1, n - 2 * k),
     ),
-    lower=Cython("binom"), domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
+    evaluate=evaluated(binomial, sc.binom), lower=Composed(lambda n, k: binomial(n, k, _BINOM)),
+    source=source_of("binomial"), helpers=(*STIRLING, elsewhere, binomial),
+    domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
     doc="Binomial coefficient of real numbers.", exact_form=False,
 )  # fmt: skip
 POCH = define(
@@ -123,12 +126,16 @@ HYP1F1: Op = define(
     samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0, convention=ORDER,
     doc="Confluent hypergeometric function.",
 )  # fmt: skip
+_FOUR = (Positive, Positive, Positive, Real)
+_HYP2F1 = of_scipy("Hyp2f1", sc.hyp2f1, "__pyx_fuse_1hyp2f1", _FOUR)
 HYP2F1: Op = define(
     sc.hyp2f1, name="Hyp2f1", sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
+    evaluate=evaluated(gauss, sc.hyp2f1),
+    lower=Composed(lambda a, b, c, x: gauss(a, b, c, x, _HYP2F1)),
     partials=lambda y, a, b, c, x: (
-        math.nan, math.nan, math.nan, a * b / c * sc.hyp2f1(a + 1, b + 1, c + 1, x),
+        math.nan, math.nan, math.nan, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x),
     ),
-    lower=Cython("__pyx_fuse_1hyp2f1"), domain=(Positive, Positive, Positive, Real),
+    source=source_of("gauss"), helpers=(elsewhere, gauss), domain=_FOUR,
     samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0, convention=ORDER,
     doc="Gauss' hypergeometric function.",
 )  # fmt: skip

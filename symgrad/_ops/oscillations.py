@@ -18,6 +18,8 @@ import sympy as sp
 from .._op import Composed, Cython, Op, Positive, Real, composite, define, registry
 from . import precisely
 from .carlson import ELLIPTIC_G
+from .fallback import elsewhere, evaluated, of_scipy, source_of
+from .hypergeometric import exponential_integral
 from .np_common import Sample
 from .special import ORDER
 
@@ -102,9 +104,12 @@ def _expn_slope(y: Any, n: Any, x: Any) -> Any:
     return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
 
 
+_EXPN = of_scipy("Expn", sc.expn, "__pyx_fuse_0expn", (sp.Naturals0, Positive))
 EXPN: Op = define(
     sc.expn, name="Expn", sympy=None, precise=precisely.expn, partials=_expn_slope,
-    lower=Cython("__pyx_fuse_0expn"),
+    evaluate=evaluated(exponential_integral, sc.expn),
+    lower=Composed(lambda n, x: exponential_integral(n, x, _EXPN)),
+    source=source_of("exponential_integral"), helpers=(elsewhere, exponential_integral),
     domain=(sp.Naturals0, Positive), samples=((0, 4), (0.2, 5)), ulp=16.0, convention=ORDER,
     types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
     doc="Generalized exponential integral of a whole order.",
@@ -148,8 +153,37 @@ def _turning(ops: Any, u: Any, m: Any) -> Any:
     return -0.5 * dn * ELLIPTIC_G(phi, m)
 
 
+def _jacobi(part: int) -> dict[str, Any]:
+    return {
+        "evaluate": lambda u, m: sc.ellipj(u, m)[part],
+        "lower": Cython("ellipj", part=part, results=4),
+        "source": lambda u, m: f"special.ellipj({u}, {m})[{part}]",
+    }
+
+
+_CN_OF_SCIPY: Op = Op(
+    name="JacobiDnOfSciPy", kind="map", evaluate=lambda u, m: sc.ellipj(u, m)[1],
+    lower=Cython("ellipj", part=1, results=4), domain=(Real, sp.Interval.open(0, 1)),
+    reason="a step of JacobiDn in kernels",
+)  # fmt: skip
+registry.steps[_CN_OF_SCIPY.name] = _CN_OF_SCIPY
+
+
+def delta_amplitude(m: Any, cn: Any) -> Any:
+    """Jacobi's dn from cn, as a sum of positive terms."""
+    return np.sqrt((1 - m) + m * np.square(cn))
+
+
+_DN = {
+    "evaluate": lambda u, m: delta_amplitude(m, sc.ellipj(u, m)[1]),
+    "lower": Composed(lambda u, m: delta_amplitude(m, _CN_OF_SCIPY(u, m))),
+    "source": lambda u, m: f"delta_amplitude({m}, special.ellipj({u}, {m})[1])",
+    "helpers": (delta_amplitude,),
+}
+
 SN, CN, DN, AM = parts(
-    sc.ellipj, "ellipj", ("JacobiSn", "JacobiCn", "JacobiDn", "JacobiAm"),
+    sc.ellipj, [_jacobi(0), _jacobi(1), _DN, _jacobi(3)],
+    ("JacobiSn", "JacobiCn", "JacobiDn", "JacobiAm"),
     (
         lambda ops, u, m: (
             ops[1](u, m) * ops[2](u, m), ops[1](u, m) * _turning(ops, u, m),

@@ -11,33 +11,39 @@ Library of Mathematical Functions, 5.11.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.special as sc
 
+from .fallback import elsewhere
+
 
 def stirling_error(z: Any) -> Any:
     """The logarithm of ``gamma(z + 1)/(sqrt(2*pi*z)*(z/e)**z)``, for z > 0.
 
-    An interpolating polynomial of z times it in 1/z; below 1 by the next z.
+    An interpolating polynomial of z times it in 1/z; below 1/2 by the next z.
     """
-    over = 1.0 / np.where(z < 1.0, z + 1.0, z)
-    t = 2.0 * over - 1.0
+    over = 1.0 / np.where(z < 0.5, z + 1.0, z)
+    t = over - 1.0
     found = 0.0 * t
     for c in (
-        4.791582994547638e-11, 4.6214562549677206e-11, -5.268041038864158e-10,
-        4.1231828962927974e-10, 9.792497793504378e-10, -2.035755673755559e-09,
-        2.489599475846571e-09, -3.6256642902944254e-09, 1.4723913693955638e-09,
-        1.508305466261164e-08, -5.996288164341892e-08, 1.3008331336973527e-07,
-        -1.171583515055045e-07, -4.2742649642172823e-07, 2.5473647281704276e-06,
-        -6.4040403615528315e-06, -1.2621642337323135e-06, 0.0001007682992787303,
-        -0.0004851043881019808, -0.0012300100649046326, 0.0826813919108186,
+        2.24675275493994e-08, -2.2045009755065815e-08, -1.4713102024777637e-07,
+        1.5917892642174e-07, 3.8900038695708066e-07, -4.4847756309498453e-07,
+        -5.756057013605357e-07, 6.787959148267716e-07, 5.940364709882628e-07,
+        -7.152975985896713e-07, -3.7881394961636604e-07, 4.95388740764952e-07,
+        1.0578446458168531e-07, -5.2387323922985834e-08, -3.7448439864122863e-07,
+        5.453874784812246e-07, -5.196717007584217e-07, 2.226277281745552e-07,
+        9.220886783706787e-07, -3.7585262901125473e-06, 9.027348558616938e-06,
+        -1.5805249447615398e-05, 1.6288249894141042e-05, 1.7709571741681857e-05,
+        -0.00016072138423751752, 0.0005367286898352991, -0.000902829583626882,
+        -0.003845801893792286, 0.08106146679532726,
     ):  # fmt: skip
         found = found * t + c
     found = found * over
-    low = np.where(z < 1.0, z, 1.0)
-    return np.where(z < 1.0, found + ((low + 0.5) * np.log1p(1.0 / low) - 1.0), found)
+    low = np.where(z < 0.5, z, 0.5)
+    return np.where(z < 0.5, found + ((low + 0.5) * np.log1p(1.0 / low) - 1.0), found)
 
 
 def logarithm_beside(part: Any, whole: Any, change: Any) -> Any:
@@ -86,6 +92,18 @@ def t_density(v: Any, t: Any) -> Any:
     errors = stirling_error(z + 0.5) - stirling_error(z)
     power = ratio + errors - (z + 0.5) * np.log1p(t * t / v)
     return np.exp(power) * (1 / math.sqrt(2 * math.pi))
+
+
+def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom) -> Any:
+    """Binomial coefficient of real numbers; of a whole k SciPy's, by a product."""
+    n, k = np.float64(1.0) * n, np.float64(1.0) * k
+    inside = (k >= 0.01) & (n - k >= 0.01) & (n <= 1e6) & (k != np.rint(k))
+    of, part = np.where(inside, n, 2.0), np.where(inside, k, 0.5)
+    rest = of - part
+    power = part * np.log(of / part) - rest * np.log1p(-part / of)
+    errors = (stirling_error(of) - stirling_error(part)) - stirling_error(rest)
+    found = np.sqrt(of / part / rest * (0.5 / math.pi)) * np.exp(errors + power)
+    return np.where(inside, found, elsewhere(other, inside, n, k))
 
 
 #: What the densities' source needs.
