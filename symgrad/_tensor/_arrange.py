@@ -182,22 +182,23 @@ def diff(input: Any, n: int = 1, dim: int = -1) -> Any:
     return np.diff(input, n, axis=dim)
 
 
-@_named("tril", "Return the lower triangle of matrices.",
-        "sg.tril(x)", "tensor([[3., 0.],\n        [2., 4.]])")  # fmt: skip
-def tril(input: Any, diagonal: int = 0) -> Any:
-    return np.tril(input, diagonal)
+def _by_diagonal(name: str, does: str, example: str, shown: str) -> Callable[..., Any]:
+    """Return NumPy's function of a matrix and the number of a diagonal."""
+    function = getattr(np, name)
+
+    @_named(name, does, example, shown)
+    def of(input: Any, diagonal: int = 0) -> Any:
+        return function(input, diagonal)
+
+    return of
 
 
-@_named("triu", "Return the upper triangle of matrices.",
-        "sg.triu(x)", "tensor([[3., 1.],\n        [0., 4.]])")  # fmt: skip
-def triu(input: Any, diagonal: int = 0) -> Any:
-    return np.triu(input, diagonal)
-
-
-@_named("diag", "Return a matrix's diagonal, or the matrix with the given diagonal.",
-        "sg.diag(x)", "tensor([3., 4.])")  # fmt: skip
-def diag(input: Any, diagonal: int = 0) -> Any:
-    return np.diag(input, diagonal)
+tril = _by_diagonal("tril", "Return the lower triangle of matrices.",
+                    "sg.tril(x)", "tensor([[3., 0.],\n        [2., 4.]])")  # fmt: skip
+triu = _by_diagonal("triu", "Return the upper triangle of matrices.",
+                    "sg.triu(x)", "tensor([[3., 1.],\n        [0., 4.]])")  # fmt: skip
+diag = _by_diagonal("diag", "Return a matrix's diagonal, or the matrix with the given diagonal.",
+                    "sg.diag(x)", "tensor([3., 4.])")  # fmt: skip
 
 
 # ---------------------------------------------------------------- choosing

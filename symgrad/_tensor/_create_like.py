@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,34 +13,49 @@ from ._mode import random
 from ._tensor import Tensor
 
 
-def rand(
-    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
-) -> Tensor:
-    """Return random numbers, uniform between 0 and 1; :func:`manual_seed` makes them repeat.
+def _drawn(name: str, draw: str, what: str) -> Callable[..., Tensor]:
+    """Return the maker of random numbers that a method of NumPy's generator draws."""
 
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.rand(2, 3).shape
-    (2, 3)
-    """
-    array = random.generator.random(_shape(size))
-    return _made(array, dtype, requires_grad, name, floats=True)
+    def make(
+        *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+    ) -> Tensor:
+        array = getattr(random.generator, draw)(_shape(size))
+        return _made(array, dtype, requires_grad, name, floats=True)
+
+    return _documented(
+        make, name, f"Return random numbers, {what}; :func:`manual_seed` makes them repeat.",
+        f"sg.{name}(2, 3).shape", "(2, 3)",
+    )  # fmt: skip
 
 
-def randn(
-    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
-) -> Tensor:
-    """Return random numbers, normal with mean 0 and variance 1.
+def _like(
+    name: str, fill: Callable[[tuple[int, ...], Any], Any], what: str, example: str, shown: str
+) -> Callable[..., Tensor]:
+    """Return the maker of a tensor in the shape and type of another one."""
 
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.randn(2, 3).shape
-    (2, 3)
-    """
-    array = random.generator.standard_normal(_shape(size))
-    return _made(array, dtype, requires_grad, name, floats=True)
+    def make(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+        wanted = dtype or input.dtype
+        return _made(fill(np.shape(input), wanted), wanted, requires_grad, None)
+
+    return _documented(
+        make, name, f"Return {what} in the shape and type of another tensor.", example, shown
+    )
+
+
+def _documented(
+    function: Any, name: str, does: str, example: str, shown: str
+) -> Callable[..., Tensor]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = (
+        f"{does}\n\n    Examples\n    --------\n    >>> import symgrad as sg\n"
+        f"    >>> {example}\n    {shown}\n    "
+    )
+    made: Callable[..., Tensor] = function
+    return made
+
+
+rand = _drawn("rand", "random", "uniform between 0 and 1")
+randn = _drawn("randn", "standard_normal", "normal with mean 0 and variance 1")
 
 
 def randint(
@@ -87,63 +103,13 @@ def full_like(
     return _made(array, None, requires_grad, None)
 
 
-def rand_like(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return random numbers between 0 and 1 in the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.rand_like(sg.ones(2)).shape
-    (2,)
-    """
-    array = random.generator.random(np.shape(input))
-    return _made(array, dtype or input.dtype, requires_grad, None)
-
-
-def randn_like(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Return normal random numbers in the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.randn_like(sg.ones(2)).shape
-    (2,)
-    """
-    array = random.generator.standard_normal(np.shape(input))
-    return _made(array, dtype or input.dtype, requires_grad, None)
-
-
-def zeros_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return zeros of the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.zeros_like(sg.ones(2))
-    tensor([0., 0.])
-    """
-    array = np.zeros(np.shape(input), dtype or input.dtype)
-    return _made(array, None, requires_grad, None)
-
-
-def ones_like(
-    input: Any,
-    *,
-    dtype: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
-    """Return ones of the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.ones_like(sg.zeros(2))
-    tensor([1., 1.])
-    """
-    array = np.ones(np.shape(input), dtype or input.dtype)
-    return _made(array, None, requires_grad, None)
+zeros_like = _like("zeros_like", np.zeros, "zeros", "sg.zeros_like(sg.ones(2))",
+                   "tensor([0., 0.])")  # fmt: skip
+ones_like = _like("ones_like", np.ones, "ones", "sg.ones_like(sg.zeros(2))",
+                  "tensor([1., 1.])")  # fmt: skip
+rand_like = _like("rand_like", lambda shape, _: random.generator.random(shape),
+                  "random numbers between 0 and 1", "sg.rand_like(sg.ones(2)).shape",
+                  "(2,)")  # fmt: skip
+randn_like = _like("randn_like", lambda shape, _: random.generator.standard_normal(shape),
+                   "normal random numbers", "sg.randn_like(sg.ones(2)).shape",
+                   "(2,)")  # fmt: skip
