@@ -113,6 +113,13 @@ RELU: dict[str, Callable[[Any], Any]] = {
     "relu": sg.relu,
     "x.relu()": lambda x: x.relu(),
     "relu of a product": lambda x: sg.relu(x @ x.T) * 2,
+    "where": lambda x: sg.where(x > 0, x, x * x),
+    "where a number": lambda x: np.where(x.detach() > 0, x, 2),
+    "where, the other way": lambda x: sg.where(x.detach().numpy() > 0, 0.5, x) + x,
+    "where a constant": lambda x: np.where(x > 0, x, sg.tensor(x.detach().numpy() + 1)),
+    "where, broadcast": lambda x: np.where(x[0] > 0, x, x[1]),
+    "where of views": lambda x: sg.where((x > 0).T, x.T, x.T * 2) + (x.T).where(x.T > 1, 0.0),
+    "where of logarithms": lambda x: sg.where(x > 0, np.sqrt(abs(x)), np.exp(x)).sum(),
     "relu of a number": lambda x: sg.relu(x[0, 0]),
     "relu of an exponential": lambda x: sg.relu(np.exp(x) - 1).sum() + sg.sqrt(sg.relu(x)).sum(),
 }
@@ -256,6 +263,20 @@ def test_bounds_that_are_tensors_are_read_each_time() -> None:
     for k in range(2, 5):
         assert x[:n].shape == (k,)
         n += 1
+
+
+def test_a_condition_that_is_overwritten() -> None:
+    x = made(sg.Tensor, [1.0, 2.0])
+    truth = np.array([True, False])
+    y = np.where(truth, x, 0.0)
+    truth[:] = False  # an array was copied
+    y.sum().backward()
+    assert np.array_equal(x.grad, [1.0, 0.0])
+    condition = sg.tensor([True, False])
+    y = np.where(condition, x, 0.0)
+    condition[0] = False
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
 
 
 def test_views_share_memory() -> None:

@@ -44,6 +44,7 @@ class Library(NamedTuple):
     y: Any
     m: Any
     v: Any
+    c: Any
 
     def leaf(self, data: Any) -> Any:
         return self.lib.tensor(data, requires_grad=True)
@@ -58,7 +59,10 @@ def library(lib: Any) -> Library:
         return lib.tensor(numbers, requires_grad=True)
 
     numpy = np if lib is sg else lib
-    return Library(lib, numpy, make(0.1, 25), make(0.2, 25), make(0.1, 5, 5), make(0.3, 5))
+    condition = lib.tensor(np.arange(25) % 2 == 0)
+    return Library(
+        lib, numpy, make(0.1, 25), make(0.2, 25), make(0.1, 5, 5), make(0.3, 5), condition
+    )
 
 
 #: What is timed, as functions of a library: forward alone, and with the way back.
@@ -85,6 +89,9 @@ OPS: dict[str, Callable[[Library], Any]] = {
     "m[1, 2]": lambda p: p.m[1, 2],
     "x.reshape(5, 5)": lambda p: p.x.reshape(5, 5),
     "m.T": lambda p: p.m.T,
+    "where(c, x, y)": lambda p: p.lib.where(p.c, p.x, p.y),
+    "cat((m, m))": lambda p: p.lib.cat((p.m, p.m)),
+    "softmax(m, 1)": lambda p: p.lib.softmax(p.m, 1),
 }
 
 #: What has no way back.

@@ -70,7 +70,7 @@ from ._mode import (
     set_grad_enabled,
 )
 from ._paths import paths
-from ._quick_relu import relu
+from ._quick_choices import relu
 from ._statistics import *  # noqa: F403
 from ._tensor import Tensor
 

@@ -190,7 +190,8 @@ def _by_diagonal(name: str, does: str, example: str, shown: str) -> Callable[...
     def of(input: Any, diagonal: int = 0) -> Any:
         return function(input, diagonal)
 
-    return of
+    made: Callable[..., Any] = of
+    return made
 
 
 tril = _by_diagonal("tril", "Return the lower triangle of matrices.",

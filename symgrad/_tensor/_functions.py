@@ -15,10 +15,10 @@ import numpy as np
 
 from .._trace._arrays import call
 from ..errors import ArgumentError
-from . import _elementwise, _quick_products, _quick_views  # noqa: F401 - short ways
+from . import _elementwise, _quick_choices, _quick_products, _quick_views  # noqa: F401 - short ways
 from ._plan import planned
+from ._quick_choices import relu
 from ._quick_folds import FOLDS, short
-from ._quick_relu import relu
 from ._tensor import Tensor, wrap
 
 
@@ -256,6 +256,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         return np.nonzero(condition)
     if input is None or other is None:
         raise ArgumentError("where takes the condition alone, or both of what is chosen from")
+    if type(condition) is Tensor or type(input) is Tensor or type(other) is Tensor:
+        return _quick_choices.where(condition, input, other)
     return np.where(condition, input, other)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, UnsupportedError
-from . import _algebra, _arrange, _statistics
+from . import _algebra, _arrange, _functions, _statistics
 from ._arrange import flatten, transpose
 from ._inplace import InPlace
 from ._mode import random
@@ -132,7 +132,7 @@ class _Methods:
 
     def where(self: Any, condition: Any, other: Any) -> Any:
         """Return the elements where the condition holds, else those of ``other``."""
-        return np.where(condition, self, other)
+        return _functions.where(condition, self, other)
 
     def clamp_min(self: Any, min: Any) -> Any:
         """Return the elements, none less than ``min``."""

@@ -79,10 +79,16 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
     ) -> Any:
         if any(issubclass(t, Traced) for t in types):
             return NotImplemented
-        if func in QUICK and len(args) < 3:  # the third argument is another one in NumPy
+        quick = QUICK.get(func)
+        if quick is not None:
             keep = kwargs.get("keepdims", False)
-            if not kwargs or (type(keep) is bool and kwargs.keys() <= _REDUCING):
-                return QUICK[func](*args, **kwargs)
+            if func is np.where:
+                if len(args) == 3 and not kwargs:
+                    return quick(*args)
+            elif len(args) < 3 and (  # the third argument is another one in NumPy
+                not kwargs or (type(keep) is bool and kwargs.keys() <= _REDUCING)
+            ):
+                return quick(*args, **kwargs)
         if func is np.copy:
             return self.clone()
         if func is np.take:
