@@ -282,6 +282,8 @@ def test_what_c_does_not_have() -> None:
         sg.export_c(lambda a: np.linalg.inv(a), A)
     with pytest.raises(UnsupportedError, match=f"J0, made at {line}function of SciPy"):
         sg.export_c(lambda x: sg.fori_loop(0, 9, lambda i, c: special.j0(c), x), 1.5)
+    with pytest.raises(UnsupportedError, match=f"Jv, made at {line}function of SciPy"):
+        sg.export_c(lambda x: special.jv(0.5, x), 1.5)
     with pytest.raises(ArgumentError, match=r"write sg.export_c\(f, x\), not sg.export_c"):
         sg.export_c(3.0)  # type: ignore[arg-type]
 

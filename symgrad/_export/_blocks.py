@@ -47,8 +47,9 @@ def legal_program(program: Program) -> Program:
         else:
             continue
         line = f", made at {node.where}," if node.where else ""
+        name = node.op.name.removesuffix("OfSciPy")  # a step of the op that the user has called
         raise UnsupportedError(
-            f"{node.op.name}{line} cannot be exported to C: it is {what}. Compute it in the "
+            f"{name}{line} cannot be exported to C: it is {what}. Compute it in the "
             "calling program, and export the rest as a function of its result"
         )
     return schedule(program.inputs, legal, program.guards)

@@ -20,17 +20,17 @@ from .stirling import STIRLING, gamma_density
 def gamma_shares(a: Any, x: Any) -> Any:
     """The regularized incomplete gamma function and its complement, for a <= 8.
 
-    Left of max(a + 1, 1.5) the series of the first, right of it the fraction of the second.
+    Left of max(a, 1.25) the series of the first, right of it the fraction of the second.
     """
-    left = x < np.maximum(a + 1.0, 1.5)
+    left = x < np.maximum(a, 1.25)
     at = np.where(left, x, 1.0)
     rest = 0.0 * x
     for k in range(44, 0, -1):
         rest = at / (a + k) * (1.0 + rest)
     at = np.where(left, 9.0, x)
     low = at - a
-    tail = low + 121.0
-    for k in range(60, 0, -2):  # two steps with one division
+    tail = low + 133.0
+    for k in range(66, 0, -2):  # two steps with one division
         inner = (low + (2.0 * k - 1.0)) * tail - k * (k - a)
         tail = (low + (2.0 * k - 3.0)) - (k - 1.0) * (k - 1.0 - a) * tail / inner
     density = gamma_density(np.where(left, a + 1.0, a), x)
@@ -46,7 +46,7 @@ def gamma_share(
     a, x = np.float64(1.0) * a, np.float64(1.0) * x
     inside = (a >= 1e-3) & (a <= 8) & (x >= 1e-30) & (x <= 700)
     if upper:  # what is left of 1 is not known better for small a
-        inside = inside & ((a >= 0.3) | (x >= 1.5))
+        inside = inside & ((a >= 0.3) | (x >= 1.25))
     shares = gamma_shares(np.where(inside, a, 1.0), np.where(inside, x, 1.0))
     return np.where(inside, shares[upper], elsewhere(other, inside, a, x))
 
