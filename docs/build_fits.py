@@ -230,9 +230,35 @@ def _decays() -> Iterator[tuple[str, Fit]]:
         )
 
 
+# ---------------------------------------------------------------- functions that turn
+
+
+def _turning_near(w: Any, k: int) -> Any:
+    """Y of order k without its logarithm, times a power of ``x = sqrt(w)``."""
+    x = mp.sqrt(w)
+    return (mp.bessely(k, x) - 2 / mp.pi * mp.log(x) * mp.besselj(k, x)) * x**k
+
+
+def _turning_far(u: Any, k: int) -> Any:
+    """``J + i*Y`` without its phase and decay."""
+    x = 1 / u
+    return mp.mpc(mp.besselj(k, x), mp.bessely(k, x)) * mp.expj(-x) * mp.sqrt(x)
+
+
+def _turnings() -> Iterator[tuple[str, Fit]]:
+    for k in (0, 1, 2):
+        first, far = partial(mp.besselj, k), partial(_turning_far, k=k)
+        yield f"j{k}_middle", Fit(lambda x, f=first, k=k: f(x) / x**k, 0.0, 0.5, 16, 12)
+        yield f"y{k}_near", Fit(partial(_turning_near, k=k), 0.0, 0.5, 2, 8)
+        yield f"y{k}_middle", Fit(partial(mp.bessely, k), 1.0, 0.5, 14, 18)
+        for word, part in (("real", mp.re), ("imaginary", mp.im)):
+            yield f"h{k}_{word}", Fit(
+                lambda u, f=far, p=part: p(f(u)), 0.0, 2.0**-5, 4, 12)  # fmt: skip
+
+
 # ---------------------------------------------------------------- the script
 
-FITS = {**dict(_kelvin()), **dict(_airies()), **dict(_decays())}
+FITS = {**dict(_kelvin()), **dict(_airies()), **dict(_decays()), **dict(_turnings())}
 
 
 def row(fit: Fit, piece: int) -> tuple[float, ...]:

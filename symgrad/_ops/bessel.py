@@ -128,13 +128,6 @@ POLYGAMMA: Op = define(
 # ---------------------------------------------------------------- Bessel functions
 
 
-def _bessel(name: str, ufunc: np.ufunc, order: int, form: Any, slope: Any, *more: Any) -> Op:
-    return define(
-        ufunc, *more, name=name, sympy=lambda x: form(order, x), partials=slope, domain=POSITIVE,
-        lower=Cython(ufunc.__name__), samples=(0.2, 1.8), ulp=64.0 if name == "Y0" else 16.0,
-    )  # fmt: skip
-
-
 def _scaled(v: Any, x: Any) -> Any:
     return sp.exp(-sp.Abs(x)) * sp.besseli(v, x)
 
@@ -159,8 +152,3 @@ KVE: Op = order_family(
     sc.kve, lambda v, x: sp.exp(x) * sp.besselk(v, x), bessel_k,
     lambda v, x, y: y - 0.5 * (KVE(v - 1, x) + KVE(v + 1, x)), power=1.0,
 )  # fmt: skip
-
-J0 = _bessel("J0", sc.j0, 0, sp.besselj, lambda y, x: (-sc.j1(x),))
-J1 = _bessel("J1", sc.j1, 1, sp.besselj, lambda y, x: (0.5 * (sc.j0(x) - sc.jv(2.0, x)),))
-Y0 = _bessel("Y0", sc.y0, 0, sp.bessely, lambda y, x: (-sc.y1(x),))
-Y1 = _bessel("Y1", sc.y1, 1, sp.bessely, lambda y, x: (0.5 * (sc.y0(x) - sc.yv(2.0, x)),))

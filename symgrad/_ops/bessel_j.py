@@ -1,0 +1,128 @@
+"""The Bessel functions J and Y of orders 0 to 2.
+
+To 8 by tables of J over its power of x, and of Y, whose logarithm is split off below 1; then by
+the factors of the cosine and the sine of x.
+
+Source: NIST Digital Library of Mathematical Functions, 10.6, 10.8 and 10.17.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Cython, Op, Positive, define
+from .fits import (
+    H0_IMAGINARY,
+    H0_REAL,
+    H1_IMAGINARY,
+    H1_REAL,
+    H2_IMAGINARY,
+    H2_REAL,
+    J0_MIDDLE,
+    J1_MIDDLE,
+    J2_MIDDLE,
+    Y0_MIDDLE,
+    Y0_NEAR,
+    Y1_MIDDLE,
+    Y1_NEAR,
+    Y2_MIDDLE,
+    Y2_NEAR,
+)
+from .fitted import fitted_fields, step
+
+
+def turned(a: Any, cosine: Any, sine: Any) -> Any:
+    """What its factors give for a > 8."""
+    far = np.maximum(a, 8.0)
+    return (cosine * np.cos(far) + sine * np.sin(far)) / np.sqrt(far)
+
+
+def j0(x: Any, fit: Any) -> Any:
+    """Bessel function of the first kind, of order 0."""
+    a = np.fabs(x)
+    u = 1.0 / np.maximum(a, 8.0)
+    return np.where(a > 8.0, turned(a, fit(u, H0_REAL), -fit(u, H0_IMAGINARY)), fit(a, J0_MIDDLE))
+
+
+def j1(x: Any, fit: Any) -> Any:
+    """Bessel function of the first kind, of order 1."""
+    a = np.fabs(x)
+    u = 1.0 / np.maximum(a, 8.0)
+    far = np.copysign(1.0, x) * turned(a, fit(u, H1_REAL), -fit(u, H1_IMAGINARY))
+    return np.where(a > 8.0, far, x * fit(a, J1_MIDDLE))
+
+
+def j2(x: Any, fit: Any) -> Any:
+    """Bessel function of the first kind, of order 2."""
+    a = np.fabs(x)
+    u = 1.0 / np.maximum(a, 8.0)
+    far = turned(a, fit(u, H2_REAL), -fit(u, H2_IMAGINARY))
+    return np.where(a > 8.0, far, x * x * fit(a, J2_MIDDLE))
+
+
+def second_kind(x: Any, near: Any, middle: Any, cosine: Any, sine: Any) -> Any:
+    """Choose by x; nan for what is negative."""
+    right = np.where(x > 8.0, turned(x, cosine, sine), np.where(x > 1.0, middle, near))
+    return np.where(x < 0, math.nan, right)
+
+
+def two_logarithms(x: Any) -> Any:
+    """``2/pi*log(x)``, finite at 0, where functions that are 0 are its factors."""
+    return (2 / math.pi) * np.log(np.maximum(x, 5e-324))
+
+
+def y0(x: Any, fit: Any) -> Any:
+    """Bessel function of the second kind, of order 0."""
+    u = 1.0 / np.maximum(x, 8.0)
+    logarithmic = (2 / math.pi) * np.log(np.fabs(x)) * fit(x, J0_MIDDLE)
+    near = fit(x * x, Y0_NEAR) + logarithmic
+    return second_kind(x, near, fit(x, Y0_MIDDLE), fit(u, H0_IMAGINARY), fit(u, H0_REAL))
+
+
+def y1(x: Any, fit: Any) -> Any:
+    """Bessel function of the second kind, of order 1."""
+    u, a = 1.0 / np.maximum(x, 8.0), np.fabs(x)
+    near = fit(a * a, Y1_NEAR) / a + two_logarithms(x) * (a * fit(a, J1_MIDDLE))
+    return second_kind(x, near, fit(x, Y1_MIDDLE), fit(u, H1_IMAGINARY), fit(u, H1_REAL))
+
+
+def y2(x: Any, fit: Any) -> Any:
+    """Bessel function of the second kind, of order 2."""
+    u, a = 1.0 / np.maximum(x, 8.0), np.fabs(x)
+    near = fit(a * a, Y2_NEAR) / a / a + two_logarithms(x) * (a * a * fit(a, J2_MIDDLE))
+    return second_kind(x, near, fit(x, Y2_MIDDLE), fit(u, H2_IMAGINARY), fit(u, H2_REAL))
+
+
+_KIND: dict[str, Any] = {"domain": (Positive,), "samples": (0.2, 1.8), "ulp": 8.0}
+# SciPy's J is as fast as can be, for one unit in the last place more; C has it by the tables.
+J0: Op = define(
+    sc.j0, name="J0", sympy=lambda x: sp.besselj(0, x), partials=lambda y, x: (-J1(x),),
+    lower=Cython("j0"), portable=lambda x: j0(x.astype(np.float64), step), **_KIND,
+)  # fmt: skip
+J1: Op = define(
+    sc.j1, name="J1", sympy=lambda x: sp.besselj(1, x),
+    partials=lambda y, x: (0.5 * (J0(x) - J2(x)),),
+    lower=Cython("j1"), portable=lambda x: j1(x.astype(np.float64), step), **_KIND,
+)  # fmt: skip
+J2: Op = define(
+    name="BesselJ2", doc="Bessel function of order 2.", sympy=lambda x: sp.besselj(2, x),
+    partials=lambda y, x: (J1(x) - 2 * y / x,), **{**_KIND, "ulp": 16.0}, **fitted_fields(j2),
+)  # fmt: skip
+Y0: Op = define(
+    sc.y0, name="Y0", sympy=lambda x: sp.bessely(0, x), partials=lambda y, x: (-Y1(x),),
+    **_KIND, **fitted_fields(y0, sc.y0),
+)  # fmt: skip
+Y1: Op = define(
+    sc.y1, name="Y1", sympy=lambda x: sp.bessely(1, x),
+    partials=lambda y, x: (0.5 * (Y0(x) - Y2(x)),), **_KIND, **fitted_fields(y1, sc.y1),
+)  # fmt: skip
+Y2: Op = define(
+    name="BesselY2", doc="Bessel function of the second kind of order 2.", **_KIND,
+    sympy=lambda x: sp.bessely(2, x), partials=lambda y, x: (Y1(x) - 2 * y / x,),
+    **fitted_fields(y2),
+)  # fmt: skip
