@@ -38,10 +38,17 @@ def source_of(name: str, *more: str) -> Callable[..., str]:
     return source
 
 
-def evaluated(compute: Callable[..., Any], *more: Any) -> Callable[..., Any]:
-    """Return an op's evaluation by a function that computes in float64."""
+def result_of(function: np.ufunc, *operands: Any) -> Any:
+    """Return the element type of a function's result; float32 for bytes, as traced."""
+    kinds = [type(x) if type(x) in (int, float) else np.asarray(x).dtype for x in operands]
+    result = function.resolve_dtypes((*kinds, *(None,) * function.nout))[-1]
+    return np.dtype(np.float32) if result == np.float16 else result
+
+
+def evaluated(compute: Callable[..., Any], function: np.ufunc, *more: Any) -> Callable[..., Any]:
+    """Return an op's evaluation by what computes in float64; ``function`` is SciPy's."""
 
     def evaluate(*operands: Any) -> Any:
-        return compute(*operands, *more).astype(np.result_type(*operands, 0.0))
+        return compute(*operands, function, *more).astype(result_of(function, *operands))
 
     return evaluate

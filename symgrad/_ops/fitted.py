@@ -15,6 +15,7 @@ import numpy as np
 
 from .._op import Composed, Emit, Op, Real, registry
 from . import fits
+from .fallback import result_of
 from .fits import Table
 
 
@@ -98,10 +99,7 @@ def fitted_fields(formula: Callable[..., Any], ufunc: np.ufunc | None = None) ->
 
     def evaluate(x: Any, **params: Any) -> Any:
         x = np.asarray(x)
-        result = np.result_type(x, 0.0)
-        if ufunc is not None:
-            result = ufunc.resolve_dtypes((x.dtype, *(None,) * ufunc.nout))[-1]
-            result = np.dtype(np.float32) if result == np.float16 else result
+        result = np.result_type(x, 0.0) if ufunc is None else result_of(ufunc, x)
         with np.errstate(all="ignore"):
             found = formula(x.astype(np.float64), fitted, **params)
         return np.asarray(found).astype(result)[()]
