@@ -102,6 +102,9 @@ PRODUCTS: dict[str, Callable[[Any], Any]] = {
     "one column": lambda x: x[:, :1] @ x[:1],
     "constant on the left": lambda x: sg.tensor(x.detach().numpy().T) @ x,
     "constant on the right": lambda x: x @ sg.tensor(x.detach().numpy().T),
+    "array on the left": lambda x: np.cos(x.detach().numpy().T.copy()) @ x,
+    "array on the right": lambda x: x @ np.cos(x.detach().numpy().T.copy()),
+    "array that lies by columns": lambda x: x @ np.cos(x.detach().numpy()).T,
     "matmul": lambda x: sg.matmul(x, x.T),
     "mm": lambda x: sg.mm(x, x.T),
     "mv": lambda x: sg.mv(x, x[1]),
@@ -125,6 +128,12 @@ RELU: dict[str, Callable[[Any], Any]] = {
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "clone": lambda x: x.clone(),
+    "times an array": lambda x: x * np.cos(x.detach().numpy()),
+    "an array over it": lambda x: np.cos(x.detach().numpy()) / (x * x + 1),
+    "an array of a row": lambda x: x - np.cos(x.detach().numpy())[0],
+    "an array of a column": lambda x: np.cos(x.detach().numpy())[:, :1] - x,
+    "an array of whole numbers": lambda x: x * np.arange(x.shape[1]),
+    "less than an array": lambda x: np.where(x < np.cos(x.detach().numpy()), x, 0.0),
     "flatten": lambda x: x.flatten(),
     "cat": lambda x: sg.cat([x, x[:1]]),
     "cat with a constant": lambda x: sg.cat([x, np.ones((1, x.shape[1]), x.dtype)]),
@@ -277,6 +286,14 @@ def test_a_condition_that_is_overwritten() -> None:
     condition[0] = False
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+def test_arrays_are_copied_where_they_are_read() -> None:
+    x, array = made(sg.Tensor, np.ones((4, 4))), np.full((4, 4), 2.0)
+    y = (x * array).sum() + (array @ x).sum()
+    array[...] = 100.0
+    y.backward()
+    assert np.array_equal(x.grad, np.full((4, 4), 10.0))
 
 
 def test_views_share_memory() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._op import Op, registry
+from ._mode import recording
 from ._node import Backward, Cell, clock
 from ._node_classes import backward_class, rule_for
 from ._origin import known_users, note_origin
@@ -15,7 +17,7 @@ from ._rules import Rule
 from ._tensor import Tensor
 
 _NONE: dict[str, Any] = {}
-new, getframe = object.__new__, sys._getframe
+new, getframe, ndarray = object.__new__, sys._getframe, np.ndarray
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 
@@ -45,6 +47,27 @@ def constant(data: Any, cell: Cell | None = None) -> Tensor:
     made._data, made._cell = data, cell
     made._fn = made._grad = made._acc = made.name = None
     made._requires = False
+    return made
+
+
+def with_array(apply: Callable[[Any, Any], Any], x: Any, y: Any) -> Tensor | None:
+    """Apply the short way for two tensors to a tensor and an array, if they are such.
+
+    An array that a rule may read is copied: later writes do not reach it.
+    """
+    array, tensor = (x, y) if type(y) is Tensor else (y, x)
+    if (
+        type(array) is not ndarray or type(tensor) is not Tensor or not array.ndim
+        or array.dtype is not tensor._data.dtype or not array.flags.c_contiguous
+    ):  # fmt: skip
+        return None
+    if tensor._requires and recording():
+        array = array.copy()
+    operand = constant(array)
+    made: Tensor = apply(operand, tensor) if tensor is y else apply(tensor, operand)
+    node = made._fn
+    if node is not None and node.saved is not None:
+        node.saved = tuple([array if s is operand else s for s in node.saved])
     return made
 
 
@@ -83,4 +106,4 @@ def recorded(
     return made
 
 
-__all__ = ["F32", "F64", "Step", "constant", "getframe", "new", "recorded", "step"]
+__all__ = ["F32", "F64", "Step", "constant", "getframe", "new", "recorded", "step", "with_array"]

@@ -18,6 +18,7 @@ import numpy as np
 from .._op import Op, registry
 from .._trace import Complex, Traced
 from .._trace._arrays import add_operators
+from ._made import with_array
 from ._mode import recording
 from ._node import clock
 from ._node_classes import backward_class, rule_for
@@ -55,7 +56,7 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
             elif type(y) is float or type(y) is int:
                 right = y
             else:
-                return _other(op, x, y)
+                return _other(op, apply, x, y)
         elif (type(x) is float or type(x) is int) and type(y) is Tensor:
             left, right, cell = x, y._data, y._cell
             if cell is not None and (cell.rebased or not right.flags.c_contiguous):
@@ -63,7 +64,7 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
             if y._requires:
                 mask = 2
         else:
-            return _other(op, x, y)
+            return _other(op, apply, x, y)
         data = evaluate(left, right)
         if type(data) is not ndarray:
             data = asarray(data)
@@ -172,8 +173,11 @@ class _Rules(dict[int, tuple[Any, bool, bool, bool]]):
         return found
 
 
-def _other(op: Op, x: Any, y: Any) -> Any:
+def _other(op: Op, apply: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """Apply an op to operands of other kinds, or leave it to them."""
+    made = with_array(apply, x, y)
+    if made is not None:
+        return made
     if isinstance(x, _FOREIGN) or isinstance(y, _FOREIGN):
         return NotImplemented
     return bind(op, (x, y), _NONE)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._trace._arrays import call
-from ._made import F32, F64, Step, constant, recorded
+from ._made import F32, F64, Step, constant, recorded, with_array
 from ._mode import recording
 from ._plan import planned
 from ._tensor import QUICK, Tensor
@@ -52,7 +52,8 @@ def short(general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
     def product(x: Any, y: Any) -> Any:
         if type(x) is not Tensor or type(y) is not Tensor:
-            return general(x, y)
+            made = with_array(product, x, y)
+            return general(x, y) if made is None else made
         left, right = x._data, y._data
         dtype = left.dtype
         if right.dtype is not dtype or (dtype is not F64 and dtype is not F32):

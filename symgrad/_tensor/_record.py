@@ -77,7 +77,7 @@ def _converted(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> tup
     if wanted is None:
         return operands
     return tuple([
-        CAST(x, dtype=dtype.name) if type(x) is Tensor and x._data.dtype != dtype else x
+        CAST(x, dtype=dtype.name) if isinstance(x, Tensor) and x._data.dtype != dtype else x
         for x, dtype in zip(operands, wanted, strict=True)
     ])  # fmt: skip
 
