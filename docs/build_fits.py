@@ -183,6 +183,11 @@ def _mean(x: Any, n: int) -> Any:
     return mp.exp(-x) * mp.fsum(terms)
 
 
+def _hazard(x: Any) -> Any:
+    """Density over distribution function of the standard normal distribution."""
+    return mp.sqrt(2 / mp.pi) * mp.exp(-x * x / 2) / mp.erfc(-x / mp.sqrt(2))
+
+
 def _dawson(x: Any, order: int) -> Any:
     """A derivative of Dawson's integral, by its differential equation."""
     value = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
@@ -218,6 +223,8 @@ def _decays() -> Iterator[tuple[str, Fit]]:
         yield f"i0e{n}_middle", Fit(mean, 0.0, 0.5, 16, 13 + n)
         yield f"i0e{n}_far", Fit(
             lambda u, f=mean, n=n: f(1 / u) / u**n / mp.sqrt(u), 0.0, 2.0**-5, 4, 17)  # fmt: skip
+    yield "hazard_middle", Fit(_hazard, -8.0, 0.5, 18, 15)
+    yield "hazard_far", Fit(lambda u: _hazard(-1 / mp.sqrt(u)) * mp.sqrt(u), 0.0, 2.0**-6, 1, 11)
     yield "exp1_near", Fit(lambda x: mp.e1(x) + mp.log(x), 0.0, 0.5, 2, 12)
     yield "exp1_middle", Fit(lambda x: mp.exp(x) * mp.e1(x), 1.0, 0.5, 14, 18)
     yield "exp1_far", Fit(lambda u: mp.exp(1 / u) * mp.e1(1 / u) / u, 0.0, 2.0**-5, 4, 14)

@@ -123,6 +123,14 @@ def second(w: list[Any]) -> list[Any]:
     return [a + 2 * b for a, b in zip(w, w[2:], strict=False)]
 
 
+def hazard(x: Any) -> list[Any]:
+    """Return the normal hazard and its derivatives, by ``h' = -h*(x + h)``."""
+    h = mp.npdf(x) / mp.ncdf(x)
+    first = -h * (x + h)
+    second = -first * (x + h) - h * (1 + first)
+    return [h, first, second, -second * (x + h) - 2 * first * (1 + first) - h * second]
+
+
 def dawson(x: Any) -> list[Any]:
     value = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
     return by_equation(
@@ -151,9 +159,10 @@ EXACT: dict[str, Callable[[Any], list[Any]]] = {
     "BesselY2": lambda x: second(turning(mp.bessely)(x)),
     "y0": lambda x: turning(mp.bessely)(x)[:4],
     "y1": lambda x: [-w for w in turning(mp.bessely)(x)[1:]],
+    "NormalHazard": hazard,
     "exp1": exponential, "dawsn": lambda x: dawson(x)[:4], "DawsnSlope": lambda x: dawson(x)[1:],
 }  # fmt: skip
-EVERYWHERE = ("A", "d", "D", "b")
+EVERYWHERE = ("A", "N", "d", "D", "b")
 
 
 def record(name: str) -> Any:

@@ -17,7 +17,7 @@ from .._op import Composed, Cython, Op, Positive, Real, define
 from . import precisely
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS
 from .fallback import evaluated, of_scipy, source_of
-from .gaussian import DENSITY, ERF
+from .gaussian import DENSITY, ERF, HAZARD
 from .incomplete import INCOMPLETE, gamma_quantile
 from .incomplete_beta import INCOMPLETE_BETA, beta_quantile, beta_share
 from .integrals import GAMMA_DENSITY
@@ -26,8 +26,6 @@ from .special import BOTH_POSITIVE, ORDER, UNIT
 from .stirling import STIRLING, beta_density, t_density
 
 THREE = (*BOTH_POSITIVE, *UNIT)
-
-ROOT_2PI = math.sqrt(2 * math.pi)
 
 
 # ---------------------------------------------------------------- densities
@@ -187,7 +185,7 @@ STDTRIT = define(
 )  # fmt: skip
 NDTRI_EXP: Op = define(
     sc.ndtri_exp, name="NdtriExp", sympy=None, precise=precisely.normal_log_quantile,
-    partials=lambda x, y: (ROOT_2PI * np.exp(y + 0.5 * x * x),), lower=Cython("ndtri_exp"),
+    partials=lambda x, y: (1 / HAZARD(x),), lower=Cython("ndtri_exp"),
     domain=(sp.Interval.open(-sp.oo, 0),), samples=(-9, -0.2), ulp=64.0,
     doc="Normal quantile of exp(y).",
 )  # fmt: skip

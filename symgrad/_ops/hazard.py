@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sc
 
+from .fits import HAZARD_FAR, HAZARD_MIDDLE
 from .taylor import series_product, series_quotient, series_root, series_sum
 
 
@@ -55,11 +56,12 @@ def log_ndtr_by_parts(x: Any) -> Any:
     return np.where(x < -1.0, far, np.log1p(-0.5 * sc.erfc(math.sqrt(0.5) * right)))
 
 
-def normal_hazard(x: Any) -> Any:
+def normal_hazard(x: Any, fit: Any) -> Any:
     """Density over distribution function of the standard normal distribution."""
-    left, right = np.minimum(x, -1.0), np.maximum(x, -1.0)
-    below = math.sqrt(2 / math.pi) / sc.erfcx(-math.sqrt(0.5) * left)
-    return np.where(x < -1.0, below, normal_density(right) / sc.ndtr(right))
+    left, right = np.minimum(x, -8.0), np.maximum(x, 1.0)
+    beyond = -left * fit(1.0 / (left * left), HAZARD_FAR)
+    near = np.where(x < -8.0, beyond, fit(x, HAZARD_MIDDLE))
+    return np.where(x > 1.0, normal_density(right) / sc.ndtr(right), near)
 
 
 def excess_left(x: Any, order: int) -> Any:
@@ -67,7 +69,7 @@ def excess_left(x: Any, order: int) -> Any:
 
     By the differential equation: with the excess e, h' = h*e.
     """
-    h = [normal_hazard(-x)]
+    h = [normal_density(x) / sc.ndtr(-x)]
     e = [h[0] - x]
     for k in range(order):
         h.append(series_product(h, e, k + 1)[k] / (k + 1))
