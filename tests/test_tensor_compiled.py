@@ -80,14 +80,13 @@ def test_the_kernel_agrees(name: str) -> None:
 
 def test_short_passes_are_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    function, data = CASES["scalars"]
-    tensors = [leaf(d) for d in data]
+    tensors = [leaf(0.5), leaf(2.0)]
     for _ in range(2 * AFTER):
-        gradients(function, tensors)
+        gradients(lambda x, y: x * y, tensors)
     assert kernels() == 0
     assert not table.seen
     for _ in range(AFTER):
-        gradients(lambda x, y: function(x, y) * np.exp(x), tensors)
+        gradients(lambda x, y: np.exp(x * y), tensors)
     assert kernels() == 1
 
 

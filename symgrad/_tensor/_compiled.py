@@ -33,9 +33,8 @@ T = TypeVar("T")
 
 #: A structure is compiled when it comes for this time.
 AFTER = 8
-#: Graphs of fewer or more nodes are run node by node: the call of a kernel costs as much as five
-#: short rules.
-FEWEST, LARGEST = 6, 4000
+#: Graphs of fewer or more nodes are run node by node: the call of a kernel costs as much as a rule.
+FEWEST, LARGEST = 4, 4000
 #: Structures that are counted; kernels kept.
 WATCHED, KEPT = 1024, 128
 #: So many kernels of the same ops are tried before a pass is looked at the general way.
