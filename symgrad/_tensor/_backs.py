@@ -179,6 +179,14 @@ def _slice(node: Backward, ct: Any) -> Sequence[Any]:
     return (part,)
 
 
+def _assemble(node: Backward, ct: Any) -> Sequence[Any]:
+    regions = node.params["regions"]
+    return [
+        None if edge is None else _own(ct[_index(region)], x[1])
+        for edge, region, x in zip(node.behind, regions, node.saved, strict=True)  # type: ignore[arg-type]
+    ]
+
+
 def _reshape(node: Backward, ct: Any) -> Sequence[Any]:
     shape, dtype = node.saved[0]  # type: ignore[index]
     return (_own(ct.reshape(shape), dtype),)
@@ -199,6 +207,7 @@ def _own(part: Any, dtype: Any) -> Any:
 BACKS: dict[str, Callable[[Backward, Any], Sequence[Any]]] = {
     "Sum": _sum,
     "Contract": _contract,
+    "Assemble": _assemble,
     "Slice": _slice,
     "Reshape": _reshape,
     "Transpose": _transpose,

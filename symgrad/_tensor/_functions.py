@@ -15,7 +15,7 @@ import numpy as np
 
 from .._trace._arrays import call
 from ..errors import ArgumentError
-from . import _elementwise, _quick_choices, _quick_products, _quick_views  # noqa: F401 - short ways
+from . import _elementwise, _quick_choices, _quick_joins, _quick_products, _quick_views  # noqa: F401 - short ways
 from ._plan import planned
 from ._quick_choices import relu
 from ._quick_folds import FOLDS, short
@@ -301,9 +301,12 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
 def _joined(function: Callable[..., Any], parts: list[Any], axis: int) -> Any:
     if Tensor not in map(type, parts):
         return function(parts, axis=axis)
-    return planned(
-        Tensor, function, tuple(parts), {"axis": axis}, lambda: function(parts, axis=axis)
-    )
+    if function is np.concatenate:
+        made = _quick_joins.joined(parts, axis)
+        if made is not None:
+            return made
+    given = {"axis": axis}
+    return planned(Tensor, function, tuple(parts), given, lambda: function(parts, axis=axis))
 
 
 def dot(input: Any, other: Any) -> Any:
