@@ -661,6 +661,17 @@ def test_paths() -> None:
         sg.paths(np.sin(x), y)
 
 
+def test_paths_are_called_as_the_callers_variables() -> None:
+    w1, w2, w3, x1, x2 = (leaf(float(v)) for v in (1, 2, 3, 1, 2))
+    out = 1 - (w2 * (w1 * x1) + w3 * (w1 * x2))
+    assert str(sg.paths(out, w1).total) == "-w2*x1 - w3*x2"
+    assert str(sg.paths(out, w1, b=x1).total) == "-b*w2 - w3*x2"
+    named = sg.tensor(2.0, requires_grad=True, name="x1")
+    assert str(sg.paths(named * x1, named).total) == "x0"  # x1 is taken
+    self = leaf(3.0)
+    assert str(sg.paths(self * self, self).total) == "2*self"
+
+
 @pytest.mark.parametrize(
     "function",
     [

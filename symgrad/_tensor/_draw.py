@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from .._graph import inheriting
-from .._graph._where import _is_internal
 from .._schedule import Program, concrete
 from .._schedule._program import _leaf_value
 from .._show._draw import SUFFIXES, Drawing
@@ -20,6 +17,7 @@ from .._show._graph_view_fold import LIMIT
 from .._show._graph_view_program import program_view, traced
 from ..errors import ArgumentError
 from ._mode import enable_grad
+from ._origin import variables
 from ._tensor import Tensor, plain, wrap
 from ._view import view_of
 
@@ -117,7 +115,7 @@ def _is_file(value: Any, anything: bool) -> bool:
 def _called(tensor: Tensor, given: Mapping[str, Tensor]) -> dict[int, str]:
     """Return what tensors and their ops are called: by keyword, or as variables of the caller."""
     found: dict[int, str] = {}
-    for scope in (given, _variables()):
+    for scope in (given, variables()):
         for name, value in scope.items():
             if isinstance(value, Tensor) and value.name in (None, name):
                 found.setdefault(id(value), name)
@@ -126,17 +124,6 @@ def _called(tensor: Tensor, given: Mapping[str, Tensor]) -> dict[int, str]:
     if tensor.name is not None and tensor._fn is not None:
         found[id(tensor._fn)] = tensor.name
     return found
-
-
-def _variables() -> dict[str, Any]:
-    """Return the variables where ``draw`` was called: names are for people only."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_internal(frame.f_code):
-        frame = frame.f_back
-    if frame is None:
-        return {}
-    variables = {**frame.f_globals, **frame.f_locals}
-    return {k: v for k, v in variables.items() if k.isidentifier() and k[0] != "_"}
 
 
 # ---------------------------------------------------------------- programs and functions

@@ -68,6 +68,12 @@ class Record:
                 done.append(node.op(*operands, **node.params))
         return done[-1] if done else next(iter(leaves.values()))
 
+    def program(self) -> Program:
+        """Return the ops as a Program of the leaves."""
+        inputs = [Input(name, t.shape, t.dtype) for name, t in self.inputs.items()]
+        result = self.replay({n.name: Traced(n) for n in inputs})
+        return schedule(inputs, [as_node(result)])
+
 
 def _named(leaves: dict[int, Tensor], names: Mapping[str, Tensor]) -> dict[str, Tensor]:
     rest = dict(leaves)
@@ -122,10 +128,7 @@ def program(self: Tensor, **names: Tensor) -> Program:
     >>> p(2.0) == (sg.sin(x) * x).item()
     np.True_
     """
-    record = Record(self, names)
-    inputs = [Input(name, t.shape, t.dtype) for name, t in record.inputs.items()]
-    result = record.replay({n.name: Traced(n) for n in inputs})
-    return schedule(inputs, [as_node(result)])
+    return Record(self, names).program()
 
 
 def as_function(self: Tensor, **names: Tensor) -> Callable[..., Any]:

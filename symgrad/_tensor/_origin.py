@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._graph import Where
 from .._graph._where import _internal, _is_internal
@@ -41,3 +42,14 @@ def line_of(code: CodeType, offset: int) -> Where:
 
 
 __all__ = ["known_users", "line_of", "note_origin"]
+
+
+def variables() -> dict[str, Any]:
+    """Return the user's variables by name, where the call came from: for people to read only."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_internal(frame.f_code):
+        frame = frame.f_back
+    if frame is None:
+        return {}
+    variables = {**frame.f_globals, **frame.f_locals}
+    return {k: v for k, v in variables.items() if k.isidentifier() and k[0] != "_"}

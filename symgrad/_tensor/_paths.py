@@ -20,7 +20,8 @@ from .._schedule import Program
 from .._trace import evaluate
 from ..errors import ArgumentError
 from ._elements import Element, Elements, elements
-from ._freeze import Record, program
+from ._freeze import Record
+from ._origin import variables
 from ._tensor import Tensor
 
 #: More paths than this are counted and summed, but listed only on demand.
@@ -199,7 +200,8 @@ def paths(
     limit:
         How many paths may be listed; counting and summing need no listing.
     **names:
-        Leaf tensors by the names they get; others have their ``name``, or ``x0``, ... .
+        Leaf tensors by the names they get; others have their ``name``, or that of the variable
+        that holds them where ``paths`` is called, or ``x0``, ... .
 
     Returns
     -------
@@ -221,7 +223,7 @@ def paths(
     >>> x1, x2, w2, w3 = (sg.tensor(float(v)) for v in (1, 2, 2, 3))
     >>> w1 = sg.tensor(1.0, requires_grad=True)
     >>> L = 1 - (w2 * (w1 * x1) + w3 * (w1 * x2))
-    >>> sg.paths(L, w1, w1=w1, w2=w2, w3=w3, x1=x1, x2=x2)
+    >>> sg.paths(L, w1)
     2 paths to w1
       Subtract -> Add -> Multiply -> Multiply -> w1: (-1) * 1 * w2 * x1 = -w2*x1
       Subtract -> Add -> Multiply -> Multiply -> w1: (-1) * 1 * w3 * x2 = -w3*x2
@@ -231,7 +233,7 @@ def paths(
     Through arrays the paths are those of single elements:
 
     >>> a = sg.tensor([0.5, 1.0], requires_grad=True)
-    >>> sg.paths((sg.sin(a) + sg.cos(a)).sum(), a, index=1, a=a)
+    >>> sg.paths((sg.sin(a) + sg.cos(a)).sum(), a, index=1)
     2 paths to a[1]
       Sum -> Add[1] -> Sin[1] -> a[1]: 1 * 1 * cos(a[1]) = cos(a[1])
       Sum -> Add[1] -> Cos[1] -> a[1]: 1 * 1 * (-sin(a[1])) = -sin(a[1])
@@ -283,14 +285,30 @@ def _chosen(graph: Elements, node: Input, index: Any) -> Element:
     return graph.at(node, places)
 
 
+def _called(output: Tensor, names: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return leaf tensors by name: those given, and those without one by their variables."""
+    leaves = list(Record(output, names).inputs.values())
+    named = {id(leaf) for leaf in leaves if leaf.name is not None}
+    named |= {id(leaf) for leaf in names.values()}
+    taken = {*names, *(leaf.name for leaf in leaves)}
+    found = dict(names)
+    for name, value in variables().items():
+        if id(value) in named or name in taken or not any(value is leaf for leaf in leaves):
+            continue
+        named.add(id(value))
+        found[name] = value
+    return found
+
+
 def _of_tensor(
     output: Tensor, input: Any, index: Any, limit: int, names: Mapping[str, Tensor]
 ) -> Paths:
+    names = _called(output, names)
     record = Record(output, names)
     found = [name for name, leaf in record.inputs.items() if leaf is input]
     if not found:
         raise ArgumentError("the input is no leaf tensor that the output depends on")
-    frozen = program(output, **names)
+    frozen = record.program()
     inputs = {n.name: n for n in frozen.inputs}
     graph = Elements()
     values = {
