@@ -10,6 +10,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Cython, Op, Real, define
+from .carlson import COMPLETE_G
 from .np_special import of_degree, relative
 from .special import UNIT
 
@@ -72,9 +73,16 @@ def inv_boxcox1p(x: Any, k: Any) -> Any:
 
 # ---------------------------------------------------------------- elliptic integrals
 
+
+def _ellipkm1_slope(y: Any, p: Any) -> Any:
+    """Where p is small, 1 - p has few of its digits; elsewhere both terms are nearly equal."""
+    plain = (p * y - sc.ellipe(1 - p)) / (2 * p * (1 - p))
+    return np.where(p < 0.25, plain, -0.5 * COMPLETE_G(1 - p))
+
+
 ELLIPKM1 = define(
     sc.ellipkm1, name="Ellipkm1", sympy=lambda p: sp.elliptic_k(1 - p),
-    partials=lambda y, p: ((p * y - sc.ellipe(1 - p)) / (2 * p * (1 - p)),),
+    partials=lambda y, p: (_ellipkm1_slope(y, p),),
     lower=Cython("ellipkm1"), domain=UNIT, samples=(0.2, 0.8), ulp=16.0,
     doc="Complete elliptic integral of the first kind around m = 1.",
 )  # fmt: skip
