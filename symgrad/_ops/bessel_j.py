@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special as sc
 import sympy as sp
 
-from .._op import Cython, Op, Positive, define
+from .._op import Op, Positive, define
 from .fits import (
     H0_IMAGINARY,
     H0_REAL,
@@ -33,7 +33,7 @@ from .fits import (
     Y2_MIDDLE,
     Y2_NEAR,
 )
-from .fitted import fitted_fields, step
+from .fitted import fitted_fields
 
 
 def turned(a: Any, cosine: Any, sine: Any) -> Any:
@@ -99,15 +99,13 @@ def y2(x: Any, fit: Any) -> Any:
 
 
 _KIND: dict[str, Any] = {"domain": (Positive,), "samples": (0.2, 1.8), "ulp": 8.0}
-# SciPy's J is as fast as can be, for one unit in the last place more; C has it by the tables.
 J0: Op = define(
     sc.j0, name="J0", sympy=lambda x: sp.besselj(0, x), partials=lambda y, x: (-J1(x),),
-    lower=Cython("j0"), portable=lambda x: j0(x.astype(np.float64), step), **_KIND,
+    **_KIND, **fitted_fields(j0, sc.j0),
 )  # fmt: skip
 J1: Op = define(
     sc.j1, name="J1", sympy=lambda x: sp.besselj(1, x),
-    partials=lambda y, x: (0.5 * (J0(x) - J2(x)),),
-    lower=Cython("j1"), portable=lambda x: j1(x.astype(np.float64), step), **_KIND,
+    partials=lambda y, x: (0.5 * (J0(x) - J2(x)),), **_KIND, **fitted_fields(j1, sc.j1),
 )  # fmt: skip
 J2: Op = define(
     name="BesselJ2", doc="Bessel function of order 2.", sympy=lambda x: sp.besselj(2, x),
