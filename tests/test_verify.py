@@ -420,6 +420,22 @@ def test_conventions_are_followed() -> None:
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize(
+    ("f", "point"),
+    [
+        (lambda x: np.sqrt(-x), (0.0,)),
+        (lambda x: 1 / -x, (0.0,)),
+        (lambda x, y: np.sqrt(x * y), (0.0, -1.0)),
+        (lambda x, y: np.log(x) * np.abs(y) + np.sqrt(x * y), (0.0, -1.0)),
+        (lambda x, y: x**y, (0.0, -2.0)),
+    ],
+)
+def test_the_signs_of_zeros_are_no_errors(f: Callable[..., Any], point: Any) -> None:
+    # Which infinity, or whether two cancel, is for the sign of a zero to say: exact ones have none.
+    verify(f, *point)
+
+
+@pytest.mark.usefixtures("plain")
 def test_other_shares_at_ties_are_caught(broken: Callable[..., None]) -> None:
     broken(OPS["Absolute"], partials=lambda y, x: (np.where(x >= 0, 1.0, -1.0),))
     verify(lambda x: np.abs(x), 0.5)
@@ -568,10 +584,17 @@ def test_distances() -> None:
     assert not _distance(-inf, "1e400").allowed
     assert not _distance(inf, "1e300").allowed
     assert _distance(inf, inf).allowed
+    assert _distance(-inf, inf).allowed
+    assert not _distance(nan, inf).allowed
     assert not _distance(1e308, inf).allowed
     assert _distance(nan, nan).allowed
     assert not _distance(nan, 1).allowed
     assert not _distance(1.0, nan).allowed
+    # Where there is no derivative, any infinity and nan say so; a number does not.
+    c = Digits(65)
+    for computed, allowed in ((inf, True), (-inf, True), (nan, True), (1.0, False)):
+        entry = compare(c, "f", np.float64(computed), c.inf, c.zero, 16.0, 50, kink=True)
+        assert entry.allowed is allowed
     # Error bounds allow more.
     assert not _distance(1.0 + 1e-10, 1).allowed
     assert _distance(1.0 + 1e-10, 1, bound="1e-10").allowed

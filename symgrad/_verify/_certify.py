@@ -184,12 +184,13 @@ class _Certifier:
     ) -> None:  # fmt: skip
         label, node, place, scalar = of
         stray = np.asarray(row != 0)  # nan is not 0 either
+        pole = not finite(scalar.value)
         for at, adjoint in found.items():
             stray[at] = False
             name = f"d {label} / d {x.name}{_index(at)}"
             entry = compare(
                 self.context, name, row[at], adjoint.value, adjoint.error, self.limit,
-                self.digits, doubtful=scalar.doubtful, kink=adjoint.convention,
+                self.digits, doubtful=scalar.doubtful, kink=adjoint.convention or pole,
             )  # fmt: skip
             self._enter(tally, node, scalar, entry)
             if small and self.wholes < WHOLES and not (entry.kink or scalar.doubtful):

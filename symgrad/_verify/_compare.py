@@ -73,9 +73,11 @@ def compare(
     """Compare a computed number (a NumPy scalar) with the exact one.
 
     ``bound`` is the first-order rounding error of a direct evaluation. A computed infinity is
-    right for an exact value that rounds to it; nan is right for nan.
+    right for an exact value that rounds to it, and for an infinite one whatever its sign: it
+    is that of a zero, and exact zeros have none. nan is right for nan; at a kink infinities
+    and nan stand for each other, since they add up as those signs are.
     """
-    ulp, condition = _distance(context, computed, exact, bound)
+    ulp, condition = _distance(context, computed, exact, bound, kink)
     near = ulp <= tolerance(condition, limit)
     return Entry(
         place, text(context, exact, digits), float(computed), ulp, condition,
@@ -83,11 +85,14 @@ def compare(
     )  # fmt: skip
 
 
-def _distance(context: Any, computed: Any, exact: Any, bound: Any) -> tuple[float, float]:
+def _distance(
+    context: Any, computed: Any, exact: Any, bound: Any, kink: bool
+) -> tuple[float, float]:
     dtype, value = computed.dtype, float(computed)
     info = np.finfo(dtype)
     if not finite(exact):
-        same = (value != value) if exact != exact else value == float(exact)
+        nan, infinite = value != value, math.isinf(value)
+        same = (nan or infinite) if kink else nan if exact != exact else infinite
         return (0.0 if same else math.inf), 0.0
     if abs(exact) <= context.ldexp(bound, 64 - context.prec):
         exact = context.zero  # what cancelling terms leave of the last exact digits
