@@ -325,6 +325,20 @@ def test_a_certificate_is_a_table_on_a_terminal(run: Any, monkeypatch: pytest.Mo
     assert "\x1b[2mcost: \x1b[0m" in out
 
 
+def test_a_narrow_terminal_cuts_no_numbers(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    status, out, _ = run("verify", "x*sin(x)", "--domain", "-3:3")
+    assert status == 0
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
+    table = plain[: plain.index("loses digits")]
+    assert "…" not in table
+    for word in ("max ulp", "condition", "sampling", "worst at", "d/d x", "formula, ", "x = -3"):
+        assert word in table
+    assert max(map(len, table.splitlines())) <= 80
+
+
 def test_without_rich_the_text_is_plain(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.console", None)
     assert run("diff", "x**2") == (0, "f(x) = x**2\n\nd f/d x = 2*x\n", "")

@@ -66,9 +66,13 @@ class Output:
 
         self.text(table.title, "bold")
         drawn = Drawn(box=SIMPLE_HEAD, header_style="dim", pad_edge=False)
-        for k, heading in enumerate(table.headings):
+        for k, (heading, *cells) in enumerate(zip(table.headings, *table.rows, strict=True)):
             justify: Any = "right" if 0 < k < table.right else "left"
-            drawn.add_column(heading, justify=justify, no_wrap=k < len(table.headings) - 1)
+            # Numbers are printed whole: on a narrow terminal the words beside them are folded.
+            texts = [heading, *cells] if k < table.right else " ".join([heading, *cells]).split()
+            drawn.add_column(
+                heading, justify=justify, min_width=max(map(len, texts)), no_wrap=k < table.right
+            )
         for row, (ulp, scaled) in zip(table.rows, table.errors, strict=True):
             style = "green" if ulp <= SMALL else "yellow" if scaled <= SMALL else "red"
             name, error, *rest = row
