@@ -373,3 +373,9 @@ def test_formulas_that_are_large_are_read_within_seconds() -> None:
 
     with pytest.raises(UnsupportedError, match=r"read its derivation with sg\.explain"):
         sg.formula(deeper, 1.0, wrt=0)
+
+
+@pytest.mark.parametrize("read", [sg.formula, sg.latex])
+def test_an_order_needs_an_argument(read: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"order=2 .* say wrt="):
+        read(np.sin, 1.0, order=2)

@@ -167,7 +167,7 @@ def formula(
     Raises
     ------
     ArgumentError
-        If there is no such argument, or it is not real.
+        If there is no such argument, or it is not real; if there is an ``order`` without one.
     UnsupportedError
         If the formula would be too large to read.
 
@@ -184,6 +184,7 @@ def formula(
     """
     call = Call(f, args, dynamic=True, read=True)
     if wrt is None:
+        _undifferentiated(order)
         return formula_of(call.graph, simplify=False)
     _, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
@@ -192,6 +193,14 @@ def formula(
     equations = tuple(e for one in made for e in one.equations)
     note = next((one.note for one in made if one.note), "")
     return Formula(equations, any(one.gave_up for one in made), note)
+
+
+def _undifferentiated(order: int) -> None:
+    """Raise an error if an order is given, but nothing to differentiate by."""
+    if order != 1:
+        raise ArgumentError(
+            f"order={order!r} counts derivatives, but not by what: say wrt=, as in wrt=0"
+        )
 
 
 def _checked(order: int) -> int:
@@ -243,6 +252,11 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> s
         The right-hand side in index notation; :func:`formula` has the whole equation, and
         matrix notation.
 
+    Raises
+    ------
+    ArgumentError
+        If there is no such argument, or an ``order`` without one.
+
     Examples
     --------
     >>> import numpy as np
@@ -252,5 +266,7 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> s
     """
     if isinstance(f, (sp.Basic, sp.MatrixBase)):
         return latex_of(f)
-    found = symbolic(f, *args) if wrt is None else derivative(f, *args, wrt=wrt, order=order)
-    return latex_of(found)
+    if wrt is None:
+        _undifferentiated(order)
+        return latex_of(symbolic(f, *args))
+    return latex_of(derivative(f, *args, wrt=wrt, order=order))
