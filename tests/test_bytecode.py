@@ -430,7 +430,7 @@ def test_handlers_are_kept_on_disk(cache_dir: Any) -> None:
     script = (
         "import symgrad as sg; from symgrad._compile import _cache\n"
         "made = []; emit = _cache.emit\n"
-        "_cache.emit = lambda text: made.append(text) or emit(text)\n"
+        "_cache.emit = lambda text, *more: made.append(text) or emit(text, *more)\n"
         "print(sg.compile(sg.grad(lambda x: x[0] * x[1]), backend='bytecode')([2.0, 3.0]),"
         " len(made))"
     )
