@@ -164,6 +164,12 @@ def sessions(text: str) -> Iterator[tuple[str, str]]:
             yield command, shown
 
 
+def test_the_index_lists_every_design_note() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    notes = [path.name for path in sorted((ROOT / "docs" / "design").glob("*.md"))]
+    assert [name for name in notes if f"](design/{name})" not in index] == []
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
