@@ -14,7 +14,6 @@ def collector_paused() -> Iterator[None]:
     Modules and programs are many small objects, millions for a long program, that all stay
     alive. The collector would look through all of them again and again and find nothing: a
     quarter of the time for a program of 100,000 operations, a seventh for SymPy and SciPy.
-    Afterwards they count as old; as young ones they would all be looked through at once.
     """
     # Where another thread has paused it, that thread lets it go on.
     if not gc.isenabled():
@@ -24,7 +23,4 @@ def collector_paused() -> Iterator[None]:
     try:
         yield
     finally:
-        if not gc.get_freeze_count():  # else somebody wants these to stay frozen
-            gc.freeze()
-            gc.unfreeze()  # into the oldest generation, without a look at one of them
         gc.enable()
