@@ -6,8 +6,6 @@ Everything is imported when it is first used: ``import symgrad`` takes milliseco
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ._collector import collector_paused
-
 if TYPE_CHECKING:  # what __getattr__ finds at run time
     from . import autograd as autograd
     from . import errors as errors
@@ -147,8 +145,7 @@ if not TYPE_CHECKING:  # a type checker knows the names from above
         if name not in _HOMES:
             hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
             raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}")
-        with collector_paused():
-            value = getattr(import_module(_HOMES[name], __name__), name)
+        value = getattr(import_module(_HOMES[name], __name__), name)
         globals()[name] = value
         return value
 

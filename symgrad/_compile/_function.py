@@ -13,7 +13,6 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from .._collector import collector_paused
 from .._graph import apart, bit_for_bit, walks_kept
 from .._schedule import Program, concrete
 from .._shapes import Size
@@ -32,6 +31,7 @@ from .._trace import (
     trace,
 )
 from ..errors import ArgumentError, TraceError
+from ._collector import collector_paused
 from ._layout import layout_of
 from ._python import MISS
 from ._specialization import Specialization

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .._collector import collector_paused
 from .._control import all_of, rerolled, tidy
 from .._graph import bit_for_bit, checked, shared, walks_kept
 from .._lower import pool, products
@@ -22,6 +21,7 @@ from ..errors import ArgumentError
 from ._background import AbandonedError, submit
 from ._cache import Entry, cached_code
 from ._code import load
+from ._collector import collector_paused
 from ._interpreter import Interpreted, interpret
 from ._layout import Layout
 from ._memory import load_memory

@@ -1,4 +1,4 @@
-"""Python's cycle collector, paused while modules are imported and programs made."""
+"""Python's cycle collector, paused while a program is made."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Iterator
 def collector_paused() -> Iterator[None]:
     """Pause the cycle collector for the block.
 
-    Modules and programs are many small objects, millions for a long program, that all stay
-    alive. The collector would look through all of them again and again and find nothing: a
-    quarter of the time for a program of 100,000 operations, a seventh for SymPy and SciPy.
+    Making a program allocates millions of small objects that all stay alive. The collector
+    would look through all of them again and again and find nothing: a quarter of the time
+    for a program of 100,000 operations.
     """
     # Where another thread has paused it, that thread lets it go on.
     if not gc.isenabled():
