@@ -16,6 +16,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from .._forks import free_in_children
 from .._lower import (
     Opcode,
     bind_symbol,
@@ -106,7 +107,7 @@ def _entry(text: str, cache: bool) -> Any:
 # ---------------------------------------------------------------- handlers
 
 _addresses: dict[Opcode, int] = {}
-_lock = threading.RLock()
+_lock = free_in_children(threading.RLock())
 
 #: Engines with handlers, which any program may refer to.
 _engines: list[Any] = []

@@ -11,6 +11,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy._core import multiarray
 
+from .._forks import free_in_children
 from .._lower import memory
 from ..errors import ArgumentError
 from ._cache import cached_object
@@ -40,7 +41,7 @@ class _Handler(ctypes.Structure):
 
 _state = (ctypes.c_int64 * memory.WORDS)()
 _handler = _Handler(NAME, 1)
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _engine: Any = None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from .._forks import free_in_children
 from .._lower import bind_symbol, products
 from ._cache import cached_object
 from ._code import load_object
@@ -25,7 +26,7 @@ SIDE = 256
 UNLIMITED = 1 << 62
 
 _limit = ctypes.c_int64()
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _engines: dict[str, Any] = {}
 
 

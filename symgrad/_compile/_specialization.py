@@ -18,7 +18,7 @@ from .._rewrite import rewrite
 from .._schedule import Program, schedule
 from .._trace import Graph, LeafKind, Signature, as_input, flatten
 from ..errors import ArgumentError
-from ._background import AbandonedError, submit
+from ._background import AbandonedError, llvm_turn, submit
 from ._cache import Entry, cached_code
 from ._code import load
 from ._collector import collector_paused
@@ -146,7 +146,7 @@ class Specialization:
         except Exception as error:  # noqa: BLE001  for the next caller
             self._failure = error
         else:
-            with self._lock:
+            with llvm_turn(), self._lock:  # no process forks meanwhile
                 if self._function is None:
                     self.entry, self._function = entry, function
         assert self._interpreted is not None

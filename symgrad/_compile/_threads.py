@@ -9,6 +9,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from .._forks import free_in_children
 from .._lower import pool
 from ..errors import ArgumentError
 from ._cache import cached_object
@@ -23,7 +24,7 @@ MOST = pool.MOST + 1
 
 _helpers = (ctypes.c_char * (pool.HELPER_BYTES * pool.MOST))()
 _limit = ctypes.c_int64()
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 _engine: Any = None
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._forks import free_in_children
 from .._op import Op
 from .._shapes import Shape
 from ._node import Node, Static
@@ -22,7 +23,9 @@ from ._walk import topological
 from ._where import state, user_line
 
 _table: dict[Any, weakref.ref[Node]] = {}
-_lock = threading.RLock()  # re-entrant: the collector may free nodes while it is held
+_lock = free_in_children(
+    threading.RLock()
+)  # re-entrant: the collector may free nodes while it is held
 
 
 class _Made(threading.local):

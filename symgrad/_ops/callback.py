@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._forks import free_in_children
 from .._op import Op, Routine, define_array
 from .._spell import spell
 from ..errors import ArgumentError, ShapeError, UnsupportedError
@@ -28,7 +29,7 @@ _functions: dict[str, Callable[..., Any]] = {}
 _tokens: dict[int, str] = {}
 #: Tells the tokens of this process from those that another one saved.
 _PROCESS = secrets.token_hex(4)
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 
 #: What this thread's callbacks have raised inside of machine code, where somebody asks for it.
 _kept = threading.local()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 
+from .._forks import cached_property
 from .._graph import Node, apply, inherited, is_promised, set_inherited, topological
 from ._accurate import IDENTITIES, Identity
 from ._pattern import Index

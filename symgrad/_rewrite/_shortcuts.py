@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.special as special
 
+from .._forks import cached_property
 from .._graph import Node
 from .._op import registry
 from .._trace import Traced

@@ -6,12 +6,12 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from .._forks import cached_property
 from .._graph import (
     Body,
     Constant,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from html import escape
 from pathlib import Path
 
+from .._forks import cached_property
 from ..errors import ArgumentError, MissingExtraError, MissingProgramError
 from ._draw_dot import dot_text
 from ._graph_view import View

@@ -6,12 +6,12 @@ sizes at hand.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
 from ..errors import UnsupportedError
 

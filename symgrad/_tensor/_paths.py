@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from .._forks import cached_property
 from .._graph import Input, Node, topological
 from .._schedule import Program
 from .._trace import evaluate
