@@ -1,0 +1,80 @@
+"""What a second process waits for: imports and the first gradient, with the kernel on disk.
+
+    python examples/benchmarks/second_process.py [--operations N] [--processes N]
+
+The function is the random graph of ``compile_time.py``. Each process imports Numba, as the
+programs do that symgrad is called from, then symgrad, and asks for value and gradient. The first
+one compiles and keeps the kernel in a folder of its own; shown are medians of the others, in
+seconds after Numba is there, and their spread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+STAGES = ("import symgrad", "first gradient", "both", "second gradient")
+
+
+def measure(operations: int) -> dict[str, float]:
+    """Return the seconds of the stages in this process."""
+    import numba  # noqa: F401  what symgrad is imported beside
+
+    start = time.perf_counter()
+    import symgrad as sg
+
+    compiled = sg.value_and_grad
+    imported = time.perf_counter()
+    sys.path.insert(0, str(Path(__file__).parent))
+    from compile_time import random_graph
+
+    x = np.linspace(0.1, 0.9, 8)
+    begin = time.perf_counter()
+    gradient = compiled(random_graph(operations))
+    value, _ = gradient(x)
+    done = time.perf_counter()
+    assert np.isfinite(value)
+    gradient(x)
+    again = time.perf_counter()
+    first = done - begin
+    seconds = (imported - start, first, imported - start + first, again - done)
+    return dict(zip(STAGES, seconds, strict=True))
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--operations", type=int, default=10_000)
+    options.add_argument("--processes", type=int, default=9)
+    options.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.measure:
+        print(json.dumps(measure(given.operations)))
+        return
+    command = [sys.executable, __file__, "--measure", "--operations", str(given.operations)]
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(given.processes + 1):
+            run = subprocess.run(
+                command, env={**os.environ, "SYMGRAD_CACHE_DIR": folder},
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            found.append(json.loads(run.stdout))
+    print(f"{'seconds':>16} {'compiling':>10} {'median':>8} {'least':>8} {'most':>8}")
+    for stage in STAGES:
+        first, *rest = (row[stage] for row in found)
+        middle = statistics.median(rest)
+        print(f"{stage:>16} {first:>10.3f} {middle:>8.3f} {min(rest):>8.3f} {max(rest):>8.3f}")
+
+
+if __name__ == "__main__":
+    main()
