@@ -61,6 +61,13 @@ def _decayed(x: Any) -> Any:
     return mp.besselk(0, z), -mp.besselk(1, z) * _turned(1)
 
 
+def _kei_slope(x: Any, n: int) -> Any:
+    """The second or third derivative of kei: of ``w'' = i*w - w'/x``."""
+    value, slope = _decayed(x)
+    second = mp.j * value - slope / x
+    return mp.im(second if n == 2 else mp.j * slope - second / x + slope / x**2)
+
+
 def _decay_far(u: Any, k: int) -> Any:
     return _decayed(1 / u)[k] * mp.exp(_turned(1 / u)) / mp.sqrt(u)
 
@@ -108,6 +115,8 @@ def _kelvin() -> Iterator[tuple[str, Fit]]:
         k, part = _kind(name), mp.im if name[2] == "i" else mp.re
         yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 0.5, 2, 8)
         yield f"{name}_middle", Fit(lambda x, k=k, p=part: p(_decayed(x)[k]), 1.0, 0.5, 14, 18)
+    for n in (2, 3):
+        yield f"kei{n}_middle", Fit(partial(_kei_slope, n=n), 1.0, 0.5, 14, 18)
     for word, part in (("real", mp.re), ("imaginary", mp.im)):
         for k in (0, 1, 2):
             growth = partial(_growth_far, k=k)
@@ -253,6 +262,7 @@ def _turning_far(u: Any, k: int) -> Any:
 
 
 def _turnings() -> Iterator[tuple[str, Fit]]:
+    yield "j3_middle", Fit(lambda x: mp.besselj(3, x) / x**3, 0.0, 0.5, 16, 12)
     for k in (0, 1, 2):
         first, far = partial(mp.besselj, k), partial(_turning_far, k=k)
         yield f"j{k}_middle", Fit(lambda x, f=first, k=k: f(x) / x**k, 0.0, 0.5, 16, 12)
@@ -263,9 +273,146 @@ def _turnings() -> Iterator[tuple[str, Fit]]:
                 lambda u, f=far, p=part: p(f(u)), 0.0, 2.0**-5, 4, 12)  # fmt: skip
 
 
+# ---------------------------------------------------------------- errors, elliptic integrals
+
+
+def _scaled_erfc(x: Any, n: int) -> Any:
+    """Derivative n of ``exp(x*x)*erfc(x)``, by its differential equation."""
+    before, here = mp.mpf(0), mp.exp(x * x) * mp.erfc(x)
+    for k in range(n):
+        before, here = here, 2 * x * here + (2 * k * before if k else -2 / mp.sqrt(mp.pi))
+    return here
+
+
+def _erfcinv(x: Any) -> Any:
+    """The inverse of erfc, for x < 1, by Newton's method for the logarithm."""
+    y = mp.sqrt(-mp.log(x))
+    for _ in range(100):
+        value = mp.erfc(y)
+        step = mp.log(value / x) * value * mp.sqrt(mp.pi) / 2 * mp.exp(y * y)
+        y += step
+        if abs(step) < mp.mpf(10) ** (5 - DIGITS):
+            break
+    return y
+
+
+def _erfcinv_slope(x: Any) -> Any:
+    return -mp.sqrt(mp.pi) / 2 * mp.exp(_erfcinv(x) ** 2)
+
+
+def _quantile(p: Any) -> Any:
+    """The quantile of the normal distribution, for p < 1/2."""
+    return -mp.sqrt(2) * _erfcinv(2 * p)
+
+
+def _quantile_slope(p: Any) -> Any:
+    return mp.sqrt(2 * mp.pi) * mp.exp(_erfcinv(2 * p) ** 2)
+
+
+def _tail(t: Any, f: Any) -> Any:
+    return f(mp.exp(-t * t))
+
+
+def _error_functions() -> Iterator[tuple[str, Fit]]:
+    for n in range(4):
+        name, slope = f"erfcx{n or ''}", partial(_scaled_erfc, n=n)
+        yield f"{name}_middle", Fit(slope, -1.0, 0.5, 18, 16)
+        yield (
+            f"{name}_far",
+            Fit(
+                lambda u, f=slope, n=n: f(1 / mp.sqrt(u)) / mp.sqrt(u) ** (n + 1),
+                0.0,
+                2.0**-6,
+                1,
+                12,
+            ),
+        )
+    # In the distance from the middle, whose value is 0; in t = sqrt(-log(x)), times x the slope.
+    middle = {
+        "erfcinv": lambda z: _erfcinv(1 - z) / z,
+        "erfcinv1": lambda z: -_erfcinv_slope(1 - z),
+        "ndtri": lambda z: -_quantile((1 - z) / 2) / (z / 2),
+        "ndtri1": lambda z: _quantile_slope((1 - z) / 2),
+    }
+    tail = {
+        "erfcinv": _erfcinv,
+        "erfcinv1": lambda x: -_erfcinv_slope(x) * x,
+        "ndtri": lambda x: -_quantile(x),
+        "ndtri1": lambda x: _quantile_slope(x) * x,
+    }
+    for name, f in tail.items():
+        half = 0.5 if name.startswith("ndtri") else 1.0
+        g = middle[name]
+        yield f"{name}_middle", Fit(
+            lambda z, g=g, h=half: g(z / h), 0.0, 0.125 * half, 4, 14)  # fmt: skip
+        begin = 1.0 if half < 1 else 0.75
+        yield f"{name}_tail", Fit(partial(_tail, f=f), begin, 0.5, 15, 18)
+        yield f"{name}_far", Fit(partial(_tail, f=f), 8.0, 4.0, 5, 18)
+
+
+def _first_kind_share(q: Any) -> Any:
+    """The factor of ``-log(q)`` in K(1 - q)."""
+    return mp.ellipk(q) / mp.pi
+
+
+def _first_kind_rest(q: Any) -> Any:
+    return mp.ellipk(1 - q) + mp.log(q) * _first_kind_share(q)
+
+
+def _complete_d(m: Any) -> Any:
+    return (mp.ellipk(m) - mp.ellipe(m)) / m
+
+
+def _complete_g(m: Any) -> Any:
+    return (mp.ellipe(m) / (1 - m) - mp.ellipk(m)) / m
+
+
+def _d_share(q: Any) -> Any:
+    """The factor of ``-log(q)`` in D(1 - q)."""
+    return mp.ellipe(q) / (mp.pi * (1 - q))
+
+
+def _d_rest(q: Any) -> Any:
+    return _complete_d(1 - q) + mp.log(q) * _d_share(q)
+
+
+def _g_part(q: Any) -> Any:
+    """What is left of q*G(1 - q) without its logarithm, whose factor is this one's."""
+    return 2 * (_first_kind_share(q) - q * mp.diff(_first_kind_rest, q))
+
+
+def _g_log(q: Any) -> Any:
+    return 2 * mp.diff(_first_kind_share, q)
+
+
+def _complete_integrals() -> Iterator[tuple[str, Fit]]:
+    for name, f in (("d", _complete_d), ("g", _complete_g)):
+        yield f"complete_{name}_middle", Fit(f, 0.0, 2.0**-4, 14, 19)
+        yield f"complete_{name}1_middle", Fit(lambda m, f=f: mp.diff(f, m), 0.0, 2.0**-4, 14, 21)
+    near = {
+        "d": (_d_rest, lambda q: -_d_share(q)),
+        "d1": (lambda q: _d_share(q) - q * mp.diff(_d_rest, q), lambda q: mp.diff(_d_share, q)),
+        "g": (_g_part, _g_log),
+        "g1": (
+            lambda q: _g_part(q) - q * mp.diff(_g_part, q) - q * _g_log(q),
+            lambda q: -mp.diff(_g_log, q),
+        ),
+    }
+    for name, (rest, log) in near.items():
+        yield f"complete_{name}_near", Fit(rest, 0.0, 0.125, 1, 13)
+        yield f"complete_{name}_log", Fit(log, 0.0, 0.125, 1, 13)
+
+
 # ---------------------------------------------------------------- the script
 
-FITS = {**dict(_kelvin()), **dict(_airies()), **dict(_decays()), **dict(_turnings())}
+FITS = {
+    **dict(_kelvin()),
+    **dict(_airies()),
+    **dict(_decays()),
+    **dict(_turnings()),
+    **dict(_error_functions()),
+    **dict(_complete_integrals()),
+}
 
 
 def row(fit: Fit, piece: int) -> tuple[float, ...]:

@@ -16,7 +16,6 @@ from .._op import HIGHEST, Composed, Cython, Libm, Op, Real, define
 from .fitted import fitted_fields
 from .hazard import (
     bell,
-    erfcx_by_parts,
     hazard_excess,
     log_ndtr_by_parts,
     normal_density,
@@ -24,7 +23,7 @@ from .hazard import (
 )  # fmt: skip
 from .taylor import SERIES, form_of_order
 
-UNARY, UNIT = (Real,), (sp.Interval.open(0, 1),)
+UNARY = (Real,)
 ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
 
 
@@ -52,20 +51,9 @@ ERFC = define(
     sc.erfc, name="Erfc", sympy=sp.erfc, partials=lambda y, x: ((-2 / ROOT_PI) * BELL(x),),
     lower=Libm("erfc"), domain=UNARY, samples=(-3, 3), ulp=8.0,
 )  # fmt: skip
-ERFCX = define(
-    sc.erfcx, name="Erfcx", sympy=lambda x: sp.exp(x**2) * sp.erfc(x),
-    # 2*x*y - 2/sqrt(pi), whose terms differ by 1/x**2 of what they are.
-    partials=lambda y, x: (-math.sqrt(2) * y * EXCESS(math.sqrt(2) * x),),
-    lower=Cython("__pyx_fuse_1erfcx"), portable=erfcx_by_parts,
-    domain=UNARY, samples=(-3, 3), ulp=30.0,
-)  # fmt: skip
 ERFINV = define(
     sc.erfinv, name="Erfinv", sympy=sp.erfinv, partials=lambda y, x: (ROOT_PI / 2 / BELL(y),),
     lower=Cython("__pyx_fuse_0erfinv"), domain=(sp.Interval.open(-1, 1),), samples=(-0.9, 0.9),
-)  # fmt: skip
-ERFCINV = define(
-    sc.erfcinv, name="Erfcinv", sympy=sp.erfcinv, partials=lambda y, x: (-ROOT_PI / 2 / BELL(y),),
-    lower=Cython("erfcinv"), domain=(sp.Interval.open(0, 2),), samples=(0.1, 1.9), ulp=8.0,
 )  # fmt: skip
 
 
@@ -77,11 +65,6 @@ NDTR = define(
     # As accurate as SciPy's (the rounding of x/sqrt(2) is what both lose), and SIMD.
     partials=lambda y, x: (DENSITY(x),), domain=UNARY, samples=(-3, 3), ulp=30.0,
     lower=Composed(lambda x: 0.5 * sc.erfc(-math.sqrt(0.5) * x), "ndtr"),
-)  # fmt: skip
-NDTRI = define(
-    sc.ndtri, name="Ndtri", sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),
-    partials=lambda y, p: (1 / DENSITY(y),), lower=Cython("ndtri"), domain=UNIT,
-    samples=(0.1, 0.4), ulp=8.0,
 )  # fmt: skip
 HAZARD = define(
     name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
