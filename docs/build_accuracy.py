@@ -38,7 +38,7 @@ from symgrad._verify._numbers import Digits
 PAGE = Path(__file__).with_name("accuracy.md")
 POINTS = 8
 #: Ops whose exact derivatives take mpmath seconds a point: one random point is enough.
-SLOW = frozenset(("Binom", "EllipticD", "EllipticG", "K1e", "Kve", "OwensT"))
+SLOW = frozenset(("Binom", "EllipticD", "EllipticG", "K1e", "KeipSlope", "Kve", "OwensT"))
 #: Elements of the arrays on which SIMD functions are tried: some registers, and some left over.
 ELEMENTS = 37
 #: The largest error in ulp that is aimed at, without SIMD functions and with them.

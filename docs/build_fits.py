@@ -262,6 +262,7 @@ def _turning_far(u: Any, k: int) -> Any:
 
 
 def _turnings() -> Iterator[tuple[str, Fit]]:
+    yield "j1_value", Fit(partial(mp.besselj, 1), 0.5, 0.5, 15, 13)
     yield "j3_middle", Fit(lambda x: mp.besselj(3, x) / x**3, 0.0, 0.5, 16, 12)
     for k in (0, 1, 2):
         first, far = partial(mp.besselj, k), partial(_turning_far, k=k)

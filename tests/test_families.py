@@ -28,6 +28,8 @@ FAR: dict[str, list[tuple[float, ...]]] = {
     "K0eSlope": [(1e-3,), (0.24,), (0.26,), (0.31,), (7.7,), (50.0,)],
     "I0eSlope": [(1e-3,), (7.9,), (8.1,), (29.0,), (31.0,), (1e4,)],
     "DawsnSlope": [(1e-3,), (-0.49,), (0.51,), (-3.0,), (8.1,), (-200.0,)],
+    "KeipSlope": [(1e-3,), (0.9999,), (1.001,), (7.9,), (8.1,), (20.0,)],
+    "IveSlope": [(0.0, 1e-3), (0.5, 1e-2), (1.0, 3.0), (5.5, 2.0), (0.3, 2.5)],
     "ErfcxSlope": [(-20.0,), (-1.01,), (-0.99,), (7.9,), (8.1,), (1e3,)],
     "HazardExcess": [(-30.0,), (-4.0,), (2.5,), (2.6,), (8.0,), (1e3,)],
 }
@@ -47,6 +49,9 @@ def decay(x: Any, order: int) -> Any:
 
 def exact(op: Op, point: tuple[float, ...], order: int) -> Any:
     """Return the family's value with 30 digits, from the form of order 0 alone."""
+    if op.precise is not None:
+        with mpmath.workdps(40):
+            return op.precise(mpmath.mp, 0.0, *map(mpmath.mpf, point), order=order)
     assert op.sympy is not None
     symbols = sp.symbols(f"x:{op.arity}", real=True)
     form = sp.lambdify(symbols, op.sympy(*symbols), "mpmath")

@@ -162,6 +162,8 @@ EXACT: dict[str, Callable[[Any], list[Any]]] = {
     "k1e": lambda x: scaled([-v for v in decayed(x)[1:]], x),
     "i0": lambda x: grown(x)[:4], "i1": lambda x: grown(x)[1:5],
     "i0e": shrunk, "i1e": lambda x: [a + b for a, b in itertools.pairwise(shrunk(x))],
+    "BesselJ2": lambda x: second(turning(mp.besselj)(x)),
+    "BesselJ3": lambda x: [mp.besselj(3, x, derivative=n) for n in range(4)],
     "BesselY2": lambda x: second(turning(mp.bessely)(x)),
     "y0": lambda x: turning(mp.bessely)(x)[:4],
     "y1": lambda x: [-w for w in turning(mp.bessely)(x)[1:]],

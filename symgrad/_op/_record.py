@@ -61,8 +61,8 @@ class Op:
     exact:
         For routines: how the result is computed in multiple precision, so that it can be verified.
     precise:
-        For maps that SymPy has no form of, the same: ``precise(context, guess, *operands)``; see
-        ``symgrad._ops.precisely``.
+        For maps that SymPy has no form of, the same: ``precise(context, guess, *operands,
+        **params)``; see ``symgrad._ops.precisely``.
     transpose:
         For ops linear in operands ``linear``: ``transpose(ct, *operands, **params)`` gives
         one cotangent for each operand (None where not linear).

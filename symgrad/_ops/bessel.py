@@ -16,6 +16,7 @@ import sympy as sp
 from .._op import Composed, Cython, Op, Positive, define
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_y, order_family
 from .differences import DIGAMMA_STEP, digamma_by_sums
+from .scaled_bessel import IVE_SLOPE
 from .special import BOTH_POSITIVE, ORDER
 
 POSITIVE = (Positive,)
@@ -145,8 +146,7 @@ KV: Op = order_family(
     sc.kv, sp.besselk, bessel_k, lambda v, x, y: -0.5 * (KV(v - 1, x) + KV(v + 1, x))
 )  # fmt: skip
 IVE: Op = order_family(
-    sc.ive, _scaled, bessel_i,
-    lambda v, x, y: 0.5 * (IVE(v - 1, x) + IVE(v + 1, x)) - np.sign(x) * y, power=-1.0,
+    sc.ive, _scaled, bessel_i, lambda v, x, y: IVE_SLOPE(v, x), power=-1.0,
 )  # fmt: skip
 KVE: Op = order_family(
     sc.kve, lambda v, x: sp.exp(x) * sp.besselk(v, x), bessel_k,

@@ -1,4 +1,4 @@
-"""The Bessel functions J and Y of orders 0 to 2.
+"""The Bessel functions J and Y of orders 0 to 2, and J of order 3.
 
 To 8 by tables of J over its power of x, and of Y, whose logarithm is split off below 1; then by
 the factors of the cosine and the sine of x.
@@ -16,6 +16,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Op, Positive, define
+from .bessel import JV
 from .fits import (
     H0_IMAGINARY,
     H0_REAL,
@@ -25,7 +26,9 @@ from .fits import (
     H2_REAL,
     J0_MIDDLE,
     J1_MIDDLE,
+    J1_VALUE,
     J2_MIDDLE,
+    J3_MIDDLE,
     Y0_MIDDLE,
     Y0_NEAR,
     Y1_MIDDLE,
@@ -54,7 +57,8 @@ def j1(x: Any, fit: Any) -> Any:
     a = np.fabs(x)
     u = 1.0 / np.maximum(a, 8.0)
     far = np.copysign(1.0, x) * turned(a, fit(u, H1_REAL), -fit(u, H1_IMAGINARY))
-    return np.where(a > 8.0, far, x * fit(a, J1_MIDDLE))
+    middle = np.copysign(1.0, x) * fit(a, J1_VALUE)
+    return np.where(a > 8.0, far, np.where(a > 0.5, middle, x * fit(a, J1_MIDDLE)))
 
 
 def j2(x: Any, fit: Any) -> Any:
@@ -63,6 +67,16 @@ def j2(x: Any, fit: Any) -> Any:
     u = 1.0 / np.maximum(a, 8.0)
     far = turned(a, fit(u, H2_REAL), -fit(u, H2_IMAGINARY))
     return np.where(a > 8.0, far, x * x * fit(a, J2_MIDDLE))
+
+
+def j3(x: Any, fit: Any) -> Any:
+    """Bessel function of the first kind, of order 3; far out from orders 1 and 2."""
+    a = np.fabs(x)
+    u = 1.0 / np.maximum(a, 8.0)
+    first = turned(a, fit(u, H1_REAL), -fit(u, H1_IMAGINARY))
+    second = turned(a, fit(u, H2_REAL), -fit(u, H2_IMAGINARY))
+    far = np.copysign(1.0, x) * (4.0 * u * second - first)
+    return np.where(a > 8.0, far, x * (x * x) * fit(a, J3_MIDDLE))
 
 
 def second_kind(x: Any, near: Any, middle: Any, cosine: Any, sine: Any) -> Any:
@@ -109,7 +123,11 @@ J1: Op = define(
 )  # fmt: skip
 J2: Op = define(
     name="BesselJ2", doc="Bessel function of order 2.", sympy=lambda x: sp.besselj(2, x),
-    partials=lambda y, x: (J1(x) - 2 * y / x,), **{**_KIND, "ulp": 16.0}, **fitted_fields(j2),
+    partials=lambda y, x: (0.5 * (J1(x) - J3(x)),), **_KIND, **fitted_fields(j2),
+)  # fmt: skip
+J3: Op = define(
+    name="BesselJ3", doc="Bessel function of order 3.", sympy=lambda x: sp.besselj(3, x),
+    partials=lambda y, x: (0.5 * (J2(x) - JV(4.0, x)),), **_KIND, **fitted_fields(j3),
 )  # fmt: skip
 Y0: Op = define(
     sc.y0, name="Y0", sympy=lambda x: sp.bessely(0, x), partials=lambda y, x: (-Y1(x),),

@@ -70,13 +70,13 @@ def _periods(p: Any) -> tuple[Any, Any, Any]:
     return 2.0 * turns, np.sin(rest), np.square(np.cos(rest))
 
 
-def complete_d(m: Any, order: int = 0) -> Any:
+def carlson_d(m: Any, order: int = 0) -> Any:
     """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to pi/2, for m < 1; a derivative by m."""
     return carlson_rd([0.0 * m], [1.0 - m, -1.0], [1.0 + 0.0 * m], order) / 3.0
 
 
-def complete_g(m: Any, order: int = 0) -> Any:
-    """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to pi/2, for m < 1; as complete_d."""
+def carlson_g(m: Any, order: int = 0) -> Any:
+    """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to pi/2, for m < 1; as carlson_d."""
     return carlson_rd([0.0 * m], [1.0 + 0.0 * m], [1.0 - m, -1.0], order) / 3.0
 
 
@@ -85,7 +85,7 @@ def elliptic_d(p: Any, m: Any, order: int = 0) -> Any:
     turns, s, c = _periods(p)
     root = (1.0 - m) + m * c  # 1 - m*s*s, exact also near m = 1
     part = carlson_rd([c], [root, -s * s], [1.0 + 0.0 * root], order)
-    return s * s * s * part / 3.0 + turns * complete_d(m, order)
+    return s * s * s * part / 3.0 + turns * carlson_d(m, order)
 
 
 def elliptic_g(p: Any, m: Any, order: int = 0) -> Any:
@@ -93,7 +93,7 @@ def elliptic_g(p: Any, m: Any, order: int = 0) -> Any:
     turns, s, c = _periods(p)
     root = (1.0 - m) + m * c
     part = carlson_rd([c], [1.0 + 0.0 * root], [root, -s * s], order)
-    return s * s * s * part / 3.0 + turns * complete_g(m, order)
+    return s * s * s * part / 3.0 + turns * carlson_g(m, order)
 
 
 def elliptic_root(p: Any, m: Any) -> Any:
@@ -115,14 +115,6 @@ def _g_form(p: Any, m: Any, order: int = 0) -> Any:
         return share / m - sp.sin(p) * sp.cos(p) / ((1 - m) * root)
 
     return form_of_order(plain, m, order)
-
-
-def _complete_d_form(m: Any, order: int = 0) -> Any:
-    return form_of_order(lambda m: (sp.elliptic_k(m) - sp.elliptic_e(m)) / m, m, order)
-
-
-def _complete_g_form(m: Any, order: int = 0) -> Any:
-    return form_of_order(lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m, m, order)
 
 
 def _integrand(p: Any, m: Any, power: int, order: int) -> Any:
@@ -152,18 +144,4 @@ ELLIPTIC_G: Op = define(
     samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
     orders=HIGHEST, source=lambda p, m, order=0: f"elliptic_g({p}, {m}, {order})",
     helpers=(*SERIES, elliptic_g),
-)  # fmt: skip
-COMPLETE_D: Op = define(
-    name="CompleteD", doc="(ellipk(m) - ellipe(m))/m; a derivative of it.", evaluate=complete_d,
-    sympy=_complete_d_form, partials=lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),),
-    lower=Composed(complete_d), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
-    orders=HIGHEST, source=lambda m, order=0: f"complete_d({m}, {order})",
-    helpers=(*SERIES, complete_d),
-)  # fmt: skip
-COMPLETE_G: Op = define(
-    name="CompleteG", doc="Twice the derivative of ellipk(m); one more.", evaluate=complete_g,
-    sympy=_complete_g_form, partials=lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),),
-    lower=Composed(complete_g), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
-    orders=HIGHEST, source=lambda m, order=0: f"complete_g({m}, {order})",
-    helpers=(*SERIES, complete_g),
 )  # fmt: skip

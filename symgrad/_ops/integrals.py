@@ -14,7 +14,8 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
-from .carlson import COMPLETE_D, COMPLETE_G, ELLIPTIC_D, ELLIPTIC_G, elliptic_root
+from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
+from .complete_integrals import COMPLETE_D, COMPLETE_G
 from .differences import DIGAMMA_STEP
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI

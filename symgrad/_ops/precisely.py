@@ -12,6 +12,7 @@ computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +71,16 @@ def _kelvin_slope(first: str, second: str, sign: int) -> Precise:
 def _kelvin_second(part: str) -> Precise:
     """A part of I2 at ``x*exp(i*pi/4)``."""
     return lambda c, guess, x: getattr(c, part)(c.besseli(2, x * c.expjpi(c.mpf(0.25))))
+
+
+def kei_slope(c: Any, guess: Any, x: Any, order: int = 0) -> Any:
+    """The second derivative of kei, or a derivative of it."""
+    n, z = order + 2, c.expjpi(c.mpf(0.25))
+    orders = [c.besselk(0, x * z), c.besselk(1, x * z)]
+    for k in range(1, n):
+        orders.append(orders[k - 1] + 2 * k / (x * z) * orders[k])
+    total = sum(math.comb(n, j) * orders[abs(n - 2 * j)] for j in range(n + 1))
+    return c.im(total * (-z / 2) ** n)
 
 
 KELVIN: dict[str, Precise] = {

@@ -10,7 +10,7 @@ import scipy.special as sc
 import sympy as sp
 
 from .._op import Cython, Op, Real, define
-from .carlson import COMPLETE_G
+from .complete_integrals import COMPLETE_G
 from .np_special import of_degree, relative
 from .special import UNIT
 

@@ -68,7 +68,8 @@ class Measured(Formula):
             moved = list(values)
             for k, move in moves:
                 moved[k] += move
-            return real(fine, self.op.precise(fine, guess, *moved))  # type: ignore[misc]
+            found = self.op.precise(fine, guess, *moved, **self.params)  # type: ignore[misc]
+            return real(fine, found)
 
         sizes = {k: max(fine.one, abs(values[k])) * fine.mpf(10) ** step for k in self.by}
         if not self.by:
