@@ -170,6 +170,7 @@ ORDERS = (
     "Kve",
     "Gammainc",
     "Gammaincc",
+    "IveSlope",
     *(op.name for op in registry.ops.values() if op.precise and op.convention),
     "Betainc",
     "Betaincc",

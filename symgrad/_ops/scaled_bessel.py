@@ -65,7 +65,7 @@ def ive_slope(v: Any, x: Any, order: int = 0, other: Callable[..., Any] = sc.ive
 
 
 def _form(v: Any, x: Any, order: int = 0) -> Any:
-    return form_of_order(lambda x: sp.exp(-sp.Abs(x)) * sp.besseli(v, x), x, order + 1)
+    return form_of_order(lambda x: sp.exp(-x) * sp.besseli(v, x), x, order + 1)
 
 
 def _evaluate(v: Any, x: Any, order: int = 0) -> Any:
