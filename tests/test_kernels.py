@@ -771,6 +771,20 @@ def test_kernels_with_vector_math(dtype: Any) -> None:
             np.testing.assert_allclose(got, want, rtol=8 * eps)
 
 
+@pytest.mark.parametrize("called", ["f(x)", "f.kernel(x)(x)"])
+def test_vector_math_of_kernels_from_disk(called: str, tmp_path: Path) -> None:
+    """The process that loads one first is not the one that compiled it and loaded the library."""
+    code = f"""
+        import numpy as np
+        import symgrad as sg
+        f = sg.compile(lambda x: np.sum(np.power(x, 2.5)))
+        x = np.linspace(0.1, 0.9, 1000)
+        print(float({called}))
+    """
+    first, second = (python(code, tmp_path, SYMGRAD_CACHE_DIR="cache") for _ in range(2))
+    assert first == second
+
+
 @pytest.mark.parametrize(("size", "looped"), [(3, False), (14, True)])
 def test_functions_of_a_dozen_elements_are_vectors(size: int, looped: bool) -> None:
     """Short arrays are unrolled, unless most work is mathematics functions that fill vectors."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from .._lower import (
     Lowered,
     bind_array,
     bind_symbol,
+    has_libmvec,
     pool,
     products,
     threads_symbol,
@@ -231,9 +233,15 @@ def bind_all(code: Code) -> None:
 _engines: list[Any] = []
 
 
+#: How object code names functions of glibc's vector mathematics library.
+_VECTOR = re.compile(rb"_ZGV[bde]N\d+v+_")
+
+
 @llvm_turn()
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
+    if _VECTOR.search(content):
+        has_libmvec()  # code from disk may be what this process knows of it first
     near = True if NEAR else None  # one block of memory for an object
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(), use_lmm=near)
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))

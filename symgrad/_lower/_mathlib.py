@@ -8,7 +8,6 @@ name and can be cached on disk.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 import platform
 from functools import lru_cache
@@ -39,7 +38,7 @@ _X86 = (("e", 64), ("d", 32), ("b", 16))
 @lru_cache(maxsize=1)
 def has_libmvec() -> bool:
     """Tell whether glibc's vector mathematics library is here, and load it."""
-    if platform.machine() not in ("x86_64", "AMD64") or not ctypes.util.find_library("mvec"):
+    if platform.machine() not in ("x86_64", "AMD64"):
         return False
     try:
         llvm.load_library_permanently("libmvec.so.1")
