@@ -30,6 +30,7 @@ settings.register_profile("repeatable", derandomize=True, max_examples=50, **_co
 settings.register_profile("explore", max_examples=1000, print_blob=True, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+from symgrad._compile._memory import load_memory  # noqa: E402
 from symgrad._compile._threads import load_pool  # noqa: E402
 
 
@@ -64,7 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty kernel cache for one test alone."""
-    load_pool()  # once a process: it is not to appear in this cache
+    load_memory()  # once a process: they are not to appear in this cache
+    load_pool()
     folder = tmp_path / "cache"
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     return folder

@@ -24,6 +24,7 @@ from .._trace import (
     Complex,
     Traced,
     Tree,
+    arrived,
     as_node,
     close_conditions,
     collect,
@@ -93,7 +94,7 @@ class Opened:
     ) -> None:
         new = list(args)
         self.given: list[Node] = []
-        self.inputs: list[Node] = []
+        self.inputs: list[Input] = []
         self.trees: list[tuple[Tree, list[Any], list[int]]] = []
         for number in argnums:
             if not -len(args) <= number < len(args):
@@ -111,7 +112,11 @@ class Opened:
                 self.inputs.append(stand_in)
                 leaves[k] = Traced(stand_in, leaves[k].weak)
             new[number] = tree.unflatten(leaves)
-        self.result = looped(function(*new, **kwargs))
+        result = function(*new, **kwargs)
+        if top:
+            pairs = zip(self.inputs, self.given, strict=True)
+            arrived(result, {x: given for x, given in pairs if x is not given})
+        self.result = looped(result)
 
     def close(self, nodes: Sequence[Node]) -> list[Traced]:
         """Put the caller's values in the place of the fresh inputs."""

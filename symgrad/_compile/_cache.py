@@ -24,7 +24,7 @@ import llvmlite.binding as llvm
 import numpy as np
 import scipy
 
-from .._graph import is_promised
+from .._graph import Constant, is_promised
 from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._op import registry
 from .._schedule import Program
@@ -40,6 +40,9 @@ OBJECT = "code.o"
 
 #: Raise when the emitted code changes for equal programs.
 FORMAT = 3
+
+#: The packages that no kernel depends on.
+ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "demo")
 
 #: The ops that symgrad's own source files define; the user's may change while it stays.
 OWN = frozenset(registry.ops.values())
@@ -75,11 +78,11 @@ def _machine() -> str:
 
 @lru_cache(maxsize=1)
 def source_digest() -> str:
-    """Return a digest of symgrad's own code generation: new code, new kernels."""
+    """Return a digest of symgrad's own compiler: new code, new kernels."""
     digest = hashlib.sha256()
     root = Path(__file__).resolve().parent.parent
-    for package in ("_lower", "_compile", "_ops", "_rewrite"):
-        for path in sorted((root / package).glob("*.py")):
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in ASIDE:
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
@@ -91,6 +94,11 @@ def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
         " ".join(kinds), layout.source(cache=True), scipy.__version__ if is_promised() else "",
         *_foreign(program),
     )  # fmt: skip
+
+
+def note_key(*words: str) -> str:
+    """Return a key of ``words`` and of what making a kernel depends on whatever it is of."""
+    return _key("note", source_digest(), version("numba"), str(vector_math_default()), *words)
 
 
 def _key(*parts: str) -> str:
@@ -130,7 +138,7 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
     with _lock_of(home.name):
         if (home / DESCRIPTION).exists():
             with contextlib.suppress(Exception):  # whatever is wrong with an entry
-                return Entry(_read(home, program), home, True)
+                return read_entry(home, program.constants)
         if home.exists():
             shutil.rmtree(home, ignore_errors=True)
         code = compile_code(lower(program), kinds)
@@ -201,9 +209,20 @@ def _sources(layout: Layout, code: Code) -> dict[str, str]:
     return {f"{kernel_file(k)}.py": k.source(cache=True) for k in (layout, into)}
 
 
-def _read(home: Path, program: Program) -> Code:
+def read_entry(home: Path, known: Sequence[Constant]) -> Entry:
+    """Return an entry of the cache; ``known`` has the arrays that its function closes over.
+
+    Raises
+    ------
+    OSError, DataError, KeyError
+        If it is not there, or not as it was written, or is of other arrays.
+    """
+    return Entry(_read(home, known), home, True)
+
+
+def _read(home: Path, known: Sequence[Constant]) -> Code:
     description, files = read_files(home)
-    own = {constant_symbol(n): n.array for n in program.constants}
+    own = {constant_symbol(n): n.array for n in known}
     constants = {symbol: own[symbol] for symbol in description["constants"]}
     for symbol, file, dtype, shape in description["made"]:
         constants[symbol] = np.ndarray(shape, dtype, files[file]).copy()

@@ -29,8 +29,7 @@ def write_files(home: Path, files: Mapping[str, bytes], description: Mapping[str
         If there is no such entry afterwards.
     """
     digests = {k: _digest(v) for k, v in files.items()}
-    text = json.dumps({**description, "digests": digests})
-    described = json.dumps([_digest(text.encode()), text]).encode()
+    described = _sealed(json.dumps({**description, "digests": digests}))
     scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
     try:
         for name, content in {**files, DESCRIPTION: described}.items():
@@ -52,16 +51,38 @@ def read_files(home: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     DataError
         If something in it is not as it was written.
     """
-    digest, text = json.loads((home / DESCRIPTION).read_bytes())
-    if digest != _digest(text.encode()):
-        raise DataError(f"the cache entry {home} is damaged")
-    description = json.loads(text)
+    description = json.loads(read_text(home / DESCRIPTION))
     files = {}
     for name, digest in description["digests"].items():
         files[name] = (home / name).read_bytes()
         if _digest(files[name]) != digest:
             raise DataError(f"the cached file {home / name} is damaged")
     return description, files
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file of its own; raises OSError."""
+    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".new-", delete=False) as scratch:
+        scratch.write(_sealed(text))
+    Path(scratch.name).replace(file)
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file, as it was written.
+
+    Raises
+    ------
+    DataError
+        If it is not.
+    """
+    digest, text = json.loads(file.read_bytes())
+    if digest != _digest(text.encode()):
+        raise DataError(f"the cached file {file} is damaged")
+    return str(text)
+
+
+def _sealed(text: str) -> bytes:
+    return json.dumps([_digest(text.encode()), text]).encode()
 
 
 def _digest(content: bytes) -> str:

@@ -34,6 +34,8 @@ from ..errors import ArgumentError, TraceError
 from ._collector import collector_paused
 from ._layout import layout_of
 from ._python import MISS
+from ._recall import Recall, RecalledError, words_of
+from ._recalled import Recalled
 from ._specialization import Specialization
 
 Rounding = Literal["numpy"]
@@ -175,12 +177,14 @@ class Function:
             if hasattr(type(leaf), "__symgrad_step__"):  # an eager tensor
                 return type(leaf).__symgrad_step__(self, args, kwargs, out)
         leaves = self._leaves(raw)
-        try:
-            found = self._specialize(leaves, tree, args, kwargs, short=True)
-        except EnclosedError:  # called with numbers, it closes over values being traced
-            return self._body(*args, **kwargs)
         chosen = _backend.get()
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
+        try:
+            found = self._specialize(
+                leaves, tree, args, kwargs, short=True, kernel=name in ("numba", "auto")
+            )
+        except EnclosedError:  # called with numbers, it closes over values being traced
+            return self._body(*args, **kwargs)
         if out is not None:
             return found.run_into(leaves, out, name)
         if name == "numpy":
@@ -194,8 +198,15 @@ class Function:
         return [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
 
     def _specialize(
-        self, leaves: Sequence[Any], tree: Tree, args: Sequence[Any], kwargs: Any, short: bool
+        self,
+        leaves: Sequence[Any],
+        tree: Tree,
+        args: Sequence[Any],
+        kwargs: Any,
+        short: bool,
+        kernel: bool = False,
     ) -> Specialization:
+        """Return what is known of calls with such arguments; ``kernel``: only that is asked for."""
         signature, sizes = signature_of(leaves, tree, self._dynamic, short)
         for candidate in self._specializations.get(signature, ()):
             if candidate.admits(leaves):
@@ -211,23 +222,38 @@ class Function:
             given = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
             self._check_paths(signature)
             promised = self.rounding is not None
-            with bit_for_bit(promised), apart(promised):
-                graph = trace(body, signature, sizes, names, Examples(given, concrete))
+            threads = 1 if self._parallel is False else 0
+            recall = self._recall(signature, names) if kernel else None
+            try:
+                with bit_for_bit(promised), apart(promised):
+                    examples = Examples(given, concrete)
+                    watch = None if recall is None else recall.watch
+                    graph = trace(body, signature, sizes, names, examples, watch)
+            except RecalledError as found:
+                again = functools.partial(trace, body, signature, sizes, names)
+                made: Specialization = Recalled(found.known, again, signature, threads)
+                self._specializations.setdefault(signature, []).append(made)
+                self.traces += 1
+                return made
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
-            threads = 1 if self._parallel is False else 0
-            made = Specialization(graph, layout, signature, self._cache, threads, promised=promised)
+            made = Specialization(graph, layout, signature, self._cache, threads, promised, recall)
             self._specializations.setdefault(signature, []).append(made)
             self.traces += 1
             return made
 
+    def _recall(self, signature: Signature, names: Sequence[str]) -> Recall | None:
+        """Return what looks for the kernel on the disk by the function alone, if that may be."""
+        words = words_of(self, signature, names) if self._cache and self.rounding is None else None
+        return None if words is None else Recall([*words, str(self._parallel)])
+
     def _check_paths(self, signature: Signature) -> None:
         """Raise if the function decides by values in too many ways."""
-        known = [s for s in self._specializations.get(signature, ()) if s.graph.conditions]
+        known = [s for s in self._specializations.get(signature, ()) if s.conditions]
         if len(known) < PATHS:
             return
-        lines = sorted({str(c.where) for s in known for c in s.graph.conditions if c.where})
+        lines = sorted({str(c.where) for s in known for c in s.conditions if c.where})
         raise TraceError(
             f"{getattr(self, '__name__', 'the function')} has taken {PATHS} different paths, by "
             f"decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
@@ -240,10 +266,10 @@ class Function:
         return getattr(self, "__wrapped__", self._body)
 
     def _specialization(
-        self, args: Sequence[Any], kwargs: Any, short: bool = False
+        self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False
     ) -> Specialization:
         raw, tree = flatten((tuple(args), kwargs))
-        return self._specialize(self._leaves(raw), tree, args, kwargs, short)
+        return self._specialize(self._leaves(raw), tree, args, kwargs, short, kernel)
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
@@ -258,7 +284,7 @@ class Function:
         passed as they are; where an argument contains dicts, lists or dataclasses, which
         numba does not have, the kernel takes the leaves one by one.
         """
-        return self._specialization(args, kwargs, short=True).kernel(into=False)
+        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=False)
 
     def kernel_into(self, *args: Any, **kwargs: Any) -> Any:
         """Return a numba dispatcher that writes into given arrays and allocates nothing.
@@ -284,7 +310,7 @@ class Function:
         >>> print(f"{descend(x, 50):.3e}")
         7.957e-09
         """
-        return self._specialization(args, kwargs, short=True).kernel(into=True)
+        return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=True)
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ._cache import cache_folder
 from ._files import DESCRIPTION
+from ._recall import notes_of_kernels
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,10 @@ class Stored:
     ----------
     folder:
         Its folder.
+    notes:
+        The notes that lead to it.
     size:
-        Size of its files, in bytes.
+        Size of all these files, in bytes.
     made:
         When it was compiled, in seconds since the epoch.
     inputs, outputs:
@@ -30,6 +33,7 @@ class Stored:
     """
 
     folder: Path
+    notes: tuple[Path, ...]
     size: int
     made: float
     inputs: tuple[str, ...]
@@ -42,13 +46,15 @@ def stored() -> list[Stored]:
     if folder is None:
         return []
     found = []
+    notes = notes_of_kernels(folder)
     for home in folder.iterdir():
         # Another process may be removing it.
         with contextlib.suppress(OSError):
             if home.is_dir() and not home.name.startswith("."):
-                size = sum(p.stat().st_size for p in home.iterdir() if p.is_file())
+                own = tuple(notes.get(home.name, ()))
+                size = sum(p.stat().st_size for p in (*home.iterdir(), *own) if p.is_file())
                 inputs, outputs = (tuple(_leaves(home, key)) for key in ("inputs", "outputs"))
-                found.append(Stored(home, size, home.stat().st_mtime, inputs, outputs))
+                found.append(Stored(home, own, size, home.stat().st_mtime, inputs, outputs))
     return sorted(found, key=lambda s: s.made)
 
 
@@ -68,4 +74,8 @@ def remove(entries: list[Stored]) -> int:
     """
     for entry in entries:
         shutil.rmtree(entry.folder, ignore_errors=True)
+        for note in entry.notes:
+            with contextlib.suppress(OSError):
+                note.unlink()
+                note.parent.rmdir()  # if it was the last one
     return sum(not entry.folder.exists() for entry in entries)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .._trace import Graph, Tree
+from .._trace import Tree
 
 
-def make_pack(graph: Graph) -> Callable[[Any], Any] | None:
-    """Return ``pack(r)`` for the output ``r``, or tuple of outputs; None if ``r`` is the result."""
+def make_pack(tree: Tree, leaves: Sequence[Any], count: int) -> Callable[[Any], Any] | None:
+    """Return ``pack(r)`` for the output ``r``, or tuple of outputs; None if ``r`` is the result.
+
+    ``tree`` and ``leaves`` are the structure of the result, as in Graph, of ``count`` outputs.
+    """
     scope: dict[str, Any] = {}
-    count = len(graph.outputs)
     names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
-    text = _packed(graph.tree, iter(graph.leaves), names, scope)
+    text = _packed(tree, iter(leaves), names, scope)
     if text == (names[0] if count == 1 else f"({', '.join(names)})"):
         return None
     exec(f"def pack(r):\n    return {text}\n", scope)  # noqa: S102  of names made here

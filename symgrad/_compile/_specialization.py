@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from .._control import all_of, rerolled, tidy
-from .._graph import bit_for_bit, checked, shared, walks_kept
+from .._graph import Node, bit_for_bit, checked, shared, walks_kept
 from .._lower import pool, products
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
-from .._trace import Graph, LeafKind, Signature, as_input, flatten
+from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError
 from ._background import AbandonedError, llvm_turn, submit
 from ._cache import Entry, cached_code
@@ -28,6 +28,7 @@ from ._memory import load_memory
 from ._pack import make_pack
 from ._products import load_product
 from ._python import MISS
+from ._recall import Recall
 from ._threads import load_pool
 
 #: Under ``backend="auto"`` programs of fewer steps are compiled at once.
@@ -35,7 +36,10 @@ INTERPRETED_FROM = 200
 
 
 class Specialization:
-    """A function for arguments of one kind: graph, program, kernel."""
+    """A function for arguments of one kind: graph, program, kernel.
+
+    ``recall`` notes the kernel for later processes.
+    """
 
     def __init__(
         self,
@@ -45,26 +49,24 @@ class Specialization:
         cache: bool,
         threads: int,
         promised: bool = False,
+        recall: Recall | None = None,
     ) -> None:
-        self.graph, self.layout, self.signature, self.cache = graph, layout, signature, cache
+        self.graph, self.recall = graph, recall
+        self._prepare(layout, signature, cache, threads, promised)
+        self._result(graph.tree, graph.leaves, [x.ndim for x in graph.outputs])
+        self.program: Program = self._programmed(graph)
+        self.conditions: Sequence[Node] = graph.conditions
+        self.calls_back = any(n.op is CALLBACK for n in self.program.nested_steps())
+
+    def _prepare(
+        self, layout: Layout, signature: Signature, cache: bool, threads: int, promised: bool
+    ) -> None:
+        self.layout, self.signature, self.cache = layout, signature, cache
         self.threads, self.promised = threads, promised
-        traced = checked("tracing", graph)
-        count = len(traced.outputs)
-        found = [*traced.outputs, *traced.conditions]
-        with bit_for_bit(promised):
-            found = rerolled(shared(found) if promised else found)
-            found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
-        outputs, conditions = found[:count], found[count:]
-        checked("rewriting", found)
-        self.program: Program = checked(
-            "scheduling", schedule(graph.inputs, outputs, graph.guards, conditions)
-        )
         self.takes = [k for k, leaf in enumerate(signature.leaves) if leaf.is_value]
         taken = [signature.leaves[k] for k in self.takes]
         self.kinds = ["array" if leaf.is_complex else leaf.kind for leaf in taken]
         self._complex = any(leaf.is_complex for leaf in taken)
-        self.calls_back = any(n.op is CALLBACK for n in self.program.nested_steps())
-        self.pack = make_pack(graph)
         self._lock = threading.RLock()
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
@@ -73,9 +75,30 @@ class Specialization:
         self._encoded = self._asked = False
         self._failure: BaseException | None = None
 
+    def _result(self, tree: Tree, leaves: Sequence[Any], ranks: Sequence[int]) -> None:
+        self._tree, self._leaves, self._ranks = tree, leaves, ranks
+        self.pack = make_pack(tree, leaves, len(ranks))
+
+    def _programmed(self, graph: Graph) -> Program:
+        """Return the graph as it is compiled."""
+        traced = checked("tracing", graph)
+        count = len(traced.outputs)
+        found = [*traced.outputs, *traced.conditions]
+        with bit_for_bit(self.promised):
+            found = rerolled(shared(found) if self.promised else found)
+            found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
+        outputs, conditions = found[:count], found[count:]
+        checked("rewriting", found)
+        return checked("scheduling", schedule(graph.inputs, outputs, graph.guards, conditions))
+
+    @property
+    def admission(self) -> Program:
+        """A program with the guards and conditions."""
+        return self.program
+
     def admits(self, leaves: Sequence[Any]) -> bool:
         """Tell whether the trace holds for these arguments."""
-        program = self.program
+        program = self.admission
         if not (program.guards or program.conditions):
             return True
         values = self.values(leaves)
@@ -98,13 +121,19 @@ class Specialization:
         cache = self.cache and not self.calls_back
         with bit_for_bit(self.promised):
             entry = cached_code(self.program, self.layout, self.kinds, cache)
+        function = self._loaded(entry)
+        if self.recall is not None:
+            self.recall.keep(self.graph, self.layout, entry)
+        return entry, function
+
+    def _loaded(self, entry: Entry) -> Callable[..., Any]:
         load_memory()
         if pool.RUN in entry.code.symbols:
             load_pool()
         for symbol in products.SYMBOLS.intersection(entry.code.symbols):
             load_product(symbol)
         function = load(entry.code, self.threads)
-        return entry, _raising(function) if entry.code.calls_back else function
+        return _raising(function) if entry.code.calls_back else function
 
     def function_on(self, backend: str) -> Callable[..., Any]:
         """Return the Python function of the inputs that a backend runs now."""
@@ -162,7 +191,7 @@ class Specialization:
 
                     self.function  # noqa: B018  loads the code that the kernel calls
                     assert self.entry is not None
-                    sizes = tuple(n.dim is not None for n in self.program.inputs)
+                    sizes = tuple(n.dim is not None for n in self.admission.inputs)
                     code, home, _ = self.entry
                     arrays = sum(leaf.ndim > 0 for leaf in code.outputs)
                     layout = self.layout.into(arrays) if into else self.layout
@@ -172,7 +201,13 @@ class Specialization:
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
         with bit_for_bit(self.promised):
-            return self.graph.pack(self.program.run(*self.values(leaves)))
+            return self._packed(self.program.run(*self.values(leaves)))
+
+    def _packed(self, values: Sequence[Any]) -> Any:
+        """Return the nested result from the values of the outputs."""
+        return self._tree.unflatten(
+            leaf[0] if isinstance(leaf, tuple) else values[leaf] for leaf in self._leaves
+        )
 
     def run(self, leaves: Sequence[Any], backend: str) -> Any:
         """Compute the result with the compiled or interpreted function."""
@@ -198,15 +233,14 @@ class Specialization:
             if target is not None:
                 np.copyto(target, found[k], casting="same_kind")
                 found[k] = target
-        return self.graph.pack(found)
+        return self._packed(found)
 
     def write(self, function: Callable[..., Any], values: Sequence[Any], out: Any) -> Any:
         """Run a function of the inputs with results in ``out``, or return MISS."""
         given = self._targets(out)
-        arrays = [x for x, node in zip(given, self.program.outputs, strict=True) if node.shape]
+        arrays = [x for x, rank in zip(given, self._ranks, strict=True) if rank]
         if _overlapping(arrays) or any(
-            x is not None and not node.shape
-            for x, node in zip(given, self.program.outputs, strict=True)
+            x is not None and not rank for x, rank in zip(given, self._ranks, strict=True)
         ):
             return MISS
         result = function(*values, *arrays)
@@ -214,15 +248,14 @@ class Specialization:
 
     def _targets(self, out: Any) -> list[Any]:
         """Return what to write each output to, from the nested ``out``."""
-        given: list[Any] = [None] * len(self.program.outputs)
+        given: list[Any] = [None] * len(self._ranks)
         parts, tree = flatten(out)
-        if tree != self.graph.tree.outline:
+        if tree != self._tree.outline:
             raise ArgumentError(
                 "out has another structure than the result: give an array, or None, for each "
                 "array of the result, nested as the result is"
             )
-        kinds = self.graph.tree.leaf_kinds
-        for part, leaf, kind in zip(parts, self.graph.leaves, kinds, strict=True):
+        for part, leaf, kind in zip(parts, self._leaves, self._tree.leaf_kinds, strict=True):
             if part is None or isinstance(leaf, tuple):
                 continue
             if not isinstance(part, np.ndarray):

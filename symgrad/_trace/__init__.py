@@ -2,6 +2,7 @@
 
 from .._graph._types import promote
 from .._shapes import Size
+from ._arrival import Primal, Watch, arrived
 from ._bind import as_node, bind, bind_nodes, cast
 from ._complex import Complex, bind_complex, complex_of, flatten_traced, is_complex, to_complex
 from ._examples import Examples
@@ -36,10 +37,13 @@ __all__ = [
     "Examples",
     "Graph",
     "LeafKind",
+    "Primal",
     "Signature",
     "Traced",
     "Tree",
+    "Watch",
     "argument_names",
+    "arrived",
     "as_input",
     "as_leaf",
     "as_node",

@@ -22,6 +22,7 @@ from .._graph import (
 from .._graph._types import check_dtype
 from .._shapes import Size, recording, strongest, tracing
 from ..errors import ArgumentError, SymgradError, TraceError
+from ._arrival import Watch, watching
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
 from ._examples import Examples, current, deciding, share
@@ -78,11 +79,13 @@ def trace(
     sizes: Sequence[int],
     names: Sequence[str],
     examples: Examples | None = None,
+    watch: Watch | None = None,
 ) -> Graph:
     """Run ``function(*args, **kwargs)`` on traced values of the given kinds.
 
     ``signature.tree`` is the structure of ``(args, kwargs)``; ``examples`` has the values by
-    which Python's decisions on traced numbers are taken.
+    which Python's decisions on traced numbers are taken. ``watch`` is shown the function's own
+    graph, where a transformation around it goes on from it; what it raises ends the trace.
 
     Raises
     ------
@@ -94,7 +97,9 @@ def trace(
     inside = tracing()
     if examples is not None:
         examples.start(inputs)
-    with recording() as guards, deciding(examples):
+    decided = (lambda: False) if examples is None else (lambda: examples.conditions)
+    watched = None if inside else watch  # its graph would not be all that it depends on
+    with recording() as guards, deciding(examples), watching(watched, inputs, guards, decided):
         try:
             result = function(*args, **kwargs)
             result = overwritten(values) if result is None else result

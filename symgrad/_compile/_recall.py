@@ -1,0 +1,217 @@
+"""Kernels known by the user's function alone, so that no derivative is taken to find one.
+
+What comes after tracing a function (its derivative, rewriting, scheduling) depends on nothing
+but the function's graph, the transformations around it and symgrad itself. A note on the disk,
+beside the kernels, says which kernel came of them the last time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import sympy as sp
+
+from .._graph import Input, Rule, topological
+from .._ops.callback import CALLBACK
+from .._schedule import Program
+from .._shapes import hint, strongest
+from .._trace import Graph, Primal, Signature, Tree
+from ..errors import DataError
+from ._cache import OWN, Entry, cache_folder, note_key, read_entry
+from ._files import read_text, write_text
+from ._layout import Layout
+
+#: The folder of the notes in that of the cache.
+NOTES = ".notes"
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What calls need to know of a kernel that a note has led to: see Graph and Code.
+
+    ``admission`` is a program with the guards.
+    """
+
+    layout: Layout
+    tree: Tree
+    leaves: tuple[Any, ...]
+    ranks: tuple[int, ...]
+    entry: Entry
+    admission: Program
+
+
+class RecalledError(Exception):
+    """The trace can end here: its kernel is known."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__()
+        self.known = known
+
+
+class Recall:
+    """Looks for the kernel of one trace, and notes it once it is made.
+
+    Parameters
+    ----------
+    words:
+        What the kernel depends on beside the function's graph.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._folder: Path | None = None
+        self._sketch: Program | None = None
+        self._inputs: tuple[Input, ...] = ()
+
+    def watch(self, primal: Primal) -> None:
+        """Raise RecalledError if there is a note on the function's graph."""
+        self._folder, self._sketch, self._inputs = cache_folder(), _sketched(primal), primal.inputs
+        result = _tree_note(primal.tree)
+        if self._folder is None or self._sketch is None or result is None:
+            return
+        self._words = [*self._words, json.dumps(result), str(primal.weak)]
+        self._words.append(self._sketch.fingerprint)
+        for exactly in (False, True):
+            known = None
+            with contextlib.suppress(Exception):  # whatever is wrong with a note or a kernel
+                known = self._read(exactly)
+            if known is not None:
+                raise RecalledError(known)
+
+    def _note(self, exactly: bool) -> Path:
+        """Return the file of the note; ``exactly``: of that for just these sizes."""
+        assert self._folder is not None
+        assert self._sketch is not None
+        sizes = [f"{size}={hint(size)}" for size in self._sketch.sizes] if exactly else []
+        return self._folder / NOTES / note_key(*self._words, *sizes)
+
+    def _read(self, exactly: bool) -> Known:
+        file, sketch = self._note(exactly), self._sketch
+        assert sketch is not None
+        note = json.loads(read_text(file))
+        layout: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in note["layout"].items()
+        }
+        leaves = tuple((None,) if leaf is None else leaf for leaf in note["leaves"])
+        guards = dict(sketch.guards)
+        if exactly:
+            guards |= {sp.Eq(size, hint(size)): True for size in sketch.sizes}
+        return Known(
+            Layout(**layout), _tree(note["tree"]), leaves, tuple(note["ranks"]),
+            read_entry(file.parent.parent / note["kernel"], sketch.constants),
+            Program(self._inputs, (), (), (), guards),
+        )  # fmt: skip
+
+    def keep(self, graph: Graph, layout: Layout, entry: Entry) -> None:
+        """Note that the trace that was watched has led to this kernel."""
+        tree = _tree_note(graph.tree)
+        if self._folder is None or self._sketch is None or tree is None:
+            return
+        if entry.home is None or graph.conditions:
+            return
+        if not all(leaf == (None,) for leaf in graph.leaves if isinstance(leaf, tuple)):
+            return
+        note = {
+            "kernel": entry.home.name,
+            "layout": asdict(layout),
+            "tree": tree,
+            "leaves": [None if isinstance(leaf, tuple) else leaf for leaf in graph.leaves],
+            "ranks": [x.ndim for x in graph.outputs],
+        }
+        with contextlib.suppress(OSError):  # the disk is full, or somebody else's
+            file = self._note(exactly=graph.guards != self._sketch.guards)
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+            write_text(file, json.dumps(note))
+        self._sketch = None  # its nodes can go
+
+
+def notes_of_kernels(folder: Path) -> dict[str, list[Path]]:
+    """Return the notes in a cache folder, by the name of the kernel; "" of damaged ones."""
+    found: dict[str, list[Path]] = {}
+    with contextlib.suppress(OSError):  # there is none, or another process is removing it
+        for file in (folder / NOTES).iterdir():
+            kernel = ""
+            with contextlib.suppress(OSError, ValueError, KeyError, DataError):
+                kernel = json.loads(read_text(file))["kernel"]
+            found.setdefault(kernel, []).append(file)
+    return found
+
+
+def words_of(function: Any, signature: Signature, names: Sequence[str]) -> list[str] | None:
+    """Return what a kernel of ``function`` depends on beside the user's function, as text.
+
+    None where that has no name by which another process would know it.
+    """
+    tree = _tree_note(signature.tree)
+    leaves = [_plain((k.kind, k.dtype, k.sizes, k.value)) for k in signature.leaves]
+    if tree is None or None in leaves:
+        return None
+    words = [json.dumps(tree), *map(str, leaves), *names, str(signature.dynamic)]
+    while hasattr(function, "_recipe"):
+        make, (function, *rest), options = function._recipe
+        plain = _plain((make.__qualname__, *rest, *sorted(options.items())))
+        if plain is None:
+            return None
+        words.append(plain)
+    return words
+
+
+def _plain(value: Any) -> str | None:
+    """Return numbers, strings and tuples of them as text; None for anything else."""
+    if isinstance(value, (tuple, list)):
+        parts = [_plain(x) for x in value]
+        return None if None in parts else f"({', '.join(map(str, parts))})"
+    if isinstance(value, type) and value in _PLAIN:
+        return value.__name__
+    return repr(value) if type(value) in _PLAIN else None
+
+
+def _tree_note(tree: Tree) -> Any:
+    """Return the structure as nested lists; None if there are classes of the user's in it."""
+    meta = None
+    if tree.kind == "dict":
+        kind, *first, keys = tree.meta
+        if kind is not dict or first or not all(type(key) is str for key in keys):
+            return None
+        meta = list(keys)
+    elif tree.kind not in ("leaf", "tuple", "list", "complex", "packed"):
+        return None
+    children = [_tree_note(child) for child in tree.children]
+    return None if None in children else [tree.kind, meta, children]
+
+
+def _tree(note: Any) -> Tree:
+    kind, keys, children = note
+    return Tree(kind, None if keys is None else (dict, tuple(keys)), tuple(map(_tree, children)))
+
+
+def _sketched(primal: Primal) -> Program | None:
+    """Return the function's graph as a program, for its fingerprint; None if that is not all.
+
+    Rules and functions of the user's are code, which may be other code in another process.
+    """
+    if primal.decided:
+        return None
+    outputs = (*primal.outputs, *primal.fresh.values())
+    walk = topological(outputs)
+    inputs = (*primal.inputs, *primal.fresh)
+    known = set(inputs)
+    if any(n.op.kind == "leaf" and type(n) is Input and n not in known for n in walk):
+        return None  # kept from another trace
+    steps = tuple(n for n in walk if n.op.kind != "leaf" or n.operands)
+    guards = strongest(primal.guards)
+    sketch = Program(inputs, outputs, steps, (0,) * len(steps), guards)
+    plain = all(
+        node.op in OWN
+        and node.op is not CALLBACK
+        and not any(isinstance(value, Rule) for _, value in node.items)
+        for node in sketch.nested_steps()
+    )
+    return sketch if plain else None

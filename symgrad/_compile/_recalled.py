@@ -1,0 +1,47 @@
+"""A function whose kernel was known before its derivative was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .._forks import cached_property
+from .._graph import walks_kept
+from .._schedule import Program
+from .._trace import Graph, Signature
+from ._collector import collector_paused
+from ._recall import Known
+from ._specialization import Specialization
+
+
+class Recalled(Specialization):
+    """One whose kernel was known by the user's function; the rest is made when asked for.
+
+    ``retrace`` traces it to the end.
+    """
+
+    def __init__(
+        self, known: Known, retrace: Callable[[], Graph], signature: Signature, threads: int
+    ) -> None:
+        self.recall, self._retrace = None, retrace
+        self._prepare(known.layout, signature, True, threads, promised=False)
+        self._result(known.tree, known.leaves, known.ranks)
+        self.conditions, self.calls_back = (), False
+        self._admission = known.admission
+        self.entry, self._function = known.entry, self._loaded(known.entry)
+
+    @cached_property
+    def graph(self) -> Graph:  # type: ignore[override]
+        """The graph, traced again."""
+        with collector_paused():
+            return self._retrace()
+
+    @cached_property
+    def program(self) -> Program:  # type: ignore[override]
+        """The program that the kernel was made of."""
+        with collector_paused(), walks_kept():
+            return self._programmed(self.graph)
+
+    @property
+    def admission(self) -> Program:
+        """A program with the guards."""
+        return self._admission
