@@ -133,8 +133,10 @@ def compile(
     }  # fmt: skip
     traced = converted(function, Flow) if control_flow else function
 
+    outermost = traced.outermost if isinstance(traced, Function) else traced
+
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        return traced(*args, **kwargs)
+        return (outermost if _top else traced)(*args, **kwargs)
 
     return _made(compile, f, body, {"control_flow": True} if control_flow else {}, **options)
 

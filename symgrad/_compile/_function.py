@@ -194,6 +194,12 @@ class Function:
             self._fast = (found.caller(name), found.pack, found)
         return result
 
+    def outermost(self, *args: Any, **kwargs: Any) -> Any:
+        """Carry the function out on the inputs of the outermost trace, which nothing encloses."""
+        if not any(isinstance(leaf, Traced) for leaf in flatten((args, kwargs))[0]):
+            return self(*args, **kwargs)
+        return carried_out(functools.partial(self._body, _top=True), args, kwargs)
+
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:
         return [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
 
