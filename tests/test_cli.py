@@ -346,6 +346,20 @@ def test_without_rich_the_text_is_plain(run: Any, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("head") is None, reason="needs head")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("text", ["x", "*".join(f"(x + {k})" for k in range(99))])
+def test_a_full_disk_is_said(text: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "symgrad.cli", "diff", text, "--program"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ended.returncode == 2
+    assert "the result cannot be written: No space left on device" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def test_a_pipe_that_closes_early_is_no_error() -> None:
     code = f"{sys.executable} -m symgrad.cli show 'x*sin(x)' --args 1.0 --stages | head -1"
     done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)

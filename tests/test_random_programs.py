@@ -323,6 +323,17 @@ def run(graph: Any, outputs: Any, values: Any) -> tuple[Any, ...]:
     return schedule(graph.inputs, outputs, graph.guards).run(*values)
 
 
+@given(programs(), st.booleans())
+@times(30)
+def test_no_product_is_computed_in_both_orders(program: Program, derive: bool) -> None:
+    args = program.arguments(0, n=5, m=3)
+    function = sg.grad(program.scalar, tuple(range(len(args)))) if derive else program
+    graph, _ = graph_of(function, *args)
+    steps = schedule(graph.inputs, rewrite(graph.outputs), graph.guards).steps
+    products = {(n.op, n.operands) for n in steps if n.op.name in ("Add", "Multiply")}
+    assert not [(op, (a, b)) for op, (a, b) in products if a is not b and (op, (b, a)) in products]
+
+
 @given(programs(), st.booleans(), st.integers(0, 2**32 - 1))
 @times(60)
 def test_exact_rules_keep_every_bit(program: Program, special: bool, seed: int) -> None:

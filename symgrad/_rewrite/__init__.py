@@ -30,6 +30,9 @@ __all__ = [
 
 _INDEX = Index(IDENTITIES)
 
+#: Ops whose result does not depend on the order of two operands, not even in a bit.
+_COMMUTATIVE = frozenset({"Add", "Multiply"})
+
 
 def rewrite(
     outputs: Sequence[Node],
@@ -42,7 +45,8 @@ def rewrite(
     Where the rounding is promised (``bit_for_bit``), only rules that keep every bit apply.
 
     Dead code disappears because only what the outputs need is visited; common
-    subexpressions are shared because nodes are interned.
+    subexpressions are shared because nodes are interned, and ``y*x`` becomes the ``x*y`` that is
+    there before it.
 
     Parameters
     ----------
@@ -60,6 +64,7 @@ def rewrite(
     formulas = _Formulas(order) if identities and not is_promised() else None
     new: dict[Node, Node] = {}  # what stands for the nodes that do not stay
     changed = new.keys()
+    pairs: dict[tuple[type[Node], Node, Node], Node] = {}
     before = inherited()  # a pass over a body runs within a pass
     try:
         for node in order:
@@ -76,6 +81,11 @@ def rewrite(
                 operands = tuple([new.get(x, x) for x in operands])
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
             result = simplify(result, counts)
+            if result.op.name in _COMMUTATIVE:
+                a, b = result.operands
+                result = pairs.get((type(result), b, a), result)
+                first, second = result.operands
+                pairs[type(result), first, second] = result
             if result is not node:
                 new[node] = result
     finally:

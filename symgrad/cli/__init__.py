@@ -83,8 +83,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(str(error))
         return MISTAKE
     except BrokenPipeError:  # `symgrad ... | head`: the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return OK
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _drop_output()
+        complain(f"the result cannot be written: {error.strerror}")
+        return MISTAKE
     except KeyboardInterrupt:
         return 130
     return status
+
+
+def _drop_output() -> None:
+    """Let what is still to be written go nowhere, without another error at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
