@@ -112,11 +112,12 @@ def _parameters(node: Node | Draft) -> str | None:
     if names != sorted(set(names)):
         return f"the parameters {', '.join(names)} are not sorted by name"
     if names and node.op.kind == "map" and node.op.types is None:
-        highest, items = node.op.orders, dict(node.items)
-        if highest == 0 or names != ["order"]:
+        items = dict(node.items)
+        name, highest = ("order", node.op.orders) if node.op.orders else ("slope", node.op.slopes)
+        if highest == 0 or names != [name]:
             return f"{node.op.name} has no parameters, it has {', '.join(names)}"
-        if type(items["order"]) is not int or not 0 <= items["order"] <= highest:
-            return f"the order {items['order']!r:.40} is no integer from 0 to {highest}"
+        if type(items[name]) is not int or not 0 <= items[name] <= highest:
+            return f"the {name} {items[name]!r:.40} is no integer from 0 to {highest}"
     bad = next((name for name, value in node.items if not _frozen(value)), None)
     return None if bad is None else f"the parameter {bad} is no nested tuple of sizes and text"
 

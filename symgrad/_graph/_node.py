@@ -89,8 +89,9 @@ class Node(sp.Expr):  # type: ignore[misc]
         return {n._formula([]) for n in topological([self]) if n.op.name == "Input"}
 
     def _formula(self, operands: Sequence[sp.Expr]) -> sp.Expr:
-        if self.op.sympy is not None:
-            return self.op.sympy(*operands, **self.params)
+        form = self.op.sympy or (self.op.reading if self.op.kind == "map" else None)
+        if form is not None:
+            return form(*operands, **self.params)
         statics = [sp.Symbol(f"{k}={v}") for k, v in self.items]
         name = self.op.name
         return sp.Function(name)(*operands, *statics) if operands else sp.Symbol(name)

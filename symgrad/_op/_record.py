@@ -57,7 +57,8 @@ class Op:
     reading:
         For routines: the element formula in terms of ``Inverse(a[p, q], i, j, (p, 0, n - 1),
         (q, 0, n - 1))``, ``Det`` and ``LogAbsDet``, which can be differentiated and read, but
-        not computed with.
+        not computed with. For maps without ``sympy``: the form to read, in terms of functions
+        that SymPy does not know.
     exact:
         For routines: how the result is computed in multiple precision, so that it can be verified.
     precise:
@@ -136,6 +137,10 @@ class Op:
     orders:
         For families of maps that are closed under differentiation: the highest ``order``, a static
         parameter of the op and of its functions.
+    slopes:
+        For maps that compute their first derivatives better than rules can write them: of how many
+        operands. The op and its functions have a static parameter ``slope``: 0, or the number of
+        the operand, from 1, by which it is differentiated.
     ulp:
         Largest error of the lowered float64 result in units in the last place.
     exact_form:
@@ -181,6 +186,7 @@ class Op:
     samples: tuple[Any, ...] = ()
     convention: str | None = None
     orders: int = 0
+    slopes: int = 0
     ulp: float = 4.0
     exact_form: bool = True
 

@@ -84,7 +84,8 @@ def digamma_by_sums(x: Any) -> Any:
     return np.where(x > 0, found, np.where(x == np.rint(x), whole, left))
 
 
-def _polygamma(order: int, x: Any) -> Any:
+def polygamma(order: int, x: Any) -> Any:
+    """``sc.polygamma`` as an op."""
     return registry.ops["Polygamma"](float(order), x)
 
 
@@ -95,10 +96,10 @@ def _step_of_arrays(x: Any, h: Any, order: int = 0) -> Any:
 DIGAMMA_STEP: Op = define(
     name="DigammaStep", doc="psi(x + h) - psi(x) for positive x and x + h; a derivative by x.",
     evaluate=_step_of_arrays,
-    lower=Composed(lambda x, h, order=0: digamma_step(x, h, order, _polygamma)),
+    lower=Composed(lambda x, h, order=0: digamma_step(x, h, order, polygamma)),
     sympy=lambda x, h, order=0: sp.polygamma(order, x + h) - sp.polygamma(order, x),
     partials=lambda y, x, h, order=0: (
-        DIGAMMA_STEP(x, h, order=order + 1), _polygamma(order + 1, x + h),
+        DIGAMMA_STEP(x, h, order=order + 1), polygamma(order + 1, x + h),
     ),
     domain=BOTH_POSITIVE, samples=((0.5, 9), (0.5, 5)), ulp=8.0,
     orders=HIGHEST, source=lambda x, h, order=0: f"digamma_step({x}, {h}, {order})",

@@ -15,15 +15,15 @@ import sympy as sp
 
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import precisely
-from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS
-from .fallback import evaluated, of_scipy, source_of
+from .densities import BETA, STUDENT, beta_density, t_density
+from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
+from .fallback import doubled_fields, evaluated, of_scipy, source_of
 from .gaussian import DENSITY, ERF, HAZARD
 from .incomplete import INCOMPLETE, gamma_quantile
 from .incomplete_beta import INCOMPLETE_BETA, beta_quantile, beta_share
-from .integrals import GAMMA_DENSITY
+from .integrals import gamma_form
 from .np_special import distribution
 from .special import BOTH_POSITIVE, ORDER, UNIT
-from .stirling import STIRLING, beta_density, t_density
 
 THREE = (*BOTH_POSITIVE, *UNIT)
 
@@ -31,30 +31,67 @@ THREE = (*BOTH_POSITIVE, *UNIT)
 # ---------------------------------------------------------------- densities
 
 
-BETA_DENSITY = define(
-    name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", evaluate=beta_density,
-    sympy=lambda a, b, x: x ** (a - 1) * (1 - x) ** (b - 1) / sp.beta(a, b),
-    partials=lambda y, a, b, x: (
-        y * (np.log(x) + DIGAMMA_STEP(a, b)),
-        y * (np.log1p(-x) + DIGAMMA_STEP(b, a)),
-        y * ((a - 1) / x - (b - 1) / (1 - x)),
-    ),
-    lower=Composed(beta_density), domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
-    ulp=16.0, source=lambda a, b, x: f"beta_density({a}, {b}, {x})",
-    helpers=(*STIRLING, beta_density),
+def _beta_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
+    n = sp.polygamma(0, a + b)
+    factor = (
+        1, sp.log(x) - sp.polygamma(0, a) + n, sp.log(1 - x) - sp.polygamma(0, b) + n,
+        (a - 1) / x - (b - 1) / (1 - x),
+    )[slope]  # fmt: skip
+    return x ** (a - 1) * (1 - x) ** (b - 1) / sp.beta(a, b) * factor
+
+
+def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return tuple([BETA_DENSITY(a, b, x, slope=k) for k in (1, 2, 3)])
+    f, both = BETA_DENSITY(a, b, x), polygamma(1, a + b)
+    own = (
+        np.log(x) + DIGAMMA_STEP(a, b), np.log1p(-x) + DIGAMMA_STEP(b, a),
+        (a - 1) / x - (b - 1) / (1 - x),
+    )  # fmt: skip
+    second = (
+        (DIGAMMA_STEP(a, b, order=1), both, 1 / x),
+        (both, DIGAMMA_STEP(b, a, order=1), -1 / (1 - x)),
+        (1 / x, -1 / (1 - x), -(a - 1) / (x * x) - (b - 1) / np.square(1 - x)),
+    )[slope - 1]  # fmt: skip
+    return tuple([y * own[k] + f * second[k] for k in range(3)])
+
+
+BETA_DENSITY: Op = define(
+    name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", sympy=_beta_form,
+    partials=_beta_partials, slopes=3, domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
+    helpers=BETA, **doubled_fields(beta_density),
 )  # fmt: skip
 
 
-T_DENSITY = define(
-    name="StudentDensity", doc="Density of Student's t distribution.", evaluate=t_density,
-    sympy=lambda v, t: sp.gamma((v + 1) / 2) / sp.gamma(v / 2) / sp.sqrt(sp.pi * v)
-    * (1 + t**2 / v) ** (-(v + 1) / 2),
-    partials=lambda y, v, t: (
-        0.5 * y * (DIGAMMA_HALF(v) - LOG_EXCESS(t * t / v) + t * t / (v * (v + t * t))),
-        -y * (v + 1) * t / (v + t * t),
-    ),
-    lower=Composed(t_density), domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=16.0,
-    source=lambda v, t: f"t_density({v}, {t})", helpers=(*STIRLING, t_density),
+def _t_form(v: Any, t: Any, slope: int = 0) -> Any:
+    step = sp.polygamma(0, (v + 1) / 2) - sp.polygamma(0, v / 2) - 1 / v
+    by_v = step - sp.log(1 + t**2 / v) + t**2 * (v + 1) / (v * (v + t**2))
+    factor = (1, by_v / 2, -(v + 1) * t / (v + t**2))[slope]
+    return (
+        sp.gamma((v + 1) / 2) / sp.gamma(v / 2) / sp.sqrt(sp.pi * v)
+        * (1 + t**2 / v) ** (-(v + 1) / 2) * factor
+    )  # fmt: skip
+
+
+def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return T_DENSITY(v, t, slope=1), T_DENSITY(v, t, slope=2)
+    f, square = T_DENSITY(v, t), t * t
+    whole = v + square
+    by_v = 0.5 * (DIGAMMA_HALF(v) - LOG_EXCESS(square / v) + square / (v * whole))
+    by_t = -(v + 1) * t / whole
+    both = t * (1 - square) / np.square(whole)
+    if slope == 1:
+        again = square * (square * v - square - 2 * v) / np.square(v * whole)
+        twice = 0.5 * (DIGAMMA_HALF(v, order=1) + again)
+        return y * by_v + f * twice, y * by_t + f * both
+    return y * by_v + f * both, y * by_t - f * ((v + 1) * (v - square) / np.square(whole))
+
+
+T_DENSITY: Op = define(
+    name="StudentDensity", doc="Density of Student's t distribution.", sympy=_t_form,
+    partials=_t_partials, slopes=2, domain=(Positive, Real), samples=((1, 9), (-3, 3)),
+    helpers=STUDENT, **doubled_fields(t_density),
 )  # fmt: skip
 
 
@@ -134,47 +171,78 @@ def nbdtrc(k: Any, n: Any, p: Any) -> Any:
 
 _INVERSES = [of_scipy(f.__name__.capitalize(), f, f"__pyx_fuse_0{f.__name__}", THREE)
              for f in (sc.betaincinv, sc.betainccinv)]  # fmt: skip
-BETAINCINV = define(
-    sc.betaincinv, name="Betaincinv", sympy=None, precise=precisely.beta_quantile,
-    evaluate=evaluated(beta_quantile, sc.betaincinv),
-    lower=Composed(lambda a, b, y: beta_quantile(a, b, y, _INVERSES[0])),
-    partials=lambda x, a, b, y: (math.nan, math.nan, 1 / BETA_DENSITY(a, b, x)),
-    source=source_of("beta_quantile", "special.betaincinv"),
-    helpers=(*INCOMPLETE_BETA, beta_quantile), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-    doc="Inverse of the regularized incomplete beta function.",
+
+
+def _beta_quantile(function: np.ufunc, step: Op, precise: Any, upper: bool, doc: str) -> Op:
+    """Define an inverse of the incomplete beta function; its slope is one over the density."""
+    more = (f"special.{function.__name__}", "True") if upper else (f"special.{function.__name__}",)
+
+    def partials(x: Any, a: Any, b: Any, y: Any, slope: int = 0) -> Any:
+        if not slope:
+            return math.nan, math.nan, op(a, b, y, slope=3)
+        at = op(a, b, y)
+        return math.nan, math.nan, -x * x * ((a - 1) / at - (b - 1) / (1 - at))
+
+    def reading(a: Any, b: Any, y: Any, slope: int = 0) -> Any:
+        at = sp.Function(op.name)(a, b, y)
+        return (-1) ** upper / _beta_form(a, b, at) if slope else at
+
+    op = define(
+        function, name=function.__name__.capitalize(), sympy=None, precise=precise, slopes=3,
+        reading=reading,
+        evaluate=evaluated(beta_quantile, function, upper), partials=partials,
+        lower=Composed(lambda a, b, y, slope=0: beta_quantile(a, b, y, step, upper, slope)),
+        source=source_of("beta_quantile", *more), helpers=(*INCOMPLETE_BETA, beta_quantile),
+        domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER, doc=doc,
+    )  # fmt: skip
+    return op
+
+
+BETAINCINV = _beta_quantile(
+    sc.betaincinv, _INVERSES[0], precisely.beta_quantile, False,
+    "Inverse of the regularized incomplete beta function.",
 )  # fmt: skip
-BETAINCCINV = define(
-    sc.betainccinv, name="Betainccinv", sympy=None, precise=precisely.beta_upper_quantile,
-    evaluate=evaluated(beta_quantile, sc.betainccinv, True),
-    lower=Composed(lambda a, b, y: beta_quantile(a, b, y, _INVERSES[1], True)),
-    partials=lambda x, a, b, y: (math.nan, math.nan, -1 / BETA_DENSITY(a, b, x)),
-    source=source_of("beta_quantile", "special.betainccinv", "True"),
-    helpers=(*INCOMPLETE_BETA, beta_quantile), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-    doc="Inverse of the complement of the incomplete beta function.",
+BETAINCCINV = _beta_quantile(
+    sc.betainccinv, _INVERSES[1], precisely.beta_upper_quantile, True,
+    "Inverse of the complement of the incomplete beta function.",
 )  # fmt: skip
 _QUANTILES = [of_scipy(f.__name__.capitalize(), f, f.__name__, (Positive, *UNIT))
               for f in (sc.gammaincinv, sc.gammainccinv)]  # fmt: skip
-GAMMAINCINV = define(
-    sc.gammaincinv, name="Gammaincinv", sympy=None, precise=precisely.gamma_quantile,
-    partials=lambda x, a, y: (math.nan, 1 / GAMMA_DENSITY(a, x)),
-    evaluate=evaluated(gamma_quantile, sc.gammaincinv),
-    lower=Composed(lambda a, y: gamma_quantile(a, y, _QUANTILES[0])),
-    source=source_of("gamma_quantile", "special.gammaincinv"),
-    helpers=(*INCOMPLETE, gamma_quantile),
-    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-    doc="Inverse of the regularized lower incomplete gamma function.",
+
+
+def _gamma_quantile(function: np.ufunc, step: Op, precise: Any, upper: bool, doc: str) -> Op:
+    """Define an inverse of the incomplete gamma function; its slope is one over the density."""
+    more = (f"special.{function.__name__}", "True") if upper else (f"special.{function.__name__}",)
+
+    def partials(x: Any, a: Any, y: Any, slope: int = 0) -> Any:
+        if not slope:
+            return math.nan, op(a, y, slope=2)
+        at = op(a, y)
+        return math.nan, -x * x * ((a - 1 - at) / at)
+
+    def reading(a: Any, y: Any, slope: int = 0) -> Any:
+        at = sp.Function(op.name)(a, y)
+        return (-1) ** upper / gamma_form(a, at) if slope else at
+
+    op = define(
+        function, name=function.__name__.capitalize(), sympy=None, precise=precise, slopes=2,
+        reading=reading,
+        evaluate=evaluated(gamma_quantile, function, upper), partials=partials,
+        lower=Composed(lambda a, y, slope=0: gamma_quantile(a, y, step, upper, slope)),
+        source=source_of("gamma_quantile", *more), helpers=(*INCOMPLETE, gamma_quantile),
+        domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
+        doc=doc,
+    )  # fmt: skip
+    return op
+
+
+GAMMAINCINV = _gamma_quantile(
+    sc.gammaincinv, _QUANTILES[0], precisely.gamma_quantile, False,
+    "Inverse of the regularized lower incomplete gamma function.",
 )  # fmt: skip
-GAMMAINCCINV = define(
-    sc.gammainccinv, name="Gammainccinv", sympy=None, precise=precisely.gamma_upper_quantile,
-    partials=lambda x, a, y: (math.nan, -1 / GAMMA_DENSITY(a, x)),
-    evaluate=evaluated(gamma_quantile, sc.gammainccinv, True),
-    lower=Composed(lambda a, y: gamma_quantile(a, y, _QUANTILES[1], True)),
-    source=source_of("gamma_quantile", "special.gammainccinv", "True"),
-    helpers=(*INCOMPLETE, gamma_quantile),
-    domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-    doc="Inverse of the regularized upper incomplete gamma function.",
+GAMMAINCCINV = _gamma_quantile(
+    sc.gammainccinv, _QUANTILES[1], precisely.gamma_upper_quantile, True,
+    "Inverse of the regularized upper incomplete gamma function.",
 )  # fmt: skip
 STDTRIT = define(
     sc.stdtrit, name="StudentQuantile", sympy=None, precise=precisely.student_quantile,

@@ -1,4 +1,4 @@
-"""SciPy's functions inside of kernels of ops that compute better in a box of operands only."""
+"""Ops by formulas in float64, and SciPy's functions where these hold in a box of operands only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Cython, Op, registry
+from .._op import Composed, Cython, Op, registry
 
 
 def elsewhere(function: Any, inside: Any, *operands: Any) -> Any:
@@ -30,10 +30,11 @@ def of_scipy(name: str, function: np.ufunc, code: str, domain: tuple[sp.Set, ...
 def source_of(name: str, *more: str) -> Callable[..., str]:
     """Return an op's source: a call of its helper, which computes in float64."""
 
-    def source(*operands: Any) -> str:
+    def source(*operands: Any, slope: int = 0) -> str:
         kind = np.result_type(*(x.dtype for x in operands), 0.0)
         narrow = "" if kind == np.float64 else f".astype(np.{kind})"
-        return f"{name}({', '.join([*map(str, operands), *more])}){narrow}"
+        given = [*map(str, operands), *more, *([f"slope={slope}"] if slope else [])]
+        return f"{name}({', '.join(given)}){narrow}"
 
     return source
 
@@ -48,7 +49,31 @@ def result_of(function: np.ufunc, *operands: Any) -> Any:
 def evaluated(compute: Callable[..., Any], function: np.ufunc, *more: Any) -> Callable[..., Any]:
     """Return an op's evaluation by what computes in float64; ``function`` is SciPy's."""
 
-    def evaluate(*operands: Any) -> Any:
-        return compute(*operands, function, *more).astype(result_of(function, *operands))
+    def evaluate(*operands: Any, **params: Any) -> Any:
+        with np.errstate(all="ignore"):
+            found = compute(*operands, function, *more, **params)
+        return found.astype(result_of(function, *operands))
 
     return evaluate
+
+
+def doubled_fields(formula: Callable[..., Any]) -> dict[str, Any]:
+    """Return what a record says of the ``formula(*operands, slope=0)`` that needs float64."""
+
+    def evaluate(*operands: Any, slope: int = 0) -> Any:
+        result = np.result_type(*operands, 0.0)
+        with np.errstate(all="ignore"):
+            found = formula(*(np.float64(1.0) * x for x in operands), slope=slope)
+        return np.asarray(found).astype(result)[()]
+
+    def source(*operands: Any, slope: int = 0) -> str:
+        narrow = np.result_type(*(x.dtype for x in operands), 0.0)
+        wide = [str(x) if x.dtype == np.float64 else f"{x}.astype(np.float64)" for x in operands]
+        code = f"{formula.__name__}({', '.join([*wide, *([str(slope)] if slope else [])])})"
+        return code if narrow == np.float64 else f"{code}.astype(np.{narrow})"
+
+    return {
+        "evaluate": evaluate,
+        "lower": Composed(lambda *xs, slope=0: formula(*(x.astype(np.float64) for x in xs), slope)),
+        "source": source,
+    }

@@ -16,13 +16,14 @@ import sympy as sp
 from .._op import Composed, Cython, Op, Positive, Real, define
 from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G
-from .differences import DIGAMMA_STEP
-from .fallback import elsewhere, evaluated, of_scipy, source_of
+from .densities import GAMMA, gamma_density
+from .differences import DIGAMMA_STEP, polygamma
+from .fallback import doubled_fields, elsewhere, evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
 from .special import BOTH_POSITIVE, ORDER
-from .stirling import STIRLING, binomial, gamma_density
+from .stirling import binomial, stirling_error
 
 UNARY, POSITIVE = (Real,), (Positive,)
 SHARE = sp.Interval.open(0, 1)
@@ -30,12 +31,26 @@ SHARE = sp.Interval.open(0, 1)
 # ---------------------------------------------------------------- gamma and beta
 
 
-GAMMA_DENSITY = define(
-    name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", evaluate=gamma_density,
-    sympy=lambda a, x: x ** (a - 1) * sp.exp(-x) / sp.gamma(a), lower=Composed(gamma_density),
-    partials=lambda y, a, x: (y * (np.log(x) - sc.psi(a)), y * ((a - 1 - x) / x)),
-    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=16.0,
-    source=lambda a, x: f"gamma_density({a}, {x})", helpers=(*STIRLING, gamma_density),
+def gamma_form(a: Any, x: Any, slope: int = 0) -> Any:
+    """The gamma density, or a derivative, in SymPy."""
+    factor = (1, sp.log(x) - sp.polygamma(0, a), (a - 1) / x - 1)[slope]
+    return x ** (a - 1) * sp.exp(-x) / sp.gamma(a) * factor
+
+
+def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return GAMMA_DENSITY(a, x, slope=1), GAMMA_DENSITY(a, x, slope=2)
+    f = GAMMA_DENSITY(a, x)
+    by_a, by_x = np.log(x) - sc.psi(a), (a - 1 - x) / x
+    if slope == 1:
+        return y * by_a - f * polygamma(1, a), y * by_x + f / x
+    return y * by_a + f / x, y * by_x - f * ((a - 1) / (x * x))
+
+
+GAMMA_DENSITY: Op = define(
+    name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", sympy=gamma_form,
+    partials=_gamma_partials, slopes=2, domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)),
+    helpers=GAMMA, **doubled_fields(gamma_density),
 )  # fmt: skip
 _SHARES = [of_scipy(f.__name__.capitalize(), f, f.__name__, BOTH_POSITIVE)
            for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
@@ -70,7 +85,7 @@ BINOM = define(
         y * DIGAMMA_STEP(n - k + 1, k), y * DIGAMMA_STEP(k + 1, n - 2 * k),
     ),
     evaluate=evaluated(binomial, sc.binom), lower=Composed(lambda n, k: binomial(n, k, _BINOM)),
-    source=source_of("binomial"), helpers=(*STIRLING, elsewhere, binomial),
+    source=source_of("binomial"), helpers=(stirling_error, elsewhere, binomial),
     domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
     doc="Binomial coefficient of real numbers.", exact_form=False,
 )  # fmt: skip

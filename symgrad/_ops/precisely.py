@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import scipy.special as sc
+
 Precise = Callable[..., Any]
 
 #: A root is found when a step changes it by less than this many times the precision.
@@ -140,31 +142,54 @@ def _beta_density(c: Any, a: Any, b: Any, x: Any) -> Any:
     return x ** (a - 1) * (1 - x) ** (b - 1) / c.beta(a, b)
 
 
-def beta_quantile(c: Any, guess: Any, a: Any, b: Any, y: Any) -> Any:
-    """Where the incomplete beta function is y."""
+def _sloped(quantile: Precise, start: Precise, density: Precise, sign: int = 1) -> Precise:
+    """A quantile function, or its slope: then the root is looked for from SciPy's."""
+
+    def compute(c: Any, guess: Any, *xs: Any, slope: int = 0) -> Any:
+        if not slope:
+            return quantile(c, guess, *xs)
+        at = quantile(c, float(start(*map(float, xs))), *xs)
+        return sign / density(c, *xs[:-1], at)
+
+    return compute
+
+
+def _beta_quantile(c: Any, guess: Any, a: Any, b: Any, y: Any) -> Any:
     return _root(c, guess, lambda x: beta_share(c, a, b, x) - y,
                  lambda x: _beta_density(c, a, b, x))  # fmt: skip
 
 
-def beta_upper_quantile(c: Any, guess: Any, a: Any, b: Any, y: Any) -> Any:
-    """Where the complement of the incomplete beta function is y."""
-    return beta_quantile(c, guess, a, b, 1 - y)
+#: Where the incomplete beta function or its complement is y.
+beta_quantile = _sloped(_beta_quantile, sc.betaincinv, _beta_density)
+beta_upper_quantile = _sloped(
+    lambda c, guess, a, b, y: _beta_quantile(c, guess, a, b, 1 - y),
+    sc.betainccinv, _beta_density, -1,
+)  # fmt: skip
 
 
-def gamma_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
-    """Where the incomplete gamma function is y."""
+def _gamma_density(c: Any, a: Any, x: Any) -> Any:
+    return x ** (a - 1) * c.exp(-x) / c.gamma(a)
+
+
+def _gamma_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
     return _root(c, guess, lambda x: c.gammainc(a, 0, x, regularized=True) - y,
-                 lambda x: x ** (a - 1) * c.exp(-x) / c.gamma(a))  # fmt: skip
+                 lambda x: _gamma_density(c, a, x))  # fmt: skip
 
 
-def gamma_upper_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
-    """Where the complement of the incomplete gamma function is y."""
-    return gamma_quantile(c, guess, a, 1 - y)
+#: Where the incomplete gamma function or its complement is y.
+gamma_quantile = _sloped(_gamma_quantile, sc.gammaincinv, _gamma_density)
+gamma_upper_quantile = _sloped(
+    lambda c, guess, a, y: _gamma_quantile(c, guess, a, 1 - y),
+    sc.gammainccinv, _gamma_density, -1,
+)  # fmt: skip
 
 
-def student_quantile(c: Any, guess: Any, v: Any, p: Any) -> Any:
-    """Where Student's distribution function is p."""
+def _t_density(c: Any, v: Any, t: Any) -> Any:
     scale = c.gamma((v + 1) / 2) / c.gamma(v / 2) / c.sqrt(c.pi * v)
+    return scale * (1 + t * t / v) ** (-(v + 1) / 2)
+
+
+def _student_quantile(c: Any, guess: Any, v: Any, p: Any) -> Any:
     half = c.mpf(0.5)
 
     def gap(t: Any) -> Any:
@@ -173,7 +198,11 @@ def student_quantile(c: Any, guess: Any, v: Any, p: Any) -> Any:
         # Close to 0, half is left out, or no step would be small beside t.
         return c.sign(t) * beta_share(c, half, v / 2, t * t / (v + t * t)) / 2 - (p - half)
 
-    return _root(c, guess, gap, lambda t: scale * (1 + t * t / v) ** (-(v + 1) / 2))
+    return _root(c, guess, gap, lambda t: _t_density(c, v, t))
+
+
+#: Where Student's distribution function is p.
+student_quantile = _sloped(_student_quantile, sc.stdtrit, _t_density)
 
 
 def normal_log_quantile(c: Any, guess: Any, y: Any) -> Any:

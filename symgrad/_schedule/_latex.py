@@ -102,7 +102,7 @@ def _number(node: Node) -> Any:
 
 def _mapped(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     values = [_value(x, index, names) for x in node.operands]
-    if node.op.sympy is None:
+    if node.op.sympy is None and not (node.op.reading and node.items):
         return rf"\operatorname{{{node.op.name.lower()}}}\left({', '.join(values)}\right)"
     # Numbers take part in the layout of a formula (3 x, not x 3), names do not.
     fixed = tuple(_number(x) if isinstance(x, (Literal, SizeOf)) else None for x in node.operands)
@@ -120,9 +120,10 @@ def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]
         for k, number in enumerate(fixed) if number is None
     }  # fmt: skip
     operands = [places.get(k, number) for k, number in enumerate(fixed)]
-    assert op.sympy is not None
+    written = op.sympy or op.reading
+    assert written is not None
     with sp.evaluate(False):
-        form = op.sympy(*operands, **dict(items))
+        form = written(*operands, **dict(items))
     shown = {symbol: f"\0{k}\0" for k, symbol in places.items()}
     return str(sp.latex(form, symbol_names=shown))
 

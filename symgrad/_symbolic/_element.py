@@ -226,7 +226,7 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
 
 
 def _mapped(node: Node, operands: list[Any]) -> Any:
-    form = node.op.sympy
+    form = node.op.sympy or node.op.reading
     if form is None:
         return sp.Function(node.op.name)(*operands)
     if node.op.name == "StopGradient":
