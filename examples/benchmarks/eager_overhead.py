@@ -4,6 +4,8 @@ Arrays of 25 elements: the work itself is a fraction of a microsecond, the rest 
 Each row is timed in turns, first one library and then the other, so that what else the machine
 does reaches both. Shown are medians, and the median of the ratios of neighbouring turns; a row
 above PyTorch is marked. Without PyTorch, symgrad's times are shown alone.
+
+The first calls are not counted: by then steps and backward passes that come often are kernels.
 """
 
 from __future__ import annotations
@@ -174,7 +176,7 @@ def measured(row: Row, rounds: int) -> list[list[float]]:
     """Return the times of each library, turn by turn; first calls are not counted."""
     times: list[list[float]] = [[] for _ in row.functions]
     for function in row.functions:
-        for _ in range(12):  # the backward pass that comes again has been compiled then
+        for _ in range(12):  # what comes again has been compiled then
             timed(function, row.ops)
     order = list(range(len(row.functions)))
     for _ in range(rounds):

@@ -4,9 +4,12 @@ from ._cache import cache_folder
 from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
 from ._memory import get_kept_memory, set_kept_memory
+from ._python import MISS
 from ._threads import get_num_threads, set_num_threads
+from ._watched import watched
 
 __all__ = [
+    "MISS",
     "Backend",
     "Function",
     "Stored",
@@ -18,4 +21,5 @@ __all__ = [
     "set_kept_memory",
     "set_num_threads",
     "stored",
+    "watched",
 ]

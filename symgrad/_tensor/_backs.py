@@ -14,20 +14,24 @@ import numpy as np
 from .._ops.movement import by_rows, inverse, slices
 from .._ops.reductions import kept
 from ._guard import guarded
-from ._node import AccumulateGrad, Backward
+from ._node import AccumulateGrad
+
+#: A node of which the engine knows that it holds its operands.
+Held = Any
 
 ndarray, zeros = np.ndarray, np.zeros
 _index = lru_cache(maxsize=4096)(slices)
 _inverse = lru_cache(maxsize=1024)(inverse)
 
 
-def by_record(node: Backward, ct: Any) -> Sequence[Any]:
+def by_record(node: Held, ct: Any) -> Sequence[Any]:
     """Go back by the op's record."""
     node.check()
-    return node.pull(ct)
+    parts: Sequence[Any] = node.pull(ct)
+    return parts
 
 
-def _read(node: Backward, x: Any) -> Any:
+def read(node: Held, x: Any) -> Any:
     """Return what an operand holds; raise if it was overwritten."""
     if isinstance(x, (ndarray, np.generic)):
         return x
@@ -40,8 +44,8 @@ def _read(node: Backward, x: Any) -> Any:
 # ---------------------------------------------------------------- folds
 
 
-def _sum(node: Backward, ct: Any) -> Sequence[Any]:
-    shape, dtype = node.saved[0]  # type: ignore[index]
+def _sum(node: Held, ct: Any) -> Sequence[Any]:
+    shape, dtype = node.saved[0]
     if ct.dtype is not dtype:
         ct = ct.astype(dtype)
     if ct.ndim == 0:
@@ -54,9 +58,40 @@ def _sum(node: Backward, ct: Any) -> Sequence[Any]:
     return (ndarray(shape, dtype, ct, 0, strides),)
 
 
-def _extremum(node: Backward, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+def sum_keeping(node: Held, ct: Any) -> Sequence[Any]:
+    """Go back through a sum with ``keepdims``."""
+    shape, dtype = node.saved[0]
+    if ct.dtype is not dtype:
+        ct = ct.astype(dtype)
+    if 0 in shape or not ct.flags.c_contiguous:
+        return by_record(node, ct)
+    axes = node.params["axes"]
+    strides = [0 if k in axes else stride for k, stride in enumerate(ct.strides)]
+    return (ndarray(shape, dtype, ct, 0, strides),)
+
+
+def mean_back(node: Held, ct: Any) -> Sequence[Any]:
+    """Go back through a mean."""
+    return _sum(node, _share(node, ct))
+
+
+def mean_keeping(node: Held, ct: Any) -> Sequence[Any]:
+    """Go back through a mean with ``keepdims``."""
+    return sum_keeping(node, _share(node, ct))
+
+
+def _share(node: Held, ct: Any) -> Any:
+    shape, dtype = node.saved[0]
+    count = 1
+    for k in node.params["axes"]:
+        count *= shape[k]
+    part = ct * (dtype.type(1) / dtype.type(count))
+    return part if type(part) is ndarray else np.asarray(part)
+
+
+def extremum(node: Held, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     """Share a gradient among the elements that attain an extremum."""
-    x = _read(node, node.saved[0])  # type: ignore[index]
+    x = read(node, node.saved[0])
     y, cell, dtype = node.result, node.cell, x.dtype
     if cell is not None and cell.written > node.seq:
         node.check()
@@ -85,11 +120,11 @@ def _extremum(node: Backward, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
 # ---------------------------------------------------------------- choices
 
 
-def _where(node: Backward, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+def _where(node: Held, ct: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     """Send a gradient to what was chosen."""
-    condition, a, b = node.saved  # type: ignore[misc]
+    condition, a, b = node.saved
     _, first, second = node.behind
-    truth = _read(node, condition)
+    truth = read(node, condition)
     shape = ct.shape
     for x, edge in ((a, first), (b, second)):
         if edge is not None and (x[0] if type(x) is tuple else x.shape) != shape:
@@ -121,12 +156,12 @@ def _support(truth: Any, edge: Any) -> Any:
 # ---------------------------------------------------------------- products
 
 
-def _contract(node: Backward, ct: Any) -> Sequence[Any]:
+def _contract(node: Held, ct: Any) -> Sequence[Any]:
     """Multiply by the other operand, as :func:`symgrad._ops.contract.contracted` would."""
     first, second = node.behind
-    a, b = node.saved  # type: ignore[misc]
-    x = None if second is None else _read(node, a)
-    y = None if first is None else _read(node, b)
+    a, b = node.saved
+    x = None if second is None else read(node, a)
+    y = None if first is None else read(node, b)
     letters = node.params
     pull = _PULLS.get((letters["a"], letters["b"], letters["out"]))
     if pull is None or not (_plain(ct, ct) and _plain(x, ct) and _plain(y, ct)):
@@ -172,28 +207,28 @@ _PULLS: dict[tuple[str, str, str], Callable[[Any, Any, Any], _Parts]] = {
 # ---------------------------------------------------------------- views
 
 
-def _slice(node: Backward, ct: Any) -> Sequence[Any]:
-    shape, dtype = node.saved[0]  # type: ignore[index]
+def _slice(node: Held, ct: Any) -> Sequence[Any]:
+    shape, dtype = node.saved[0]
     part = zeros(shape, dtype)
     part[_index(node.params["region"])] = ct
     return (part,)
 
 
-def _assemble(node: Backward, ct: Any) -> Sequence[Any]:
+def _assemble(node: Held, ct: Any) -> Sequence[Any]:
     regions = node.params["regions"]
     return [
         None if edge is None else _own(ct[_index(region)], x[1])
-        for edge, region, x in zip(node.behind, regions, node.saved, strict=True)  # type: ignore[arg-type]
+        for edge, region, x in zip(node.behind, regions, node.saved, strict=True)
     ]
 
 
-def _reshape(node: Backward, ct: Any) -> Sequence[Any]:
-    shape, dtype = node.saved[0]  # type: ignore[index]
+def _reshape(node: Held, ct: Any) -> Sequence[Any]:
+    shape, dtype = node.saved[0]
     return (_own(ct.reshape(shape), dtype),)
 
 
-def _transpose(node: Backward, ct: Any) -> Sequence[Any]:
-    return (_own(ct.transpose(_inverse(node.params["axes"])), node.saved[0][1]),)  # type: ignore[index]
+def _transpose(node: Held, ct: Any) -> Sequence[Any]:
+    return (_own(ct.transpose(_inverse(node.params["axes"])), node.saved[0][1]),)
 
 
 def _own(part: Any, dtype: Any) -> Any:
@@ -204,7 +239,7 @@ def _own(part: Any, dtype: Any) -> Any:
 
 
 #: By op; others go back by their records.
-BACKS: dict[str, Callable[[Backward, Any], Sequence[Any]]] = {
+BACKS: dict[str, Callable[[Held, Any], Sequence[Any]]] = {
     "Sum": _sum,
     "Contract": _contract,
     "Assemble": _assemble,
@@ -212,10 +247,12 @@ BACKS: dict[str, Callable[[Backward, Any], Sequence[Any]]] = {
     "Reshape": _reshape,
     "Transpose": _transpose,
 }
-GUARDED: dict[str, Callable[[Backward, Any], tuple[Sequence[Any], Sequence[Any]]]] = {
-    "Max": _extremum,
-    "Min": _extremum,
+GUARDED: dict[str, Callable[[Held, Any], tuple[Sequence[Any], Sequence[Any]]]] = {
+    "Max": extremum,
+    "Min": extremum,
     "Where": _where,
 }
 
-__all__ = ["BACKS", "GUARDED", "by_record"]
+__all__ = [
+    "BACKS", "GUARDED", "by_record", "extremum", "mean_back", "mean_keeping", "read", "sum_keeping",
+]  # fmt: skip

@@ -133,7 +133,7 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
     BackwardError
         If a value that would be read has been freed or overwritten.
     """
-    if len(gradients) != 1 or not FEWEST <= len(order) <= LARGEST or _switched_off():
+    if len(gradients) != 1 or not FEWEST <= len(order) <= LARGEST or switched_off():
         return None
     with table.lock:
         table.worked += _cost(PASS, len(order))
@@ -181,7 +181,8 @@ def _leaves(order: Sequence[Node], found: Any) -> list[tuple[Any, Any]] | None:
     return list(zip(leaves, found, strict=True))
 
 
-def _switched_off() -> bool:
+def switched_off() -> bool:
+    """Tell whether the user wants NumPy alone."""
     chosen = _backend.get() or os.environ.get("SYMGRAD_BACKEND")
     return chosen == "numpy"
 
@@ -279,4 +280,4 @@ def _buy(entry: _Entry, order: Sequence[Node], gradient: Any, arrays: Sequence[A
         )
 
 
-__all__ = ["attempt", "describe", "table"]
+__all__ = ["KERNEL", "attempt", "describe", "switched_off", "table"]

@@ -13,12 +13,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._shapes import normalize_axes
 from .._trace._arrays import call
 from ..errors import ArgumentError
-from . import _elementwise, _quick_choices, _quick_joins, _quick_products, _quick_views  # noqa: F401 - short ways
+from . import (  # noqa: F401 - short ways
+    _elementwise,
+    _quick_choices,
+    _quick_joins,
+    _quick_products,
+    _quick_softmax,
+    _quick_views,
+)
 from ._plan import planned
 from ._quick_choices import relu
-from ._quick_folds import FOLDS, short
+from ._quick_folds import FOLDS, composed, short
+from ._record import bind
 from ._tensor import Tensor, wrap
 
 
@@ -58,11 +67,13 @@ def _reduction(
             return function(input, axis=where, **more)
         if function in _WITHOUT and not more.get("keepdims") and _is_axis(where, input._data):
             return wrap(np.asarray(function(input._data, where)))
-        more["axis"] = where
         data = input._data
-        if function is np.mean and "dtype" not in more and data.size and data.dtype.kind == "f":
-            total = sum(input, **more)
-            return total / (data.size // total._data.size)
+        if len(more) == 1 and data.size and data.dtype.kind == "f":
+            axes = normalize_axes(where, data.ndim)
+            step = composed(function, axes, more["keepdims"])
+            if step is not None:
+                return bind(step, (input,), {"axes": axes})
+        more["axis"] = where
         result = planned(
             Tensor, function, (input,), more, lambda: call(function, (input,), dict(more))
         )  # fmt: skip
@@ -198,7 +209,8 @@ def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     >>> sg.softmax(sg.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    return _elementwise.exp(log_softmax(input, dim, axis=axis))
+    where = dim if axis is None else axis_of(dim, axis)
+    return _quick_softmax.softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
 
 
 def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
@@ -210,7 +222,8 @@ def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     >>> sg.log_softmax(sg.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    return input - logsumexp(input, dim, keepdim=True, axis=axis)
+    where = dim if axis is None else axis_of(dim, axis)
+    return _quick_softmax.log_softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
 
 
 def logsumexp(
@@ -228,11 +241,17 @@ def logsumexp(
     >>> sg.logsumexp(sg.tensor([1000.0, 1000.0]), dim=0)
     tensor(1000.6931)
     """
-    where = axis_of(dim, axis)
-    top = max(input.detach() if isinstance(input, Tensor) else input, axis=where, keepdims=True)
-    exp, log = _elementwise.exp, _elementwise.log
-    total = log(sum(exp(input - top), axis=where, keepdims=True)) + top
-    return total if keepdim else np.squeeze(total, axis=where)
+    where = dim if axis is None else axis_of(dim, axis)
+    return _quick_softmax.logsumexp(
+        input, (where, keepdim),
+        lambda rank: {"axis": _counted(where, rank), "keepdims": bool(keepdim)},
+    )  # fmt: skip
+
+
+def _counted(axis: Any, rank: int) -> Any:
+    """Return an axis, or several, counted from the front."""
+    axes = normalize_axes(axis, rank)
+    return None if axis is None else axes[0] if len(axes) == 1 else axes
 
 
 # ---------------------------------------------------------------- shapes and choices
@@ -283,7 +302,12 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> A
     tensor([[0., 0.],
             [1., 1.]])
     """
-    return _joined(np.stack, list(tensors), dim if axis is None else axis)
+    along = dim if axis is None else axis
+    if (type(tensors) is tuple or type(tensors) is list) and len(tensors) == 2:
+        made = _quick_joins.paired(np.stack, tensors[0], tensors[1], along)
+        if made is not None:
+            return made
+    return _joined(np.stack, tensors, along)
 
 
 def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
@@ -295,16 +319,21 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     >>> sg.cat([sg.zeros(2), sg.ones(1)])
     tensor([0., 0., 1.])
     """
-    return _joined(np.concatenate, list(tensors), dim if axis is None else axis)
-
-
-def _joined(function: Callable[..., Any], parts: list[Any], axis: int) -> Any:
-    if Tensor not in map(type, parts):
-        return function(parts, axis=axis)
-    if function is np.concatenate:
-        made = _quick_joins.joined(parts, axis)
+    along = dim if axis is None else axis
+    if (type(tensors) is tuple or type(tensors) is list) and len(tensors) == 2:
+        made = _quick_joins.paired(np.concatenate, tensors[0], tensors[1], along)
         if made is not None:
             return made
+    return _joined(np.concatenate, tensors, along)
+
+
+def _joined(function: Callable[..., Any], tensors: Any, axis: int) -> Any:
+    parts = list(tensors)
+    if Tensor not in map(type, parts):
+        return function(parts, axis=axis)
+    made = _quick_joins.joined(function, parts, axis)
+    if made is not None:
+        return made
     given = {"axis": axis}
     return planned(Tensor, function, tuple(parts), given, lambda: function(parts, axis=axis))
 

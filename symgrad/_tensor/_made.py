@@ -30,9 +30,8 @@ class Step:
 
     __slots__ = ("cls", "rule", "rules")
 
-    def __init__(self, name: str, count: int = 1) -> None:
-        op: Op = registry.ops[name]
-        cls = backward_class(op)
+    def __init__(self, op: Op | str, count: int = 1) -> None:
+        cls = backward_class(registry.ops[op] if isinstance(op, str) else op)
         assert cls is not None
         self.cls: type[Backward] = cls
         self.rules: list[Rule] = [
@@ -71,18 +70,6 @@ def with_array(apply: Callable[[Any, Any], Any], x: Any, y: Any) -> Tensor | Non
     return made
 
 
-def step(
-    cls: type[Backward], rule: Rule, behind: Any, saved: Any, params: dict[str, Any], result: Any
-) -> Backward:
-    """Return a node inside of what the user called; its place is to be filled in."""
-    node = cls()
-    node.rule, node.behind, node.saved, node.params = rule, behind, saved, params
-    node.result = result
-    node.cell = node.extra = None
-    node.seq = next(clock)
-    return node
-
-
 def recorded(
     data: Any, cell: Cell | None, cls: type[Backward], rule: Rule, behind: Any, saved: Any,
     params: dict[str, Any], result: Any, depth: int = 2,
@@ -106,4 +93,4 @@ def recorded(
     return made
 
 
-__all__ = ["F32", "F64", "Step", "constant", "getframe", "new", "recorded", "step", "with_array"]
+__all__ = ["F32", "F64", "Step", "constant", "recorded", "with_array"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Op
+from .._op import Op, registry
 from .._reverse import differentiable
 from ._backs import BACKS, GUARDED, by_record
+from ._composed import Composed
 from ._node import Backward, wrapped
 from ._rules import Rule, rule_of
 
@@ -38,6 +39,12 @@ def backward_class(op: Op) -> type[Backward] | None:
         return _classes.setdefault(op, made)
 
 
+def classes_called(name: str) -> set[type[Backward] | None]:
+    """Return the classes of the op of a name, and of steps that stand for it."""
+    known = {cls for op, cls in _classes.items() if isinstance(op, Composed) and op.name == name}
+    return known | ({backward_class(registry.ops[name])} if name in registry.ops else set())
+
+
 def rule_for(cls: type[Backward], mask: int, count: int, params: dict[str, Any]) -> Rule:
     """Return the rule for gradients of some operands; made when first asked for.
 
@@ -49,13 +56,13 @@ def rule_for(cls: type[Backward], mask: int, count: int, params: dict[str, Any])
     found = cls.rules.get(key)
     if found is None or len(found.needs) != count:
         wanted = [bool(mask >> k & 1) for k in range(count)]
-        name = cls.op.name
-        found = rule_of(
-            cls.op, wanted, params, BACKS.get(name, by_record), GUARDED.get(name),
-            type(wrapped(np.zeros(()))),
-        )  # fmt: skip
+        op = cls.op
+        back, guarded = BACKS.get(op.name, by_record), GUARDED.get(op.name)
+        if isinstance(op, Composed):
+            back, guarded = op.back or by_record, op.guarded
+        found = rule_of(op, wanted, params, back, guarded, type(wrapped(np.zeros(()))))
         cls.rules[key] = found
     return found
 
 
-__all__ = ["backward_class", "rule_for"]
+__all__ = ["backward_class", "classes_called", "rule_for"]

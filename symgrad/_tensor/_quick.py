@@ -9,8 +9,10 @@ first write.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,8 @@ import numpy as np
 from .._op import Op, registry
 from .._trace import Complex, Traced
 from .._trace._arrays import add_operators
-from ._made import with_array
+from ._hot import MISS, Hot
+from ._made import F64, with_array
 from ._mode import recording
 from ._node import clock
 from ._node_classes import backward_class, rule_for
@@ -28,14 +31,20 @@ from ._tensor import QUICK, Tensor
 
 _OPS = registry.ops
 _NONE: dict[str, Any] = {}
-#: By way of this NumPy's functions come here.
-_PROTOCOL = Tensor.__array_ufunc__.__code__
+#: The functions of one operand, as they are called by name.
+NAMED: dict[Any, Callable[..., Any]] = {}
+#: Ops that take a whole number as the float that it is.
+WEAK = frozenset((
+    "Add", "Subtract", "Multiply", "Divide", "Power", "Maximum", "Minimum", "Less", "LessEqual",
+    "Greater", "GreaterEqual", "Equal", "NotEqual",
+))  # fmt: skip
 ndarray, asarray, new, getframe = np.ndarray, np.asarray, object.__new__, sys._getframe
 
 
-def _binary(op: Op) -> Callable[[Any, Any], Any]:
-    """Return :func:`bind` for an elementwise op of two operands."""
-    evaluate, cls, rules = op.evaluate, backward_class(op), _Rules(op, 2)
+def _binary(op: Op, hot: Hot, depth: int = 1) -> Callable[[Any, Any], Any]:
+    """Return :func:`bind` for an elementwise op of two operands; the user is so far up."""
+    cls, rules, weak = backward_class(op), _Rules(op, 2), op.name in WEAK
+    evaluate, other = op.evaluate, hot.other
 
     def apply(x: Any, y: Any) -> Any:
         mask = 0
@@ -53,19 +62,25 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
                     return bind(op, (x, y), _NONE)
                 if y._requires:
                     mask += 2
-            elif type(y) is float or type(y) is int:
+            elif type(y) is float:
                 right = y
+            elif type(y) is int:
+                right = float(y) if weak and left.dtype is F64 else y
             else:
                 return _other(op, apply, x, y)
         elif (type(x) is float or type(x) is int) and type(y) is Tensor:
-            left, right, cell = x, y._data, y._cell
+            right, cell = y._data, y._cell
+            left = float(x) if weak and type(x) is int and right.dtype is F64 else x
             if cell is not None and (cell.rebased or not right.flags.c_contiguous):
                 return bind(op, (x, y), _NONE)
             if y._requires:
                 mask = 2
         else:
             return _other(op, apply, x, y)
-        data = evaluate(left, right)
+        data = hot.run(left, right)
+        if data is MISS:
+            array = left if type(x) is Tensor else right
+            data = other(left, right) if array.ndim else evaluate(left, right)
         if type(data) is not ndarray:
             data = asarray(data)
         made: Tensor = new(Tensor)
@@ -82,24 +97,20 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
             first = x._fn or x
             if not keeps_left:
                 x = (left.shape, left.dtype)
-        elif left is x:
+        elif type(x) is not Tensor:
             x = data.dtype.type(x)
         if mask & 2:
             second = y._fn or y
             if not keeps_right:
                 y = (right.shape, right.dtype)
-        elif right is y:
+        elif type(y) is not Tensor:
             y = data.dtype.type(y)
         node.behind, node.saved, node.params = (first, second), (x, y), _NONE
         node.cell = node.extra = None
         node.result = data if reads_result else None
         node.seq = next(clock)
-        frame: Any = getframe(1)
-        code = frame.f_code
-        if code is _PROTOCOL:
-            frame = frame.f_back
-            code = frame.f_code
-        node.place = code
+        frame = getframe(depth)
+        node.place = code = frame.f_code
         if code.co_filename in known_users:
             node.offset = frame.f_lasti
         else:
@@ -109,9 +120,9 @@ def _binary(op: Op) -> Callable[[Any, Any], Any]:
     return own_code(apply, op)
 
 
-def _unary(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+def _unary(op: Op, hot: Hot, otherwise: Callable[..., Any], depth: int = 1) -> Callable[..., Any]:
     """Return :func:`bind` for an elementwise op of one operand; ``otherwise`` for no tensors."""
-    evaluate, cls, rules = op.evaluate, backward_class(op), _Rules(op, 1)
+    cls, rules, evaluate, other = backward_class(op), _Rules(op, 1), op.evaluate, hot.other
 
     def apply(input: Any, /, **options: Any) -> Any:
         if type(input) is not Tensor or options:
@@ -119,7 +130,10 @@ def _unary(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         data, cell = input._data, input._cell
         if cell is not None and (cell.rebased or not data.flags.c_contiguous):
             return bind(op, (input,), _NONE)
-        data = evaluate(data)
+        found = hot.run(data)
+        if found is MISS:
+            found = other(data) if data.ndim else evaluate(data)
+        data = found
         if type(data) is not ndarray:
             data = asarray(data)
         made: Tensor = new(Tensor)
@@ -137,12 +151,8 @@ def _unary(op: Op, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         node.cell = node.extra = None
         node.result = data if reads_result else None
         node.seq = next(clock)
-        frame: Any = getframe(1)
-        code = frame.f_code
-        if code is _PROTOCOL:
-            frame = frame.f_back
-            code = frame.f_code
-        node.place = code
+        frame = getframe(depth)
+        node.place = code = frame.f_code
         if code.co_filename in known_users:
             node.offset = frame.f_lasti
         else:
@@ -157,6 +167,16 @@ def own_code(function: Any, op: Op) -> Callable[..., Any]:
     made: Callable[..., Any] = function
     function.__code__ = function.__code__.replace(co_name=op.name)
     return made
+
+
+def _without_keywords(function: Any) -> Callable[[Any], Any]:
+    """Return a function of an input and ``**options`` as one of the input alone.
+
+    The interpreter calls it without a C function and a dictionary between.
+    """
+    code = function.__code__
+    plain = code.replace(co_argcount=2, co_flags=code.co_flags & ~inspect.CO_VARKEYWORDS)
+    return FunctionType(plain, function.__globals__, code.co_name, (_NONE,), function.__closure__)
 
 
 class _Rules(dict[int, tuple[Any, bool, bool, bool]]):
@@ -186,8 +206,16 @@ def _other(op: Op, apply: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
 # ---------------------------------------------------------------- how tensors come here
 
 
+#: What computes the ops.
+_hot: dict[str, Hot] = {}
+
+
+def _computed(op: Op) -> Hot:
+    return _hot.get(op.name) or _hot.setdefault(op.name, Hot(op, op.evaluate))
+
+
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
-    apply = _binary(_OPS[name])
+    apply = _binary(_OPS[name], _computed(_OPS[name]), 2 if swap else 1)
     return (lambda self, other: apply(other, self)) if swap else apply
 
 
@@ -197,9 +225,11 @@ add_operators(Tensor, _operator)
 
 for _function, _op in registry.handlers.items():
     if isinstance(_op, Op) and _op.kind == "map" and _op is not STOP:
+        _way = _computed(_op)
         if _op.arity == 1:
-            QUICK[_function] = _unary(_op, _function)
+            NAMED[_function] = _unary(_op, _way, _function)
+            QUICK[_function] = _without_keywords(_unary(_op, _way, _function, 2))
         elif _op.arity == 2:
-            QUICK[_function] = _binary(_op)
+            QUICK[_function] = _binary(_op, _way, 2)
 for _name, _ufunc in (("neg", np.negative), ("abs", np.absolute), ("invert", np.invert)):
-    setattr(Tensor, f"__{_name}__", QUICK[_ufunc])
+    setattr(Tensor, f"__{_name}__", NAMED[_ufunc])

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._op import registry
 from .._trace._arrays import call
+from ._hot import MISS, Hot
 from ._made import F32, F64, Step, constant, recorded
 from ._mode import recording
 from ._tensor import QUICK, Tensor
@@ -16,11 +17,20 @@ _WHERE, _STEP = registry.ops["Where"], Step("Where", 3)
 _RULE = _STEP.rules[4]
 _NONE: dict[str, Any] = {}
 
-#: Zeros as arrays, since NumPy converts a number each time, and as what a rule would read.
-_ZERO, _ZERO_32 = np.zeros((), F64), np.zeros((), F32)
-_NUMBER, _NUMBER_32 = np.float64(0.0), np.float32(0.0)
 BOOL = np.dtype(np.bool_)
-less_equal, putmask, ndarray = np.less_equal, np.putmask, np.ndarray
+ndarray = np.ndarray
+
+
+def _positive(x: Any) -> tuple[Any, Any]:
+    """Return where numbers are not positive, and the positive part."""
+    low = x <= 0
+    return low, np.where(low, 0.0, x)
+
+
+_RELU, _CHOOSE = Hot(_positive, silent=True), Hot(np.where, silent=True)
+_relu, _choose = _RELU.other, _CHOOSE.other
+#: What the rule of ``relu`` would read.
+_ZERO = {F64: np.float64(0.0), F32: np.float32(0.0)}
 
 
 def _general(input: Any) -> Any:
@@ -39,25 +49,21 @@ def relu(input: Any) -> Any:
     if type(input) is not Tensor:
         return _general(input)
     data, cell = input._data, input._cell
-    dtype = data.dtype
-    zero: Any
-    number: Any
-    if dtype is F64:
-        zero, number = _ZERO, _NUMBER
-    elif dtype is F32:
-        zero, number = _ZERO_32, _NUMBER_32
-    else:
+    zero = _ZERO.get(data.dtype)
+    if (
+        zero is None or not data.ndim
+        or (cell is not None and (cell.rebased or not data.flags.c_contiguous))
+    ):  # fmt: skip
         return _general(input)
-    if not data.ndim or (cell is not None and (cell.rebased or not data.flags.c_contiguous)):
-        return _general(input)
-    low = less_equal(data, zero)
-    positive = data.copy()
-    putmask(positive, low, zero)
+    found = _RELU.run(data)
+    if found is MISS:
+        found = _relu(data)
+    low, positive = found
     if not input._requires or not recording():
         return constant(positive)
     return recorded(
         positive, None, _STEP.cls, _RULE, (None, None, input._fn or input),
-        (low, number, (data.shape, dtype)), _NONE, None,
+        (low, zero, (data.shape, data.dtype)), _NONE, None,
     )  # fmt: skip
 
 
@@ -75,7 +81,9 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         or (truth is not condition and condition._cell is not None and condition._cell.rebased)
     ):  # fmt: skip
         return call(np.where, (condition, x, y), {})
-    data = np.where(truth, left, right)
+    data = _CHOOSE.run(truth, left, right)
+    if data is MISS:
+        data = _choose(truth, left, right)
     mask = 0
     first = second = None
     if left is not x:

@@ -1,7 +1,6 @@
 """The short ways of sums, means and extrema; see :mod:`._quick`.
 
-With ``keepdims`` and for means an op is followed by another one. Both are recorded, as in the
-general way, but there is one tensor.
+Means, and results that keep their rank, are two of the compiler's ops, and one step here.
 """
 
 from __future__ import annotations
@@ -11,36 +10,48 @@ from typing import Any
 
 import numpy as np
 
-from ._made import F32, F64, Step, constant, recorded, step
+from .._op import Op, registry
+from ._backs import extremum, mean_keeping, sum_keeping
+from ._composed import MEAN, keeping
+from ._hot import MISS, Hot
+from ._made import F32, F64, Step, constant, recorded
 from ._mode import recording
-from ._node import Cell
 from ._tensor import QUICK, Tensor
 
-ndarray, asarray, empty = np.ndarray, np.asarray, np.empty
-_NONE: dict[str, Any] = {}
+ndarray, asarray = np.ndarray, np.asarray
+_OPS = registry.ops
 
-#: The loop that NumPy reduces by, and the op.
-FOLDS: dict[Any, tuple[Callable[..., Any], str]] = {
-    np.sum: (np.add.reduce, "Sum"),
-    np.mean: (np.add.reduce, "Sum"),
-    np.max: (np.maximum.reduce, "Max"),
-    np.min: (np.minimum.reduce, "Min"),
+#: The loop that NumPy reduces by.
+FOLDS: dict[Any, Callable[..., Any]] = {
+    np.sum: np.add.reduce,
+    np.mean: np.add.reduce,
+    np.max: np.maximum.reduce,
+    np.min: np.minimum.reduce,
 }
-#: Where an extremum is: found in a fourth of the time.
-PLACES: dict[Any, Callable[..., Any]] = {np.max: np.ndarray.argmax, np.min: np.ndarray.argmin}
+#: The steps, without and with ``keepdims``.
+STEPS: dict[Any, tuple[Op, Op]] = {
+    np.sum: (_OPS["Sum"], keeping(_OPS["Sum"], back=sum_keeping)),
+    np.mean: (MEAN, keeping(MEAN, back=mean_keeping)),
+    np.max: (_OPS["Max"], keeping(_OPS["Max"], guarded=extremum)),
+    np.min: (_OPS["Min"], keeping(_OPS["Min"], guarded=extremum)),
+}
 
-_RESHAPE, _DIVIDE = Step("Reshape"), Step("Divide", 2)
 
-#: Parameters by rank and axis; by rank alone for all axes.
-_params: dict[Any, dict[str, Any]] = {}
+class _Way:
+    """A reduction over certain axes of arrays of a rank: the step, and what computes it."""
 
+    __slots__ = ("cls", "params", "reads", "rule", "there")
 
-def _found(rank: int, axis: int | None) -> dict[str, Any] | None:
-    """Return the parameters of a reduction; None if the general way has to look at it."""
-    if rank == 0 or (axis is not None and not -rank <= axis < rank):
-        return None
-    axes = tuple(range(rank)) if axis is None else (axis % rank,)
-    return _params.setdefault(rank if axis is None else (rank, axis), {"axes": axes})
+    def __init__(self, function: Any, step: Step, axes: tuple[int, ...], keep: bool) -> None:
+        reduce = FOLDS[function]
+
+        def plain(x: Any) -> Any:
+            total = reduce(x, axes, None, None, keep)
+            return total / (x.size // total.size) if function is np.mean else total
+
+        self.there = Hot(lambda x: function(x, axis=axes, keepdims=keep), plain)
+        self.params = {"axes": axes}
+        self.cls, self.rule, self.reads = step.cls, step.rule, step.rule.reads_result
 
 
 def short(function: Any, general: Callable[..., Any], pairs: bool = False) -> Callable[..., Any]:
@@ -55,10 +66,16 @@ def short(function: Any, general: Callable[..., Any], pairs: bool = False) -> Ca
     pairs:
         Whether ``dim=`` asks for indices besides.
     """
-    reduce, name = FOLDS[function]
-    known, place = Step(name), PLACES.get(function)
-    cls, rule = known.cls, known.rule
-    reads, mean, along = rule.reads_result, function is np.mean, _along(function, general)
+    ways: dict[Any, _Way] = {}
+    steps = [Step(op) for op in STEPS[function]]
+
+    def found(rank: int, axis: Any, keep: Any) -> _Way | None:
+        """Return the way over an axis, or all; None if the general way has to look at it."""
+        if rank == 0 or (axis is not None and not (type(axis) is int and -rank <= axis < rank)):
+            return None
+        axes = tuple(range(rank)) if axis is None else (axis % rank,)
+        way = _Way(function, steps[bool(keep)], axes, bool(keep))
+        return ways.setdefault((rank, axis, bool(keep)), way)
 
     def fold(
         input: Any, dim: Any = None, keepdim: Any = None, *, axis: Any = None,
@@ -75,23 +92,24 @@ def short(function: Any, general: Callable[..., Any], pairs: bool = False) -> Ca
         ):  # fmt: skip
             return general(input, dim, keepdim, axis=axis, keepdims=keepdims, **more)
         keep = keepdims if keepdim is None else keepdim
-        if mean or keep or axis is not None or dim is not None:
-            return along(input, axis if dim is None else dim, keep)
-        params = _params.get(data.ndim) or _found(data.ndim, None)
-        if params is None:
-            return general(input)
-        if place is None:
-            total = reduce(data, None, None, empty((), dtype))
-        else:
-            total = data.ravel()[place(data)]
-            if total == 0 or total != total:  # which zero or nan it is, the loop knows
-                total = reduce(data, None)
+        along = axis if dim is None else dim
+        try:
+            way = ways.get((data.ndim, along, keep)) or found(data.ndim, along, keep)
+        except TypeError:  # a list of axes
+            way = None
+        if way is None:
+            return general(input, axis=along, keepdims=keep)
+        total = way.there.run(data)
+        if total is MISS:
+            total = way.there.other(data)
+        if type(total) is not ndarray:
             total = asarray(total)
         if not input._requires or not recording():
             return constant(total)
+        reads = way.reads
         return recorded(
-            total, None, cls, rule, (input._fn or input,),
-            (input if reads else (data.shape, dtype),), params, total if reads else None,
+            total, None, way.cls, way.rule, (input._fn or input,),
+            (input if reads else (data.shape, dtype),), way.params, total if reads else None,
         )  # fmt: skip
 
     fold.__code__ = fold.__code__.replace(co_name=general.__name__)
@@ -102,65 +120,11 @@ def short(function: Any, general: Callable[..., Any], pairs: bool = False) -> Ca
     return fold
 
 
-def _along(function: Any, general: Callable[..., Any]) -> Callable[[Any, Any, Any], Any]:
-    """Return the way of means, along axes, and of results that keep their rank."""
-    reduce, name = FOLDS[function]
-    known, mean = Step(name), function is np.mean
-    reads = known.rule.reads_result
-
-    def along(input: Any, where: Any, keep: Any) -> Any:
-        data = input._data
-        dtype, shape = data.dtype, data.shape
-        params = None
-        if where is None:
-            params = _params.get(len(shape)) or _found(len(shape), None)
-        elif type(where) is int:
-            params = _params.get((len(shape), where)) or _found(len(shape), where)
-        if params is None:
-            return general(input, axis=where, keepdims=keep)
-        total = reduce(data, where, None, None, True) if keep else reduce(data, where)
-        if mean:
-            count = data.size // total.size
-            total = total / count
-        if type(total) is not ndarray:
-            total = asarray(total)
-        if not input._requires or not recording():
-            return constant(total)
-        behind, saved = (input._fn or input,), (input if reads else (shape, dtype),)
-        if not mean and not keep:
-            result = total if reads else None
-            return recorded(total, None, known.cls, known.rule, behind, saved, params, result, 3)
-        rest, cell, result = total.shape, None, None
-        if keep:
-            rest = ()
-            if where is not None:
-                (k,) = params["axes"]
-                rest = shape[:k] + shape[k + 1 :]
-            if reads:  # the memory that the rule reads is the tensor's
-                result, cell = total.reshape(rest), Cell()
-        inner = second = step(known.cls, known.rule, behind, saved, params, result)
-        if cell is not None:
-            inner.cell = cell
-        if mean:
-            if keep:
-                second = step(
-                    _RESHAPE.cls, _RESHAPE.rule, (inner,), ((rest, dtype),),
-                    {"shape": total.shape}, None,
-                )  # fmt: skip
-            made = recorded(
-                total, None, _DIVIDE.cls, _DIVIDE.rule, (second, None),
-                ((total.shape, dtype), dtype.type(count)), _NONE, None, 3,
-            )  # fmt: skip
-        else:
-            made = recorded(
-                total, cell, _RESHAPE.cls, _RESHAPE.rule, (inner,), ((rest, dtype),),
-                {"shape": total.shape}, None, 3,
-            )  # fmt: skip
-        last: Any = made._fn
-        inner.place, inner.offset = second.place, second.offset = last.place, last.offset
-        return made
-
-    return along
+def composed(function: Any, axes: tuple[int, ...], keep: bool) -> Op | None:
+    """Return the step that a reduction over axes is, if it is not an op of the compiler's."""
+    if function in STEPS and axes and (keep or function is np.mean):
+        return STEPS[function][keep]
+    return None
 
 
-__all__ = ["FOLDS", "short"]
+__all__ = ["FOLDS", "composed", "short"]

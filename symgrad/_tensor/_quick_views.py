@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._ops.movement import slices
-from ._made import Step, constant, getframe, new
+from ._made import Step, constant, recorded
 from ._mode import recording
-from ._node import clock
-from ._origin import known_users, note_origin
 from ._tensor import Tensor
 
 #: How many indices and shapes are known; all are forgotten when there are more.
@@ -32,28 +30,15 @@ _SLICE, _RESHAPE, _TRANSPOSE = Step("Slice"), Step("Reshape"), Step("Transpose")
 
 def _viewed(x: Tensor, data: Any, known: Step, params: dict[str, Any], depth: int = 2) -> Tensor:
     """Return a view with its node; the user's code is so many calls up."""
-    array = x._data
-    fn: Any = x._fn
-    made: Tensor = new(Tensor)
-    made._data = data
-    made._cell = cell = x._cell or x.memory()
-    made._grad = made._acc = made.name = None
-    made._requires = True
-    made._fn = node = known.cls()
-    node.rule, node.params = known.rule, params
+    array, cell, fn = x._data, x._cell or x.memory(), x._fn
+    behind: Any = fn
     if fn is None:
         cell.leaf = True
-        fn = x
-    node.behind, node.saved = (fn,), ((array.shape, array.dtype),)
-    node.result = node.cell = node.extra = None
-    node.seq = next(clock)
-    frame = getframe(depth)
-    node.place = code = frame.f_code
-    if code.co_filename in known_users:
-        node.offset = frame.f_lasti
-    else:
-        note_origin(node, frame)
-    return made
+        behind = x
+    return recorded(
+        data, cell, known.cls, known.rule, (behind,), ((array.shape, array.dtype),), params, None,
+        depth + 1,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- indexing

@@ -23,16 +23,21 @@ from .._ops.movement import by_rows
 from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
 from .._trace import Traced, as_node
 from ..errors import SymgradError
+from ._composed import Composed
 from ._kernel import written_out
 from ._node import AccumulateGrad, Backward, Node
-from ._node_classes import backward_class
+from ._node_classes import backward_class, classes_called
 
 #: How far behind a node formulas go, in ops, and how many ops are looked at.
 DEPTH, MOST = 6, 32
 
 #: Where a formula begins that has a reduction in it, or a sum of squares.
 FOLDS = (frozenset(("Sum", "Prod", "Reshape")),)
-SUMS = (frozenset(("Add", "Sum", "Reshape", "Divide", "Contract", "Square", "Multiply", "Power")),)
+SUMS = (
+    frozenset((
+        "Add", "Sum", "Mean", "Reshape", "Divide", "Contract", "Square", "Multiply", "Power",
+    )),
+)  # fmt: skip
 
 POWERS = ("Power", "FloatPower")
 
@@ -60,7 +65,7 @@ def _heads() -> dict[type, list[tuple[Behind, float | None]]]:
 def _starts() -> dict[type, set[type | None]]:
     """Return for each class at which a shortcut may begin the classes one step behind it."""
     return {
-        cls: {backward_class(registry.ops[n]) for behind, _ in formulas for n in behind[0]}
+        cls: {c for behind, _ in formulas for n in behind[0] for c in classes_called(n)}
         for cls, formulas in _heads().items()
     }
 
@@ -97,6 +102,8 @@ class Path:
     def __init__(self, local: _Local, way: Way) -> None:
         self.local, self.way = local, way
         self.edges = [local.sources.get(x) for x in way.operands]
+        # An inner step of a composed one has no node that a gradient could go to.
+        self.inside = not local.inside.isdisjoint(way.operands)
         root = local.root
         self.ct = Input("ct", root.shape, root.dtype)
         pulled = way.pull(Traced(self.ct))
@@ -106,6 +113,8 @@ class Path:
 
     def known(self) -> bool:
         """Tell whether all values are there that the gradients are computed from."""
+        if self.inside:
+            return False
         stack = [x for x in self.parts if x is not None]
         while stack:
             node = stack.pop()
@@ -176,6 +185,8 @@ class _Local:
         The node in the graph.
     sources:
         The recorded nodes that the graph's nodes stand for.
+    inside:
+        The inner steps of composed ones.
     arrays, tensors:
         What is known of their values.
     """
@@ -185,6 +196,7 @@ class _Local:
         self.made: dict[Node, GraphNode] = {}
         self.constants: dict[Any, Input] = {}
         self.sources: dict[GraphNode, Node] = {}
+        self.inside: set[GraphNode] = set()
         self.arrays: dict[GraphNode, Any] = {}
         self.tensors: dict[GraphNode, Any] = {}
         self.root = self._op(node, DEPTH)
@@ -212,6 +224,8 @@ class _Local:
             made = as_node(node.op(*operands, **node.params))
         self.made[node] = made
         self.sources[made] = node
+        if isinstance(node.op, Composed):
+            self.inside.update(_between(made, set(map(as_node, operands))))
         if node.result is not None and (node.cell is None or node.cell.written <= node.seq):
             self.arrays.setdefault(made, node.result)
             self.tensors.setdefault(made, node.tensor())
@@ -242,6 +256,18 @@ class _Local:
             variable = node.variable
             self.arrays[made], self.tensors[made] = by_rows(variable._data), variable
         return made
+
+
+def _between(root: GraphNode, ends: Collection[GraphNode]) -> set[GraphNode]:
+    """Return the nodes behind ``root`` up to ``ends``."""
+    found: set[GraphNode] = set()
+    stack = list(root.operands)
+    while stack:
+        node = stack.pop()
+        if node not in found and node not in ends:
+            found.add(node)
+            stack += node.operands
+    return found
 
 
 def _written(tensor: Any, seq: int) -> bool:

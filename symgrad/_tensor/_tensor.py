@@ -20,7 +20,7 @@ from ._node import Apart, Cell, clock, set_tensor
 from ._numbers import Numbers
 from ._plan import planned
 
-_OPS = registry.ops
+_ABSENT: Any = object()
 _NONE: dict[str, Any] = {}
 
 #: The arguments of reductions that the short ways take.
@@ -60,11 +60,17 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     # ---------------------------------------------------------------- NumPy's protocols
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(  # type: ignore[override] # x is there, and all are without names
+        self, ufunc: np.ufunc, method: str, x: Any, y: Any = _ABSENT, /, *more: Any, **kwargs: Any
+    ) -> Any:
+        quick = QUICK.get(ufunc)
+        if (
+            quick is not None and method == "__call__" and type(self) is Tensor
+            and not kwargs and not more
+        ):  # fmt: skip
+            return quick(x) if y is _ABSENT else quick(x, y)
+        inputs = (x,) if y is _ABSENT else (x, y, *more)
         if not kwargs and method == "__call__":
-            quick = QUICK.get(ufunc)
-            if quick is not None and type(self) is Tensor:
-                return quick(*inputs)
             if any(isinstance(x, Traced) for x in inputs):
                 return NotImplemented
             handler = registry.handlers.get(ufunc)

@@ -1,0 +1,259 @@
+"""Steps of tensors that become kernels: the same bits, the same warnings, the same record."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._op import Op, registry
+from symgrad._tensor import _hot
+from symgrad._tensor._hot import AFTER, Hot, Purse
+from symgrad._tensor._quick import WEAK, _computed
+
+FLOATS = (np.float64, np.float32)
+#: What makes NumPy warn, and what has more than one representation.
+SPECIAL = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-300, 1e300, -1e300, 5e-324, 1.5, -2.0])
+
+
+@pytest.fixture(autouse=True)
+def _rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let kernels be had at once, and for nothing."""
+    monkeypatch.setattr(_hot, "AFTER", 1)
+    monkeypatch.setattr(_hot, "FREE", 1 << 30)
+    monkeypatch.setattr(_hot, "purse", Purse())
+
+
+def said(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
+    """Return the bits of a result, and what NumPy says of them."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = np.asarray(function(*args))
+    return (found.dtype, found.shape, found.tobytes()), sorted(str(w.message) for w in caught)
+
+
+def heated(hot: Hot, *arrays: Any) -> Any:
+    """Return the kernel of a step for arrays like these, or None if it has none."""
+    hot.other(*arrays)
+    hot.other(*arrays)
+    return hot.run if hot.kernels else None
+
+
+@pytest.mark.parametrize("name", ["Add", "Divide", "Power", "Maximum", "Less", "Exp", "Log",
+                                  "Sqrt", "Absolute", "Arctan2"])  # fmt: skip
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_maps_have_numpys_bits_and_warnings(name: str, dtype: Any) -> None:
+    op: Op = registry.ops[name]
+    rng = np.random.default_rng(3)
+    with np.errstate(all="ignore"):
+        data = np.concatenate([SPECIAL.astype(dtype), rng.normal(size=14).astype(dtype)])
+        grid = rng.normal(size=(4, 6)).astype(dtype)
+        hot = Hot(op, op.evaluate)
+        pairs: list[tuple[Any, ...]] = [(data,), (grid,)]
+        if op.arity == 2:
+            pairs = [(data, data[::-1].copy()), (grid, grid[0]), (grid[:, :1], grid), (data, 2.0)]
+        for given in pairs:
+            assert heated(hot, *given) is not None
+    for given in pairs:
+        sizes = [x[k : k + 1] if isinstance(x, np.ndarray) and x.ndim == 1 else x
+                 for k in range(3) for x in given]  # fmt: skip
+        for arrays in (given, sizes[: len(given)]):
+            assert said(hot, *arrays) == said(op.evaluate, *arrays)
+
+
+def test_what_numpy_says_is_said_every_time() -> None:
+    x = sg.tensor(np.linspace(-1.0, 1.0, 25))
+    zero = sg.tensor(np.zeros(25))
+    for _ in range(5):
+        assert not said(lambda: (x * x).numpy())[1]
+    for function, text in (
+        (lambda: 1.0 / zero, "divide by zero"), (lambda: sg.log(zero), "divide by zero"),
+        (lambda: sg.exp(x + 1000.0), "overflow"), (lambda: sg.sqrt(x), "invalid"),
+        (lambda: (x * np.inf).sum(), "invalid"),
+    ):  # fmt: skip
+        for _ in range(4):
+            with pytest.warns(RuntimeWarning, match=text):
+                function()
+        with np.errstate(all="raise"), pytest.raises(FloatingPointError, match=text):
+            function()
+    tiny = sg.tensor(np.full(25, 1e-200))
+    for _ in range(3):
+        assert not (tiny * tiny).numpy().any()
+    with np.errstate(under="raise"), pytest.raises(FloatingPointError, match="underflow"):
+        tiny * tiny
+
+
+def test_softmax_says_nothing() -> None:
+    x = sg.tensor(np.array([[np.inf, 1.0], [-np.inf, -np.inf], [np.nan, 0.0]]))
+    for function in (sg.softmax, sg.log_softmax, sg.logsumexp):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = [function(x, 1).numpy().tobytes() for _ in range(4)]
+        assert len(set(found)) == 1
+
+
+STEPS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(),
+    "sum(0)": lambda x: x.sum(0),
+    "sum(1, keepdim)": lambda x: sg.sum(x, 1, True),
+    "mean": lambda x: x.mean(),
+    "mean(-1, keepdim)": lambda x: sg.mean(x, -1, True),
+    "max": lambda x: x.max(),
+    "amax(1, keepdim)": lambda x: sg.amax(x, 1, True),
+    "min(axis=0)": lambda x: x.min(axis=0),
+    "relu": sg.relu,
+    "where": lambda x: sg.where(x > 0, x, x * 2),
+    "where a number": lambda x: sg.where(x > 0, x, 0.5),
+    "cat": lambda x: sg.cat((x, x * 2), 1),
+    "cat of three": lambda x: sg.cat([x, x * 2, x[:1] + 0.0]),
+    "cat of columns": lambda x: sg.cat((x, x[:, :2] * 1.0), -1),
+    "stack": lambda x: sg.stack((x, x * 2), -1),
+    "softmax": lambda x: sg.softmax(x, 1),
+    "softmax(0)": lambda x: sg.softmax(x, 0),
+    "log_softmax": lambda x: sg.log_softmax(x, -1),
+    "logsumexp": lambda x: sg.logsumexp(x, 1),
+    "logsumexp, keepdim": lambda x: sg.logsumexp(x, 0, True),
+    "logsumexp of all": lambda x: sg.logsumexp(x),
+    "x**2": lambda x: x**2,
+    "2 - x": lambda x: 2 - x,
+    "sqrt(abs)": lambda x: sg.sqrt(abs(x) + 1),
+}
+
+
+NARROW = ("mean", "softmax", "relu", "x**2", "cat")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*((n, np.float64) for n in STEPS), *((n, np.float32) for n in NARROW)]
+)
+def test_kernels_change_nothing(name: str, dtype: Any) -> None:
+    """Bits of results and gradients before and after, and those of the compiled function."""
+    function = STEPS[name]
+    rng = np.random.default_rng(11)
+    for shape in ((5, 5), (3, 17)):
+        data = np.round(rng.normal(size=shape), 1).astype(dtype)
+        weights = np.round(rng.normal(size=function(sg.tensor(data)).shape), 2).astype(dtype)
+
+        def total(x: Any, weights: Any = weights) -> Any:
+            return (function(x) * weights).sum()
+
+        found = set()
+        with sg.backend("numpy"):  # no kernels of backward passes
+            for _ in range(3):
+                x = sg.tensor(data, requires_grad=True)
+                y = function(x)
+                y.backward(sg.tensor(weights))
+                found.add((y.detach().numpy().tobytes(), x.grad.numpy().tobytes()))
+        for _ in range(12):
+            x = sg.tensor(data, requires_grad=True)
+            y = function(x)
+            y.backward(sg.tensor(weights))
+            found.add((y.detach().numpy().tobytes(), x.grad.numpy().tobytes()))
+        assert len(found) == 1
+        compiled = sg.compile(sg.grad(total), rounding="numpy")(data)
+        assert np.array_equal(compiled, x.grad.numpy())
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp", "mean", "amax(1, keepdim)",
+                                  "sum(1, keepdim)", "stack"])  # fmt: skip
+def test_names_are_pytorchs(name: str) -> None:
+    names = {"amax(1, keepdim)": "Max", "sum(1, keepdim)": "Sum", "log_softmax": "LogSoftmax",
+             "stack": "Assemble"}  # fmt: skip
+    y = STEPS[name](sg.tensor(np.ones((3, 4)), requires_grad=True))
+    assert y.grad_fn.name() == f"{names.get(name, name.capitalize())}Backward0"
+
+
+@pytest.mark.parametrize("name", ["mean(-1, keepdim)", "amax(1, keepdim)", "softmax",
+                                  "log_softmax", "logsumexp"])  # fmt: skip
+def test_second_derivatives(name: str) -> None:
+    function = STEPS[name]
+    data = np.random.default_rng(2).normal(size=(3, 4))
+    x = sg.tensor(data, requires_grad=True)
+    (slope,) = sg.autograd.grad((function(x * x) ** 2).sum(), x, create_graph=True)
+    (curve,) = sg.autograd.grad((slope * np.cos(data)).sum(), x)
+    grad = sg.grad(lambda v: (function(v * v) ** 2).sum())
+    expected = sg.grad(lambda v: (grad(v) * np.cos(data)).sum())(data)
+    np.testing.assert_allclose(curve.numpy(), expected, rtol=1e-11, atol=1e-12)
+
+
+def test_a_kernel_takes_any_sizes() -> None:
+    hot = Hot(registry.ops["Add"], np.add)
+    kernel = heated(hot, np.ones((5, 5)), np.ones(5))
+    for rows, columns in ((5, 5), (2, 3), (1000, 7), (7, 1000)):
+        x, y = np.random.default_rng(0).normal(size=(rows, columns)), np.arange(float(columns))
+        assert np.array_equal(hot(x, y), x + y)
+        assert hot.run is kernel
+    assert [len(known) for known in hot.kernels.values()] == [1]
+
+
+def test_kernels_are_made_when_steps_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_hot, "AFTER", AFTER)
+    hot, x = Hot(registry.ops["Sin"], np.sin), np.ones(3)
+    for _ in range(AFTER - 1):
+        hot(x)
+    assert not hot.kernels
+    hot(x)
+    assert len(hot.kernels) == 1
+    with sg.backend("numpy"):
+        cold = Hot(registry.ops["Sin"], np.sin)
+        for _ in range(2 * AFTER):
+            cold(x)
+    assert not cold.kernels
+    monkeypatch.setattr(_hot, "FREE", 1)
+    for _ in range(2 * AFTER):
+        cold(x)
+    assert _hot.purse.bought == 1
+    assert not cold.kernels  # there is nothing left to pay with
+
+
+def test_of_what_there_are_no_kernels() -> None:
+    hot = Hot(registry.ops["Add"], np.add)
+    for given in ((np.arange(3), np.arange(3)), (np.ones(()), np.ones(3)), (np.ones(0), np.ones(0)),
+                  (np.ones(3), 2)):  # fmt: skip
+        for _ in range(3):
+            assert np.array_equal(hot(*given), np.add(*given))
+    assert not hot.kernels
+
+
+@pytest.mark.parametrize("name", sorted(WEAK))
+@pytest.mark.parametrize("number", [0, 2, -3, 2**53 + 1, 2**70])
+def test_whole_numbers_are_the_floats_that_they_are(name: str, number: int) -> None:
+    op = registry.ops[name]
+    x = np.array([0.1, 2.0, -3.0, 9007199254740993.0])
+    with np.errstate(all="ignore"):
+        for a, b in ((sg.tensor(x), number), (number, sg.tensor(x))):
+            plain = [getattr(v, "_data", v) for v in (a, b)]
+            for _ in range(3):
+                found = np.asarray(op(a, b).detach().numpy())
+                assert np.array_equal(found, op.evaluate(*plain), equal_nan=True)
+                expected = np.asarray(op.functions[0](a, b))
+                assert np.array_equal(expected, op.evaluate(*plain), equal_nan=True)
+
+
+def test_operators_and_functions_share_their_kernels() -> None:
+    hot = _computed(registry.ops["Multiply"])
+    x = sg.tensor(np.ones((2, 3, 4)), requires_grad=True)
+    for _ in range(3):
+        x * x
+    kernels = dict(hot.kernels)
+    for _ in range(3):
+        np.multiply(x, x)
+    assert hot.kernels == kernels
+
+
+def test_kernels_are_of_the_steps_themselves() -> None:
+    """Not of what is written in textbooks, where a formula is traced for reading."""
+    x = np.full((2, 3), 1000.0)
+
+    def f(v: Any) -> Any:
+        for _ in range(4):
+            sg.softmax(sg.tensor(x), 1)
+        return np.sum(v)
+
+    sg.formula(f, np.ones(3))
+    for _ in range(3):
+        assert np.allclose(sg.softmax(sg.tensor(x), 1).numpy(), 1 / 3)
