@@ -1,7 +1,6 @@
-"""The incomplete beta function, Student's t, quantile functions, and what they are made of.
+"""The incomplete beta function, Student's t, Owen's T, and the densities they are integrals of.
 
-The derivative of a quantile function is one over the density at the quantile. Those by a
-parameter (degrees of freedom) are not known: nan.
+Derivatives by a parameter (degrees of freedom) are not known: nan.
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ from . import precisely
 from .densities import BETA, STUDENT, beta_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
 from .fallback import doubled_fields, evaluated, of_scipy, source_of
-from .gaussian import DENSITY, ERF, HAZARD
-from .incomplete import INCOMPLETE, gamma_quantile
-from .incomplete_beta import INCOMPLETE_BETA, beta_quantile, beta_share
-from .integrals import gamma_form
+from .gaussian import DENSITY, ERF
+from .incomplete_beta import INCOMPLETE_BETA, beta_share
 from .np_special import distribution
 from .special import BOTH_POSITIVE, ORDER, UNIT
+from .student import STUDENT_SHARES, t_share
 
 THREE = (*BOTH_POSITIVE, *UNIT)
 
@@ -31,7 +29,8 @@ THREE = (*BOTH_POSITIVE, *UNIT)
 # ---------------------------------------------------------------- densities
 
 
-def _beta_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
+def beta_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
+    """The beta density, or a derivative, in SymPy."""
     n = sp.polygamma(0, a + b)
     factor = (
         1, sp.log(x) - sp.polygamma(0, a) + n, sp.log(1 - x) - sp.polygamma(0, b) + n,
@@ -57,13 +56,14 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
 
 
 BETA_DENSITY: Op = define(
-    name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", sympy=_beta_form,
+    name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", sympy=beta_form,
     partials=_beta_partials, slopes=3, domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
     helpers=BETA, **doubled_fields(beta_density),
 )  # fmt: skip
 
 
-def _t_form(v: Any, t: Any, slope: int = 0) -> Any:
+def t_form(v: Any, t: Any, slope: int = 0) -> Any:
+    """Student's density, or a derivative, in SymPy."""
     step = sp.polygamma(0, (v + 1) / 2) - sp.polygamma(0, v / 2) - 1 / v
     by_v = step - sp.log(1 + t**2 / v) + t**2 * (v + 1) / (v * (v + t**2))
     factor = (1, by_v / 2, -(v + 1) * t / (v + t**2))[slope]
@@ -89,7 +89,7 @@ def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
 
 
 T_DENSITY: Op = define(
-    name="StudentDensity", doc="Density of Student's t distribution.", sympy=_t_form,
+    name="StudentDensity", doc="Density of Student's t distribution.", sympy=t_form,
     partials=_t_partials, slopes=2, domain=(Positive, Real), samples=((1, 9), (-3, 3)),
     helpers=STUDENT, **doubled_fields(t_density),
 )  # fmt: skip
@@ -118,9 +118,12 @@ BETAINCC = define(
     samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Complement of the regularized incomplete beta function.",
 )  # fmt: skip
+_STDTR = of_scipy("StudentCdf", sc.stdtr, "__pyx_fuse_0stdtr", (Positive, Real))
 STDTR = define(
     sc.stdtr, name="StudentCdf", sympy=None, precise=precisely.student,
-    partials=lambda y, v, t: (math.nan, T_DENSITY(v, t)), lower=Cython("__pyx_fuse_0stdtr"),
+    partials=lambda y, v, t: (math.nan, T_DENSITY(v, t)), evaluate=evaluated(t_share, sc.stdtr),
+    lower=Composed(lambda v, t: t_share(v, t, _STDTR)), source=source_of("t_share"),
+    helpers=(*STUDENT_SHARES, t_share),
     domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=128.0, convention=ORDER,
     doc="Distribution function of Student's t.",
 )  # fmt: skip
@@ -165,111 +168,3 @@ def nbdtr(k: Any, n: Any, p: Any) -> Any:
 @distribution(sc.nbdtrc, "Negative binomial survival function.", (2, 2), (3, 3), (0.1, 0.9))
 def nbdtrc(k: Any, n: Any, p: Any) -> Any:
     return sc.betaincc(n * 1.0, k + 1.0, p)
-
-
-# ---------------------------------------------------------------- quantile functions
-
-_INVERSES = [of_scipy(f.__name__.capitalize(), f, f"__pyx_fuse_0{f.__name__}", THREE)
-             for f in (sc.betaincinv, sc.betainccinv)]  # fmt: skip
-
-
-def _beta_quantile(function: np.ufunc, step: Op, precise: Any, upper: bool, doc: str) -> Op:
-    """Define an inverse of the incomplete beta function; its slope is one over the density."""
-    more = (f"special.{function.__name__}", "True") if upper else (f"special.{function.__name__}",)
-
-    def partials(x: Any, a: Any, b: Any, y: Any, slope: int = 0) -> Any:
-        if not slope:
-            return math.nan, math.nan, op(a, b, y, slope=3)
-        at = op(a, b, y)
-        return math.nan, math.nan, -x * x * ((a - 1) / at - (b - 1) / (1 - at))
-
-    def reading(a: Any, b: Any, y: Any, slope: int = 0) -> Any:
-        at = sp.Function(op.name)(a, b, y)
-        return (-1) ** upper / _beta_form(a, b, at) if slope else at
-
-    op = define(
-        function, name=function.__name__.capitalize(), sympy=None, precise=precise, slopes=3,
-        reading=reading,
-        evaluate=evaluated(beta_quantile, function, upper), partials=partials,
-        lower=Composed(lambda a, b, y, slope=0: beta_quantile(a, b, y, step, upper, slope)),
-        source=source_of("beta_quantile", *more), helpers=(*INCOMPLETE_BETA, beta_quantile),
-        domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER, doc=doc,
-    )  # fmt: skip
-    return op
-
-
-BETAINCINV = _beta_quantile(
-    sc.betaincinv, _INVERSES[0], precisely.beta_quantile, False,
-    "Inverse of the regularized incomplete beta function.",
-)  # fmt: skip
-BETAINCCINV = _beta_quantile(
-    sc.betainccinv, _INVERSES[1], precisely.beta_upper_quantile, True,
-    "Inverse of the complement of the incomplete beta function.",
-)  # fmt: skip
-_QUANTILES = [of_scipy(f.__name__.capitalize(), f, f.__name__, (Positive, *UNIT))
-              for f in (sc.gammaincinv, sc.gammainccinv)]  # fmt: skip
-
-
-def _gamma_quantile(function: np.ufunc, step: Op, precise: Any, upper: bool, doc: str) -> Op:
-    """Define an inverse of the incomplete gamma function; its slope is one over the density."""
-    more = (f"special.{function.__name__}", "True") if upper else (f"special.{function.__name__}",)
-
-    def partials(x: Any, a: Any, y: Any, slope: int = 0) -> Any:
-        if not slope:
-            return math.nan, op(a, y, slope=2)
-        at = op(a, y)
-        return math.nan, -x * x * ((a - 1 - at) / at)
-
-    def reading(a: Any, y: Any, slope: int = 0) -> Any:
-        at = sp.Function(op.name)(a, y)
-        return (-1) ** upper / gamma_form(a, at) if slope else at
-
-    op = define(
-        function, name=function.__name__.capitalize(), sympy=None, precise=precise, slopes=2,
-        reading=reading,
-        evaluate=evaluated(gamma_quantile, function, upper), partials=partials,
-        lower=Composed(lambda a, y, slope=0: gamma_quantile(a, y, step, upper, slope)),
-        source=source_of("gamma_quantile", *more), helpers=(*INCOMPLETE, gamma_quantile),
-        domain=(Positive, *UNIT), samples=((0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-        doc=doc,
-    )  # fmt: skip
-    return op
-
-
-GAMMAINCINV = _gamma_quantile(
-    sc.gammaincinv, _QUANTILES[0], precisely.gamma_quantile, False,
-    "Inverse of the regularized lower incomplete gamma function.",
-)  # fmt: skip
-GAMMAINCCINV = _gamma_quantile(
-    sc.gammainccinv, _QUANTILES[1], precisely.gamma_upper_quantile, True,
-    "Inverse of the regularized upper incomplete gamma function.",
-)  # fmt: skip
-STDTRIT = define(
-    sc.stdtrit, name="StudentQuantile", sympy=None, precise=precisely.student_quantile,
-    partials=lambda t, v, p: (math.nan, 1 / T_DENSITY(v, t)),
-    lower=Cython("__pyx_fuse_0stdtrit"), domain=(Positive, *UNIT),
-    samples=((1, 9), (0.1, 0.9)), ulp=256.0, convention=ORDER,
-    doc="Quantile function of Student's t.",
-)  # fmt: skip
-NDTRI_EXP: Op = define(
-    sc.ndtri_exp, name="NdtriExp", sympy=None, precise=precisely.normal_log_quantile,
-    partials=lambda x, y: (1 / HAZARD(x),), lower=Cython("ndtri_exp"),
-    domain=(sp.Interval.open(-sp.oo, 0),), samples=(-9, -0.2), ulp=64.0,
-    doc="Normal quantile of exp(y).",
-)  # fmt: skip
-
-
-@distribution(sc.fdtri, "F quantile function.", (1, 6), (1, 6), (0.1, 0.9))
-def fdtri(n: Any, d: Any, p: Any) -> Any:
-    x = sc.betaincinv(n / 2.0, d / 2.0, p)
-    return d * x / (n * (1 - x))
-
-
-@distribution(sc.chdtri, "Inverse of the chi-square survival function.", (1, 6), (0.1, 0.9))
-def chdtri(v: Any, p: Any) -> Any:
-    return 2.0 * sc.gammainccinv(v / 2.0, p)
-
-
-@distribution(sc.gdtrix, "Gamma quantile function.", (0.5, 2), (1, 4), (0.1, 0.9))
-def gdtrix(a: Any, b: Any, p: Any) -> Any:
-    return sc.gammaincinv(b, p) / a

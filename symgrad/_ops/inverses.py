@@ -1,0 +1,133 @@
+"""Inverses of distribution functions: beta, gamma, Student's, and the normal one of logarithms.
+
+The derivative of a quantile function is one over the density at the quantile, with what the
+rounding of that leaves; by a parameter it is not known: nan.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.special as sc
+import sympy as sp
+
+from .._op import Composed, Cython, Op, Positive, define
+from . import precisely
+from .distributions import THREE, beta_form, t_form
+from .fallback import evaluated, of_scipy, source_of
+from .gaussian import HAZARD
+from .incomplete import INCOMPLETE, gamma_quantile
+from .incomplete_beta import INCOMPLETE_BETA, beta_quantile
+from .integrals import gamma_form
+from .np_special import distribution
+from .special import ORDER, UNIT
+from .student import STUDENT_SHARES, t_quantile
+
+TWO = (Positive, *UNIT)
+
+
+def _quantile(
+    function: np.ufunc,
+    code: str,
+    compute: Callable[..., Any],
+    form: Callable[..., Any],
+    fall: Callable[..., Any],
+    upper: bool | None = None,
+    *,
+    operands: str,
+    **fields: Any,
+) -> Op:
+    """Define an inverse of a distribution function.
+
+    ``compute`` computes it beside SciPy's, of the Cython name ``code``; ``form`` is the density in
+    SymPy and ``fall`` the negative derivative of its logarithm. For the ``upper`` tails the
+    derivative is negative. ``operands`` are the names of the result and the operands.
+    """
+    more = () if upper is None else (upper,)
+    shown = [f"special.{function.__name__}", *map(str, more)]
+    size, sign = len(fields["domain"]), -1 if upper else 1
+    name = fields.pop("name", function.__name__.capitalize())
+    step = of_scipy(name, function, code, fields["domain"])
+
+    def partials(x: Any, *operands: Any, slope: int = 0) -> Any:
+        if not slope:
+            return *(math.nan,) * (size - 1), op(*operands, slope=size)
+        return *(math.nan,) * (size - 1), x * x * fall(*operands[:-1], op(*operands))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = [inspect.Parameter(x, kind) for x in operands]
+    partials.__signature__ = inspect.Signature(names)  # type: ignore[attr-defined]
+
+    def reading(*operands: Any, slope: int = 0) -> Any:
+        at = sp.Function(name)(*operands)
+        return sign / form(*operands[:-1], at) if slope else at
+
+    def lowered(*operands: Any, slope: int = 0) -> Any:
+        return compute(*operands, step, *more, slope=slope)
+
+    op = define(
+        function, name=name, sympy=None, evaluate=evaluated(compute, function, *more),
+        lower=Composed(lowered), partials=partials, reading=reading, slopes=size,
+        source=source_of(compute.__name__, *shown), convention=ORDER, **fields,
+    )  # fmt: skip
+    return op
+
+
+_BETA: dict[str, Any] = {
+    "operands": "xaby", "compute": beta_quantile, "form": beta_form, "domain": THREE, "ulp": 64.0,
+    "fall": lambda a, b, x: (b - 1) / (1 - x) - (a - 1) / x,
+    "samples": ((0.5, 5), (0.5, 5), (0.1, 0.9)), "helpers": (*INCOMPLETE_BETA, beta_quantile),
+}  # fmt: skip
+BETAINCINV = _quantile(
+    sc.betaincinv, "__pyx_fuse_0betaincinv", upper=False, precise=precisely.beta_quantile,
+    doc="Inverse of the regularized incomplete beta function.", **_BETA,
+)  # fmt: skip
+BETAINCCINV = _quantile(
+    sc.betainccinv, "__pyx_fuse_0betainccinv", upper=True, precise=precisely.beta_upper_quantile,
+    doc="Inverse of the complement of the incomplete beta function.", **_BETA,
+)  # fmt: skip
+_GAMMA: dict[str, Any] = {
+    "operands": "xay", "compute": gamma_quantile, "form": gamma_form, "domain": TWO, "ulp": 64.0,
+    "fall": lambda a, x: (x - a + 1) / x, "samples": ((0.5, 5), (0.1, 0.9)),
+    "helpers": (*INCOMPLETE, gamma_quantile),
+}  # fmt: skip
+GAMMAINCINV = _quantile(
+    sc.gammaincinv, "gammaincinv", upper=False, precise=precisely.gamma_quantile,
+    doc="Inverse of the regularized lower incomplete gamma function.", **_GAMMA,
+)  # fmt: skip
+GAMMAINCCINV = _quantile(
+    sc.gammainccinv, "gammainccinv", upper=True, precise=precisely.gamma_upper_quantile,
+    doc="Inverse of the regularized upper incomplete gamma function.", **_GAMMA,
+)  # fmt: skip
+STDTRIT = _quantile(
+    sc.stdtrit, "__pyx_fuse_0stdtrit", t_quantile, t_form,
+    lambda v, t: (v + 1) * t / (v + t * t), name="StudentQuantile", operands="tvp",
+    precise=precisely.student_quantile, domain=TWO, samples=((1, 9), (0.1, 0.9)), ulp=64.0,
+    helpers=(*STUDENT_SHARES, t_quantile), doc="Quantile function of Student's t.",
+)  # fmt: skip
+NDTRI_EXP: Op = define(
+    sc.ndtri_exp, name="NdtriExp", sympy=None, precise=precisely.normal_log_quantile,
+    partials=lambda x, y: (1 / HAZARD(x),), lower=Cython("ndtri_exp"),
+    domain=(sp.Interval.open(-sp.oo, 0),), samples=(-9, -0.2), ulp=64.0,
+    doc="Normal quantile of exp(y).",
+)  # fmt: skip
+
+
+@distribution(sc.fdtri, "F quantile function.", (1, 6), (1, 6), (0.1, 0.9))
+def fdtri(n: Any, d: Any, p: Any) -> Any:
+    x = sc.betaincinv(n / 2.0, d / 2.0, p)
+    return d * x / (n * (1 - x))
+
+
+@distribution(sc.chdtri, "Inverse of the chi-square survival function.", (1, 6), (0.1, 0.9))
+def chdtri(v: Any, p: Any) -> Any:
+    return 2.0 * sc.gammainccinv(v / 2.0, p)
+
+
+@distribution(sc.gdtrix, "Gamma quantile function.", (0.5, 2), (1, 4), (0.1, 0.9))
+def gdtrix(a: Any, b: Any, p: Any) -> Any:
+    return sc.gammaincinv(b, p) / a

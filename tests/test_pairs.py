@@ -1,0 +1,145 @@
+"""Numbers of twice the precision, and the densities and quantiles that are made of them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sc
+import sympy as sp
+
+import symgrad as sg
+from symgrad._op import registry
+from symgrad._ops import pairs
+
+rng = np.random.default_rng(0)
+X, Y = rng.standard_normal((2, 40)) * 10.0 ** rng.integers(-9, 9, (2, 40))
+LOW = X * rng.uniform(-1e-16, 1e-16, 40)
+
+
+def exactly(pair: Any) -> list[Fraction]:
+    """Return what pairs stand for."""
+    return [Fraction(float(h)) + Fraction(float(low)) for h, low in zip(*pair, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["two_sum", "two_product"])
+def test_nothing_is_lost(name: str) -> None:
+    for x, y, found in zip(X, Y, exactly(getattr(pairs, name)(X, Y)), strict=True):
+        a, b = Fraction(x), Fraction(y)
+        assert found == (a + b if name == "two_sum" else a * b)
+
+
+@pytest.mark.parametrize(
+    ("name", "exact", "bound"),
+    [
+        ("pair_sum", lambda a, b: a + b, 1e-15),  # where it cancels
+        ("pair_product", lambda a, b: a * b, 1e-31),
+        ("pair_quotient", lambda a, b: a / b, 1e-31),
+        ("pair_logarithm", lambda a, b: mpmath.log(a / b), 4e-18),
+    ],
+)
+def test_pairs_have_twice_the_digits(name: str, exact: Any, bound: float) -> None:
+    high, low = (np.abs(X), LOW) if name == "pair_logarithm" else (X, LOW)
+    other = (np.abs(Y), 0 * Y) if name == "pair_logarithm" else (Y, 0 * Y)
+    found = getattr(pairs, name)((high, low), other)
+    with mpmath.workdps(60):
+        for k in range(len(X)):
+            a, b = mpmath.mpf(high[k]) + mpmath.mpf(low[k]), mpmath.mpf(other[0][k])
+            got = mpmath.mpf(found[0][k]) + mpmath.mpf(found[1][k])
+            assert abs(got - exact(a, b)) <= bound * abs(exact(a, b)), (a, b)
+
+
+def test_roots_and_powers() -> None:
+    at = np.abs(X), LOW
+    root, power = pairs.pair_root(at), pairs.pair_power((np.log(at[0]), LOW / 1e9))
+    with mpmath.workdps(60):
+        for k in range(len(X)):
+            want = mpmath.sqrt(mpmath.mpf(at[0][k]) + mpmath.mpf(LOW[k]))
+            got = mpmath.mpf(root[0][k]) + mpmath.mpf(root[1][k])
+            assert abs(got - want) <= 1e-31 * want
+            want = mpmath.exp(mpmath.mpf(np.log(at[0][k])) + mpmath.mpf(LOW[k] / 1e9))
+            got = mpmath.mpf(power[0][k]) + mpmath.mpf(power[1][k])
+            assert abs(got - want) <= 1e-17 * want
+
+
+def condition(exact: Any, at: list[Any]) -> Any:
+    h, total = mpmath.mpf(10) ** -15, mpmath.mpf(0)
+    for k, x in enumerate(at):
+        sides = [exact(*at[:k], x + s * h, *at[k + 1 :]) for s in (1, -1)]
+        total += abs(x * (sides[0] - sides[1])) / (2 * h)
+    return total / abs(exact(*at))
+
+
+#: Far outside of the samples, too: rounding a sum of large logarithms cost 200 to 700 ulp.
+DENSITIES = [
+    ("GammaDensity", ((0.02, 9.0), (0.01, 15.0))),
+    ("GammaDensity", ((300.0, 900.0), (250.0, 950.0))),
+    ("BetaDensity", ((0.02, 5.0), (0.02, 5.0), (0.01, 0.99))),
+    ("BetaDensity", ((30.0, 900.0), (30.0, 900.0), (0.2, 0.8))),
+    ("StudentDensity", ((0.1, 9.0), (-3.0, 3.0))),
+    ("StudentDensity", ((20.0, 900.0), (-3.0, 3.0))),
+]
+
+
+@pytest.mark.parametrize(("name", "intervals"), DENSITIES)
+def test_densities_and_their_slopes(name: str, intervals: tuple[tuple[float, float], ...]) -> None:
+    op = registry.ops[name]
+    operands = [rng.uniform(low, high, 12) for low, high in intervals]
+    symbols = sp.symbols(f"x:{op.arity}", positive=True)
+    for slope in range(op.slopes + 1):
+        assert op.sympy is not None
+        exact = sp.lambdify(symbols, op.sympy(*symbols, slope=slope), "mpmath")
+        kernel = sg.compile(lambda *xs, slope=slope: op(*xs, slope=slope))(*operands)
+        np.testing.assert_allclose(op.evaluate(*operands, slope=slope), kernel, rtol=2e-15)
+        with mpmath.workdps(50):
+            for k, point in enumerate(zip(*operands, strict=True)):
+                at = [mpmath.mpf(x) for x in point]
+                want = exact(*at)
+                # Both roundings are of the exponential and of the result; SIMD takes one more.
+                allowed = (2.5 + condition(exact, at)) * np.spacing(abs(float(want)))
+                assert abs(mpmath.mpf(float(kernel[k])) - want) <= allowed, (slope, point)
+
+
+@pytest.mark.parametrize("name", ["GammaDensity", "BetaDensity", "StudentDensity"])
+def test_rules_of_the_slopes(name: str) -> None:
+    """The textbook's second derivatives, beside SymPy's."""
+    op = registry.ops[name]
+    assert op.sympy is not None
+    symbols = sp.symbols(f"x:{op.arity}", positive=True)
+    at = [0.5 * (low + high) + 0.1 for low, high in op.samples]
+    for slope in range(1, op.slopes + 1):
+        form = op.sympy(*symbols, slope=slope)
+        for by, x in enumerate(symbols):
+            once = sp.diff(op.sympy(*symbols), symbols[slope - 1])
+            assert abs((once - form).subs(dict(zip(symbols, at, strict=True))).evalf(30)) < 1e-12
+            want = float(sp.diff(form, x).subs(dict(zip(symbols, at, strict=True))))
+            found = sg.grad(lambda *xs, slope=slope: op(*xs, slope=slope), argnums=by)(*at)
+            assert found == pytest.approx(want, rel=1e-13)
+
+
+def share_of_t(v: Any, t: Any) -> Any:
+    tail = mpmath.betainc(v / 2, 0.5, 0, v / (v + t * t), regularized=True) / 2
+    return tail if t < 0 else 1 - tail
+
+
+def test_students_distribution() -> None:
+    """SciPy's is five units off, and its quantile ten thousand close to the middle."""
+    v = np.concatenate([rng.uniform(0.5, 40.0, 20), [1.0, 2.0, 9.0]])
+    t = np.concatenate([rng.standard_cauchy(20), [-1e6, 1e-9, 0.0]])
+    found = sg.compile(lambda v, t: sc.stdtr(v, t))(v, t)
+    quantile = sg.value_and_grad(lambda p, v: np.sum(sc.stdtrit(v, p)))
+    with mpmath.workdps(40):
+        for freedom, x, got in zip(v, t, found, strict=True):
+            want = share_of_t(mpmath.mpf(freedom), mpmath.mpf(x))
+            assert abs(mpmath.mpf(float(got)) - want) <= np.spacing(float(want)), (freedom, x)
+            p = float(got)
+            if not 0.001 < p < 0.999 or p == 0.5:
+                continue
+            root = mpmath.findroot(lambda y, f=freedom, p=p: share_of_t(f, y) - p, x)
+            density = mpmath.diff(lambda y, f=freedom: share_of_t(f, y), root)
+            at, slope = quantile(p, freedom)
+            assert abs(at - root) <= 2 * np.spacing(abs(float(root))), (freedom, p)
+            assert abs(slope * density - 1) <= 3e-16, (freedom, p)
