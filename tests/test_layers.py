@@ -19,6 +19,11 @@ OPTIONAL = {"flint", "graphviz", "matplotlib", "rich"}
 # Importing numba takes longer than most functions take to compile: it waits for the first kernel.
 LATE = {"._kernel", "numba"}
 
+# SciPy's functions wait for the first numbers (symgrad._late): importing their modules takes
+# longer than loading most programs. These give SciPy's names to users, who import it themselves.
+SCIPY = {"scipy.linalg", "scipy.special"}
+WITH_SCIPY = {"_tensor", "demo", "scipy"}
+
 
 def local_imports(source: str) -> list[tuple[int, str]]:
     """Return line and name of the imports inside functions that are no optional extra."""
@@ -52,6 +57,42 @@ def test_layers_contract() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_local_imports(path: Path) -> None:
     assert local_imports(path.read_text(encoding="utf-8")) == []
+
+
+def imports_of_scipy(source: str) -> list[tuple[int, str]]:
+    """Return line and name of the imports of modules that are to wait."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        found += [(node.lineno, n) for n in names if ".".join(n.split(".")[:2]) in SCIPY]
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", [m for m in MODULES if not WITH_SCIPY & set(m.relative_to(ROOT).parts)],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)  # fmt: skip
+def test_no_imports_of_scipy(path: Path) -> None:
+    """Write ``from .._late import special``."""
+    assert imports_of_scipy(path.read_text(encoding="utf-8")) == []
+
+
+def test_imports_of_scipy_are_found() -> None:
+    source = """
+import scipy, scipy.special as sc
+from scipy import linalg, version
+from scipy.linalg import blas
+from .._late import special
+from ..scipy import linalg
+"""
+    assert imports_of_scipy(source) == [
+        (2, "scipy.special"), (3, "scipy.linalg"), (4, "scipy.linalg"), (4, "scipy.linalg.blas"),
+    ]  # fmt: skip
 
 
 def test_local_imports_are_found() -> None:

@@ -19,9 +19,9 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.special
 
 from .. import numpy as traced_numpy
+from .._late import special
 from .._ops.np_common import is_traced
 from .._shapes import Size
 from ..errors import ArgumentError
@@ -37,8 +37,8 @@ _SAME = (
 _OTHER: dict[str, Callable[..., Any]] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
     "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
-    "erf": scipy.special.erf, "erfc": scipy.special.erfc, "gamma": scipy.special.gamma,
-    "lgamma": scipy.special.gammaln, "remainder": lambda x, y: x - y * np.rint(x / y),
+    "erf": special.erf, "erfc": special.erfc, "gamma": special.gamma,
+    "lgamma": special.gammaln, "remainder": lambda x, y: x - y * np.rint(x / y),
     "floor": lambda x: np.floor(x).astype(np.int64), "ceil": lambda x: np.ceil(x).astype(np.int64),
     "log": lambda x, base=None: np.log(x) if base is None else np.log(x) / np.log(base),
     "fsum": lambda x: traced_numpy.sum(x), "prod": lambda x, start=1: start * traced_numpy.prod(x),

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
 
+from .._late import special
 from .._lower import bind_function
 from .._op import Composed, Emit, Op, Real, registry
 from .._op import define as define_op

@@ -89,7 +89,7 @@ def _changed(node: Node, rooted: Collection[Node], done: dict[Node, Node]) -> No
         pairs = zip(parts, node.params["regions"][1:], strict=True)
         written = [_place(x, region, node.shape) for x, region in pairs]
         return _chain(PUT, written, done[base], done)
-    if node.op.ufunc is not np.add or node.shape not in {x.shape for x in rooted}:
+    if not node.op.means(np.add) or node.shape not in {x.shape for x in rooted}:
         return None
     parts = terms(node)
     own = [x for x in parts if x in rooted]
@@ -116,7 +116,7 @@ def _chain(
 
 def terms(node: Node) -> list[Node]:
     """Return the terms of a sum of arrays of one shape."""
-    if node.op.ufunc is not np.add or any(x.shape != node.shape for x in node.operands):
+    if not node.op.means(np.add) or any(x.shape != node.shape for x in node.operands):
         return [node]
     return [term for x in node.operands for term in terms(x)]
 

@@ -49,7 +49,7 @@ def summed(node: Node, stacks: bool, depth: int = DEPTH) -> Sum:
         if op.kind == "assemble" or (op.kind == "view" and op.transpose is not None):
             parts = [summed(x, stacks, depth - 1) for x in node.operands]
             return _joined(node, parts)
-        if op.ufunc is np.add and all(x.shape == node.shape for x in node.operands):
+        if op.means(np.add) and all(x.shape == node.shape for x in node.operands):
             parts = [summed(x, stacks, depth - 1) for x in node.operands]
             # Two arrays of the full size in the place of one would gain nothing.
             if any(all(element_count(x) < element_count(node) for x in p.added) for p in parts):

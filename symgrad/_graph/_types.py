@@ -46,8 +46,19 @@ def promote(*kinds: Kind) -> np.dtype[Any]:
 HALF = np.dtype(np.float16)
 
 
+_DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
+
+
 def _is_byte(kind: Kind) -> bool:
     return isinstance(kind, np.dtype) and kind.kind in "biu" and kind.itemsize == 1
+
+
+def _one_float(kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
+    """Return float64 for operands of it and Python numbers, float32 for operands of that alone."""
+    found = set(kinds)
+    if len(found) == 1 and next(iter(found)) in (_DOUBLE, _SINGLE):
+        return np.dtype(found.pop())
+    return _DOUBLE if found == {_DOUBLE, float} else None
 
 
 @lru_cache(maxsize=4096)
@@ -59,10 +70,11 @@ def resolve(
     kinds = tuple(np.dtype(bool) if k is bool else k for k in kinds)
     if all(isinstance(k, type) for k in kinds):
         kinds = tuple(WEAK[k] for k in kinds)
-    ufunc = op.ufunc
     if op.types is not None:
         operand_types, result = op.types(*kinds, **dict(items))
-    elif ufunc is not None:
+    elif op.is_late and (one := _one_float(kinds)) is not None:  # as SciPy's loops, not asked
+        operand_types, result = (one,) * len(kinds), one
+    elif (ufunc := op.ufunc) is not None:
         try:
             *found, result = ufunc.resolve_dtypes((*kinds, None))
             if HALF in (*found, result):

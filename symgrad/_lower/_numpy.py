@@ -15,10 +15,10 @@ from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
-import scipy.special
 import sympy as sp
 
 from .._graph import Node, apply, checked, set_inherited, topological
+from .._late import special
 from .._op import Composed, Instr, Op, registry
 from .._ops.callback import CALLBACK, token_of
 from .._ops.contract import matrix_product
@@ -152,7 +152,7 @@ def _types(ufunc: Any, given: tuple[np.dtype[Any], ...], result: np.dtype[Any]) 
 @lru_cache(maxsize=1024)
 def _home(ufunc: np.ufunc) -> str | None:
     """Return the module in which a universal function has its name."""
-    for module in (np, scipy.special):
+    for module in (np, special):
         if getattr(module, ufunc.__name__, None) is ufunc:
             return str(module.__name__)
     return None

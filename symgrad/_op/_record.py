@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import sympy as sp
 
+from .._late import LateFields, LateFunction, resolved
 from ._lowering import Exact, Lowering
 
 Kind = Literal[
@@ -21,7 +22,7 @@ PROJECTIONS = ("result", "tape")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Op:
+class Op(LateFields):
     """What symgrad knows of one operation.
 
     Parameters
@@ -151,7 +152,7 @@ class Op:
     kind: Kind
     evaluate: Callable[..., Any]
     in_order: Callable[..., Any] | None = None
-    functions: tuple[Callable[..., Any], ...] = ()
+    functions: tuple[Callable[..., Any], ...] = field(default_factory=tuple)
     doc: str = ""
     sympy: Callable[..., Any] | None = None
     partials: Callable[..., Any] | None = None
@@ -190,6 +191,8 @@ class Op:
     ulp: float = 4.0
     exact_form: bool = True
 
+    LATE: ClassVar = ("evaluate", "functions")
+
     def __call__(self, *operands: Any, **params: Any) -> Any:
         """Apply the op: to traced or eager operands through their hook, else with NumPy."""
         for operand in operands:
@@ -209,8 +212,25 @@ class Op:
     @property
     def ufunc(self) -> np.ufunc | None:
         """The NumPy ufunc whose type rules the op follows, if it has one."""
-        head = self.functions[0] if self.functions else None
+        head = self.head
         return head if isinstance(head, np.ufunc) else None
+
+    @property
+    def head(self) -> Callable[..., Any] | None:
+        """The first of the functions, None if there is none; no other is imported for it."""
+        given = self.given("functions")
+        return resolved(given[0]) if given else None
+
+    @property
+    def is_late(self) -> bool:
+        """Tell whether the first of the functions is one whose module may not be imported yet."""
+        given = self.given("functions")
+        return bool(given) and isinstance(given[0], LateFunction)
+
+    def means(self, function: Callable[..., Any]) -> bool:
+        """Tell whether ``function``, one of NumPy's, is the first of the functions."""
+        given = self.given("functions")
+        return bool(given) and given[0] is function
 
     @property
     def arity(self) -> int:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, NoReturn
+from threading import Lock
+from types import MappingProxyType
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-import scipy.special as sc
 
+from .._forks import free_in_children
+from .._late import LateFields, LateFunction, resolved, special
 from ..errors import DefinitionError, UnsupportedError
 from ._record import Op
 
 
 @dataclass(frozen=True, eq=False)
-class Composite:
+class Composite(LateFields):
     """A NumPy function that is written in terms of others: no node of its own.
 
     ``samples`` yields ``(args, kwargs)`` examples for the tests that run over the registry.
@@ -29,6 +32,8 @@ class Composite:
     convention: str | None = None
     differentiable: bool = True
 
+    LATE: ClassVar = ("functions",)
+
 
 @dataclass(eq=False)
 class Registry:
@@ -40,23 +45,66 @@ class Registry:
     ops: dict[str, Op] = field(default_factory=dict)
     steps: dict[str, Op] = field(default_factory=dict)
     composites: dict[str, Composite] = field(default_factory=dict)
-    handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
+    _handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
+    #: Those of functions whose module may not be imported yet.
+    _late: dict[LateFunction, Callable[..., Any]] = field(default_factory=dict)
+    _lock: Any = field(default_factory=lambda: free_in_children(Lock()))
 
     def add(self, record: Op | Composite) -> None:
         """Enter a record; a name or a function can be taken only once."""
         if record.name in self.ops or record.name in self.composites:
             raise DefinitionError(f"op {record.name!r} is defined twice")
         handler = record if isinstance(record, Op) else record.function
-        fresh = dict.fromkeys(record.functions)
+        fresh = dict.fromkeys(record.given("functions"))
         for function in fresh:
-            if function in self.handlers:
+            if function in self._handlers or function in self._late:
                 raise DefinitionError(f"{_name(function)} is claimed twice, by {record.name}")
         for function in fresh:
-            self.handlers[function] = handler
+            self.enter(function, handler)
         if isinstance(record, Op):
             self.ops[record.name] = record
         else:
             self.composites[record.name] = record
+
+    def enter(self, function: Callable[..., Any], handler: Callable[..., Any]) -> None:
+        """Let ``handler`` carry out ``function``, if nothing does so far."""
+        if isinstance(function, LateFunction):
+            self._late.setdefault(function, handler)
+        else:
+            self._handlers.setdefault(function, handler)
+
+    def _settle(self, load: bool = False) -> None:
+        """Enter the functions of modules that are imported by now; of all modules with ``load``."""
+        with self._lock:
+            for late in list(self._late):
+                function = late.real if load else late.loaded
+                if function is None:
+                    continue
+                handler = self._late[late]
+                if self._handlers.setdefault(function, handler) is not handler:
+                    raise DefinitionError(f"{_name(function)} is claimed twice, as {late!r}")
+                del self._late[late]
+
+    @property
+    def handlers(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
+        """What carries out each function that is known: all of SciPy's are imported for it."""
+        if self._late:
+            self._settle(load=True)
+        return MappingProxyType(self._handlers)
+
+    def find(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return what carries out ``function`` on traced or eager values; None if nothing does."""
+        try:
+            return self._handlers[function]
+        except KeyError:
+            pass
+        except TypeError:  # not hashable
+            return None
+        if isinstance(function, LateFunction):
+            return self._late.get(function) or self.find(function.real)
+        if self._late:  # who has a function of SciPy's has imported its module
+            self._settle()
+        return self._handlers.get(function)
 
     def named(self, name: str) -> Op | None:
         """Return the op of a name, as a saved program has it; None if there is none."""
@@ -68,9 +116,9 @@ class Registry:
     def handler(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return what carries out ``function`` on traced or eager values."""
         try:
-            return self.handlers[function]
+            return self._handlers[function]
         except (KeyError, TypeError):
-            refuse(function)
+            return self.find(function) or refuse(function)
 
 
 #: The packages that define ops. Reading a program may be the first thing that a process does.
@@ -86,14 +134,14 @@ def _name(function: Any) -> str:
     if isinstance(owner, np.ufunc):  # np.add.at
         return f"{_name(owner)}.{name}"
     if isinstance(function, np.ufunc):
-        module = "scipy.special" if getattr(sc, name, None) is function else "numpy"
+        module = "scipy.special" if getattr(special, name, None) is function else "numpy"
     return f"{module}.{name}" if module else name
 
 
 def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
     """Raise the error for a function that symgrad does not differentiate."""
     raise UnsupportedError(
-        f"{_name(function)} cannot be traced{': ' + why if why else ''}. "
+        f"{_name(resolved(function))} cannot be traced{': ' + why if why else ''}. "
         "Write it with functions of the op table (docs/ops.md), or keep it outside of the "
         "differentiated function."
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Emit, Instr, Intrinsic, Libm, NonZero, Positive, Real, define
 from .._spell import infix
 from . import parts

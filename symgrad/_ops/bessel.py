@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, define
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_y, order_family
 from .differences import DIGAMMA_STEP, digamma_by_sums

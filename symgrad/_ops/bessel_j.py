@@ -12,9 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Op, Positive, define
 from .bessel import JV
 from .fits import (

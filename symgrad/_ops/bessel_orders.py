@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
+from .._late import special as sc
 from .._op import Composed, Op, Positive, Real, define
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .special import ORDER

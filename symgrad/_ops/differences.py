@@ -16,9 +16,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import HIGHEST, Composed, Op, Positive, define, registry
 from .taylor import SERIES, series_product, series_quotient, series_sum
 

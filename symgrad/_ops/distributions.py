@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import precisely
 from .densities import BETA, STUDENT, beta_density, t_density

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
+from .._late import lapack
 from .._op import Exact, Op, Routine, define_array
 from . import exactly, exactly_complex
 from .complex_factorizations import as_complex, as_pairs

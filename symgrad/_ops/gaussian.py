@@ -9,9 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import HIGHEST, Composed, Cython, Libm, Op, Real, define
 from .fitted import fitted_fields
 from .hazard import (

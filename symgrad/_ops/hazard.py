@@ -14,8 +14,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
+from .._late import special as sc
 from .fits import HAZARD_FAR, HAZARD_MIDDLE
 from .taylor import series_product, series_quotient, series_root, series_sum
 

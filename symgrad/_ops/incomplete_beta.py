@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
+from .._late import special as sc
 from .densities import BETA, beta_ends, beta_parts
 from .fallback import elsewhere
 from .pairs import (

@@ -10,9 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, Real, define
 from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G

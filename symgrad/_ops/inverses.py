@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, define
 from . import precisely
 from .distributions import THREE, beta_form, t_form

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 import sympy as sp
-from scipy.linalg import blas, lapack
 
+from .._late import blas, lapack
 from .._op import Composed, Exact, Op, Routine, define_array, registry
 from ..errors import UnsupportedError
 from . import exactly

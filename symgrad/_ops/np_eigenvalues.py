@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
+from .._late import linalg
 from .._op import composite, refuse
 from ..errors import ShapeError
 from .eigenvalues import CONVENTION, general_eigen
@@ -39,7 +39,7 @@ def eigvals(a: Any) -> Any:
     return general_eigen(matrix(a, "eigvals"))[0]
 
 
-@composite(scipy.linalg.eig, name="scipy.linalg.eig",
+@composite(linalg.eig, name="scipy.linalg.eig",
            samples=lambda rng: ((args, {"right": False}) for args, _ in _turning(rng)),
            convention=_COMPLEX)  # fmt: skip
 def scipy_eig(
@@ -48,13 +48,13 @@ def scipy_eig(
 ) -> Any:  # fmt: skip
     """Eigenvalues and right eigenvectors of general matrices."""
     if b is not None or left or homogeneous_eigvals:
-        refuse(scipy.linalg.eig, "with b=, left= or homogeneous_eigvals=: left eigenvectors are "
+        refuse(linalg.eig, "with b=, left= or homogeneous_eigvals=: left eigenvectors are "
                "the rows of the inverse of the right ones")  # fmt: skip
     w, v = general_eigen(matrix(a, "eig"))
     return (w, v) if right else w
 
 
-@composite(scipy.linalg.eigvals, name="scipy.linalg.eigvals", samples=_turning,
+@composite(linalg.eigvals, name="scipy.linalg.eigvals", samples=_turning,
            convention=_COMPLEX)  # fmt: skip
 def scipy_eigvals(a: Any, b: Any = None, **options: Any) -> Any:
     """Eigenvalues of general matrices."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
+from .._late import linalg
 from .._op import composite, refuse
 from .._shapes import as_size, broadcast, show
 from ..errors import ShapeError
@@ -132,7 +132,7 @@ def _scipy_systems(rng: np.random.Generator) -> Iterator[Sample]:
     yield (_well(rng, 3, 3), b), {"transposed": True}
 
 
-@composite(scipy.linalg.solve, name="scipy.linalg.solve", samples=_scipy_systems,
+@composite(linalg.solve, name="scipy.linalg.solve", samples=_scipy_systems,
            convention=f"{SINGULAR}; symmetric perturbations with assume_a='pos'")  # fmt: skip
 def scipy_solve(
     a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
@@ -146,7 +146,7 @@ def scipy_solve(
 
 
 @composite(
-    scipy.linalg.solve_triangular,
+    linalg.solve_triangular,
     samples=lambda rng: iter([
         ((np.triu(_well(rng, 3, 3)), rng.standard_normal(3)), {}),
         ((np.triu(_well(rng, 3, 3)), rng.standard_normal((3, 2))), {"trans": 1}),
@@ -169,7 +169,7 @@ def solve_triangular(
     return _rows(lambda a, rows: TRIANGULAR(a, rows, **options), x, b, "solve_triangular")
 
 
-@composite(np.linalg.inv, scipy.linalg.inv, samples=_squares, convention=SINGULAR)
+@composite(np.linalg.inv, linalg.inv, samples=_squares, convention=SINGULAR)
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Inverse of matrices."""
     x = matrix(a, "inv")
@@ -186,7 +186,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return DET(x, LU(x))
 
 
-@composite(scipy.linalg.det, name="scipy.linalg.det", samples=_definite,
+@composite(linalg.det, name="scipy.linalg.det", samples=_definite,
            convention="the derivative at a singular matrix is nan")  # fmt: skip
 def scipy_det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Determinant of matrices, in double precision."""
@@ -224,7 +224,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return _factor(a, not upper)
 
 
-@composite(scipy.linalg.cholesky, name="scipy.linalg.cholesky", samples=_definite,
+@composite(linalg.cholesky, name="scipy.linalg.cholesky", samples=_definite,
            convention=f"{SYMMETRIC}; nan if a matrix is not positive definite")  # fmt: skip
 def scipy_cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
@@ -242,7 +242,7 @@ def _cholesky_solve(factor: Any, b: Any, name: str) -> Any:
 
 
 @composite(
-    scipy.linalg.cho_factor,
+    linalg.cho_factor,
     samples=lambda rng: iter([]),
     convention=f"{SYMMETRIC}; nan if a matrix is not positive definite",
 )
@@ -253,7 +253,7 @@ def cho_factor(
     return scipy_cholesky(a, lower), lower
 
 
-@composite(scipy.linalg.cho_solve, samples=lambda rng: iter([]))
+@composite(linalg.cho_solve, samples=lambda rng: iter([]))
 def cho_solve(
     c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -317,7 +317,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 
 @composite(
-    scipy.linalg.eigh,
+    linalg.eigh,
     name="scipy.linalg.eigh",
     samples=lambda rng: iter([((_spd(rng, 3, 3),), {"eigvals_only": True})]),
     convention=_TURNED,
@@ -328,20 +328,20 @@ def scipy_eigh(
 ) -> Any:  # fmt: skip
     """Eigenvalues and eigenvectors of symmetric matrices; the general problem is not traced."""
     if b is not None:
-        refuse(scipy.linalg.eigh, "with two matrices: multiply with the inverse Cholesky factor "
+        refuse(linalg.eigh, "with two matrices: multiply with the inverse Cholesky factor "
                "of b from both sides")  # fmt: skip
     w, v = eigh(a, "L" if lower else "U")
     return w if eigvals_only else (w, v)
 
 
-@composite(scipy.linalg.eigvalsh, name="scipy.linalg.eigvalsh", samples=_definite,
+@composite(linalg.eigvalsh, name="scipy.linalg.eigvalsh", samples=_definite,
            convention=SYMMETRIC)  # fmt: skip
 def scipy_eigvalsh(a: Any, b: None = None, lower: bool = True, **options: Any) -> Any:
     """Eigenvalues of symmetric matrices."""
     return scipy_eigh(a, b, lower, eigvals_only=True, **options)
 
 
-@composite(scipy.linalg.qr, name="scipy.linalg.qr",
+@composite(linalg.qr, name="scipy.linalg.qr",
            samples=lambda rng: iter([((rng.standard_normal((4, 2)),), {"mode": "economic"}),
                                      ((rng.standard_normal((3, 3)),), {})]))  # fmt: skip
 def scipy_qr(
@@ -350,7 +350,7 @@ def scipy_qr(
 ) -> Any:  # fmt: skip
     """QR factorisation, ``mode="economic"`` if there are more rows than columns."""
     if pivoting:
-        refuse(scipy.linalg.qr, "pivoting=True: the order of the columns depends on values")
+        refuse(linalg.qr, "pivoting=True: the order of the columns depends on values")
     q, r = qr(a, {"economic": "reduced", "full": "complete", "r": "reduced"}[mode])
     return (r,) if mode == "r" else (q, r)
 
@@ -367,7 +367,7 @@ SQUARINGS = 16
 
 
 @composite(
-    scipy.linalg.expm,
+    linalg.expm,
     samples=lambda rng: iter([
         ((0.3 * rng.standard_normal((3, 3)),), {}), ((9 * rng.standard_normal((2, 2)),), {}),
         ((rng.standard_normal((2, 3, 3)),), {}),

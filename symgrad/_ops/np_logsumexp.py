@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 
+from .._late import special
 from .._op import composite
 from .._shapes import normalize_axes
 from .logic import STOP_GRADIENT

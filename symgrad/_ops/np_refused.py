@@ -92,4 +92,4 @@ for _name, _why in REFUSED.items():
         _function = attrgetter(_name)(np)
     except AttributeError:  # of another version of NumPy
         continue
-    registry.handlers.setdefault(_function, _refusal(_function, _why))
+    registry.enter(_function, _refusal(_function, _why))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
+from .._late import linalg
 from .._op import composite, refuse
 from .factorizations import PINV, SVD, svd_parts
 from .linear import adjoint, swapped
@@ -51,7 +51,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
     return _SVDResult(u, s, vh) if compute_uv else s
 
 
-@composite(np.linalg.svdvals, scipy.linalg.svdvals, samples=_rectangles({}))
+@composite(np.linalg.svdvals, linalg.svdvals, samples=_rectangles({}))
 def svdvals(x: Any, /) -> Any:
     """Singular values."""
     return _svd(matrix(x, "svdvals", square=False))[1]
@@ -130,18 +130,18 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     return solution, residuals, np.sum(counts).astype(np.int32), s
 
 
-@composite(scipy.linalg.pinv, name="scipy.linalg.pinv", samples=_rectangles({}),
+@composite(linalg.pinv, name="scipy.linalg.pinv", samples=_rectangles({}),
            convention="the rank stays what it is")  # fmt: skip
 def scipy_pinv(a: Any, *, atol: None = None, rtol: Any = None, return_rank: bool = False,
                check_finite: bool = True) -> Any:  # fmt: skip
     """Pseudo-inverse of a matrix."""
     if atol is not None:
-        refuse(scipy.linalg.pinv, "atol=: give rtol=")
+        refuse(linalg.pinv, "atol=: give rtol=")
     inverse, _, counts = _pinv(matrix(a, "pinv", square=False), rtol)
     return (inverse, np.sum(counts)) if return_rank else inverse
 
 
-@composite(scipy.linalg.svd, name="scipy.linalg.svd",
+@composite(linalg.svd, name="scipy.linalg.svd",
            samples=_rectangles({"full_matrices": False}, {"compute_uv": False}),
            convention=_SINGULAR_VALUES)  # fmt: skip
 def scipy_svd(

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
+from .._late import special as sc
 from .._op import composite, refuse
 from .np_common import Sample, as_array, as_float, is_traced
 from .special import ORDER

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import scipy.special as sc
+from .._late import special as sc
 
 Precise = Callable[..., Any]
 

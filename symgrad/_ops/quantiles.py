@@ -13,9 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Op, define
 from .fits import (
     ERFCINV1_FAR,

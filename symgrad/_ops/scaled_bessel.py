@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import HIGHEST, Composed, Op, Positive, Real, define
 from .fallback import elsewhere, of_scipy
 from .special import ORDER

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import parts
 from .fallback import elsewhere, evaluated, of_scipy, source_of

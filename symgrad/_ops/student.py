@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
+from .._late import special as sc
 from .densities import STUDENT, t_parts
 from .fallback import elsewhere
 from .incomplete_beta import beta_fraction

@@ -6,9 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Libm, NonZero, Positive, Real, define
 from . import parts
 

@@ -25,4 +25,4 @@ def _refusal(function: Callable[..., Any], why: str) -> Callable[..., Any]:
 
 
 for _function, _why in REFUSED.items():
-    registry.handlers.setdefault(_function, _refusal(_function, _why))
+    registry.enter(_function, _refusal(_function, _why))

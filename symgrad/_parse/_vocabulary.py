@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import sympy as sp
-from scipy import special
 from sympy.codegen import cfunctions
+
+from .._late import special
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 
 from .._forks import cached_property
 from .._graph import Node
+from .._late import special
 from .._op import registry
 from .._trace import Traced, as_node, cast
 from ._pattern import Pattern

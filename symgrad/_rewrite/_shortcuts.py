@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 
 from .._forks import cached_property
 from .._graph import Node
+from .._late import special
 from .._op import registry
 from .._trace import Traced
 from ._pattern import Index, Pattern, number_of, square_of

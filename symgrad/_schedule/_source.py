@@ -293,7 +293,7 @@ def _nested(numbers: Any, shape: tuple[int, ...]) -> str:
 
 def function_name(op: Op) -> str:
     """Return the name of the NumPy or SciPy function that an op is."""
-    function = op.functions[0] if op.functions else None
+    function = op.head
     name = getattr(function, "__name__", "")
     if function is not None and op.evaluate is function:
         if getattr(np, name, None) is function:

@@ -181,7 +181,7 @@ def formula_text(op: Op, operands: Sequence[Operand], params: dict[str, Any]) ->
     items = sorted((k, v) for k, v in params.items() if not isinstance(v, np.ndarray))
     text = call_text(op, texts, items)
     if "Piecewise" in text:  # SymPy's form of a choice is no name that users know
-        known = op.functions[0].__name__ if op.functions else op.name.lower()
+        known = op.head.__name__ if op.head else op.name.lower()
         text = f"{known}({', '.join(texts)})"
     return text
 

@@ -73,10 +73,10 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         if not kwargs and method == "__call__":
             if any(isinstance(x, Traced) for x in inputs):
                 return NotImplemented
-            handler = registry.handlers.get(ufunc)
+            handler = registry.find(ufunc)
             if handler is not None:
                 return handler(*inputs)
-        if not _required(inputs) and (ufunc not in registry.handlers or kwargs.get("out")):
+        if not _required(inputs) and (registry.find(ufunc) is None or kwargs.get("out")):
             return _plainly(getattr(ufunc, method), inputs, kwargs)
         return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
 
@@ -101,7 +101,7 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
             args = (args[0], *map(plain, args[1:]))
         if func in _REPORTS:
             return _plainly(func, args, kwargs)
-        if func not in registry.handlers and not _required((args, kwargs)):
+        if registry.find(func) is None and not _required((args, kwargs)):
             return _plainly(func, args, kwargs)
         return planned(Tensor, func, args, kwargs, lambda: call(func, args, kwargs))
 

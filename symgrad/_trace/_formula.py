@@ -8,10 +8,10 @@ from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
-import scipy.special as special
 import sympy as sp
 from sympy.codegen import cfunctions
 
+from .._late import special
 from .._op import Op, registry
 from ..errors import UnsupportedError
 

@@ -8,12 +8,11 @@ original. Everything else (classes, constants, submodules) is the original.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from .._op import refuse, registry
 from .._ops.np_common import as_array, existing, is_traced
@@ -27,7 +26,6 @@ OF_LISTS = frozenset((
               "block", "select"),
     *existing("multi_dot", of=np.linalg),
     *existing("piecewise", "choose", "lexsort", "ix_", "put", "ravel_multi_index"),
-    *existing("cho_solve", of=scipy.linalg),
 ))  # fmt: skip
 
 #: Functions that take a shape or a count; with a symbolic one a plain array is lifted.
@@ -54,7 +52,9 @@ def stacked(value: Any) -> Any:
     return value
 
 
-def version(function: Callable[..., Any], why: str = "") -> Callable[..., Any]:
+def version(
+    function: Callable[..., Any], why: str = "", of_lists: Collection[Callable[..., Any]] = OF_LISTS
+) -> Callable[..., Any]:
     """Return ``function`` for traced values, lists of them, and plain arrays.
 
     Parameters
@@ -63,6 +63,8 @@ def version(function: Callable[..., Any], why: str = "") -> Callable[..., Any]:
         The original.
     why:
         Why traced values are refused, if the registry has no such function.
+    of_lists:
+        Functions with an argument that is a list of several things.
     """
 
     @functools.wraps(function)
@@ -72,9 +74,9 @@ def version(function: Callable[..., Any], why: str = "") -> Callable[..., Any]:
             if not (function in OF_SIZES and args and any(holds(x, is_size) for x in given)):
                 return function(*args, **kwargs)
             args = (as_traced(args[0]), *args[1:])
-        if function not in registry.handlers:
+        if registry.find(function) is None:
             refuse(function, why)
-        if function not in OF_LISTS:
+        if function not in of_lists:
             args = tuple(map(stacked, args))
             kwargs = {k: stacked(v) for k, v in kwargs.items()}
         return call(function, args, kwargs)
@@ -91,7 +93,7 @@ class Universal:
         self.__doc__ = ufunc.__doc__
 
     def __call__(self, *x: Any, **kwargs: Any) -> Any:
-        if self.ufunc not in registry.handlers and any(holds(v, is_traced) for v in x):
+        if any(holds(v, is_traced) for v in x) and registry.find(self.ufunc) is None:
             refuse(self.ufunc, self.why)
         return self.ufunc(*map(stacked, x), **kwargs)
 
@@ -119,10 +121,15 @@ class Namespace:
         What the module itself defines, by name.
     why:
         Why functions that the registry does not know refuse traced values.
+    of_lists:
+        Functions with an argument that is a list of several things.
     """
 
-    def __init__(self, module: ModuleType, own: Mapping[str, Any], why: str = "") -> None:
-        self.module, self.own, self.why = module, own, why
+    def __init__(
+        self, module: ModuleType, own: Mapping[str, Any], why: str = "",
+        of_lists: Collection[Callable[..., Any]] = OF_LISTS,
+    ) -> None:  # fmt: skip
+        self.module, self.own, self.why, self.of_lists = module, own, why, of_lists
         self.made: dict[str, Any] = {}
 
     def __call__(self, name: str) -> Any:
@@ -140,7 +147,7 @@ class Namespace:
         if isinstance(found, np.ufunc):
             found = Universal(found, self.why)
         elif is_function(found):
-            found = version(found, self.why)
+            found = version(found, self.why, self.of_lists)
         self.made[name] = found
         return found
 

@@ -41,7 +41,7 @@ def norm(
     return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
 
 
-_names = Namespace(scipy.linalg, globals())
+_names = Namespace(scipy.linalg, globals(), of_lists=(scipy.linalg.cho_solve,))
 
 
 def __getattr__(name: str) -> Any:
