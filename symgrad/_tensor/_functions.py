@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from .._shapes import normalize_axes
 from .._trace._arrays import call
-from ..errors import ArgumentError
+from ..errors import ArgumentError, ShapeError
 from . import (  # noqa: F401 - short ways
     _elementwise,
     _quick_choices,
@@ -69,10 +70,11 @@ def _reduction(
             return wrap(np.asarray(function(input._data, where)))
         data = input._data
         if len(more) == 1 and data.size and data.dtype.kind == "f":
-            axes = normalize_axes(where, data.ndim)
-            step = composed(function, axes, more["keepdims"])
-            if step is not None:
-                return bind(step, (input,), {"axes": axes})
+            with suppress(ShapeError):  # NumPy's function names itself
+                axes = normalize_axes(where, data.ndim)
+                step = composed(function, axes, more["keepdims"])
+                if step is not None:
+                    return bind(step, (input,), {"axes": axes})
         more["axis"] = where
         result = planned(
             Tensor, function, (input,), more, lambda: call(function, (input,), dict(more))

@@ -138,9 +138,16 @@ class History:
 
         Raises
         ------
+        ArgumentError
+            If the hook cannot be called.
         BackwardError
             If the tensor requires no gradient.
         """
+        if not callable(hook):
+            raise ArgumentError(
+                f"a hook is a function of the gradient, not {type(hook).__name__}: write "
+                "t.register_hook(lambda gradient: ...)"
+            )
         node = self.edge()
         if node is None:
             raise BackwardError("cannot register a hook on a tensor that doesn't require gradient")

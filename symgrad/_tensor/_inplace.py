@@ -54,14 +54,18 @@ class InPlace:
         copied._fn, copied._requires = other._fn, other._requires
         return copied
 
-    def _records(self, *others: Any) -> bool:
-        """Tell whether a write is recorded; raise if it must not be."""
+    def _records(self, *others: Any, written: bool = False) -> bool:
+        """Tell whether a write is recorded; raise if it must not be.
+
+        ``written`` says that the only write since into a view was that of the new elements.
+        """
         tensor = _tensor(self)
         if not mode.recording:
             return False
         if not (tensor._requires or any(getattr(x, "_requires", False) for x in others)):
             return False
-        tensor.check_record()
+        if not written:
+            tensor.check_record()
         if tensor._requires and tensor._fn is None:
             raise BackwardError(
                 "a leaf Tensor that requires grad is being used in an in-place operation: "
@@ -89,6 +93,7 @@ class InPlace:
                 f"a result of shape {new.shape} does not fit into a tensor of shape {tensor.shape}"
             )
         cell = tensor.memory()
+        cell.earlier = cell.rebased
         cell.written = cell.rebased = next(clock)
         if new._fn is not None:
             # The value is kept apart: the record is of the array that the op returned.
@@ -113,7 +118,7 @@ class InPlace:
     def __setitem__(self, index: Any, value: Any) -> None:
         tensor = _tensor(self)
         place = _index(index)
-        if not self._records(value):
+        if not self._records(value, written=self._holds(value, place)):
             tensor._data[place] = _array(value)
             self._wrote()
             return
@@ -131,6 +136,26 @@ class InPlace:
         mask = np.zeros(tensor.shape, bool)
         mask[place] = True
         self._replace(np.where(mask, np.reshape(new, tensor.shape), self._before()))
+
+    def _holds(self, value: Any, place: Any) -> bool:
+        """Tell whether a value is the elements at a place, and wrote itself there just now.
+
+        Python carries out ``y[k] += v`` as ``view = y[k]``, ``view += v``, ``y[k] = view``.
+        """
+        tensor = _tensor(self)
+        cell, own, fn = tensor._cell, tensor._fn, getattr(value, "_fn", None)
+        if cell is None or fn is None or value._cell is not cell or fn.seq < cell.rebased:
+            return False
+        if (own.seq if own is not None else 0) < cell.earlier:
+            return False
+        parts = place if isinstance(place, tuple) else (place,)
+        if not any(part is Ellipsis for part in parts):
+            parts = (*parts, ...)  # an element is a view, too
+        here, there = tensor._data[parts], value._data
+        return bool(
+            here.shape == there.shape and here.strides == there.strides
+            and here.ctypes.data == there.ctypes.data
+        )  # fmt: skip
 
     def copy_(self, source: Any) -> Self:
         """Write the elements of ``source`` (which may broadcast) into the tensor."""

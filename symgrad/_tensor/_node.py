@@ -42,13 +42,14 @@ class Cell:
     """What happened to a piece of memory that tensors share.
 
     ``written`` is the date of the last write, ``rebased`` that of the last write that was
-    recorded; ``leaf`` says that a leaf that requires gradients has the memory.
+    recorded, ``earlier`` that of the one before; ``leaf`` says that a leaf that requires
+    gradients has the memory.
     """
 
-    __slots__ = ("leaf", "rebased", "written")
+    __slots__ = ("earlier", "leaf", "rebased", "written")
 
     def __init__(self) -> None:
-        self.written = self.rebased = 0
+        self.written = self.rebased = self.earlier = 0
         self.leaf = False
 
 
@@ -62,7 +63,7 @@ class Apart(Cell):
 
     def __init__(self, base: Cell) -> None:
         self.base = base
-        self.rebased = 0
+        self.rebased = self.earlier = 0
         self.leaf = False
 
     @property

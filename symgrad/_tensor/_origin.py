@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._graph import Where
-from .._graph._where import _internal, _is_internal
+from .._graph._where import _internal, _is_internal, user_line
+from ..errors import ShapeError, SymgradError
 
 if TYPE_CHECKING:
     from ._node import Node
+
+E = TypeVar("E", bound=Exception)
 
 #: Files that belong neither to symgrad nor NumPy: those from which ops were applied.
 known_users: set[str] = set()
@@ -41,7 +44,23 @@ def line_of(code: CodeType, offset: int) -> Where:
     return Where(code.co_filename, found, code.co_name)
 
 
-__all__ = ["known_users", "line_of", "note_origin"]
+def misfit(what: str, error: ValueError) -> ValueError:
+    """Return NumPy's error about shapes as one that names the op and the user's line."""
+    if isinstance(error, SymgradError) or "shape" not in str(error):
+        return error
+    return placed(ShapeError(f"{what}: {str(error).strip()}"))
+
+
+def placed(error: E) -> E:
+    """Let an error say the user's line, if it does not."""
+    place = user_line(sys._getframe(1))
+    if isinstance(error, SymgradError) and error.where is None and place is not None:
+        error.where = str(place)
+        error.args = (f"{error} [{place}]",)
+    return error
+
+
+__all__ = ["known_users", "line_of", "misfit", "note_origin", "placed"]
 
 
 def variables() -> dict[str, Any]:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .._op import Op
+from ..errors import IndexingError, ShapeError
+from ._origin import placed
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -49,14 +51,24 @@ def planned(
             key += (type(x), x)
     for name, x in kwargs.items():
         key += (name, type(x), x)
+    made: Any = tuple(key)
     try:
-        known = plans.get(made := tuple(key))
+        known = plans.get(made)
     except TypeError:  # an array, a list: it may have changed next time
-        return general()
+        made = known = None
     if known is not None:
         return tensor.__symgrad_bind__(known[0], tuple(tensors), known[1])
-    result = general()
-    if type(result) is tensor and result._fn is not None and _is_one_op(result._fn, tensors):
+    try:
+        result = general()
+    except (ShapeError, IndexingError) as error:
+        placed(error)
+        raise
+    if (
+        made is not None
+        and type(result) is tensor
+        and result._fn is not None
+        and _is_one_op(result._fn, tensors)
+    ):
         if len(plans) >= MOST:
             plans.clear()
         plans[made] = (result._fn.op, result._fn.params)

@@ -25,7 +25,7 @@ from ._made import F64, with_array
 from ._mode import recording
 from ._node import clock
 from ._node_classes import backward_class, rule_for
-from ._origin import known_users, note_origin
+from ._origin import known_users, misfit, note_origin
 from ._record import STOP, bind
 from ._tensor import QUICK, Tensor
 
@@ -77,10 +77,13 @@ def _binary(op: Op, hot: Hot, depth: int = 1) -> Callable[[Any, Any], Any]:
                 mask = 2
         else:
             return _other(op, apply, x, y)
-        data = hot.run(left, right)
-        if data is MISS:
-            array = left if type(x) is Tensor else right
-            data = other(left, right) if array.ndim else evaluate(left, right)
+        try:
+            data = hot.run(left, right)
+            if data is MISS:
+                array = left if type(x) is Tensor else right
+                data = other(left, right) if array.ndim else evaluate(left, right)
+        except ValueError as error:
+            raise misfit(op.name, error) from None
         if type(data) is not ndarray:
             data = asarray(data)
         made: Tensor = new(Tensor)

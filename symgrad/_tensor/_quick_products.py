@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from .._trace._arrays import call
+from ..errors import ShapeError
 from ._made import F32, F64, Step, constant, recorded, with_array
 from ._mode import recording
+from ._origin import placed
 from ._plan import planned
 from ._tensor import QUICK, Tensor
 
@@ -102,7 +104,10 @@ def _general(x: Any, y: Any) -> Any:
     if type(x) is type(y) is Tensor:
         return planned(Tensor, np.matmul, (x, y), _NONE, lambda: call(np.matmul, (x, y), {}))
     if isinstance(x, Tensor) or isinstance(y, Tensor):
-        return call(np.matmul, (x, y), {})
+        try:
+            return call(np.matmul, (x, y), {})
+        except ShapeError as error:
+            raise placed(error) from None
     return np.matmul(x, y)
 
 

@@ -20,7 +20,7 @@ from .._ops.movement import by_rows, slices
 from ._mode import recording
 from ._node import Backward, clock
 from ._node_classes import backward_class, rule_for
-from ._origin import note_origin
+from ._origin import misfit, note_origin
 from ._tensor import Tensor
 
 STOP = registry.ops["StopGradient"]
@@ -47,7 +47,10 @@ def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
                 x.check_record()
         else:
             values.append(by_rows(x))
-    data = (op.in_order or op.evaluate)(*values, **params)
+    try:
+        data = (op.in_order or op.evaluate)(*values, **params)
+    except ValueError as error:
+        raise misfit(op.name, error) from None
     if type(data) is not np.ndarray:
         # An element of an array is a view as well.
         data = values[0][(*slices(params["region"]), ...)] if kind == "view" else np.asarray(data)

@@ -12,12 +12,13 @@ from .._op import registry
 from .._ops import CAST, getitem
 from .._trace import Traced
 from .._trace._arrays import ArrayMethods, call
-from ..errors import BackwardError, ShapeError
+from ..errors import BackwardError, IndexingError, ShapeError
 from ._history import History
 from ._inplace import InPlace
 from ._mode import mode
 from ._node import Apart, Cell, clock, set_tensor
 from ._numbers import Numbers
+from ._origin import placed
 from ._plan import planned
 
 _ABSENT: Any = object()
@@ -106,7 +107,10 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         return planned(Tensor, func, args, kwargs, lambda: call(func, args, kwargs))
 
     def __getitem__(self, index: Any) -> Any:
-        return getitem(self, plain(index))
+        try:
+            return getitem(self, plain(index))
+        except IndexingError as error:
+            raise placed(error) from None
 
     # ---------------------------------------------------------------- what it is
 
