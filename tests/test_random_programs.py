@@ -391,6 +391,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
         lambda x: np.where(np.array(True), x, 0.0),
         [lambda x: np.where(x > 0, x, 0.0), lambda x: np.where(True, x[0], x)],
     ),
+    "the same number everywhere": (
+        lambda x: x - np.sin(np.broadcast_to(as_traced(2.0), x.shape) * 3.0),
+        [lambda x: np.broadcast_to(x[0], x.shape) * 3.0, lambda x: np.full((2, 1), 2.0) * x],
+    ),
     "needless broadcast": (
         lambda x: x + np.broadcast_to(x[0], x.shape),
         [lambda x: x[0] + np.broadcast_to(x[1], x.shape)],

@@ -103,6 +103,23 @@ def _fold(node: Node, *operands: Node) -> Node | None:
     return Constant(result) if result.shape else Literal(result[()], node.dtype)
 
 
+def _fold_everywhere(node: Node, *operands: Node) -> Node | None:
+    """Compute once what is the same number everywhere."""
+    numbers = [literal(x) for x in operands]
+    views = [x for x in operands if _is(x, "Broadcast") and x.shape == node.shape]
+    if not views or any(number is None for number in numbers):
+        return None
+    with np.errstate(all="ignore"):
+        result = np.asarray(node.op.evaluate(*numbers, **node.params), node.dtype)
+    chain = [views[0]]
+    while chain[-1].operands[0].operands:
+        chain.append(chain[-1].operands[0])
+    found: Node = Literal(result[()], node.dtype)
+    for view in reversed(chain):
+        found = apply(view.op, (found,), view.items, view.shape, node.dtype)
+    return found
+
+
 def _narrow(node: Node, *operands: Node) -> Node | None:
     """Drop a broadcast that the op's own broadcasting makes needless."""
     for k, x in enumerate(operands):
@@ -280,6 +297,8 @@ RULES: tuple[Rule, ...] = (
         lambda n, c, a, b: None if literal(c) is None else _same(a if literal(c) else b, n),
         sees=NUMBER,
     ),
+    Rule("the same number everywhere", tuple(n for n, op in OPS.items() if op.kind == "map"),
+         _fold_everywhere, sees=frozenset(("Broadcast",))),
     Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow,
          sees=frozenset(("Broadcast",))),
     Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",)), deep=True),
