@@ -121,9 +121,10 @@ def _fold_everywhere(node: Node, *operands: Node) -> Node | None:
 
 
 def _narrow(node: Node, *operands: Node) -> Node | None:
-    """Drop a broadcast that the op's own broadcasting makes needless."""
+    """Drop a view whose work the op's own broadcasting does."""
     for k, x in enumerate(operands):
-        if _is(x, "Broadcast") and any(
+        single = _is(x, "Reshape") and not x.operands[0].shape
+        if (single or _is(x, "Broadcast")) and any(
             y.shape == node.shape for j, y in enumerate(operands) if j != k
         ):
             inner = x.operands[0]
@@ -300,7 +301,7 @@ RULES: tuple[Rule, ...] = (
     Rule("the same number everywhere", tuple(n for n, op in OPS.items() if op.kind == "map"),
          _fold_everywhere, sees=frozenset(("Broadcast",))),
     Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow,
-         sees=frozenset(("Broadcast",))),
+         sees=frozenset(("Broadcast", "Reshape"))),
     Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",)), deep=True),
     Rule("reshape of reshape", ("Reshape",), _view_of("Reshape", _reuse)),
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
