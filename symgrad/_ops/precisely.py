@@ -29,7 +29,12 @@ def _named(name: str) -> Precise:
     return lambda c, guess, *xs: getattr(c, name)(*xs)
 
 
-expn, struve, modstruve, hyperu = map(_named, ("expint", "struveh", "struvel", "hyperu"))
+expn, struve, modstruve = map(_named, ("expint", "struveh", "struvel"))
+
+
+def hyperu(c: Any, guess: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
+    """Tricomi's function, or its derivative by x."""
+    return -a * c.hyperu(a + 1, b + 1, x) if slope else c.hyperu(a, b, x)
 
 
 def spence(c: Any, guess: Any, x: Any) -> Any:
