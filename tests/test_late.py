@@ -14,11 +14,13 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special as sc
+import sympy as sp
 
 from symgrad._graph._types import resolve
 from symgrad._late import LateFunction, LateModule, resolved, special
-from symgrad._op import Op, registry
+from symgrad._op import NonZero, Op, registry
 from symgrad._op._registry import Composite, Registry
+from symgrad._ops.bessel import BERNOULLI
 from symgrad._tensor import Tensor
 from symgrad.errors import DefinitionError, UnsupportedError
 
@@ -194,3 +196,12 @@ def test_records_are_copied_with_what_they_were_given() -> None:
 def test_late_functions_are_pickled_by_name() -> None:
     late = pickle.loads(pickle.dumps(LateFunction("scipy.special", "erf")))
     assert late.real is sc.erf
+
+
+# ---------------------------------------------------------------- what is written out for imports
+
+
+def test_tables_written_out_are_sympys() -> None:
+    numbers = (sp.bernoulli(2 * j) / sp.factorial(2 * j) for j in range(1, 10))
+    assert tuple(map(float, numbers)) == BERNOULLI
+    assert sp.Union(*NonZero.args) == NonZero

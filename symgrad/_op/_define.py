@@ -17,7 +17,8 @@ from ._registry import Composite, registry
 
 Real = sp.Reals
 Positive = sp.Interval.open(0, sp.oo)
-NonZero = sp.Union(sp.Interval.open(-sp.oo, 0), Positive)
+# Simplified as it stands; to find that out SymPy takes as long as importing a large module.
+NonZero = sp.Union(sp.Interval.open(-sp.oo, 0), Positive, evaluate=False)
 
 
 def define(

@@ -68,7 +68,13 @@ BETALN = define(
 
 SHIFT = 10
 #: Bernoulli numbers over factorials, B(2j)/(2j)!, for the Euler-Maclaurin formula.
-BERNOULLI = tuple(float(sp.bernoulli(2 * j) / sp.factorial(2 * j)) for j in range(1, 10))
+BERNOULLI = tuple(
+    number / (divisor * math.factorial(2 * j))
+    for j, (number, divisor) in enumerate((
+        (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510),
+        (43867, 798),
+    ), 1)
+)  # fmt: skip
 
 
 def _zeta_right(s: Any, q: Any) -> Any:

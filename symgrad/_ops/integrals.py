@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Positive, Real, define
+from .._op import Composed, Cython, NonZero, Op, Positive, Real, define
 from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G
 from .densities import GAMMA, gamma_density
@@ -158,7 +158,7 @@ HYP2F1: Op = define(
 EXPREL = define(
     sc.exprel, name="Exprel", sympy=lambda x: (sp.exp(x) - 1) / x,
     partials=lambda y, x: (0.5 * sc.hyp1f1(2.0, 3.0, x),), lower=Cython("exprel"),
-    domain=(sp.Union(sp.Interval.open(-sp.oo, 0), Positive),), samples=(0.2, 3), ulp=8.0,
+    domain=(NonZero,), samples=(0.2, 3), ulp=8.0,
     doc="(exp(x) - 1)/x, and 1 at 0.",
 )  # fmt: skip
 
@@ -220,6 +220,6 @@ def _boxcox_slope(y: Any, x: Any, k: Any) -> Any:
 BOXCOX = define(
     sc.boxcox, name="Boxcox", sympy=lambda x, k: (x**k - 1) / k, lower=Composed(_boxcox),
     partials=lambda y, x, k: (x ** (k - 1), _boxcox_slope(y, x, k)),
-    domain=(Positive, sp.Union(sp.Interval.open(-sp.oo, 0), Positive)),
+    domain=(Positive, NonZero),
     samples=((1.5, 4), (0.5, 2)), ulp=32.0,
 )  # fmt: skip

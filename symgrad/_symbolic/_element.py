@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -262,13 +263,17 @@ def exact_number(value: Any) -> Any:
 
 #: Denominators up to this are written as fractions: 0.5 as 1/2, but 0.1 stays a decimal.
 FRACTIONS = 64
-#: What a double is taken for that equals it to the last place: 1/np.sqrt(2) rounds twice.
-CONSTANTS = {
-    e: float(e)
-    for root in (sp.E, sp.sqrt(2), sp.sqrt(3), sp.sqrt(sp.pi), sp.sqrt(2 * sp.pi), sp.log(2),
-                 sp.log(10))
-    for e in (root, 1 / root, 2 / root)
-}  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def constants() -> Mapping[Any, float]:
+    """Return what a double is taken for that equals it to the last place.
+
+    1/np.sqrt(2) rounds twice.
+    """
+    roots = (sp.E, sp.sqrt(2), sp.sqrt(3), sp.sqrt(sp.pi), sp.sqrt(2 * sp.pi), sp.log(2),
+             sp.log(10))  # fmt: skip
+    return {e: float(e) for root in roots for e in (root, 1 / root, 2 / root)}
 
 
 def readable_number(value: Any) -> Any:
@@ -283,7 +288,7 @@ def readable_number(value: Any) -> Any:
     turns = Fraction(number / math.pi).limit_denominator(FRACTIONS)
     if _is_last_place(turns.numerator * math.pi / turns.denominator, number):
         return sp.Rational(turns.numerator, turns.denominator) * sp.pi
-    for known, double in CONSTANTS.items():
+    for known, double in constants().items():
         if _is_last_place(double, abs(number)):
             return known if number > 0 else -known
     return sp.Float(str(value), 15)
