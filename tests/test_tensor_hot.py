@@ -118,6 +118,9 @@ STEPS: dict[str, Callable[[Any], Any]] = {
     "logsumexp": lambda x: sg.logsumexp(x, 1),
     "logsumexp, keepdim": lambda x: sg.logsumexp(x, 0, True),
     "logsumexp of all": lambda x: sg.logsumexp(x),
+    "var": lambda x: sg.var(x),
+    "var(1, keepdim)": lambda x: sg.var(x, 1, True, correction=1),
+    "std": lambda x: sg.std(x, 0),
     "x**2": lambda x: x**2,
     "2 - x": lambda x: 2 - x,
     "sqrt(abs)": lambda x: sg.sqrt(abs(x) + 1),
@@ -159,7 +162,7 @@ def test_kernels_change_nothing(name: str, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp", "mean", "amax(1, keepdim)",
-                                  "sum(1, keepdim)", "stack"])  # fmt: skip
+                                  "sum(1, keepdim)", "stack", "std", "var"])  # fmt: skip
 def test_names_are_pytorchs(name: str) -> None:
     names = {"amax(1, keepdim)": "Max", "sum(1, keepdim)": "Sum", "log_softmax": "LogSoftmax",
              "stack": "Assemble"}  # fmt: skip
@@ -168,7 +171,7 @@ def test_names_are_pytorchs(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["mean(-1, keepdim)", "amax(1, keepdim)", "softmax",
-                                  "log_softmax", "logsumexp"])  # fmt: skip
+                                  "log_softmax", "logsumexp", "std", "var"])  # fmt: skip
 def test_second_derivatives(name: str) -> None:
     function = STEPS[name]
     data = np.random.default_rng(2).normal(size=(3, 4))

@@ -377,8 +377,9 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 def _advanced(x: Any, items: list[Any], layout: list[Any]) -> Any:
-    sizes = iter(x.shape)
-    x = RESHAPE(x, shape=tuple(1 if kind == "new" else next(sizes) for kind in layout))
+    if "new" in layout:
+        sizes = iter(x.shape)
+        x = RESHAPE(x, shape=tuple(1 if kind == "new" else next(sizes) for kind in layout))
     axes = tuple(k for k, kind in enumerate(layout) if kind == "array")
     indices = [in_range(items[k], x.shape[k], k) for k in axes]
     adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))

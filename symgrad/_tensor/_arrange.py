@@ -64,6 +64,17 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         "sg.squeeze(x[:1], 0)", "tensor([3., 1.])")  # fmt: skip
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     dim = axis_of(dim, axis)
+    if type(input) is Tensor and (dim is None or type(dim) is int):
+        shape = input._data.shape
+        rank = len(shape)
+        if dim is None:
+            kept = tuple([size for size in shape if size != 1])
+        elif not -rank <= dim < rank:
+            kept = shape
+        else:
+            kept = shape if shape[dim] != 1 else shape[: dim % rank] + shape[dim % rank + 1 :]
+        if kept != shape:
+            return input.reshape(kept)
     if dim is not None:
         dims = dim if isinstance(dim, (tuple, list)) else (dim,)
         dim = tuple(d for d in dims if input.shape[d] == 1)

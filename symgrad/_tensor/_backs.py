@@ -214,6 +214,16 @@ def _slice(node: Held, ct: Any) -> Sequence[Any]:
     return (part,)
 
 
+def _gather(node: Held, ct: Any) -> Sequence[Any]:
+    params, indices = node.params, node.saved[1:]
+    if params["axes"] != (0,) or params["at"] or len(indices) != 1:
+        return by_record(node, ct)
+    shape, dtype = node.saved[0]
+    part = zeros(shape, dtype)
+    np.add.at(part, read(node, indices[0]), ct)
+    return part, None
+
+
 def _assemble(node: Held, ct: Any) -> Sequence[Any]:
     regions = node.params["regions"]
     return [
@@ -243,6 +253,7 @@ BACKS: dict[str, Callable[[Held, Any], Sequence[Any]]] = {
     "Sum": _sum,
     "Contract": _contract,
     "Assemble": _assemble,
+    "Gather": _gather,
     "Slice": _slice,
     "Reshape": _reshape,
     "Transpose": _transpose,

@@ -20,16 +20,16 @@ from ..errors import ArgumentError, ShapeError
 from . import (  # noqa: F401 - short ways
     _elementwise,
     _quick_choices,
+    _quick_composed,
     _quick_joins,
     _quick_products,
-    _quick_softmax,
     _quick_views,
 )
 from ._plan import planned
 from ._quick_choices import relu
 from ._quick_folds import FOLDS, composed, short
 from ._record import bind
-from ._tensor import Tensor, wrap
+from ._tensor import QUICK, Tensor, wrap
 
 
 def axis_of(dim: Any, axis: Any) -> Any:
@@ -75,6 +75,14 @@ def _reduction(
                 step = composed(function, axes, more["keepdims"])
                 if step is not None:
                     return bind(step, (input,), {"axes": axes})
+        spread = _SPREADS.get(function)
+        if spread is not None and data.size and data.dtype.kind == "f" and _plain(more):
+            ddof, keep = more.get("ddof", 0), more["keepdims"]
+            with suppress(ShapeError):
+                return spread(
+                    input, (where, ddof, keep),
+                    lambda rank: {"axis": _counted(where, rank), "ddof": ddof, "keepdims": keep},
+                )  # fmt: skip
         more["axis"] = where
         result = planned(
             Tensor, function, (input,), more, lambda: call(function, (input,), dict(more))
@@ -99,7 +107,18 @@ def _reduction(
     >>> sg.{name}(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     {example}
     """
+    if function in _SPREADS and name == function.__name__:
+        QUICK[function] = reduce
     return short(function, reduce) if function in FOLDS else reduce
+
+
+#: Reductions that are several ops.
+_SPREADS = {np.var: _quick_composed.var, np.std: _quick_composed.std}
+
+
+def _plain(options: dict[str, Any]) -> bool:
+    """Tell whether there is nothing but ``keepdims`` and a number ``ddof``."""
+    return type(options.get("ddof", 0)) in (int, float) and options.keys() <= {"keepdims", "ddof"}
 
 
 sum = _reduction(np.sum, "sum of the elements", "tensor([3., 7.])")  # noqa: A001
@@ -212,7 +231,7 @@ def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     tensor([0.5000, 0.5000])
     """
     where = dim if axis is None else axis_of(dim, axis)
-    return _quick_softmax.softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
+    return _quick_composed.softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
 
 
 def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
@@ -225,7 +244,7 @@ def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     tensor([-0.6931, -0.6931])
     """
     where = dim if axis is None else axis_of(dim, axis)
-    return _quick_softmax.log_softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
+    return _quick_composed.log_softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
 
 
 def logsumexp(
@@ -244,7 +263,7 @@ def logsumexp(
     tensor(1000.6931)
     """
     where = dim if axis is None else axis_of(dim, axis)
-    return _quick_softmax.logsumexp(
+    return _quick_composed.logsumexp(
         input, (where, keepdim),
         lambda rank: {"axis": _counted(where, rank), "keepdims": bool(keepdim)},
     )  # fmt: skip

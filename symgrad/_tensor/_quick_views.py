@@ -13,6 +13,7 @@ import numpy as np
 from .._ops.movement import slices
 from ._made import Step, constant, recorded
 from ._mode import recording
+from ._quick_picks import picked
 from ._tensor import Tensor
 
 #: How many indices and shapes are known; all are forgotten when there are more.
@@ -111,6 +112,9 @@ def _item(general: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
                 return general(self, index)
             key = (data.shape, start, stop, by)
         else:
+            if kind is Tensor or kind is np.ndarray:
+                made = picked(self, index)
+                return general(self, index) if made is None else made
             key = _key(index)
             if key is None:
                 return general(self, index)

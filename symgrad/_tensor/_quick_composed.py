@@ -1,4 +1,4 @@
-"""``softmax`` and its logarithms: one step each, which becomes a kernel when it comes often.
+"""``softmax`` and its logarithms, variances: one step each, a kernel when it comes often.
 
 The way back is that of the steps: by the compiler when it comes often, else by a record of them
 that is made for the occasion, which is also what can be differentiated again.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._api._transforms import vjp
-from .._ops import np_logsumexp
+from .._ops import np_logsumexp, np_statistics
 from .._ops.movement import by_rows
 from ._backs import by_record, read
 from ._composed import Composed
@@ -33,14 +33,16 @@ class _Way:
 
     __slots__ = ("back", "params", "there")
 
-    def __init__(self, steps: Callable[..., Any], params: Params) -> None:
+    def __init__(self, steps: Callable[..., Any], params: Params, silent: bool) -> None:
         self.params = params
 
         def there(x: Any) -> Any:
+            if not silent:
+                return steps(x, **params)
             with np.errstate(all="ignore"):
                 return steps(x, **params)
 
-        self.there = Hot(there, silent=True)
+        self.there = Hot(there, silent=silent)
         self.back = Hot(
             lambda ct, x: vjp(lambda v: steps(v, **params), x)[1](ct)[0],
             lambda ct, x: replayed(steps, ct, x, params), silent=True,
@@ -65,14 +67,14 @@ def replayed(steps: Callable[..., Any], ct: Any, x: Any, params: Params) -> Any:
 
 
 def _step(
-    name: str, steps: Callable[..., Any], support: Callable[..., Any]
+    name: str, steps: Callable[..., Any], support: Callable[..., Any], silent: bool = True
 ) -> Callable[[Any, Any, Callable[[int], Params]], Any]:
     """Return a function of an operand, a key of its parameters, and the parameters by its rank."""
     ways: dict[Any, _Way] = {}
 
     def way(params: Params) -> _Way:
         key = tuple(params.values())
-        return ways.get(key) or ways.setdefault(key, _Way(steps, params))
+        return ways.get(key) or ways.setdefault(key, _Way(steps, params, silent))
 
     def back(node: Backward, ct: Any) -> Sequence[Any]:
         assert node.saved is not None
@@ -101,12 +103,13 @@ def _step(
             type(input) is not Tensor
             or (dtype is not F64 and dtype is not F32)
             or (cell is not None and (cell.rebased or not data.flags.c_contiguous))
-            or not rank
+            or not data.size or not rank
         ):  # fmt: skip
             return bind(op, (input,), params(rank))
-        chosen = found.get((rank, key))
-        if chosen is None:
-            chosen = found[rank, key] = way(params(rank))
+        try:
+            chosen = found.get((rank, key)) or found.setdefault((rank, key), way(params(rank)))
+        except TypeError:  # a list of axes
+            chosen = way(params(rank))
         made = chosen.there.run(data)
         if made is MISS:
             made = chosen.there.other(data)
@@ -149,4 +152,18 @@ logsumexp = _step(
     lambda mask, x, axis, keepdims: (_restored(mask, x, axis, keepdims),),
 )  # fmt: skip
 
-__all__ = ["log_softmax", "logsumexp", "softmax"]
+
+def _spread_over(
+    function: Callable[..., Any],
+) -> Callable[[Any, Any, Callable[[int], Params]], Any]:
+    name = function.__name__
+    return _step(
+        name.capitalize(),
+        lambda x, axis, ddof, keepdims: function(x, axis=axis, ddof=ddof, keepdims=keepdims),
+        lambda mask, x, axis, ddof, keepdims: (_restored(mask, x, axis, keepdims),), silent=False,
+    )  # fmt: skip
+
+
+var, std = _spread_over(np_statistics.var), _spread_over(np_statistics.std)
+
+__all__ = ["log_softmax", "logsumexp", "softmax", "std", "var"]
