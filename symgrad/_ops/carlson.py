@@ -19,6 +19,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import HIGHEST, Composed, Op, Real, define
+from .elliptic_means import elliptic_mean, within_means
 from .taylor import SERIES, form_of_order, series_product, series_quotient, series_root, series_sum
 
 SHARE = sp.Interval.open(0, 1)
@@ -63,13 +64,6 @@ def carlson_rd(x: Any, y: Any, z: Any, order: int = 0) -> Any:
     return math.factorial(order) * series_sum(rest, times(3.0, total))[order]
 
 
-def _periods(p: Any) -> tuple[Any, Any, Any]:
-    """Half periods of p, and sine and squared cosine of what is left of it."""
-    turns = np.rint(p / math.pi)
-    rest = p - turns * math.pi
-    return 2.0 * turns, np.sin(rest), np.square(np.cos(rest))
-
-
 def carlson_d(m: Any, order: int = 0) -> Any:
     """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to pi/2, for m < 1; a derivative by m."""
     return carlson_rd([0.0 * m], [1.0 - m, -1.0], [1.0 + 0.0 * m], order) / 3.0
@@ -80,20 +74,35 @@ def carlson_g(m: Any, order: int = 0) -> Any:
     return carlson_rd([0.0 * m], [1.0 + 0.0 * m], [1.0 - m, -1.0], order) / 3.0
 
 
+def elliptic_part(p: Any, m: Any, power: int, order: int) -> Any:
+    """Integral of ``sin(t)**2*(1 - m*sin(t)**2)**(-power/2)`` from 0 to p; a derivative by m.
+
+    The power is 1 or 3, and p at most pi/2. Up to the first derivative as a mean, if m allows.
+    """
+    s, c = np.sin(p), np.square(np.cos(p))
+    root = (1.0 - m) + m * c  # 1 - m*s*s, exact also near m = 1
+    one, other = [1.0 + 0.0 * root], [root, -s * s]
+    pair = (other, one) if power == 1 else (one, other)
+    found = s * s * s * carlson_rd([c], *pair, order) / 3.0
+    if order > 1:
+        return found
+    inside = within_means(p, m)
+    angle, share = np.where(inside, p, 0.0), np.where(inside, m, 0.0)
+    return np.where(inside, angle * elliptic_mean(angle, share, power, order), found)
+
+
 def elliptic_d(p: Any, m: Any, order: int = 0) -> Any:
     """Integral of sin(t)**2/sqrt(1 - m*sin(t)**2) from 0 to p, for m < 1; a derivative by m."""
-    turns, s, c = _periods(p)
-    root = (1.0 - m) + m * c  # 1 - m*s*s, exact also near m = 1
-    part = carlson_rd([c], [root, -s * s], [1.0 + 0.0 * root], order)
-    return s * s * s * part / 3.0 + turns * carlson_d(m, order)
+    turns = np.rint(p / math.pi)
+    part = elliptic_part(p - turns * math.pi, m, 1, order)
+    return part + 2.0 * turns * carlson_d(m, order)
 
 
 def elliptic_g(p: Any, m: Any, order: int = 0) -> Any:
     """Integral of sin(t)**2/(1 - m*sin(t)**2)**(3/2) from 0 to p, for m < 1; a derivative by m."""
-    turns, s, c = _periods(p)
-    root = (1.0 - m) + m * c
-    part = carlson_rd([c], [1.0 + 0.0 * root], [root, -s * s], order)
-    return s * s * s * part / 3.0 + turns * carlson_g(m, order)
+    turns = np.rint(p / math.pi)
+    part = elliptic_part(p - turns * math.pi, m, 3, order)
+    return part + 2.0 * turns * carlson_g(m, order)
 
 
 def elliptic_root(p: Any, m: Any) -> Any:

@@ -18,6 +18,7 @@ from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G
 from .densities import GAMMA, gamma_density
 from .differences import DIGAMMA_STEP, polygamma
+from .elliptic_means import first_kind_incomplete, second_kind_incomplete
 from .fallback import doubled_fields, elsewhere, evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
@@ -111,20 +112,28 @@ ELLIPE: Op = define(
     domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
     doc="Complete elliptic integral of the second kind.",
 )  # fmt: skip
+_ELLIPKINC = of_scipy("Ellipkinc", sc.ellipkinc, "ellipkinc", (Real, SHARE))
 ELLIPKINC: Op = define(
     sc.ellipkinc, name="Ellipkinc", sympy=sp.elliptic_f,
+    evaluate=evaluated(first_kind_incomplete, sc.ellipkinc),
+    source=source_of("first_kind_incomplete"), helpers=(elsewhere, first_kind_incomplete),
     partials=lambda y, p, m: (
         1 / elliptic_root(p, m), 0.5 * ELLIPTIC_G(p, m),
     ),
-    lower=Cython("ellipkinc"), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=32.0,
+    lower=Composed(lambda p, m: first_kind_incomplete(p, m, _ELLIPKINC)),
+    domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0,
     doc="Incomplete elliptic integral of the first kind.",
 )  # fmt: skip
+_ELLIPEINC = of_scipy("Ellipeinc", sc.ellipeinc, "ellipeinc", (Real, SHARE))
 ELLIPEINC: Op = define(
     sc.ellipeinc, name="Ellipeinc", sympy=sp.elliptic_e,
+    evaluate=evaluated(second_kind_incomplete, sc.ellipeinc),
+    source=source_of("second_kind_incomplete"), helpers=(elsewhere, second_kind_incomplete),
     partials=lambda y, p, m: (
         elliptic_root(p, m), -0.5 * ELLIPTIC_D(p, m),
     ),
-    lower=Cython("ellipeinc"), domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=32.0,
+    lower=Composed(lambda p, m: second_kind_incomplete(p, m, _ELLIPEINC)),
+    domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0,
     doc="Incomplete elliptic integral of the second kind.",
 )  # fmt: skip
 

@@ -1,8 +1,8 @@
-"""Struve functions, integrals of sines, Jacobi's elliptic functions.
+"""Struve functions, integrals of sines, hypergeometric relatives.
 
 Functions that SciPy gives several at a time are ops of their own, whose tuple is put together
 again. Sources of the derivatives: the differential equations in NIST's Digital Library of
-Mathematical Functions, https://dlmf.nist.gov, sections 6.2, 7.2, 11.4 and 22.13.
+Mathematical Functions, https://dlmf.nist.gov, sections 6.2, 7.2 and 11.4.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, Real, composite, define, registry
 from . import precisely
-from .carlson import ELLIPTIC_G
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .hypergeometric import exponential_integral
 from .np_common import Sample
@@ -142,65 +141,6 @@ MODSTRUVE: Op = define(
     partials=lambda y, v, x: (math.nan, MODSTRUVE(v - 1, x) - v / x * y),
     lower=Cython("modstruve"), domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0,
     convention=ORDER, doc="Modified Struve function.",
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------- Jacobi's elliptic functions
-
-
-def _turning(ops: Any, u: Any, m: Any) -> Any:
-    """The amplitude's derivative by m, where ``u`` is the integral F(phi, m) and stays."""
-    _, _, dn, phi = (op(u, m) for op in ops)
-    return -0.5 * dn * ELLIPTIC_G(phi, m)
-
-
-def _jacobi(part: int) -> dict[str, Any]:
-    return {
-        "evaluate": lambda u, m: sc.ellipj(u, m)[part],
-        "lower": Cython("ellipj", part=part, results=4),
-        "source": lambda u, m: f"special.ellipj({u}, {m})[{part}]",
-    }
-
-
-_CN_OF_SCIPY: Op = Op(
-    name="JacobiDnOfSciPy", kind="map", evaluate=lambda u, m: sc.ellipj(u, m)[1],
-    lower=Cython("ellipj", part=1, results=4), domain=(Real, sp.Interval.open(0, 1)),
-    reason="a step of JacobiDn in kernels",
-)  # fmt: skip
-registry.steps[_CN_OF_SCIPY.name] = _CN_OF_SCIPY
-
-
-def delta_amplitude(m: Any, cn: Any) -> Any:
-    """Jacobi's dn from cn, as a sum of positive terms."""
-    return np.sqrt((1 - m) + m * np.square(cn))
-
-
-_DN = {
-    "evaluate": lambda u, m: delta_amplitude(m, sc.ellipj(u, m)[1]),
-    "lower": Composed(lambda u, m: delta_amplitude(m, _CN_OF_SCIPY(u, m))),
-    "source": lambda u, m: f"delta_amplitude({m}, special.ellipj({u}, {m})[1])",
-    "helpers": (delta_amplitude,),
-}
-
-SN, CN, DN, AM = parts(
-    sc.ellipj, [_jacobi(0), _jacobi(1), _DN, _jacobi(3)],
-    ("JacobiSn", "JacobiCn", "JacobiDn", "JacobiAm"),
-    (
-        lambda ops, u, m: (
-            ops[1](u, m) * ops[2](u, m), ops[1](u, m) * _turning(ops, u, m),
-        ),
-        lambda ops, u, m: (
-            -ops[0](u, m) * ops[2](u, m), -ops[0](u, m) * _turning(ops, u, m),
-        ),
-        lambda ops, u, m: (
-            -m * ops[0](u, m) * ops[1](u, m),
-            -ops[0](u, m) * (ops[0](u, m) + 2 * m * ops[1](u, m) * _turning(ops, u, m))
-            / (2 * ops[2](u, m)),
-        ),
-        lambda ops, u, m: (ops[2](u, m), _turning(ops, u, m)),
-    ),
-    (None,) * 4, precisely.JACOBI,
-    domain=(Real, sp.Interval.open(0, 1)), samples=((0.2, 1.5), (0.2, 0.8)), ulp=64.0,
 )  # fmt: skip
 
 
