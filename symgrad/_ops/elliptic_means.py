@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 
+from .._late import special as sc
 from .fallback import elsewhere
 
 #: Nodes and weights on the interval from 0 to 1.

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.special as sc
 import sympy as sp
 
+from .._late import special as sc
 from .._op import Composed, Cython, Op, Real, registry
 from . import precisely
 from .carlson import ELLIPTIC_G
