@@ -127,6 +127,16 @@ def test_logsumexp_and_softmax_far_out() -> None:
     np.testing.assert_allclose(sg.grad(loss)(rows), np.stack([WEIGHTS, WEIGHTS]), rtol=1e-14)
 
 
+def test_softmax_is_computed_once() -> None:
+    for axis in (0, 1, None):
+        g = sg.grad(lambda x, a=axis: np.sum(softmax(x, axis=a) ** 2))
+        names = [step.op.name for step in g.program(np.ones((3, 4))).steps]
+        assert names.count("Exp") == names.count("Max") == 1
+    # Below another maximum it may overflow.
+    g = sg.grad(lambda x: np.sum((e := np.exp(x - np.max(x, axis=0))) / np.sum(e, axis=1)[:, None]))
+    assert [step.op.name for step in g.program(np.ones((3, 3))).steps].count("Max") == 2
+
+
 def test_softmax_as_it_is_written_first() -> None:
     """Its value is nan where exp overflows; its derivative is known all the same."""
 

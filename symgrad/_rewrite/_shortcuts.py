@@ -327,8 +327,11 @@ def _softmax(node: Node, barred: Collection[Node]) -> Way | None:
     if {above, below} & set(barred):
         return None
 
+    # What lies below its own maximum does not overflow: then the node itself is right.
+    safe = _below_its_maximum(x, axes)
+
     def along(v: Any) -> Any:
-        s = _SOFTMAX(Traced(x), axis=axes)
+        s = Traced(node) if safe else _SOFTMAX(Traced(x), axis=axes)
         return s * (v - np.reshape(np.sum(s * v, axis=axes), kept))
 
     return Way(
@@ -338,6 +341,16 @@ def _softmax(node: Node, barred: Collection[Node]) -> Way | None:
         elementwise=False,
         support=lambda mask: [_restored(np.any(mask, axis=axes), Traced(x), axes)],
     )
+
+
+def _below_its_maximum(x: Node, axes: tuple[int, ...]) -> bool:
+    """Tell whether a node is ``v - max(v)`` along axes, the maximum held constant."""
+    if x.op.name != "Subtract":
+        return False
+    top = x.operands[1]
+    while top.op.name in ("Reshape", "Broadcast", "StopGradient"):
+        top = top.operands[0]
+    return top.op.name == "Max" and top.operands[0] is x.operands[0] and top.params["axes"] == axes
 
 
 REDUCED: tuple[Reduced, ...] = (
