@@ -56,7 +56,10 @@ def main() -> None:
     options.add_argument("--operations", type=int, default=10_000)
     options.add_argument("--processes", type=int, default=9)
     options.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    options.add_argument("--quick", action="store_true", help="few operations and processes")
     given = options.parse_args()
+    if given.quick:
+        given.operations, given.processes = 100, 2
     if given.measure:
         print(json.dumps(measure(given.operations)))
         return
