@@ -336,7 +336,11 @@ def test_a_wrong_rule_is_caught(name: str, order: int, monkeypatch: pytest.Monke
 
 def test_a_replaced_rule_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules of numbers are recorded and replayed; not those of another rule."""
+
+    def slope() -> Any:
+        return sg.compile(sg.grad(lambda x: np.sin(x)), cache=False)(1.0)
+
     for _ in range(3):
-        assert sg.grad(lambda x: np.sin(x))(1.0) == np.cos(1.0)
+        assert slope() == np.cos(1.0)
     monkeypatch.setitem(vars(registry.ops["Sin"]), "partials", lambda y, x: (7.0 * x,))
-    assert sg.grad(lambda x: np.sin(x))(1.0) == 7.0
+    assert slope() == 7.0
