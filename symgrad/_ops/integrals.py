@@ -14,6 +14,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Composed, Cython, NonZero, Op, Positive, Real, define
+from .binomials import BINOMIAL, binomial
 from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G
 from .densities import GAMMA, gamma_density
@@ -24,7 +25,6 @@ from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
 from .special import BOTH_POSITIVE, ORDER
-from .stirling import binomial, stirling_error
 
 UNARY, POSITIVE = (Real,), (Positive,)
 SHARE = sp.Interval.open(0, 1)
@@ -86,7 +86,7 @@ BINOM = define(
         y * DIGAMMA_STEP(n - k + 1, k), y * DIGAMMA_STEP(k + 1, n - 2 * k),
     ),
     evaluate=evaluated(binomial, sc.binom), lower=Composed(lambda n, k: binomial(n, k, _BINOM)),
-    source=source_of("binomial"), helpers=(stirling_error, elsewhere, binomial),
+    source=source_of("binomial"), helpers=(*BINOMIAL, binomial),
     domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
     doc="Binomial coefficient of real numbers.", exact_form=False,
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Binomial coefficients by Stirling's formula, whose large parts are left out.
+"""The error of Stirling's formula, of which densities and binomial coefficients are made.
 
 The logarithms of gamma functions and powers are far larger than what is left of them. With
 Stirling's formula they are put together before any is computed: what remains is its error and a
-deviance, both small where the coefficient (or a density, ``symgrad._ops.densities``) is large.
+deviance, both small where a density is large.
 
 Source: C. Loader, Fast and accurate computation of binomial probabilities, 2000; NIST Digital
 Library of Mathematical Functions, 5.11.
@@ -10,14 +10,9 @@ Library of Mathematical Functions, 5.11.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from .._late import special as sc
-from .fallback import elsewhere
 
 
 def stirling_error(z: Any) -> Any:
@@ -43,15 +38,3 @@ def stirling_error(z: Any) -> Any:
     found = found / at
     low = np.where(z < 0.5, z, 0.5)
     return np.where(z < 0.5, found + ((low + 0.5) * np.log1p(1.0 / low) - 1.0), found)
-
-
-def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom) -> Any:
-    """Binomial coefficient of real numbers; of a whole k SciPy's, by a product."""
-    n, k = np.float64(1.0) * n, np.float64(1.0) * k
-    inside = (k >= 0.01) & (n - k >= 0.01) & (n <= 1e6) & (k != np.rint(k))
-    of, part = np.where(inside, n, 2.0), np.where(inside, k, 0.5)
-    rest = of - part
-    power = part * np.log(of / part) - rest * np.log1p(-part / of)
-    errors = (stirling_error(of) - stirling_error(part)) - stirling_error(rest)
-    found = np.sqrt(of / part / rest * (0.5 / math.pi)) * np.exp(errors + power)
-    return np.where(inside, found, elsewhere(other, inside, n, k))
