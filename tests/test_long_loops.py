@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import special
 
 import symgrad as sg
 from symgrad._lower import _chains, _segments, lower
@@ -140,3 +141,15 @@ def test_temporaries_small_and_large(size):
     np.testing.assert_allclose(
         found(x), np.cumsum(np.exp(x)) / np.max(np.cumsum(np.log(x))), rtol=1e-11
     )
+
+
+def test_functions_of_one_number_run_in_a_loop_of_their_own():
+    """LLVM makes SIMD code of the others then."""
+    f = sg.compile(lambda a, b, x: special.betainc(a, b, x))
+    x = np.linspace(0.1, 0.9, 300)
+    operands = (np.append(5 * x, 50.0), np.append(2 * x, 3.0), np.append(x, 0.94))
+    text = lower(f.program(*operands)).text
+    bodies = [s for s in re.split(r"\n(?=\w[\w.]*:)", text) if "call double @symgrad.scipy" in s]
+    assert len(bodies) == 1
+    assert bodies[0].count("\n") < 40
+    np.testing.assert_allclose(f(*operands), special.betainc(*operands), rtol=1e-13)

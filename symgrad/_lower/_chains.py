@@ -31,6 +31,12 @@ MOST = 16
 #: What a value costs that waits in memory, and the part of the chain that has to be gained.
 CROSSING, GAIN = 2, 0.2
 
+#: A loop of its own for a function of one number is worth it beside so many instructions.
+WORTH = 150
+
+#: What the names of SciPy's functions begin with.
+_SCALAR = "call double @symgrad.scipy."
+
 _FUNCTION = re.compile(r"call \w+ @(?!llvm\.)")
 _POINTER = re.compile(r"ptr (%[\w.]+)")
 
@@ -60,6 +66,20 @@ class Chains:
         """Return the lines to cut before, of the ``marks``."""
         found = [] if self._ordered() else self._between(0, len(self.lines), marks)
         return found if len(found) <= MOST else []
+
+    def around(self, marks: Sequence[int]) -> list[int]:
+        """Return the lines to cut before, of the ``marks``, around functions of one number.
+
+        LLVM makes no SIMD code of a loop that calls such a function, of which SciPy's are.
+        """
+        alone = [k for k, line in enumerate(self.lines) if _SCALAR in line]
+        if not alone or len(self.lines) < WORTH * len(alone) or self._ordered():
+            return []
+        found = set()
+        for k in alone:
+            found.add(max((m for m in marks if m <= k), default=0))
+            found.add(min((m for m in marks if m > k), default=0))
+        return sorted(found - {0, len(self.lines)})
 
     def _between(self, begin: int, end: int, marks: Sequence[int]) -> list[int]:
         """Return the cuts of a part: its middle, and those of its halves."""

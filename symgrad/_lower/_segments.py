@@ -62,7 +62,7 @@ def segments(
     """Cut a loop's body, or return None if it is to stay whole.
 
     A long body is cut so that LLVM has it in pieces, a short one where its chains of functions
-    are long (:class:`Chains`).
+    are long, and around functions that keep LLVM from SIMD code (:class:`Chains`).
 
     Parameters
     ----------
@@ -85,6 +85,7 @@ def segments(
     else:
         chain = Chains(lines, body.uses, body.defined, crossing)
         cuts = chain.cuts([m for m in marks if m <= chains])
+        cuts = sorted({*cuts, *chain.around([m for m in marks if m <= chains])})
     return body.cut([0, *cuts, len(lines)], start, MOST if long else FEW) if cuts else None
 
 
