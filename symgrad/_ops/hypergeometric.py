@@ -16,22 +16,34 @@ import numpy as np
 
 from .._late import special as sc
 from .fallback import elsewhere
+from .pairs import pair_product, pair_quotient, pair_sum, two_sum
 
 
 def confluent(a: Any, b: Any, x: Any, other: Callable[..., Any] = sc.hyp1f1) -> Any:
-    """Kummer's function, for negative x by his transformation unless its terms fall at once."""
+    """Kummer's function, for negative x by his transformation unless its terms fall at once.
+
+    Of the nine terms that may differ in sign then the sum is one of pairs.
+    """
     a, b, x = np.float64(1.0) * a, np.float64(1.0) * b, np.float64(1.0) * x
     inside = (a > 0) & (a <= 8) & (b >= 0.01) & (b <= 40) & (x >= -6) & (x <= 10)
     first, second = np.where(inside, a, 1.0), np.where(inside, b, 1.0)
     at = np.where(inside, x, 0.0)
     turned = first * at < -0.5 * second
-    first, along = np.where(turned, second - first, first), np.fabs(at)
-    along = np.where((at < 0) & ~turned, at, along)
-    total = 1.0 + 0.0 * at
-    for k in range(55, -1, -1):
-        total = 1.0 + (first + k) * along / ((second + k) * (k + 1.0)) * total
-    found = np.where(turned, np.exp(np.where(turned, at, 0.0)) * total, total)
-    return np.where(inside, found, elsewhere(other, inside, a, b, x))
+    high, low = two_sum(second, -first)
+    first, low = np.where(turned, high, first), np.where(turned, low, 0.0)
+    along = np.where((at < 0) & ~turned, at, np.fabs(at))
+    rest = 0.0 * at
+    for k in range(55, 8, -1):
+        rest = (first + k) * along / ((second + k) * (k + 1.0)) * (1.0 + rest)
+    total = two_sum(1.0, rest)
+    for k in range(8, -1, -1):
+        above = pair_product(pair_sum((first, low), (float(k), 0.0)), (along, 0.0))
+        below = pair_product(two_sum(second, float(k)), (k + 1.0, 0.0))
+        total = pair_product(pair_quotient(above, below), total)
+        total = pair_sum((1.0, 0.0), total)
+    power = np.exp(np.where(turned, at, 0.0)), 0.0
+    high, low = pair_product(power, total)
+    return np.where(inside, high + low, elsewhere(other, inside, a, b, x))
 
 
 def limit_function(b: Any, x: Any, other: Callable[..., Any] = sc.hyp0f1) -> Any:

@@ -24,6 +24,7 @@ from .fallback import doubled_fields, elsewhere, evaluated, of_scipy, source_of
 from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
+from .pairs import PAIRS
 from .special import BOTH_POSITIVE, ORDER
 
 UNARY, POSITIVE = (Real,), (Positive,)
@@ -147,7 +148,7 @@ HYP1F1: Op = define(
     evaluate=evaluated(confluent, sc.hyp1f1),
     lower=Composed(lambda a, b, x: confluent(a, b, x, _HYP1F1)),
     partials=lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)),
-    source=source_of("confluent"), helpers=(elsewhere, confluent), domain=_THREE,
+    source=source_of("confluent"), helpers=(*PAIRS, elsewhere, confluent), domain=_THREE,
     samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0, convention=ORDER,
     doc="Confluent hypergeometric function.",
 )  # fmt: skip
