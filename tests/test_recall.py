@@ -285,6 +285,18 @@ def test_damaged_notes_and_kernels_are_made_again(
     assert recalled(third)
 
 
+def test_a_note_that_cannot_be_written_is_no_error(cache_dir: Path) -> None:
+    expected = sg.grad(wave)(X)
+    [note] = notes(cache_dir)
+    note.unlink()
+    note.mkdir()
+    for _ in range(2):
+        again = sg.grad(wave)
+        np.testing.assert_array_equal(again(X), expected)
+        assert not recalled(again)
+    assert notes(cache_dir) == [note]
+
+
 def test_notes_go_with_their_kernels(cache_dir: Path) -> None:
     sg.grad(wave)(X)
     sg.value_and_grad(wave)(X)

@@ -63,8 +63,13 @@ def read_files(home: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
 def write_text(file: Path, text: str) -> None:
     """Write a file of its own; raises OSError."""
     with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".new-", delete=False) as scratch:
-        scratch.write(_sealed(text))
-    Path(scratch.name).replace(file)
+        made = Path(scratch.name)
+        try:
+            scratch.write(_sealed(text))
+            scratch.flush()
+            made.replace(file)
+        finally:
+            made.unlink(missing_ok=True)
 
 
 def read_text(file: Path) -> str:
