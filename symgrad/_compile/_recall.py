@@ -72,9 +72,11 @@ class Recall:
 
     def watch(self, primal: Primal) -> None:
         """Raise RecalledError if there is a note on the function's graph."""
-        self._folder, self._sketch, self._inputs = cache_folder(), _sketched(primal), primal.inputs
-        result = _tree_note(primal.tree)
-        if self._folder is None or self._sketch is None or result is None:
+        result, self._folder, self._inputs = _tree_note(primal.tree), cache_folder(), primal.inputs
+        if self._folder is None or result is None:
+            return
+        self._sketch = _sketched(primal)
+        if self._sketch is None:
             return
         self._words = [*self._words, json.dumps(result), str(primal.weak)]
         self._words.append(self._sketch.fingerprint)

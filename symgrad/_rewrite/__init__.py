@@ -33,6 +33,10 @@ _INDEX = Index(IDENTITIES)
 #: Ops whose result does not depend on the order of two operands, not even in a bit.
 _COMMUTATIVE = frozenset({"Add", "Multiply"})
 
+#: In graphs of up to this many nodes a product in both orders is computed once. In longer ones all
+#: that comes after it would be made anew: a quarter of the time for few steps.
+SHORT = 2000
+
 
 def rewrite(
     outputs: Sequence[Node],
@@ -45,8 +49,8 @@ def rewrite(
     Where the rounding is promised (``bit_for_bit``), only rules that keep every bit apply.
 
     Dead code disappears because only what the outputs need is visited; common
-    subexpressions are shared because nodes are interned, and ``y*x`` becomes the ``x*y`` that is
-    there before it.
+    subexpressions are shared because nodes are interned, and in short graphs ``y*x`` becomes the
+    ``x*y`` that is there before it.
 
     Parameters
     ----------
@@ -64,6 +68,7 @@ def rewrite(
     formulas = _Formulas(order) if identities and not is_promised() else None
     new: dict[Node, Node] = {}  # what stands for the nodes that do not stay
     changed = new.keys()
+    short = len(order) <= SHORT
     pairs: dict[tuple[type[Node], Node, Node], Node] = {}
     before = inherited()  # a pass over a body runs within a pass
     try:
@@ -81,7 +86,7 @@ def rewrite(
                 operands = tuple([new.get(x, x) for x in operands])
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
             result = simplify(result, counts)
-            if result.op.name in _COMMUTATIVE:
+            if short and result.op.name in _COMMUTATIVE:
                 a, b = result.operands
                 result = pairs.get((type(result), b, a), result)
                 first, second = result.operands
