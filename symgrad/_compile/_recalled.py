@@ -30,13 +30,13 @@ class Recalled(Specialization):
         self.entry, self._function = known.entry, self._loaded(known.entry)
 
     @cached_property
-    def graph(self) -> Graph:  # type: ignore[override]
+    def graph(self) -> Graph:  # type: ignore[override]  # only read
         """The graph, traced again."""
         with collector_paused():
             return self._retrace()
 
     @cached_property
-    def program(self) -> Program:  # type: ignore[override]
+    def program(self) -> Program:  # type: ignore[override]  # only read
         """The program that the kernel was made of."""
         with collector_paused(), walks_kept():
             return self._programmed(self.graph)
