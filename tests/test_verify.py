@@ -212,7 +212,7 @@ def test_differences_find_a_wrong_rule(broken: Callable[..., None]) -> None:
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("p", [0.4886682870654313, 0.5572238645838088, 1e-30])
 def test_the_exact_quantile_close_to_the_median_is_found(p: float) -> None:
-    report = verify(lambda p: special.stdtrit(3.1582937101109625, p), p, limit=256)
+    report = verify(lambda p: special.stdtrit(3.1582937101109625, p), p, limit=math.inf)
     assert report["value"].worst is not None
     assert report["value"].worst.exact != "nan"
 

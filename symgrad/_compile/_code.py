@@ -48,6 +48,9 @@ FAST_CODE_FROM = 6000
 #: by their distance. Otherwise each use is two instructions; see note 0072.
 NEAR = sys.platform == "linux" and platform.machine() == "x86_64"
 
+#: Declarations of functions outside of a module.
+_OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
+
 #: Has LLVM's own calls of C functions, such as memcpy, go through the table of addresses, too.
 _NO_STUBS = """
 !llvm.module.flags = !{!1000000000}
@@ -149,14 +152,13 @@ def _parsed(text: str, *context: Any) -> Any:
     """Return a verified module.
 
     Functions outside of it are called through the table of addresses (``nonlazybind``): llvmlite
-    reserves all memory of an object beforehand, without the table's entries for call stubs.
+    reserves all memory of an object beforehand, without the table's entries for call stubs. In the
+    text, since llvmlite's add_function_attribute gives it to the result before version 0.48.
     """
-    module = llvm.parse_assembly(text + _NO_STUBS if NEAR else text, *context)
-    module.verify()
     if NEAR:
-        for function in module.functions:
-            if function.is_declaration and not function.name.startswith("llvm."):
-                function.add_function_attribute("nonlazybind")
+        text = _OUTSIDE.sub(r"\g<0> nonlazybind", f"\n{text}") + _NO_STUBS
+    module = llvm.parse_assembly(text, *context)
+    module.verify()
     return module
 
 
