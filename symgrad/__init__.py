@@ -11,6 +11,9 @@ if TYPE_CHECKING:  # what __getattr__ finds at run time
     from . import autograd as autograd
     from . import errors as errors
     from ._api._adapt import adapt as adapt
+    from ._api._at_values import hvp as hvp
+    from ._api._at_values import jvp as jvp
+    from ._api._at_values import vjp as vjp
     from ._api._callback import pure_callback as pure_callback
     from ._api._control import checkpoint as checkpoint
     from ._api._control import cond as cond
@@ -35,11 +38,8 @@ if TYPE_CHECKING:  # what __getattr__ finds at run time
     from ._api._transforms import compile as compile
     from ._api._transforms import grad as grad
     from ._api._transforms import hessian as hessian
-    from ._api._transforms import hvp as hvp
     from ._api._transforms import jacobian as jacobian
-    from ._api._transforms import jvp as jvp
     from ._api._transforms import value_and_grad as value_and_grad
-    from ._api._transforms import vjp as vjp
     from ._api._transforms import vmap as vmap
     from ._api._verify import verify as verify
     from ._api._verify_again import recheck as recheck
@@ -60,6 +60,7 @@ __version__ = "0.1.0.dev0"
 #: Where the public names are defined; the tests compare this with the modules.
 _NAMES = {
     "._api._adapt": ("adapt",),
+    "._api._at_values": ("hvp", "jvp", "vjp"),
     "._api._callback": ("pure_callback",),
     "._api._control": ("checkpoint", "cond", "fori_loop", "scan", "switch", "while_loop"),
     "._api._custom": ("custom_jvp", "custom_vjp", "stop_gradient"),
@@ -71,7 +72,7 @@ _NAMES = {
     "._api._implicit": ("implicit_minimum", "implicit_root"),
     "._api._report": ("report",),
     "._api._transforms": (
-        "compile", "grad", "hessian", "hvp", "jacobian", "jvp", "value_and_grad", "vjp", "vmap",
+        "compile", "grad", "hessian", "jacobian", "value_and_grad", "vmap",
     ),
     "._api._verify": ("verify",),
     "._api._verify_again": ("recheck",),

@@ -10,8 +10,9 @@ import numpy as np
 
 from .._trace import require_traced
 from ..errors import ArgumentError, ShapeError
+from ._at_values import jvp
 from ._custom import custom_jvp
-from ._transforms import grad, jacobian, jvp
+from ._transforms import grad, jacobian
 
 
 def implicit_root(residual: Callable[..., Any], solver: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from types import FunctionType
 from typing import Any, overload
 
 from .._compile import Function
-from .._trace import flatten
 from ..errors import ArgumentError
-from ._bodies import grad_body, jvp_body, vjp_body
+from ._bodies import grad_body
 from ._control_flow import Flow
 from ._control_syntax import converted
 from ._jacobian import jacobian_body
@@ -20,7 +17,7 @@ from ._vmap import vmap_body
 Argnums = int | Sequence[int]
 
 
-def _check_function(function: Any, name: str) -> None:
+def check_function(function: Any, name: str) -> None:
     if not callable(function):
         raise ArgumentError(
             f"{name} takes a function, not {type(function).__name__}: write "
@@ -28,7 +25,7 @@ def _check_function(function: Any, name: str) -> None:
         )
 
 
-def _made(
+def made(
     maker: Callable[..., Any], function: Callable[..., Any], body: Callable[..., Any],
     kwargs: dict[str, Any], **options: Any,
 ) -> Function:  # fmt: skip
@@ -125,7 +122,7 @@ def compile(
             compile, backend=backend, parallel=parallel, dynamic=dynamic, cache=cache,
             control_flow=control_flow, rounding=rounding,
         )  # fmt: skip
-    _check_function(f, "compile")
+    check_function(f, "compile")
     function = f
     options: dict[str, Any] = {
         "backend": backend, "parallel": parallel, "dynamic": dynamic, "cache": cache,
@@ -138,7 +135,7 @@ def compile(
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         return (outermost if _top else traced)(*args, **kwargs)
 
-    return _made(compile, f, body, {"control_flow": True} if control_flow else {}, **options)
+    return made(compile, f, body, {"control_flow": True} if control_flow else {}, **options)
 
 
 def grad(
@@ -186,10 +183,10 @@ def grad(
     >>> sg.grad(sg.grad(np.sin))(0.5) == -np.sin(0.5)
     np.True_
     """
-    _check_function(f, "grad")
+    check_function(f, "grad")
     body = grad_body(f, argnums, has_aux, False, "grad", holomorphic)
     options = {"argnums": argnums, "has_aux": has_aux, **_asked(holomorphic)}
-    return _made(grad, f, body, options)
+    return made(grad, f, body, options)
 
 
 def _asked(holomorphic: bool) -> dict[str, Any]:
@@ -211,10 +208,10 @@ def value_and_grad(
     >>> sg.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
     (np.float64(5.0), array([2., 4.]))
     """
-    _check_function(f, "value_and_grad")
+    check_function(f, "value_and_grad")
     body = grad_body(f, argnums, has_aux, True, "value_and_grad", holomorphic)
     options = {"argnums": argnums, "has_aux": has_aux, **_asked(holomorphic)}
-    return _made(value_and_grad, f, body, options)
+    return made(value_and_grad, f, body, options)
 
 
 def jacobian(
@@ -252,11 +249,11 @@ def jacobian(
     array([[ 4.,  0.],
            [ 0., 12.]])
     """
-    _check_function(f, "jacobian")
+    check_function(f, "jacobian")
     if sparse:
         raise ArgumentError("sparse Jacobians are not available: use sparse=False")
     body = jacobian_body(f, argnums, mode, holomorphic)
-    return _made(jacobian, f, body, {"argnums": argnums, "mode": mode, **_asked(holomorphic)})
+    return made(jacobian, f, body, {"argnums": argnums, "mode": mode, **_asked(holomorphic)})
 
 
 def hessian(
@@ -275,12 +272,12 @@ def hessian(
     array([[4., 6.],
            [6., 0.]])
     """
-    _check_function(f, "hessian")
+    check_function(f, "hessian")
     if sparse:
         raise ArgumentError("sparse Hessians are not available: use sparse=False")
     inner = grad_body(f, argnums, False, False, "hessian", holomorphic)
     body = jacobian_body(inner, argnums, "forward", holomorphic)
-    return _made(hessian, f, body, {"argnums": argnums, **_asked(holomorphic)})
+    return made(hessian, f, body, {"argnums": argnums, **_asked(holomorphic)})
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
@@ -302,161 +299,6 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     >>> sg.vmap(sg.grad(np.sin))(np.array([0.0, np.pi]))
     array([ 1., -1.])
     """
-    _check_function(f, "vmap")
+    check_function(f, "vmap")
     body = vmap_body(f, in_axes, out_axes)
-    return _made(vmap, f, body, {"in_axes": in_axes, "out_axes": out_axes})
-
-
-# ---------------------------------------------------------------- at given values
-
-
-def _remembered(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
-    """Return ``maker(f)``, the same for the same function, so that it compiles once."""
-    if isinstance(f, (FunctionType, Function)):
-        # Kept by the function itself, so that they go together. A copy of its attributes
-        # (functools.wraps) is not the function.
-        owner, known = vars(f).get(KEPT, (None, {}))
-        if owner is not f:
-            known = {}
-            vars(f)[KEPT] = f, known
-        name = maker.__name__
-        if name not in known:
-            known[name] = maker(f)
-        found: Function = known[name]
-        return found
-    try:
-        return _recent(f, maker)
-    except TypeError:  # not hashable
-        return maker(f)
-
-
-KEPT = "__symgrad__"
-
-
-@lru_cache(maxsize=128)
-def _recent(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
-    """Return ``maker(f)``, the same for the callables met last: methods, ufuncs, objects."""
-    return maker(f)
-
-
-def _jvp_function(f: Callable[..., Any]) -> Function:
-    return _made(_jvp_function, f, jvp_body(f), {})
-
-
-def _vjp_function(f: Callable[..., Any]) -> Function:
-    return _made(_vjp_function, f, vjp_body(f), {})
-
-
-def _hvp_function(f: Callable[..., Any]) -> Function:
-    def gradient(*primals: Any) -> Any:
-        return grad_body(f, tuple(range(len(primals))), False, False, "hvp")(*primals)
-
-    inner = jvp_body(gradient)
-
-    def body(primals: Any, tangents: Any, _top: bool = False) -> Any:
-        _, slopes = inner(primals, tangents, _top=_top)
-        return slopes[0] if len(primals) == 1 else slopes
-
-    return _made(_hvp_function, f, body, {})
-
-
-def _check_tuple(value: Any, name: str) -> None:
-    if not isinstance(value, (tuple, list)):
-        raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
-
-
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
-
-    Parameters
-    ----------
-    f:
-        A NumPy function.
-    primals, tangents:
-        Tuples with one entry for each argument, of equal structures and shapes.
-
-    Returns
-    -------
-    (out, tangent)
-        Both with the structure of the function's result.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.jvp(lambda x, y: x * y, (3.0, 4.0), (1.0, 0.0))
-    (np.float64(12.0), np.float64(4.0))
-    """
-    _check_function(f, "jvp")
-    _check_tuple(primals, "primals")
-    _check_tuple(tangents, "tangents")
-    return _remembered(f, _jvp_function)(tuple(primals), tuple(tangents))
-
-
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """Return ``f(*primals)`` and the function that pulls cotangents back.
-
-    Returns
-    -------
-    (out, pullback)
-        ``pullback(cotangent)`` takes a value of the structure of ``out`` and returns a
-        tuple with one entry for each primal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> out, pullback = sg.vjp(lambda x, y: x * y, 3.0, 4.0)
-    >>> out, pullback(1.0)
-    (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
-    """
-    _check_function(f, "vjp")
-    out = _remembered(f, compile)(*primals)
-    backward = _remembered(f, _vjp_function)
-
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
-        result: tuple[Any, ...] = backward(primals, cotangent)
-        return result
-
-    return out, pullback
-
-
-def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    """Return the Hessian of ``f`` at ``primals`` times ``tangents``, without the Hessian.
-
-    Parameters
-    ----------
-    f:
-        A NumPy function with a scalar result.
-    primals, tangents:
-        Tuples with one entry for each argument.
-
-    Returns
-    -------
-    The product, with the structure of the argument (a tuple for several arguments).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
-    array([6., 0.])
-    """
-    _check_function(f, "hvp")
-    _check_tuple(primals, "primals")
-    _check_tuple(tangents, "tangents")
-    return _remembered(f, _hvp_function)(tuple(primals), tuple(tangents))
-
-
-__all__ = [
-    "compile",
-    "flatten",
-    "grad",
-    "hessian",
-    "hvp",
-    "jacobian",
-    "jvp",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
+    return made(vmap, f, body, {"in_axes": in_axes, "out_axes": out_axes})

@@ -13,8 +13,9 @@ from .._graph import Node
 from .._trace import Traced, collect, flatten, is_complex
 from .._verify import Problem
 from ..errors import ArgumentError, UnsupportedError
+from ._at_values import vjp
 from ._call import Call
-from ._transforms import compile, jacobian, value_and_grad, vjp
+from ._transforms import compile, jacobian, value_and_grad
 
 #: Jacobians with more entries than this are computed row by row.
 ENTRIES = 1_000_000

@@ -8,7 +8,7 @@ more is a pass over memory.
 from __future__ import annotations
 
 from .._graph import Node, apply
-from .._ops.movement import Region, within
+from .._ops.regions import Region, within
 
 #: Assemblies of more parts than this stay as they are: chains of concatenations would take
 #: quadratic time.

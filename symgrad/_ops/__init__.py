@@ -6,17 +6,11 @@ import pkgutil
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
+from .diagonals import DIAG_EMBED  # noqa: E402
 from .indexing import getitem  # noqa: E402
 from .logic import CAST  # noqa: E402
-from .movement import (  # noqa: E402
-    ASSEMBLE,
-    BROADCAST,
-    DIAG_EMBED,
-    RESHAPE,
-    SLICE,
-    TRANSPOSE,
-    unbroadcast,
-)
+from .movement import BROADCAST, RESHAPE, TRANSPOSE, unbroadcast  # noqa: E402
+from .regions import ASSEMBLE, SLICE  # noqa: E402
 
 __all__ = [
     "ASSEMBLE",

@@ -19,17 +19,13 @@ from . import exactly_complex
 from .factorizations import (
     CHOLESKY,
     EIGH,
-    PINV,
     QR,
-    SVD,
     cholesky_factor,
     eigen_pairs,
     qr_factors,
-    singular_parts,
     write_cholesky,
     write_eigh,
     write_qr,
-    write_svd,
 )
 from .linear import (
     TRIANGULAR,
@@ -39,6 +35,7 @@ from .linear import (
     write_triangular,
 )
 from .np_common import join_pairs, packed
+from .singular import PINV, SVD, singular_parts, write_svd
 
 
 def as_complex(pairs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Matrix factorisations: Cholesky, QR, symmetric eigenvalues, singular values.
+"""Matrix factorisations: Cholesky, QR, symmetric eigenvalues.
 
 An op has one result, so factors that LAPACK gives together lie in one array: those of QR one
 above the other, those of the others one behind the other. Rules are in terms of the factors,
@@ -7,9 +7,8 @@ symmetric cotangents. Rules hold for complex matrices too, where a cotangent ``c
 tangents ``t`` by the real part of ``sum(conj(c)*t)``.
 
 Sources: I. Murray, Differentiation of the Cholesky decomposition, arXiv:1602.07527; M. Giles,
-Collected matrix derivative results, 2008; G. Golub and V. Pereyra, The differentiation of
-pseudo-inverses, SIAM J. Numer. Anal. 10, 1973; S. Walter and L. Lehmann, Algorithmic
-differentiation of linear algebra functions, arXiv:1001.1654.
+Collected matrix derivative results, 2008; S. Walter and L. Lehmann, Algorithmic differentiation
+of linear algebra functions, arXiv:1001.1654.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Composed, Exact, Op, Routine, define_array
+from .._op import Exact, Op, Routine, define_array
 from . import exactly
 from .linear import (
     TRIANGULAR,
@@ -30,7 +29,6 @@ from .linear import (
     symmetric,
     unit_like,
 )
-from .movement import RESHAPE
 from .np_common import conjugated
 
 # ---------------------------------------------------------------- Cholesky
@@ -160,7 +158,7 @@ def _below(x: Any) -> Any:
     return low + 0.5j * (unit_like(x) * x.imag) if x.dtype.kind == "c" else low
 
 
-def _beside(q: Any, x: Any) -> Any:
+def beside(q: Any, x: Any) -> Any:
     """The part of columns outside of the space of q; twice is enough (W. Kahan, B. N. Parlett)."""
     for _ in range(2):
         x = x - q @ (adjoint(q) @ x)
@@ -175,7 +173,7 @@ def _qr_vjp(ct: Any, y: Any, a: Any) -> Any:
     dr = _real_diagonal(np.triu(dr))
     skew = r @ adjoint(dr) + adjoint(q) @ dq
     low = _over(_below(skew - adjoint(skew)), r, lower=False, conjugate=True)
-    return (q @ (dr + low) + _over(_beside(q, dq), r, lower=False, conjugate=True),)
+    return (q @ (dr + low) + _over(beside(q, dq), r, lower=False, conjugate=True),)
 
 
 def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
@@ -183,7 +181,7 @@ def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
     inner = adjoint(q) @ t[0]
     low = _below(_over(inner, r, lower=False))
     turn = low - adjoint(low)
-    dq = q @ turn + _over(_beside(q, t[0]), r, lower=False)
+    dq = q @ turn + _over(beside(q, t[0]), r, lower=False)
     dr = _real_diagonal(np.triu(inner - turn @ r))
     return np.concatenate([dq, swapped(dr)], axis=-2)
 
@@ -249,7 +247,7 @@ def widen(r: Any, target: str, source: str, count: Any) -> None:
     r.loop(r.size(count), copy)
 
 
-def _gaps(w: Any) -> Any:
+def gaps(w: Any) -> Any:
     """``1/(w[j] - w[i])``, and 0 for equal ones."""
     gap = w[..., None, :] - w[..., :, None]
     return np.where(gap == 0, 0.0, 1.0 / np.where(gap == 0, 1.0, gap))
@@ -261,7 +259,7 @@ def _eigen_parts(x: Any) -> tuple[Any, Any]:
 
 def _eigh_vjp(ct: Any, y: Any, a: Any) -> Any:
     (w, v), (dw, dv) = _eigen_parts(y), _eigen_parts(ct)
-    inner = _gaps(w) * (adjoint(v) @ dv) + unit_like(a) * dw[..., None, :]
+    inner = gaps(w) * (adjoint(v) @ dv) + unit_like(a) * dw[..., None, :]
     return (conjugated(symmetric(v @ inner @ adjoint(v))),)
 
 
@@ -269,7 +267,7 @@ def _eigh_jvp(t: Any, y: Any, a: Any) -> Any:
     w, v = _eigen_parts(y)
     inner = adjoint(v) @ conjugated(symmetric(t[0])) @ v
     dw = np.diagonal(inner, axis1=-2, axis2=-1).real
-    dv = v @ (_gaps(w) * inner)
+    dv = v @ (gaps(w) * inner)
     return np.concatenate([dw[..., None, :], swapped(dv)], axis=-2)
 
 
@@ -289,161 +287,4 @@ EIGH: Op = define_array(
     source=lambda a: f"eigen_pairs({a})",
     helpers=(eigen_pairs,),
     convention="symmetric perturbations; no share of what turns vectors of equal eigenvalues",
-)
-
-# ---------------------------------------------------------------- singular values
-
-
-def singular_parts(a: Any) -> Any:
-    """U, the singular values and the transpose of V, one behind the other."""
-    v, s, uh = np.linalg.svd(np.swapaxes(a, -1, -2), full_matrices=False)
-    u, vh = np.swapaxes(uh, -1, -2), np.swapaxes(v, -1, -2)
-    lead = a.shape[:-2]
-    sides = [x.reshape((*lead, x.shape[-2] * x.shape[-1])) for x in (u, vh)]
-    return np.concatenate([sides[0], s, sides[1]], axis=-1)
-
-
-def write_svd(r: Any, wide: bool) -> None:
-    """Write the call for one matrix; of pairs, the one for complex numbers."""
-    # LAPACK sees the transpose: U and V change places.
-    a, out = r.pointers
-    m, n = r.shapes[0][:2]
-    k, large = (m, n) if wide else (n, m)
-    matrix, info = r.work(m * n), r.cell("i32", "0")
-    r.copy(matrix, a, m * n)
-    values = r.at(out, r.size(m * k))
-    right = r.at(out, r.size(m * k + k))
-    count = 5 * k * k + 8 * k + 65 * large
-    found = r.work(k, r.kind) if r.pairs else values
-    real = [r.work(7 * k * k + 8 * k + 2 * k * large, r.kind)] if r.pairs else []
-    r.call("gesdd", r.letter("S"), r.integer(n), r.integer(m), matrix, r.leading(n), found,
-           right, r.leading(n), out, r.leading(k), r.work(count), r.integer(count), *real,
-           r.work(8 * k, "i32"), info)  # fmt: skip
-    if r.pairs:
-        widen(r, values, found, k)
-    r.spoil(info, out, m * k + k + n * k)
-
-
-def svd_parts(x: Any, m: Any, n: Any, k: Any) -> tuple[Any, Any, Any]:
-    """Return U, the singular values and the transpose of V of one flat result."""
-    lead = x.shape[:-1]
-    u, s, vh = x[..., : m * k], x[..., m * k : m * k + k], x[..., m * k + k :]
-    return RESHAPE(u, shape=(*lead, m, k)), s.real, RESHAPE(vh, shape=(*lead, k, n))
-
-
-def _inverse(s: Any) -> Any:
-    return np.where(s == 0, 0.0, 1.0 / np.where(s == 0, 1.0, s))
-
-
-def _svd_sizes(a: Any, wide: bool) -> tuple[Any, Any, Any]:
-    m, n = a.shape[-2:]
-    return m, n, m if wide else n
-
-
-def _turning(s: Any) -> tuple[Any, Any]:
-    """Half of ``1/(s[j] - s[i])`` and of ``1/(s[j] + s[i])``, with 0 for 1/0.
-
-    How vectors turn is a quotient by ``s[j]**2 - s[i]**2``, whose partial fractions do not cancel.
-    """
-    return 0.5 * _gaps(s), 0.5 * _inverse(s[..., None, :] + s[..., :, None])
-
-
-def _less_turn(x: Any, z: Any, weight: Any) -> Any:
-    """``x`` less the diagonal of imaginary parts of ``z``, so that U's columns do not turn."""
-    if z.dtype.kind != "c":
-        return x
-    return x - 1j * (unit_like(z) * z.imag * weight[..., None, :])
-
-
-def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool) -> Any:
-    sizes = _svd_sizes(a, wide)
-    (u, s, vh), (du, ds, dvh) = svd_parts(y, *sizes), svd_parts(ct, *sizes)
-    v, dv, inverse = adjoint(vh), adjoint(dvh), _inverse(s)
-    (near, far), left, right = _turning(s), adjoint(u) @ du, vh @ dv
-    left, right = left - adjoint(left), right - adjoint(right)
-    inner = near * (left + right) + far * (left - right) + unit_like(left) * ds[..., None, :]
-    inner = _less_turn(inner, left + right, 0.25 * inverse)
-    total = u @ inner @ vh
-    # What lies outside of the spaces that U and V span.
-    total = total + (_beside(u, du) * inverse[..., None, :]) @ vh
-    return (total + (u * inverse[..., None, :]) @ adjoint(_beside(v, dv)),)
-
-
-def _svd_jvp(t: Any, y: Any, a: Any, wide: bool) -> Any:
-    sizes = _svd_sizes(a, wide)
-    u, s, vh = svd_parts(y, *sizes)
-    v, inverse = adjoint(vh), _inverse(s)
-    near, far = _turning(s)
-    inner = adjoint(u) @ t[0] @ v
-    ds = np.diagonal(inner, axis1=-2, axis2=-1).real
-    both, apart = near * (inner + adjoint(inner)), far * (inner - adjoint(inner))
-    both, inverse = _less_turn(both, inner, 0.5 * inverse), inverse[..., None, :]
-    du = u @ (both + apart) + (_beside(u, t[0]) @ v) * inverse
-    dv = v @ (both - apart) + (_beside(v, adjoint(t[0])) @ u) * inverse
-    m, n, k = sizes
-    lead = s.shape[:-1]
-    flat = [RESHAPE(du, shape=(*lead, m * k)), ds, RESHAPE(adjoint(dv), shape=(*lead, k * n))]
-    return np.concatenate(flat, axis=-1)
-
-
-def _svd_shape(a: Any, wide: bool) -> Any:
-    m, n = a[-2:]
-    k = m if wide else n
-    return (*a[:-2], m * k + k + k * n)
-
-
-SVD: Op = define_array(
-    "SVD",
-    "routine",
-    lambda a, wide: singular_parts(a),
-    parts=in_pairs("ComplexSVD"),
-    doc="singular values and vectors: U, s and the transpose of V, one behind the other",
-    shape=_svd_shape,
-    element=no_formula("a singular value"),
-    exact=Exact(exactly.singular, vectors=exactly.singular_vectors),
-    vjp=_svd_vjp,
-    jvp=_svd_jvp,
-    batch=batched_alike(lambda: SVD),
-    lower=Routine(write_svd, (2, 1)),
-    source=lambda a, wide: f"singular_parts({a})",
-    helpers=(singular_parts,),
-    convention="no share of what turns vectors of equal singular values; 1/0 counts as 0",
-)
-
-
-# ---------------------------------------------------------------- pseudo-inverse
-
-
-def _pinv_vjp(ct: Any, p: Any, a: Any, value: Any) -> Any:
-    pt, ctt = adjoint(p), adjoint(ct)
-    outside = (ctt - a @ (p @ ctt)) @ p @ pt
-    inside = pt @ p @ (ctt - (ctt @ p) @ a)
-    return outside + inside - pt @ ct @ pt, None
-
-
-def _pinv_jvp(t: Any, p: Any, a: Any, value: Any) -> Any:
-    if t[0] is None:
-        return None
-    pt, tt = adjoint(p), adjoint(t[0])
-    outside = p @ (pt @ (tt - (tt @ a) @ p))
-    inside = (tt - p @ (a @ tt)) @ pt @ p
-    return outside + inside - p @ t[0] @ p
-
-
-PINV: Op = define_array(
-    "PseudoInverse",
-    "routine",
-    lambda a, value: value,
-    parts=in_pairs("ComplexPseudoInverse"),
-    doc="a pseudo-inverse that is known, with its derivative by the matrix",
-    types=lambda a, value: a,
-    shape=lambda a, value: value,
-    element=no_formula("a pseudo-inverse"),
-    exact=Exact(exactly.pseudo_inverse),
-    vjp=_pinv_vjp,
-    jvp=_pinv_jvp,
-    batch=batched_alike(lambda: PINV),
-    lower=Composed(lambda a, value: value),
-    source=lambda a, value: str(value),
-    convention="the rank stays what it is",
 )

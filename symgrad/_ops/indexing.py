@@ -11,8 +11,9 @@ from .._op import Op, define_array
 from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint, same
 from .._spell import spell
 from ..errors import IndexingError
-from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE
+from .movement import BROADCAST, RESHAPE, TRANSPOSE
 from .np_common import iota, lift
+from .regions import SLICE
 
 # ---------------------------------------------------------------- gather and scatter
 

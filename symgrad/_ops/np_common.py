@@ -11,7 +11,8 @@ from .._graph import Iota, Node
 from .._op import registry
 from .._shapes import Dim, Shape, Size, as_dim, broadcast, same, show
 from ..errors import ShapeError
-from .movement import BROADCAST, RESHAPE, SLICE, TRANSPOSE, whole
+from .movement import BROADCAST, RESHAPE, TRANSPOSE
+from .regions import SLICE, whole
 
 # ---------------------------------------------------------------- operands
 

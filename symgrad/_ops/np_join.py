@@ -11,7 +11,6 @@ import numpy as np
 from .._op import composite
 from .._shapes import dim_product, normalize_axis, same, show
 from ..errors import ArgumentError, DTypeError, ShapeError
-from .movement import ASSEMBLE, whole
 from .np_common import (
     as_array,
     as_arrays,
@@ -25,6 +24,7 @@ from .np_common import (
     reshaped,
     section,
 )
+from .regions import ASSEMBLE, whole
 
 Region = tuple[tuple[Any, int, Any], ...]
 

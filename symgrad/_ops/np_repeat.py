@@ -10,7 +10,6 @@ import numpy as np
 from .._op import composite
 from .._shapes import as_dim, dim_product, normalize_axis
 from ..errors import ArgumentError, ShapeError
-from .movement import ASSEMBLE
 from .np_common import (
     as_array,
     dims,
@@ -25,6 +24,7 @@ from .np_common import (
     sizes,
     spread,
 )
+from .regions import ASSEMBLE
 
 # ---------------------------------------------------------------- repeat and pad
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from .._late import linalg
 from .._op import composite, refuse
-from .factorizations import PINV, SVD, svd_parts
 from .linear import adjoint, swapped
 from .np_common import Sample, abs_square, as_array, as_float, equal, is_traced
 from .np_linalg import matrix
 from .np_reductions import largest
+from .singular import PINV, SVD, svd_parts
 
 # ---------------------------------------------------------------- singular values
 

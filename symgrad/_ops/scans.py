@@ -14,7 +14,8 @@ import sympy as sp
 
 from .._op import Op, define_array
 from .complex_products import running_product
-from .movement import ASSEMBLE, BROADCAST, SLICE, whole
+from .movement import BROADCAST
+from .regions import ASSEMBLE, SLICE, whole
 
 
 def _region(x: Any, axis: int, start: Any, size: Any) -> tuple[Any, ...]:

@@ -15,7 +15,8 @@ from .._op import Op, define_array
 from .._shapes import Shape
 from .._spell import spell
 from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
-from .movement import BROADCAST, SLICE, Region, index_text, slices, whole
+from .movement import BROADCAST
+from .regions import SLICE, Region, index_text, slices, whole
 
 # ---------------------------------------------------------------- regions
 

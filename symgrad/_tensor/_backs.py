@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.movement import by_rows, inverse, slices
+from .._ops.movement import by_rows, inverse
 from .._ops.reductions import kept
+from .._ops.regions import slices
 from ._guard import guarded
 from ._node import AccumulateGrad
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._api._transforms import vjp
+from .._api._at_values import vjp
 from .._ops import np_logsumexp, np_statistics
 from .._ops.movement import by_rows
 from ._backs import by_record, read

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.movement import slices
+from .._ops.regions import slices
 from ._made import Step, constant, recorded
 from ._mode import recording
 from ._quick_picks import picked

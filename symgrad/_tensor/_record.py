@@ -16,7 +16,8 @@ from .._graph._types import check_dtype, resolve
 from .._graph._where import inherited
 from .._op import Op, registry
 from .._ops import CAST
-from .._ops.movement import by_rows, slices
+from .._ops.movement import by_rows
+from .._ops.regions import slices
 from ._mode import recording
 from ._node import Backward, clock
 from ._node_classes import backward_class, rule_for

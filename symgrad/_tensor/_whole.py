@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._api._transforms import compile, vjp
+from .._api._at_values import vjp
+from .._api._transforms import compile
 from .._compile import Function
 from .._op import Op
 from .._trace import Traced, Tree, flatten, is_value

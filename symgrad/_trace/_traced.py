@@ -14,7 +14,7 @@ from .._graph._types import check_dtype
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
-from .._ops.movement import within
+from .._ops.regions import within
 from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators

@@ -22,8 +22,8 @@ import sympy as sp
 from .._graph import Literal, Node
 from .._op import Op, registry
 from .._ops.indexing import GATHER, getitem, in_range
-from .._ops.movement import Region
 from .._ops.np_common import as_array, is_traced
+from .._ops.regions import Region
 from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, broadcast, dim_product, guard, hint, same, show
 from ..errors import DTypeError, ShapeError, TraceError

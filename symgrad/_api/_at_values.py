@@ -1,0 +1,154 @@
+"""Derivatives at given values: ``jvp``, ``vjp`` and ``hvp`` return numbers, not functions.
+
+The functions compiled for them are kept with the user's, so that each is compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+from .._compile import Function
+from ..errors import ArgumentError
+from ._bodies import grad_body, jvp_body, vjp_body
+from ._transforms import check_function, compile, made
+
+
+def _remembered(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
+    """Return ``maker(f)``, the same for the same function, so that it compiles once."""
+    if isinstance(f, (FunctionType, Function)):
+        # Kept by the function itself, so that they go together. A copy of its attributes
+        # (functools.wraps) is not the function.
+        owner, known = vars(f).get(KEPT, (None, {}))
+        if owner is not f:
+            known = {}
+            vars(f)[KEPT] = f, known
+        name = maker.__name__
+        if name not in known:
+            known[name] = maker(f)
+        found: Function = known[name]
+        return found
+    try:
+        return _recent(f, maker)
+    except TypeError:  # not hashable
+        return maker(f)
+
+
+KEPT = "__symgrad__"
+
+
+@lru_cache(maxsize=128)
+def _recent(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
+    """Return ``maker(f)``, the same for the callables met last: methods, ufuncs, objects."""
+    return maker(f)
+
+
+def _jvp_function(f: Callable[..., Any]) -> Function:
+    return made(_jvp_function, f, jvp_body(f), {})
+
+
+def _vjp_function(f: Callable[..., Any]) -> Function:
+    return made(_vjp_function, f, vjp_body(f), {})
+
+
+def _hvp_function(f: Callable[..., Any]) -> Function:
+    def gradient(*primals: Any) -> Any:
+        return grad_body(f, tuple(range(len(primals))), False, False, "hvp")(*primals)
+
+    inner = jvp_body(gradient)
+
+    def body(primals: Any, tangents: Any, _top: bool = False) -> Any:
+        _, slopes = inner(primals, tangents, _top=_top)
+        return slopes[0] if len(primals) == 1 else slopes
+
+    return made(_hvp_function, f, body, {})
+
+
+def _check_tuple(value: Any, name: str) -> None:
+    if not isinstance(value, (tuple, list)):
+        raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
+
+
+def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function.
+    primals, tangents:
+        Tuples with one entry for each argument, of equal structures and shapes.
+
+    Returns
+    -------
+    (out, tangent)
+        Both with the structure of the function's result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.jvp(lambda x, y: x * y, (3.0, 4.0), (1.0, 0.0))
+    (np.float64(12.0), np.float64(4.0))
+    """
+    check_function(f, "jvp")
+    _check_tuple(primals, "primals")
+    _check_tuple(tangents, "tangents")
+    return _remembered(f, _jvp_function)(tuple(primals), tuple(tangents))
+
+
+def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Return ``f(*primals)`` and the function that pulls cotangents back.
+
+    Returns
+    -------
+    (out, pullback)
+        ``pullback(cotangent)`` takes a value of the structure of ``out`` and returns a
+        tuple with one entry for each primal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> out, pullback = sg.vjp(lambda x, y: x * y, 3.0, 4.0)
+    >>> out, pullback(1.0)
+    (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
+    """
+    check_function(f, "vjp")
+    out = _remembered(f, compile)(*primals)
+    backward = _remembered(f, _vjp_function)
+
+    def pullback(cotangent: Any) -> tuple[Any, ...]:
+        result: tuple[Any, ...] = backward(primals, cotangent)
+        return result
+
+    return out, pullback
+
+
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Return the Hessian of ``f`` at ``primals`` times ``tangents``, without the Hessian.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function with a scalar result.
+    primals, tangents:
+        Tuples with one entry for each argument.
+
+    Returns
+    -------
+    The product, with the structure of the argument (a tuple for several arguments).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    array([6., 0.])
+    """
+    check_function(f, "hvp")
+    _check_tuple(primals, "primals")
+    _check_tuple(tangents, "tangents")
+    return _remembered(f, _hvp_function)(tuple(primals), tuple(tangents))

@@ -1,0 +1,74 @@
+"""Ops that read a diagonal of matrices, and that write one: linear, each other's transposes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Op, define_array
+from .._shapes import Shape
+from .._spell import spell
+
+Region = tuple[tuple[Any, int, Any], ...]
+
+
+def _corner(offset: int) -> tuple[int, int]:
+    return max(-offset, 0), max(offset, 0)
+
+
+def _diagonal_element(index: Any, x: Any, offset: int, size: Any) -> Any:
+    row, column = _corner(offset)
+    *lead, k = index
+    return x[(*lead, k + row, k + column)]
+
+
+def _embed_place(k: int, index: Any, x: Any, offset: int, shape: Shape) -> tuple[Any, ...]:
+    row, column = _corner(offset)
+    return (*index[:-1], index[-1] + row, index[-1] + column)
+
+
+def embedded(x: Any, offset: int, shape: Shape) -> Any:
+    """Zeros with ``x`` on a diagonal of the last two axes."""
+    out = np.zeros(shape, x.dtype)
+    row, column = max(-offset, 0), max(offset, 0)
+    k = np.arange(x.shape[-1])
+    out[..., k + row, k + column] = x
+    return out
+
+
+def _embed_element(index: Any, x: Any, offset: int, shape: Shape) -> Any:
+    row, column = _corner(offset)
+    *lead, i, j = index
+    k = i - row
+    inside = sp.And(sp.Eq(k, j - column), k >= 0, k < x.shape[-1])
+    return sp.Piecewise((x[(*lead, k)], inside), (0, True))
+
+
+DIAGONAL: Op = define_array(
+    "Diagonal",
+    "view",
+    lambda x, offset, size: np.diagonal(x, offset, -2, -1),
+    doc="a diagonal of the last two axes",
+    shape=lambda x, offset, size: (*x[:-2], size),
+    element=_diagonal_element,
+    transpose=lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),),
+    support=lambda mask, x, offset, size: (DIAG_EMBED(mask, offset=offset, shape=x.shape),),
+    batch=lambda n, _, x, offset, size: DIAGONAL(x, offset=offset, size=size),
+    source=lambda x, offset, size: f"np.diagonal({x}, {offset}, -2, -1)",
+)
+
+DIAG_EMBED: Op = define_array(
+    "DiagEmbed",
+    "assemble",
+    embedded,
+    doc="put the last axis on a diagonal of a zero matrix",
+    shape=lambda x, offset, shape: shape,
+    element=_embed_element,
+    transpose=lambda ct, x, offset, shape: (DIAGONAL(ct, offset=offset, size=x.shape[-1]),),
+    place=_embed_place,
+    batch=lambda n, _, x, offset, shape: DIAG_EMBED(x, offset=offset, shape=(n, *shape)),
+    source=lambda x, offset, shape: f"embedded({x}, {offset}, {spell(shape)})",
+    helpers=(embedded,),
+)
