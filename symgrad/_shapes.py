@@ -336,7 +336,9 @@ def tracing() -> bool:
 def guard(relation: sp.Basic, value_is: bool) -> None:
     """Record that the trace holds only while ``relation`` has the truth value ``value_is``."""
     guards = _recording.get()
-    if guards is not None and relation.free_symbols:
+    # An end of a slice is compared with the axis, and often is the axis: n <= n.
+    decided = isinstance(relation, sp.Rel) and relation.lhs == relation.rhs
+    if guards is not None and relation.free_symbols and not decided:
         guards[relation] = value_is
 
 

@@ -286,6 +286,16 @@ def test_closed_over_values_are_operands() -> None:
     assert np.isclose(sg.grad(f)(0.3), np.exp(0.3) * 100)
 
 
+def test_a_checkpoint_of_plain_arrays_is_differentiated_by_what_it_closes_over() -> None:
+    x, y = np.array([0.3, 0.8]), np.array([1.0, -2.0])
+
+    def f(y: Array) -> Any:
+        return np.sum(sg.checkpoint(lambda t: np.sin(t) * y)(x))
+
+    with sg.backend("numpy"):
+        np.testing.assert_allclose(sg.grad(f)(y), np.sin(x))
+
+
 def test_growing_tapes_in_a_kernel() -> None:
     f = sg.value_and_grad(lambda x: sg.while_loop(lambda c: c > 1e-3, lambda c: c * x, 1.0))
     value, slope = f(0.999)

@@ -117,6 +117,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "diagonals": (sg.grad(lambda m: np.sum(np.diagonal(m) ** 3)), (A,)),
     "float32": (lambda x: np.exp(x) * np.float32(0.1) + x, (X.astype(np.float32),)),
     "sizes": (lambda x, n: np.sum(x / x.size) ** n, (X, 3)),
+    "a size compared with itself": (lambda m: np.split(m, [1], axis=1)[1], (M,)),
     "closed-over arrays": (lambda x: x * np.array([1.0, 2.5, -0.1]) + np.arange(3), (X,)),
     "an argument returned": (lambda x, a: (x, a, x), (X, 2.0)),
     "infinities": (lambda x: np.where(x > 0, np.inf, np.minimum(x, np.nan)), (X,)),

@@ -405,6 +405,20 @@ def test_sums_over_deltas() -> None:
         assert str(resolve(before, ranges)) == after
 
 
+def test_steps_are_constant_between_their_jumps() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(np.floor(x / y) * x**2 + np.trunc(x * y) * y + np.sign(x / y) * x)
+
+    x, y = np.array([0.3, 1.7, -0.6]), np.array([0.4, -0.7, 1.3])
+    for wrt in (0, 1):
+        slope = derivative(f, x, y, wrt=wrt)
+        assert not slope.has(sp.Derivative, sp.Subs)
+        with sg.backend("numpy"):
+            exact = sg.grad(f, wrt)(x, y)
+        for k in range(3):
+            assert value(slope, {"i": k}, {"x": x, "y": y}) == pytest.approx(exact[k], rel=1e-12)
+
+
 def test_conditions_that_ranges_decide() -> None:
     n = sp.Symbol("n", integer=True, positive=True)
     i = sp.Symbol("i", integer=True, nonnegative=True)

@@ -6,6 +6,7 @@ import re
 import sys
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
@@ -154,6 +155,7 @@ SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "step": (lambda x: np.sum(np.maximum(x, 0.0) * x), (V,), 1),
     "matrix power": (lambda X: np.sum((X * X) ** 2), (S,), 1),
     "scalar": (lambda x: np.exp(-(x**2)) / x, (1.5,), 2),
+    "two conditions": (lambda x: np.where((x < 0.3) & (x > -1), x, np.sin(x)), (0.2,), 1),
     "outer": (lambda x, A: np.sum(np.tanh(A @ x)), (V, S), 1),
 }  # fmt: skip
 
@@ -275,6 +277,30 @@ def test_the_time_limit_reaches_into_a_running_function() -> None:
     assert patience.gave_up
     assert sys.getprofile() is None
     assert Patience(5).attempt(lambda v: v + 1, 1, 0) == 2
+
+
+def test_the_time_limit_outlasts_generators_that_are_closed(monkeypatch: Any) -> None:
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+
+    def closing(_: Any) -> str:
+        def parts() -> Iterator[int]:
+            try:
+                yield 1
+            finally:
+                while time.monotonic() < patience.deadline + 0.01:
+                    pass
+
+        inside = parts()
+        next(inside)
+        del inside  # an error raised in it now would be printed, and the limit be gone
+        for k in range(10**5):
+            abs(k)
+        return "ended"
+
+    patience = Patience(0.05)
+    assert patience.attempt(closing, None, "stopped") == "stopped"
+    assert not lost
 
 
 def test_a_profiler_that_is_there_stays() -> None:

@@ -691,6 +691,7 @@ def test_paths_are_called_as_the_callers_variables() -> None:
         lambda x: (x @ x.T).sum(),
         lambda x: (x[0] * x[-1, ::-1]).sum(),
         lambda x: np.where(x > 1, x**2, np.exp(-x)).mean(),
+        lambda x: (np.fmod(x**2, 0.7) * x + np.remainder(x, x[0, 0] ** 2)).sum(),
         lambda x: np.var(x) + np.linalg.norm(x),
         lambda x: np.cumsum(x, axis=1)[1, 2] ** 2,
         lambda x: np.concatenate([x, 2 * x]).prod() ** 0.1,

@@ -311,13 +311,14 @@ def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
         @functools.wraps(fun)
         def given(values: Any) -> Any:
             found = fun(*values[0], **values[1])
-            inner = arrays_in(values)
-            written[:] = [x.overwritten for x in inner]
-            return found, tuple(x for x in inner if x.overwritten)
+            inner = flatten(values)[0]
+            written[:] = [isinstance(x, Traced) and bool(x.ndim) and x.overwritten for x in inner]
+            return found, tuple(x for x, new in zip(inner, written, strict=True) if new)
 
         made = build_branch("checkpoint", as_node(0), (given,), ((args, kwargs),), kept=True)
         result: T = made[0]
-        changed = [x for x, new in zip(arrays_in((args, kwargs)), written, strict=True) if new]
+        outer = flatten((args, kwargs))[0]  # some plain, if all that is traced is closed over
+        changed = [x for x, new in zip(outer, written, strict=True) if new]
         for x, content in zip(changed, made[1], strict=True):
             x[...] = content
         return result
@@ -326,11 +327,6 @@ def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
 
 
 # ---------------------------------------------------------------- arguments
-
-
-def arrays_in(values: Any) -> list[Traced]:
-    """Return the traced arrays of a nested value."""
-    return [x for x in flatten(values)[0] if isinstance(x, Traced) and x.ndim]
 
 
 def _chosen(

@@ -19,6 +19,7 @@ from .._graph import Where
 from .._op import Op
 from .._schedule._text import call_text
 from .._spell import Operand
+from .._symbolic import derivative_of
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Kind = Literal["leaf", "constant", "op"]
@@ -198,7 +199,7 @@ def _slope_template(
     operands[slot] = places[slot]
     try:
         assert op.sympy is not None
-        text = str(sp.sstr(sp.diff(op.sympy(*operands, **dict(items)), places[slot])))
+        text = str(sp.sstr(derivative_of(op.sympy(*operands, **dict(items)), places[slot])))
     except (TypeError, ValueError, AttributeError):  # a form that SymPy does not differentiate
         return ""
     text = text.replace("{", "{{").replace("}", "}}")

@@ -105,11 +105,23 @@ def repeated_derivatives(
 
 
 def derivative_of(expression: Any, target: Any) -> Any:
-    """Return SymPy's derivative; of a truth value or an integer it is 0."""
+    """Return SymPy's derivative; of a truth value, an integer or a step it is 0."""
     if is_condition(expression):
         return sp.Integer(0)
-    slope = sp.diff(expression, target)
+    # SymPy leaves the derivatives of these open: Subs(Derivative(floor(u), u), u, x/y).
+    held = {e: _Held(e) for e in expression.atoms(sp.floor, sp.ceiling, sp.sign)}
+    slope = sp.diff(expression.xreplace(held), target)
+    slope = slope.xreplace({h: e for e, h in held.items()})
     return slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
+
+
+class _Held(sp.Function):  # type: ignore[misc]
+    """Its argument, held constant in derivatives."""
+
+    is_real = True
+
+    def _eval_derivative(self, _: Any) -> Any:
+        return sp.Integer(0)
 
 
 def _ranges(node: Node, index: Sequence[sp.Symbol]) -> Ranges:

@@ -25,6 +25,10 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
             node.appendChild(self.dom.createTextNode(child) if isinstance(child, str) else child)
         return node
 
+    def mathml_tag(self, e: Any) -> str:
+        """Return the sign of an operation; SymPy writes it as it is, also where XML must not."""
+        return str(super().mathml_tag(e)).replace("<", "&lt;")
+
     def bracketed(self, expr: Any, brackets: bool) -> Any:
         inner = self._print(expr)
         if not brackets:

@@ -8,9 +8,11 @@ a second process it needs no pickling; it costs about a fifth of SymPy's time.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -60,8 +62,9 @@ class Patience:
             return function(argument)
         deadline, clock = self.deadline, time.monotonic
 
-        def watch(*_: Any) -> None:
-            if clock() > deadline:
+        def watch(frame: FrameType, *_: Any) -> None:
+            # What is raised in a generator that the collector closes would only be printed.
+            if clock() > deadline and not frame.f_code.co_flags & inspect.CO_GENERATOR:
                 raise _TimeIsUpError
 
         sys.setprofile(watch)

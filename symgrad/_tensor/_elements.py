@@ -13,6 +13,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
+from .._symbolic import derivative_of
 from ..errors import UnsupportedError
 
 #: An op of more elements than this is not written out: paths through it are not for reading.
@@ -93,7 +94,9 @@ class Element:
     def slope(self, slot: int, operands: list[Any]) -> Any:
         """Return its derivative by one operand, at the given formulas of the operands."""
         _, places, formula = self._read
-        return sp.diff(formula, places[slot]).xreplace(dict(zip(places, operands, strict=True)))
+        return derivative_of(formula, places[slot]).xreplace(
+            dict(zip(places, operands, strict=True))
+        )
 
     def __str__(self) -> str:
         name = self.node.name if isinstance(self.node, Input) else self.node.op.name

@@ -18,6 +18,7 @@ from .._forks import cached_property
 from .._graph import Input, Node, topological
 from .._op import for_reading
 from .._schedule import Program
+from .._symbolic import derivative_of
 from .._trace import evaluate
 from ..errors import ArgumentError
 from ._elements import Element, Elements, elements
@@ -159,7 +160,7 @@ class Paths:
     @cached_property
     def derivative(self) -> sp.Expr:
         """The derivative of the expanded formula, in one step."""
-        return sp.diff(self.expanded, self._forms[self.input])
+        return derivative_of(self.expanded, self._forms[self.input])
 
     @property
     def agrees(self) -> bool:
