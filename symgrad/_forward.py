@@ -1,16 +1,23 @@
-"""Forward mode: a pass that carries tangents along with the values of a graph."""
+"""Forward mode: a pass that carries tangents along with the values of a graph.
+
+A tangent has a guard, as cotangents have in reverse mode: a branch that is not taken adds
+nothing, whatever the slopes before and behind it. ``np.sqrt(np.maximum(x, 0.0))`` at -1 has
+the derivative 0, not ``0*inf``.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ._graph import Literal, Node, checked, inherited, set_inherited, topological
-from ._guards import only
+from ._guards import Guarded, added, ahead, conditions, narrowed, settled
 from ._op import PROJECTIONS, Op
-from ._rewrite import shortcuts
+from ._rewrite import Way, shortcuts
 from ._trace import Traced, as_node, cast, partials
 
 
@@ -29,7 +36,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
     list
         One node for each output, None where it is zero.
     """
-    found: dict[Node, Node] = dict(tangents)
+    found = {x: Guarded(t) for x, t in tangents.items()}
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = list(topological(outputs))
     ways = shortcuts(order, list(tangents))
@@ -39,7 +46,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 slope = results[node.operands[0]](node)
                 if slope is not None:
-                    found[node] = slope
+                    found[node] = Guarded(slope)
                 continue
             inner = node.op.results is not None
             if node in found or (node.dtype.kind != "f" and not inner):
@@ -51,36 +58,71 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
             set_inherited(node.where)
             if inner:
                 assert node.op.jvp is not None
-                results[node] = node.op.jvp(given, node)
+                results[node] = node.op.jvp(_settled(given), node)
                 continue
-            pushed = [None if t is None else Traced(t) for t in given]
-            tangent = _rule(node, pushed) if way is None else way.push(pushed)
+            tangent = _rule(node, given) if way is None else _past(way, given)
             if tangent is not None:
-                found[node] = _fit(tangent, node)
+                found[node] = tangent._replace(value=_fit(tangent.value, node))
+        pushed = [found.get(x) for x in outputs]
+        return checked("forward mode", _settled(pushed))
     finally:
         set_inherited(before)
-    return checked("forward mode", [found.get(x) for x in outputs])
 
 
-def _rule(node: Node, tangents: list[Any]) -> Any:
+def _settled(tangents: Sequence[Guarded | None]) -> list[Node | None]:
+    return [None if t is None else settled(t) for t in tangents]
+
+
+def _plain(tangents: Sequence[Guarded | None]) -> list[Any]:
+    return [None if t is None else Traced(settled(t)) for t in tangents]
+
+
+def _add(parts: Sequence[Node]) -> Node:
+    return as_node(reduce(operator.add, map(Traced, parts)))
+
+
+def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
     op, xs = node.op, [Traced(x) for x in node.operands]
+    if op.kind == "map" and (op.transpose is None or op.taken is not None):
+        return None if op.reason is not None else _elementwise(node, tangents, xs)
     if op.transpose is not None:
-        return _linear(op, node, tangents, xs)
-    if op.kind == "map":
-        if op.reason is not None:
-            return None
-        slopes = partials(op, Traced(node), xs, node.params)
-        guards = op.taken(Traced(node), *xs, **node.params) if op.taken else [None] * len(xs)
-        total: Any = None
-        for t, slope, guard in zip(tangents, slopes, guards, strict=True):
-            if t is None or slope is None or (isinstance(slope, (int, float)) and slope == 0):
-                continue
-            unit = isinstance(slope, (int, float)) and abs(slope) == 1
-            term = (t if slope == 1 else -t) if unit else t * slope
-            term = term if guard is None else only(guard, term)
-            total = term if total is None else total + term
-        return total
-    return op.jvp(tangents, Traced(node), *xs, **node.params) if op.jvp else None
+        value = _linear(op, node, _plain(tangents), xs)
+    else:
+        value = op.jvp(_plain(tangents), Traced(node), *xs, **node.params) if op.jvp else None
+    if value is None:
+        return None
+    return Guarded(as_node(value), ahead(node, tangents, xs))
+
+
+def _elementwise(
+    node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any]
+) -> Guarded | None:
+    """The sum of slopes times tangents, each under its guard and that of its branch."""
+    slopes = partials(node.op, Traced(node), xs, node.params)
+    own = conditions(node.op, Traced(node), xs, node.params)
+    parts: list[Guarded] = []
+    for t, slope, new in zip(tangents, slopes, own, strict=True):
+        if t is None or slope is None or (isinstance(slope, (int, float)) and slope == 0):
+            continue
+        guard = narrowed(t.guard, new)
+        if guard is None:
+            continue
+        unit = isinstance(slope, (int, float)) and abs(slope) == 1
+        before = Traced(t.value)
+        term = (before if slope == 1 else -before) if unit else before * slope
+        clean = t.clean and unit and len(guard) == len(t.guard)
+        parts.append(Guarded(as_node(term), guard, clean or not guard))
+    return added(parts, _add) if parts else None
+
+
+def _past(way: Way, tangents: Sequence[Guarded | None]) -> Guarded:
+    """Return the tangent of a formula that is gone past."""
+    guards = {t.guard for t in tangents if t is not None}
+    if not way.elementwise or len(guards) > 1:
+        return Guarded(as_node(way.push(_plain(tangents))))
+    (guard,) = guards
+    pushed = [None if t is None else Traced(t.value) for t in tangents]
+    return Guarded(as_node(way.push(pushed)), guard, not guard)
 
 
 def _linear(op: Op, node: Node, tangents: list[Any], xs: list[Any]) -> Any:
@@ -95,9 +137,9 @@ def _linear(op: Op, node: Node, tangents: list[Any], xs: list[Any]) -> Any:
     return op(*operands, **node.params)
 
 
-def _fit(tangent: Any, node: Node) -> Node:
+def _fit(tangent: Node, node: Node) -> Node:
     """Bring a tangent to the shape and the element type of its value."""
-    result = cast(as_node(tangent), node.dtype)
+    result = cast(tangent, node.dtype)
     if result.shape == node.shape:
         return result
     if isinstance(result, Literal) and result.value == 0:

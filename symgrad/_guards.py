@@ -5,7 +5,8 @@ that multiplies that zero by ``f'(x)`` gets nan where the slope is infinite or u
 cotangent is carried here as a *value* with a *guard*, the conditions under which the value
 counts: it stands for ``where(guard, value, 0)``. Through elementwise ops only the value is
 multiplied, and the guard goes along; the selection is made once, where the cotangent leaves
-the elementwise part of the program, so that a guarded chain costs one selection.
+the elementwise part of the program, so that a guarded chain costs one selection. Tangents in
+forward mode are carried in the same way.
 
 A zero that a program *computes* is not a guard: ``sqrt(x)**2`` has the derivative 1 at 0, and
 a product ``0*inf`` in its adjoint must stay the nan that says that the formula fails there.
@@ -35,16 +36,19 @@ _MOVES = frozenset(("view", "assemble", "gather", "scatter"))
 _PICKS = frozenset(("view", "gather"))
 
 
-class Cotangent(NamedTuple):
-    """A cotangent: ``where(guard, value, 0)``; ``clean`` if ``value`` is 0 there already."""
+class Guarded(NamedTuple):
+    """A cotangent or tangent, ``where(guard, value, 0)``.
+
+    It is ``clean`` if ``value`` is 0 already where the guard fails.
+    """
 
     value: Node
     guard: Guard = ()
     clean: bool = True
 
 
-def settled(ct: Cotangent) -> Node:
-    """Return a cotangent as one value: what is outside of its guard is 0."""
+def settled(ct: Guarded) -> Node:
+    """Return a cotangent or tangent as one value: what is outside of its guard is 0."""
     return ct.value if ct.clean else _selected(ct.guard, ct.value)
 
 
@@ -77,7 +81,7 @@ def only(condition: tuple[Any, bool], part: Any) -> Any:
 # ---------------------------------------------------------------- sums
 
 
-def added(parts: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> Cotangent:
+def added(parts: Sequence[Guarded], add: Callable[[Sequence[Node]], Node]) -> Guarded:
     """Return the sum of cotangents; ``add`` adds plain ones.
 
     Parts under opposite conditions become one selection between them, so the adjoint of a
@@ -87,7 +91,7 @@ def added(parts: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> 
         return parts[0]
     if not any(part.guard for part in parts):
         return _same_guard(parts, add)
-    groups: dict[Guard, list[Cotangent]] = {}
+    groups: dict[Guard, list[Guarded]] = {}
     for part in parts:
         groups.setdefault(part.guard, []).append(part)
     sums = {guard: _same_guard(group, add) for guard, group in groups.items()}
@@ -96,16 +100,16 @@ def added(parts: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> 
     if len(sums) == 1:
         return next(iter(sums.values()))
     total = add([settled(ct) for ct in sums.values()])
-    return Cotangent(total, _either(list(sums), add))
+    return Guarded(total, _either(list(sums), add))
 
 
-def added_in_turn(parts: Sequence[Cotangent]) -> Cotangent:
+def added_in_turn(parts: Sequence[Guarded]) -> Guarded:
     """Return the sum of cotangents, in the order in which they came."""
     total = parts[0]
     for part in parts[1:]:
         value = _in_turn([settled(total), settled(part)])
         guard = _either([total.guard, part.guard], _in_turn)
-        total = Cotangent(value, guard, not guard)
+        total = Guarded(value, guard, not guard)
     return total
 
 
@@ -113,14 +117,14 @@ def _in_turn(parts: Sequence[Node]) -> Node:
     return as_node(reduce(operator.add, map(Traced, parts)))
 
 
-def _same_guard(group: Sequence[Cotangent], add: Callable[[Sequence[Node]], Node]) -> Cotangent:
+def _same_guard(group: Sequence[Guarded], add: Callable[[Sequence[Node]], Node]) -> Guarded:
     if len(group) == 1:
         return group[0]
-    return Cotangent(add([ct.value for ct in group]), group[0].guard, all(ct.clean for ct in group))
+    return Guarded(add([ct.value for ct in group]), group[0].guard, all(ct.clean for ct in group))
 
 
 def _join_opposite(
-    guard: Guard, sums: dict[Guard, Cotangent], add: Callable[[Sequence[Node]], Node]
+    guard: Guard, sums: dict[Guard, Guarded], add: Callable[[Sequence[Node]], Node]
 ) -> None:
     """Join the sum under ``guard`` with that under its last condition's opposite."""
     while guard and guard in sums:
@@ -135,7 +139,7 @@ def _join_opposite(
             if clean
             else as_node(np.where(Traced(node), Traced(yes.value), Traced(no.value)))
         )
-        joined = Cotangent(value, outer, clean or not outer)
+        joined = Guarded(value, outer, clean or not outer)
         sums[outer] = _same_guard([sums[outer], joined], add) if outer in sums else joined
         guard = outer
 
@@ -232,6 +236,39 @@ def behind(
     return guards
 
 
+def ahead(node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any]) -> Guard:
+    """Return the guard of the tangent of ``node``, an op that is no map, for its operands'.
+
+    What is made of nothing but elements whose guards fail is 0. A condition on single numbers
+    that all tangents share holds for the result as well.
+    """
+    given = [t for t in tangents if t is not None]
+    shared = tuple(c for c in given[0].guard if all(c in t.guard for t in given))
+    single = tuple(c for c in shared if not c[0].shape)
+    if all(t.guard == single for t in given):
+        return single
+    op = node.op
+    moves = op.kind in _MOVES
+    if op.transpose is None or not (moves or op.kind == "reduce"):
+        return single
+    linear = op.linear if op.linear is not None else tuple(range(len(xs)))
+    masks = [
+        x if k not in linear else _where_nonzero(t, x)
+        for k, (x, t) in enumerate(zip(xs, tangents, strict=True))
+    ]
+    mask = op(*masks, **node.params) if moves else np.any(masks[0], axis=node.params["axes"])
+    return ((as_node(mask), True),)
+
+
+def _where_nonzero(tangent: Guarded | None, x: Any) -> Any:
+    """Return where the tangent of ``x`` can differ from 0."""
+    if tangent is None:
+        return np.zeros_like(x, dtype=np.bool_)
+    if not tangent.guard:
+        return np.ones_like(x, dtype=np.bool_)
+    return np.broadcast_to(_truth(tangent.guard), x.shape)
+
+
 def _sizes(shape: Shape) -> tuple[Any, ...]:
     return tuple(map(as_size, shape))
 
@@ -250,6 +287,6 @@ def _selected(guard: Guard, value: Node) -> Node:
 
 
 __all__ = [
-    "Cotangent", "Guard", "added", "added_in_turn", "behind", "conditions", "narrowed", "only",
+    "Guard", "Guarded", "added", "added_in_turn", "ahead", "behind", "conditions", "narrowed",
     "settled", "summed", "through",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._graph import Input, Literal, Node, apply, topological
-from ._guards import Cotangent
+from ._guards import Guarded
 from ._op import Op
 
 #: A rule on nodes: op, parameters, cotangent, result, operands, which operands are wanted.
@@ -48,12 +48,12 @@ class Recording:
     #: The number of the value for each operand of the op; None: no cotangent.
     results: tuple[int | None, ...]
 
-    def replay(self, node: Node, ct: Node) -> list[Cotangent | None]:
+    def replay(self, node: Node, ct: Node) -> list[Guarded | None]:
         """Return the cotangents of the operands of ``node``."""
         values = [ct, node, *node.operands, *self.constants]
         for op, items, picked, shape, dtype in self.steps:
             values.append(apply(op, picked(values), items, shape, dtype))
-        return [None if k is None else Cotangent(values[k]) for k in self.results]
+        return [None if k is None else Guarded(values[k]) for k in self.results]
 
 
 class Recordings:
@@ -63,7 +63,7 @@ class Recordings:
         self.rule = rule
         self.known: dict[Hashable, Recording | None] = {}
 
-    def pulled(self, node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None] | None:
+    def pulled(self, node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None] | None:
         """Return the cotangents of the operands, None if the rule is to be run instead."""
         op, dtype = node.op, node.dtype
         if node.shape or ct.guard or op.kind != "map" or op.taken is not None:

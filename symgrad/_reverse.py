@@ -29,7 +29,7 @@ from ._graph import (
     topological,
 )
 from ._guards import (
-    Cotangent,
+    Guarded,
     added,
     added_in_turn,
     behind,
@@ -104,10 +104,10 @@ def _walk_back(
         order.sort(key=lambda node: numbers.get(node, -1))
     active = dependents(order, wrt)
     ways = shortcuts(order, wrt) if numbers is None else _ways_apart(order, wrt)
-    pending: dict[Node, list[Cotangent]] = {}
+    pending: dict[Node, list[Guarded]] = {}
     for node, given in zip(outputs, cotangents, strict=True):
         if given is not None and node in active:
-            pending.setdefault(node, []).append(Cotangent(given))
+            pending.setdefault(node, []).append(Guarded(given))
     wanted = set(wrt)
     found: dict[Node, Node] = {}
     results: dict[Node, dict[Node, Node]] = {}  # of loops and branches: their results' cotangents
@@ -116,7 +116,7 @@ def _walk_back(
             set_inherited(node.where)
             for operand, given in zip(node.operands, _inner(node, results, active), strict=True):
                 if given is not None:
-                    pending.setdefault(operand, []).append(Cotangent(given))
+                    pending.setdefault(operand, []).append(Guarded(given))
             continue
         parts = pending.pop(node, None)
         if parts is None:
@@ -216,7 +216,7 @@ def accumulate(parts: Sequence[Node]) -> Node:
     return total
 
 
-def _past(way: Way, node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None]:
+def _past(way: Way, node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
     """Return the cotangents of a shortcut's operands."""
     xs = [Traced(x) for x in way.operands]
     guards, value = [ct.guard] * len(xs), ct.value
@@ -224,12 +224,12 @@ def _past(way: Way, node: Node, ct: Cotangent, active: set[Node]) -> list[Cotang
         value = settled(ct)
         guards = behind(ct.guard, node.shape, xs, way.support) if ct.guard else guards
     return [
-        _fit(Cotangent(as_node(part), guard, not guard), x) if x in active else None
+        _fit(Guarded(as_node(part), guard, not guard), x) if x in active else None
         for part, guard, x in zip(way.pull(Traced(value)), guards, way.operands, strict=True)
     ]
 
 
-def _rule(node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None]:
+def _rule(node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
     op, xs = node.op, [Traced(x) for x in node.operands]
     wanted = [x in active for x in node.operands]
     own = conditions(op, Traced(node), xs, node.params)
@@ -243,8 +243,8 @@ def _rule(node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None
         guards = through(op, ct.guard, node.shape, xs, node.params) if ct.guard else [()] * len(xs)
         raw = _pulled(op, Traced(value), Traced(node), xs, node.params, wanted)
         exact = [op.transpose is not None] * len(xs)
-        ct = Cotangent(value)
-    parts: list[Cotangent | None] = []
+        ct = Guarded(value)
+    parts: list[Guarded | None] = []
     for x, part, before, new, kept in zip(node.operands, raw, guards, own, exact, strict=True):
         guard = narrowed(before, new)
         if part is None or guard is None:
@@ -252,7 +252,7 @@ def _rule(node: Node, ct: Cotangent, active: set[Node]) -> list[Cotangent | None
             continue
         clean = ct.clean and kept and len(guard) == len(before)
         value = as_node(part) if step_numbers() is None else _in_order(as_node(part))
-        parts.append(_fit(Cotangent(value, guard, clean or not guard), x))
+        parts.append(_fit(Guarded(value, guard, clean or not guard), x))
     return parts
 
 
@@ -279,7 +279,7 @@ def pull(
     op, params:
         The op and its static parameters.
     ct, y, xs:
-        Cotangent, result and operands: traced values, or numbers, or tensors.
+        Guarded, result and operands: traced values, or numbers, or tensors.
     wanted:
         Which operands' cotangents are asked for.
 
@@ -338,7 +338,7 @@ def scale(ct: Any, slope: Any) -> Any:
     return ct * slope
 
 
-def _fit(part: Cotangent, operand: Node) -> Cotangent:
+def _fit(part: Guarded, operand: Node) -> Guarded:
     """Bring a cotangent to the shape and the element type of its operand."""
     value, guard, clean = part
     if clean and not operand.operands:
@@ -347,4 +347,4 @@ def _fit(part: Cotangent, operand: Node) -> Cotangent:
         given = value.shape
         value = as_node(unbroadcast(Traced(settled(part)), Traced(operand).shape))
         guard, clean = summed(guard, given, operand.shape) if guard else (), True
-    return Cotangent(cast(value, operand.dtype), guard, clean)
+    return Guarded(cast(value, operand.dtype), guard, clean)

@@ -144,15 +144,47 @@ def test_eager_gradient(name: str) -> None:
         np.testing.assert_allclose(bends, second, rtol=1e-14, atol=1e-16)
 
 
-@pytest.mark.parametrize("name", ["sqrt", "both sides", "nested", "select", "clip", "max"])
+@pytest.mark.parametrize("name", CASES)
 def test_forward_mode(name: str) -> None:
-    """Along an element whose own branch is smooth, no other element gets in the way."""
-    f, want, _ = CASES[name]
+    f, want, second = CASES[name]
     with sg.backend("numpy"):
-        if name in ("select", "clip", "sqrt", "both sides"):
-            _, slope = sg.jvp(f, (X,), (np.array([0.0, 0.0, 1.0]),))
-            assert slope == pytest.approx(want[2], rel=1e-14)
-        np.testing.assert_allclose(sg.jacobian(f, mode="reverse")(X), want, rtol=1e-14)
+        np.testing.assert_allclose(sg.jacobian(f, mode="forward")(X), want, rtol=1e-14)
+        if second:
+            found = sg.jacobian(sg.jacobian(f, mode="forward"), mode="forward")(X)
+            np.testing.assert_allclose(np.diagonal(found), second, rtol=1e-14, atol=1e-16)
+
+
+#: Choices whose untaken branch would meet an infinite slope *behind* the choice.
+BEHIND: dict[str, Callable[..., Any]] = {
+    "maximum": lambda x: np.sqrt(np.maximum(x, 0.0)),
+    "minimum": lambda x: np.sqrt(-np.minimum(-x, 0.0)),
+    "where": lambda x: np.sqrt(np.where(x > 0, x, 0.0)),
+    "nested": lambda x: np.sqrt(np.where(x > 0, np.where(x > 2, x, 0.0), np.where(x > -2, 0, x))),
+    "clip": lambda x: np.sqrt(np.clip(x, 0.0, 9.0)),
+    "select": lambda x: np.sqrt(np.select([x > 2, x > -2], [x, 0.0], -x)),
+    "product": lambda x: np.sqrt(np.maximum(x, 0.0)) * np.cos(np.maximum(x, 0.0)),
+    "quotient": lambda x: np.cbrt(np.maximum(x, 0.0)) / (1 + np.maximum(-x - 9, 0.0)),
+    "reversed": lambda x: np.sqrt(np.maximum(x, 0.0)[::-1])[::-1],
+    "joined": lambda x: np.sqrt(np.concatenate([np.maximum(x, 0.0), x[2:]]))[:3],
+    "sum": lambda x: np.sqrt(np.sum(np.maximum(x - 9, 0.0))) + x,
+    "rows": lambda x: np.sqrt(np.sum(np.maximum(x - np.array([[0.0], [9.0]]), 0.0), axis=1)),
+    "steps": lambda x: np.cumsum(np.sqrt(np.maximum(x, 0.0))),
+    "formula": lambda x: np.maximum(x, 0.0) * np.sqrt(np.maximum(x, 0.0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_a_choice_before_an_infinite_slope(name: str) -> None:
+    f, x = BEHIND[name], np.array([-1.0, -0.5, 4.0])
+    with sg.backend("numpy"):
+        want = sg.jacobian(f, mode="reverse")(x)
+        assert np.all(np.isfinite(want))
+        for mode in ("forward", "auto"):
+            np.testing.assert_allclose(sg.jacobian(f, mode=mode)(x), want, rtol=1e-14)
+        _, slope = sg.jvp(f, (x,), (np.ones(3),))
+        np.testing.assert_allclose(slope, np.sum(want, axis=1), rtol=1e-14)
+        second = sg.jacobian(sg.jacobian(f, mode="forward"), mode="forward")(x)
+        np.testing.assert_allclose(second, sg.jacobian(sg.jacobian(f, mode="reverse"))(x))
 
 
 def test_batched_conditions() -> None:
