@@ -48,7 +48,7 @@ MATH = frozenset(
 )
 
 #: SciPy's functions, by the names in the records, that <math.h> has too.
-C99 = {"__pyx_fuse_1gamma": "tgamma", "gammaln": "lgamma"}
+C99 = {"gamma": "tgamma", "gammaln": "lgamma"}
 
 #: An expression of more characters gets a variable of its own.
 WIDTH = 72

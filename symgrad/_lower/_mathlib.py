@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -99,13 +100,40 @@ def cython_symbol(function: Function) -> str:
     return f"symgrad.{function.module}.{function.name}"
 
 
-def capsule_pointer(capsule: Any) -> int:
-    """Return the address in a ``PyCapsule``, in which C libraries hand functions around."""
+def _capsule_name(capsule: Any) -> bytes:
     name = ctypes.pythonapi.PyCapsule_GetName
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    found: bytes = name(capsule)
+    return found
+
+
+def capsule_pointer(capsule: Any) -> int:
+    """Return the address in a ``PyCapsule``, in which C libraries hand functions around."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(pointer(capsule, name(capsule)))
+    return int(pointer(capsule, _capsule_name(capsule)))
+
+
+#: How Cython names the capsule of a function of doubles, which returns one or writes several.
+_OF_DOUBLES = re.compile(rb"(double|void) \(double(, double( \*)?)*(, int __pyx_skip_dispatch)?\)")
+
+
+def exported(function: Function) -> Any:
+    """Return the capsule of a function that a Cython module exports.
+
+    Of one that is there for several types, that for doubles. SciPy's releases turn functions into
+    such and number the variants anew, so that records cannot name a variant.
+    """
+    capsules = import_module(function.module).__pyx_capi__
+    if function.name in capsules:
+        return capsules[function.name]
+    variant = re.compile(rf"__pyx_fuse_\d+{function.name}")
+    (found,) = (
+        capsule
+        for name, capsule in capsules.items()
+        if variant.fullmatch(name) and _OF_DOUBLES.fullmatch(_capsule_name(capsule))
+    )
+    return found
 
 
 #: Functions of the user's: their addresses, and what keeps them alive.
@@ -194,8 +222,7 @@ def bind_symbol(symbol: str) -> None:
         return
     _, _, rest = symbol.partition(".")
     module, _, name = rest.rpartition(".")
-    capsule = import_module(module).__pyx_capi__[name]
-    llvm.add_symbol(symbol, capsule_pointer(capsule))
+    llvm.add_symbol(symbol, capsule_pointer(exported(Function(module, name))))
 
 
 def bind_array(symbol: str, address: int) -> None:

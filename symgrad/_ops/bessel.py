@@ -26,7 +26,7 @@ POSITIVE = (Positive,)
 
 GAMMA = define(
     sc.gamma, name="Gamma", sympy=sp.gamma, partials=lambda y, x: (y * sc.psi(x),),
-    lower=Cython("__pyx_fuse_1gamma"), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
+    lower=Cython("gamma"), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
 )  # fmt: skip
 GAMMALN = define(
     sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
@@ -35,12 +35,12 @@ GAMMALN = define(
 )  # fmt: skip
 LOGGAMMA = define(
     sc.loggamma, name="Loggamma", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
-    lower=Cython("__pyx_fuse_1loggamma"), domain=POSITIVE, samples=(2.5, 9),
+    lower=Cython("loggamma"), domain=POSITIVE, samples=(2.5, 9),
     doc="log(gamma(x)); nan for negative x.",
 )  # fmt: skip
 DIGAMMA = define(
     sc.psi, name="Digamma", sympy=sp.digamma, partials=lambda y, x: (POLYGAMMA(1.0, x),),
-    lower=Cython("__pyx_fuse_1psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
+    lower=Cython("psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
     portable=digamma_by_sums,
 )  # fmt: skip
 

@@ -203,7 +203,7 @@ def order_family(
     name = function.__name__.capitalize()
     given = (power,) if power else ()
     domain = (Real, Positive)
-    other = of_scipy(name, function, f"__pyx_fuse_1{function.__name__}", domain)
+    other = of_scipy(name, function, domain)
     text = (f"special.{function.__name__}", str(power)) if power else ()
     return define(
         function, name=name, sympy=form, domain=domain, samples=((0, 3), (0.2, 1.8)), ulp=64.0,

@@ -97,7 +97,7 @@ T_DENSITY: Op = define(
 
 # ---------------------------------------------------------------- distribution functions
 
-_SHARES = [of_scipy(f.__name__.capitalize(), f, f"__pyx_fuse_0{f.__name__}", THREE)
+_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
            for f in (sc.betainc, sc.betaincc)]  # fmt: skip
 BETAINC = define(
     sc.betainc, name="Betainc", sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
@@ -118,7 +118,7 @@ BETAINCC = define(
     samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
     doc="Complement of the regularized incomplete beta function.",
 )  # fmt: skip
-_STDTR = of_scipy("StudentCdf", sc.stdtr, "__pyx_fuse_0stdtr", (Positive, Real))
+_STDTR = of_scipy("StudentCdf", sc.stdtr, (Positive, Real))
 STDTR = define(
     sc.stdtr, name="StudentCdf", sympy=None, precise=precisely.student,
     partials=lambda y, v, t: (math.nan, T_DENSITY(v, t)), evaluate=evaluated(t_share, sc.stdtr),

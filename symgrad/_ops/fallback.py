@@ -17,11 +17,11 @@ def elsewhere(function: Any, inside: Any, *operands: Any) -> Any:
     return function(*(np.where(inside, math.nan, x) for x in operands))
 
 
-def of_scipy(name: str, function: np.ufunc, code: str, domain: tuple[sp.Set, ...]) -> Op:
-    """Define SciPy's function, with the name ``code`` in Cython, as a step of an op's kernel."""
+def of_scipy(name: str, function: np.ufunc, domain: tuple[sp.Set, ...]) -> Op:
+    """Define SciPy's function as a step of an op's kernel."""
     op = Op(
-        name=f"{name}OfSciPy", kind="map", evaluate=function, lower=Cython(code), domain=domain,
-        reason=f"a step of {name} in kernels",
+        name=f"{name}OfSciPy", kind="map", evaluate=function, lower=Cython(function.__name__),
+        domain=domain, reason=f"a step of {name} in kernels",
     )  # fmt: skip
     registry.steps[op.name] = op
     return op

@@ -53,7 +53,7 @@ ERFC = define(
 )  # fmt: skip
 ERFINV = define(
     sc.erfinv, name="Erfinv", sympy=sp.erfinv, partials=lambda y, x: (ROOT_PI / 2 / BELL(y),),
-    lower=Cython("__pyx_fuse_0erfinv"), domain=(sp.Interval.open(-1, 1),), samples=(-0.9, 0.9),
+    lower=Cython("erfinv"), domain=(sp.Interval.open(-1, 1),), samples=(-0.9, 0.9),
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ EXCESS: Op = define(
 )  # fmt: skip
 LOG_NDTR = define(
     sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
-    partials=lambda y, x: (HAZARD(x),), lower=Cython("__pyx_fuse_1log_ndtr"),
+    partials=lambda y, x: (HAZARD(x),), lower=Cython("log_ndtr"),
     portable=log_ndtr_by_parts, domain=UNARY,
     samples=(-3, 3), ulp=30.0,
 )  # fmt: skip

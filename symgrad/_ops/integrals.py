@@ -54,7 +54,7 @@ GAMMA_DENSITY: Op = define(
     partials=_gamma_partials, slopes=2, domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)),
     helpers=GAMMA, **doubled_fields(gamma_density),
 )  # fmt: skip
-_SHARES = [of_scipy(f.__name__.capitalize(), f, f.__name__, BOTH_POSITIVE)
+_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
            for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
 GAMMAINC = define(
     sc.gammainc, name="Gammainc", sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
@@ -75,11 +75,11 @@ GAMMAINCC = define(
 )  # fmt: skip
 RGAMMA = define(
     sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
-    partials=lambda y, x: (-y * sc.psi(x),), lower=Cython("__pyx_fuse_1rgamma"),
+    partials=lambda y, x: (-y * sc.psi(x),), lower=Cython("rgamma"),
     portable=lambda x: 1 / sc.gamma(x),
     domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
 )  # fmt: skip
-_BINOM = of_scipy("Binom", sc.binom, "binom", BOTH_POSITIVE)
+_BINOM = of_scipy("Binom", sc.binom, BOTH_POSITIVE)
 BINOM = define(
     sc.binom, name="Binom", sympy=lambda n, k: sp.gamma(n + 1) / sp.gamma(k + 1) / sp.gamma(
         n - k + 1),
@@ -113,7 +113,7 @@ ELLIPE: Op = define(
     domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
     doc="Complete elliptic integral of the second kind.",
 )  # fmt: skip
-_ELLIPKINC = of_scipy("Ellipkinc", sc.ellipkinc, "ellipkinc", (Real, SHARE))
+_ELLIPKINC = of_scipy("Ellipkinc", sc.ellipkinc, (Real, SHARE))
 ELLIPKINC: Op = define(
     sc.ellipkinc, name="Ellipkinc", sympy=sp.elliptic_f,
     evaluate=evaluated(first_kind_incomplete, sc.ellipkinc),
@@ -125,7 +125,7 @@ ELLIPKINC: Op = define(
     domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0,
     doc="Incomplete elliptic integral of the first kind.",
 )  # fmt: skip
-_ELLIPEINC = of_scipy("Ellipeinc", sc.ellipeinc, "ellipeinc", (Real, SHARE))
+_ELLIPEINC = of_scipy("Ellipeinc", sc.ellipeinc, (Real, SHARE))
 ELLIPEINC: Op = define(
     sc.ellipeinc, name="Ellipeinc", sympy=sp.elliptic_e,
     evaluate=evaluated(second_kind_incomplete, sc.ellipeinc),
@@ -142,7 +142,7 @@ ELLIPEINC: Op = define(
 # ---------------------------------------------------------------- hypergeometric functions
 
 _THREE = (Positive, Positive, Real)
-_HYP1F1 = of_scipy("Hyp1f1", sc.hyp1f1, "__pyx_fuse_1hyp1f1", _THREE)
+_HYP1F1 = of_scipy("Hyp1f1", sc.hyp1f1, _THREE)
 HYP1F1: Op = define(
     sc.hyp1f1, name="Hyp1f1", sympy=lambda a, b, x: sp.hyper([a], [b], x),
     evaluate=evaluated(confluent, sc.hyp1f1),
@@ -153,7 +153,7 @@ HYP1F1: Op = define(
     doc="Confluent hypergeometric function.",
 )  # fmt: skip
 _FOUR = (Positive, Positive, Positive, Real)
-_HYP2F1 = of_scipy("Hyp2f1", sc.hyp2f1, "__pyx_fuse_1hyp2f1", _FOUR)
+_HYP2F1 = of_scipy("Hyp2f1", sc.hyp2f1, _FOUR)
 HYP2F1: Op = define(
     sc.hyp2f1, name="Hyp2f1", sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
     evaluate=evaluated(gauss, sc.hyp2f1),
@@ -177,7 +177,7 @@ EXPREL = define(
 
 ERFI = define(
     sc.erfi, name="Erfi", sympy=sp.erfi, partials=lambda y, x: (2 / ROOT_PI * np.exp(x * x),),
-    lower=Cython("__pyx_fuse_1erfi"), domain=UNARY, samples=(-2, 2), ulp=16.0,
+    lower=Cython("erfi"), domain=UNARY, samples=(-2, 2), ulp=16.0,
 )  # fmt: skip
 EXP10 = define(
     sc.exp10, name="Exp10", sympy=lambda x: sp.Integer(10) ** x,

@@ -32,7 +32,6 @@ TWO = (Positive, *UNIT)
 
 def _quantile(
     function: np.ufunc,
-    code: str,
     compute: Callable[..., Any],
     form: Callable[..., Any],
     fall: Callable[..., Any],
@@ -43,15 +42,15 @@ def _quantile(
 ) -> Op:
     """Define an inverse of a distribution function.
 
-    ``compute`` computes it beside SciPy's, of the Cython name ``code``; ``form`` is the density in
-    SymPy and ``fall`` the negative derivative of its logarithm. For the ``upper`` tails the
-    derivative is negative. ``operands`` are the names of the result and the operands.
+    ``compute`` computes it beside SciPy's; ``form`` is the density in SymPy and ``fall`` the
+    negative derivative of its logarithm. For the ``upper`` tails the derivative is negative.
+    ``operands`` are the names of the result and the operands.
     """
     more = () if upper is None else (upper,)
     shown = [f"special.{function.__name__}", *map(str, more)]
     size, sign = len(fields["domain"]), -1 if upper else 1
     name = fields.pop("name", function.__name__.capitalize())
-    step = of_scipy(name, function, code, fields["domain"])
+    step = of_scipy(name, function, fields["domain"])
 
     def partials(x: Any, *operands: Any, slope: int = 0) -> Any:
         if not slope:
@@ -83,11 +82,11 @@ _BETA: dict[str, Any] = {
     "samples": ((0.5, 5), (0.5, 5), (0.1, 0.9)), "helpers": (*INCOMPLETE_BETA, beta_quantile),
 }  # fmt: skip
 BETAINCINV = _quantile(
-    sc.betaincinv, "__pyx_fuse_0betaincinv", upper=False, precise=precisely.beta_quantile,
+    sc.betaincinv, upper=False, precise=precisely.beta_quantile,
     doc="Inverse of the regularized incomplete beta function.", **_BETA,
 )  # fmt: skip
 BETAINCCINV = _quantile(
-    sc.betainccinv, "__pyx_fuse_0betainccinv", upper=True, precise=precisely.beta_upper_quantile,
+    sc.betainccinv, upper=True, precise=precisely.beta_upper_quantile,
     doc="Inverse of the complement of the incomplete beta function.", **_BETA,
 )  # fmt: skip
 _GAMMA: dict[str, Any] = {
@@ -96,15 +95,15 @@ _GAMMA: dict[str, Any] = {
     "helpers": (*INCOMPLETE, gamma_quantile),
 }  # fmt: skip
 GAMMAINCINV = _quantile(
-    sc.gammaincinv, "gammaincinv", upper=False, precise=precisely.gamma_quantile,
+    sc.gammaincinv, upper=False, precise=precisely.gamma_quantile,
     doc="Inverse of the regularized lower incomplete gamma function.", **_GAMMA,
 )  # fmt: skip
 GAMMAINCCINV = _quantile(
-    sc.gammainccinv, "gammainccinv", upper=True, precise=precisely.gamma_upper_quantile,
+    sc.gammainccinv, upper=True, precise=precisely.gamma_upper_quantile,
     doc="Inverse of the regularized upper incomplete gamma function.", **_GAMMA,
 )  # fmt: skip
 STDTRIT = _quantile(
-    sc.stdtrit, "__pyx_fuse_0stdtrit", t_quantile, t_form,
+    sc.stdtrit, t_quantile, t_form,
     lambda v, t: (v + 1) * t / (v + t * t), name="StudentQuantile", operands="tvp",
     precise=precisely.student_quantile, domain=TWO, samples=((1, 9), (0.1, 0.9)), ulp=64.0,
     helpers=(*STUDENT_SHARES, t_quantile), doc="Quantile function of Student's t.",

@@ -80,17 +80,17 @@ def _bound(rule: Callable[..., Any], ops: list[Op], arity: int) -> Callable[...,
 # ---------------------------------------------------------------- integrals
 
 SINE, COSINE = parts(
-    sc.sici, "__pyx_fuse_1sici", ("SineIntegral", "CosineIntegral"),
+    sc.sici, "sici", ("SineIntegral", "CosineIntegral"),
     (lambda ops, x: (np.sin(x) / x,), lambda ops, x: (np.cos(x) / x,)),
     (sp.Si, sp.Ci), domain=POSITIVE, samples=(0.2, 9), ulp=128.0,
 )  # fmt: skip
 SINEH, COSINEH = parts(
-    sc.shichi, "__pyx_fuse_1shichi", ("HyperbolicSineIntegral", "HyperbolicCosineIntegral"),
+    sc.shichi, "shichi", ("HyperbolicSineIntegral", "HyperbolicCosineIntegral"),
     (lambda ops, x: (np.sinh(x) / x,), lambda ops, x: (np.cosh(x) / x,)),
     (sp.Shi, sp.Chi), domain=POSITIVE, samples=(0.6, 9), ulp=16.0,
 )  # fmt: skip
 FRESNELS, FRESNELC = parts(
-    sc.fresnel, "__pyx_fuse_1fresnel", ("FresnelS", "FresnelC"),
+    sc.fresnel, "fresnel", ("FresnelS", "FresnelC"),
     (
         lambda ops, x: (np.sin(math.pi / 2 * (x * x)),),
         lambda ops, x: (np.cos(math.pi / 2 * (x * x)),),
@@ -104,7 +104,7 @@ def _expn_slope(y: Any, n: Any, x: Any) -> Any:
     return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
 
 
-_EXPN = of_scipy("Expn", sc.expn, "__pyx_fuse_0expn", (sp.Naturals0, Positive))
+_EXPN = of_scipy("Expn", sc.expn, (sp.Naturals0, Positive))
 EXPN: Op = define(
     sc.expn, name="Expn", sympy=None, precise=precisely.expn, partials=_expn_slope,
     evaluate=evaluated(exponential_integral, sc.expn),
@@ -123,7 +123,7 @@ def _spence_slope(x: Any) -> Any:
 
 SPENCE: Op = define(
     sc.spence, name="Spence", sympy=None, precise=precisely.spence,
-    partials=lambda y, x: (_spence_slope(x),), lower=Cython("__pyx_fuse_1spence"),
+    partials=lambda y, x: (_spence_slope(x),), lower=Cython("spence"),
     domain=POSITIVE, samples=(1.2, 6), ulp=16.0, doc="Dilogarithm.",
 )  # fmt: skip
 
@@ -215,6 +215,6 @@ WRIGHT_BESSEL: Op = define(
 )  # fmt: skip
 WRIGHT_OMEGA: Op = define(
     sc.wrightomega, name="WrightOmega", sympy=lambda x: sp.LambertW(sp.exp(x)),
-    partials=lambda y, x: (y / (1 + y),), lower=Cython("__pyx_fuse_1wrightomega"),
+    partials=lambda y, x: (y / (1 + y),), lower=Cython("wrightomega"),
     domain=UNARY, samples=(-3, 5), ulp=8.0, doc="Solution y of y + log(y) = x.",
 )  # fmt: skip

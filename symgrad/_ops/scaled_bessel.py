@@ -79,7 +79,7 @@ def _source(v: Any, x: Any, order: int = 0) -> str:
 
 
 _DOMAIN = (Real, Positive)
-_IVE = of_scipy("IveSlope", sc.ive, "__pyx_fuse_1ive", _DOMAIN)
+_IVE = of_scipy("IveSlope", sc.ive, _DOMAIN)
 IVE_SLOPE: Op = define(
     name="IveSlope", doc="The derivative of ive by its argument; a derivative of it.",
     evaluate=_evaluate, sympy=_form, convention=ORDER, domain=_DOMAIN,

@@ -156,7 +156,7 @@ EXP1 = define(
 )  # fmt: skip
 EXPI = define(
     sc.expi, name="Expi", sympy=sp.Ei, partials=lambda y, x: (np.exp(x) / x,),
-    lower=Cython("__pyx_fuse_1expi"), domain=(Positive,), samples=(0.6, 5), ulp=8.0,
+    lower=Cython("expi"), domain=(Positive,), samples=(0.6, 5), ulp=8.0,
 )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _sinc(x: Any) -> Any:
     return np.sin(angle) / angle
 
 
-_HYP0F1 = of_scipy("Hyp0f1", sc.hyp0f1, "__pyx_fuse_1hyp0f1", (Positive, Real))
+_HYP0F1 = of_scipy("Hyp0f1", sc.hyp0f1, (Positive, Real))
 HYP0F1: Op = define(
     # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
     # differences of nearly equal numbers that these have near 0.
