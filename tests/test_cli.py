@@ -319,7 +319,7 @@ def test_a_certificate_is_a_table_on_a_terminal(run: Any, monkeypatch: pytest.Mo
     monkeypatch.setenv("COLUMNS", "120")
     _, out, _ = run("verify", "exp(x) - 1 - x + y", "--domain", "x=0.001:0.1", "y=0:1")
     assert "──" in out
-    assert "\x1b[36md/d y\x1b[0m" in out
+    assert re.search(r"\x1b\[36md/d y *\x1b\[0m", out)
     assert re.search(r"\x1b\[32m *0.00\x1b\[0m", out)  # d/d y is exactly 1
     assert re.search(r"\x1b\[33m *[\d.e+]+\x1b\[0m", out)  # the value cancels: conditioning
     assert "\x1b[2mcost: \x1b[0m" in out
@@ -334,7 +334,7 @@ def test_a_narrow_terminal_cuts_no_numbers(run: Any, monkeypatch: pytest.MonkeyP
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     table = plain[: plain.index("loses digits")]
     assert "…" not in table
-    for word in ("max ulp", "condition", "sampling", "worst at", "d/d x", "formula, ", "x = -3"):
+    for word in ("max ulp", "condition", "sampling", "worst at", "d/d x", "formula,", "x = -3"):
         assert word in table
     assert max(map(len, table.splitlines())) <= 80
 

@@ -748,3 +748,10 @@ def x_of(*shape: int) -> Traced:
 def test_errors_name_the_problem(function: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         function(x_of(3, 4))
+
+
+def test_nearest_of_two_equally_near_is_numpys() -> None:
+    levels = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+    given = np.arange(6.0)
+    found = sg.compile(lambda x: np.quantile(x, levels, method="nearest"), cache=False)(given)
+    np.testing.assert_array_equal(found, np.quantile(given, levels, method="nearest"))

@@ -298,7 +298,7 @@ def _levels(*levels: Any) -> Any:
         on([(5,), (3, 4)], *((q,) for q in levels)),
         on([(3, 4)], *({"q": q, "axis": 0, "keepdims": True} for q in levels)),
         on([(2, 3, 4)], *({"q": q, "axis": (0, 2)} for q in levels)),
-        on([(6,)], *({"q": levels[0], "method": m}
+        on([(7,)], *({"q": levels[0], "method": m}
                      for m in ("lower", "higher", "nearest", "midpoint", "hazen", "weibull",
                                "median_unbiased", "interpolated_inverted_cdf"))),
         on([(7,)], (levels[0],), dtypes=("i4", "f4")),
