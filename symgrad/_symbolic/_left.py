@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from ._mathml import mathml
-from ._printing import latex, text
+from ._printing import latex, subscripted, text
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def left_latex(result: Variable, wrt: Sequence[Variable] = (), notation: str = "
         name = rf"\mathrm{{{v.name}}}" if word else latex(sp.Symbol(v.name))
         if _plain(v, notation):
             return name
-        return f"{{{name}}}_{{{','.join(map(latex, v.indices))}}}"
+        return subscripted(name, ",".join(map(latex, v.indices)))
 
     if not wrt:
         return place(result)
@@ -96,8 +96,7 @@ def left_mathml(result: Variable, wrt: Sequence[Variable] = (), notation: str = 
         name = inside(mathml(sp.Symbol(v.name)))
         if _plain(v, notation):
             return name
-        inner = "<mo>,</mo>".join(inside(mathml(i)) for i in v.indices)
-        return f"<msub>{name}<mrow>{inner}</mrow></msub>"
+        return inside(mathml(sp.IndexedBase(v.name)[v.indices]))
 
     def raised(base: str, power: str) -> str:
         return f"<msup>{base}<mn>{power}</mn></msup>" if power else base

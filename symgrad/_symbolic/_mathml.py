@@ -7,10 +7,11 @@ import re
 from typing import Any
 
 import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from ._notation import MatrixForm, rank
-from ._printing import ForPeople, needs_brackets, quotient
+from ._printing import ForPeople, is_low, needs_brackets, quotient
 
 #: Names of characters that SymPy writes into MathML; XML itself knows only those left out.
 _ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
@@ -44,8 +45,6 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
         return row
 
     def _print_Mul(self, expr: Any) -> Any:
-        if not expr.has(MatrixForm):
-            return super()._print_Mul(expr)
         minus, above, below = quotient(expr)
         found = self._row(above)
         if below:
@@ -55,16 +54,30 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
     def _row(self, factors: list[Any]) -> Any:
         scalars = [a for a in factors if rank(a) == 0]
         arrays = [a for a in factors if rank(a) > 0]
-        several = len(factors) > 1
-        parts = [self.bracketed(a, several and bool(a.is_Add)) for a in scalars]
+        # A sum over an index reaches to the end of a product: as the last factor it is plain.
+        scalars.sort(key=lambda a: isinstance(a, ExprWithLimits))
+        several, last = len(factors) > 1, len(factors) - 1
+        parts = [
+            self.bracketed(a, several and (_is_open(a) or (isinstance(a, sp.Sum) and k != last)))
+            for k, a in enumerate(scalars)
+        ]
         if arrays:
             inner = [self.bracketed(a, needs_brackets(a, arrays, several)) for a in arrays]
             parts.append(self.listed(inner, "⊙"))
         return self.listed(parts, "\u2062")
 
+    def _print_exp(self, expr: Any) -> Any:
+        if is_low(expr.args[0]):
+            return super()._print_exp(expr)
+        return self.element("mrow", self.element("mi", "exp"), self.bracketed(expr.args[0], True))
+
     def _print_Indexed(self, expr: Any) -> Any:
         places = self.listed(map(self._print, expr.indices), ",")
-        return self.element("msub", self._print(expr.base), places)
+        base = self._print(expr.base)
+        if base.tagName != "msub":
+            return self.element("msub", base, places)
+        name, own = base.childNodes  # v0 has a subscript already, which goes first
+        return self.element("msub", name, self.listed([own, *places.childNodes[::2]], ","))
 
     def _print_Integer(self, expr: Any) -> Any:
         number = self.element("mn", str(abs(expr)))
@@ -75,7 +88,7 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
         return self.element("msub", self.element("mi", "δ"), places)
 
     def _print_Heaviside(self, expr: Any) -> Any:
-        return self.element("mrow", self.element("mi", "θ"), self.bracketed(expr.args[0], True))
+        return self.element("mrow", self.element("mi", "H"), self.bracketed(expr.args[0], True))
 
     def over(self, name: str, limits: Any, body: Any) -> Any:
         """A function over a range of indices, which stand below its name."""
@@ -105,6 +118,11 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
                 self.element("mtd", self.element("mtext", "" if always else "if "), when),
             ))  # fmt: skip
         return self.element("mrow", self.element("mo", "{"), table)
+
+
+def _is_open(e: Any) -> bool:
+    """Tell whether a factor needs brackets wherever it stands in a product."""
+    return bool(e.is_Add) or isinstance(e, (sp.Piecewise, sp.Mod))
 
 
 def mathml(expression: Any, display: bool = True) -> str:

@@ -7,9 +7,11 @@ but ``x**2 + 1``.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import sympy as sp
+from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.exponential import ExpBase
 from sympy.printing.latex import LatexPrinter
 from sympy.printing.pretty.pretty import PrettyPrinter
@@ -40,11 +42,47 @@ def reading_order(terms: list[Any]) -> list[Any]:
     return terms
 
 
+def common_factor(expr: Any) -> Any:
+    """Return ``2*(x - y)`` for ``2*x - 2*y``, which SymPy multiplies out whenever it can.
+
+    A sum whose terms have other numbers in front is returned as it is.
+    """
+    numbers = {term.as_coeff_Mul()[0] for term in expr.args}
+    number = numbers.pop()
+    if {abs(n) for n in numbers} - {abs(number)} or not number.is_Rational or abs(number) == 1:
+        return expr
+    number = number if not numbers else abs(number)
+    return sp.Mul(number, sp.Add(*(term / number for term in expr.args)), evaluate=False)
+
+
 class ForPeople:
     """Makes any of SymPy's printers order sums as people do, and write matrix notation."""
 
     def _as_ordered_terms(self, expr: Any, order: Any = None) -> list[Any]:
         return reading_order(super()._as_ordered_terms(expr, order=order))  # type: ignore[misc]
+
+    def _print_Add(self, expr: Any, order: Any = None) -> Any:
+        factored = common_factor(expr)
+        if factored.is_Mul:
+            return self._print(factored)  # type: ignore[attr-defined]
+        return super()._print_Add(expr, order=order)  # type: ignore[misc]
+
+
+def is_low(exponent: Any) -> bool:
+    """Tell whether an exponent is read well as one: short, no sum or case distinction in it."""
+    return exponent.count_ops() <= LOW and not exponent.has(ExprWithLimits, sp.Piecewise)
+
+
+#: Exponentials of more operations are written ``exp(...)``.
+LOW = 5
+
+_SUBSCRIPT = re.compile(r"(.*)_\{([^{}]*)\}")
+
+
+def subscripted(name: str, places: str) -> str:
+    """Return the LaTeX of an element; ``v0`` has a subscript already, which goes first."""
+    own = _SUBSCRIPT.fullmatch(name)
+    return rf"{{{own[1]}}}_{{{own[2]},{places}}}" if own else rf"{{{name}}}_{{{places}}}"
 
 
 def quotient(expr: Any) -> tuple[bool, list[Any], list[Any]]:
@@ -75,6 +113,11 @@ class TextPrinter(ForPeople, StrPrinter):  # type: ignore[misc]
 
     def _print_Float(self, expr: Any) -> str:
         return str(sp.sstr(expr, full_prec=False))
+
+    def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+        if expr.exp.is_Integer and expr.exp < -1:
+            return f"1/{self._print(expr.base**-expr.exp)}"
+        return str(super()._print_Pow(expr, rational=rational))
 
     def _print_Mul(self, expr: Any) -> str:
         if not expr.has(MatrixForm):
@@ -130,14 +173,27 @@ class UnicodePrinter(ForPeople, PrettyPrinter):  # type: ignore[misc]
         arrays = [a for a in factors if rank(a) > 0]
         forms = [self.bracketed(a, loose(a) and len(factors) > 1) for a in scalars]
         if arrays:
-            several = len(arrays) > 1
-            inner = [self.bracketed(a, loose(a) and several) for a in arrays]
-            forms.append(self.side_by_side(inner, "⊙") if several else inner[0])
+            several = len(factors) > 1
+            inner = [self.bracketed(a, needs_brackets(a, arrays, several)) for a in arrays]
+            forms.append(self.side_by_side(inner, "⊙") if len(inner) > 1 else inner[0])
         return self.side_by_side(forms, "⋅") if len(forms) > 1 else forms[0]
 
 
 class TeXPrinter(ForPeople, LatexPrinter):  # type: ignore[misc]
     """LaTeX."""
+
+    def _print_Indexed(self, expr: Any) -> str:
+        return subscripted(self._print(expr.base), ",".join(map(self._print, expr.indices)))
+
+    def _print_ExpBase(self, expr: Any, exp: Any = None) -> str:
+        if is_low(expr.args[0]):
+            return str(super()._print_ExpBase(expr, exp))
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"\exp{power}\left({self._print(expr.args[0])}\right)"
+
+    def _print_Heaviside(self, expr: Any, exp: Any = None) -> str:
+        power = "" if exp is None else f"^{{{exp}}}"
+        return rf"\operatorname{{H}}{power}\left({self._print(expr.args[0])}\right)"
 
     def _print_Mul(self, expr: Any) -> str:
         if not expr.has(MatrixForm):
