@@ -119,8 +119,8 @@ FORMULAS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
     ),
     "gather": (
         lambda x, k: x[k], (X, np.array([2, 0])),
-        "x[Piecewise((n + k[i], k[i] < 0), (k[i], True))]",
-        "KroneckerDelta(j, Piecewise((n + k[i], k[i] < 0), (k[i], True)))",
+        "x[Mod(k[i], n)]",
+        "KroneckerDelta(j, Mod(k[i], n))",
     ),
     "size": (lambda x: np.sum(x) / x.size, (X,), "Sum(x[i], (i, 0, n - 1))/n", "1/n"),
     "pi": (
@@ -395,7 +395,15 @@ def test_sums_over_deltas() -> None:
         sp.Sum(a[k] * delta(i, k), (k, 0, 2 * n)): "a[i]",
         sp.Sum(a[k] * delta(i, k), (k, 1, n - 1)): "Piecewise((a[i], i >= 1), (0, True))",
         sp.Sum(a[k] * delta(i, k + 1), (k, 0, n - 2)): "Piecewise((a[i - 1], i >= 1), (0, True))",
-        sp.Sum(a[k] * delta(i, 2 * k), (k, 0, n)): "Sum(KroneckerDelta(i, 2*k)*a[k], (k, 0, n))",
+        sp.Sum(a[k] * delta(i, 2 * k), (k, 0, n)): (
+            "Piecewise((a[i/2], Eq(Mod(i, 2), 0)), (0, True))"
+        ),
+        sp.Sum(a[3 * k + 1] * delta(i, 3 * k + 1), (k, 0, sp.floor((n + 1) / 3) - 1)): (
+            "Piecewise((a[i], Eq(Mod(i, 3), 1)), (0, True))"
+        ),
+        sp.Sum(a[n - 2 * k - 1] * delta(i, n - 2 * k - 1), (k, 0, sp.floor((n + 1) / 2) - 1)): (
+            "Piecewise((a[i], Eq(Mod(-i + n, 2), 1)), (0, True))"
+        ),
         sp.Sum(delta(i, k) * delta(j, k), (k, 0, n - 1)): "KroneckerDelta(i, j)",
         sp.Sum(a[k] + 3, (k, 0, n - 1)): "3*n + Sum(a[k], (k, 0, n - 1))",
         sp.Sum(a[i] * a[k], (k, 0, n - 1)): "a[i]*Sum(a[k], (k, 0, n - 1))",

@@ -112,6 +112,8 @@ def test_many_elements_that_are_picked_stay_one_formula() -> None:
     assert "KroneckerDelta(19, i)" in str(many)
 
 
+C = np.arange(27.0).reshape(3, 3, 3) ** 2
+
 NO_MATRIX_NOTATION = {
     "a hinge": (lambda A, x: np.sum(np.where(A @ x > 0, A @ x, 0.1 * (A @ x))), (S, V)),
     "neighbours": (lambda x: np.sum((x[1:] - x[:-1]) ** 2), (V,)),
@@ -119,7 +121,7 @@ NO_MATRIX_NOTATION = {
     "gather": (lambda x: x[np.array([2, 0])], (V,)),
     "an index's value": (lambda x: np.sum(x * np.arange(x.size)), (V,)),
     "triangle of three arrays": (
-        lambda x, A, B: np.einsum("i,ij,ik,ijk->", x, A, B, np.ones((3, 3, 3))), (V, S, S),
+        lambda x, A, B: np.einsum("i,ij,ik,ijk->", x, A, B, C), (V, S, S),
     ),
     "products": (np.prod, (V,)),
 }  # fmt: skip

@@ -10,8 +10,10 @@ import sympy as sp
 
 from .._graph import Input
 from .._symbolic import (
+    Elements,
     Formula,
     Patience,
+    elements_of,
     formula_of,
     formulas,
     repeated_derivatives,
@@ -19,6 +21,7 @@ from .._symbolic import (
 from .._symbolic import latex as latex_of
 from ..errors import ArgumentError, SimplificationWarning
 from ._call import Call
+from ._variables import arrays_read_by
 
 
 def symbolic(f: Callable[..., Any], *args: Any) -> Any:
@@ -57,7 +60,7 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     Sum(A[i, j]*x[j], (j, 0, m - 1))
     """
     call = Call(f, args, dynamic=True, read=True)
-    return call.graph.pack(formulas(call.graph))
+    return call.graph.pack(formulas(call.graph, _elements(call)))
 
 
 def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int = 1) -> Any:
@@ -116,11 +119,14 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     tree, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
+    elements = _elements(call)
     columns: list[list[Any] | None] = []
     for leaf in leaves:
         x = _real_input(call, leaf)
         path = [x] * _checked(order)
-        columns.append(None if x is None else repeated_derivatives(call.graph, path, patience))  # type: ignore[arg-type]
+        columns.append(
+            None if x is None else repeated_derivatives(call.graph, path, patience, elements)  # type: ignore[arg-type]
+        )
     if patience.gave_up:
         warnings.warn(
             f"gave up simplifying after {patience.seconds:g} seconds: this is the derivative, "
@@ -185,14 +191,20 @@ def formula(
     call = Call(f, args, dynamic=True, read=True)
     if wrt is None:
         _undifferentiated(order)
-        return formula_of(call.graph, simplify=False)
+        return formula_of(call.graph, simplify=False, elements=_elements(call))
     _, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     inputs = [x for leaf in leaves if (x := _real_input(call, leaf)) is not None]
-    made = [formula_of(call.graph, [x] * _checked(order)) for x in inputs]
+    elements = _elements(call)
+    made = [formula_of(call.graph, [x] * _checked(order), elements=elements) for x in inputs]
     equations = tuple(e for one in made for e in one.equations)
-    note = next((one.note for one in made if one.note), "")
-    return Formula(equations, any(one.gave_up for one in made), note)
+    notes = dict.fromkeys(note for one in made for note in one.notes)
+    return Formula(equations, any(one.gave_up for one in made), tuple(notes))
+
+
+def _elements(call: Call) -> Elements:
+    """Return the elements of a function's steps, constant arrays under the names of the code."""
+    return elements_of(call.graph, arrays_read_by(call.function))
 
 
 def _undifferentiated(order: int) -> None:

@@ -5,6 +5,7 @@ from ._deltas import resolve
 from ._derive import (
     derivative_of,
     derivatives,
+    elements_of,
     formulas,
     repeated_derivatives,
     shapes_of,
@@ -35,6 +36,7 @@ __all__ = [
     "derivative_of",
     "derivatives",
     "element_symbol",
+    "elements_of",
     "equation_of",
     "exact_number",
     "formula_of",

@@ -7,6 +7,8 @@ index of ``a``. Where the range does not cover every index the term is kept on a
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import sympy as sp
@@ -47,15 +49,38 @@ def _as_delta(e: Any) -> Any:
         value, condition = e.args[0]
         if (
             isinstance(condition, sp.Eq)
-            and not condition.has(sp.Indexed)
+            and not condition.has(sp.Indexed, sp.Mod)
             and all(s.is_integer for s in condition.free_symbols)
         ):
             return value * sp.KroneckerDelta(*condition.args)
     return e
 
 
+#: Sums of up to so many terms are written out, where each term is a case of its own.
+MOST = 12
+
+
+def _written_out(body: Any, limits: list[Any], ranges: Ranges) -> Any:
+    """Return the terms of a short sum whose body distinguishes the values of its indices."""
+    bound = [k for k, *_ in limits]
+    ends = [end for _, *both in limits for end in both]
+    cases = [c for p in body.atoms(sp.Piecewise) for c in p.atoms(sp.Eq)]
+    if not all(end.is_Integer for end in ends) or not any(
+        c.lhs in bound and c.rhs.is_Integer for c in cases
+    ):
+        return None
+    spans = [range(int(low), int(high) + 1) for _, low, high in limits]
+    if math.prod(map(len, spans)) > MOST:
+        return None
+    terms = [body.subs(dict(zip(bound, at, strict=True))) for at in itertools.product(*spans)]
+    return sp.Add(*(resolve(t, ranges) for t in terms))
+
+
 def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
     """Sum over the bound indices one by one, the innermost first."""
+    written = _written_out(body, limits, ranges)
+    if written is not None:
+        return written
     for position, (k, low, high) in enumerate(limits):
         others = limits[:position] + limits[position + 1 :]
         known = {**ranges, **{i: (a, b) for i, a, b in others}}
@@ -65,13 +90,14 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
         if pair is not None:
             return _summed(pair[0], [*pair[1], *others], ranges)
         for delta in sorted(_deltas_of(body, k), key=sp.default_sort_key):
-            place = _solved(delta, k)
-            if place is None:
+            solved = _solved(delta, k)
+            if solved is None:
                 continue
+            place, step = solved
             mark = sp.Dummy("delta", real=True)
             marked = body.xreplace({delta: mark})
             picked = marked.diff(mark).subs(k, place)  # linear in the delta
-            inside = within(place, low, high, known)
+            inside = within(place, low, high, known, step)
             if inside != sp.true:
                 picked = sp.Piecewise((picked, inside), (0, True))
             left = marked.xreplace({mark: sp.Integer(0)})
@@ -89,20 +115,46 @@ def _deltas_of(body: Any, k: sp.Symbol) -> set[Any]:
     }  # fmt: skip
 
 
-def _solved(delta: Any, k: sp.Symbol) -> Any:
-    """Return the ``k`` for which the delta is 1, if it is a whole number by its form."""
+def _solved(delta: Any, k: sp.Symbol) -> tuple[Any, int] | None:
+    """Return the ``k`` for which the delta is 1, and what it is a whole number divided by."""
     gap = sp.expand(delta.args[0] - delta.args[1])
     slope = gap.coeff(k, 1)
     rest = gap - slope * k
-    if slope not in (1, -1) or rest.has(k):
+    if not slope.is_Integer or slope == 0 or rest.has(k):
         return None
-    return -rest / slope
+    return sp.expand(-rest / slope), abs(int(slope))
 
 
-def within(place: Any, low: Any, high: Any, ranges: Ranges) -> Any:
-    """Return the condition ``low <= place <= high``, without what the ranges imply."""
-    gaps = [gap for gap in (place - low, high - place) if not never_negative(gap, ranges)]
-    return sp.And(*map(at_least_zero, gaps))
+def within(place: Any, low: Any, high: Any, ranges: Ranges, step: int = 1) -> Any:
+    """Return the condition ``low <= place <= high``, without what the ranges imply.
+
+    Parameters
+    ----------
+    place:
+        An index, a whole number divided by ``step``: it must be divisible.
+    low, high:
+        Ends of the range.
+    ranges:
+        First and last value of the indices in ``place``.
+    step:
+        As in ``x[::step]``.
+    """
+    divisible = _divisible(sp.expand(step * place), step)
+    # No whole number lies between floor(y) and y, nor between -1/step and 0.
+    ends = [place - low, sp.expand(high - place).replace(sp.floor, lambda y: y)]
+    gaps = [sp.expand(step * gap) for gap in ends]
+    open_ends = [gap for gap in gaps if not never_negative(gap + step - 1, ranges)]
+    return sp.And(divisible, *map(at_least_zero, open_ends))
+
+
+def _divisible(number: Any, step: int) -> Any:
+    """Return the condition that a whole number is a multiple of ``step``."""
+    if step == 1:
+        return sp.true
+    rest, index = number.as_coeff_Add()
+    if index.is_Mul:  # -i is a multiple where i is
+        index, rest = -index, -rest
+    return sp.Eq(sp.Mod(index, step, evaluate=False), sp.Mod(-rest, step))
 
 
 def _rows_and_columns(body: Any, k: sp.Symbol, low: Any, high: Any) -> Any:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
+import numpy as np
 import sympy as sp
 
-from .._graph import Input, Node
+from .._graph import Constant, Input, Node, topological
 from ._binders import as_sympy
 from ._deltas import resolve
-from ._element import Elements, indexed, is_condition
+from ._element import Elements, indexed, is_condition, with_lengths
 from ._indices import index_symbols, rename_bound
 from ._patience import Patience
 from ._shorter import simplified
@@ -29,6 +31,24 @@ class Function(Protocol):
     def outputs(self) -> Sequence[Node]:
         """The results."""
 
+    @property
+    def guards(self) -> Mapping[Any, bool]:
+        """What it takes for granted of the sizes."""
+
+
+def lengths_of(graph: Function) -> dict[Any, Any]:
+    """Return for each number that one size is taken for granted to be, the size's symbol.
+
+    ``len(x)`` is a number to Python, 4 in a call: where it comes back as a shape, it is ``n``.
+    """
+    found: dict[int, dict[Any, None]] = {}
+    for guard, truth in graph.guards.items():
+        if truth and isinstance(guard, sp.Eq):
+            for size, number in (guard.args, guard.args[::-1]):
+                if size.is_Symbol and number.is_Integer:
+                    found.setdefault(int(number), {})[size] = None
+    return {n: next(iter(sizes)) for n, sizes in found.items() if len(sizes) == 1 and n > 1}
+
 
 def taken_names(graph: Function) -> set[str]:
     """Names that indices must not have: of inputs and of sizes."""
@@ -36,20 +56,45 @@ def taken_names(graph: Function) -> set[str]:
     return {n.name for n in graph.inputs} | sizes
 
 
-def shapes_of(graph: Function) -> dict[str, tuple[Any, ...]]:
-    """Return the inputs' shapes by name."""
-    return {n.name: tuple(map(sp.sympify, n.shape)) for n in graph.inputs}
+def shapes_of(graph: Function, elements: Elements) -> dict[str, tuple[Any, ...]]:
+    """Return the shapes of inputs and of arrays of numbers by name."""
+    arrays = [(x.name, x.shape) for x in graph.inputs]
+    arrays += [
+        (name, with_lengths(x.shape, elements.lengths)) for x, name in elements.constants.items()
+    ]
+    return {name: tuple(map(sp.sympify, shape)) for name, shape in arrays}
 
 
-def formulas(graph: Function) -> list[Any]:
+def elements_of(graph: Function, variables: Mapping[str, Any] = MappingProxyType({})) -> Elements:
+    """Return the elements of a function's steps, its arrays of numbers under the user's names.
+
+    Parameters
+    ----------
+    graph:
+        A function's graph or program.
+    variables:
+        Arrays that the function's code reads, by name.
+    """
+    made = Elements(taken=taken_names(graph), lengths=lengths_of(graph))
+    for node in topological(graph.outputs):
+        for name, value in variables.items():
+            free = isinstance(node, Constant) and node.shape and name not in made.taken
+            if free and np.array_equal(value, node.array):
+                made.constants[node] = name
+                made.taken.add(name)
+                break
+    return made
+
+
+def formulas(graph: Function, elements: Elements | None = None) -> list[Any]:
     """Return one SymPy expression for each output, in indices ``i, j, ...``."""
-    taken = taken_names(graph)
-    elements = Elements(taken=taken)
+    elements = elements or elements_of(graph)
+    taken, lengths = elements.taken, elements.lengths
     found = []
     for node in graph.outputs:
         index = index_symbols(len(node.shape), taken)
         plain = elements.expression(node, tuple(index))
-        found.append(as_sympy(_finished(plain, _ranges(node, index), taken)))
+        found.append(as_sympy(_finished(plain, _ranges(node, index, lengths), taken)))
     return found
 
 
@@ -76,18 +121,21 @@ def derivatives(
 
 
 def repeated_derivatives(
-    graph: Function, wrt: Sequence[Input], patience: Patience | None = None
+    graph: Function,
+    wrt: Sequence[Input],
+    patience: Patience | None = None,
+    elements: Elements | None = None,
 ) -> list[Any]:
     """Return for each output its derivative by an element of each of ``wrt`` in turn."""
-    taken = taken_names(graph)
-    elements = Elements(taken=taken)
+    elements = elements or elements_of(graph)
+    taken, lengths = elements.taken, elements.lengths
     found = []
     for node in graph.outputs:
         count = len(node.shape) + sum(len(x.shape) for x in wrt)
         letters = index_symbols(count, taken)
         inner = letters[: len(node.shape)]
         expression = elements.expression(node, tuple(inner))
-        ranges, rest = _ranges(node, inner), letters[len(inner) :]
+        ranges, rest = _ranges(node, inner, lengths), letters[len(inner) :]
         for x in wrt:
             own, rest = rest[: len(x.shape)], rest[len(x.shape) :]
             # Bound indices have names, too: those of the new element must be none of them.
@@ -124,8 +172,11 @@ class _Held(sp.Function):  # type: ignore[misc]
         return sp.Integer(0)
 
 
-def _ranges(node: Node, index: Sequence[sp.Symbol]) -> Ranges:
-    return {i: (sp.Integer(0), sp.sympify(d) - 1) for i, d in zip(index, node.shape, strict=True)}
+def _ranges(
+    node: Node, index: Sequence[sp.Symbol], lengths: Mapping[Any, Any] = MappingProxyType({})
+) -> Ranges:
+    shape = with_lengths(node.shape, lengths)
+    return {i: (sp.Integer(0), sp.sympify(d) - 1) for i, d in zip(index, shape, strict=True)}
 
 
 def _renamed(expression: Any, names: set[str]) -> Any:

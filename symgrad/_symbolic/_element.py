@@ -21,6 +21,7 @@ from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._binders import unevaluated
+from ._constants import as_formula
 from ._over import BY_NAME, AllOver, AnyOver
 
 Key = tuple[Node, tuple[Any, ...]]
@@ -56,11 +57,7 @@ class Operand:
 
     node: Node
     asked: dict[sp.Symbol, Key]
-
-    @property
-    def shape(self) -> Shape:
-        """The operand's shape."""
-        return self.node.shape
+    shape: Shape
 
     def __getitem__(self, index: Any) -> sp.Symbol:
         places = index if isinstance(index, tuple) else (index,)
@@ -94,6 +91,8 @@ class Elements:
         Names that closed-over arrays must not get.
     named:
         Nodes that are not expanded but appear under a name.
+    lengths:
+        For numbers that a size is known to be: the size's symbol, which is then written.
     """
 
     def __init__(
@@ -101,8 +100,10 @@ class Elements:
         exact: bool = False,
         taken: Iterable[str] = (),
         named: Mapping[Node, str] | None = None,
+        lengths: Mapping[Any, Any] | None = None,
     ) -> None:
         self.exact, self.taken, self.named = exact, set(taken), named or {}
+        self.lengths = lengths or {}
         self.memo: dict[Key, tuple[Any, int, int]] = {}
         self.constants: dict[Node, str] = {}
 
@@ -121,7 +122,7 @@ class Elements:
             if frame.waiting:
                 symbol, (source, places) = frame.waiting[0]
                 # A position may be an element itself (x[index[i]]): those come first.
-                wanted = (source, tuple(p.xreplace(frame.known) for p in places))
+                wanted = (source, tuple(_position(p.xreplace(frame.known)) for p in places))
                 if wanted not in self.memo:
                     stack.append(self._frame(wanted))
                     continue
@@ -152,7 +153,7 @@ class Elements:
         if node.op.kind == "leaf":
             return _Frame(key, self._leaf(node, index), [])
         asked: dict[sp.Symbol, Key] = {}
-        operands = [Operand(x, asked) for x in node.operands]
+        operands = [Operand(x, asked, with_lengths(x.shape, self.lengths)) for x in node.operands]
         if node.op.kind == "map":
             # Filled in by the op's own form: SymPy's evaluation needs the real operands.
             formula: Any = [x[_aligned(index, x.shape)] for x in operands]
@@ -173,6 +174,9 @@ class Elements:
         if isinstance(node, Constant):
             if all(i.is_Integer for i in index):
                 return self._literal(node.array[tuple(map(int, index))])
+            known = None if self.exact else as_formula(node.array, index, self._literal)
+            if known is not None:
+                return known
             if node not in self.constants:
                 free = (f"c{k}" for k in range(10**6) if f"c{k}" not in self.taken)
                 self.constants[node] = next(free)
@@ -192,6 +196,20 @@ def indexed(node: Input) -> Any:
     if node.dtype.kind == "f":
         return sp.IndexedBase(node.name, real=True)
     return sp.IndexedBase(node.name, integer=True)
+
+
+def _position(place: Any) -> Any:
+    """Return a position as ``Mod(k, n)`` where NumPy counts negative ones from the end."""
+    if isinstance(place, sp.Piecewise) and len(place.args) == 2:
+        (shifted, below), (plain, always) = place.args
+        if always == sp.true and below == (plain < 0):
+            return sp.Mod(plain, sp.expand(shifted - plain), evaluate=False)
+    return place
+
+
+def with_lengths(shape: Shape, lengths: Mapping[Any, Any]) -> Shape:
+    """Return a shape with symbols for the numbers that are known to be a size."""
+    return tuple(lengths.get(d, d) for d in shape) if lengths else shape
 
 
 def element_symbol(name: str, node: Node, index: tuple[Any, ...]) -> Any:

@@ -13,14 +13,15 @@ import sympy as sp
 from .._graph import Input
 from ._binders import as_sympy, unevaluated
 from ._components import components
-from ._derive import Function, formulas, repeated_derivatives, shapes_of, taken_names
-from ._element import is_condition, sympy_depth
+from ._derive import Function, elements_of, formulas, repeated_derivatives, shapes_of
+from ._element import Elements, is_condition, sympy_depth, with_lengths
 from ._indices import index_symbols
 from ._left import Variable, inside, left_latex, left_mathml, left_text
 from ._mathml import mathml
 from ._matrix import matrix_notation
 from ._naming import Named, named_parts
 from ._notation import rank
+from ._notes import notes_of, plain_positions
 from ._patience import Patience
 from ._printing import beside, latex, text
 from ._sharing import shared_names
@@ -88,8 +89,9 @@ def equation_of(
     if is_condition(expression):
         return Equation(result, tuple(wrt), expression, expression, None)
     known = dict(shapes)
+    plain = plain_positions(expression)
     taken = {*known, *(str(s) for shape in known.values() for s in shape), result.name}
-    short, found = named_parts(expression, sizes, taken)
+    short, found = named_parts(plain, sizes, taken)
     short = without_signs(short)
     parts = []
     for part in found:
@@ -98,9 +100,9 @@ def equation_of(
         parts.append((part, matrix_notation(part.formula, part.indices, own, known)))
     matrix = matrix_notation(short, tuple(sizes), sizes, known)
     if parts:
-        plain = matrix_notation(expression, tuple(sizes), sizes, known)
-        if plain is not None and len(text(plain)) + LINE <= _length(matrix, parts):
-            matrix = plain
+        whole = matrix_notation(plain, tuple(sizes), sizes, known)
+        if whole is not None and len(text(whole)) + LINE <= _length(matrix, parts):
+            matrix = whole
     expression, short = as_sympy(expression), as_sympy(short)
     return Equation(result, tuple(wrt), expression, short, matrix, tuple(parts))
 
@@ -146,13 +148,13 @@ class Formula:
         One for each result, and for derivatives for each argument.
     gave_up:
         Whether the time for simplifying has run out: then a shorter form may exist.
-    note:
+    notes:
         What else there is to know.
     """
 
     equations: tuple[Equation, ...]
     gave_up: bool = False
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.equations) > 1:
@@ -199,8 +201,7 @@ class Formula:
         lines = self.rows(notation)
         width = max((len(a) for a, _ in lines if not a.startswith(" ")), default=0)
         rows = [f"{a} = {b}" if a.startswith(" ") else f"{a:{width}} = {b}" for a, b in lines]
-        if self.note:
-            rows.append(f"    ({self.note})")
+        rows += [f"    ({note})" for note in self.notes]
         if self.gave_up:
             rows.append("    (simplifying was given up after a while: shorter forms may exist)")
         return "\n".join(rows)
@@ -270,7 +271,12 @@ def _math(left: str, right: Any) -> str:
     )
 
 
-def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = True) -> Formula:
+def formula_of(
+    function: Function,
+    wrt: Sequence[Input] = (),
+    simplify: bool = True,
+    elements: Elements | None = None,
+) -> Formula:
     """Return the formulas of a function's results, or of their derivatives.
 
     Parameters
@@ -281,33 +287,43 @@ def formula_of(function: Function, wrt: Sequence[Input] = (), simplify: bool = T
         The inputs to differentiate by, in turn.
     simplify:
         Whether the function's own formulas are simplified; derivatives always are.
+    elements:
+        Those of the function, if names in several formulas are to be the same.
     """
     with sympy_depth():
-        return _formula_of(function, wrt, simplify)
+        return _formula_of(function, wrt, simplify, elements or elements_of(function))
 
 
-def _formula_of(function: Function, wrt: Sequence[Input], simplify: bool) -> Formula:
-    patience, taken = Patience.of_a_reader(), taken_names(function)
+def _formula_of(
+    function: Function, wrt: Sequence[Input], simplify: bool, elements: Elements
+) -> Formula:
+    patience, taken = Patience.of_a_reader(), elements.taken
     if wrt:
-        found = repeated_derivatives(function, wrt, patience)
+        found = repeated_derivatives(function, wrt, patience, elements)
     else:
-        found = formulas(function)
+        found = formulas(function, elements)
         if simplify:
             found = [e if is_condition(e) else simplified(unevaluated(e), patience) for e in found]
     count = len(function.outputs)
     names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    equations, note = [], ""
+    equations, notes = [], []
     for node, name, expression in zip(function.outputs, names, found, strict=True):
         parts = [(name + "_" * (name in taken), node.shape), *((x.name, x.shape) for x in wrt)]
         letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
         variables = [
-            Variable(n, tuple(next(letters) for _ in shape), tuple(map(sp.sympify, shape)))
+            Variable(n, tuple(next(letters) for _ in shape), _sizes(shape, elements))
             for n, shape in parts
         ]
         single = components(variables[1:], expression) if wrt else None
-        note = ELSEWHERE if single else note
+        notes += [ELSEWHERE] if single and ELSEWHERE not in notes else []
         for by, value in single or [(tuple(variables[1:]), expression)]:
             short = simplified(unevaluated(value), patience) if single else value
-            equations.append(equation_of(variables[0], by, short, shapes_of(function)))
+            shapes = shapes_of(function, elements)
+            equations.append(equation_of(variables[0], by, short, shapes))
             patience.gave_up |= bool(wrt) and short.count_ops() > TRIED
-    return Formula(tuple(equations), patience.gave_up, note)
+    notes += notes_of(equations, elements)
+    return Formula(tuple(equations), patience.gave_up, tuple(notes))
+
+
+def _sizes(shape: Shape, elements: Elements) -> Shape:
+    return tuple(map(sp.sympify, with_lengths(shape, elements.lengths)))

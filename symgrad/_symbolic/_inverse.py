@@ -9,6 +9,7 @@ Source: K. B. Petersen, M. S. Pedersen, The Matrix Cookbook, 2012, equations 46 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -22,6 +23,21 @@ def _fresh(limits: Any) -> list[tuple[sp.Symbol, Any, Any]]:
             for k, low, high in limits]  # fmt: skip
 
 
+@lru_cache(maxsize=256)
+def _is_symmetric(body: Any, row: Any, column: Any) -> bool:
+    return bool(even(body) == even(body.xreplace({row: column, column: row})))
+
+
+def even(e: Any) -> Any:
+    """Write ``(x - y)**2`` and ``(y - x)**2`` in one way."""
+    swap: dict[Any, Any] = {
+        a: (-a.base) ** a.exp
+        for a in e.atoms(sp.Pow)
+        if a.base.is_Add and a.exp.is_even and a.base.could_extract_minus_sign()
+    }
+    return e.xreplace(swap)
+
+
 class OfMatrix(ExprWithIntLimits):  # type: ignore[misc]
     """A function of the matrix whose element ``(p, q)`` is the body, with ``p``, ``q`` bound."""
 
@@ -31,6 +47,11 @@ class OfMatrix(ExprWithIntLimits):  # type: ignore[misc]
     def __new__(cls, body: Any, *limits: Any) -> Any:
         """Bind row and column, triples ``(index, first, last)``."""
         return bound(cls, body, limits)
+
+    def is_symmetric(self) -> bool:
+        """Tell whether the body is the same with row and column exchanged, by its form."""
+        (p, *_), (q, *_) = self.limits
+        return _is_symmetric(self.function, p, q)
 
     def slope(self, symbol: Any) -> tuple[Any, list[Any]]:
         """Return the derivative of the matrix' element, and the limits it is summed over."""
@@ -98,8 +119,11 @@ class Entry(sp.Expr):  # type: ignore[misc]
     is_commutative = True
 
     def __new__(cls, whole: Any, row: Any, column: Any) -> Any:
-        """Make element ``(row, column)`` of ``whole``."""
-        return sp.Expr.__new__(cls, whole, sp.sympify(row), sp.sympify(column))
+        """Make element ``(row, column)`` of ``whole``; of a symmetric matrix in one order."""
+        places = [sp.sympify(row), sp.sympify(column)]
+        if isinstance(whole, OfMatrix) and whole.is_symmetric():
+            places.sort(key=sp.default_sort_key)
+        return sp.Expr.__new__(cls, whole, *places)
 
     @property
     def indices(self) -> tuple[Any, Any]:

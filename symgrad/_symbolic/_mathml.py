@@ -10,7 +10,7 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.printing.mathml import MathMLPresentationPrinter
 
-from ._notation import MatrixForm, rank
+from ._notation import rank
 from ._printing import ForPeople, is_low, needs_brackets, quotient
 
 #: Names of characters that SymPy writes into MathML; XML itself knows only those left out.

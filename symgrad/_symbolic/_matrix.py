@@ -136,7 +136,7 @@ class _Reader:
             return form
         if own[0] == index[0]:
             return product(form, T(Ones(self.sizes[index[1]])))
-        return product(Ones(self.sizes[index[0]]), T(form))
+        return product(Ones(self.sizes[index[0]]), transposed(form))
 
 
 class _Term:

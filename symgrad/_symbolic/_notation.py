@@ -138,10 +138,25 @@ class Norm(_Call):
 
     def __new__(cls, operand: Any) -> Any:
         """Make the norm; that of ``-x`` is that of ``x``."""
-        return sp.Expr.__new__(cls, -operand if operand.could_extract_minus_sign() else operand)
+        return sp.Expr.__new__(cls, -operand if _begins_with_minus(operand) else operand)
 
     def _latex(self, printer: Any) -> str:
         return rf"\left\lVert {printer._print(self.args[0])} \right\rVert"
+
+
+def _begins_with_minus(e: Any) -> bool:
+    """Tell whether ``-e`` reads better: ``A x - b`` and ``x - sum(x)/n`` begin with an array."""
+    signs: dict[int, set[bool]] = {}
+    for term in sp.Add.make_args(e):
+        minus = bool(term.as_coeff_Mul()[0].is_negative)
+        signs.setdefault(_weight(term), set()).add(minus)
+    heaviest = signs[max(signs)]
+    return True in heaviest if len(heaviest) == 1 else bool(e.could_extract_minus_sign())
+
+
+def _weight(term: Any) -> int:
+    """Order the terms of a sum: a product of matrices, an array, what is repeated."""
+    return 3 if any(isinstance(a, Product) for a in sp.Mul.make_args(term)) else rank(term)
 
 
 class Ones(MatrixForm):

@@ -19,6 +19,7 @@ from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 from sympy.printing.pretty.stringpict import prettyForm
 from sympy.printing.str import StrPrinter
 
+from ._forms import common_factor
 from ._notation import Array, MatrixForm, Product, T, fraction, loose, rank
 from ._products import split
 
@@ -40,19 +41,6 @@ def reading_order(terms: list[Any]) -> list[Any]:
         if not term.could_extract_minus_sign() or not term.as_coeff_Mul()[0].is_negative:
             return [term, *terms[:k], *terms[k + 1 :]]
     return terms
-
-
-def common_factor(expr: Any) -> Any:
-    """Return ``2*(x - y)`` for ``2*x - 2*y``, which SymPy multiplies out whenever it can.
-
-    A sum whose terms have other numbers in front is returned as it is.
-    """
-    numbers = {term.as_coeff_Mul()[0] for term in expr.args}
-    number = numbers.pop()
-    if {abs(n) for n in numbers} - {abs(number)} or not number.is_Rational or abs(number) == 1:
-        return expr
-    number = number if not numbers else abs(number)
-    return sp.Mul(number, sp.Add(*(term / number for term in expr.args)), evaluate=False)
 
 
 class ForPeople:

@@ -6,6 +6,8 @@ from typing import Any
 
 import sympy as sp
 
+from ._forms import common_factor
+from ._inverse import even
 from ._notation import (
     Array,
     Diag,
@@ -30,6 +32,8 @@ def transposed(e: Any) -> Any:
         return e
     if isinstance(e, Product):
         return product(*(transposed(a) for a in reversed(e.args)))
+    if isinstance(e, Inverse) and even(transposed(e.args[0])) == even(e.args[0]):
+        return e
     if isinstance(e, (Array, Ones, Inverse)):
         return T(e)
     scale, rest = split(e)
@@ -57,6 +61,8 @@ def product(*factors: Any) -> Any:
 
 def split(e: Any) -> tuple[Any, Any]:
     """Return the scalar factor of an expression, and the rest."""
+    if e.is_Add and rank(e) > 0:
+        return common_factor(e).as_coeff_Mul()  # type: ignore[no-any-return]
     if not e.is_Mul or rank(e) == 0:
         return sp.S.One, e
     scalars = [a for a in e.args if rank(a) == 0]
@@ -81,12 +87,25 @@ def collected(e: Any) -> Any:
         if len(groups) + len(alone) < len(e.args):
             terms = alone
             for key, parts in groups.items():
-                inner = collected(sp.Add(*parts))
+                inner = _sum_of(parts)
                 terms.append(product(inner, key) if last else product(key, inner))
             e = sp.Add(*terms)
             if not e.is_Add:
                 return e
     return e
+
+
+def _sum_of(parts: list[Any]) -> Any:
+    """Add products; a sum of rows is a row: ``(A x + y)^T``, not ``x^T A^T + y^T``."""
+    if len(parts) > 1 and all(map(_is_row, parts)):
+        return transposed(collected(sp.Add(*map(transposed, parts))))
+    return collected(sp.Add(*parts))
+
+
+def _is_row(e: Any) -> bool:
+    rest = split(e)[1]
+    first = rest.args[0] if isinstance(rest, Product) else rest
+    return rank(e) == 1 and isinstance(first, T)
 
 
 # ---------------------------------------------------------------- folds

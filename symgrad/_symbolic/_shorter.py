@@ -7,6 +7,7 @@ notation stays as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -16,32 +17,55 @@ from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
 from ._binders import Sum
+from ._cases import settled
+from ._forms import by_parts, collected, common_factor, in_differences
 from ._inverse import Entry
 from ._patience import SECONDS, Patience
-from ._signs import without_signs
+from ._printing import text
+from ._signs import as_in, one_way_round, without_signs
 
 
-def cost(expression: Any) -> tuple[int, int]:
-    """Return how hard a formula is to read: its operations, then its length in characters.
+def cost(expression: Any, known: Collection[type] | None = None) -> tuple[int, int, int, int]:
+    """Return how hard a formula is to read: operations, functions, symbols, length as text.
 
     Operations are SymPy's ``count_ops``: each sign, operator and function call counts once.
+    Among equals, ``1 - tanh(x)**2`` is before ``1/cosh(x)**2`` where there was no ``cosh`` yet
+    (what is not among ``known`` counts once more), and ``k*x**(k - 1)`` with three symbols
+    before ``k*x**k/x`` with four.
     """
-    return int(expression.count_ops()), len(sp.sstr(expression))
+    functions = expression.atoms(sp.Function)
+    new = 0 if known is None else len({type(f) for f in functions} - set(known))
+    return (
+        int(expression.count_ops()), len(functions) + new, _symbols(expression),
+        len(text(expression)),
+    )  # fmt: skip
 
+
+def _symbols(e: Any) -> int:
+    """Count symbols as often as they are written; an element counts once."""
+    if e.is_Symbol or isinstance(e, (sp.Indexed, sp.KroneckerDelta, Entry)):
+        return 1
+    return sum(map(_symbols, e.args))
+
+
+Step = tuple[Callable[[Any], Any], int]
 
 #: Formulas of more operations are left as they are.
 TRIED = 400
 
-#: Simplifications, each with the largest operation count it is tried on. The limits keep most
-#: single steps below a second; the others are stopped at the deadline.
-_STEPS = (
+#: Simplifications, each with the largest operation count it is tried on: quick ones, and those
+#: that are tried when no quick one helps any more. The limits keep most single steps below a
+#: second; the others are stopped at the deadline.
+_QUICK: tuple[Step, ...] = (
     (sp.factor_terms, TRIED),
     (sp.powsimp, 300),
+    (by_parts, 200),
+    (in_differences, 120),
+    (collected, 120),
     (sp.cancel, 80),
     (sp.factor, 80),
-    (sp.trigsimp, 50),
-    (sp.simplify, 40),
 )
+_SLOW: tuple[Step, ...] = ((sp.trigsimp, 50), (sp.simplify, 40))
 
 
 #: What SymPy brings in to be shorter, and people do not recognise: ``cosh(x)`` for
@@ -62,20 +86,26 @@ def simplified(expression: Any, patience: float | Patience = SECONDS) -> Any:
     """
     if not isinstance(patience, Patience):
         patience = Patience(patience)
-    return _level(expression, patience)
+    expression = settled(one_way_round(expression))
+    return as_in(_level(expression, patience), expression)
 
 
 def _level(expression: Any, patience: Patience) -> Any:
     inner: dict[Any, Any] = {}
-    plain = _shortest(_covered(expression, inner, patience), patience)
+    known = {type(f) for f in expression.atoms(sp.Function)}
+    plain = _shortest(_covered(expression, inner, patience), known, patience)
     whole = plain.xreplace(inner)
     joined = _joined_sums(whole, patience)
-    return without_signs(joined if cost(joined) < cost(whole) else whole)
+    return without_signs(joined if cost(joined, known) < cost(whole, known) else whole)
 
 
 def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
     """Put symbols in the place of sums, branches, deltas and elements."""
-    if isinstance(e, ExprWithLimits):
+    if isinstance(e, sp.Sum):
+        factor, e = taken_out(e.func(_level(e.function, patience), *e.limits))
+        if e == 1 or factor != 1:
+            return _known(factor, inner) * (1 if e == 1 else _known(e, inner))
+    elif isinstance(e, ExprWithLimits):
         body = e.function
         if isinstance(body, sp.Expr):
             e = e.func(_level(body, patience), *e.limits)
@@ -85,6 +115,15 @@ def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
         if not e.args or not isinstance(e, sp.Expr):
             return e
         return e.func(*(_covered(a, inner, patience) for a in e.args))
+    return _known(e, inner)
+
+
+def _known(e: Any, inner: dict[Any, Any]) -> Any:
+    """Put symbols in the place of what is simplified already."""
+    if not isinstance(e, (ExprWithLimits, sp.Piecewise, sp.Indexed, sp.KroneckerDelta, Entry)):
+        if not e.args or not isinstance(e, sp.Expr):
+            return e
+        return e.func(*(_known(a, inner) for a in e.args))
     symbol = next((s for s, v in inner.items() if v == e), None)
     if symbol is None:
         # Named as what it stands for, so that lengths and the order of terms mean something.
@@ -93,29 +132,32 @@ def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
     return symbol
 
 
-def _shortest(expression: Any, patience: Patience) -> Any:
-    best, least = expression, cost(expression)
-    tried, queue = {expression}, [expression]
-    while queue:
-        start = queue.pop(0)
-        operations = int(start.count_ops())
-        for step, largest in _STEPS:
-            if patience.over():
-                return best
+def _shortest(expression: Any, known: Collection[type], patience: Patience) -> Any:
+    """Go from each form to the cheapest that one step reaches, until none is cheaper."""
+    best, least = expression, cost(expression, known)
+    steps = _QUICK
+    while not patience.over():
+        start = best
+        for step, largest in steps:
+            operations = int(start.count_ops())
             if operations < 2 or operations > largest:
                 continue
             if step is sp.trigsimp and not start.has(TrigonometricFunction):
                 continue
             found = patience.attempt(partial(_attempt, step), start, start)
-            if found in tried or found.has(sp.nan, sp.zoo):
+            if found == start or found.has(sp.nan, sp.zoo):
                 continue
             if any(found.has(c) and not expression.has(c) for c in _FOREIGN):
                 continue
-            tried.add(found)
-            price = cost(found)
+            price = cost(found, known)
             if price < least:
                 best, least = found, price
-                queue.append(found)
+        if best is not start:
+            steps = _QUICK
+        elif steps is _QUICK:
+            steps = _SLOW
+        else:
+            break
     return best
 
 
@@ -126,8 +168,22 @@ def _attempt(step: Any, expression: Any) -> Any:
         return expression
 
 
+def taken_out(e: Any) -> tuple[Any, Any]:
+    """Return what a sum's index does not occur in, and the rest: ``2*a`` and ``Sum(b[k], ...)``."""
+    if e.function == 0:
+        return sp.S.Zero, sp.S.One
+    indices = [k for k, *_ in e.limits]
+    factor, body = e.function.as_independent(*indices, as_Add=False)
+    if body.is_Add:
+        number, terms = common_factor(body).as_coeff_Mul()
+        factor, body = factor * number, terms
+    return factor, e.func(body, *e.limits)
+
+
 def _joined_sums(expression: Any, patience: Patience) -> Any:
     """Join sums over the same range: ``Sum(a[k]) + Sum(b[k])`` is ``Sum(a[k] + b[k])``."""
+    if expression.is_Mul or expression.is_Pow:
+        return expression.func(*(_joined_sums(a, patience) for a in expression.args))
     if not expression.is_Add:
         return expression
     groups: dict[Any, list[Any]] = {}
@@ -141,5 +197,6 @@ def _joined_sums(expression: Any, patience: Patience) -> Any:
         groups.setdefault(factors[0].limits, []).append(scale * factors[0].function)
     for limits, bodies in groups.items():
         body = sp.Add(*bodies)
-        rest.append(Sum(_level(body, patience) if len(bodies) > 1 else body, *limits))
+        found = Sum(_level(body, patience) if len(bodies) > 1 else body, *limits)
+        rest.append(sp.Mul(*taken_out(found)))
     return sp.Add(*rest)

@@ -19,6 +19,8 @@ def without_signs(e: Any) -> Any:
     >>> x, y, s = sp.symbols("x y s")
     >>> without_signs(-x * (y - s)), without_signs(-x * (1 - s)), without_signs(-x * (s - 1))
     (x*(s - y), -x*(1 - s), x*(1 - s))
+    >>> without_signs(-((x - y) * sp.exp(x - y)))
+    -(x - y)*exp(x - y)
     """
     if isinstance(e, sp.Piecewise):
         return sp.Piecewise(*((without_signs(v), c) for v, c in e.args), evaluate=False)
@@ -33,6 +35,45 @@ def without_signs(e: Any) -> Any:
         turned = _turned(e)
         return e if turned is None else -turned
     return e
+
+
+def one_way_round(e: Any) -> Any:
+    """Write squares of a difference that occurs both ways round in one way.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> x, y = sp.symbols("x y")
+    >>> one_way_round((x - y) * sp.exp(-((y - x) ** 2)))
+    (x - y)*exp(-(x - y)**2)
+    """
+    sums = e.atoms(sp.Add)
+    swap: dict[Any, Any] = {}
+    for power in e.atoms(sp.Pow):
+        if power.base.is_Add and power.exp.is_even and -power.base in sums:
+            squared = (-power.base) ** power.exp
+            if not e.has(squared) or power.base.could_extract_minus_sign():
+                swap[power] = squared
+    return e.xreplace(swap)
+
+
+def as_in(e: Any, original: Any) -> Any:
+    """Write squares of differences as the original does.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> x, y = sp.symbols("x y")
+    >>> as_in(2 * (y - x) ** 4, (x - y) ** 2)
+    2*(x - y)**4
+    """
+    sums = original.atoms(sp.Add)
+    swap: dict[Any, Any] = {
+        a: (-a.base) ** a.exp
+        for a in e.atoms(sp.Pow)
+        if a.base.is_Add and a.exp.is_even and a.base not in sums and -a.base in sums
+    }
+    return e.xreplace(swap)
 
 
 def _turned(e: Any) -> Any:
@@ -53,8 +94,20 @@ def _turned(e: Any) -> Any:
         for k, factor in enumerate(factors):
             turned = _turned(factor)
             if turned is not None:
-                return sp.Mul(coefficient, *factors[:k], turned, *factors[k + 1 :])
+                product = sp.Mul(coefficient, *factors[:k], turned, *factors[k + 1 :])
+                return None if _both_ways(product) else product
     return None
+
+
+def _both_ways(e: Any) -> bool:
+    """Tell whether a difference occurs both ways round, as in ``(x - y)*(y - x)``."""
+    one = sp.Symbol("i", integer=True)
+    sums = {
+        a.xreplace({s: one for s in a.free_symbols if s.is_integer})
+        for a in e.atoms(sp.Add)
+        if not all(s.is_integer for s in a.free_symbols)
+    }
+    return any(sp.Add(*(-term for term in a.args)) in sums for a in sums)
 
 
 def _negative(e: Any) -> bool:

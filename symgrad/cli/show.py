@@ -108,8 +108,8 @@ def _formulas(
             output.text(one.pretty())
         else:
             output.equations(one.rows())
-        if one.note and not options.latex:
-            output.text(f"({one.note})", "dim")
+        for note in () if options.latex else one.notes:
+            output.text(f"({note})", "dim")
         if one.gave_up:
             output.text(
                 "(simplifying was given up after a while: shorter forms may exist)", "yellow"

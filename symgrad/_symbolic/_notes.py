@@ -1,0 +1,49 @@
+"""What has to be said below a formula: constants in it, sizes it holds for, how it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from ._element import Elements
+
+if TYPE_CHECKING:
+    from ._formula import Equation
+
+
+def plain_positions(e: Any) -> Any:
+    """Write ``x[k[i]]`` for ``x[Mod(k[i], n)]``, as NumPy does.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> x, k = sp.IndexedBase("x"), sp.IndexedBase("k", integer=True)
+    >>> i, n = sp.symbols("i n", integer=True)
+    >>> plain_positions(sp.KroneckerDelta(i, sp.Mod(k[i], n)) * x[i])
+    KroneckerDelta(i, k[i])*x[i]
+    """
+    return e.xreplace({m: m.args[0] for m in _positions(e)}) if isinstance(e, sp.Basic) else e
+
+
+def _positions(e: Any) -> set[Any]:
+    return {m for m in e.atoms(sp.Mod) if isinstance(m.args[0], sp.Indexed)}
+
+
+def notes_of(equations: Iterable[Equation], elements: Elements) -> list[str]:
+    """Return what a reader has to know to understand some equations."""
+    equations = list(equations)
+    whole = [e.expression for e in equations if isinstance(e.expression, sp.Basic)]
+    used = {base.name for e in whole for base in e.atoms(sp.IndexedBase)}
+    notes = [
+        f"{name} is a constant: {node.dtype.name}[{', '.join(map(str, node.shape))}]"
+        for node, name in elements.constants.items()
+        if name in used
+    ]
+    names = sorted({m.args[0].base.name for e in whole for m in _positions(e)})
+    if names:
+        notes.append(f"numbers in {' and '.join(names)} below 0 count from the end")
+    sizes = {s for e in whole for s in e.free_symbols}
+    notes += [f"for {s} = {k}, as the code asks" for k, s in elements.lengths.items() if s in sizes]
+    return notes
