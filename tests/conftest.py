@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -99,3 +100,18 @@ def browser() -> Iterator[Any]:
     opened = webdriver.Chrome(options=options, service=service)
     yield opened
     opened.quit()
+
+
+@pytest.fixture(scope="module")
+def scripts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Make the modules of the test module's ``FOLDER`` importable, as when that is run.
+
+    They are forgotten after: the folders have modules of the same names.
+    """
+    folder, before = str(request.module.FOLDER), set(sys.modules)
+    sys.path.insert(0, folder)
+    yield
+    sys.path.remove(folder)
+    for name in sys.modules.keys() - before:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(folder):
+            del sys.modules[name]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +27,7 @@ LONG = [
 NAMES = SHORT + LONG
 
 
-@pytest.fixture(scope="module", autouse=True)
-def folder() -> Iterator[None]:
-    """Make the scripts importable, as in a worker."""
-    sys.path.insert(0, str(FOLDER))
-    yield
-    sys.path.remove(str(FOLDER))
+pytestmark = pytest.mark.usefixtures("scripts")
 
 
 def errors(name: str, peer: str, *, small: bool = True) -> dict[str, float]:

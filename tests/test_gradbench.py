@@ -25,15 +25,14 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "examples" / "gradbench"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def folder() -> Iterator[None]:
-    """Make the tool's modules importable, as when the folder is run; 40 digits."""
-    sys.path.insert(0, str(FOLDER))
+pytestmark = pytest.mark.usefixtures("scripts", "digits")
+
+
+@pytest.fixture(scope="module")
+def digits() -> Iterator[None]:
+    """Compute with 40 digits."""
     with mp.workdps(40):
         yield
-    sys.path.remove(str(FOLDER))
-    for path in FOLDER.glob("*.py"):
-        sys.modules.pop(path.stem, None)
 
 
 @pytest.fixture(params=["numpy", pytest.param("numba", marks=pytest.mark.slow)])
