@@ -10,7 +10,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._graph import Input, Literal, Node
-from symgrad._guards import Cotangent
+from symgrad._guards import Guarded
 from symgrad._op import Op, registry
 from symgrad._recorded import Recordings
 from symgrad._reverse import _on_nodes, _rule, differentiable
@@ -36,7 +36,7 @@ def operands(op: Op) -> Iterator[list[Node]]:
 
 @pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
 def test_replayed_rules_build_what_rules_build(op: Op) -> None:
-    recordings, ct = Recordings(_on_nodes), Cotangent(Input("ct", (), FLOAT))
+    recordings, ct = Recordings(_on_nodes), Guarded(Input("ct", (), FLOAT))
     for xs in operands(op):
         node = as_node(op(*map(Traced, xs)))
         variables = [x for x in dict.fromkeys(xs) if isinstance(x, Input)]
@@ -49,7 +49,7 @@ def test_replayed_rules_build_what_rules_build(op: Op) -> None:
 
 
 def test_most_rules_are_recorded() -> None:
-    recordings, ct = Recordings(_on_nodes), Cotangent(Input("ct", (), FLOAT))
+    recordings, ct = Recordings(_on_nodes), Guarded(Input("ct", (), FLOAT))
     for op in MAPS:
         xs: list[Node] = [Input("x", (), FLOAT) for _ in range(op.arity)]
         node = as_node(op(*map(Traced, xs)))
@@ -62,7 +62,7 @@ def test_most_rules_are_recorded() -> None:
 
 def test_recordings_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symgrad._recorded.MOST", 10)
-    recordings, ct = Recordings(_on_nodes), Cotangent(Input("ct", (), FLOAT))
+    recordings, ct = Recordings(_on_nodes), Guarded(Input("ct", (), FLOAT))
     x = Input("x", (), FLOAT)
     for k in range(100):
         node = as_node(Traced(x) * (k + 0.5))
@@ -77,11 +77,11 @@ def test_other_types_and_guards_run_the_rule() -> None:
     x, single = Input("x", (), FLOAT), Input("s", (), np.dtype("f4"))
     node = as_node(Traced(x) * Traced(x))
     for _ in range(3):
-        assert recordings.pulled(node, Cotangent(single), {x}) is None
+        assert recordings.pulled(node, Guarded(single), {x}) is None
     guard = ((as_node(Traced(x) > 0.0), True),)
     node = as_node(np.sin(Traced(x)))
     for _ in range(3):
-        assert recordings.pulled(node, Cotangent(x, guard, False), {x}) is None
+        assert recordings.pulled(node, Guarded(x, guard, False), {x}) is None
 
 
 def test_gradients_of_long_programs() -> None:
