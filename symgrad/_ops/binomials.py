@@ -1,6 +1,6 @@
-"""Binomial coefficients of real numbers, by Stirling's formula in pairs.
+"""Binomial coefficients of real numbers and their derivatives, by Stirling's formula in pairs.
 
-Source: NIST Digital Library of Mathematical Functions, 5.11.
+Source: NIST Digital Library of Mathematical Functions, 5.4 and 5.11.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
+from .densities import digamma_excess
+from .differences import digamma_step
 from .fallback import elsewhere
 from .pairs import (
     PAIRS,
@@ -23,12 +25,27 @@ from .pairs import (
     two_sum,
 )  # fmt: skip
 from .stirling import stirling_error
+from .taylor import SERIES
 
 
-def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom) -> Any:
-    """Binomial coefficient of real numbers; of a whole k SciPy's, by a product."""
+def binomial_slope(whole: Any, own: Any, rest: Any, slope: int) -> Any:
+    """The derivative of the logarithm by n (1) or k (2), a pair: a step of the digamma function."""
+    above, below = (whole, rest) if slope == 1 else (rest, own)
+    ten = 10.0, 0.0
+    logarithm = pair_logarithm(pair_sum(above, ten), pair_sum(below, ten))
+    high, low = digamma_excess(below)
+    return pair_sum(logarithm, pair_sum(digamma_excess(above), (-high, -low)))
+
+
+def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom, slope: int = 0) -> Any:
+    """Binomial coefficient of real numbers, or its derivative by n (1) or k (2).
+
+    The coefficient itself of a whole k is SciPy's, by a product.
+    """
     n, k = np.float64(1.0) * n, np.float64(1.0) * k
-    inside = (k >= 0.01) & (n - k >= 0.01) & (n <= 1e6) & (k != np.rint(k))
+    inside = (k >= 0.01) & (n - k >= 0.01) & (n <= 1e6)
+    if not slope:
+        inside = inside & (k != np.rint(k))
     of, part = np.where(inside, n, 2.0), np.where(inside, k, 0.5)
     one = 1.0, 0.0
     whole, own, rest = two_sum(of, 1.0), two_sum(part, 1.0), pair_sum(two_sum(of, -part), one)
@@ -40,8 +57,15 @@ def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom) -> Any:
     exponent = pair_sum(exponent, two_sum(1.0, errors))
     over = pair_product(own, (0.15915494309189535, -9.839338337591243e-18))  # 1/(2*pi), a pair
     over = pair_root(pair_quotient(pair_product(over, rest), whole))
-    found = pair_exponential(exponent, pair_quotient(over, whole))
-    return np.where(inside, found, elsewhere(other, inside, n, k))
+    factor = pair_quotient(over, whole)
+    beyond = elsewhere(other, inside, n, k)
+    if slope:
+        factor = pair_product(factor, binomial_slope(whole, own, rest, slope))
+        steps = (n - k + 1.0, k) if slope == 1 else (k + 1.0, n - 2.0 * k)
+        beyond = beyond * digamma_step(*steps)
+    return np.where(inside, pair_exponential(exponent, factor), beyond)
 
 
-BINOMIAL = (*PAIRS, stirling_error, elsewhere)
+BINOMIAL = (
+    *PAIRS, *SERIES, digamma_step, stirling_error, digamma_excess, elsewhere, binomial_slope,
+)  # fmt: skip

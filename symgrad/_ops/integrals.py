@@ -80,13 +80,28 @@ RGAMMA = define(
     domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
 )  # fmt: skip
 _BINOM = of_scipy("Binom", sc.binom, BOTH_POSITIVE)
-BINOM = define(
-    sc.binom, name="Binom", sympy=lambda n, k: sp.gamma(n + 1) / sp.gamma(k + 1) / sp.gamma(
-        n - k + 1),
-    partials=lambda y, n, k: (
-        y * DIGAMMA_STEP(n - k + 1, k), y * DIGAMMA_STEP(k + 1, n - 2 * k),
-    ),
-    evaluate=evaluated(binomial, sc.binom), lower=Composed(lambda n, k: binomial(n, k, _BINOM)),
+
+
+def _binomial_form(n: Any, k: Any, slope: int = 0) -> Any:
+    found = sp.gamma(n + 1) / sp.gamma(k + 1) / sp.gamma(n - k + 1)
+    whole, own, rest = (sp.polygamma(0, z) for z in (n + 1, k + 1, n - k + 1))
+    return found * (1, whole - rest, rest - own)[slope]
+
+
+def _binomial_partials(y: Any, n: Any, k: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return BINOM(n, k, slope=1), BINOM(n, k, slope=2)
+    f, rest = BINOM(n, k), polygamma(1, n - k + 1)
+    by_n, by_k = DIGAMMA_STEP(n - k + 1, k), DIGAMMA_STEP(k + 1, n - 2 * k)
+    if slope == 1:
+        return y * by_n + f * DIGAMMA_STEP(n - k + 1, k, order=1), y * by_k + f * rest
+    return y * by_n + f * rest, y * by_k - f * (rest + polygamma(1, k + 1))
+
+
+BINOM: Op = define(
+    sc.binom, name="Binom", sympy=_binomial_form, partials=_binomial_partials, slopes=2,
+    evaluate=evaluated(binomial, sc.binom),
+    lower=Composed(lambda n, k, slope=0: binomial(n, k, _BINOM, slope)),
     source=source_of("binomial"), helpers=(*BINOMIAL, binomial),
     domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
     doc="Binomial coefficient of real numbers.", exact_form=False,
