@@ -14,7 +14,9 @@ from symgrad._op import registry
 
 PAGE = Path(__file__).parents[1] / "docs" / "build_accuracy.py"
 #: The op, the number of the real operand to differentiate by or None, the point.
-POINTS = [
+POINTS: list[tuple[str, int | None, tuple[float, ...]]] = [
+    ("Cbrt", None, (6.530748266090969,)),
+    ("Cbrt", 0, (-2.048322678115049,)),
     ("Binom", 1, (4.932506041150751, 0.30081186328869186)),
 ]
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Emit, Instr, Intrinsic, Libm, NonZero, Positive, Real, define
+from .._op import (
+    Composed,
+    Emit,
+    Instr,
+    Intrinsic,
+    Libm,
+    NonZero,
+    Op,
+    Positive,
+    Real,
+    define,
+    registry,
+)  # fmt: skip
 from .._spell import infix
 from . import parts
 from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, divmod_text, power_text
+from .pairs import two_product
 
 UNARY, BINARY = (Real,), (Real, Real)
 STEP = "piecewise constant: its derivative is zero where it exists"
@@ -165,9 +179,31 @@ SQRT = define(
     convention="infinite derivative at 0",
     parts=parts.sqrt,
 )  # fmt: skip
+_CBRT_OF_LIBRARY = Op(
+    name="CbrtOfLibrary", kind="map", evaluate=np.cbrt, lower=Libm("cbrt"), domain=(NonZero,),
+    reason="a step of Cbrt in kernels",
+)  # fmt: skip
+registry.steps[_CBRT_OF_LIBRARY.name] = _CBRT_OF_LIBRARY
+
+
+def _cube_root(x: Any) -> Any:
+    """The C library's root, some units off, and in float64 a step of Newton's method."""
+    y = _CBRT_OF_LIBRARY(x)
+    if x.dtype != np.float64:
+        return y
+    size = np.fabs(x)
+    inside = (size > 1e-280) & (size < math.inf)
+    root, cube = np.where(inside, y, 1.0), np.where(inside, x, 1.0)
+    square, low = two_product(root, root)
+    product, rest = two_product(square, root)
+    return y - np.where(inside, ((product - cube) + (rest + low * root)) / (3.0 * square), 0.0)
+
+
 CBRT = define(
     np.cbrt, sc.cbrt, name="Cbrt", sympy=lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3),
-    partials=lambda y, x: ((1 / 3) / (y * y),), lower=Libm("cbrt"), domain=(NonZero,),
+    # The root's rounding counts once in y/x, twice in 1/(y*y); 0 and infinity are twice themselves.
+    partials=lambda y, x: (np.where(x + x == x, 1.0 / (y * y), np.fabs(y / x)) / 3.0,),
+    lower=Composed(_cube_root), domain=(NonZero,),
     samples=(-9, 9), ulp=4.0, convention="infinite derivative at 0",
 )  # fmt: skip
 HYPOT = define(
