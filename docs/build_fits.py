@@ -55,6 +55,12 @@ def _grown(x: Any) -> Any:
     return mp.besseli(0, z), mp.besseli(1, z) * _turned(1), mp.besseli(2, z)
 
 
+def _grown_slope(w: Any) -> Any:
+    """The derivative of I of order 2 over ``x = sqrt(w)``."""
+    z = _turned(mp.sqrt(w))
+    return (mp.besseli(1, z) + mp.besseli(3, z)) / z * mp.mpc(0, 0.5)
+
+
 def _decayed(x: Any) -> Any:
     """``ker + i*kei``, and its derivative."""
     z = _turned(x)
@@ -109,8 +115,10 @@ def _kind(name: str) -> int:
 def _kelvin() -> Iterator[tuple[str, Fit]]:
     for name in ("ber", "bei", "berp", "beip", "ber2", "bei2"):
         k, part = _kind(name), mp.im if name[2] == "i" else mp.re
-        yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 1.0, 4, 8)
-        yield f"{name}_middle", Fit(lambda x, k=k, p=part: p(_grown(x)[k]), 2.0, 2.0, 15, 16)
+        yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 1.0, 16, 8)
+        yield f"{name}_middle", Fit(lambda x, k=k, p=part: p(_grown(x)[k]), 4.0, 2.0, 14, 16)
+    yield "ber2p_near", Fit(lambda w: mp.re(_grown_slope(w)) / w, 0.0, 1.0, 16, 8)
+    yield "bei2p_near", Fit(lambda w: mp.im(_grown_slope(w)), 0.0, 1.0, 16, 8)
     for name in ("ker", "kei", "kerp", "keip"):
         k, part = _kind(name), mp.im if name[2] == "i" else mp.re
         yield f"{name}_near", Fit(lambda w, n=name: _near(w, n), 0.0, 0.5, 2, 8)
@@ -192,6 +200,11 @@ def _mean(x: Any, n: int) -> Any:
     return mp.exp(-x) * mp.fsum(terms)
 
 
+def _mean_of_cosine(x: Any, n: int) -> Any:
+    """Derivative n of ``exp(-x)*I1(x)``, which is I0's with the next one."""
+    return _mean(x, n) + _mean(x, n + 1)
+
+
 def _hazard(x: Any) -> Any:
     """Density over distribution function of the standard normal distribution."""
     return mp.sqrt(2 / mp.pi) * mp.exp(-x * x / 2) / mp.erfc(-x / mp.sqrt(2))
@@ -239,6 +252,12 @@ def _decays() -> Iterator[tuple[str, Fit]]:
     yield "exp1_far", Fit(lambda u: mp.exp(1 / u) * mp.e1(1 / u) / u, 0.0, 2.0**-5, 4, 14)
     yield "dawsn_middle", Fit(lambda x: _dawson(x, 0) / x, 0.0, 0.5, 16, 15)
     yield "dawsn_far", Fit(lambda u: _dawson(1 / mp.sqrt(u), 0) / mp.sqrt(u), 0.0, 2.0**-6, 1, 10)
+    yield "i1e_middle", Fit(lambda x: mp.exp(-x) * mp.besseli(1, x) / x, 0.0, 0.5, 16, 14)
+    for n in (1, 2, 3):
+        mean = partial(_mean_of_cosine, n=n)
+        yield f"i1e{n}_middle", Fit(mean, 0.0, 0.5, 16, 13 + n)
+        yield f"i1e{n}_far", Fit(
+            lambda u, f=mean, n=n: f(1 / u) / u**n / mp.sqrt(u), 0.0, 2.0**-5, 4, 17)  # fmt: skip
     for order in (1, 2, 3):
         yield (
             f"dawsn{order}_middle",
@@ -404,6 +423,48 @@ def _complete_integrals() -> Iterator[tuple[str, Fit]]:
         yield f"complete_{name}_log", Fit(log, 0.0, 0.125, 1, 13)
 
 
+# ---------------------------------------------------------------- exponentials and turns over x
+
+
+def _even(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of ``x*x`` as one of that."""
+    return lambda w: f(mp.sqrt(w))
+
+
+def _fresnel_far(w: Any) -> Any:
+    """``pi*x*f`` and ``pi**2*x**3*g`` for ``w = x**-4``: without phases and powers."""
+    x = 1 / mp.root(w, 4)
+    sine, cosine = mp.sin(mp.pi / 2 * x * x), mp.cos(mp.pi / 2 * x * x)
+    c, s = mp.fresnelc(x) - 0.5, 0.5 - mp.fresnels(x)
+    return mp.pi * x * (c * sine + s * cosine), mp.pi**2 * x**3 * (s * sine - c * cosine)
+
+
+def _quotients() -> Iterator[tuple[str, Fit]]:
+    yield "ei_near", Fit(lambda x: mp.ei(x) - mp.log(x), 0.0, 0.5, 2, 12)
+    yield "ei_middle", Fit(lambda x: mp.exp(-x) * mp.ei(x), 1.0, 0.5, 14, 18)
+    yield "ei_far", Fit(lambda u: mp.exp(-1 / u) * mp.ei(1 / u) / u, 0.0, 2.0**-5, 4, 18)
+    for name, f, count in (("ci", mp.ci, 1), ("chi", mp.chi, 4)):
+        yield f"{name}_near", Fit(_even(lambda x, f=f: f(x) - mp.log(x)), 0.0, 1.0, count, 9)
+    for name, f in {"si": mp.si, "shi": mp.shi}.items():
+        yield f"{name}_near", Fit(_even(lambda x, f=f: f(x) / x), 0.0, 1.0, 4, 9)
+    yield "ci_middle", Fit(mp.ci, 1.0, 0.5, 14, 18)
+    yield "si_middle", Fit(mp.si, 2.0, 0.5, 12, 14)
+    for word, part in (("real", mp.re), ("imaginary", mp.im)):
+        yield f"e1_{word}", Fit(  # of exp(i*x)*E1(i*x)*x, of which Ci and Si are made
+            lambda u, p=part: p(mp.expj(1 / u) * mp.e1(mp.mpc(0, 1) / u) / u * mp.mpc(0, 1)),
+            0.0, 2.0**-5, 4, 15)  # fmt: skip
+    yield "fresnelc_near", Fit(
+        lambda v: (mp.fresnelc(mp.root(v, 4)) / mp.root(v, 4) - 1) / v, 0.0, 0.5, 2, 9)  # fmt: skip
+    yield "fresnels_near", Fit(
+        lambda v: mp.fresnels(mp.root(v, 4)) / mp.root(v, 4) ** 3, 0.0, 0.5, 2, 9)  # fmt: skip
+    for name, f in {"fresnelc": mp.fresnelc, "fresnels": mp.fresnels}.items():
+        yield f"{name}_middle", Fit(f, 1.0, 0.25, 12, 17)
+    for k, name in enumerate(("fresnel_f", "fresnel_g")):
+        yield name, Fit(lambda w, k=k: _fresnel_far(w)[k], 0.0, 2.0**-9, 2, 13)
+    yield "erfi_near", Fit(_even(lambda x: mp.erfi(x) / x), 0.0, 0.5, 2, 10)
+    yield "gamma_middle", Fit(mp.gamma, 1.0, 0.125, 8, 16)
+
+
 # ---------------------------------------------------------------- the script
 
 FITS = {
@@ -413,6 +474,7 @@ FITS = {
     **dict(_turnings()),
     **dict(_error_functions()),
     **dict(_complete_integrals()),
+    **dict(_quotients()),
 }
 
 

@@ -93,7 +93,7 @@ def scaled(values: list[Any], x: Any) -> list[Any]:
 
 def grown(x: Any) -> list[Any]:
     """Return I0 and its derivatives."""
-    return by_equation([mp.besseli(0, x), mp.besseli(1, x)], lambda w: modified(w, x), 6)
+    return by_equation([mp.besseli(0, x), mp.besseli(1, x)], lambda w: modified(w, x), 7)
 
 
 def shrunk(x: Any) -> list[Any]:
@@ -101,7 +101,7 @@ def shrunk(x: Any) -> list[Any]:
     return [
         mp.exp(-x) * mp.fsum(mp.binomial(n, k) * (-1) ** (n - k) * v
                              for k, v in enumerate(grown(x)[: n + 1]))
-        for n in range(5)
+        for n in range(6)
     ]  # fmt: skip
 
 
@@ -151,6 +151,11 @@ def exponential(x: Any) -> list[Any]:
     ]  # fmt: skip
 
 
+def numerically(f: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
+    """Return derivatives by differences."""
+    return lambda x: list(mp.diffs(f, x, 3))
+
+
 EXACT: dict[str, Callable[[Any], list[Any]]] = {
     **{name: kelvins(name) for name in
        ("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip")},
@@ -169,9 +174,14 @@ EXACT: dict[str, Callable[[Any], list[Any]]] = {
     "y1": lambda x: [-w for w in turning(mp.bessely)(x)[1:]],
     "NormalHazard": hazard,
     "erfcx": scaled_erfc,
+    "expi": numerically(mp.ei), "erfi": numerically(mp.erfi), "gamma": numerically(mp.gamma),
+    "SineIntegral": numerically(mp.si), "CosineIntegral": numerically(mp.ci),
+    "HyperbolicSineIntegral": numerically(mp.shi), "HyperbolicCosineIntegral": numerically(mp.chi),
+    "FresnelS": numerically(mp.fresnels), "FresnelC": numerically(mp.fresnelc),
+    "I1eSlope": lambda x: [a + b for a, b in itertools.pairwise(shrunk(x)[1:])],
     "exp1": exponential, "dawsn": lambda x: dawson(x)[:4], "DawsnSlope": lambda x: dawson(x)[1:],
 }  # fmt: skip
-EVERYWHERE = ("A", "N", "d", "D", "b", "erfcx")
+EVERYWHERE = ("A", "N", "d", "D", "b", "erfcx", "erfi", "F", "S")
 
 
 def record(name: str) -> Any:
@@ -186,6 +196,8 @@ def points(name: str) -> np.ndarray[Any, Any]:
     x = np.concatenate([10.0 ** rng.uniform(-6, 0, 6), rng.uniform(0, 10, 24),
                         rng.uniform(8, 60, 8), edges])  # fmt: skip
     x = np.concatenate([x, -x[::3]]) if name.startswith(EVERYWHERE) else x
+    if name == "erfi":
+        return x[np.abs(x) < 26]
     return x[x > -26] if name == "erfcx" else x  # it overflows
 
 

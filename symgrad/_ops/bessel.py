@@ -16,6 +16,9 @@ from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, define
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_y, order_family
 from .differences import DIGAMMA_STEP, digamma_by_sums
+from .fallback import elsewhere, evaluated, of_scipy, source_of
+from .fits import GAMMA_MIDDLE
+from .fitted import fitted, step
 from .scaled_bessel import IVE_SLOPE
 from .special import BOTH_POSITIVE, ORDER
 
@@ -24,9 +27,28 @@ POSITIVE = (Positive,)
 
 # ---------------------------------------------------------------- gamma function
 
+
+def gamma_by_table(x: Any, other: Any, fit: Any) -> Any:
+    """The gamma function: up to 10 by products and a table of it from 1 to 2, beyond SciPy's."""
+    x = np.float64(1.0) * x
+    inside = (x > 0) & (x < 10.0)
+    below = np.where(inside & (x < 1.0), x, 1.0)
+    at = np.where(inside, np.where(x < 1.0, x + 1.0, x), 1.0)
+    product, base = 1.0 / below, at
+    for k in range(1, 9):
+        more = at - k >= 1.0
+        product = product * np.where(more, at - k, 1.0)
+        base = np.where(more, at - k, base)
+    return np.where(inside, product * fit(base, GAMMA_MIDDLE), elsewhere(other, inside, x))
+
+
+_GAMMA = of_scipy("Gamma", sc.gamma, POSITIVE)
 GAMMA = define(
     sc.gamma, name="Gamma", sympy=sp.gamma, partials=lambda y, x: (y * sc.psi(x),),
-    lower=Cython("gamma"), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
+    evaluate=evaluated(gamma_by_table, sc.gamma, fitted),
+    lower=Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
+    source=source_of("gamma_by_table", "special.gamma", "fitted"),
+    helpers=(elsewhere, fitted, gamma_by_table), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
 )  # fmt: skip
 GAMMALN = define(
     sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),

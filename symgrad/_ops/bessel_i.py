@@ -28,7 +28,14 @@ from .fits import (
     I0E3_MIDDLE,
     I0E_FAR,
     I1_MIDDLE,
+    I1E1_FAR,
+    I1E1_MIDDLE,
+    I1E2_FAR,
+    I1E2_MIDDLE,
+    I1E3_FAR,
+    I1E3_MIDDLE,
     I1E_FAR,
+    I1E_MIDDLE,
     I2_MIDDLE,
     I2E_FAR,
 )
@@ -74,20 +81,19 @@ def i0e(x: Any, fit: Any) -> Any:
 def i1e(x: Any, fit: Any) -> Any:
     """``exp(-abs(x))*i1(x)``."""
     a = np.fabs(x)
-    near = np.exp(-np.minimum(a, 8.0)) * (x * fit(a, I1_MIDDLE))
-    return np.where(a > 8.0, np.copysign(1.0, x) * scaled_far(a, fit, I1E_FAR), near)
+    beyond = np.copysign(1.0, x) * scaled_far(a, fit, I1E_FAR)
+    return np.where(a > 8.0, beyond, x * fit(a, I1E_MIDDLE))
 
 
 # ---------------------------------------------------------------- derivatives
 
 
-def mean_by_tables(x: Any, fit: Any, n: int) -> Any:
-    """Derivative n of i0e, 1 to 3, for positive x."""
+def mean_by_tables(x: Any, fit: Any, n: int, k: int = 0) -> Any:
+    """Derivative n, 1 to 3, of i0e, or of i1e (k = 1), for positive x."""
     middle, far = (
-        (I0E1_MIDDLE, I0E1_FAR),
-        (I0E2_MIDDLE, I0E2_FAR),
-        (I0E3_MIDDLE, I0E3_FAR),
-    )[n - 1]
+        ((I0E1_MIDDLE, I0E1_FAR), (I0E2_MIDDLE, I0E2_FAR), (I0E3_MIDDLE, I0E3_FAR)),
+        ((I1E1_MIDDLE, I1E1_FAR), (I1E2_MIDDLE, I1E2_FAR), (I1E3_MIDDLE, I1E3_FAR)),
+    )[k][n - 1]
     beyond = scaled_far(x, fit, far)
     for _ in range(n):
         beyond = beyond / np.maximum(x, 8.0)
@@ -116,6 +122,13 @@ def i0e_slope(x: Any, fit: Any, order: int = 0) -> Any:
     return mean_by_tables(x, fit, order + 1) if order < 3 else mean_by_sums(x, order + 1)
 
 
+def i1e_slope(x: Any, fit: Any, order: int = 0) -> Any:
+    """The derivative of i1e for positive x, or a derivative of it; i1e itself is i0e + i0e'."""
+    if order < 3:
+        return mean_by_tables(x, fit, order + 1, 1)
+    return mean_by_sums(x, order + 1) + mean_by_sums(x, order + 2)
+
+
 def _form(x: Any, order: int = 0) -> Any:
     def plain(x: Any) -> Any:
         return sp.exp(-x) * (sp.besseli(1, x) - sp.besseli(0, x))
@@ -127,6 +140,20 @@ I0E_SLOPE: Op = define(
     name="I0eSlope", doc="The derivative of i0e for x > 0; a derivative of it.", sympy=_form,
     partials=lambda y, x, order=0: (I0E_SLOPE(x, order=order + 1),), domain=(Positive,),
     samples=(0.2, 1.8), ulp=8.0, orders=HIGHEST, **fitted_fields(i0e_slope),
+)  # fmt: skip
+
+
+def _form_of_one(x: Any, order: int = 0) -> Any:
+    def plain(x: Any) -> Any:
+        return sp.exp(-x) * (sp.besseli(0, x) - (1 + 1 / x) * sp.besseli(1, x))
+
+    return form_of_order(plain, x, order)
+
+
+I1E_SLOPE: Op = define(
+    name="I1eSlope", doc="The derivative of i1e for x > 0; a derivative of it.",
+    sympy=_form_of_one, partials=lambda y, x, order=0: (I1E_SLOPE(x, order=order + 1),),
+    domain=(Positive,), samples=(0.2, 1.8), ulp=8.0, orders=HIGHEST, **fitted_fields(i1e_slope),
 )  # fmt: skip
 
 
@@ -148,7 +175,4 @@ I2: Op = define(
     domain=(Positive,), **fitted_fields(i2),
 )  # fmt: skip
 I0E = _growing(sc.i0e, i0e, lambda y, x: (np.sign(x) * I0E_SLOPE(np.fabs(x)),))
-I1E = _growing(
-    sc.i1e, i1e,
-    lambda y, x: (I0E_SLOPE(np.fabs(x)) + I0E_SLOPE(np.fabs(x), order=1),),
-)  # fmt: skip
+I1E = _growing(sc.i1e, i1e, lambda y, x: (I1E_SLOPE(np.fabs(x)),))

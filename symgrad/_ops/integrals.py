@@ -17,10 +17,12 @@ from .._op import Composed, Cython, NonZero, Op, Positive, Real, define
 from .binomials import BINOMIAL, binomial
 from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G
+from .dawson import erfi
 from .densities import GAMMA, gamma_density
 from .differences import DIGAMMA_STEP, polygamma
 from .elliptic_means import first_kind_incomplete, second_kind_incomplete
 from .fallback import doubled_fields, elsewhere, evaluated, of_scipy, source_of
+from .fitted import fitted_fields
 from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
@@ -192,7 +194,7 @@ EXPREL = define(
 
 ERFI = define(
     sc.erfi, name="Erfi", sympy=sp.erfi, partials=lambda y, x: (2 / ROOT_PI * np.exp(x * x),),
-    lower=Cython("erfi"), domain=UNARY, samples=(-2, 2), ulp=16.0,
+    domain=UNARY, samples=(-2, 2), ulp=16.0, **fitted_fields(erfi, sc.erfi),
 )  # fmt: skip
 EXP10 = define(
     sc.exp10, name="Exp10", sympy=lambda x: sp.Integer(10) ** x,

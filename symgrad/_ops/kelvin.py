@@ -20,12 +20,14 @@ from . import precisely
 from .fits import (
     BEI2_MIDDLE,
     BEI2_NEAR,
+    BEI2P_NEAR,
     BEI_MIDDLE,
     BEI_NEAR,
     BEIP_MIDDLE,
     BEIP_NEAR,
     BER2_MIDDLE,
     BER2_NEAR,
+    BER2P_NEAR,
     BER_MIDDLE,
     BER_NEAR,
     BERP_MIDDLE,
@@ -55,12 +57,12 @@ from .fitted import fitted_fields
 
 
 def kelvin_growth(x: Any, near: Any, middle: Any, cosine: Any, sine: Any) -> Any:
-    """Choose by x, which is positive, from values for x < 2, x < 32 and the factors beyond."""
+    """Choose by x, which is positive, from values for x < 4, x < 32 and the factors beyond."""
     far = np.maximum(x, 32.0)
     t = 0.7071067811865476 * far
     turned = cosine * np.cos(t) + sine * np.sin(t)
     beyond = np.exp(0.5 * t) * (turned / np.sqrt(far)) * np.exp(0.5 * t)
-    return np.where(x > 32.0, beyond, np.where(x > 2.0, middle, near))
+    return np.where(x > 32.0, beyond, np.where(x > 4.0, middle, near))
 
 
 def ber(x: Any, fit: Any) -> Any:
@@ -99,16 +101,22 @@ def beip(x: Any, fit: Any) -> Any:
     return np.copysign(1.0, x) * right
 
 
-def ber2(x: Any, fit: Any) -> Any:
-    """The real part of ``I2(x*exp(pi*i/4))``."""
+def ber2(x: Any, fit: Any, slope: int = 0) -> Any:
+    """The real part of ``I2(x*exp(pi*i/4))``, or its derivative."""
+    if slope:
+        beyond = berp(x, fit) - 2.0 * ber2(x, fit) / x
+        return np.where(np.fabs(x) > 4.0, beyond, x * (x * x) * fit(x * x, BER2P_NEAR))
     a, w = np.fabs(x), x * x
     u = 1.0 / np.maximum(a, 32.0)
     real, imaginary = fit(u, GROWTH2_REAL), fit(u, GROWTH2_IMAGINARY)
     return kelvin_growth(a, w * w * fit(w, BER2_NEAR), fit(a, BER2_MIDDLE), real, -imaginary)
 
 
-def bei2(x: Any, fit: Any) -> Any:
-    """The imaginary part of ``I2(x*exp(pi*i/4))``."""
+def bei2(x: Any, fit: Any, slope: int = 0) -> Any:
+    """The imaginary part of ``I2(x*exp(pi*i/4))``, or its derivative."""
+    if slope:
+        beyond = beip(x, fit) - 2.0 * bei2(x, fit) / x
+        return np.where(np.fabs(x) > 4.0, beyond, x * fit(x * x, BEI2P_NEAR))
     a, w = np.fabs(x), x * x
     u = 1.0 / np.maximum(a, 32.0)
     real, imaginary = fit(u, GROWTH2_REAL), fit(u, GROWTH2_IMAGINARY)
@@ -245,13 +253,19 @@ BEIP: Op = _kelvin(sc.beip, beip, lambda y, x: 0.5 * (BER(x) + BER2(x)))
 KERP: Op = _kelvin(sc.kerp, kerp, lambda y, x: -KEI(x) - y / x)
 KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KEIP_SLOPE(x))
 
-BER2: Op = define(
-    name="Ber2", doc="Real part of I2(x*exp(pi*i/4)).", sympy=None, ulp=8.0,
-    precise=precisely.KELVIN["ber2"], domain=(Positive,), samples=(0.5, 4),
-    partials=lambda y, x: (BERP(x) - 2 * y / x,), **fitted_fields(ber2),
-)  # fmt: skip
-BEI2: Op = define(
-    name="Bei2", doc="Imaginary part of I2(x*exp(pi*i/4)).", sympy=None, ulp=8.0,
-    precise=precisely.KELVIN["bei2"], domain=(Positive,), samples=(0.5, 4),
-    partials=lambda y, x: (BEIP(x) - 2 * y / x,), **fitted_fields(bei2),
-)  # fmt: skip
+
+def _second(name: str, part: str, formula: Any, partials: Any) -> Op:
+    return define(
+        name=name, doc=f"{part} part of I2(x*exp(pi*i/4)).", sympy=None, ulp=8.0,
+        precise=precisely.KELVIN[name.lower()], domain=(Positive,), samples=(0.5, 4), slopes=1,
+        partials=partials, **fitted_fields(formula),
+    )  # fmt: skip
+
+
+# Of f'' = i*f - f'/x + 4*f/x**2, f being ber2 + i*bei2.
+BER2: Op = _second("Ber2", "Real", ber2, lambda y, x, slope=0: (
+    BER2(x, slope=1) if slope == 0 else 4 * BER2(x) / (x * x) - y / x - BEI2(x),
+))  # fmt: skip
+BEI2: Op = _second("Bei2", "Imaginary", bei2, lambda y, x, slope=0: (
+    BEI2(x, slope=1) if slope == 0 else 4 * BEI2(x) / (x * x) - y / x + BER2(x),
+))  # fmt: skip

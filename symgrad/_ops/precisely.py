@@ -76,8 +76,15 @@ def _kelvin_slope(first: str, second: str, sign: int) -> Precise:
 
 
 def _kelvin_second(part: str) -> Precise:
-    """A part of I2 at ``x*exp(i*pi/4)``."""
-    return lambda c, guess, x: getattr(c, part)(c.besseli(2, x * c.expjpi(c.mpf(0.25))))
+    """A part of I2 at ``x*exp(i*pi/4)``, or its derivative."""
+
+    def found(c: Any, guess: Any, x: Any, slope: int = 0) -> Any:
+        z = c.expjpi(c.mpf(0.25))
+        if slope:
+            return getattr(c, part)(z * (c.besseli(1, x * z) + c.besseli(3, x * z)) / 2)
+        return getattr(c, part)(c.besseli(2, x * z))
+
+    return found
 
 
 def kei_slope(c: Any, guess: Any, x: Any, order: int = 0) -> Any:

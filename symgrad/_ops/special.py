@@ -16,8 +16,8 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, Real, define
 from . import parts
+from .exponential_integrals import exp1, expi
 from .fallback import elsewhere, evaluated, of_scipy, source_of
-from .fits import EXP1_FAR, EXP1_MIDDLE, EXP1_NEAR
 from .fitted import fitted_fields
 from .hypergeometric import limit_function
 from .pairs import pair_product, pair_quotient, two_product, two_sum
@@ -142,21 +142,14 @@ KL_DIV = define(
 # ---------------------------------------------------------------- exponential integrals
 
 
-def exp1(x: Any, fit: Any) -> Any:
-    """The exponential integral E1: without its logarithm, then without its decay; in 1/x."""
-    near, a, far = np.minimum(x, 1.0), np.maximum(x, 1.0), np.maximum(x, 8.0)
-    scaled = np.where(x > 8.0, fit(1.0 / far, EXP1_FAR) / far, fit(a, EXP1_MIDDLE))
-    series = fit(near, EXP1_NEAR) - np.log(np.fabs(near))
-    return np.where(x < 0, math.nan, np.where(x > 1.0, scaled * np.exp(-a), series))
-
-
 EXP1 = define(
     sc.exp1, name="Exp1", sympy=lambda x: sp.expint(1, x), partials=lambda y, x: (-np.exp(-x) / x,),
     domain=(Positive,), samples=(0.1, 5), ulp=8.0, **fitted_fields(exp1, sc.exp1),
 )  # fmt: skip
 EXPI = define(
     sc.expi, name="Expi", sympy=sp.Ei, partials=lambda y, x: (np.exp(x) / x,),
-    lower=Cython("expi"), domain=(Positive,), samples=(0.6, 5), ulp=8.0,
+    domain=(Positive,), samples=(0.6, 5), ulp=8.0,
+    **fitted_fields(expi, sc.expi),
 )  # fmt: skip
 
 
