@@ -463,6 +463,10 @@ def _quotients() -> Iterator[tuple[str, Fit]]:
         yield name, Fit(lambda w, k=k: _fresnel_far(w)[k], 0.0, 2.0**-9, 2, 13)
     yield "erfi_near", Fit(_even(lambda x: mp.erfi(x) / x), 0.0, 0.5, 2, 10)
     yield "gamma_middle", Fit(mp.gamma, 1.0, 0.125, 8, 16)
+    yield "rgamma_middle", Fit(mp.rgamma, 1.0, 0.125, 8, 14)
+    yield "spence_middle", Fit(
+        lambda x: mp.polylog(2, 1 - x) / (x - 1) if x != 1 else mp.mpf(-1),
+        0.5, 0.5, 15, 22)  # fmt: skip
 
 
 # ---------------------------------------------------------------- the script

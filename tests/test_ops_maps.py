@@ -37,7 +37,7 @@ PI = sp.pi
 CONSTANTS = {
     float(c): c
     for c in (
-        PI, PI / 2, PI / 180, 180 / PI, PI**2 / 3, sp.sqrt(PI) / 2, 2 / sp.sqrt(PI),
+        PI, PI / 2, PI / 180, 180 / PI, PI**2 / 3, PI**2 / 4, sp.sqrt(PI) / 2, 2 / sp.sqrt(PI),
         1 / sp.sqrt(2 * PI), sp.sqrt(2 / PI), sp.sqrt(2), sp.log(2), sp.log(10), 1 / sp.log(2),
         1 / sp.log(10),
     )

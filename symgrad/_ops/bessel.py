@@ -17,8 +17,10 @@ from .._op import Composed, Cython, Op, Positive, define
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_y, order_family
 from .differences import DIGAMMA_STEP, digamma_by_sums
 from .fallback import elsewhere, evaluated, of_scipy, source_of
-from .fits import GAMMA_MIDDLE
+from .fits import GAMMA_MIDDLE, RGAMMA_MIDDLE
 from .fitted import fitted, step
+from .gamma_quotients import beta_function
+from .pairs import two_sum
 from .scaled_bessel import IVE_SLOPE
 from .special import BOTH_POSITIVE, ORDER
 
@@ -28,18 +30,22 @@ POSITIVE = (Positive,)
 # ---------------------------------------------------------------- gamma function
 
 
-def gamma_by_table(x: Any, other: Any, fit: Any) -> Any:
-    """The gamma function: up to 10 by products and a table of it from 1 to 2, beyond SciPy's."""
+def gamma_by_table(x: Any, other: Any, fit: Any, over: bool = False) -> Any:
+    """The gamma function, or one over it: up to 10 by a table from 1 to 2, beyond SciPy's."""
     x = np.float64(1.0) * x
     inside = (x > 0) & (x < 10.0)
     below = np.where(inside & (x < 1.0), x, 1.0)
     at = np.where(inside, np.where(x < 1.0, x + 1.0, x), 1.0)
-    product, base = 1.0 / below, at
+    product, base = 1.0 + 0.0 * at, at
     for k in range(1, 9):
         more = at - k >= 1.0
         product = product * np.where(more, at - k, 1.0)
         base = np.where(more, at - k, base)
-    return np.where(inside, product * fit(base, GAMMA_MIDDLE), elsewhere(other, inside, x))
+    if over:
+        found = fit(base, RGAMMA_MIDDLE) * below / product
+    else:
+        found = fit(base, GAMMA_MIDDLE) * product / below
+    return np.where(inside, found, elsewhere(other, inside, x))
 
 
 _GAMMA = of_scipy("Gamma", sc.gamma, POSITIVE)
@@ -49,6 +55,16 @@ GAMMA = define(
     lower=Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
     source=source_of("gamma_by_table", "special.gamma", "fitted"),
     helpers=(elsewhere, fitted, gamma_by_table), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
+)  # fmt: skip
+_RGAMMA = of_scipy("Rgamma", sc.rgamma, POSITIVE)
+RGAMMA = define(
+    sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
+    partials=lambda y, x: (-y * sc.psi(x),), evaluate=evaluated(
+        gamma_by_table, sc.rgamma, fitted, True),
+    lower=Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
+    source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
+    helpers=(elsewhere, fitted, gamma_by_table), portable=lambda x: 1 / sc.gamma(x),
+    domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
 )  # fmt: skip
 GAMMALN = define(
     sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
@@ -71,12 +87,30 @@ def _betaln(a: Any, b: Any) -> Any:
     return sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b)
 
 
-BETA = define(
-    sc.beta, name="Beta", sympy=sp.beta, lower=Cython("beta"), domain=BOTH_POSITIVE,
-    partials=lambda z, a, b: (
-        -z * DIGAMMA_STEP(a, b), -z * DIGAMMA_STEP(b, a),
-    ),
-    samples=(0.5, 5), ulp=32.0, portable=lambda a, b: np.exp(_betaln(a, b)),
+_BETA = of_scipy("Beta", sc.beta, BOTH_POSITIVE)
+
+
+def _beta_form(a: Any, b: Any, slope: int = 0) -> Any:
+    first, second, both = (sp.polygamma(0, z) for z in (a, b, a + b))
+    return sp.beta(a, b) * (1, first - both, second - both)[slope]
+
+
+def _beta_partials(z: Any, a: Any, b: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return BETA(a, b, slope=1), BETA(a, b, slope=2)
+    f, by_a, by_b = BETA(a, b), -DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)
+    both = POLYGAMMA(1.0, a + b)
+    if slope == 1:
+        return z * by_a - f * DIGAMMA_STEP(a, b, order=1), z * by_b - f * both
+    return z * by_a - f * both, z * by_b - f * DIGAMMA_STEP(b, a, order=1)
+
+
+BETA: Op = define(
+    sc.beta, name="Beta", sympy=_beta_form, partials=_beta_partials, slopes=2,
+    evaluate=evaluated(beta_function, sc.beta),
+    lower=Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
+    source=source_of("beta_function"), helpers=(beta_function,), domain=BOTH_POSITIVE,
+    samples=(0.5, 5), ulp=32.0,
 )  # fmt: skip
 BETALN = define(
     sc.betaln, name="Betaln", lower=Cython("betaln"), domain=BOTH_POSITIVE,
@@ -111,9 +145,11 @@ def _zeta_right(s: Any, q: Any) -> Any:
     for coefficient, rising in reversed(series):
         tail = tail * inverse + coefficient * rising
     total = a ** (1.0 - s) * (1 / (s - 1.0) + 0.5 / a + tail * inverse)
+    low = 0.0 * total
     for k in reversed(range(SHIFT)):
-        total = total + 1 / (q + float(k)) ** s
-    return total
+        total, lost = two_sum(1 / (q + float(k)) ** s, total)
+        low = low + lost
+    return total + np.where(low == low, low, 0.0)
 
 
 def _zeta(s: Any, x: Any) -> Any:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .densities import digamma_excess
 from .differences import digamma_step
 from .fallback import elsewhere
+from .gamma_quotients import digamma_gap
 from .pairs import (
-    PAIRS,
     pair_exponential,
     pair_logarithm,
     pair_product,
@@ -25,16 +24,6 @@ from .pairs import (
     two_sum,
 )  # fmt: skip
 from .stirling import stirling_error
-from .taylor import SERIES
-
-
-def binomial_slope(whole: Any, own: Any, rest: Any, slope: int) -> Any:
-    """The derivative of the logarithm by n (1) or k (2), a pair: a step of the digamma function."""
-    above, below = (whole, rest) if slope == 1 else (rest, own)
-    ten = 10.0, 0.0
-    logarithm = pair_logarithm(pair_sum(above, ten), pair_sum(below, ten))
-    high, low = digamma_excess(below)
-    return pair_sum(logarithm, pair_sum(digamma_excess(above), (-high, -low)))
 
 
 def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom, slope: int = 0) -> Any:
@@ -60,12 +49,7 @@ def binomial(n: Any, k: Any, other: Callable[..., Any] = sc.binom, slope: int = 
     factor = pair_quotient(over, whole)
     beyond = elsewhere(other, inside, n, k)
     if slope:
-        factor = pair_product(factor, binomial_slope(whole, own, rest, slope))
+        factor = pair_product(factor, digamma_gap(*((whole, rest) if slope == 1 else (rest, own))))
         steps = (n - k + 1.0, k) if slope == 1 else (k + 1.0, n - 2.0 * k)
         beyond = beyond * digamma_step(*steps)
     return np.where(inside, pair_exponential(exponent, factor), beyond)
-
-
-BINOMIAL = (
-    *PAIRS, *SERIES, digamma_step, stirling_error, digamma_excess, elsewhere, binomial_slope,
-)  # fmt: skip

@@ -20,6 +20,8 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import HIGHEST, Composed, Op, Positive, define, registry
+from .fallback import doubled_fields
+from .pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
 from .taylor import SERIES, series_product, series_quotient, series_sum
 
 BOTH_POSITIVE = (Positive, Positive)
@@ -147,12 +149,18 @@ DIGAMMA_HALF: Op = define(
 # ---------------------------------------------------------------- logarithm
 
 
-def log_excess(u: Any) -> Any:
-    """``log1p(u) - u/(1 + u)`` for u >= 0.
+def log_excess(u: Any, slope: int = 0) -> Any:
+    """``log1p(u) - u/(1 + u)`` for u >= 0, or its derivative.
 
     For small u by the series of atanh: with w = u/(1 + u) and r = w/(2 - w) the logarithm is
-    2*(r + r**3/3 + r**5/5 + ...), and 2*r - w = r*w.
+    2*(r + r**3/3 + r**5/5 + ...), and 2*r - w = r*w; then, to 8, a difference of pairs.
+    The derivative is u/(1 + u)**2, into which
+    what is lost in rounding 1 + u is put.
     """
+    if slope:
+        over, lost = two_sum(1.0, u)
+        found = u / over / over
+        return np.where(over < math.inf, found - 2.0 * found * (lost / over), found)
     w = u / (1.0 + u)
     r = np.where(w < 0.5, w / (2.0 - w), 0.0)
     square = r * r
@@ -160,12 +168,19 @@ def log_excess(u: Any) -> Any:
     for k in range(37, 1, -2):
         series = series * square + 1.0 / k
     small = r * (w + 2.0 * square * series)
-    return np.where(w < 0.5, small, np.log1p(u) - w)
+    over = two_sum(1.0, np.where(u < 8.0, u, 1.0))
+    high, low = pair_quotient((over[0] - 1.0, over[1]), over)
+    high, low = pair_sum(pair_logarithm(over, (1.0, 0.0)), (-high, -low))
+    large = np.where(u < 8.0, high + low, np.log1p(u) - w)
+    return np.where(w < 0.5, small, large)
 
 
 LOG_EXCESS: Op = define(
-    name="LogExcess", doc="log1p(u) - u/(1 + u) for u >= 0.", evaluate=log_excess,
-    sympy=lambda u: sp.log(1 + u) - u / (1 + u), lower=Composed(log_excess),
-    partials=lambda y, u: (u / np.square(1 + u),), domain=(Positive,), samples=(0.1, 9), ulp=8.0,
-    source=lambda u: f"log_excess({u})", helpers=(log_excess,),
+    name="LogExcess", doc="log1p(u) - u/(1 + u) for u >= 0.",
+    sympy=lambda u, slope=0: u / (1 + u) ** 2 if slope else sp.log(1 + u) - u / (1 + u),
+    slopes=1, domain=(Positive,), samples=(0.1, 9), ulp=8.0,
+    partials=lambda y, u, slope=0: (
+        (1 - u) / (np.square(1 + u) * (1 + u)) if slope else LOG_EXCESS(u, slope=1),
+    ),
+    helpers=(log_excess,), **doubled_fields(log_excess),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Positive, Real, define
+from .._op import Composed, Op, Positive, Real, define
 from . import precisely
 from .densities import BETA, STUDENT, beta_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
@@ -20,6 +20,7 @@ from .fallback import doubled_fields, evaluated, of_scipy, source_of
 from .gaussian import DENSITY, ERF
 from .incomplete_beta import INCOMPLETE_BETA, beta_share
 from .np_special import distribution
+from .owens import owens_t
 from .special import BOTH_POSITIVE, ORDER, UNIT
 from .student import STUDENT_SHARES, t_share
 
@@ -127,14 +128,27 @@ STDTR = define(
     domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=128.0, convention=ORDER,
     doc="Distribution function of Student's t.",
 )  # fmt: skip
-OWENS_T = define(
-    sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t,
-    partials=lambda y, h, a: (
-        DENSITY(h) * ERF(h * a * math.sqrt(0.5)) * -0.5,
-        DENSITY(h) * DENSITY(h * a) / (1 + a * a),
-    ),
-    lower=Cython("owens_t"), domain=(Real, Real), samples=((0.2, 2), (0.2, 2)), ulp=64.0,
-    doc="Owen's T function.",
+_OWENS_T = of_scipy("OwensT", sc.owens_t, (Real, Real))
+
+
+def _owens_t_partials(y: Any, h: Any, a: Any, slope: int = 0) -> Any:
+    if not slope:
+        return DENSITY(h) * ERF(h * a * math.sqrt(0.5)) * -0.5, OWENS_T(h, a, slope=2)
+    return -h * (1 + a * a) * y, -a * (h * h + 2 / (1 + a * a)) * y
+
+
+def _owens_t_form(h: Any, a: Any, slope: int = 0) -> Any:
+    if not slope:
+        return sp.Function("OwensT")(h, a)
+    return sp.exp(-h * h * (1 + a * a) / 2) / (2 * sp.pi * (1 + a * a))
+
+
+OWENS_T: Op = define(
+    sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t, partials=_owens_t_partials,
+    slopes=2, reading=_owens_t_form, evaluate=evaluated(owens_t, sc.owens_t),
+    lower=Composed(lambda h, a, slope=0: owens_t(h, a, _OWENS_T, slope)),
+    source=source_of("owens_t"), helpers=(owens_t,), domain=(Real, Real),
+    samples=((0.2, 2), (0.2, 2)), ulp=64.0, doc="Owen's T function.",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from .fits import (
     SHI_NEAR,
     SI_MIDDLE,
     SI_NEAR,
+    SPENCE_MIDDLE,
 )
 
 
@@ -98,3 +99,18 @@ def ci(x: Any, fit: Any) -> Any:
     beyond = np.where(a > 8.0, turning_far(a, fit)[0], fit(a, CI_MIDDLE))
     found = np.where(a > 1.0, beyond, fit(near * near, CI_NEAR) + np.log(near))
     return np.where(x == -math.inf, math.nan, found)
+
+
+def dilogarithm(x: Any, fit: Any) -> Any:
+    """Spence's function, over its distance from the zero; below 1/2 by reflection, then in 1/x."""
+    far = x > 8.0
+    at = np.where(far, 1.0 / x, x)
+    low = at < 0.5
+    safe = np.minimum(np.maximum(at, 5e-324), 0.5)
+    turned = np.where(low, 1.0 - safe, at)
+    near = (turned - 1.0) * fit(turned, SPENCE_MIDDLE)
+    product = np.log(safe) * np.log1p(-safe)
+    reflected = 1.6449340668482264 - ((near - 3.040672350398476e-17) + product)  # pi**2/6
+    found = np.where(low, reflected, near)
+    found = np.where(far, -0.5 * np.square(np.log(np.maximum(x, 8.0))) - found, found)
+    return np.where(x < 0, math.nan, found)

@@ -13,6 +13,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import HIGHEST, Composed, Cython, Libm, Op, Real, define
+from .fallback import elsewhere, of_scipy
 from .fitted import fitted_fields
 from .hazard import (
     bell,
@@ -90,9 +91,20 @@ EXCESS: Op = define(
     orders=HIGHEST, source=lambda x, order=0: f"hazard_excess({x}, {order})",
     helpers=(*SERIES, hazard_excess),
 )  # fmt: skip
+_LOG_NDTR = of_scipy("LogNdtr", sc.log_ndtr, UNARY)
+
+
+def _log_ndtr(x: Any) -> Any:
+    """From -1 on by the complement, which SciPy's loses digits of."""
+    x = np.float64(1.0) * x
+    right = x > -1.0
+    small = -0.5 * sc.erfc(math.sqrt(0.5) * np.where(right, x, 0.0))
+    return np.where(right, np.log1p(small), elsewhere(_LOG_NDTR, right, x))
+
+
 LOG_NDTR = define(
     sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
-    partials=lambda y, x: (HAZARD(x),), lower=Cython("log_ndtr"),
+    partials=lambda y, x: (HAZARD(x),), lower=Composed(_log_ndtr),
     portable=log_ndtr_by_parts, domain=UNARY,
     samples=(-3, 3), ulp=30.0,
 )  # fmt: skip

@@ -47,14 +47,19 @@ def confluent(a: Any, b: Any, x: Any, other: Callable[..., Any] = sc.hyp1f1) -> 
 
 
 def limit_function(b: Any, x: Any, other: Callable[..., Any] = sc.hyp0f1) -> Any:
-    """The confluent hypergeometric limit function."""
+    """The confluent hypergeometric limit function: the first terms, which may cancel, in pairs."""
     b, x = np.float64(1.0) * b, np.float64(1.0) * x
     inside = (b >= 0.01) & (x >= -4) & (x <= 16)
     order, at = np.where(inside, b, 1.0), np.where(inside, x, 0.0)
-    total = 1.0 + 0.0 * at
-    for k in range(25, -1, -1):
-        total = 1.0 + at / ((order + k) * (k + 1.0)) * total
-    return np.where(inside, total, elsewhere(other, inside, b, x))
+    rest = 0.0 * at
+    for k in range(25, 4, -1):
+        rest = at / ((order + k) * (k + 1.0)) * (1.0 + rest)
+    total = two_sum(1.0, rest)
+    for k in range(4, -1, -1):
+        below = pair_product(two_sum(order, float(k)), (k + 1.0, 0.0))
+        total = pair_product(pair_quotient((at, 0.0), below), total)
+        total = pair_sum((1.0, 0.0), total)
+    return np.where(inside, total[0] + total[1], elsewhere(other, inside, b, x))
 
 
 def gauss(a: Any, b: Any, c: Any, x: Any, other: Callable[..., Any] = sc.hyp2f1) -> Any:

@@ -14,7 +14,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Composed, Cython, NonZero, Op, Positive, Real, define
-from .binomials import BINOMIAL, binomial
+from .binomials import binomial
 from .carlson import ELLIPTIC_D, ELLIPTIC_G, elliptic_root
 from .complete_integrals import COMPLETE_D, COMPLETE_G
 from .dawson import erfi
@@ -23,6 +23,7 @@ from .differences import DIGAMMA_STEP, polygamma
 from .elliptic_means import first_kind_incomplete, second_kind_incomplete
 from .fallback import doubled_fields, elsewhere, evaluated, of_scipy, source_of
 from .fitted import fitted_fields
+from .gamma_quotients import pochhammer
 from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
@@ -75,12 +76,6 @@ GAMMAINCC = define(
     helpers=(*INCOMPLETE, gamma_share),
     domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
 )  # fmt: skip
-RGAMMA = define(
-    sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
-    partials=lambda y, x: (-y * sc.psi(x),), lower=Cython("rgamma"),
-    portable=lambda x: 1 / sc.gamma(x),
-    domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
-)  # fmt: skip
 _BINOM = of_scipy("Binom", sc.binom, BOTH_POSITIVE)
 
 
@@ -104,15 +99,32 @@ BINOM: Op = define(
     sc.binom, name="Binom", sympy=_binomial_form, partials=_binomial_partials, slopes=2,
     evaluate=evaluated(binomial, sc.binom),
     lower=Composed(lambda n, k, slope=0: binomial(n, k, _BINOM, slope)),
-    source=source_of("binomial"), helpers=(*BINOMIAL, binomial),
+    source=source_of("binomial"), helpers=(binomial,),
     domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
     doc="Binomial coefficient of real numbers.", exact_form=False,
 )  # fmt: skip
-POCH = define(
-    sc.poch, name="Poch", sympy=lambda a, m: sp.gamma(a + m) / sp.gamma(a),
-    partials=lambda y, a, m: (y * DIGAMMA_STEP(a, m), y * sc.psi(a + m)),
-    lower=Cython("poch"), domain=BOTH_POSITIVE, samples=((0.5, 4), (0.3, 3)), ulp=64.0,
-    doc="gamma(a + m)/gamma(a).",
+_POCH = of_scipy("Poch", sc.poch, BOTH_POSITIVE)
+
+
+def _pochhammer_form(a: Any, m: Any, slope: int = 0) -> Any:
+    below, above = sp.polygamma(0, a), sp.polygamma(0, a + m)
+    return sp.gamma(a + m) / sp.gamma(a) * (1, above - below, above)[slope]
+
+
+def _pochhammer_partials(y: Any, a: Any, m: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return POCH(a, m, slope=1), POCH(a, m, slope=2)
+    f, by_a, by_m, above = POCH(a, m), DIGAMMA_STEP(a, m), sc.psi(a + m), polygamma(1, a + m)
+    own = DIGAMMA_STEP(a, m, order=1) if slope == 1 else above
+    return y * by_a + f * own, y * by_m + f * above
+
+
+POCH: Op = define(
+    sc.poch, name="Poch", sympy=_pochhammer_form, partials=_pochhammer_partials, slopes=2,
+    evaluate=evaluated(pochhammer, sc.poch),
+    lower=Composed(lambda a, m, slope=0: pochhammer(a, m, _POCH, slope)),
+    source=source_of("pochhammer"), helpers=(pochhammer,), domain=BOTH_POSITIVE,
+    samples=((0.5, 4), (0.3, 3)), ulp=64.0, doc="gamma(a + m)/gamma(a).",
 )  # fmt: skip
 
 
@@ -237,16 +249,15 @@ def _boxcox(x: Any, k: Any) -> Any:
     return np.where(k == 0, np.log(x), np.expm1(safe * np.log(x)) / safe)
 
 
-def _boxcox_slope(y: Any, x: Any, k: Any) -> Any:
-    """By the exponent: ``(x**k*(k*log(x) - 1) + 1)/k**2``, and its limit at 0."""
+def _boxcox_slope(x: Any, k: Any) -> Any:
+    """By the exponent: ``(x**k*(k*log(x) - 1) + 1)/k**2``, a mean of t*x**(k*t) over t."""
     log = np.log(x)
-    safe = np.where(k == 0, 1.0, k)
-    return np.where(k == 0, 0.5 * log * log, (x**k * log - y) / safe)
+    return 0.5 * log * log * sc.hyp1f1(2.0, 3.0, k * log)
 
 
 BOXCOX = define(
     sc.boxcox, name="Boxcox", sympy=lambda x, k: (x**k - 1) / k, lower=Composed(_boxcox),
-    partials=lambda y, x, k: (x ** (k - 1), _boxcox_slope(y, x, k)),
+    partials=lambda y, x, k: (x ** (k - 1), _boxcox_slope(x, k)),
     domain=(Positive, NonZero),
     samples=((1.5, 4), (0.5, 2)), ulp=32.0,
 )  # fmt: skip

@@ -17,7 +17,7 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, Real, composite, define, registry
 from . import precisely
-from .exponential_integrals import chi, ci, shi, si
+from .exponential_integrals import chi, ci, dilogarithm, shi, si
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .fitted import fitted_fields
 from .fresnel import fresnel_c, fresnel_s
@@ -25,6 +25,7 @@ from .hypergeometric import exponential_integral
 from .np_common import Sample
 from .pairs import pair_quotient, two_product, two_sum
 from .special import ORDER
+from .struve import modified_struve, struve
 
 UNARY, POSITIVE = (Real,), (Positive,)
 
@@ -77,7 +78,9 @@ def parts(
 
 
 def _bound(rule: Callable[..., Any], ops: list[Op], arity: int) -> Callable[..., Any]:
-    return (lambda y, x: rule(ops, x)) if arity == 1 else (lambda y, u, m: rule(ops, u, m))
+    if arity == 1:
+        return lambda y, x: rule(ops, x)
+    return lambda y, u, m, **params: rule(ops, u, m, **params)
 
 
 # ---------------------------------------------------------------- integrals
@@ -135,25 +138,41 @@ def _spence_slope(x: Any) -> Any:
 
 SPENCE: Op = define(
     sc.spence, name="Spence", sympy=None, precise=precisely.spence,
-    partials=lambda y, x: (_spence_slope(x),), lower=Cython("spence"),
-    domain=POSITIVE, samples=(1.2, 6), ulp=16.0, doc="Dilogarithm.",
+    partials=lambda y, x: (_spence_slope(x),), domain=POSITIVE, samples=(1.2, 6), ulp=16.0,
+    doc="Dilogarithm.", **fitted_fields(dilogarithm, sc.spence),
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------- Struve functions
 
-STRUVE: Op = define(
-    sc.struve, name="Struve", sympy=None, precise=precisely.struve,
-    partials=lambda y, v, x: (math.nan, STRUVE(v - 1, x) - v / x * y), lower=Cython("struve"),
-    domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0, convention=ORDER,
-    doc="Struve function.",
-)  # fmt: skip
-MODSTRUVE: Op = define(
-    sc.modstruve, name="ModStruve", sympy=None, precise=precisely.modstruve,
-    partials=lambda y, v, x: (math.nan, MODSTRUVE(v - 1, x) - v / x * y),
-    lower=Cython("modstruve"), domain=(Real, Positive), samples=((0, 3), (0.5, 5)), ulp=512.0,
-    convention=ORDER, doc="Modified Struve function.",
-)  # fmt: skip
+
+def _struve(function: np.ufunc, name: str, doc: str, formula: Any) -> Op:
+    scipy = of_scipy(name, function, (Real, Positive))
+
+    def partials(y: Any, v: Any, x: Any, slope: int = 0) -> tuple[Any, Any]:
+        op = registry.ops[name]
+        if not slope:
+            return math.nan, op(v, x, slope=2)
+        return math.nan, op(v - 1, x, slope=2) - v / x * (y - op(v, x) / x)
+
+    return define(
+        function, name=name, sympy=None, precise=getattr(precisely, function.__name__),
+        partials=partials, slopes=2, evaluate=evaluated(formula, function),
+        lower=Composed(lambda v, x, slope=0: formula(v, x, scipy, slope)),
+        reading=lambda v, x, slope=0: struve_form(name, v, x, slope),
+        source=source_of(formula.__name__), helpers=(formula,), domain=(Real, Positive),
+        samples=((0, 3), (0.5, 5)), ulp=512.0, convention=ORDER, doc=doc,
+    )  # fmt: skip
+
+
+def struve_form(name: str, v: Any, x: Any, slope: int = 0) -> Any:
+    """A Struve function, or its derivative, as a formula to be read."""
+    f = sp.Function(name)
+    return f(v - 1, x) - v / x * f(v, x) if slope else f(v, x)
+
+
+STRUVE = _struve(sc.struve, "Struve", "Struve function.", struve)
+MODSTRUVE = _struve(sc.modstruve, "ModStruve", "Modified Struve function.", modified_struve)
 
 
 # ---------------------------------------------------------------- hypergeometric relatives

@@ -29,7 +29,20 @@ def _named(name: str) -> Precise:
     return lambda c, guess, *xs: getattr(c, name)(*xs)
 
 
-expn, struve, modstruve = map(_named, ("expint", "struveh", "struvel"))
+expn = _named("expint")
+
+
+def _sloped(name: str) -> Precise:
+    """Return mpmath's Struve function of a name, or its derivative by x."""
+
+    def found(c: Any, guess: Any, v: Any, x: Any, slope: int = 0) -> Any:
+        f = getattr(c, name)
+        return f(v - 1, x) - v / x * f(v, x) if slope else f(v, x)
+
+    return found
+
+
+struve, modstruve = map(_sloped, ("struveh", "struvel"))
 
 
 def hyperu(c: Any, guess: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
@@ -54,9 +67,11 @@ def wright_bessel(c: Any, guess: Any, a: Any, b: Any, x: Any) -> Any:
         power = power * x / k
 
 
-def owens_t(c: Any, guess: Any, h: Any, a: Any) -> Any:
-    """The integral that defines it."""
+def owens_t(c: Any, guess: Any, h: Any, a: Any, slope: int = 0) -> Any:
+    """The integral that defines it; its derivative by a, the bound."""
     half = h * h / 2
+    if slope:
+        return c.exp(-half * (1 + a * a)) / (1 + a * a) / (2 * c.pi)
     area = c.quad(lambda t: c.exp(-half * (1 + t * t)) / (1 + t * t), [0, a])
     return area / (2 * c.pi)
 
@@ -112,7 +127,16 @@ KELVIN: dict[str, Precise] = {
 
 
 def _jacobi(name: str) -> Precise:
-    return lambda c, guess, u, m: c.ellipfun(name, u, m=m)
+    return _of_slope(lambda c, guess, u, m: c.ellipfun(name, u, m=m))
+
+
+def _of_slope(f: Precise) -> Precise:
+    """A function of u and m, or with a slope (2) its derivative by m."""
+
+    def found(c: Any, guess: Any, u: Any, m: Any, slope: int = 0) -> Any:
+        return c.diff(lambda at: f(c, guess, u, at), m) if slope else f(c, guess, u, m)
+
+    return found
 
 
 def amplitude(c: Any, guess: Any, u: Any, m: Any) -> Any:
@@ -122,7 +146,7 @@ def amplitude(c: Any, guess: Any, u: Any, m: Any) -> Any:
     return c.atan2(sn, cn) + turns * c.pi
 
 
-JACOBI: tuple[Precise, ...] = (*map(_jacobi, ("sn", "cn", "dn")), amplitude)
+JACOBI: tuple[Precise, ...] = (*map(_jacobi, ("sn", "cn", "dn")), _of_slope(amplitude))
 
 
 # ---------------------------------------------------------------- distributions

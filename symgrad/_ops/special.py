@@ -20,7 +20,7 @@ from .exponential_integrals import exp1, expi
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .fitted import fitted_fields
 from .hypergeometric import limit_function
-from .pairs import pair_product, pair_quotient, two_product, two_sum
+from .logistic import expit_slope, logistic
 
 UNARY, BINARY = (Real,), (Real, Real)
 BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
@@ -35,27 +35,6 @@ def _logit(x: Any) -> Any:
     s = 2.0 * (x - 0.5)
     middle = np.log1p(s) - np.log1p(-s)
     return np.where((x < 0.3) | (x > 0.65), np.log(x / (1.0 - x)), middle)
-
-
-def expit_slope(x: Any, slope: int = 0) -> Any:
-    """``expit(x)*expit(-x)``, or its derivative.
-
-    With the small exponential e this is ``e/(1 + e)**2``, and the derivative that times
-    ``(1 - e)/(1 + e)``; what the denominators lose in rounding is put in.
-    """
-    size = np.fabs(x)
-    e = np.exp(-size)
-    if not slope:
-        more = e * (2.0 + e)
-        square = 1.0 + more
-        found = e / square
-        return found - found * (((1.0 - square) + more) / square)
-    above, below = two_sum(1.0, -e), two_sum(1.0, e)
-    near = e > 0.5
-    above = np.where(near, -np.expm1(-size), above[0]), np.where(near, 0.0, above[1])
-    cube = pair_product(below, pair_product(below, below))
-    high, low = pair_quotient(pair_product((e, 0.0), above), cube)
-    return -np.copysign(high + low, x)
 
 
 def _expit_slope_form(x: Any, slope: int = 0) -> Any:
@@ -73,11 +52,11 @@ EXPIT_SLOPE: Op = define(
     name="ExpitSlope", doc="expit(x)*expit(-x), the derivative of expit.", sympy=_expit_slope_form,
     evaluate=expit_slope, lower=Composed(expit_slope), partials=_expit_slope_partials, slopes=1,
     domain=UNARY, samples=(-3, 3), source=lambda x, slope=0: f"expit_slope({x}, {slope})",
-    helpers=(two_sum, two_product, pair_product, pair_quotient, expit_slope),
+    helpers=(expit_slope,),
 )  # fmt: skip
 EXPIT = define(
     sc.expit, name="Expit", sympy=lambda x: 1 / (1 + sp.exp(-x)),
-    partials=lambda y, x: (EXPIT_SLOPE(x),), lower=Composed(lambda x: 1 / (1 + np.exp(-x))),
+    partials=lambda y, x: (EXPIT_SLOPE(x),), lower=Composed(logistic),
     domain=UNARY, samples=(-3, 3),
 )  # fmt: skip
 LOGIT = define(
@@ -177,7 +156,7 @@ HYP0F1: Op = define(
 SINC = define(
     np.sinc, name="Sinc", sympy=lambda x: sp.sinc(sp.pi * x), lower=Composed(_sinc),
     partials=lambda y, x: (
-        (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, -((math.pi / 2 * x) ** 2)),
+        (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, (-math.pi**2 / 4) * (x * x)),
     ),
     domain=UNARY, samples=(-0.9, 0.9), ulp=16.0,
     parts=parts.sinc,

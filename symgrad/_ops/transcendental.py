@@ -9,8 +9,9 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Libm, NonZero, Positive, Real, define
+from .._op import Composed, Libm, NonZero, Op, Positive, Real, define
 from . import parts
+from .logistic import sech_squared
 
 UNARY = (Real,)
 INSIDE = sp.Interval.open(-1, 1)
@@ -163,18 +164,22 @@ COSH = define(
 )  # fmt: skip
 
 
-def sech_squared(x: Any) -> Any:
-    """``1/cosh(x)**2`` without overflow."""
-    t = np.exp(-2.0 * np.fabs(x))
-    return 4.0 * t / ((1.0 + t) * (1.0 + t))
+def _sech_form(x: Any, slope: int = 0) -> Any:
+    return -2 * sp.tanh(x) / sp.cosh(x) ** 2 if slope else 1 / sp.cosh(x) ** 2
 
 
-SECH_SQUARED = define(
+def _sech_partials(y: Any, x: Any, slope: int = 0) -> Any:
+    if not slope:
+        return (SECH_SQUARED(x, slope=1),)
+    return (SECH_SQUARED(x) * (6.0 * np.square(np.tanh(x)) - 2.0),)
+
+
+SECH_SQUARED: Op = define(
     # A record of its own: 1 - tanh(x)**2 keeps no digits for large x, cosh(x)**2 overflows.
     name="SechSquared", doc="1/cosh(x)**2, the derivative of tanh.", evaluate=sech_squared,
-    sympy=lambda x: 1 / sp.cosh(x) ** 2, partials=lambda y, x: (-2 * y * np.tanh(x),),
-    lower=Composed(sech_squared), domain=UNARY, samples=(-3, 3),
-    source=lambda x: f"sech_squared({x})", helpers=(sech_squared,),
+    sympy=_sech_form, partials=_sech_partials, slopes=1, lower=Composed(sech_squared),
+    domain=UNARY, samples=(-3, 3), source=lambda x, slope=0: f"sech_squared({x}, {slope})",
+    helpers=(sech_squared,),
 )  # fmt: skip
 TANH = define(
     np.tanh, name="Tanh", sympy=sp.tanh, partials=lambda y, x: (SECH_SQUARED(x),),
