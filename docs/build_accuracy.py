@@ -198,6 +198,7 @@ class Conditioning:
         formula = self.rule.value if by is None else self.rule.slopes[self.free[by]]
         operands = dict(self.fixed)
         operands.update({k: self.fine.mpf(x) for k, x in zip(self.free, place, strict=True)})
+        assert formula is not None
         return self.fine.mpf(formula(self.fine, [operands[k] for k in range(self.arity)]))
 
     def found(

@@ -87,6 +87,10 @@ def _betaln(a: Any, b: Any) -> Any:
     return sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b)
 
 
+def _beta_by_logs(a: Any, b: Any) -> Any:
+    return np.exp(_betaln(a, b))
+
+
 _BETA = of_scipy("Beta", sc.beta, BOTH_POSITIVE)
 
 
@@ -110,6 +114,7 @@ BETA: Op = define(
     evaluate=evaluated(beta_function, sc.beta),
     lower=Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
     source=source_of("beta_function"), helpers=(beta_function,), domain=BOTH_POSITIVE,
+    portable=lambda a, b, slope=0: beta_function(a, b, _beta_by_logs, slope),
     samples=(0.5, 5), ulp=32.0,
 )  # fmt: skip
 BETALN = define(

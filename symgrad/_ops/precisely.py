@@ -32,7 +32,7 @@ def _named(name: str) -> Precise:
 expn = _named("expint")
 
 
-def _sloped(name: str) -> Precise:
+def _struve(name: str) -> Precise:
     """Return mpmath's Struve function of a name, or its derivative by x."""
 
     def found(c: Any, guess: Any, v: Any, x: Any, slope: int = 0) -> Any:
@@ -42,7 +42,7 @@ def _sloped(name: str) -> Precise:
     return found
 
 
-struve, modstruve = map(_sloped, ("struveh", "struvel"))
+struve, modstruve = map(_struve, ("struveh", "struvel"))
 
 
 def hyperu(c: Any, guess: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
