@@ -14,7 +14,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, define
-from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_y, order_family
+from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_ke, bessel_y, order_family
 from .differences import DIGAMMA_STEP, digamma_by_sums
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .fits import GAMMA_MIDDLE, RGAMMA_MIDDLE
@@ -217,7 +217,19 @@ KV: Op = order_family(
 IVE: Op = order_family(
     sc.ive, _scaled, bessel_i, lambda v, x, y: IVE_SLOPE(v, x), power=-1.0,
 )  # fmt: skip
+
+
+def _kve_form(v: Any, x: Any, slope: int = 0) -> Any:
+    around = (sp.besselk(v - 1, x) + sp.besselk(v + 1, x)) / 2
+    return sp.exp(x) * (sp.besselk(v, x) - around if slope else sp.besselk(v, x))
+
+
+def _kve_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
+    if not slope:
+        return KVE(v, x, slope=2)
+    return y - 0.5 * (KVE(v - 1, x, slope=2) + KVE(v + 1, x, slope=2))
+
+
 KVE: Op = order_family(
-    sc.kve, lambda v, x: sp.exp(x) * sp.besselk(v, x), bessel_k,
-    lambda v, x, y: y - 0.5 * (KVE(v - 1, x) + KVE(v + 1, x)), power=1.0,
+    sc.kve, _kve_form, bessel_ke, _kve_slope, power=1.0, slopes=2,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from . import precisely
 from .densities import BETA, STUDENT, beta_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
 from .fallback import doubled_fields, evaluated, of_scipy, source_of
-from .gaussian import DENSITY, ERF
+from .gaussian import DENSITY
 from .incomplete_beta import INCOMPLETE_BETA, beta_share
 from .np_special import distribution
 from .owens import owens_t
@@ -132,14 +132,18 @@ _OWENS_T = of_scipy("OwensT", sc.owens_t, (Real, Real))
 
 
 def _owens_t_partials(y: Any, h: Any, a: Any, slope: int = 0) -> Any:
-    if not slope:
-        return DENSITY(h) * ERF(h * a * math.sqrt(0.5)) * -0.5, OWENS_T(h, a, slope=2)
+    if slope == 0:
+        return OWENS_T(h, a, slope=1), OWENS_T(h, a, slope=2)
+    if slope == 1:
+        return -h * y - DENSITY(h) * DENSITY(h * a) * a, -h * DENSITY(h) * DENSITY(h * a)
     return -h * (1 + a * a) * y, -a * (h * h + 2 / (1 + a * a)) * y
 
 
 def _owens_t_form(h: Any, a: Any, slope: int = 0) -> Any:
-    if not slope:
+    if slope == 0:
         return sp.Function("OwensT")(h, a)
+    if slope == 1:
+        return -sp.exp(-h * h / 2) * sp.erf(h * a / sp.sqrt(2)) / sp.sqrt(8 * sp.pi)
     return sp.exp(-h * h * (1 + a * a) / 2) / (2 * sp.pi * (1 + a * a))
 
 

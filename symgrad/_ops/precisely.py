@@ -68,8 +68,10 @@ def wright_bessel(c: Any, guess: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def owens_t(c: Any, guess: Any, h: Any, a: Any, slope: int = 0) -> Any:
-    """The integral that defines it; its derivative by a, the bound."""
+    """The integral that defines it; its derivative by h (1) or a, the bound (2)."""
     half = h * h / 2
+    if slope == 1:
+        return -c.npdf(h) * c.erf(h * a / c.sqrt(2)) / 2
     if slope:
         return c.exp(-half * (1 + a * a)) / (1 + a * a) / (2 * c.pi)
     area = c.quad(lambda t: c.exp(-half * (1 + t * t)) / (1 + t * t), [0, a])

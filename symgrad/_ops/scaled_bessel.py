@@ -14,7 +14,8 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import HIGHEST, Composed, Op, Positive, Real, define
-from .fallback import elsewhere, of_scipy
+from .fallback import of_scipy
+from .pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .special import ORDER
 from .taylor import form_of_order
 
@@ -45,23 +46,44 @@ def scaled_neighbours(v: Any, x: Any, n: int, ive: Callable[..., Any]) -> Any:
     return total
 
 
+def scaled_term_pair(s: Any, x: Any, n: int) -> Any:
+    """The same for a pair s, as a pair: the terms differ in sign."""
+    total: Any = ((-1.0) ** n + 0.0 * x, 0.0 * x)
+    fall: Any = 1.0, 0.0
+    for j in range(n):
+        fall = pair_product(fall, pair_sum(s, (-float(j), 0.0)))
+        part = pair_product(fall, ((-1.0) ** (n - j - 1) * math.comb(n, j + 1), 0.0))
+        total = pair_sum(pair_product(total, (x, 0.0)), part)
+    return total
+
+
 def ive_slope(v: Any, x: Any, order: int = 0, other: Callable[..., Any] = sc.ive) -> Any:
-    """The derivative of ``ive(v, x)`` by x, or a derivative of it."""
+    """The derivative of ``ive(v, x)`` by x, or a derivative of it: the first terms in pairs."""
     n = order + 1
     v, x = np.float64(1.0) * v, np.float64(1.0) * x
     inside = (v > -1) & (v <= 60) & (x >= 1e-30) & (x <= 24)
     s, at = np.where(inside, v, 0.0), np.where(inside, x, 1.0)
     z = np.square(0.5 * at)
     rest = 0.0 * at
-    for k in range(48, -1, -1):
+    for k in range(48, 3, -1):
         rest = scaled_term(s + 2.0 * k, at, n) + z / ((k + 1) * (s + (k + 1.0))) * rest
-    scale = (0.5 * at) ** s * np.exp(-at) * sc.rgamma(s + 1.0)
+    square, total = two_product(0.5 * at, 0.5 * at), (rest, 0.0 * rest)
+    for k in range(3, -1, -1):
+        below = pair_product(two_sum(s, k + 1.0), (k + 1.0, 0.0))
+        total = pair_product(pair_quotient(square, below), total)
+        total = pair_sum(scaled_term_pair(two_sum(s, 2.0 * k), at, n), total)
+    # What s + 1 loses in rounding changes the gamma function by psi, close to log.
+    shape, lost = two_sum(s, 1.0)
+    over = sc.rgamma(shape)
+    scale = over, -over * lost * (np.log(shape) - 0.5 / shape)
+    scale = pair_product(scale, two_product((0.5 * at) ** s, np.exp(-at)))
+    total = pair_product(scale, total)
     for _ in range(n):
-        scale = scale / at
+        total = pair_quotient(total, (at, 0.0))
     beyond = scaled_neighbours(
         np.where(inside, math.nan, v), np.where(inside, math.nan, x), n, other
     )
-    return np.where(inside, scale * rest, beyond)
+    return np.where(inside, total[0] + total[1], beyond)
 
 
 def _form(v: Any, x: Any, order: int = 0) -> Any:
@@ -86,5 +108,5 @@ IVE_SLOPE: Op = define(
     lower=Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)),
     partials=lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1)),
     samples=((0, 3), (0.2, 1.8)), ulp=64.0, orders=HIGHEST, source=_source,
-    helpers=(elsewhere, scaled_term, scaled_neighbours, ive_slope),
+    helpers=(ive_slope,),
 )  # fmt: skip
