@@ -210,6 +210,21 @@ def _hazard(x: Any) -> Any:
     return mp.sqrt(2 / mp.pi) * mp.exp(-x * x / 2) / mp.erfc(-x / mp.sqrt(2))
 
 
+def _excess(x: Any, n: int) -> Any:
+    """Derivative n of the hazard less its argument, ``e = h - x`` with ``h' = h*e``."""
+    h = _hazard(-x)
+    e = h - x
+    if n == 0:
+        return e
+    first = h * e - 1
+    if n == 1:
+        return first
+    second = h * e * e + h * first
+    if n == 2:
+        return second
+    return h * e**3 + 3 * h * e * first + h * second
+
+
 def _dawson(x: Any, order: int) -> Any:
     """A derivative of Dawson's integral, by its differential equation."""
     value = mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x)
@@ -247,6 +262,8 @@ def _decays() -> Iterator[tuple[str, Fit]]:
             lambda u, f=mean, n=n: f(1 / u) / u**n / mp.sqrt(u), 0.0, 2.0**-5, 4, 17)  # fmt: skip
     yield "hazard_middle", Fit(_hazard, -8.0, 0.5, 18, 15)
     yield "hazard_far", Fit(lambda u: _hazard(-1 / mp.sqrt(u)) * mp.sqrt(u), 0.0, 2.0**-6, 1, 11)
+    for n in range(4):
+        yield f"excess{n}_middle", Fit(partial(_excess, n=n), -1.0, 0.5, 7, 14 + n)
     yield "exp1_near", Fit(lambda x: mp.e1(x) + mp.log(x), 0.0, 0.5, 2, 12)
     yield "exp1_middle", Fit(lambda x: mp.exp(x) * mp.e1(x), 1.0, 0.5, 14, 18)
     yield "exp1_far", Fit(lambda u: mp.exp(1 / u) * mp.e1(1 / u) / u, 0.0, 2.0**-5, 4, 14)

@@ -39,13 +39,16 @@ from .fits import (
     K1E_MIDDLE,
 )  # fmt: skip
 from .fitted import fitted_fields
+from .pairs import two_product, two_sum
 from .taylor import SERIES, form_of_order, series_quotient, series_root, series_sum
 
 
 def k0_near(x: Any, fit: Any) -> Any:
-    """``k0(x)`` for x < 1."""
+    """``k0(x)`` for x < 1, as a pair."""
     w = x * x
-    return fit(w, K0_NEAR) - np.log(np.fabs(x)) * fit(w, I0_NEAR)
+    high, low = two_product(-np.log(np.maximum(np.fabs(x), 5e-324)), fit(w, I0_NEAR))
+    total, lost = two_sum(high, fit(w, K0_NEAR))
+    return np.where(x == 0, math.inf, total), lost + low
 
 
 def k1_near(x: Any, fit: Any) -> Any:
@@ -69,7 +72,8 @@ def decay_chosen(x: Any, near: Any, beyond: Any) -> Any:
 def k0(x: Any, fit: Any) -> Any:
     """Modified Bessel function of the second kind, of order 0."""
     beyond = scaled_beyond(x, fit, K0E_MIDDLE, K0E_FAR) * np.exp(-np.maximum(x, 1.0))
-    return decay_chosen(x, k0_near(x, fit), beyond)
+    high, low = k0_near(x, fit)
+    return decay_chosen(x, high + low, beyond)
 
 
 def k1(x: Any, fit: Any) -> Any:
@@ -80,7 +84,8 @@ def k1(x: Any, fit: Any) -> Any:
 
 def k0e(x: Any, fit: Any) -> Any:
     """``exp(x)*k0(x)``."""
-    near = np.exp(np.minimum(x, 1.0)) * k0_near(x, fit)
+    power, (high, low) = np.exp(np.minimum(x, 1.0)), k0_near(x, fit)
+    near = power * high + power * low
     return decay_chosen(x, near, scaled_beyond(x, fit, K0E_MIDDLE, K0E_FAR))
 
 

@@ -22,7 +22,7 @@ from .hazard import (
     normal_density,
     normal_hazard,
 )  # fmt: skip
-from .taylor import SERIES, form_of_order
+from .taylor import form_of_order
 
 UNARY = (Real,)
 ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
@@ -85,11 +85,10 @@ def _excess_form(x: Any, order: int = 0) -> Any:
 
 EXCESS: Op = define(
     name="HazardExcess", doc="Hazard of the normal distribution less its argument; a derivative.",
-    evaluate=hazard_excess, lower=Composed(hazard_excess), sympy=_excess_form,
+    sympy=_excess_form,
     partials=lambda y, x, order=0: (EXCESS(x, order=order + 1),),
     domain=UNARY, samples=(-3, 3), ulp=64.0,
-    orders=HIGHEST, source=lambda x, order=0: f"hazard_excess({x}, {order})",
-    helpers=(*SERIES, hazard_excess),
+    orders=HIGHEST, **fitted_fields(hazard_excess),
 )  # fmt: skip
 _LOG_NDTR = of_scipy("LogNdtr", sc.log_ndtr, UNARY)
 

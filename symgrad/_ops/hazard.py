@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .fits import HAZARD_FAR, HAZARD_MIDDLE
+from .fits import (
+    EXCESS0_MIDDLE,
+    EXCESS1_MIDDLE,
+    EXCESS2_MIDDLE,
+    EXCESS3_MIDDLE,
+    HAZARD_FAR,
+    HAZARD_MIDDLE,
+)  # fmt: skip
 from .taylor import series_product, series_quotient, series_root, series_sum
 
 
@@ -117,13 +124,18 @@ def excess_right(x: Any, order: int) -> Any:
     return fraction[order]
 
 
-def hazard_excess(x: Any, order: int = 0) -> Any:
+def hazard_excess(x: Any, fit: Any, order: int = 0) -> Any:
     """Hazard of the standard normal distribution less its argument, ``normal_hazard(-x) - x``.
 
-    Or a derivative of that.
+    Or a derivative of that; from -1 to 2.5 up to the third by tables.
     """
-    middle = excess_middle(np.minimum(np.maximum(x, -1.0), 2.5), order)
+    if order <= 3:
+        table = (EXCESS0_MIDDLE, EXCESS1_MIDDLE, EXCESS2_MIDDLE, EXCESS3_MIDDLE)[order]
+        middle = fit(x, table)
+    else:
+        middle = excess_middle(np.minimum(np.maximum(x, -1.0), 2.5), order)
+        middle = math.factorial(order) * middle
     right = excess_right(np.maximum(x, 2.5), order)
     left = excess_left(np.minimum(x, -1.0), order)
-    found = np.where(x > 2.5, right, np.where(x < -1.0, left, middle))
-    return math.factorial(order) * found
+    beyond = math.factorial(order) * np.where(x > 2.5, right, left)
+    return np.where((x > 2.5) | (x < -1.0), beyond, middle)

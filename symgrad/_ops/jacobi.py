@@ -22,6 +22,7 @@ from .elliptic_means import GAUSS, excess_of_angle, within_means
 from .fallback import elsewhere
 from .oscillations import parts
 from .pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
+from .taylor import SERIES
 
 DOMAIN = (Real, sp.Interval.open(0, 1))
 
@@ -159,7 +160,7 @@ def _computed(compute: Callable[..., Any]) -> dict[str, Any]:
         "evaluate": evaluate,
         "lower": Composed(lambda u, m, slope=0: compute(u, m, *(op for _, op in _WAYS), slope)),
         "source": source,
-        "helpers": (*(way for way, _ in _WAYS), elsewhere, compute),
+        "helpers": (*(way for way, _ in _WAYS), *SERIES, elsewhere, compute),
     }
 
 

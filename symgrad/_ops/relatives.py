@@ -75,9 +75,15 @@ def inv_boxcox1p(x: Any, k: Any) -> Any:
 
 
 def _ellipkm1_slope(y: Any, p: Any) -> Any:
-    """Where p is small, 1 - p has few of its digits; elsewhere both terms are nearly equal."""
+    """Where p is small, the plain formula; elsewhere its terms are nearly equal.
+
+    What 1 - p loses in rounding is put into the other one to first order.
+    """
     plain = (p * y - sc.ellipe(1 - p)) / (2 * p * (1 - p))
-    return np.where(p < 0.25, plain, -0.5 * COMPLETE_G(1 - p))
+    share = 1 - p
+    lost = (1 - share) - p
+    found = -0.5 * (COMPLETE_G(share) + lost * COMPLETE_G(share, order=1))
+    return np.where(1024 * p < 1, plain, found)
 
 
 ELLIPKM1 = define(

@@ -57,7 +57,7 @@ def erfcx_right(x: Any, n: int, fit: Any) -> Any:
     """
     if n > 3:
         root, at = math.sqrt(2.0), math.sqrt(2.0) * x
-        excess = [hazard_excess(at, k) * (root**k / math.factorial(k)) for k in range(n)]
+        excess = [hazard_excess(at, fit, k) * (root**k / math.factorial(k)) for k in range(n)]
         series = [erfcx(x, fit)]
         for k in range(n):
             series.append(series_product(series, excess, k + 1)[k] * (-root / (k + 1)))
