@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ import symgrad.scipy.special as scipy_special
 from symgrad._api._formulas import derivative, latex, symbolic
 from symgrad._op import registry
 from symgrad._symbolic import readable_number, simplified
-from symgrad._symbolic._conditions import decided, never_negative
+from symgrad._symbolic._conditions import decided, gap_of, never_negative
 from symgrad._symbolic._deltas import resolve
 from symgrad._symbolic._indices import index_symbols, rename_bound
 from symgrad._symbolic._over import AllOver, AnyOver, ArgmaxOver, ArgminOver, MaxOver, MinOver
@@ -232,6 +233,7 @@ NAMED = {
     ),
     "two layers": (lambda x, A: np.sum(np.tanh(A @ np.tanh(A @ x)) ** 2), (X, S), 1),
     "max": (lambda x: np.max(x) ** 2, (X,), 1),
+    "range": (lambda x: np.sin(np.ptp(x)), (X,), 2),
     "scalar": (lambda x, y: np.tanh(x * y) ** 3 * np.exp(np.tanh(x * y)), (0.5, 0.7), 2),
 }  # fmt: skip
 
@@ -427,6 +429,28 @@ def test_steps_are_constant_between_their_jumps() -> None:
             assert value(slope, {"i": k}, {"x": x, "y": y}) == pytest.approx(exact[k], rel=1e-12)
 
 
+CASES_IN_CONDITIONS: list[Callable[..., Any]] = [
+    lambda x: np.where(np.sum(np.where(x > 0, x, x**2)) > 1, np.sum(x**2), 2 * x[1]),
+    lambda x: np.where(np.max(np.where(x > 0, np.where(x > 1, x, 3 * x) + 1, 0)) > 1, x[0], x[1]),
+    lambda x: np.where(np.any(np.where(x > 0, x, -3 * x) > 1.8), x[0] ** 2, x[1]),
+    lambda x: np.sum(np.where(np.sum(np.where(x > x[:, None], x, x**2), 1) > 1, x[0] * x, 2 * x)),
+    lambda x: np.max(np.where(x > 0, x, -2 * x)),
+    lambda x: np.sum(x**2 * (np.sum(np.where(x > 0, x, x**2)) > 1)),
+]
+
+
+@pytest.mark.parametrize("f", CASES_IN_CONDITIONS)
+def test_cases_inside_of_sums_in_conditions_keep_their_index(f: Callable[..., Any]) -> None:
+    formula = symbolic(f, X)
+    slope = derivative(f, X)
+    for x in (X, np.array([-0.7, 0.1, -0.4])):
+        assert value(formula, {}, {"x": x}) == pytest.approx(f(x), rel=1e-12)
+        with sg.backend("numpy"):
+            exact = sg.grad(f)(x)
+        for k in range(3):
+            assert value(slope, {"i": k}, {"x": x}) == pytest.approx(exact[k], rel=1e-12)
+
+
 def test_conditions_that_ranges_decide() -> None:
     n = sp.Symbol("n", integer=True, positive=True)
     i = sp.Symbol("i", integer=True, nonnegative=True)
@@ -434,8 +458,34 @@ def test_conditions_that_ranges_decide() -> None:
     assert decided(i < n, ranges) == sp.true
     assert decided(i >= n, ranges) == sp.false
     assert decided(sp.And(i >= 0, n - i > 1), ranges) == (i <= n - 2)
+    assert decided(i / 2 + n / 2 < n, ranges) == sp.true  # SymPy's form of i + n < 2*n
+    assert decided(sp.Gt(3 * n, 2 * i + n, evaluate=False), ranges) == sp.true
     assert not never_negative(i - 1, ranges)
     assert never_negative(2 * n - i - 2, ranges) is True or n.is_positive
+
+
+def test_gaps_of_relations_between_whole_numbers() -> None:
+    n = sp.Symbol("n", integer=True, positive=True)
+    i = sp.Symbol("i", integer=True, nonnegative=True)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        a, b, c = (sp.Rational(int(p), int(q)) for p, q in rng.integers(1, 4, (3, 2)))
+        compare = (sp.Lt, sp.Le, sp.Gt, sp.Ge)[rng.integers(4)]
+        relation = compare(a * i - c, b * n, evaluate=False)
+        gap = gap_of(relation)
+        for p, q in itertools.product(range(5), range(1, 5)):
+            here = {i: sp.Integer(p), n: sp.Integer(q)}
+            assert bool(gap.xreplace(here) >= 0) == bool(relation.xreplace(here))
+
+
+def test_second_derivatives_of_products_of_what_is_joined() -> None:
+    f = lambda x: np.prod(np.concatenate([x, x**2]))  # noqa: E731
+    curvature = derivative(f, X, order=2)
+    with sg.backend("numpy"):
+        exact = sg.hessian(f)(X)
+    for i, j in ((0, 0), (0, 2), (2, 0)):
+        got = value(curvature, {"i": i, "j": j}, {"x": X})
+        assert got == pytest.approx(exact[i, j], rel=1e-12)
 
 
 def test_bound_indices_are_named_by_depth() -> None:

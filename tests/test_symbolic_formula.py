@@ -157,6 +157,7 @@ SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
     "step": (lambda x: np.sum(np.maximum(x, 0.0) * x), (V,), 1),
     "matrix power": (lambda X: np.sum((X * X) ** 2), (S,), 1),
     "scalar": (lambda x: np.exp(-(x**2)) / x, (1.5,), 2),
+    "lifted cases": (lambda x: np.sum(np.cbrt(x) ** 2), (V,), 2),
     "two conditions": (lambda x: np.where((x < 0.3) & (x > -1), x, np.sin(x)), (0.2,), 1),
     "outer": (lambda x, A: np.sum(np.tanh(A @ x)), (V, S), 1),
 }  # fmt: skip

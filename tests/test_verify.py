@@ -459,6 +459,13 @@ def test_rounding_may_decide_for_either_branch() -> None:
 
 
 @pytest.mark.usefixtures("plain")
+def test_quotients_at_their_jumps_are_exact() -> None:
+    # x*(1/x) is less than 1 for some x, in any number of digits.
+    x = np.append(np.random.default_rng(3).uniform(0.1, 2.0, 40), -0.6484791231449063 + 1.5)
+    for f in (lambda x: np.fmod(x, x), lambda x: x % x, lambda x: np.fmod(3 * x, x)):
+        assert sg.verify(lambda x, f=f: np.sum(f(x) ** 2), x).max_ulp == 0
+
+
 def test_held_constant() -> None:
     stop = OPS["StopGradient"]
     # No result depends on the shift of a logsumexp: checked by differentiating through it.

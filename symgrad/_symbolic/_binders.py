@@ -5,14 +5,20 @@ too, whose index it thereby loses: ``exp(Sum(Piecewise((x[k], x[k] > 0), (0, Tru
 inside another sum becomes ``Piecewise((exp(Sum(x[k], ...)), x[k] > 0), ...)``, with a ``k`` that
 means nothing. While formulas are built and simplified sums are therefore of the classes here;
 what users get is SymPy's own again wherever its constructor leaves the sum as it is.
+
+The constructor of ``Piecewise`` does the same to its conditions: the cases inside of
+``Sum(...) > 1`` become cases of the condition, again with a ``k`` that means nothing. ``cases``
+makes a ``Piecewise`` that leaves such conditions alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
+from sympy.functions.elementary.piecewise import ExprCondPair
 
 
 def bound(cls: type, function: Any, limits: Any) -> Any:
@@ -47,6 +53,66 @@ class Product(sp.Product):  # type: ignore[misc]
         return bound(cls, function, limits)
 
 
+class Pair(ExprCondPair):  # type: ignore[misc]
+    """SymPy's pair of value and condition, the condition as it is."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: Any, condition: Any) -> Any:
+        """Pair what the constructor of SymPy's pair would evaluate."""
+        return sp.Tuple.__new__(cls, sp.sympify(value), sp.sympify(condition))
+
+
+class Piecewise(sp.Piecewise):  # type: ignore[misc]
+    """SymPy's Piecewise with conditions on sums of cases, which it leaves alone."""
+
+    __slots__ = ()
+
+    def __new__(cls, *pairs: Any, **options: Any) -> Any:
+        """Return SymPy's own where that leaves the conditions alone, too."""
+        return cases(*pairs, **options)
+
+
+def cases(*pairs: Any, **options: Any) -> Any:
+    """Return ``sp.Piecewise(*pairs)``, without bringing cases out of sums in a condition."""
+    if not any(hides_cases(condition) for _, condition in pairs):
+        return sp.Piecewise(*pairs, **options)
+    kept = []
+    for value, condition in pairs:
+        if condition != sp.false:
+            kept.append(Pair(value, condition))
+        if condition == sp.true:
+            break
+    if kept and kept[0].cond == sp.true:
+        return kept[0].expr
+    return sp.Basic.__new__(Piecewise, *kept)
+
+
+def hides_cases(e: Any) -> bool:
+    """Tell whether there is a Piecewise in a sum (or another binder of indices) in ``e``."""
+    if not isinstance(e, sp.Basic) or not e.has(sp.Piecewise):
+        return False
+    return isinstance(e, ExprWithLimits) or any(map(hides_cases, e.args))
+
+
+def replaced(e: Any, swap: Mapping[Any, Any]) -> Any:
+    """Return ``e.xreplace(swap)``, without bringing cases out of sums in a condition."""
+    if not any(map(hides_cases, swap.values())):
+        return e.xreplace(swap)
+    return _rebuilt(e, swap)
+
+
+def _rebuilt(e: Any, swap: Mapping[Any, Any]) -> Any:
+    if e in swap:
+        return swap[e]
+    if not e.args:
+        return e
+    args = [_rebuilt(a, swap) for a in e.args]
+    if isinstance(e, sp.Piecewise):
+        return cases(*args)
+    return Pair(*args) if isinstance(e, ExprCondPair) else e.func(*args)
+
+
 _OURS: dict[type, type] = {sp.Sum: Sum, sp.Product: Product}
 _THEIRS: dict[type, type] = {Sum: sp.Sum, Product: sp.Product}
 
@@ -66,7 +132,14 @@ def as_sympy(e: Any) -> Any:
         return e
     args = tuple(as_sympy(a) for a in e.args)
     theirs = _THEIRS.get(type(e))
-    if theirs is None:
+    if theirs is None or _moves_cases(args[0]):
         return e.func(*args)
     made = theirs(*args)
     return made if made.args == args else e.func(*args)
+
+
+def _moves_cases(body: Any) -> bool:
+    """Tell whether SymPy would bring cases out of the body: it may take minutes to do so."""
+    if not isinstance(body, sp.Piecewise):
+        return bool(body.has(sp.Piecewise))
+    return any(a.has(sp.Piecewise) for pair in body.args for a in pair.args)

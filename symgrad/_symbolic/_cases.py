@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy as sp
 
+from ._binders import cases
 from ._conditions import gap_of
 
 
@@ -28,7 +29,7 @@ def settled(e: Any) -> Any:
     if not isinstance(e, sp.Basic) or not e.has(sp.Heaviside, sp.Piecewise):
         return e
     if isinstance(e, sp.Piecewise):
-        return _nested(sp.Piecewise(*((settled(v), c) for v, c in e.args), evaluate=False))
+        return _nested(cases(*((settled(v), c) for v, c in e.args), evaluate=False))
     args = [settled(a) if isinstance(a, sp.Expr) else a for a in e.args]
     if any(new is not old for new, old in zip(args, e.args, strict=True)):
         e = e.func(*args)
@@ -104,7 +105,7 @@ def _joined(e: Any) -> Any:
             found.append((value, condition, sp.S.Zero))
     if len(found) == len(pieces):
         return e
-    return sp.Add(*rest, *(sp.Piecewise((v, c), (w, True)) for v, c, w in found))
+    return sp.Add(*rest, *(cases((v, c), (w, True)) for v, c, w in found))
 
 
 def _nested(e: Any) -> Any:
@@ -114,7 +115,7 @@ def _nested(e: Any) -> Any:
         if isinstance(value, sp.Piecewise) and len(value.args) == 2:
             (inner, more), (otherwise, always) = value.args
             if otherwise == elsewhere and always == sp.true:
-                return sp.Piecewise((inner, sp.And(condition, more)), (elsewhere, True))
+                return cases((inner, sp.And(condition, more)), (elsewhere, True))
     return e
 
 

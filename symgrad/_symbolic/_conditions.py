@@ -6,10 +6,13 @@ exactly where the relation holds: ``i < n`` is ``n - i - 1 >= 0``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import sympy as sp
+
+from ._binders import cases
 
 #: For each index symbol its first and last value.
 Ranges = Mapping[sp.Symbol, tuple[Any, Any]]
@@ -32,7 +35,11 @@ def never_negative(gap: Any, ranges: Ranges) -> bool:
 
 
 def gap_of(relation: Any) -> Any:
-    """Return the gap of a relation between whole numbers, or None if it is another one."""
+    """Return the gap of a relation between whole numbers, or None if it is another one.
+
+    SymPy's Piecewise writes ``j + n < 2*n`` as ``j/2 + n/2 < n``, between halves: the gap is
+    that of the relation in whole numbers, without a common factor.
+    """
     if not isinstance(relation, sp.core.relational.Relational):
         return None
     if relation.has(sp.Indexed) or not all(s.is_integer for s in relation.free_symbols):
@@ -42,7 +49,15 @@ def gap_of(relation: Any) -> Any:
         x, y = y, x
     elif not isinstance(relation, (sp.Gt, sp.Ge)):
         return None
-    return sp.expand(x - y - (1 if isinstance(relation, (sp.Lt, sp.Gt)) else 0))
+    constant, rest = sp.expand(x - y).as_coeff_Add()
+    terms = rest.as_coefficients_dict()
+    if not constant.is_Rational or not all(term.is_integer for term in terms):
+        return None
+    scale = math.lcm(constant.q, *(factor.q for factor in terms.values()))
+    strict = isinstance(relation, (sp.Lt, sp.Gt))
+    common = math.gcd(*(int(scale * factor) for factor in terms.values())) or 1
+    gap = scale * rest / common + sp.floor((scale * constant - strict) / common)
+    return sp.expand(gap)
 
 
 def at_least_zero(gap: Any) -> Any:
@@ -94,4 +109,4 @@ def branches(expression: sp.Piecewise, ranges: Ranges) -> Any:
         gap = gap_of(condition)
         if gap is not None:
             denied.append(gap)
-    return sp.Piecewise(*pieces) if pieces else sp.nan
+    return cases(*pieces) if pieces else sp.nan

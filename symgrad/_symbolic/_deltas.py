@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from ._binders import Sum
+from ._binders import Sum, cases
 from ._conditions import Ranges, at_least_zero, branches, never_negative
 
 
@@ -37,7 +37,7 @@ def resolve(expression: Any, ranges: Ranges) -> Any:
         made = _as_delta(branches(expression, ranges))
         if not isinstance(made, sp.Piecewise):
             return resolve(made, ranges)
-        return sp.Piecewise(*((resolve(v, ranges), c) for v, c in made.args))
+        return cases(*((resolve(v, ranges), c) for v, c in made.args))
     return expression.func(*(
         resolve(a, ranges) if isinstance(a, sp.Basic) else a for a in expression.args
     ))  # fmt: skip
@@ -99,7 +99,7 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
             picked = marked.diff(mark).subs(k, place)  # linear in the delta
             inside = within(place, low, high, known, step)
             if inside != sp.true:
-                picked = sp.Piecewise((picked, inside), (0, True))
+                picked = cases((picked, inside), (0, True))
             left = marked.xreplace({mark: sp.Integer(0)})
             rest = _summed(left, limits, ranges) if left != 0 else sp.Integer(0)
             return _summed(resolve(picked, known), others, ranges) + rest

@@ -7,7 +7,7 @@ symbols (numbers) or indexed symbols (arrays), sizes stay symbols.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -20,7 +20,7 @@ from sympy.core.function import AppliedUndef
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._shapes import Shape
 from ..errors import UnsupportedError
-from ._binders import unevaluated
+from ._binders import cases, hides_cases, replaced, unevaluated
 from ._constants import as_formula
 from ._over import BY_NAME, AllOver, AnyOver
 
@@ -237,11 +237,11 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
         made = BY_NAME.get(type(over).__name__)
         if made is not None:
             body, *rest = over.args
-            replaced = body.xreplace(values)
-            if made in (AnyOver, AllOver) and not is_condition(replaced):
-                replaced = sp.Ne(replaced, 0)
-            formula = formula.xreplace({over: made(replaced, *rest)})
-    return formula.xreplace(values) if node.op.kind != "leaf" else formula
+            inside = replaced(body, values)
+            if made in (AnyOver, AllOver) and not is_condition(inside):
+                inside = sp.Ne(inside, 0)
+            formula = replaced(formula, {over: made(inside, *rest)})
+    return replaced(formula, values) if node.op.kind != "leaf" else formula
 
 
 def _mapped(node: Node, operands: list[Any]) -> Any:
@@ -250,10 +250,26 @@ def _mapped(node: Node, operands: list[Any]) -> Any:
         return sp.Function(node.op.name)(*operands)
     if node.op.name == "StopGradient":
         return operands[0]
+    hidden = {_stand_in(x): x for x in operands if hides_cases(x)}
+    if hidden:
+        stands = {x: mark for mark, x in hidden.items()}
+        marked = _form(form, [stands.get(x, x) for x in operands], node.params)
+        if sp.sympify(marked).has(sp.Piecewise):
+            return replaced(marked, hidden)
+    return _form(form, operands, node.params)
+
+
+def _form(form: Callable[..., Any], operands: list[Any], params: Mapping[str, Any]) -> Any:
     try:
-        return form(*operands, **node.params)
+        return form(*operands, **params)
     except TypeError:  # arithmetic with truth values
-        return form(*map(_number, operands), **node.params)
+        return form(*map(_number, operands), **params)
+
+
+def _stand_in(x: Any) -> Any:
+    """Return what stands for an operand while a Piecewise is made of it."""
+    mark = sp.Dummy("e", real=True)
+    return sp.Ne(mark, 0) if is_condition(x) else mark
 
 
 def is_condition(x: Any) -> bool:
@@ -262,7 +278,7 @@ def is_condition(x: Any) -> bool:
 
 
 def _number(x: Any) -> Any:
-    return sp.Piecewise((1, x), (0, True)) if is_condition(x) else x
+    return cases((1, x), (0, True)) if is_condition(x) else x
 
 
 # ---------------------------------------------------------------- numbers

@@ -97,6 +97,8 @@ class _Reader:
         own = tuple(i for i in index if e.has(i))
         if len(self.used(e)) > len(own):
             raise _NoForm
+        if own and isinstance(e, (ExprCondPair, Boolean)) and len(own) < len(index):
+            raise _NoForm  # a condition has no transpose
         if len(own) < len(index):
             return self.lifted(self.read(e, own), own, index)
         if isinstance(e, sp.Add):

@@ -231,8 +231,11 @@ def _replaced(e: Any, key: Any, part: Named, known: Mapping[sp.Symbol, Any]) -> 
     if _key(e, known) == key:
         return part.at(_own(e, known))
     for piece in _normalised(e):
-        if _key(piece, known) == key:
-            e = e / piece * part.at(_own(piece, known))
+        left = list(sp.Mul.make_args(e))
+        if _key(piece, known) == key and set(piece.args) <= set(left):
+            # Not e/piece: one over a Piecewise that may be 0 is no number to cancel with.
+            rest = [f for f in left if f not in piece.args]
+            e = sp.Mul(*rest, part.at(_own(piece, known)))
     return e.func(*(_replaced(a, key, part, known) for a in e.args))
 
 

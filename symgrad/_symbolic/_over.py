@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import sympy as sp
 from sympy.concrete.expr_with_intlimits import ExprWithIntLimits
 
-from ._binders import Sum, bound
+from ._binders import Sum, bound, cases
 from ._inverse import DetOver, LogDetOver, inverse_entry
 
 
@@ -81,7 +81,7 @@ class _Extreme(Over):
         fresh = [sp.Dummy(k.name, integer=True, nonnegative=True) for k, _, _ in self.limits]
         # The extremum inside keeps its own bound indices.
         names = {k: f for (k, _, _), f in zip(self.limits, fresh, strict=True)}
-        hit = sp.Piecewise((1, sp.Eq(self.function.xreplace(names), self)), (0, True))
+        hit = cases((1, sp.Eq(self.function.xreplace(names), self)), (0, True))
         limits = [(names[k], low, high) for k, low, high in self.limits]
         return Sum(hit * slope.xreplace(names), *limits) / Sum(hit, *limits)
 

@@ -16,7 +16,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from ._binders import Sum
+from ._binders import Sum, cases
 from ._cases import settled
 from ._forms import by_parts, collected, common_factor, in_differences
 from ._inverse import Entry
@@ -110,7 +110,7 @@ def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
         if isinstance(body, sp.Expr):
             e = e.func(_level(body, patience), *e.limits)
     elif isinstance(e, sp.Piecewise):
-        e = sp.Piecewise(*((_level(v, patience), c) for v, c in e.args))
+        e = cases(*((_level(v, patience), c) for v, c in e.args))
     elif not isinstance(e, (sp.Indexed, sp.KroneckerDelta, Entry)):
         if not e.args or not isinstance(e, sp.Expr):
             return e

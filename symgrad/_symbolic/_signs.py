@@ -6,6 +6,8 @@ from typing import Any
 
 import sympy as sp
 
+from ._binders import cases
+
 
 def without_signs(e: Any) -> Any:
     """Return a formula with fewer minus signs.
@@ -23,7 +25,7 @@ def without_signs(e: Any) -> Any:
     -(x - y)*exp(x - y)
     """
     if isinstance(e, sp.Piecewise):
-        return sp.Piecewise(*((without_signs(v), c) for v, c in e.args), evaluate=False)
+        return cases(*((without_signs(v), c) for v, c in e.args), evaluate=False)
     if isinstance(e, sp.Sum):
         return e.func(without_signs(e.function), *e.limits)
     if not isinstance(e, (sp.Add, sp.Mul, sp.Pow, sp.Function)) or isinstance(e, sp.KroneckerDelta):

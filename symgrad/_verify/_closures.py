@@ -101,6 +101,8 @@ def _compile(e: Any, places: dict[Any, int]) -> Closure:
         return lambda c, v: real(
             c, c.hyper([a(c, v) for a in upper], [b(c, v) for b in lower], z(c, v))
         )
+    if e.is_Mul:
+        return _product(e, places)
     args = [_compile(a, places) for a in e.args]
     relation = _RELATIONS.get(e.func)
     if relation is not None:
@@ -154,8 +156,6 @@ def _operation(e: Any, args: list[Closure]) -> Closure:
             return total
 
         return add
-    if e.is_Mul:
-        return lambda c, v: reduce(lambda x, y: x * y, (a(c, v) for a in args))
     if e.is_Pow:
         return _power(e, *args)
     if isinstance(e, sp.And):
@@ -177,6 +177,30 @@ def _operation(e: Any, args: list[Closure]) -> Closure:
         raise UnsupportedError(f"the SymPy function {name} cannot be evaluated exactly")
     name = _NAMES.get(name, name)
     return lambda c, v: real(c, getattr(c, name)(*[a(c, v) for a in args]))
+
+
+def _product(e: Any, places: dict[Any, int]) -> Closure:
+    """Divide where a factor is one over something: ``floor(x/y)`` asks for the quotient itself."""
+    above, below = [], []
+    for factor in e.args:
+        if isinstance(factor, sp.Rational):
+            above.append(sp.Integer(factor.p))
+            below += [sp.Integer(factor.q)] if factor.q != 1 else []
+        elif factor.is_Pow and factor.exp is sp.S.NegativeOne:
+            below.append(factor.base)
+        else:
+            above.append(factor)
+    factors, divisors = ([_compile(a, places) for a in group] for group in (above, below))
+
+    def multiply(c: Any, v: Sequence[Any]) -> Any:
+        found = reduce(lambda x, y: x * y, (a(c, v) for a in factors), 1)
+        for divisor in divisors:
+            value = divisor(c, v)
+            whole = isinstance(value, int)  # Python's own division would give a double
+            found = found * c.inf if value == 0 else found / (c.mpf(value) if whole else value)
+        return found
+
+    return multiply
 
 
 def _power(e: Any, base: Closure, exponent: Closure) -> Closure:
