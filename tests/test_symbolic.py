@@ -436,6 +436,8 @@ CASES_IN_CONDITIONS: list[Callable[..., Any]] = [
     lambda x: np.sum(np.where(np.sum(np.where(x > x[:, None], x, x**2), 1) > 1, x[0] * x, 2 * x)),
     lambda x: np.max(np.where(x > 0, x, -2 * x)),
     lambda x: np.sum(x**2 * (np.sum(np.where(x > 0, x, x**2)) > 1)),
+    lambda x: np.max(np.trunc(x) + x) ** 2,
+    lambda x: np.sum(np.sin(np.diag(x)) + np.exp(np.diag(x))),
 ]
 
 

@@ -265,6 +265,21 @@ def test_giving_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_names_given_in_a_hurry_have_no_indices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.0)
+
+    def f(x: Any, W: Any) -> Any:
+        y = np.concatenate([W, W[:1] * 2])
+        y[0, 1] += np.sum(y[1])
+        return np.sum(np.cos(y) * np.logaddexp(y, x))
+
+    for order in (1, 2):
+        (equation,) = sg.formula(f, V, S, wrt=1, order=order).equations
+        for part, _ in equation.parts:
+            free = {s.name for s in part.formula.free_symbols} - {i.name for i in part.indices}
+            assert free <= {"x", "W", "n", "m"} | {p.name for p, _ in equation.parts}
+
+
 def test_the_time_limit_reaches_into_a_running_function() -> None:
     def forever(_: Any) -> str:
         for k in count():

@@ -466,6 +466,11 @@ def test_quotients_at_their_jumps_are_exact() -> None:
         assert sg.verify(lambda x, f=f: np.sum(f(x) ** 2), x).max_ulp == 0
 
 
+def test_elements_beside_a_constant() -> None:
+    found = sg.verify(lambda x: np.concatenate([x[1:], [0.5], x**2]), np.array([0.3, 0.7, -0.2]))
+    assert found.max_ulp <= 1
+
+
 def test_held_constant() -> None:
     stop = OPS["StopGradient"]
     # No result depends on the shift of a logsumexp: checked by differentiating through it.

@@ -96,7 +96,10 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
             place, step = solved
             mark = sp.Dummy("delta", real=True)
             marked = body.xreplace({delta: mark})
-            picked = marked.diff(mark).subs(k, place)  # linear in the delta
+            picked = marked.diff(mark)
+            if picked.has(mark):  # not linear in the delta, which is 0 or 1
+                picked = marked.xreplace({mark: sp.S.One}) - marked.xreplace({mark: sp.S.Zero})
+            picked = picked.subs(k, place)
             inside = within(place, low, high, known, step)
             if inside != sp.true:
                 picked = cases((picked, inside), (0, True))

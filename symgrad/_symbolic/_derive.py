@@ -159,7 +159,8 @@ def derivative_of(expression: Any, target: Any) -> Any:
     # SymPy leaves the derivatives of these open: Subs(Derivative(floor(u), u), u, x/y).
     held = {e: _Held(e) for e in expression.atoms(sp.floor, sp.ceiling, sp.sign)}
     slope = sp.diff(expression.xreplace(held), target)
-    slope = slope.xreplace({h: e for e, h in held.items()})
+    # Not those of above: an extremum's derivative holds them under other indices, too.
+    slope = slope.xreplace({h: h.args[0] for h in slope.atoms(_Held)})
     return slope.replace(sp.DiracDelta, lambda *_: sp.Integer(0))
 
 

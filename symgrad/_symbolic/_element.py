@@ -173,7 +173,10 @@ class Elements:
             return self._literal(node.value)
         if isinstance(node, Constant):
             if all(i.is_Integer for i in index):
-                return self._literal(node.array[tuple(map(int, index))])
+                place = tuple(map(int, index))
+                if not all(0 <= k < n for k, n in zip(place, node.array.shape, strict=True)):
+                    return sp.nan  # in a case that is not taken
+                return self._literal(node.array[place])
             known = None if self.exact else as_formula(node.array, index, self._literal)
             if known is not None:
                 return known

@@ -144,8 +144,9 @@ def _bodies(e: Any) -> list[Any]:
 def _equal(expression: Any, sizes: Sizes, name: str, taken: set[str]) -> tuple[Any, Named] | None:
     """Name the part of a large formula that is written most often; it has no indices."""
     counts: dict[Any, int] = {}
+    letters = set(_all_sizes(expression, sizes))
     for e in sp.preorder_traversal(expression):
-        if e.args and isinstance(e, sp.Expr):
+        if e.args and isinstance(e, sp.Expr) and not e.free_symbols & letters:
             counts[e] = counts.get(e, 0) + 1
     best, gain = None, LEAST_IF_SMALL
     for e, count in counts.items():
