@@ -227,7 +227,8 @@ class Program:
         -------
         str
             Python code that needs nothing but NumPy and SciPy. It gives the same bits as
-            the program itself.
+            the program itself; sums over what it concatenates of transposed arrays may
+            differ by rounding, since they lie otherwise in memory.
 
         Raises
         ------
