@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator
 
@@ -123,7 +124,9 @@ def test_arrays_are_numpys_in_all_respects() -> None:
     del y
     assert gone == [True]
     y = f(x)
-    y.shape = (2, N // 2) if N % 2 == 0 else (1, N)
+    with warnings.catch_warnings():  # deprecated since NumPy 2.5
+        warnings.simplefilter("ignore", DeprecationWarning)
+        y.shape = (2, N // 2) if N % 2 == 0 else (1, N)
     y = y.view(np.int64).T.copy()
     gc.collect()
     np.testing.assert_array_equal(y.T.ravel().view(float), f(x))

@@ -333,10 +333,10 @@ def test_what_is_too_large_is_refused() -> None:
             x = np.sin(x)
         return x
 
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(UnsupportedError, match="too large to be written as one formula"):
         symbolic(chain, 1.0)
-    assert time.monotonic() - start < 60
+    assert time.process_time() - start < 60
 
 
 def test_deep_formulas_that_are_allowed_work() -> None:
@@ -352,9 +352,9 @@ def test_deep_formulas_that_are_allowed_work() -> None:
 def test_simplification_is_bounded_in_time() -> None:
     x = sp.symbols("x:8", real=True)
     hard = sp.Add(*(sp.sin(a * b + c) / (1 + a**2 + sp.exp(b)) for a in x for b in x for c in x))
-    start = time.monotonic()
+    start = time.process_time()  # a busy machine takes none of it
     simplified(hard, patience=0.1)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     plain = x[0] * 2 + x[0] * x[1]
     assert simplified(plain, patience=0.0) == plain
 
