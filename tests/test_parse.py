@@ -273,11 +273,11 @@ def test_refuses(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(builtins, "eval", executed)
     monkeypatch.setattr(builtins, "exec", executed)
-    begin = time.perf_counter()
+    begin = time.process_time()
     with pytest.raises(ParseError, match=ATTACKS[text]):
         parse(text)
     # No benchmark: an attack that worked would take minutes, or all memory.
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 def deep_tree(*_: object, **__: object) -> ast.Expression:
@@ -332,9 +332,9 @@ LONG = {
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LONG)
 def test_long_formulas_are_read_in_reasonable_time(name: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert isinstance(parse(LONG[name]), sp.Expr)
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 # ---------------------------------------------------------------- properties

@@ -246,10 +246,10 @@ def test_notation_of_matrices() -> None:
 def test_simplification_that_takes_long_is_stopped_and_said() -> None:
     hard = sp.Add(*(sp.sin(a * x) ** b / (1 + sp.cos(b * x) ** a) for a in (2, 3) for b in (2, 3)))
     patience = Patience(0.05)
-    begin = time.perf_counter()
+    begin = time.process_time()
     simplified(hard, patience)
     assert patience.gave_up
-    assert time.perf_counter() - begin < 3
+    assert time.process_time() - begin < 3
 
 
 def test_giving_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,12 +405,12 @@ def test_formulas_that_are_large_are_read_within_seconds() -> None:
             x = np.sin(x) * np.exp(-(x**2)) / (1 + x**4) + np.sqrt(1 + x**2)
         return x
 
-    start = time.monotonic()
+    start = time.process_time()
     made = sg.formula(nested, 1.0, wrt=0)
     assert made.gave_up
     assert len(made.text()) < 3000
     assert "    where t = " in made.text()
-    assert time.monotonic() - start < 20  # it took minutes
+    assert time.process_time() - start < 20  # it took minutes
 
     def deeper(x: Any) -> Any:
         return nested(nested(x))
