@@ -208,9 +208,20 @@ JV: Op = order_family(
 YV: Op = order_family(
     sc.yv, sp.bessely, bessel_y, lambda v, x, y: 0.5 * (YV(v - 1, x) - YV(v + 1, x))
 )  # fmt: skip
-IV: Op = order_family(
-    sc.iv, sp.besseli, bessel_i, lambda v, x, y: 0.5 * (IV(v - 1, x) + IV(v + 1, x))
-)  # fmt: skip
+
+
+def _iv_form(v: Any, x: Any, slope: int = 0) -> Any:
+    around = (sp.besseli(v - 1, x) + sp.besseli(v + 1, x)) / 2
+    return around if slope else sp.besseli(v, x)
+
+
+def _iv_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
+    if not slope:
+        return IV(v, x, slope=2)
+    return 0.5 * (IV(v - 1, x, slope=2) + IV(v + 1, x, slope=2))
+
+
+IV: Op = order_family(sc.iv, _iv_form, bessel_i, _iv_slope, slopes=2)
 KV: Op = order_family(
     sc.kv, sp.besselk, bessel_k, lambda v, x, y: -0.5 * (KV(v - 1, x) + KV(v + 1, x))
 )  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 from .._late import special as sc
 from .._op import Composed, Op, Positive, Real, define
 from .fallback import elsewhere, evaluated, of_scipy, source_of
-from .pairs import two_sum
+from .pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .special import ORDER
 
 # ---------------------------------------------------------------- I and J
@@ -72,8 +72,40 @@ def bessel_j(v: Any, x: Any, other: Callable[..., Any] = sc.jv) -> Any:
     return np.where(near, small, np.where(inside, large, elsewhere(other, inside, v, x)))
 
 
-def bessel_i(v: Any, x: Any, other: Callable[..., Any] = sc.iv, power: float = 0.0) -> Any:
-    """Modified Bessel function of the first kind, times ``exp(power*x)``."""
+def series_slope(v: Any, x: Any, terms: int) -> Any:
+    """The derivative of the series of I for v > -1: each term times v + 2*k, over x.
+
+    The first terms are pairs.
+    """
+    half = 0.5 * x
+    square = two_product(half, half)
+    rest = 0.0 * x
+    for k in range(terms, 3, -1):
+        rest = square[0] / ((k + 1.0) * (v + (k + 1.0))) * (v + (2.0 * k + 2.0) + rest)
+    total = two_sum(v + 8.0, rest)
+    for k in range(3, -1, -1):
+        below = pair_product(two_sum(v, k + 1.0), (k + 1.0, 0.0))
+        total = pair_product(pair_quotient(square, below), total)
+        total = pair_sum(two_sum(v, 2.0 * k), total)
+    after, lost = two_sum(v, 1.0)
+    scale = 0.5 * sc.rgamma(after)
+    scale = scale, -scale * lost * (np.log(after) - 0.5 / after)
+    high, low = pair_product(scale, pair_product((half ** (v - 1.0), 0.0), total))
+    return high + low
+
+
+def bessel_i(
+    v: Any, x: Any, other: Callable[..., Any] = sc.iv, power: float = 0.0, slope: int = 0
+) -> Any:
+    """Modified Bessel function of the first kind, times ``exp(power*x)``.
+
+    With a slope (2) the derivative of the function itself by x.
+    """
+    if slope:
+        around = bessel_i(v - 1.0, x, other) + bessel_i(v + 1.0, x, other)
+        inside = (v > -0.9) & (v <= 60) & (x >= 1e-30) & (x <= 24)
+        found = series_slope(np.where(inside, v, 0.0), np.where(inside, x, 1.0), 48)
+        return np.where(inside, found, 0.5 * around)
     v, x = np.float64(1.0) * v, np.float64(1.0) * x
     inside = (v > -2) & (v <= 60) & (x >= 1e-30) & (x <= 24)
     order, at = np.where(inside, v, 0.0), np.where(inside, x, 1.0)
