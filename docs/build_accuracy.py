@@ -88,10 +88,11 @@ def summary(maps: Sequence[str], rest: Sequence[str]) -> str:
             found = zip((cells[k] for k in errors), aims, strict=True)
             plain += all(c == "-" or (c != "not finite" and float(c) <= aim) for c, aim in found)
         explained = len(table) - plain - len(beyond)
-        named = f": {', '.join(beyond)}" if beyond else ""
+        named = f"{len(beyond)} {'is' if len(beyond) == 1 else 'are'} beyond"
+        named += f": {', '.join(beyond)}" if beyond else ""
         text.append(
             f"Of {len(table)} {kind}, {plain} are within the aim, of {explained} their "
-            f"conditioning explains the rest, and {len(beyond)} are beyond{named}."
+            f"conditioning explains the rest, and {named}."
         )
     return "\n\n".join(text)
 

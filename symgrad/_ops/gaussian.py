@@ -17,6 +17,7 @@ from .fallback import elsewhere, of_scipy
 from .fitted import fitted_fields
 from .hazard import (
     bell,
+    density_slope,
     hazard_excess,
     log_ndtr_by_parts,
     normal_density,
@@ -37,10 +38,18 @@ BELL = define(
     lower=Composed(lambda x: bell(x, 1.0), "bell"), domain=UNARY, samples=(-3, 3), ulp=6.0,
     source=lambda x: f"bell({x}, 1.0)", helpers=(bell,),
 )  # fmt: skip
-DENSITY = define(
+DENSITY_SLOPE: Op = define(
+    name="NormalDensitySlope", doc="The derivative of the standard normal density.",
+    evaluate=density_slope, lower=Composed(density_slope),
+    sympy=lambda x: -x * sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
+    partials=lambda y, x: ((x - 1) * (x + 1) * DENSITY(x),), domain=UNARY, samples=(-3, 3),
+    source=lambda x: f"density_slope({x})", helpers=(density_slope,),
+)  # fmt: skip
+DENSITY: Op = define(
     name="NormalDensity", doc="Density of the standard normal distribution.",
     evaluate=normal_density,
-    sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi), partials=lambda y, x: (-x * y,),
+    sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
+    partials=lambda y, x: (DENSITY_SLOPE(x),),
     lower=Composed(normal_density, "normal_density"), domain=UNARY, samples=(-3, 3),
     source=lambda x: f"normal_density({x})", helpers=(normal_density,),
 )  # fmt: skip

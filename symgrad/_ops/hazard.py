@@ -24,25 +24,43 @@ from .fits import (
     HAZARD_FAR,
     HAZARD_MIDDLE,
 )  # fmt: skip
+from .pairs import two_product
 from .taylor import series_product, series_quotient, series_root, series_sum
 
 
-def bell(x: Any, power: float) -> Any:
-    """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify.
+def bell_parts(x: Any, power: float) -> Any:
+    """``exp(-power*x*x)`` without the rounding of x*x, and the share of itself to be taken off.
 
     x = h + l with h a multiple of 1/16: h*h is exact and x*x - h*h = (x - h)*(x + h) small. What
-    the sum of both loses in rounding is known exactly (Dekker 1971) and put in to first order.
+    the sum of both loses in rounding is known exactly (Dekker 1971).
     """
     x = np.minimum(np.fabs(x), 40.0)
     h = np.rint(x * 16.0) * 0.0625
     large, small = power * (h * h), power * ((x - h) * (x + h))
     total = large + small
-    return np.exp(-total) * (1.0 - ((large - total) + small))
+    return np.exp(-total), (large - total) + small
+
+
+def bell(x: Any, power: float) -> Any:
+    """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify."""
+    found, lost = bell_parts(x, power)
+    return found * (1.0 - lost)
 
 
 def normal_density(x: Any) -> Any:
     """Density of the standard normal distribution."""
-    return bell(x, 0.5) * (1 / math.sqrt(2 * math.pi))
+    found, lost = bell_parts(x, 0.5)
+    high, low = two_product(found, 0.3989422804014327)  # 1/sqrt(2*pi), less 2.5e-17
+    return high + (low - found * (0.3989422804014327 * lost + 2.49232720227773e-17))
+
+
+def density_slope(x: Any) -> Any:
+    """The derivative of the density, rounded once beside the exponential."""
+    found, lost = bell_parts(x, 0.5)
+    at = np.minimum(np.maximum(x, -40.0), 40.0)
+    factor, more = two_product(at, -0.3989422804014327)
+    high, low = two_product(found, factor)
+    return high + (low + found * ((more + at * 2.49232720227773e-17) - factor * lost))
 
 
 def erfcx_by_parts(x: Any) -> Any:
