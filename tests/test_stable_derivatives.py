@@ -78,6 +78,49 @@ SCALARS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "xlogy at 0": (lambda x: special.xlogy(0.0, x), 0.0, 0.0),
     "entropy of 0": (lambda x: special.xlogy(x, 1.0 + x), 0.0, 0.0),
     "sinc at 0": (np.sinc, 0.0, 0.0),
+    # 0, inf or nan in JAX, PyTorch and autograd: squares overflow or vanish.
+    "length of two far out": (lambda x: np.sqrt(x**2 + (0.75 * x) ** 2), 4e200, 1.25),
+    "length of two close to 0": (lambda x: np.sqrt(x**2 + (0.75 * x) ** 2), 4e-200, 1.25),
+    "length of three far out": (lambda x: np.sqrt(x * x + x * x + (2 * x) ** 2), 1e200, 6**0.5),
+    "norm far out": (lambda x: np.linalg.norm(x * np.array([3.0, 4.0])), -1e200, -5.0),
+    "norm close to 0": (lambda x: np.linalg.norm(x * np.array([3.0, 4.0])), 1e-200, 5.0),
+    "root of a dot product far out": (
+        lambda x: np.sqrt(np.dot(x * np.ones(4), x * np.ones(4))), 1e200, 2.0,
+    ),
+    "root of a mean of squares": (
+        lambda x: np.sqrt(np.mean((x * np.array([1.0, 7.0])) ** 2)), 1e-200, 5.0,
+    ),
+    "standard deviation far out": (lambda x: np.std(x * np.array([1.0, 3.0])), 1e200, 1.0),
+    "sqrt(1 + x**2) far out": (lambda x: np.sqrt(1 + x**2), -1e200, -1.0),
+    "1/sqrt(1 + x**2) far out": (lambda x: 1 / np.sqrt(1 + x**2), 1e153, -1e-306),
+    "x/sqrt(1 + x**2) far out": (lambda x: x / np.sqrt(1 + x**2), 1e10, 1e-30),
+    "x/(1 + x) far out": (lambda x: x / (1 + x), 1e20, 1e-40),
+    "x**2/(1 + x**2) far out": (lambda x: x**2 / (1 + x**2), 1e9, 2e-27),
+    "x**2/(x**2 + y**2) of overflows": (lambda x: x**2 / (x**2 + np.inf), 1.0, 0.0),
+    "log(1 + x**2) far out": (lambda x: np.log(1 + x**2), 1e200, 2e-200),
+    "log(x**2 + y**2) far out": (lambda x: np.log(x**2 + (0.5 * x) ** 2), 1e200, 2e-200),
+    "arcsinh, spelled out, at -700": (
+        lambda x: np.log(x + np.sqrt(1 + x**2)), -700.0, 1 / math.hypot(1, 700),
+    ),
+    "arccosh, spelled out, far out": (lambda x: np.log(x + np.sqrt(x * x - 1)), 1e200, 1e-200),
+    "log of a product that overflows": (lambda x: np.log(x * (2 * x)), 1e200, 2e-200),
+    "log of a power that vanishes": (lambda x: np.log(x**3 / 7), 1e-200, 3e200),
+    "log of a quotient": (lambda x: np.log(x / (1e-200 / x)), 1e200, 2e-200),
+    "log of exponentials": (lambda x: np.log(np.exp(x) * np.exp(2 * x)), 1000.0, 3.0),
+    "logit of 1e-300": (lambda x: np.log(x / (1 - x)), 1e-300, 1e300),
+    "x*log(x) of subnormals": (lambda x: x * np.log(x), 1e-320, math.log(1e-320) + 1),
+    # The derivative exists: nan in the other tools.
+    "|x|**1.5 by a square at 0": (lambda x: (x * x) ** 0.75, 0.0, 0.0),
+    "norm**1.5 at 0": (lambda x: np.sum((x * np.ones(2)) ** 2) ** 0.75, 0.0, 0.0),
+    "sqrt(x**3) at 0": (lambda x: np.sqrt(x**3), 0.0, 0.0),
+    "sqrt(x*x*x) at 0": (lambda x: np.sqrt(x * x * x), 0.0, 0.0),
+    "sqrt(x)**3 at 0": (lambda x: np.sqrt(x) ** 3, 0.0, 0.0),
+    "log of a mean of exponentials": (
+        lambda x: np.log(np.mean(np.exp(x * np.array([1.0, 1.0])))), 1000.0, 1.0,
+    ),
+    "log of a softmax": (
+        lambda x: np.log(np.exp(x * np.ones(2)) / np.sum(np.exp(x * np.ones(2))))[0], 1e3, 0.0,
+    ),
     "sinc near 0": (np.sinc, 1e-9, -(math.pi**2) / 3 * 1e-9),
     "prod with a zero": (lambda x: np.prod(np.array([2.0, 3.0]) * x) * 0 + np.prod(x + np.zeros(1)),
                          0.0, 1.0),
@@ -163,6 +206,42 @@ def test_logsumexp_of_nothing() -> None:
     """PyTorch issue 31829: nan where all terms are -inf."""
     nothing = np.full(2, -np.inf)
     np.testing.assert_array_equal(sg.grad(logsumexp)(nothing), [0, 0])
+
+
+def test_second_derivatives_of_lengths_far_out() -> None:
+    """They are those of a vector of moderate length, times a power of the scale."""
+    lengths: list[Callable[..., Any]] = [
+        np.linalg.norm,
+        lambda x: np.sqrt(x[0] ** 2 + x[1] ** 2),
+        lambda x: np.sqrt(x @ x),
+    ]
+    for f in lengths:
+        for scale in (1.0, 1e-200, 1e200):
+            x = scale * np.array([3.0, 4.0])
+            for mode in ("forward", "reverse"):
+                found = sg.jacobian(sg.jacobian(f, mode="reverse"), mode=mode)(x)
+                want = np.array([[16, -12], [-12, 9]]) / 125
+                np.testing.assert_allclose(found * scale, want, rtol=4e-15)
+        np.testing.assert_array_equal(sg.hessian(f)(np.zeros(2)), 0.0)
+
+
+def test_lengths_in_single_precision() -> None:
+    for scale in (1e-30, 1.0, 1e30):
+        x = np.array([3.0, 4.0], np.float32) * np.float32(scale)
+        for f in (np.linalg.norm, lambda x: np.sqrt(x[0] ** 2 + x[1] ** 2)):
+            found = sg.grad(f)(x)
+            assert found.dtype == np.float32
+            np.testing.assert_allclose(found, [0.6, 0.8], rtol=4e-7)
+
+
+def test_softmax_whose_logarithm_underflows() -> None:
+    def loss(x: Any) -> Any:
+        return -np.log(np.exp(x) / np.sum(np.exp(x)))[2]
+
+    for x in ([10.0, 10.0, -1000.0], [1000.0, 1000.0, -1000.0]):
+        np.testing.assert_allclose(sg.grad(loss)(np.array(x)), [0.5, 0.5, -1.0])
+        _, slope = sg.jvp(loss, (np.array(x),), (np.array([0.0, 0.0, 1.0]),))
+        assert slope == -1.0
 
 
 def test_distances_with_equal_points() -> None:

@@ -180,6 +180,16 @@ def test_what_lies_outside_of_the_reals_is_told() -> None:
     assert "no real number" in str(found.kinks[0])
 
 
+def test_a_length_may_be_zero_in_the_domain() -> None:
+    """Its derivative at 0 is a convention, and no mistake of the kernel."""
+    for f in (lambda x, y: np.sqrt(x**2 + y**2), lambda x, y: np.linalg.norm(np.stack([x, y]))):
+        found = sg.verify(f, domain=(-1.0, 1.0), points=2)
+        assert found.max_ulp < 4
+        [kink] = found.kinks
+        assert kink.what == "edge"
+        assert kink.convention == "derivative 0 at 0"
+
+
 def test_decisions_of_python_are_kinks() -> None:
     def f(x: Any) -> Any:
         if x > 0.25:

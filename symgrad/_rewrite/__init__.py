@@ -10,7 +10,7 @@ from .._graph import Node, apply, inherited, is_promised, set_inherited, topolog
 from ._accurate import IDENTITIES, Identity
 from ._pattern import Index
 from ._rules import RULES, Rule
-from ._shortcuts import FORMULAS, SHORTCUTS, Shortcut, Way, shortcuts
+from ._shortcuts import FORMULAS, SHORTCUTS, Shortcut, Way, is_length, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Rule",
     "Shortcut",
     "Way",
+    "is_length",
     "rewrite",
     "shortcuts",
     "simplified",

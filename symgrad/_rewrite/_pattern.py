@@ -9,6 +9,7 @@ and ``x + -1``; the order of a sum's terms and of a product's factors.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
@@ -123,12 +124,15 @@ class Pattern:
 
     @property
     def exponent(self) -> float | None:
-        """The exponent with which a power can be the pattern; None if it is no power."""
+        """The exponent with which a power can be the pattern; nan for any, None if it is none."""
         if square_of(self.root) is not None:
             return 2.0
         if _inverse_of(self.root) is not None:
             return -1.0
-        return number_of(self.root.operands[1]) if self.root.op.name == "Power" else None
+        if self.root.op.name != "Power":
+            return None
+        number = number_of(self.root.operands[1])
+        return math.nan if number is None else number
 
     @property
     def behind(self) -> tuple[frozenset[str], ...]:

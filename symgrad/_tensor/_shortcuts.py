@@ -31,8 +31,7 @@ from ._node_classes import backward_class, classes_called
 #: How far behind a node formulas go, in ops, and how many ops are looked at.
 DEPTH, MOST = 6, 32
 
-#: Where a formula begins that has a reduction in it, or a sum of squares.
-FOLDS = (frozenset(("Sum", "Prod", "Reshape")),)
+#: What is behind the root of a sum of squares.
 SUMS = (
     frozenset((
         "Add", "Sum", "Mean", "Reshape", "Divide", "Contract", "Square", "Multiply", "Power",
@@ -50,12 +49,13 @@ def _heads() -> dict[type, list[tuple[Behind, float | None]]]:
     """Return the nodes' classes at which a shortcut may begin: what is behind, the exponent."""
     found: dict[type, list[tuple[Behind, float | None]]] = {}
     for shortcut in SHORTCUTS:
-        behind = (shortcut.pattern.behind or SUMS) if isinstance(shortcut, Shortcut) else FOLDS
+        if isinstance(shortcut, Shortcut):
+            behind, power = shortcut.pattern.behind or SUMS, shortcut.pattern.exponent
+        else:
+            behind, power = shortcut.behind, 0.5
         for name in shortcut.heads:
             cls = backward_class(registry.ops[name])
-            exponent = None
-            if name in POWERS and isinstance(shortcut, Shortcut):
-                exponent = shortcut.pattern.exponent
+            exponent = power if name in POWERS else None
             if cls is not None and (behind, exponent) not in found.setdefault(cls, []):
                 found[cls].append((behind, exponent))
     return found
@@ -83,7 +83,7 @@ def _may_begin(node: Backward, formulas: Sequence[tuple[Behind, float | None]]) 
     levels: list[set[str]] = []
     nodes: list[Any] = [node]
     for behind, exponent in formulas:
-        if exponent != number:
+        if exponent != number and (number is None or exponent == exponent):
             continue
         for k, names in enumerate(behind):
             if k == len(levels):

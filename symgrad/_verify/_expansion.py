@@ -18,11 +18,12 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._rewrite import is_length
 from ..errors import UnsupportedError, VerificationError
 from ._matrices import Element, Matrix, Position, reads
 from ._measured import rule_of
 from ._rules import Rule
-from ._scalars import Applied, Scalar, Total
+from ._scalars import Applied, Length, Scalar, Total
 from ._templates import Key, Steps, Template
 
 #: Scalars that an expansion may have: some half a minute and half a gigabyte.
@@ -64,6 +65,7 @@ class Expansion:
         self.scalars: list[Scalar] = []
         self._templates: dict[Node, Template] = {}
         self._rules: dict[Node, Rule] = {}
+        self._lengths: set[Node] = set()
         self._matrices: dict[Key, Matrix] = {}
 
     def scalar(self, node: Node, index: tuple[int, ...]) -> Scalar:
@@ -134,7 +136,9 @@ class Expansion:
             key = (x, aligned(index, x))
             part = self.memo.get(key)
             parts.append((yield key) if part is None else part)
-        made = Applied(self.context, self._rule(node), parts, node.dtype)
+        rule = self._rule(node)
+        kind = Length if node in self._lengths else Applied
+        made = kind(self.context, rule, parts, node.dtype)
         if node.dtype.kind in "iu":
             made.value = wrapped(made.value, node.dtype)
         return made
@@ -163,6 +167,8 @@ class Expansion:
                 if isinstance(x, Literal) and _simple(x.value)
             )  # fmt: skip
             rule = rule_of(node.op, node.items, kinds, node.dtype.kind, known)
+            if is_length(node):
+                self._lengths.add(node)
             self._rules[node] = rule
         return rule
 

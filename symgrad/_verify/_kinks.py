@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Literal, Node, topological
+from .._rewrite import is_length
 from ._measured import rule_of
 from ._numbers import Digits, finite, is_nan
 from ._rules import Rule
@@ -149,7 +150,8 @@ def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kin
     if (below and above) or at:
         return Kink(step_text(node), where, "branch", node.op.convention, at)
     if ends:
-        return Kink(step_text(node), where, "edge", node.op.convention, ends)
+        convention = "derivative 0 at 0" if is_length(node) else node.op.convention
+        return Kink(step_text(node), where, "edge", convention, ends)
     return None
 
 

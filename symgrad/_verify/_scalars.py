@@ -160,6 +160,17 @@ class Applied(Scalar):
         return p, passed_on + max(own, 1.0) * (unit * scale + tiny), False
 
 
+class Length(Applied):
+    """A root of a sum of squares, whose derivative at 0 is 0 by convention."""
+
+    __slots__ = ()
+
+    def _slope(self, context: Any, k: int, values: list[Any]) -> Slope | None:
+        if k == 0 and values[0] == 0:
+            return context.zero, context.zero, True
+        return super()._slope(context, k, values)
+
+
 class Total(Scalar):
     """A sum of scalars."""
 
