@@ -101,6 +101,9 @@ def test_diff_at_a_point(run: Any) -> None:
         status, _, err = run("diff", "x", "--at", text)
         assert status == 2
         assert "write NAME=NUMBER, such as x=1.5" in err or "a number for each" in err
+    status, out, err = run("diff", "log(x)", "--at", "x=-1")
+    assert (status, err) == (0, "")
+    assert "f       = nan" in out
     assert run("diff", "x*y", "--at", "x=1")[2] == "symgrad: --at needs a number for each of x, y\n"
 
 
@@ -231,8 +234,13 @@ def test_show_in_other_forms(run: Any, model: str) -> None:
     assert run("show", "x*sin(x)", "--args", "1.0")[1].endswith("d out/d x = x*cos(x) + sin(x)\n")
 
 
-def test_show_says_what_is_wrong(run: Any, model: str, tmp_path: Path) -> None:
+def test_show_says_what_is_wrong(
+    run: Any, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "bad.py").write_text("1/0\n")
+    for name in ("ends", "stops"):
+        (tmp_path / f"{name}.py").write_text("import sys\nsys.exit(5)\n")
+    monkeypatch.syspath_prepend(tmp_path)
     wrong = {
         (f"{model}:energie", "1.0"): "has no function 'energie'; it has energy, loss",
         (f"{model}:number", "1.0"): "has no function 'number'",
@@ -242,7 +250,9 @@ def test_show_says_what_is_wrong(run: Any, model: str, tmp_path: Path) -> None:
         ("a b:f", "1.0"): "neither a file (model.py) nor a module",
         (f"{model}:a b", "1.0"): "no name of a function: write file.py:function",
         (f"{tmp_path}/bad.py:f", "1.0"): "cannot be imported: ZeroDivisionError",
-        (f"{model}:broken", "1.0"): "broken raised KeyError: 'no such parameter' [model.py:13]",
+        (f"{tmp_path}/ends.py:f", "1.0"): "ends.py cannot be imported: SystemExit: 5",
+        ("stops:f", "1.0"): "the module stops cannot be imported: SystemExit: 5",
+        (f"{model}:broken", "1.0"): "raised KeyError: 'no such parameter' [model.py:13]\n",
         (f"{model}:energy", "1.0"): "energy(x, k) cannot be called with 1 arguments",
         ("x.real", "1.0"): "attributes are refused",
         ("x*y", "1.0"): "cannot be called with 1 arguments",
@@ -381,9 +391,13 @@ def test_a_certificate_is_written_and_checked_again(tmp_path: Path, capsys: Any)
     again = capsys.readouterr().out
     assert again.splitlines()[0] == first.splitlines()[0]
     spoiled = json.loads(file.read_text())
+    other = {**spoiled, "seed": "x"}
     spoiled["rows"][1]["worst"]["exact"] = "0.25"
     file.write_text(json.dumps(spoiled))
     assert main(["verify", "--recheck", str(file)]) == 1
+    file.write_text(json.dumps(other))
+    assert main(["verify", "--recheck", str(file)]) == 2
+    assert "no symgrad certificate: seed is 'x'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -394,6 +408,9 @@ def test_a_certificate_is_written_and_checked_again(tmp_path: Path, capsys: Any)
         (["0:1", "x=0:1"], "is for all arguments"),
         (["x=0:1"], "needs a value or an interval for y"),
         (["x=2:1", "y=0:1"], "finite low <= high"),
+        (["x=0:1", "x=1:2", "y=0:1"], "x=1:2: a second interval for the same argument"),
+        (["x=0:1", "z=0:1"], "needs a value or an interval for y, which z is not"),
+        (["0:1", "--points", "-3"], "cannot look at points=-3 random points"),
     ],
 )
 def test_mistakes_in_a_domain(domain: list[str], message: str, capsys: Any) -> None:

@@ -119,6 +119,8 @@ def verify(
             f"verify needs at least {LEAST_DIGITS} digits and one sample, not digits={digits}, "
             f"samples={samples}"
         )
+    if points < 0:
+        raise ArgumentError(f"verify cannot look at points={points} random points")
     if domain is not None:
         return certificate(f, args, wrt, domain, digits, samples, limit, points, seed)
     call = Call(f, args, dynamic=False)

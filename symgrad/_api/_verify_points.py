@@ -29,9 +29,11 @@ def middle(f: Callable[..., Any], domain: Any) -> tuple[float, ...]:
         return (mean(domain),) * max(len(names), 1)
     missing = [n for n in names if n not in domain]
     if missing:
+        other = [str(n) for n in domain if n not in names]
         raise ArgumentError(
-            f"verify needs a value or an interval for {', '.join(missing)}: give the arguments, "
-            'or domain={"x": (low, high), ...} for each'
+            f"verify needs a value or an interval for {', '.join(missing)}"
+            + (f", which {', '.join(other)} is not" if other else "")
+            + ': give the arguments, or domain={"x": (low, high), ...} for each'
         )
     return tuple(mean(domain[n]) for n in names)
 

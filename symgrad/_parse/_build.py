@@ -271,6 +271,8 @@ class _Builder:
     def real(self, value: Value, node: ast.expr) -> Real:
         if value.pair:
             raise self.error("a comma is refused here", node)
+        if isinstance(node, ast.Tuple):
+            raise self.error("a name or a number is missing here", node)
         if not isinstance(value.meaning, sp.Expr):
             raise self.error("a number is needed here, not a condition", node)
         return value.meaning, value.number

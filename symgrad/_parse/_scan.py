@@ -133,10 +133,17 @@ def _check_number(text: str, position: int, token: str) -> None:
         )
 
 
+_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", range(10), strict=True))
+
+
 def _check_name(text: str, position: int, token: str) -> None:
     if token in _ADVICE:
         raise ParseError(_ADVICE[token], text=text, position=position)
     if not token.isidentifier():
+        for place, character in enumerate(token):
+            power = _RAISED.get(character)
+            if power is not None:
+                raise ParseError(f"write **{power}", text=text, position=position + place)
         raise ParseError(f"{token!a} is no name", text=text, position=position)
     if keyword.iskeyword(token) and token not in ("True", "False"):
         advice = _WORDS.get(token, f"{token!r} is a word of Python, not a name")

@@ -168,6 +168,9 @@ class Certificate:
             kinks = tuple(Kink(**k) for k in data.pop("kinks"))
             program = data.pop("program")
             data["limit"] = float(data["limit"])
+            for name in ("points", "digits", "seed"):
+                if type(data[name]) is not int:
+                    raise TypeError(f"{name} is {data[name]!r}, not a whole number")
             return cls(
                 rows=rows, loss=Loss(**_floats(loss)) if loss else None, kinks=kinks,
                 cost=Cost(**cost) if cost else None,

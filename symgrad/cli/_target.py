@@ -79,7 +79,10 @@ def load(text: str) -> Target:
     module = _file(Path(place)) if place.endswith(".py") else _module(place)
     function = getattr(module, name, None)
     if not callable(function):
-        near = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        near = [
+            n for n, v in vars(module).items()
+            if callable(v) and not n.startswith("_") and v.__module__ == module.__name__
+        ]  # fmt: skip
         raise ArgumentError(f"{place} has no function {name!r}; it has {', '.join(near) or 'none'}")
     return Target(_guarded(function))
 
@@ -98,12 +101,12 @@ def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*values, **named)
         except SymgradError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             place = raised_at(error)
-            at = f" [{place}]" if place is not None else ""
-            raise ArgumentError(
-                f"{_name(function)} raised {type(error).__name__}: {error}{at}"
-            ) from error
+            found = ArgumentError(f"{_name(function)} raised {type(error).__name__}: {error}")
+            if place is not None:
+                found.args, found.where = (f"{found} [{place}]",), str(place)
+            raise found from error
 
     return guarded
 
@@ -162,7 +165,7 @@ def _file(path: Path) -> Any:
     sys.path.insert(0, str(path.parent.resolve()))  # for its own imports
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's file raises
+    except (Exception, SystemExit) as error:  # whatever the user's file raises
         raise ArgumentError(
             f"{path} cannot be imported: {type(error).__name__}: {error}"
         ) from error
@@ -178,6 +181,10 @@ def _module(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise ArgumentError(f"the module {name} cannot be imported: {error}") from None
+    except (Exception, SystemExit) as error:  # whatever the user's module raises
+        raise ArgumentError(
+            f"the module {name} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
 
 
 # ---------------------------------------------------------------- arguments

@@ -6,6 +6,8 @@ import argparse
 from itertools import combinations_with_replacement
 from typing import Any
 
+import numpy as np
+
 from .._api._formulas_export import export_c
 from .._api._transforms import grad, hessian, jacobian, value_and_grad
 from .._compile import backend
@@ -152,7 +154,7 @@ def _numbers(
 ) -> None:
     place = ", ".join(f"{s.name}={v:g}" for s, v in zip(target.symbols, point, strict=True))
     rows = []
-    with backend("numpy"):
+    with backend("numpy"), np.errstate(all="ignore"):
         rows.append(("f", f"{float(target.function(*point)):.16g}"))
         for path in combinations_with_replacement(chosen, order):
             slope: Any = target.function

@@ -118,6 +118,8 @@ def _domain(texts: list[str]) -> Any:
         match = _INTERVAL.fullmatch(entry.strip())
         if match is None:
             raise ArgumentError(f"--domain {entry}: write NAME=LOW:HIGH, such as x=-1:2.5")
+        if match["name"] in found:
+            raise ArgumentError(f"--domain {entry}: a second interval for the same argument")
         found[match["name"]] = float(match["low"]), float(match["high"])
     if None not in found:
         return found
