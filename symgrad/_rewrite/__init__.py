@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from .._forks import cached_property
 from .._graph import Node, apply, inherited, is_promised, set_inherited, topological
 from ._accurate import IDENTITIES, Identity
+from ._formulas import FORMULAS
 from ._pattern import Index
 from ._rules import RULES, Rule
-from ._shortcuts import FORMULAS, SHORTCUTS, Shortcut, Way, is_length, shortcuts
+from ._shortcuts import SHORTCUTS, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
+from ._squares import is_length
+from ._way import Shortcut, Way
 
 __all__ = [
     "FORMULAS",

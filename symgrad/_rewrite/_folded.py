@@ -1,0 +1,219 @@
+"""Formulas with a reduction in them: softmax, lengths of arrays, logarithms of sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._graph import Node
+from .._late import special
+from .._op import registry
+from .._trace import Traced
+from ._pattern import number_of, square_of
+from ._products import FACTORS, log_of_product
+from ._squares import is_positive, is_sum_of_squares
+from ._way import Reduced, Way
+
+OPS = registry.ops
+_SOFTMAX = registry.handler(special.softmax)  # no ufunc: it would ask for an array
+
+
+def _is_scaled(node: Node) -> bool:
+    """Tell whether a node is scaled: its squares are in range."""
+    if node.op.name != "Multiply":
+        return False
+    scale = node.operands[0]
+    while scale.op.name in ("Reshape", "Broadcast", "Cast"):
+        scale = scale.operands[0]
+    return scale.op.name == "LengthScale"
+
+
+def _log_of_reduction(node: Node, name: str) -> tuple[Node, tuple[int, ...]] | None:
+    """Return ``x`` and the axes if ``node`` is ``log(c*name(x))``, up to ``keepdims``."""
+    inner = node.operands[0]
+    while inner.op.name in ("Reshape", "Divide", "Multiply"):
+        inner, *other = inner.operands
+        if other and is_positive(inner):
+            inner, other = other[0], [inner]
+        if other and not is_positive(other[0]):
+            return None
+    if inner.op.name != name:
+        return None
+    return inner.operands[0], inner.params["axes"]
+
+
+def _restored(value: Any, like: Any, axes: tuple[int, ...]) -> Any:
+    kept = tuple(1 if k in axes else d for k, d in enumerate(like.shape))
+    return np.broadcast_to(np.reshape(value, kept), like.shape)
+
+
+def _folded(node: Node, x: Node, axes: tuple[int, ...], slope: Callable[[Any], Any]) -> Way:
+    def push(tangents: Sequence[Any]) -> Any:
+        total = np.sum(tangents[0] * slope(Traced(x)), axis=axes)
+        return np.reshape(total, Traced(node).shape)
+
+    return Way(
+        (x,),
+        lambda ct: [_restored(ct, Traced(x), axes) * slope(Traced(x))],
+        push,
+        elementwise=False,
+        support=lambda mask: [_restored(mask, Traced(x), axes)],
+    )
+
+
+def _log_sum_exp(node: Node, barred: Collection[Node]) -> Way | None:
+    found = _log_of_reduction(node, "Sum")
+    if found is None or found[0].op.name != "Exp" or node.operands[0] in barred:
+        return None
+    x, axes = found[0].operands[0], found[1]
+    return _folded(node, x, axes, lambda v: _SOFTMAX(v, axis=axes))
+
+
+def _length_of_array(node: Node, barred: Collection[Node]) -> Way | None:
+    """``sqrt(sum(x**2)/n)``, whose derivative at 0 is 0, as that of ``np.linalg.norm``."""
+    if "Power" in node.op.name and number_of(node.operands[1]) != 0.5:
+        return None
+    inner, count = node.operands[0], None
+    while inner.op.name in ("Reshape", "Divide") and inner not in barred:
+        if inner.op.name == "Divide":
+            if count is not None or not is_positive(inner.operands[1]):
+                return None
+            count = inner.operands[1]
+        inner = inner.operands[0]
+    if inner in barred or node.operands[0] in barred:
+        return None
+    if inner.op.name == "Sum" and inner.operands[0] not in barred:
+        x, axes = square_of(inner.operands[0]), inner.params["axes"]
+    elif inner.op.name == "Contract" and not inner.shape and is_sum_of_squares(inner):
+        x = inner.operands[0]
+        axes = tuple(range(x.ndim))
+    else:
+        return None
+    if x is None or _is_scaled(x) or x.dtype != node.dtype:
+        return None
+
+    def slopes() -> Any:
+        scaled = _restored(OPS["LengthScale"](Traced(node)), Traced(x), axes) * Traced(x)
+        total = np.sum(scaled * scaled, axis=axes)
+        r = np.sqrt(total if count is None else total / Traced(count))
+        found = scaled / _restored(np.where(r == 0, 1.0, r), Traced(x), axes)
+        found = np.where(_restored(r == 0, Traced(x), axes), 0.0, found)
+        return found if count is None else found / Traced(count)
+
+    def push(tangents: Sequence[Any]) -> Any:
+        return np.reshape(np.sum(tangents[0] * slopes(), axis=axes), Traced(node).shape)
+
+    return Way(
+        (x,),
+        lambda ct: [_restored(ct, Traced(x), axes) * slopes()],
+        push,
+        elementwise=False,
+        support=lambda mask: [_restored(mask, Traced(x), axes)],
+    )
+
+
+def _log_softmax(node: Node, barred: Collection[Node]) -> Way | None:
+    """``log(exp(x)/sum(exp(x)))``: of what underflows it is -inf, its derivative is not."""
+    share = node.operands[0]
+    inner = _softmax(share, barred) if share.op.name == "Divide" else None
+    if inner is None or share in barred:
+        return None
+    (x,), axes = inner.operands, _summed(share)
+
+    def along(v: Any) -> Any:
+        return _SOFTMAX(Traced(x), axis=axes) * v
+
+    def total(v: Any) -> Any:
+        return np.sum(v, axis=axes, keepdims=True)
+
+    return Way(
+        (x,),
+        lambda ct: [ct - along(total(ct))],
+        lambda tangents: tangents[0] - total(along(tangents[0])),
+        elementwise=False,
+        support=lambda mask: [_restored(np.any(mask, axis=axes), Traced(x), axes)],
+    )
+
+
+def _log_prod(node: Node, barred: Collection[Node]) -> Way | None:
+    found = _log_of_reduction(node, "Prod")
+    if found is None or node.operands[0] in barred:
+        return None
+    return _folded(node, found[0], found[1], lambda v: 1 / v)
+
+
+def _summed(quotient: Node) -> tuple[int, ...]:
+    """Return the axes of the sum that ``exp(x)`` is divided by."""
+    inner = quotient.operands[1]
+    while inner.op.name in ("Reshape", "Broadcast"):
+        inner = inner.operands[0]
+    axes: tuple[int, ...] = inner.params["axes"]
+    return axes
+
+
+def _softmax(node: Node, barred: Collection[Node]) -> Way | None:
+    """``exp(x)/sum(exp(x))``: of numbers beyond 709 it is nan, of which no derivative is made."""
+    above, below = node.operands
+    inner = below
+    while inner.op.name in ("Reshape", "Broadcast"):
+        inner = inner.operands[0]
+    if above.op.name != "Exp" or inner.op.name != "Sum" or inner.operands[0] is not above:
+        return None
+    x, axes = above.operands[0], _summed(node)
+    kept = tuple(1 if k in axes else d for k, d in enumerate(x.shape))
+    leading = next((k for k, d in enumerate(kept) if d != 1), len(kept))
+    there = tuple(below.shape)
+    if node.shape != x.shape or kept[leading:] != there[len(there) - len(kept) + leading :]:
+        return None
+    if any(d != 1 for d in there[: max(0, len(there) - len(kept) + leading)]):
+        return None
+    if {above, below} & set(barred):
+        return None
+
+    # What lies below its own maximum does not overflow: then the node itself is right.
+    safe = _below_its_maximum(x, axes)
+
+    def along(v: Any) -> Any:
+        s = Traced(node) if safe else _SOFTMAX(Traced(x), axis=axes)
+        return s * (v - np.reshape(np.sum(s * v, axis=axes), kept))
+
+    return Way(
+        (x,),
+        lambda ct: [along(ct)],
+        lambda tangents: along(tangents[0]),
+        elementwise=False,
+        support=lambda mask: [_restored(np.any(mask, axis=axes), Traced(x), axes)],
+    )
+
+
+def _below_its_maximum(x: Node, axes: tuple[int, ...]) -> bool:
+    """Tell whether a node is ``v - max(v)`` along axes, the maximum held constant."""
+    if x.op.name != "Subtract":
+        return False
+    top = x.operands[1]
+    while top.op.name in ("Reshape", "Broadcast", "StopGradient"):
+        top = top.operands[0]
+    return top.op.name == "Max" and top.operands[0] is x.operands[0] and top.params["axes"] == axes
+
+
+_SCALED = (frozenset(("Sum", "Prod", "Mean", "Reshape", "Divide", "Multiply")),)
+REDUCED: tuple[Reduced, ...] = (
+    Reduced("exp(x)/sum(exp(x)): s*(ct - sum(s*ct))", _softmax, ("Divide",)),
+    Reduced("log(sum(exp(x))): softmax(x)", _log_sum_exp, behind=_SCALED),
+    Reduced("log(prod(x)): 1/x", _log_prod, behind=_SCALED),
+    Reduced(
+        "log(exp(x)/sum(exp(x))): ct - s*sum(ct)",
+        _log_softmax,
+        behind=(frozenset(("Divide",)), frozenset(("Exp",))),
+    ),
+    Reduced("log(x**p*y/z): p/x, 1/y, -1/z", log_of_product, behind=(FACTORS,)),
+)
+#: To be looked for before the root of any other sum of squares.
+LENGTH = Reduced(
+    "sqrt(sum(x**2)): x/r", _length_of_array, ("Sqrt", "Power", "FloatPower"),
+    (frozenset(("Sum", "Mean", "Reshape", "Divide", "Contract")),),
+)  # fmt: skip
+
+__all__ = ["LENGTH", "REDUCED"]
