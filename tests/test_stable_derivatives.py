@@ -109,6 +109,11 @@ SCALARS: dict[str, tuple[Callable[..., Any], float, float]] = {
     "log of exponentials": (lambda x: np.log(np.exp(x) * np.exp(2 * x)), 1000.0, 3.0),
     "logit of 1e-300": (lambda x: np.log(x / (1 - x)), 1e-300, 1e300),
     "x*log(x) of subnormals": (lambda x: x * np.log(x), 1e-320, math.log(1e-320) + 1),
+    "sin(x)/x near 0": (lambda x: np.sin(x) / x, 1e-9, -1e-9 / 3),
+    "sin(x)/x far out": (lambda x: np.sin(x) / x, 1e9, (math.cos(1e9) - math.sin(1e9) / 1e9) / 1e9),
+    "expm1(x)/x near 0": (lambda x: np.expm1(x) / x, -1e-9, 0.5 - 1e-9 / 3),
+    "(exp(x) - 1)/x near 0": (lambda x: (np.exp(x) - 1) / x, 1e-9, 0.5 + 1e-9 / 3),
+    "(exp(x) - 1)/x far left": (lambda x: (np.exp(x) - 1) / x, -1e100, 1e-200),
     # The derivative exists: nan in the other tools.
     "|x|**1.5 by a square at 0": (lambda x: (x * x) ** 0.75, 0.0, 0.0),
     "norm**1.5 at 0": (lambda x: np.sum((x * np.ones(2)) ** 2) ** 0.75, 0.0, 0.0),

@@ -74,7 +74,8 @@ def pieces(form: Any) -> list[Any]:
 def vanishes(form: Any) -> bool:
     for way in (sp.expand, sp.simplify, lambda e: sp.simplify(e.rewrite(sp.exp)),
                 lambda e: sp.simplify(sp.expand_log(e, force=False)), sp.trigsimp,
-                lambda e: sp.simplify(sp.expand_func(e))):  # fmt: skip
+                lambda e: sp.simplify(sp.expand_func(e)),
+                lambda e: sp.simplify(sp.hyperexpand(e).rewrite(sp.exp))):  # fmt: skip
         if way(form) == 0:
             return True
     return False
