@@ -60,6 +60,8 @@ def test_sums_and_several_paths() -> None:
     ]
 
 
+WEIGHTS, OFFSET = np.array([1.0, 3.0, -4.0]), np.array([2.0, 5.0, 7.5])
+
 CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int]] = {
     "quadratic form": (lambda x, A: x @ A @ x, (V, S), 0),
     "by the matrix": (lambda x, A: np.sum(np.tanh(A @ x)), (V, S), 1),
@@ -70,7 +72,20 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], int]] = {
     "scalar": (lambda x, y: np.exp(x * y) ** 2 / x, (0.5, 1.5), 0),
     "identity": (lambda x: x, (V,), 0),
     "mean": (lambda x: x - np.mean(x), (V,), 0),
+    "views": (lambda A, x: np.sum(A.T @ x[::-1] * A[:, 0]), (S, V), 0),
+    "an order reversed": (lambda x: np.sum(np.exp(x)[::-1] ** 2 * x), (V,), 0),
+    "both orders": (lambda x: np.sum(np.exp(x)[::-1] * np.exp(x)), (V,), 0),
+    "sums of a view": (lambda A: np.sum(A.reshape(-1)[::-1].reshape(3, 3), axis=0), (S,), 0),
 }
+
+
+def test_views_are_no_steps_and_constants_keep_their_names() -> None:
+    shown = str(sg.explain(lambda x: np.sum((WEIGHTS * x + OFFSET)[::-1] ** 2), V))
+    assert "v0[i] = WEIGHTS[i]*x[i]" in shown
+    assert "v1[i] = OFFSET[i] + v0[i]" in shown
+    assert "v2[i] = v1[2 - i]**2" in shown
+    assert "d out/d x[i] = 2*(OFFSET[i] + WEIGHTS[i]*x[i])*WEIGHTS[i]" in shown
+    assert "(OFFSET is a constant: float64[3])" in shown
 
 
 @pytest.mark.sampled(3)
@@ -133,8 +148,9 @@ def test_latex_and_html_are_well_formed(name: str) -> None:
     assert tree.attrib["class"] == "symgrad-derivation"
     assert len(tree.findall("h3")) == 3
     steps = len(shown.derivation.forward) + len(shown.derivation.backward)
+    assert len(tree.findall("ol/li")) == steps + 1
     results = len(shown.derivation.result.mathml().splitlines())
-    assert len(tree.findall("ol/li")) == steps + results
+    assert len(tree.findall("ol/li/div/div[@class='right']")) == results
     assert "script" not in page
     assert "http" not in page.replace("http://www.w3.org/1998/Math/MathML", "")
     assert shown._repr_html_() == page

@@ -250,6 +250,16 @@ def line_of(text: str) -> int:
     return next(k for k, line in enumerate(lines, 1) if text in line)
 
 
+def test_long_signatures_are_broken_between_parameters() -> None:
+    def loss(weights: Any, matrix: Any, target: Any) -> Any:
+        return np.sum((matrix @ weights - target) ** 2)
+
+    text = sg.export_c(loss, np.ones(3), np.ones((4, 3)), np.ones(4), name="a_long_name_of_a_loss")
+    head = text[text.index("int a_long") : text.index("{")].splitlines()
+    assert len(head) == 2
+    assert head[0].endswith(",")
+
+
 def test_the_text_of_a_loop() -> None:
     f = sg.compile(lambda x: sg.fori_loop(0, 50, lambda i, c: np.sin(c) + i, x))
     code = sg.export_c(f, 1.5, name="loop")

@@ -135,7 +135,16 @@ READ: dict[str, Read] = {
     ),
     "a Hessian of a norm": Read(
         lambda x, A, b: np.linalg.norm(A @ x - b), (X4, A44, Y4),
-        "d2 out/d x d x^T     = (A^T - A^T (s - b) (s - b)^T/norm(s - b)**2) A/norm(s - b)", 2,
+        "d2 out/d x d x^T     = (A^T - A^T s s^T/norm(s)**2) A/norm(s)\n"
+        "    where s[i] = Sum(A[i, j]*x[j], (j, 0, n - 1)) - b[i]\n    where s = A x - b", 2,
+    ),
+    "a mixture of Gaussians": Read(
+        lambda mu, x, s, p: np.sum(
+            np.log(np.sum(p * np.exp(-((x[:, None] - mu) ** 2) / (2 * s**2)), axis=1))
+        ),
+        (W3, X4, W3 + 1, W3 / 3),
+        "d out/d mu[i] = p[i]*Sum((x[j] - mu[i])*t[j, i]/Sum(p[k]*t[j, k], (k, 0, n - 1)), "
+        "(j, 0, m - 1))/s[i]**2",
     ),
     "a covariance": Read(
         lambda X: np.sum(np.cov(X)), (B43,),

@@ -42,7 +42,7 @@ FORMULAS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
     ),
     "sum": (
         lambda a: np.sum(np.sin(a) + np.cos(a)), (X,),
-        "Sum(sin(a[i]) + cos(a[i]), (i, 0, n - 1))", "-sin(a[i]) + cos(a[i])",
+        "Sum(sin(a[i]) + cos(a[i]), (i, 0, n - 1))", "cos(a[i]) - sin(a[i])",
     ),
     "elementwise": (lambda x: x**2, (X,), "x[i]**2", "2*KroneckerDelta(i, j)*x[i]"),
     "mean": (lambda x: np.mean(x**2), (X,), "Sum(x[i]**2, (i, 0, n - 1))/n", "2*x[i]/n"),
@@ -80,8 +80,8 @@ FORMULAS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
     "neighbours": (
         lambda x: np.sum((x[1:] - x[:-1]) ** 2), (X,),
         "Sum((x[i + 1] - x[i])**2, (i, 0, n - 2))",
-        ("Piecewise((-2*x[i + 1] + 2*x[i], i <= n - 2), (0, True))"
-         " + Piecewise((-2*x[i - 1] + 2*x[i], i >= 1), (0, True))"),
+        ("Piecewise((2*x[i] - 2*x[i + 1], i <= n - 2), (0, True))"
+         " + Piecewise((2*x[i] - 2*x[i - 1], i >= 1), (0, True))"),
     ),
     "running sum": (
         lambda x: np.cumsum(x), (X,), "Sum(x[j], (j, 0, i))",
@@ -128,13 +128,13 @@ FORMULAS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str, str]] = {
         lambda x: np.cos(2 * np.pi * x / 12), (1.0,), "cos(pi*x/6)", "-pi*sin(pi*x/6)/6",
     ),
     "model": (
-        gauss, (1.0, 2.0, 3.0, X), "b1*exp(-(-b2 + x[i])**2/b3**2)",
-        "exp(-(-b2 + x[i])**2/b3**2)",
+        gauss, (1.0, 2.0, 3.0, X), "b1*exp(-(x[i] - b2)**2/b3**2)",
+        "exp(-(x[i] - b2)**2/b3**2)",
     ),
     "logistic": (
         lambda w, X: np.sum(np.log(1 + np.exp(-(X @ w)))), (X, A),
         "Sum(log(1 + exp(-Sum(X[i, j]*w[j], (j, 0, n - 1)))), (i, 0, m - 1))",
-        "-Sum(X[j, i]/(exp(Sum(X[j, k]*w[k], (k, 0, n - 1))) + 1), (j, 0, m - 1))",
+        "-Sum(X[j, i]/(1 + exp(Sum(X[j, k]*w[k], (k, 0, n - 1)))), (j, 0, m - 1))",
     ),
     "softmax": (
         softmax, (X,),
@@ -406,6 +406,9 @@ def test_sums_over_deltas() -> None:
         sp.Sum(a[n - 2 * k - 1] * delta(i, n - 2 * k - 1), (k, 0, sp.floor((n + 1) / 2) - 1)): (
             "Piecewise((a[i], Eq(Mod(-i + n, 2), 1)), (0, True))"
         ),
+        sp.Sum(a[k] * delta(i, k), (k, 0, sp.floor(n / 2) - 1)): (
+            "Piecewise((a[i], i < floor(n/2)), (0, True))"
+        ),  # i < n/2 is more for odd n
         sp.Sum(delta(i, k) * delta(j, k), (k, 0, n - 1)): "KroneckerDelta(i, j)",
         sp.Sum(a[k] + 3, (k, 0, n - 1)): "3*n + Sum(a[k], (k, 0, n - 1))",
         sp.Sum(a[i] * a[k], (k, 0, n - 1)): "a[i]*Sum(a[k], (k, 0, n - 1))",
@@ -561,3 +564,16 @@ def test_functions_are_read_as_textbooks_define_them() -> None:
         assert np.isfinite(sg.compile(lambda y, f=f: f(y))(y)).all()
     assert sg.grad(np.linalg.norm)(np.zeros(2)).tolist() == [0, 0]
     assert np.isnan(sg.compile(np.linalg.norm)(np.array([np.nan, 1.0])))
+
+
+def test_whole_numbers_keep_their_names() -> None:
+    assert str(symbolic(lambda x, k: k * x**k, 2.0, 3)) == "k*x**k"
+    assert str(derivative(lambda x, k: x**k, 2.0, 3)) == "k*x**(k - 1)"
+    sums = derivative(lambda x, k: np.sum(x[:k] ** 2), np.ones(5), 3)
+    assert str(sums) == "Piecewise((2*x[i], i < k), (0, True))"
+    assert str(derivative(lambda x, k: k * x[:], X, 3)) == "n*KroneckerDelta(i, j)"  # its length
+
+
+def test_the_normal_distribution_is_read_by_the_error_function() -> None:
+    shown = str(derivative(lambda x: scipy_special.log_ndtr(x), 0.5))
+    assert shown == "sqrt(2)*exp(-x**2/2)/(sqrt(pi)*(erf(sqrt(2)*x/2) + 1))"

@@ -178,7 +178,7 @@ def test_every_form_is_well_formed(name: str) -> None:
         assert tree.tag.endswith("math")
         assert all(e.tag.split("}")[1].startswith("m") for e in tree.iter())
     assert formula._repr_latex_().startswith("$")
-    assert formula._repr_html_() == formula.mathml()
+    assert formula._repr_html_() == formula.html()
 
 
 def test_latex_of_both_notations() -> None:
@@ -194,6 +194,14 @@ def test_latex_of_both_notations() -> None:
         r"\sin{\left(a \right)} + \cos{\left(a \right)}"
     )
     assert sg.latex(sp.cos(x) - sp.sin(x)).startswith(r"\cos")
+
+
+def test_elements_of_an_inverse_are_set_as_such() -> None:
+    shown = sg.formula(lambda A: np.linalg.slogdet(A)[1], S + np.eye(3), wrt=0)
+    assert r"= {\left(A^{-1}\right)}_{j,i}" in shown.latex().replace("&", "")
+    inverse = "<mo>(</mo><msup><mi>A</mi><mrow><mo>−</mo><mn>1</mn></mrow></msup><mo>)</mo>"
+    assert f"<msub><mrow>{inverse}</mrow>" in shown.mathml()
+    assert "inv(A)[j, i]" in shown.text()
 
 
 def test_a_picture() -> None:

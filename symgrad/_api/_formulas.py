@@ -16,6 +16,7 @@ from .._symbolic import (
     elements_of,
     formula_of,
     formulas,
+    ordered,
     repeated_derivatives,
 )
 from .._symbolic import latex as latex_of
@@ -60,7 +61,7 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     Sum(A[i, j]*x[j], (j, 0, m - 1))
     """
     call = Call(f, args, dynamic=True, read=True)
-    return call.graph.pack(formulas(call.graph, _elements(call)))
+    return call.graph.pack([ordered(e) for e in formulas(call.graph, elements_in(call))])
 
 
 def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int = 1) -> Any:
@@ -119,7 +120,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     tree, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
-    elements = _elements(call)
+    elements = elements_in(call)
     columns: list[list[Any] | None] = []
     for leaf in leaves:
         x = _real_input(call, leaf)
@@ -135,7 +136,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
             stacklevel=2,
         )
     rows = [
-        tree.unflatten([None if c is None else c[k] for c in columns])
+        tree.unflatten([None if c is None else ordered(c[k]) for c in columns])
         for k in range(len(call.graph.outputs))
     ]
     return call.graph.pack(rows)
@@ -191,18 +192,18 @@ def formula(
     call = Call(f, args, dynamic=True, read=True)
     if wrt is None:
         _undifferentiated(order)
-        return formula_of(call.graph, simplify=False, elements=_elements(call))
+        return formula_of(call.graph, simplify=False, elements=elements_in(call))
     _, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     inputs = [x for leaf in leaves if (x := _real_input(call, leaf)) is not None]
-    elements = _elements(call)
+    elements = elements_in(call)
     made = [formula_of(call.graph, [x] * _checked(order), elements=elements) for x in inputs]
     equations = tuple(e for one in made for e in one.equations)
     notes = dict.fromkeys(note for one in made for note in one.notes)
     return Formula(equations, any(one.gave_up for one in made), tuple(notes))
 
 
-def _elements(call: Call) -> Elements:
+def elements_in(call: Call) -> Elements:
     """Return the elements of a function's steps, constant arrays under the names of the code."""
     return elements_of(call.graph, arrays_read_by(call.function))
 

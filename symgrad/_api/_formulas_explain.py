@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._show import Explanation, derivation
+from .._symbolic import formula_of
 from ..errors import ArgumentError
 from ._call import Call
-from ._formulas import formula
+from ._formulas import elements_in
 
 
 def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanation:
@@ -74,6 +75,7 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
             "a function that returns the one to be explained"
         )
     x = call.graph.inputs[call.inputs[leaves[0]]]  # type: ignore[index]
-    result = formula(f, *args, wrt=wrt)
+    elements = elements_in(call)
+    result = formula_of(call.graph, [x], elements=elements)
     name = getattr(f, "__name__", "f").replace("<lambda>", "f")
-    return Explanation(derivation(tuple(call.graph.inputs), outputs[0], x, result), name, x.name)
+    return Explanation(derivation(call.graph, x, result, elements), name, x.name)

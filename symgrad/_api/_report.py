@@ -82,17 +82,18 @@ def report(
     call = Call(f, args, dynamic=False)
     chosen = chosen_leaves(call, None)
     kernels = Kernels(call, chosen)
-    function, derivatives, gave_up = _formulas(f, args, call, chosen)
+    function, derivatives = _formulas(f, args, call, chosen)
     derived = value_and_grad if kernels.together else jacobian
     program = derived(_flat(call), argnums=tuple(chosen)).program(*call.leaves)
     cost = cost_of(call, gradient_of(call, chosen, kernels))
     filename, source = _source(f)
     graph = ""
     if len(program.steps) <= DRAWN:
-        graph = Drawing(program_view(program, call.leaves)).html
+        view = program_view(program, call.leaves)
+        graph = Drawing(replace(view, title="value and gradient, step by step")).html
     text = report_page(
         Contents(
-            name_of(f), _signature(call), function, derivatives, gave_up, filename, source,
+            name_of(f), _signature(call), function, derivatives, filename, source,
             program, graph, _sampled(found), tuple(_errors(found)), tuple(_notes(found)),
             None if cost is None else (cost.function, cost.gradient, BOUND),
             {"symgrad": version("symgrad"), "NumPy": np.__version__},
@@ -124,14 +125,12 @@ def _signature(call: Call) -> str:
     return f"({', '.join(shapes)})"
 
 
-def _formulas(
-    f: Callable[..., Any], args: Any, call: Call, chosen: list[int]
-) -> tuple[str, str, bool]:
-    """Return function and derivatives as MathML; empty where they are too large to read."""
+def _formulas(f: Callable[..., Any], args: Any, call: Call, chosen: list[int]) -> tuple[str, str]:
+    """Return function and derivatives as HTML; empty where they are too large to read."""
     try:
-        made = formula(f, *args).mathml()
+        made = formula(f, *args).html(style=False)
     except UnsupportedError:
-        return "", "", False
+        return "", ""
     parts: list[Formula] = []
     for name in dict.fromkeys(call.names[k] for k in chosen):
         try:
@@ -139,11 +138,14 @@ def _formulas(
         except (UnsupportedError, ArgumentError):
             continue
         if parts and _agree(parts[-1], slope):  # what a name means is said once
-            parts[-1] = replace(parts[-1], equations=parts[-1].equations + slope.equations,
-                                gave_up=parts[-1].gave_up or slope.gave_up)  # fmt: skip
+            parts[-1] = replace(
+                parts[-1], equations=parts[-1].equations + slope.equations,
+                gave_up=parts[-1].gave_up or slope.gave_up,
+                notes=tuple(dict.fromkeys(parts[-1].notes + slope.notes)),
+            )  # fmt: skip
         else:
             parts.append(slope)
-    return made, "\n".join(p.mathml() for p in parts), any(p.gave_up for p in parts)
+    return made, "\n".join(p.html(style=False) for p in parts)
 
 
 def _agree(*found: Formula) -> bool:

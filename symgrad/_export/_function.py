@@ -149,9 +149,10 @@ class _Function:
                          f"{c} {self.names[node]}")  # fmt: skip
         for k, node in enumerate(program.outputs):
             found.append(f"{TYPES[node.dtype.name]} *restrict out{k}")
-        return textwrap.wrap(
-            f"int {self.name}({', '.join(found) or 'void'})", 96, subsequent_indent=" " * 8
-        )
+        # Lines are broken between parameters only.
+        whole = ", ".join(p.replace(" ", "\0") for p in found) or "void"
+        lines = textwrap.wrap(f"int\0{self.name}({whole})", 96, subsequent_indent=" " * 8)
+        return [line.replace("\0", " ") for line in lines]
 
     def _constants(self) -> list[str]:
         lines = []

@@ -75,6 +75,7 @@ NDTR = define(
     # As accurate as SciPy's (the rounding of x/sqrt(2) is what both lose), and SIMD.
     partials=lambda y, x: (DENSITY(x),), domain=UNARY, samples=(-3, 3), ulp=30.0,
     lower=Composed(lambda x: 0.5 * sc.erfc(-math.sqrt(0.5) * x), "ndtr"),
+    reading=lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2,
 )  # fmt: skip
 HAZARD = define(
     name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
@@ -114,5 +115,5 @@ LOG_NDTR = define(
     sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
     partials=lambda y, x: (HAZARD(x),), lower=Composed(_log_ndtr),
     portable=log_ndtr_by_parts, domain=UNARY,
-    samples=(-3, 3), ulp=30.0,
+    samples=(-3, 3), ulp=30.0, reading=lambda x: sp.log((1 + sp.erf(x / sp.sqrt(2))) / 2),
 )  # fmt: skip

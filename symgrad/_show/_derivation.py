@@ -7,7 +7,9 @@ derivative of one step. That is reverse mode, with mathematics in the place of n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import sympy as sp
@@ -18,6 +20,7 @@ from .._symbolic import (
     Elements,
     Equation,
     Formula,
+    Function,
     Patience,
     Sum,
     Variable,
@@ -27,6 +30,7 @@ from .._symbolic import (
     rename_bound,
     resolve,
     simplified,
+    with_lengths,
 )
 from ..errors import UnsupportedError
 
@@ -81,41 +85,49 @@ class Derivation:
     result: Formula
 
 
-def derivation(inputs: tuple[Input, ...], output: Node, wrt: Input, result: Formula) -> Derivation:
+def derivation(graph: Function, wrt: Input, result: Formula, elements: Elements) -> Derivation:
     """Return the derivation of a derivative.
 
     Parameters
     ----------
-    inputs, output:
-        A function's graph.
+    graph:
+        A function of one result.
     wrt:
         The input to differentiate by.
     result:
         The derivative, simplified: the last line.
+    elements:
+        Those that ``result`` was written with: names of constant arrays.
 
     Raises
     ------
     UnsupportedError
         If the function has more steps than anybody would read.
     """
-    return _Walk(inputs, output, wrt).derivation(result)
+    return _Walk(tuple(graph.inputs), graph.outputs[0], wrt, elements).derivation(result)
 
 
 class _Walk:
-    def __init__(self, inputs: tuple[Input, ...], output: Node, wrt: Input) -> None:
+    def __init__(
+        self, inputs: tuple[Input, ...], output: Node, wrt: Input, elements: Elements
+    ) -> None:
         program = schedule(inputs, [output])
         if len(program.steps) > STEPS:
             raise UnsupportedError(
                 f"a derivation of {len(program.steps)} steps is too long to be read (at most "
                 f"{STEPS}): explain a part of the function, or print sg.formula(f, *args, wrt=0)"
             )
-        self.steps = tuple(filter(_is_shown, program.steps))
+        self.steps = tuple(n for n in program.steps if n is output or _is_shown(n))
         self.output, self.wrt = output, wrt
-        self.names: dict[Node, str] = {n: program.names[n] for n in (*inputs, *self.steps)}
+        self.names: dict[Node, str] = {n: program.names[n] for n in inputs}
+        used = set(self.names.values())
+        free = (f"v{k}" for k in count() if f"v{k}" not in used)
+        self.names |= {n: next(free) for n in self.steps if n is not output}
         if output in self.steps:
-            self.names[output] = "out" if "out" not in self.names.values() else "out_"
+            self.names[output] = "out" if "out" not in used else "out_"
+        self.lengths, self.constants = elements.lengths, elements.constants
         sizes = {str(s) for s in program.sizes}
-        self.taken = {*self.names.values(), *sizes, "out"}
+        self.taken = {*self.names.values(), *self.constants.values(), *sizes, "out"}
         self.patience = Patience.of_a_reader()
         self.top = self.variable(output, 0)
 
@@ -125,7 +137,8 @@ class _Walk:
         """Return a node with fresh indices, the first ``skip`` letters left out."""
         letters = index_symbols(skip + len(node.shape), self.taken)[skip:]
         name = self.names.get(node, "out")
-        return Variable(name, tuple(letters), tuple(map(sp.sympify, node.shape)))
+        shape = with_lengths(node.shape, self.lengths)
+        return Variable(name, tuple(letters), tuple(map(sp.sympify, shape)))
 
     def symbol(self, node: Node, v: Variable) -> Any:
         return node.symbol if isinstance(node, Input) and not node.shape else (
@@ -134,7 +147,8 @@ class _Walk:
     def formula(self, node: Node, v: Variable) -> Any:
         """Return a step in terms of the steps before it."""
         named = {n: name for n, name in self.names.items() if n is not node}
-        elements = Elements(taken=self.taken, named=named)
+        elements = Elements(taken=self.taken, named=named, lengths=self.lengths)
+        elements.constants = self.constants
         return rename_bound(elements.expression(node, v.indices),
                             self.taken | {i.name for i in v.indices})  # fmt: skip
 
@@ -149,7 +163,7 @@ class _Walk:
         relevant = self.relevant()
         readers: dict[Node, list[Node]] = {}
         for node in self.steps:
-            for x in dict.fromkeys(node.operands):
+            for x in dict.fromkeys(self.read_by(node)):
                 if node in relevant and x in relevant and node.dtype.kind == "f":
                     readers.setdefault(x, []).append(node)
         known: dict[Node, tuple[Variable, Any]] = {}
@@ -161,11 +175,19 @@ class _Walk:
                     backward.append(step)
         return Derivation(tuple(forward), tuple(backward), result)
 
+    def read_by(self, node: Node) -> Iterator[Node]:
+        """Yield the steps and inputs that a step reads, directly or through a view of them."""
+        for x in node.operands:
+            if x.op.kind == "view" and x not in self.names:
+                yield from self.read_by(x)
+            else:
+                yield x
+
     def relevant(self) -> set[Node]:
         """Return the nodes that depend on the input and are real."""
         found: set[Node] = {self.wrt}
         for node in self.steps:
-            if node.dtype.kind == "f" and any(x in found for x in node.operands):
+            if node.dtype.kind == "f" and any(x in found for x in self.read_by(node)):
                 found.add(node)
         return found
 
@@ -195,7 +217,10 @@ class _Walk:
         self, node: Node, v: Variable, reader: Node, seen: Variable, outer: Any
     ) -> tuple[Path, Any]:
         last = reader is self.output
+        # Element by element, unless it is read in another order, through a view.
+        direct = [x for x in reader.operands if x.op.kind != "view" or x in self.names]
         same = not last and reader.op.kind == "map" and reader.shape == node.shape
+        same = same and list(self.read_by(reader)).count(node) == direct.count(node)
         skip = len(self.top.indices) + len(v.indices)
         r = Variable(seen.name, v.indices, v.sizes) if same else self.variable(reader, skip)
         r = self.top if last else r
@@ -206,8 +231,11 @@ class _Walk:
         slope = derivative_of(self.formula(reader, r), target)
         ranges = {i: (sp.S.Zero, d - 1) for x in (self.top, v, r)
                   for i, d in zip(x.indices, x.sizes, strict=True)}  # fmt: skip
+        ranges |= {size: (number, number) for number, size in self.lengths.items()}
         ranges |= {f: ranges[i] for f, i in zip(fresh, v.indices, strict=True)}
-        slope = resolve(slope, ranges).xreplace(dict(zip(fresh, v.indices, strict=True)))
+        letters = (*self.top.indices, *v.indices, *r.indices)
+        slope = _tidy(resolve(slope, ranges), self.taken, letters)
+        slope = slope.xreplace(dict(zip(fresh, v.indices, strict=True)))
         product = slope if last else outer * slope
         if not same and not last and r.indices:
             limits = [(i, 0, d - 1) for i, d in zip(r.indices, r.sizes, strict=True)]
@@ -219,9 +247,9 @@ class _Walk:
 
 
 def _is_shown(node: Node) -> bool:
-    """Conditions read best where they are used; factors of matrices stand in no formula."""
+    """Conditions and views read best where they are used; factors stand in no formula."""
     factors = node.op.kind == "routine" and node.op.reading is None
-    return node.dtype.kind != "b" and not factors
+    return node.dtype.kind != "b" and node.op.kind != "view" and not factors
 
 
 def _tidy(expression: Any, taken: set[str], indices: tuple[sp.Symbol, ...]) -> Any:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .._symbolic import (
+    STYLE,
     Equation,
     Variable,
-    inside,
     latex,
     left_latex,
     left_mathml,
     left_text,
-    mathml,
+    line,
     text,
 )
 from ._derivation import Derivation, Path, Step
@@ -31,12 +31,18 @@ _STYLE = """\
 .symgrad-derivation h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; opacity: .75 }
 .symgrad-derivation ol { list-style: none; margin: 0; padding: 0 }
 .symgrad-derivation li { padding: .35rem .8rem; border-left: 3px solid #8895a866; margin: .25rem 0;
-  display: flex; flex-wrap: wrap; gap: .3rem 1.5rem; align-items: center }
-.symgrad-derivation li.result { border-color: #16a34a; background: #16a34a1c }
-.symgrad-derivation .with { flex-basis: 100%; opacity: .7; font-size: .95em; padding-left: 1.5rem }
-.symgrad-derivation code { margin-left: auto; opacity: .6; font-size: .8rem }
-.symgrad-derivation math { font-size: 1.1em; font-family: "STIX Two Math", "Latin Modern Math",
-  "Cambria Math", "DejaVu Math TeX Gyre", math }"""
+  display: grid; grid-template-columns: minmax(0, 1fr) max-content; gap: .2rem 1.5rem;
+  align-items: center }
+.symgrad-derivation li > div { overflow-x: auto; overflow-y: hidden; padding: .1rem 0 }
+.symgrad-derivation li > .formula { padding-left: 2rem; text-indent: -2rem }
+.symgrad-derivation li.result { border-color: #16a34a; background: #16a34a1c; display: block }
+.symgrad-derivation .with { grid-column: 1 / -1; opacity: .75; font-size: .95em;
+  padding-left: 3.5rem; text-indent: -2rem }
+.symgrad-derivation code { opacity: .75; font-size: .8rem }
+.symgrad-derivation math { text-indent: 0; font-size: 1.1em; font-family: "STIX Two Math",
+  "Latin Modern Math", "Cambria Math", "DejaVu Math TeX Gyre", math }
+@media (max-width: 36rem) { .symgrad-derivation li { display: block } }
+"""
 
 
 @dataclass(frozen=True)
@@ -97,11 +103,11 @@ class Explanation:
         """Return HTML with MathML: one element with its style, for any page."""
         d = self.derivation
         name = f"{html.escape(self.name)} by {html.escape(self.wrt)}"
-        parts = [f"<style>\n{_STYLE}\n</style>", f"<h2>The derivative of {name}</h2>"]
-        forward = [_item(_math(left_mathml(*_of(s.equation)), mathml(s.equation.short)), s.where)
+        parts = [f"<style>\n{_STYLE}{STYLE}\n</style>", f"<h2>The derivative of {name}</h2>"]
+        forward = [_item(line(left_mathml(*_of(s.equation)), s.equation.short), s.where)
                    for s in d.forward]  # fmt: skip
         backward = [_chain_html(s) for s in d.backward]
-        result = [f'<li class="result">{m}</li>' for m in d.result.mathml().splitlines()]
+        result = [f'<li class="result">{d.result.html(style=False)}</li>']
         for title, items in zip(TITLES, (forward, backward, result), strict=True):
             parts += [f"<h3>{title}</h3>", "<ol>", *items, "</ol>"]
         return '<section class="symgrad-derivation">\n' + "\n".join(parts) + "\n</section>"
@@ -177,20 +183,15 @@ def _chain_latex(step: Step) -> Iterator[str]:
     yield f"&= {right}"
 
 
-def _math(left: str, *rights: str) -> str:
-    sides = "".join(f"<mo>=</mo>{inside(r)}" for r in rights)
-    return f'<math displaystyle="true"><mrow>{left}{sides}</mrow></math>'
-
-
 def _item(formula: str, where: str, notes: str = "") -> str:
     place = f"<code>{html.escape(where)}</code>" if where else ""
-    return f"<li>{formula}{place}{notes}</li>"
+    return f'<li><div class="formula">{formula}</div>{place}{notes}</li>'
 
 
 def _chain_html(step: Step) -> str:
-    left, right = left_mathml(*_of(step.equation)), mathml(step.equation.short)
+    left = left_mathml(*_of(step.equation))
     if _direct(step):
-        return _item(_math(left, right), step.where)
+        return _item(line(left, step.equation.short), step.where)
     terms = []
     for p in step.paths:
         outer = "" if p.outer is None else f"{left_mathml(*_of(p.outer))}<mo>\u2062</mo>"
@@ -198,9 +199,8 @@ def _chain_html(step: Step) -> str:
         below = "<mo>,</mo>".join(f"<mi>{i.name}</mi>" for i in p.summed)
         sign = f"<munder><mo>∑</mo><mrow>{below}</mrow></munder>" if p.summed else ""
         terms.append(f"{sign}{inner}")
-    product = f"<math><mrow>{'<mo>+</mo>'.join(terms)}</mrow></math>"
     notes = "".join(
-        f'<div class="with">with {_math(_inner_mathml(p), mathml(p.inner.short))}</div>'
-        for p in step.paths
+        f'<div class="with">with {line(_inner_mathml(p), p.inner.short)}</div>' for p in step.paths
     )
-    return _item(_math(left, product, right), step.where, notes)
+    formula = line(left, "<mo>+</mo>".join(terms), step.equation.short)
+    return _item(formula, step.where, notes)

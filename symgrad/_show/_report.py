@@ -15,6 +15,7 @@ from importlib.resources import files
 
 from .._schedule import Program, shape_text
 from .._schedule._text import step_text
+from .._symbolic import STYLE
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,7 @@ class Contents:
     name, signature:
         Of the function.
     function, derivatives:
-        MathML.
-    gave_up:
-        Whether simplifying took too long.
+        HTML with MathML, for a page with the equations' style.
     filename, source:
         The user's code.
     program:
@@ -73,7 +72,6 @@ class Contents:
     signature: str
     function: str
     derivatives: str
-    gave_up: bool
     filename: str
     source: tuple[Line, ...]
     program: Program
@@ -86,7 +84,7 @@ class Contents:
 
 
 #: The graph's page begins with its first step; here it begins with all of them.
-ALL_STEPS = 'document.getElementById("last").click()'
+ALL_STEPS = 'document.getElementById("last").click();document.getElementById("stage").scrollTo(0,0)'
 
 TIERS = {
     "identity": "SymPy has shown that the program's formula is the derivative",
@@ -98,7 +96,8 @@ TIERS = {
 def report_page(contents: Contents) -> str:
     """Return the report as one HTML text."""
     body = "\n".join(_parts(contents))
-    texts = {"title": f"{escape(contents.name)} and its derivative", "body": body}
+    title = f"{escape(contents.name)} and its derivative"
+    texts = {"title": title, "body": body, "equations.css": STYLE}
     return re.sub(
         r"\{\{([\w.]+)\}\}",
         lambda place: texts[place[1]] if place[1] in texts else _file(place[1]),
@@ -116,12 +115,9 @@ def _parts(c: Contents) -> Iterator[str]:
     yield '<p class="lead">Its derivative, the program that computes it, and their worth.</p>'
     yield _facts(c)
     if c.function:
-        yield _section("Function", f'<div class="math">{c.function}</div>')
+        yield _section("Function", c.function)
     if c.derivatives:
-        late = "<p class=hint>Simplifying took too long; shorter forms may exist.</p>"
-        yield _section(
-            "Derivative", f'<div class="math">{c.derivatives}</div>{late if c.gave_up else ""}'
-        )
+        yield _section("Derivative", c.derivatives)
     yield _section("Program", _code(c))
     if c.graph:
         graph = c.graph.replace("</body>", f"<script>{ALL_STEPS}</script></body>")
@@ -192,7 +188,8 @@ def _code(c: Contents) -> str:
     return (
         f'<div class="pair"><div><h3>{escape(c.filename)}</h3><ol class="code">{"".join(source)}'
         f"</ol></div><div><h3>value and gradient</h3>{program}</div></div>"
-        '<p class="hint">Point at a line to see the steps that come from it.</p>'
+        '<p class="hint">Point at a line to see the steps that come from it, or at a step to see '
+        "its line; a click keeps the choice.</p>"
     )
 
 

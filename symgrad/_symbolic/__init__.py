@@ -3,6 +3,7 @@
 from ._binders import Sum
 from ._deltas import resolve
 from ._derive import (
+    Function,
     derivative_of,
     derivatives,
     elements_of,
@@ -11,23 +12,37 @@ from ._derive import (
     shapes_of,
     taken_names,
 )
-from ._element import Elements, element_symbol, exact_number, indexed, is_condition, readable_number
-from ._formula import Equation, Formula, equation_of, formula_of
+from ._element import (
+    Elements,
+    element_symbol,
+    exact_number,
+    indexed,
+    is_condition,
+    readable_number,
+    with_lengths,
+)
+from ._formula import Equation, Formula, equation_of
+from ._html import STYLE, line
 from ._indices import index_symbols, rename_bound
 from ._left import Variable, inside, left_latex, left_mathml, left_text
 from ._mathml import mathml
 from ._matrix import matrix_notation
-from ._naming import Named, named_parts
+from ._named import Named
+from ._naming import named_parts
+from ._ordered import ordered
 from ._over import Over
 from ._patience import SECONDS, Patience
 from ._printing import latex, pretty, text
+from ._reading import formula_of
 from ._shorter import simplified
 
 __all__ = [
     "SECONDS",
+    "STYLE",
     "Elements",
     "Equation",
     "Formula",
+    "Function",
     "Named",
     "Over",
     "Patience",
@@ -49,9 +64,11 @@ __all__ = [
     "left_latex",
     "left_mathml",
     "left_text",
+    "line",
     "mathml",
     "matrix_notation",
     "named_parts",
+    "ordered",
     "pretty",
     "readable_number",
     "rename_bound",
@@ -61,4 +78,5 @@ __all__ = [
     "simplified",
     "taken_names",
     "text",
+    "with_lengths",
 ]

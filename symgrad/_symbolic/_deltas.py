@@ -143,11 +143,14 @@ def within(place: Any, low: Any, high: Any, ranges: Ranges, step: int = 1) -> An
         As in ``x[::step]``.
     """
     divisible = _divisible(sp.expand(step * place), step)
-    # No whole number lies between floor(y) and y, nor between -1/step and 0.
-    ends = [place - low, sp.expand(high - place).replace(sp.floor, lambda y: y)]
-    gaps = [sp.expand(step * gap) for gap in ends]
-    open_ends = [gap for gap in gaps if not never_negative(gap + step - 1, ranges)]
-    return sp.And(divisible, *map(at_least_zero, open_ends))
+    conditions = []
+    for end in (place - low, high - place):
+        # No whole number lies between floor(y) and y, nor between -1/step and 0.
+        gap = sp.expand(step * sp.expand(end).replace(sp.floor, lambda y: y))
+        if not never_negative(gap + step - 1, ranges):
+            whole = all(c.is_Integer for c in gap.as_coefficients_dict().values())
+            conditions.append(at_least_zero(gap if whole else step * end))
+    return sp.And(divisible, *conditions)
 
 
 def _divisible(number: Any, step: int) -> Any:

@@ -50,6 +50,19 @@ def lengths_of(graph: Function) -> dict[Any, Any]:
     return {n: next(iter(sizes)) for n, sizes in found.items() if len(sizes) == 1 and n > 1}
 
 
+def named_sizes(graph: Function) -> dict[Any, Any]:
+    """Return for each size that is an argument, and no length of one, a symbol of its name.
+
+    A whole number is traced as a size, ``n``; the ``k`` of ``f(x, k)`` is read as ``k``.
+    """
+    lengths = {s for x in graph.inputs for d in x.shape for s in sp.sympify(d).free_symbols}
+    return {
+        x.dim: sp.Symbol(x.name, **x.dim.assumptions0)
+        for x in graph.inputs
+        if x.dim is not None and x.dim not in lengths
+    }
+
+
 def taken_names(graph: Function) -> set[str]:
     """Names that indices must not have: of inputs and of sizes."""
     sizes = {str(d) for n in graph.inputs for d in n.shape}
@@ -95,7 +108,8 @@ def formulas(graph: Function, elements: Elements | None = None) -> list[Any]:
         index = index_symbols(len(node.shape), taken)
         plain = elements.expression(node, tuple(index))
         found.append(as_sympy(_finished(plain, _ranges(node, index, lengths), taken)))
-    return found
+    names = named_sizes(graph)
+    return [e.xreplace(names) for e in found] if names else found
 
 
 def derivatives(
@@ -136,6 +150,7 @@ def repeated_derivatives(
         inner = letters[: len(node.shape)]
         expression = elements.expression(node, tuple(inner))
         ranges, rest = _ranges(node, inner, lengths), letters[len(inner) :]
+        ranges |= {size: (sp.Integer(k), sp.Integer(k)) for k, size in lengths.items()}
         for x in wrt:
             own, rest = rest[: len(x.shape)], rest[len(x.shape) :]
             # Bound indices have names, too: those of the new element must be none of them.
@@ -149,7 +164,8 @@ def repeated_derivatives(
             if not is_condition(expression):
                 expression = simplified(expression, patience or Patience.of_a_reader())
         found.append(as_sympy(_renamed(expression, taken | {i.name for i in ranges})))
-    return found
+    names = named_sizes(graph)
+    return [e.xreplace(names) for e in found] if names else found
 
 
 def derivative_of(expression: Any, target: Any) -> Any:

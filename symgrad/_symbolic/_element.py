@@ -143,7 +143,9 @@ class Elements:
             raise UnsupportedError(TOO_LARGE)
         known = node in self.named
         with sympy_depth():
-            formula = frame.formula if known else _filled(node, frame.formula, frame.known)
+            formula = (
+                frame.formula if known else _filled(node, frame.formula, frame.known, self.exact)
+            )
         self.memo[frame.key] = (formula, depth, size)
 
     def _frame(self, key: Key) -> _Frame:
@@ -226,10 +228,10 @@ def _aligned(index: tuple[Any, ...], shape: Shape) -> tuple[Any, ...]:
     return tuple(0 if d == 1 else i for i, d in zip(index[lead:], shape, strict=True))
 
 
-def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
+def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any], exact: bool) -> Any:
     """Put the elements in the place of the symbols that stand for them."""
     if node.op.kind == "map":
-        return _mapped(node, [known[s] for s in formula])
+        return _mapped(node, [known[s] for s in formula], exact)
     formula = unevaluated(sp.sympify(formula))
     if formula in known:
         return known[formula]
@@ -247,8 +249,9 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any]) -> Any:
     return replaced(formula, values) if node.op.kind != "leaf" else formula
 
 
-def _mapped(node: Node, operands: list[Any]) -> Any:
-    form = node.op.sympy or node.op.reading
+def _mapped(node: Node, operands: list[Any], exact: bool) -> Any:
+    first, second = node.op.reading, node.op.sympy
+    form = second or first if exact else first or second
     if form is None:
         return sp.Function(node.op.name)(*operands)
     if node.op.name == "StopGradient":

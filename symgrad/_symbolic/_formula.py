@@ -10,22 +10,18 @@ from typing import Any
 
 import sympy as sp
 
-from .._graph import Input
 from ._binders import as_sympy, unevaluated
-from ._components import components
-from ._derive import Function, elements_of, formulas, repeated_derivatives, shapes_of
-from ._element import Elements, is_condition, sympy_depth, with_lengths
-from ._indices import index_symbols
+from ._element import is_condition
+from ._html import STYLE, aligned
 from ._left import Variable, inside, left_latex, left_mathml, left_text
 from ._mathml import mathml
 from ._matrix import matrix_notation
-from ._naming import Named, named_parts
+from ._named import Named
+from ._naming import named_parts
 from ._notation import rank
-from ._notes import notes_of, plain_positions
-from ._patience import Patience
+from ._notes import plain_positions
 from ._printing import beside, latex, text
 from ._sharing import shared_names
-from ._shorter import TRIED, simplified
 from ._signs import without_signs
 
 Shape = tuple[Any, ...]
@@ -107,9 +103,6 @@ def equation_of(
     return Equation(result, tuple(wrt), expression, short, matrix, tuple(parts))
 
 
-#: Said below derivatives that are listed by element.
-ELSEWHERE = "by elements that are not listed it is 0"
-
 #: So many characters the matrix notation must be shorter without names, to have none.
 LINE = 8
 
@@ -139,8 +132,8 @@ def rank_inside(form: Any) -> bool:
 class Formula:
     """The formulas of a function's results or derivatives, to be read.
 
-    ``print`` it, or leave it to a notebook; :meth:`pretty`, :meth:`latex` and
-    :meth:`mathml` give other forms.
+    ``print`` it, or leave it to a notebook; :meth:`pretty`, :meth:`latex`, :meth:`mathml` and
+    :meth:`html` give other forms.
 
     Attributes
     ----------
@@ -241,11 +234,28 @@ class Formula:
                 found[_math(inside(mathml(a)), b)] = None
         return "\n".join(found)
 
+    def html(self, notation: str = "both", style: bool = True) -> str:
+        """Return HTML with MathML: equations one below the other, for any page.
+
+        Parameters
+        ----------
+        notation:
+            As for :meth:`text`.
+        style:
+            Whether the element is preceded by its style sheet, which a page needs once.
+        """
+        rows = [(left_mathml(e.result, e.wrt, kind), right)
+                for e, kind, right, _ in self._rows(notation)]  # fmt: skip
+        names = {inside(mathml(a)): b for *_, parts in self._rows(notation) for a, b in parts}
+        late = ["simplifying was given up after a while: shorter forms may exist"]
+        body = aligned(rows, names.items(), [*self.notes, *(late if self.gave_up else [])])
+        return f"<style>\n{STYLE}\n</style>\n{body}" if style else body
+
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
     def _repr_html_(self) -> str:
-        return self.mathml()
+        return self.html()
 
 
 def _names_in(equation: Equation) -> list[tuple[Any, Any]]:
@@ -269,61 +279,3 @@ def _math(left: str, right: Any) -> str:
         '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">'
         f"<mrow>{left}<mo>=</mo>{inner}</mrow></math>"
     )
-
-
-def formula_of(
-    function: Function,
-    wrt: Sequence[Input] = (),
-    simplify: bool = True,
-    elements: Elements | None = None,
-) -> Formula:
-    """Return the formulas of a function's results, or of their derivatives.
-
-    Parameters
-    ----------
-    function:
-        A graph or a program.
-    wrt:
-        The inputs to differentiate by, in turn.
-    simplify:
-        Whether the function's own formulas are simplified; derivatives always are.
-    elements:
-        Those of the function, if names in several formulas are to be the same.
-    """
-    with sympy_depth():
-        return _formula_of(function, wrt, simplify, elements or elements_of(function))
-
-
-def _formula_of(
-    function: Function, wrt: Sequence[Input], simplify: bool, elements: Elements
-) -> Formula:
-    patience, taken = Patience.of_a_reader(), elements.taken
-    if wrt:
-        found = repeated_derivatives(function, wrt, patience, elements)
-    else:
-        found = formulas(function, elements)
-        if simplify:
-            found = [e if is_condition(e) else simplified(unevaluated(e), patience) for e in found]
-    count = len(function.outputs)
-    names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    equations, notes = [], []
-    for node, name, expression in zip(function.outputs, names, found, strict=True):
-        parts = [(name + "_" * (name in taken), node.shape), *((x.name, x.shape) for x in wrt)]
-        letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
-        variables = [
-            Variable(n, tuple(next(letters) for _ in shape), _sizes(shape, elements))
-            for n, shape in parts
-        ]
-        single = components(variables[1:], expression) if wrt else None
-        notes += [ELSEWHERE] if single and ELSEWHERE not in notes else []
-        for by, value in single or [(tuple(variables[1:]), expression)]:
-            short = simplified(unevaluated(value), patience) if single else value
-            shapes = shapes_of(function, elements)
-            equations.append(equation_of(variables[0], by, short, shapes))
-            patience.gave_up |= bool(wrt) and short.count_ops() > TRIED
-    notes += notes_of(equations, elements)
-    return Formula(tuple(equations), patience.gave_up, tuple(notes))
-
-
-def _sizes(shape: Shape, elements: Elements) -> Shape:
-    return tuple(map(sp.sympify, with_lengths(shape, elements.lengths)))

@@ -147,6 +147,8 @@ class Entry(sp.Expr):  # type: ignore[misc]
 
     def _latex(self, printer: Any) -> str:
         whole, row, column = map(printer._print, self.args)
+        if is_plain(self.args[0]):
+            whole = rf"\left({printer._print(self.args[0].function.base)}^{{-1}}\right)"
         return f"{{{whole}}}_{{{row},{column}}}"
 
     def _pretty(self, printer: Any) -> Any:
@@ -156,6 +158,11 @@ class Entry(sp.Expr):  # type: ignore[misc]
 
     def _mathml_presentation(self, printer: Any) -> Any:
         whole, row, column = map(printer._print, self.args)
+        if is_plain(self.args[0]):
+            base = printer._print(self.args[0].function.base)
+            power = printer.element("msup", base, printer._print(sp.Integer(-1)))
+            ends = (printer.element("mo", sign) for sign in "()")
+            whole = printer.element("mrow", next(ends), power, next(ends))
         return printer.element("msub", whole, printer.listed([row, column], ","))
 
 

@@ -125,10 +125,14 @@ def _is_open(e: Any) -> bool:
     return bool(e.is_Add) or isinstance(e, (sp.Piecewise, sp.Mod))
 
 
+def markup(element: Any) -> str:
+    """Return an element of the printer as text, in characters instead of names for them."""
+    body = _ENTITY.sub(lambda m: html.unescape(m.group()), element.toxml()).replace("ⅇ", "e")
+    return str(body.replace("<mo>-</mo>", "<mo>−</mo>"))
+
+
 def mathml(expression: Any, display: bool = True) -> str:
     """Return a formula as a MathML element that a browser draws without any script."""
-    body = MathMLPrinter()._print(expression).toxml()
-    body = _ENTITY.sub(lambda m: html.unescape(m.group()), body).replace("ⅇ", "e")
-    body = body.replace("<mo>-</mo>", "<mo>−</mo>")
     style = ' display="block"' if display else ""
+    body = markup(MathMLPrinter()._print(expression))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML"{style}>{body}</math>'

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ._naming import NAMES, PLACES, Named
+from ._named import PLACES, Named
+from ._naming import NAMES
 
 if TYPE_CHECKING:
     from ._formula import Equation

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NoReturn
 
 from .._graph import Input, scipy_call
+from .._op import registry
 from .._shapes import show
 from ..errors import TraceError
 from ._examples import decided, unknown
 from ._known import known_number
+
+
+def _is_ours(function: str) -> bool:
+    """Tell whether there is an op, or what consists of some, for a function of SciPy's."""
+    module, _, name = function.rpartition(".")
+    found = getattr(import_module(module), name, None)
+    return found is not None and registry.find(found) is not None
 
 
 class Numberless:
@@ -29,7 +38,7 @@ class Numberless:
         function = scipy_call()
         if function is not None:
             wanted = f"{function}: {wanted}"
-            instead = f"symgrad.{function} if there is such a function, or sg.pure_callback"
+            instead = f"symgrad.{function}" if _is_ours(function) else "sg.pure_callback around it"
         raise TraceError(
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"
