@@ -441,6 +441,8 @@ CASES_IN_CONDITIONS: list[Callable[..., Any]] = [
     lambda x: np.sum(x**2 * (np.sum(np.where(x > 0, x, x**2)) > 1)),
     lambda x: np.max(np.trunc(x) + x) ** 2,
     lambda x: np.sum(np.sin(np.diag(x)) + np.exp(np.diag(x))),
+    lambda x: np.prod(np.sum(np.sin(np.diag(x)), axis=1)),
+    lambda x: np.prod(np.where((x < 1) & (x > -0.65), x, np.sin(x))),
 ]
 
 

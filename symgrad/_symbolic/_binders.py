@@ -52,6 +52,17 @@ class Product(sp.Product):  # type: ignore[misc]
         """Bind the indices of ``limits``, triples ``(index, first, last)``."""
         return bound(cls, function, limits)
 
+    def _eval_derivative(self, symbol: Any) -> Any:
+        """Each factor's derivative times the others; SymPy's makes sums of its own classes."""
+        *inner, (k, low, high) = self.limits
+        factor = Product(self.function, *inner) if inner else self.function
+        slope = factor.diff(symbol)
+        if slope == 0:
+            return sp.S.Zero
+        h = sp.Dummy(k.name, integer=True, nonnegative=True)
+        others = Product(factor, (k, low, h - 1)) * Product(factor, (k, h + 1, high))
+        return Sum(others * slope.xreplace({k: h}), (h, low, high))
+
 
 class Pair(ExprCondPair):  # type: ignore[misc]
     """SymPy's pair of value and condition, the condition as it is."""
