@@ -234,6 +234,19 @@ def test_source_runs_on_its_own_and_for_other_sizes() -> None:
     assert run.stdout.split() == [value.hex(), gradient.tobytes().hex()]
 
 
+@pytest.mark.parametrize("f", [
+    lambda x: np.sum(np.sqrt(1 + x**2)),
+    lambda x: np.sum(np.sqrt(x**2 + np.sin(x) ** 2 + np.exp(x) ** 2)),
+])  # fmt: skip
+def test_source_of_directions(f: Any) -> None:
+    found: dict[str, Any] = {}
+    x = np.array([0.1, -0.2, 3.0])
+    with sg.backend("numpy"):
+        program = sg.grad(f).program(x)
+        exec(program.source("slope"), found)
+        np.testing.assert_array_equal(found["slope"](x), program(x))
+
+
 def test_source_names_hide_nothing() -> None:
     names = ["np", "special", "lambda", "n", "math", "placed", "v0", "program"]
     values = {name: np.arange(3.0) + k for k, name in enumerate(names)}

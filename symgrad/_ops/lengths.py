@@ -71,13 +71,13 @@ DIRECTION: Op = define(
     name="Direction", doc="x/sqrt(x**2 + y**2), the derivative of a length.",
     sympy=lambda x, y: x / sp.sqrt(x**2 + y**2), partials=_direction_partials,
     evaluate=direction, lower=Composed(direction), domain=(NonZero, NonZero), samples=(0.5, 3),
-    source=lambda *xs: f"direction({', '.join(xs)})",
+    source=lambda *xs: f"direction({', '.join(map(str, xs))})",
     helpers=(length_scale, over_length, direction), convention="0 at (0, 0)",
 )  # fmt: skip
 DIRECTION3: Op = define(
     name="Direction3", doc="x/sqrt(x**2 + y**2 + z**2), the derivative of a length.",
     sympy=lambda x, y, z: x / sp.sqrt(x**2 + y**2 + z**2), partials=_direction3_partials,
     evaluate=direction, lower=Composed(direction), domain=(NonZero,) * 3, samples=(0.5, 3),
-    source=lambda *xs: f"direction({', '.join(xs)})",
+    source=lambda *xs: f"direction({', '.join(map(str, xs))})",
     helpers=(length_scale, over_length, direction), convention="0 at (0, 0, 0)",
 )  # fmt: skip
