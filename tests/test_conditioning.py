@@ -96,7 +96,8 @@ REGIONS: list[tuple[str, tuple[tuple[float, float], ...], float]] = [
     ("JacobiDn", ((-10.0, 10.0), (0.01, 0.99)), 2.5),
     ("Jv", ((-1.95, 20.0), (1e-6, 2.0)), 2.5),
     ("Jv", ((-1.95, 20.0), (2.0, 25.0)), 12.0),
-    ("Yv", ((-1.4, 5.4), (1e-6, 2.0)), 5.0),
+    ("Yv", ((-1.4, -0.5), (1e-6, 2.0)), 5.0),
+    ("Yv", ((-0.5, 5.4), (1e-6, 2.0)), 0.6),
     ("Iv", ((-1.95, 20.0), (1e-6, 24.0)), 2.5),
     ("Ive", ((-1.95, 20.0), (1e-6, 5.0)), 3.5),
     ("Ive", ((-1.95, 20.0), (5.0, 24.0)), 12.0),
@@ -227,3 +228,13 @@ def test_the_slope_of_order_zero_has_no_pole() -> None:
     for function, exact in ((sc.jv, -sc.j1(0.2)), (sc.iv, sc.i1(0.2)), (sc.yv, -sc.y1(0.2))):
         found = sg.grad(lambda x, function=function: function(0.0, x))(0.2)
         assert abs(found - exact) <= 4 * np.spacing(abs(exact))
+
+
+def test_the_second_kind_of_negative_half_orders_is_the_first() -> None:
+    """The function of the other sign, which is large, has the factor cos(pi*(n + 1/2)): 0."""
+    x = np.array([1e-6, 0.05, 0.3, 1.3, 2.0, 2.5])  # below the zeros
+    for n in range(5):
+        found = sg.compile(lambda x, n=n: sc.yv(-n - 0.5, x))(x)
+        with mpmath.workdps(DIGITS):
+            exact = [float((-1) ** n * mpmath.besselj(n + 0.5, at)) for at in x]
+        assert np.all(np.abs(found - exact) <= 16 * np.spacing(np.abs(exact)))

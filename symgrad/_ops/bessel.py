@@ -14,7 +14,8 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, define
-from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_ke, bessel_y, order_family
+from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_ke, order_family
+from .bessel_y import bessel_y
 from .differences import DIGAMMA_STEP, digamma_by_sums
 from .fallback import elsewhere, evaluated, of_scipy, source_of
 from .fits import GAMMA_MIDDLE, RGAMMA_MIDDLE
@@ -205,9 +206,20 @@ def _scaled(v: Any, x: Any) -> Any:
 JV: Op = order_family(
     sc.jv, sp.besselj, bessel_j, lambda v, x, y: 0.5 * (JV(v - 1, x) - JV(v + 1, x))
 )  # fmt: skip
-YV: Op = order_family(
-    sc.yv, sp.bessely, bessel_y, lambda v, x, y: 0.5 * (YV(v - 1, x) - YV(v + 1, x))
-)  # fmt: skip
+
+
+def _yv_form(v: Any, x: Any, slope: int = 0) -> Any:
+    around = (sp.bessely(v - 1, x) - sp.bessely(v + 1, x)) / 2
+    return around if slope else sp.bessely(v, x)
+
+
+def _yv_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
+    if not slope:
+        return YV(v, x, slope=2)
+    return 0.5 * (YV(v - 1, x, slope=2) - YV(v + 1, x, slope=2))
+
+
+YV: Op = order_family(sc.yv, _yv_form, bessel_y, _yv_slope, slopes=2)
 
 
 def _iv_form(v: Any, x: Any, slope: int = 0) -> Any:
