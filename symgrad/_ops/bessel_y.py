@@ -19,6 +19,7 @@ import numpy as np
 from .._late import special as sc
 from .bessel_orders import bessel_j
 from .fallback import elsewhere
+from .gamma_pairs import EVEN, ODD, pair_polynomial
 from .pairs import (
     pair_logarithm,
     pair_power,
@@ -27,24 +28,9 @@ from .pairs import (
     pair_sum,
     two_product,
     two_sum,
-)  # fmt: skip
+)
 
-#: Taylor coefficients of 1/gamma(1 + u), as pairs: the even ones from u**20 on down, the odd ones
-#: from u**21 on down with the other sign; and those of (1 - cos(pi*u))/u**2.
-EVEN = (
-    (-3.696805618642206e-12, 0.0), (1.0434267116911005e-10, 0.0), (5.002007644469223e-09, 0.0),
-    (-2.056338416977607e-07, 0.0), (-1.2504934821426706e-06, 0.0), (0.0001280502823881162, 0.0),
-    (-0.0011651675918590652, 0.0), (-0.009621971527876973, 0.0),
-    (0.16653861138229148, 1.0189144546842026e-17), (-0.6558780715202539, 2.137185197068536e-17),
-    (1.0, 0.0),
-)  # fmt: skip
-ODD = (
-    (-5.100370287454476e-13, 0.0), (-7.782263439905071e-12, 0.0), (1.18127457048702e-09, 0.0),
-    (-6.116095104481416e-09, 0.0), (-1.133027231981696e-06, 0.0), (2.013485478078824e-05, 0.0),
-    (0.00021524167411495098, 0.0), (-0.0072189432466631, 0.0),
-    (0.04219773455554433, 3.3579992682480134e-18), (0.04200263503409524, -1.4920306285650505e-18),
-    (-0.5772156649015329, 4.942915152430645e-18),
-)  # fmt: skip
+#: Taylor coefficients of (1 - cos(pi*u))/u**2, from u**20 on down, as pairs.
 TURN = (
     (7.700707130601354e-11, 0.0), (-3.604730797462501e-09, 0.0), (1.3878952462213771e-07, 0.0),
     (-4.303069587032947e-06, 0.0), (0.0001046381049248457, 0.0), (-0.0019295743094039231, 0.0),
@@ -52,17 +38,6 @@ TURN = (
     (1.3352627688545895, -3.1815237892149862e-18), (-4.0587121264167685, 2.6602000824298645e-16),
     (4.934802200544679, 3.1326477543698557e-16),
 )  # fmt: skip
-
-
-def pair_polynomial(x: Any, coefficients: Any) -> Any:
-    """A polynomial of a pair, from the highest coefficient on; the last three are pairs."""
-    rest = 0.0 * x[0]
-    for high, _ in coefficients[:-3]:
-        rest = rest * x[0] + high
-    total = rest, 0.0 * rest
-    for pair in coefficients[-3:]:
-        total = pair_sum(pair_product(total, x), pair)
-    return total
 
 
 def hyperbolic(s: Any, power: Any) -> Any:

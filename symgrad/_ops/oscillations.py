@@ -26,6 +26,7 @@ from .np_common import Sample
 from .pairs import pair_quotient, two_product, two_sum
 from .special import ORDER
 from .struve import modified_struve, struve
+from .wright import wright_bessel
 
 UNARY, POSITIVE = (Real,), (Positive,)
 
@@ -237,11 +238,16 @@ HYPERU: Op = define(
     source=source_of("hyperu_as_mean"),
     helpers=(two_sum, two_product, pair_quotient, elsewhere, hyperu_as_mean),
 )  # fmt: skip
+_THREE = (Positive, Positive, Positive)
+_WRIGHT_OF_SCIPY = of_scipy("WrightBessel", sc.wright_bessel, _THREE)
+_RGAMMA_OF_SCIPY = of_scipy("WrightBesselGamma", sc.rgamma, POSITIVE)
 WRIGHT_BESSEL: Op = define(
-    sc.wright_bessel, name="WrightBessel", sympy=None, lower=Cython("wright_bessel"),
-    precise=precisely.wright_bessel,
+    sc.wright_bessel, name="WrightBessel", sympy=None, precise=precisely.wright_bessel,
+    evaluate=evaluated(wright_bessel, sc.wright_bessel),
+    lower=Composed(lambda a, b, x: wright_bessel(a, b, x, _WRIGHT_OF_SCIPY, _RGAMMA_OF_SCIPY)),
+    source=source_of("wright_bessel"), helpers=(wright_bessel,),
     partials=lambda y, a, b, x: (math.nan, math.nan, WRIGHT_BESSEL(a, b + a, x)),
-    domain=(Positive, Positive, Positive), samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0,
+    domain=_THREE, samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0,
     convention=ORDER, doc="Wright's generalized Bessel function.",
 )  # fmt: skip
 WRIGHT_OMEGA: Op = define(
