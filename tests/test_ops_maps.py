@@ -435,6 +435,8 @@ SET_ASIDE = {
     "Cosm1": "SciPy's cancels where the cosine is near 1",
     "StudentDensity": "far out it is the exponential of hundreds, whose rounding it magnifies",
     "Expn": "SciPy warns of orders that are not whole",
+    "LogNdtr": "far to the right SciPy's loses digits, and the rounding of x is magnified",
+    "Sinc": "at whole numbers of single precision it is what rounding pi*x leaves",
 }
 
 

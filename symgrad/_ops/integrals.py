@@ -28,6 +28,7 @@ from .gaussian import ROOT_PI
 from .hypergeometric import confluent, gauss
 from .incomplete import INCOMPLETE, gamma_share
 from .pairs import PAIRS
+from .quotients import EXPREL_SLOPE
 from .special import BOTH_POSITIVE, ORDER
 
 UNARY, POSITIVE = (Real,), (Positive,)
@@ -196,7 +197,7 @@ HYP2F1: Op = define(
 )  # fmt: skip
 EXPREL = define(
     sc.exprel, name="Exprel", sympy=lambda x: (sp.exp(x) - 1) / x,
-    partials=lambda y, x: (0.5 * sc.hyp1f1(2.0, 3.0, x),), lower=Cython("exprel"),
+    partials=lambda y, x: (EXPREL_SLOPE(x),), lower=Cython("exprel"),
     domain=(NonZero,), samples=(0.2, 3), ulp=8.0,
     doc="(exp(x) - 1)/x, and 1 at 0.",
 )  # fmt: skip

@@ -73,22 +73,6 @@ def _log_of_one_plus(y: Any, x: Any) -> tuple[Any, ...]:
     return (2.0 * OPS["Direction"](x, 1.0) / np.hypot(x, 1.0),)
 
 
-def _sinc_slope(y: Any, x: Any) -> tuple[Any, ...]:
-    """The derivative of ``sin(x)/x``: near 0 by the series, DLMF 10.49.3 and 10.16.9."""
-    near = np.fabs(x) < 2.0
-    small = np.where(near, x, 0.0)
-    series = (-1 / 3) * small * special.hyp0f1(2.5, -0.25 * (small * small))
-    return (np.where(near, series, (np.cos(x) - y) / x),)
-
-
-def _exprel_slope(y: Any, x: Any) -> tuple[Any, ...]:
-    """The derivative of ``expm1(x)/x``: near 0 by Kummer's function."""
-    near = np.fabs(x) < 2.0
-    series = 0.5 * special.hyp1f1(2.0, 3.0, np.where(near, x, 0.0))
-    # Another use of exp(x) would keep exp(x) - 1 from becoming expm1(x).
-    return (np.where(near, series, (1.0 / np.exp(-x) - y) / x),)
-
-
 FAR = 700.0  # exp(x) is finite and normal up to here; float32 takes the other way earlier
 ROOT_PI = 1.772453850905516
 WIDE = ((-1000.0, 1000.0),)
@@ -147,11 +131,12 @@ FORMULAS: tuple[Shortcut, ...] = (
              ((-3.0, 3.0), (-3.0, 3.0))),
     Shortcut("sqrt(x)**2: 1", lambda x: np.sqrt(x) ** 2,
              lambda y, x: (np.where(x < 0, y, 1.0),), ((0.0, 9.0),)),
-    Shortcut("sin(x)/x: by its series", lambda x: np.sin(x) / x, _sinc_slope, ((-30.0, 30.0),)),
-    Shortcut("expm1(x)/x: by its series", lambda x: np.expm1(x) / x, _exprel_slope,
-             ((-30.0, 30.0),)),
+    Shortcut("sin(x)/x: by its series", lambda x: np.sin(x) / x,
+             lambda y, x: (OPS["SincSlope"](x),), ((-30.0, 30.0),)),
+    Shortcut("expm1(x)/x: by its series", lambda x: np.expm1(x) / x,
+             lambda y, x: (OPS["ExprelSlope"](x),), ((-30.0, 30.0),)),
     Shortcut("(exp(x) - 1)/x: by its series", lambda x: (np.exp(x) - 1) / x,
-             lambda y, x: _exprel_slope(np.expm1(x) / x, x), ((-30.0, 30.0),)),
+             lambda y, x: (OPS["ExprelSlope"](x),), ((-30.0, 30.0),)),
     Shortcut("x*log(x): log(x) + 1", lambda x: x * np.log(x), lambda y, x: (np.log(x) + 1.0,),
              ((0.0, 9.0),)),
     Shortcut("x*sqrt(x): 3/2*sqrt(x)", lambda x: x * np.sqrt(x),

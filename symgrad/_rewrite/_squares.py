@@ -7,7 +7,10 @@ from ._pattern import number_of, square_of
 
 
 def is_sum_of_squares(node: Node) -> bool:
-    """Tell whether a node is a sum of squares (of numbers not negative, of products): >= +0."""
+    """Tell whether a node is a sum of squares (of numbers not negative, of products): >= +0.
+
+    It may also be nan.
+    """
     stack = [node]
     seen = set()
     while stack:
@@ -17,10 +20,12 @@ def is_sum_of_squares(node: Node) -> bool:
         seen.add(x)
         name, number = x.op.name, number_of(x)
         if number is not None:
-            if not number >= 0:
+            if number < 0:
                 return False
         elif name in ("Add", "Sum", "Reshape", "Broadcast", "Slice", "Transpose"):
             stack.extend(x.operands)
+        elif name == "Where":
+            stack.extend(x.operands[1:])
         elif name == "Multiply":
             stack.extend(_unpaired(x))
         elif name == "Divide" and is_positive(x.operands[1]):
@@ -46,6 +51,13 @@ def is_length(node: Node) -> bool:
 
 
 def is_positive(node: Node) -> bool:
+    """Tell whether a node is a positive number, a size, or ``where(x > 0, x, 1)``."""
+    if node.op.name == "Where":
+        condition, x, other = node.operands
+        if condition.op.name != "Greater" or condition.operands[0] is not x:
+            return False
+        least = number_of(condition.operands[1])
+        return least is not None and least >= 0 and is_positive(other)
     number = number_of(node)
     return node.op.name == "SizeOf" or (number is not None and number > 0)
 
