@@ -62,9 +62,12 @@ def _direction_partials(s: Any, x: Any, y: Any) -> Any:
 
 
 def _direction3_partials(s: Any, x: Any, y: Any, z: Any) -> Any:
-    r = _positive(np.hypot(np.hypot(x, y), z))
-    t, u = DIRECTION3(y, x, z), DIRECTION3(z, x, y)
-    return (t * t + u * u) / r, -s * t / r, -s * u / r
+    scale = LENGTH_SCALE(np.sqrt(x * x + y * y + z * z))
+    x, y, z = scale * x, scale * y, scale * z
+    across = y * y + z * z
+    square = _positive(x * x + across)
+    r = np.sqrt(square)
+    return scale * (across / square / r), -scale * (s * (y / square)), -scale * (s * (z / square))
 
 
 DIRECTION: Op = define(

@@ -96,7 +96,7 @@ SINC_SLOPE: Op = define(
 EXPREL_SLOPE: Op = define(
     name="ExprelSlope", doc="The derivative of (exp(x) - 1)/x; a derivative of it.",
     sympy=_exprel_form, partials=lambda y, x, order=0: (EXPREL_SLOPE(x, order=order + 1),),
-    evaluate=exprel_slope, lower=Composed(exprel_slope), domain=(NonZero,), samples=(-8, 3),
+    evaluate=exprel_slope, lower=Composed(exprel_slope), domain=(NonZero,), samples=(-8, -0.2),
     ulp=8.0, orders=HIGHEST, source=lambda x, order=0: f"exprel_slope({x}, {order})",
     helpers=(_terms, exprel_slope),
 )  # fmt: skip
