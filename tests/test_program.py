@@ -709,3 +709,11 @@ def test_what_has_no_text() -> None:
         size_text(sp.sqrt(N))
     with pytest.raises(DataError, match="no comparison"):
         relation_text(sp.And(N > 9, M > 9))
+
+
+def test_steps_that_are_constants_of_real_numbers_say_what_they_compute() -> None:
+    text = str(sg.compile(lambda x: np.where(np.isnan(x), 0.0, np.linalg.norm(x))).program(1.0))
+    assert "isnan(x)" in text
+    program = sg.grad(np.linalg.norm).program(np.ones(3))
+    assert "lengthscale(v" in str(program)
+    assert r"\operatorname{lengthscale}\left(v" in program.latex()

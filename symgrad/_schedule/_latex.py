@@ -102,19 +102,24 @@ def _number(node: Node) -> Any:
 
 def _mapped(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     values = [_value(x, index, names) for x in node.operands]
-    if node.op.sympy is None and not (node.op.reading and node.items):
+    text = None
+    if node.op.sympy is not None or (node.op.reading and node.items):
+        # Numbers take part in the layout of a formula (3 x, not x 3), names do not.
+        numbers = [_number(x) if isinstance(x, (Literal, SizeOf)) else None for x in node.operands]
+        text = _template(node.op, node.items, tuple(numbers))
+    if text is None:
         return rf"\operatorname{{{node.op.name.lower()}}}\left({', '.join(values)}\right)"
-    # Numbers take part in the layout of a formula (3 x, not x 3), names do not.
-    fixed = tuple(_number(x) if isinstance(x, (Literal, SizeOf)) else None for x in node.operands)
-    text = _template(node.op, node.items, fixed)
     for k, value in enumerate(values):
         text = text.replace(f"\0{k}\0", value)
     return text
 
 
 @lru_cache(maxsize=4096)
-def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]) -> str:
-    """An op's formula with places for the operands that are no numbers."""
+def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]) -> str | None:
+    """An op's formula with places for the operands that are no numbers.
+
+    None if it has none of them: that no real number is nan does not say what a step computes.
+    """
     places = {
         k: sp.Dummy(real=True, integer=True if sp.Integers in op.domain[k : k + 1] else None)
         for k, number in enumerate(fixed) if number is None
@@ -124,6 +129,8 @@ def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]
     assert written is not None
     with sp.evaluate(False):
         form = written(*operands, **dict(items))
+    if places and not form.free_symbols:
+        return None
     shown = {symbol: f"\0{k}\0" for k, symbol in places.items()}
     return str(sp.latex(form, symbol_names=shown))
 

@@ -100,6 +100,8 @@ def _template(op: Op, items: tuple[tuple[str, Any], ...]) -> str | None:
     places = [sp.Symbol(f"\x00{k}\x01", real=True) for k in range(op.arity)]
     with sp.evaluate(False):
         form = op.sympy(*places, **dict(items))
+    if op.arity and not form.free_symbols:
+        return None  # that no real number is nan does not say what the step computes
     text = sp.sstr(form, order="none").replace("{", "{{").replace("}", "}}")
     if items and len(text) > LONGEST:
         return None
