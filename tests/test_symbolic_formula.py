@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from itertools import count
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -303,6 +305,29 @@ def test_the_time_limit_reaches_into_a_running_function() -> None:
     assert patience.gave_up
     assert sys.getprofile() is None
     assert Patience(5).attempt(lambda v: v + 1, 1, 0) == 2
+
+
+def test_the_time_limit_outlasts_callbacks_of_the_collector(monkeypatch: Any) -> None:
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+
+    def collected(phase: str, info: Any) -> None:
+        str(phase)
+
+    def work(_: Any) -> str:
+        kept: list[Any] = []
+        for _ in range(500_000):  # time passes; the collector alone calls something
+            kept = [kept, []]
+        str(kept is None)
+        return "ended"
+
+    # Of a module that is neither the function's nor SymPy's.
+    gc.callbacks.append(FunctionType(collected.__code__, {"__name__": "elsewhere", "str": str}))
+    try:
+        assert Patience(0.01).attempt(work, None, "stopped") == "stopped"
+    finally:
+        gc.callbacks.pop()
+    assert not lost
 
 
 def test_the_time_limit_outlasts_generators_that_are_closed(monkeypatch: Any) -> None:

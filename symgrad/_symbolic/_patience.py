@@ -61,10 +61,16 @@ class Patience:
             # Somebody is profiling: the clock is then read between the steps only.
             return function(argument)
         deadline, clock = self.deadline, time.monotonic
+        own = ("sympy.", "mpmath.", function.__module__)
 
         def watch(frame: FrameType, *_: Any) -> None:
-            # What is raised in a generator that the collector closes would only be printed.
-            if clock() > deadline and not frame.f_code.co_flags & inspect.CO_GENERATOR:
+            # What is raised in a generator that the collector closes, or in a callback of its,
+            # would only be printed, and the limit would be lost.
+            if (
+                clock() > deadline
+                and not frame.f_code.co_flags & inspect.CO_GENERATOR
+                and frame.f_globals.get("__name__", "").startswith(own)
+            ):
                 raise _TimeIsUpError
 
         sys.setprofile(watch)
