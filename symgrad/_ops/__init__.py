@@ -6,6 +6,7 @@ import pkgutil
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
+# After the loop: what these modules define is registered in the order of their names.
 from .diagonals import DIAG_EMBED  # noqa: E402
 from .indexing import getitem  # noqa: E402
 from .logic import CAST  # noqa: E402

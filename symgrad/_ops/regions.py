@@ -176,26 +176,32 @@ def _assemble_source(*parts: Any, shape: Shape, regions: tuple[Region, ...], dis
     return f"{name}({spell(shape)}, {', '.join(pieces)})"
 
 
+def element_within(part: Any, region: Region, index: Any, shape: Shape) -> tuple[Any, Any]:
+    """Return the element of ``part`` that lies at ``index`` of the whole, and whether one does."""
+    inside: list[Any] = []
+    position: list[Any] = []
+    for i, (start, step, size), extent in zip(index, region, shape, strict=True):
+        if size is None:
+            inside.append(sp.Eq(i, start))
+        elif start == 0 and step == 1 and size == extent:
+            position.append(i)
+        else:
+            offset = (i - start) * (1 if step > 0 else -1)
+            if abs(step) != 1:
+                inside.append(sp.Eq(sp.Mod(offset, abs(step)), 0))
+                offset = sp.floor(offset / abs(step))
+            inside += [offset >= 0, offset < size]
+            position.append(offset)
+    return part[tuple(position)], sp.And(*inside)
+
+
 def _assemble_element(
     index: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...], disjoint: bool
 ) -> Any:
-    pieces = []
-    for part, region in zip(parts, regions, strict=True):
-        inside: list[Any] = []
-        position: list[Any] = []
-        for i, (start, step, size), extent in zip(index, region, shape, strict=True):
-            if size is None:
-                inside.append(sp.Eq(i, start))
-            elif not (start == 0 and step == 1 and size == extent):
-                offset = (i - start) * (1 if step > 0 else -1)
-                if abs(step) != 1:
-                    inside.append(sp.Eq(sp.Mod(offset, abs(step)), 0))
-                    offset = sp.floor(offset / abs(step))
-                inside += [offset >= 0, offset < size]
-                position.append(offset)
-            else:
-                position.append(i)
-        pieces.append((part[tuple(position)], sp.And(*inside)))
+    pieces = [
+        element_within(part, region, index, shape)
+        for part, region in zip(parts, regions, strict=True)
+    ]
     if disjoint:
         return sp.Piecewise(*pieces, (0, True))
     return sp.Add(*(sp.Piecewise(piece, (0, True)) for piece in pieces))

@@ -16,7 +16,7 @@ from .._shapes import Shape
 from .._spell import spell
 from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
 from .movement import BROADCAST
-from .regions import SLICE, Region, index_text, slices, whole
+from .regions import SLICE, Region, element_within, index_text, slices, whole
 
 # ---------------------------------------------------------------- regions
 
@@ -36,21 +36,10 @@ def _update(base: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...]) -
 def _update_element(
     index: Any, base: Any, *parts: Any, shape: Shape, regions: tuple[Region, ...]
 ) -> Any:
-    pieces = []
-    for part, region in zip(parts, regions[1:], strict=True):
-        inside: list[Any] = []
-        position: list[Any] = []
-        for i, (start, step, size) in zip(index, region, strict=True):
-            if size is None:
-                inside.append(sp.Eq(i, start))
-                continue
-            offset = (i - start) * (1 if step > 0 else -1)
-            if abs(step) != 1:
-                inside.append(sp.Eq(sp.Mod(offset, abs(step)), 0))
-                offset = sp.floor(offset / abs(step))
-            inside += [offset >= 0, offset < size]
-            position.append(offset)
-        pieces.append((part[tuple(position)], sp.And(*inside)))
+    pieces = [
+        element_within(part, region, index, shape)
+        for part, region in zip(parts, regions[1:], strict=True)
+    ]
     return sp.Piecewise(*pieces, (base[tuple(index)], True))
 
 

@@ -25,12 +25,11 @@ from typing import Any
 
 import numpy as np
 
-from .._forks import cached_property
 from .._graph import Node
 from .._late import special
 from .._op import registry
 from .._trace import Traced, as_node, cast
-from ._pattern import Pattern
+from ._pattern import Written
 
 OPS = registry.ops
 #: Ops whose result keeps the relative error of an operand: no cancellation, no comparison.
@@ -50,7 +49,7 @@ _HARMLESS = frozenset(
 
 
 @dataclass(frozen=True)
-class Identity:
+class Identity(Written):
     """A formula and a better one.
 
     Parameters
@@ -67,20 +66,6 @@ class Identity:
     written: Callable[..., Any]
     computed: Callable[..., Any]
     samples: tuple[tuple[float, float], ...]
-
-    @cached_property
-    def pattern(self) -> Pattern:
-        """What is looked for."""
-        return Pattern(self.written)
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The ops at which the formula begins."""
-        return self.pattern.heads
-
-    def possible(self, names: Sequence[str]) -> bool:
-        """Tell from the ops of its operands whether the formula can be at a node."""
-        return self.pattern.possible(names)
 
     def applies(
         self, node: Node, found: tuple[Node, ...], users: Mapping[Node, Sequence[Node]]

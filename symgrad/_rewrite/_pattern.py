@@ -16,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from .._forks import cached_property
 from .._graph import Input, Literal, Node
 from .._op import Op
 from .._trace import Traced, as_node
@@ -267,4 +268,24 @@ class Index(Generic[F]):
         return found
 
 
-__all__ = ["NUMBERS", "Index", "Pattern", "number_of", "square_of"]
+class Written:
+    """What is found where a formula stands, which the attribute ``written`` says."""
+
+    written: Callable[..., Any]
+
+    @cached_property
+    def pattern(self) -> Pattern:
+        """What is looked for."""
+        return Pattern(self.written)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The ops at which the formula begins."""
+        return self.pattern.heads
+
+    def possible(self, names: Sequence[str]) -> bool:
+        """Tell from the ops of its operands whether the formula can be at a node."""
+        return self.pattern.possible(names)
+
+
+__all__ = ["NUMBERS", "Index", "Pattern", "Written", "number_of", "square_of"]

@@ -6,10 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._forks import cached_property
 from .._graph import Node
 from .._trace import Traced
-from ._pattern import Pattern
+from ._pattern import Written
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Shortcut:
+class Shortcut(Written):
     """The derivative of an elementwise formula.
 
     Parameters
@@ -50,20 +49,6 @@ class Shortcut:
     slopes: Callable[..., tuple[Any, ...]]
     samples: tuple[tuple[float, float], ...]
     where: Callable[..., bool] = lambda *_: True
-
-    @cached_property
-    def pattern(self) -> Pattern:
-        """What is looked for."""
-        return Pattern(self.written)
-
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The ops at which the formula begins."""
-        return self.pattern.heads
-
-    def possible(self, names: Sequence[str]) -> bool:
-        """Tell from the ops of its operands whether the formula can be at a node."""
-        return self.pattern.possible(names)
 
     def find(self, node: Node, barred: Collection[Node]) -> Way | None:
         """Return the way past ``node``, or None where the formula is another."""
