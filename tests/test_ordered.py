@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from sympy.core.cache import clear_cache
 
 import symgrad as sg
 from symgrad._symbolic import ordered
@@ -40,6 +41,16 @@ def test_the_text_of_the_example() -> None:
         "cos(a[i]) - sin(a[i])"
     )
     assert sp.latex(sg.derivative(lambda x: np.sin(x) + np.cos(x), 1.0)).startswith(r"\cos")
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_sorted_as_equals_are(name: str) -> None:
+    """SymPy gives the key of the one that it met first to all that are equal to it."""
+    plain, _ = EXPRESSIONS[name]
+    clear_cache()
+    key = sp.default_sort_key(ordered(plain))
+    clear_cache()
+    assert key == sp.default_sort_key(plain)
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)

@@ -112,16 +112,21 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
 def _formulas(graph: Graph) -> Iterator[str]:
     """Say what the function computes, simplified, in index and in matrix notation."""
     try:
-        text = formula_of(graph).text()
+        formula = formula_of(graph)
     except UnsupportedError as error:
         yield str(error)
-    else:
-        if len(text) > READABLE:
-            text = (
-                f"a formula of {len(text)} characters, too long to be read; sg.formula(f, *args, "
-                "wrt=0, order=1) differentiates the function's own formula instead"
-            )
-        yield from text.splitlines()
+        return
+    size, unit = sum(e.operations for e in formula.equations), "operations"
+    if size <= READABLE:  # each is a character at least
+        text = formula.text()
+        size, unit = len(text), "characters"
+        if size <= READABLE:
+            yield from text.splitlines()
+            return
+    yield (
+        f"a formula of {size} {unit}, too long to be read; sg.formula(f, *args, wrt=0, order=1) "
+        "differentiates the function's own formula instead"
+    )
 
 
 def _unwrapped(f: Callable[..., Any]) -> Iterator[tuple[str, Function]]:

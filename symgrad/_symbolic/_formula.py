@@ -20,6 +20,7 @@ from ._named import Named
 from ._naming import named_parts
 from ._notation import rank
 from ._notes import plain_positions
+from ._patience import Patience
 from ._printing import beside, latex, text
 from ._sharing import shared_names
 from ._signs import without_signs
@@ -61,12 +62,18 @@ class Equation:
         """The free indices: of the result, then of the arguments."""
         return tuple(i for v in (self.result, *self.wrt) for i in v.indices if i.is_Symbol)
 
+    @property
+    def operations(self) -> int:
+        """How many operations are written, names' meanings included."""
+        return sum(int(e.count_ops()) for e in (self.short, *(p.formula for p, _ in self.parts)))
+
 
 def equation_of(
     result: Variable,
     wrt: Sequence[Variable],
     expression: Any,
     shapes: Mapping[str, Shape],
+    patience: Patience | None = None,
 ) -> Equation:
     """Return the equation of an expression in index notation.
 
@@ -78,6 +85,8 @@ def equation_of(
         In the indices of ``result`` and ``wrt``.
     shapes:
         The shapes of all arguments by name.
+    patience:
+        The time that looking for repeated parts may take; by default as long as a reader waits.
     """
     pairs = [p for v in (result, *wrt) for p in zip(v.indices, v.sizes, strict=True)]
     sizes = {i: size for i, size in pairs if i.is_Symbol}
@@ -87,7 +96,7 @@ def equation_of(
     known = dict(shapes)
     plain = plain_positions(expression)
     taken = {*known, *(str(s) for shape in known.values() for s in shape), result.name}
-    short, found = named_parts(plain, sizes, taken)
+    short, found = named_parts(plain, sizes, taken, patience)
     short = without_signs(short)
     parts = []
     for part in found:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import sympy as sp
@@ -27,7 +28,7 @@ def rename_bound(expression: Any, taken: Iterable[str]) -> Any:
     if not isinstance(expression, sp.Basic) or not expression.has(ExprWithLimits):
         return expression
     depth = max(_nesting(e) for e in expression.atoms(ExprWithLimits))
-    return _renamed(expression, index_symbols(depth, taken), 0)
+    return _Renaming(index_symbols(depth, taken)).of(expression)
 
 
 def _nesting(e: Any) -> int:
@@ -35,21 +36,44 @@ def _nesting(e: Any) -> int:
     return own + max((_nesting(a) for a in e.args), default=0)
 
 
-def _renamed(e: Any, letters: Sequence[sp.Symbol], depth: int) -> Any:
-    if isinstance(e, ExprWithLimits):
+class _Renaming:
+    """Names for the indices that are bound inside of given ones.
+
+    Parameters
+    ----------
+    letters:
+        The names, by depth.
+    depth:
+        How many indices are bound outside.
+    names:
+        Those that mean something here: an inner index may hide an outer one.
+    """
+
+    def __init__(
+        self,
+        letters: Sequence[sp.Symbol],
+        depth: int = 0,
+        names: Mapping[Any, Any] = MappingProxyType({}),
+    ) -> None:
+        self.letters, self.depth, self.names = letters, depth, names
+        self.known: dict[Any, Any] = {}  # a part may occur often: it is built anew only once
+
+    def of(self, e: Any) -> Any:
+        """Return an expression with the new names."""
+        if e not in self.known:
+            self.known[e] = self._bound(e) if isinstance(e, ExprWithLimits) else self._plain(e)
+        return self.known[e]
+
+    def _plain(self, e: Any) -> Any:
+        if not e.args:
+            return self.names.get(e, e)
+        args = tuple(map(self.of, e.args))
+        return e if args == e.args else e.func(*args)
+
+    def _bound(self, e: Any) -> Any:
         # The last limit is the outermost sum: it gets the first letter. Of a matrix the row.
         ordered = e.limits if isinstance(e, OfMatrix) else reversed(e.limits)
-        bound = [k for k, *_ in ordered]
-        names = {k: letters[depth + p] for p, k in enumerate(bound)}
-        # Two steps: the letters may be bound inside under another meaning.
-        marks = {k: sp.Dummy(k.name, integer=True, nonnegative=True) for k in names}
-        deeper = depth + len(names)
-        body = _renamed(e.function.xreplace(marks), letters, deeper)
-        limits = [
-            (marks[k], *(_renamed(end.xreplace(marks), letters, deeper) for end in ends))
-            for k, *ends in e.limits
-        ]
-        return e.func(body, *limits).xreplace({marks[k]: names[k] for k in names})
-    if not e.args:
-        return e
-    return e.func(*(_renamed(a, letters, depth) for a in e.args))
+        own = {k: self.letters[self.depth + p] for p, (k, *_) in enumerate(ordered)}
+        inner = _Renaming(self.letters, self.depth + len(own), {**self.names, **own})
+        limits = [(own[k], *map(inner.of, ends)) for k, *ends in e.limits]
+        return e.func(inner.of(e.function), *limits)

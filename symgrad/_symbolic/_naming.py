@@ -6,6 +6,7 @@ Two parts are the same if they differ in the names of their indices only, so
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
@@ -33,7 +34,9 @@ SMALL = 6
 LARGEST, MOST_IF_LARGE = 400, 9
 
 
-def named_parts(expression: Any, sizes: Sizes, taken: Iterable[str]) -> tuple[Any, list[Named]]:
+def named_parts(
+    expression: Any, sizes: Sizes, taken: Iterable[str], patience: Patience | None = None
+) -> tuple[Any, list[Named]]:
     """Return the formula with names for repeated parts, and what they mean.
 
     Parameters
@@ -44,13 +47,15 @@ def named_parts(expression: Any, sizes: Sizes, taken: Iterable[str]) -> tuple[An
         How many values each free index takes.
     taken:
         Names that must not be given.
+    patience:
+        The time that looking for them may take; by default as long as a reader waits.
     """
     found: list[Named] = []
     if not isinstance(expression, sp.Expr):
         return expression, found
     used = set(taken) | {i.name for i in sizes} | _letters(expression)
     names = [n for n in NAMES if n not in used]
-    patience = Patience.of_a_reader()
+    patience = patience or Patience.of_a_reader()
     large = expression.count_ops() > LARGEST
     searches = [_equal] * MOST_IF_LARGE if large else [logistic, *[_repeated] * MOST]
     for search in searches:
@@ -82,17 +87,24 @@ def _letters(e: Any) -> set[str]:
 
 def _equal(expression: Any, sizes: Sizes, name: str, taken: set[str]) -> tuple[Any, Named] | None:
     """Name the part of a large formula that is written most often; it has no indices."""
-    counts: dict[Any, int] = {}
+    counts: Counter[Any] = Counter(sp.preorder_traversal(expression))
     letters = set(all_sizes(expression, sizes))
-    for e in sp.preorder_traversal(expression):
-        if e.args and isinstance(e, sp.Expr) and not e.free_symbols & letters:
-            counts[e] = counts.get(e, 0) + 1
+    facts: dict[Any, tuple[bool, int]] = {}
+    for e in sp.postorder_traversal(expression):
+        if e not in facts:
+            inside = [facts[a] for a in e.args]
+            plain = e not in letters and not isinstance(e, (sp.Indexed, ExprWithLimits))
+            facts[e] = (plain and all(p for p, _ in inside), 1 + sum(n for _, n in inside))
+    # A number may count as two operations, -1/2; nothing else as more than one.
+    most = {e: (count - 1) * 2 * facts[e][1] for e, count in counts.items()
+            if count > 1 and e.args and isinstance(e, sp.Expr) and facts[e][0]}  # fmt: skip
     best, gain = None, LEAST_IF_SMALL
-    for e, count in counts.items():
-        if count > 1 and not e.has(sp.Indexed, ExprWithLimits):
-            saved = (count - 1) * (int(e.count_ops()) - 1)
-            if saved > gain:
-                best, gain = e, saved
+    for e in sorted(most, key=most.__getitem__, reverse=True):
+        if most[e] <= gain:
+            break
+        saved = (counts[e] - 1) * (int(e.count_ops()) - 1)
+        if saved > gain:
+            best, gain = e, saved
     if best is None:
         return None
     part = Named(name, (), (), best)

@@ -38,6 +38,21 @@ class Add(sp.Add):  # type: ignore[misc]
     def __reduce_ex__(self, protocol: Any) -> Any:
         return ordered, (_plain(self),)
 
+    def _printed(self, printer: Any, **options: Any) -> Any:
+        return printer._print_Add(_made(_Printed, self, self.args), **options)
+
+    _sympystr = _latex = _pretty = _mathml_presentation = _printed
+
+
+class _Printed(sp.Add):  # type: ignore[misc]
+    """What a printer sees of a sum.
+
+    Not the sum itself: SymPy's own order of expressions depends on that of terms, and it keeps
+    what it finds for all that are equal.
+    """
+
+    __slots__ = ()
+
     def as_ordered_terms(self, order: Any = None, data: Any = False) -> Any:
         """Return the terms as people write them, if no other order is asked for."""
         found = super().as_ordered_terms(order, data)

@@ -64,6 +64,7 @@ def _formula_of(
         if simplify:
             found = [e if is_condition(e) else simplified(unevaluated(e), patience) for e in found]
     count = len(function.outputs)
+    naming = Patience.of_a_reader()
     names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
     equations, notes = [], []
     argued = named_sizes(function)
@@ -79,10 +80,10 @@ def _formula_of(
         for by, value in single or [(tuple(variables[1:]), expression)]:
             short = simplified(unevaluated(value), patience) if single else value
             shapes = shapes_of(function, elements)
-            equations.append(equation_of(variables[0], by, short, shapes))
+            equations.append(equation_of(variables[0], by, short, shapes, naming))
             patience.gave_up |= bool(wrt) and short.count_ops() > TRIED
     notes += notes_of(equations, elements)
-    return Formula(tuple(equations), patience.gave_up, tuple(notes))
+    return Formula(tuple(equations), patience.gave_up or naming.gave_up, tuple(notes))
 
 
 def _sizes(shape: Shape, elements: Elements, names: Mapping[Any, Any]) -> Shape:

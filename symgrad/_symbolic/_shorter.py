@@ -91,12 +91,15 @@ def simplified(expression: Any, patience: float | Patience = SECONDS) -> Any:
 
 
 def _level(expression: Any, patience: Patience) -> Any:
+    if patience.over():
+        return expression
     inner: dict[Any, Any] = {}
     known = {type(f) for f in expression.atoms(sp.Function)}
     plain = _shortest(_covered(expression, inner, patience), known, patience)
     whole = plain.xreplace(inner)
     joined = _joined_sums(whole, patience)
-    return without_signs(joined if cost(joined, known) < cost(whole, known) else whole)
+    better = joined != whole and cost(joined, known) < cost(whole, known)
+    return without_signs(joined if better else whole)
 
 
 def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
@@ -134,6 +137,8 @@ def _known(e: Any, inner: dict[Any, Any]) -> Any:
 
 def _shortest(expression: Any, known: Collection[type], patience: Patience) -> Any:
     """Go from each form to the cheapest that one step reaches, until none is cheaper."""
+    if not 2 <= int(expression.count_ops()) <= TRIED:
+        return expression
     best, least = expression, cost(expression, known)
     steps = _QUICK
     while not patience.over():

@@ -129,7 +129,7 @@ def _formula(target: _target.Target, chosen: list[int], order: int) -> Formula:
         variables = [Variable(target.symbols[k].name) for k in path]
         short = simplified(expression, patience)
         shapes = {s.name: () for s in target.symbols}
-        equations.append(equation_of(result, variables, short, shapes))
+        equations.append(equation_of(result, variables, short, shapes, patience))
     return Formula(tuple(equations), patience.gave_up)
 
 
