@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,14 @@ def test_formulas_that_nobody_would_read(monkeypatch: pytest.MonkeyPatch) -> Non
         return sum(np.sin(c * x) * np.cos(x + c) ** c * np.exp(-c * x) for c in constants)
 
     assert "too long to be read" in section(shown(long, 1.0), "In mathematics")[1]
+
+    def branches(x: Any) -> Any:
+        return np.max(x, axis=1, keepdims=True) - x
+
+    begin = time.process_time()  # SymPy alone would take minutes
+    page = shown(sg.jacobian(branches), np.arange(12.0).reshape(3, 4))
+    assert time.process_time() - begin < 20
+    assert "too l" in section(page, "In mathematics")[1]
 
 
 def section(page: str, title: str) -> list[str]:

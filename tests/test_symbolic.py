@@ -17,7 +17,7 @@ import symgrad as sg
 import symgrad.scipy.special as scipy_special
 from symgrad._api._formulas import derivative, latex, symbolic
 from symgrad._op import registry
-from symgrad._symbolic import readable_number, simplified
+from symgrad._symbolic import Elements, readable_number, simplified
 from symgrad._symbolic._conditions import decided, gap_of, never_negative
 from symgrad._symbolic._deltas import resolve
 from symgrad._symbolic._indices import index_symbols, rename_bound
@@ -339,6 +339,22 @@ def test_what_is_too_large_is_refused() -> None:
     assert time.process_time() - start < 60
 
 
+def test_few_operations_may_be_a_large_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each derivative of the logistic function writes its argument twice."""
+
+    def slopes(x: Any) -> Any:
+        for _ in range(4):
+            x = sg.grad(lambda v: np.sum(special.expit(v)))(x)
+        return x
+
+    monkeypatch.setattr("symgrad._symbolic._element.WRITTEN", 150)
+    with pytest.raises(UnsupportedError, match="too large to be written as one formula"):
+        symbolic(slopes, X)
+    graph = sg.compile(slopes)._specialization((X,), {}).graph
+    proof = Elements(exact=True).expression(graph.outputs[0], (0,))
+    assert len(list(sp.preorder_traversal(proof))) > 150
+
+
 def test_deep_formulas_that_are_allowed_work() -> None:
     def chain(x: Any) -> Any:
         for _ in range(70):
@@ -502,6 +518,10 @@ def test_bound_indices_are_named_by_depth() -> None:
     assert str(rename_bound(twice, ())) == "2*Sum(a[i], (i, 0, 3))"
     nested = sp.Sum(a[i] * sp.Sum(a[j], (j, 0, i)), (i, 0, 3))
     assert str(rename_bound(nested, ("i",))) == "Sum(a[j]*Sum(a[k], (k, 0, j)), (j, 0, 3))"
+    hidden = sp.Sum(a[i] * sp.Sum(a[i] * sp.Sum(a[k], (k, 0, 9)), (i, 0, 3)), (i, 0, 5))
+    assert str(rename_bound(hidden, ())) == (
+        "Sum(a[i]*Sum(a[j]*Sum(a[k], (k, 0, 9)), (j, 0, 3)), (i, 0, 5))"
+    )
     pair = sp.Sum(a[i] * a[k], (k, 0, 5), (i, 0, 3))
     assert str(rename_bound(pair, ())) == "Sum(a[i]*a[j], (j, 0, 5), (i, 0, 3))"
 

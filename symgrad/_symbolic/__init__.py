@@ -12,15 +12,7 @@ from ._derive import (
     shapes_of,
     taken_names,
 )
-from ._element import (
-    Elements,
-    element_symbol,
-    exact_number,
-    indexed,
-    is_condition,
-    readable_number,
-    with_lengths,
-)
+from ._element import Elements, element_symbol, indexed, is_condition, with_lengths
 from ._formula import Equation, Formula, equation_of
 from ._html import STYLE, line
 from ._indices import index_symbols, rename_bound
@@ -29,6 +21,7 @@ from ._mathml import mathml
 from ._matrix import matrix_notation
 from ._named import Named
 from ._naming import named_parts
+from ._numbers import exact_number, readable_number
 from ._ordered import ordered
 from ._over import Over
 from ._patience import SECONDS, Patience

@@ -6,12 +6,9 @@ symbols (numbers) or indexed symbols (arrays), sizes stay symbols.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import sympy as sp
@@ -22,6 +19,7 @@ from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
 from ._constants import as_formula
+from ._numbers import exact_number, readable_number
 from ._over import BY_NAME, AllOver, AnyOver
 
 Key = tuple[Node, tuple[Any, ...]]
@@ -34,11 +32,16 @@ DEPTH = 80
 #: Operations of a formula in which what is used more than once is written out each time.
 SIZE = 400
 
+#: Nodes of a formula's expression, as often as they are written. One operation may be many, and
+#: a case distinction of case distinctions takes SymPy minutes. Proofs do without this limit.
+WRITTEN = 4000
+
 TOO_LARGE = (
     f"the function is too large to be written as one formula (more than {NODES} elements, nested "
-    f"deeper than {DEPTH} operations, or more than {SIZE} operations where what is used twice is "
-    "written twice): read its derivation with sg.explain(f, *args), `symgrad show --explain`, or "
-    "its program, sg.compile(f).program(*args), `symgrad show --program`"
+    f"deeper than {DEPTH} operations, or more than {SIZE} operations or {WRITTEN} symbols where "
+    "what is used twice is written twice): read its derivation with sg.explain(f, *args), "
+    "`symgrad show --explain`, or its program, sg.compile(f).program(*args), "
+    "`symgrad show --program`"
 )
 
 
@@ -106,6 +109,7 @@ class Elements:
         self.lengths = lengths or {}
         self.memo: dict[Key, tuple[Any, int, int]] = {}
         self.constants: dict[Node, str] = {}
+        self._written: dict[Any, int] = {}
 
     def expression(self, node: Node, index: tuple[Any, ...]) -> Any:
         """Return element ``index`` of ``node``.
@@ -146,7 +150,20 @@ class Elements:
             formula = (
                 frame.formula if known else _filled(node, frame.formula, frame.known, self.exact)
             )
+        if not self.exact and self._length(formula) > WRITTEN:
+            raise UnsupportedError(TOO_LARGE)
         self.memo[frame.key] = (formula, depth, size)
+
+    def _length(self, formula: Any) -> int:
+        """Return how many nodes an expression has, as often as they are written."""
+        known, stack = self._written, [formula]
+        while stack:
+            new = [a for a in getattr(stack[-1], "args", ()) if a not in known]
+            stack += new
+            if not new:
+                e = stack.pop()
+                known[e] = 1 + sum(known[a] for a in getattr(e, "args", ()))
+        return known[formula]
 
     def _frame(self, key: Key) -> _Frame:
         node, index = key
@@ -285,54 +302,3 @@ def is_condition(x: Any) -> bool:
 
 def _number(x: Any) -> Any:
     return cases((1, x), (0, True)) if is_condition(x) else x
-
-
-# ---------------------------------------------------------------- numbers
-
-
-def exact_number(value: Any) -> Any:
-    """Return a NumPy scalar as the rational number that it is."""
-    if value.dtype.kind == "b":
-        return sp.true if value else sp.false
-    if value.dtype.kind != "f":
-        return sp.Integer(int(value))
-    if not math.isfinite(value):
-        return sp.nan if math.isnan(value) else sp.oo if value > 0 else -sp.oo
-    return sp.Rational(*float(value).as_integer_ratio())
-
-
-#: Denominators up to this are written as fractions: 0.5 as 1/2, but 0.1 stays a decimal.
-FRACTIONS = 64
-
-
-@lru_cache(maxsize=1)
-def constants() -> Mapping[Any, float]:
-    """Return what a double is taken for that equals it to the last place.
-
-    1/np.sqrt(2) rounds twice.
-    """
-    roots = (sp.E, sp.sqrt(2), sp.sqrt(3), sp.sqrt(sp.pi), sp.sqrt(2 * sp.pi), sp.log(2),
-             sp.log(10))  # fmt: skip
-    return {e: float(e) for root in roots for e in (root, 1 / root, 2 / root)}
-
-
-def readable_number(value: Any) -> Any:
-    """Return a NumPy scalar as a reader expects it: a fraction, a constant or a decimal."""
-    exact = exact_number(value)
-    if not isinstance(exact, sp.Rational) or exact.q <= FRACTIONS:
-        return exact
-    if value.dtype.itemsize < 8:
-        # As many digits as the type has: float32's 0.1 is 0.1, not 0.100000001490116.
-        return sp.Float(str(value), 15)
-    number = float(value)
-    turns = Fraction(number / math.pi).limit_denominator(FRACTIONS)
-    if _is_last_place(turns.numerator * math.pi / turns.denominator, number):
-        return sp.Rational(turns.numerator, turns.denominator) * sp.pi
-    for known, double in constants().items():
-        if _is_last_place(double, abs(number)):
-            return known if number > 0 else -known
-    return sp.Float(str(value), 15)
-
-
-def _is_last_place(x: float, y: float) -> bool:
-    return abs(x - y) <= math.ulp(y)
