@@ -13,19 +13,23 @@ from .._graph import Input, Node
 from ..errors import VerificationError
 from ._blame import suspect
 from ._compare import Entry, compare, tolerance
-from ._expansion import Adjoint, Expansion, Pulled, TooLargeError, pull
-from ._numbers import Digits, finite
+from ._exact import Exact, Exactness
+from ._expansion import Adjoint, TooLargeError
+from ._numbers import finite, is_nan
 from ._report import Check, Report, summarize
 from ._scalars import Scalar
 from ._whole import Whole, agree
 
-#: Digits beyond those asked for, against cancellation between operations.
-GUARD = 15
 #: Steps of the chain rule after which no further result element is begun.
 EFFORT = 400_000
 #: Entries that whole-expression differentiation is tried on, and the largest number of
 #: scalar operations behind a result element for which it is.
 WHOLES, SMALL = 12, 40
+#: Result elements that are looked at with more digits, if the first ones leave a doubt, and the
+#: most steps of the chain rule behind them.
+DEEPER, DEEP = 16, 2000
+#: Derivatives by what a result does not depend on that are reported, if they are not 0.
+STRAY = 10_000
 
 
 @dataclass
@@ -70,6 +74,29 @@ class _Tally:
     culprit: tuple[Any, Scalar] | None = None  # line and scalar of the first wrong entry
 
 
+@dataclass
+class _Row:
+    """The comparisons of one result element: its value, and its derivatives.
+
+    ``endless`` says whether an exact value is infinite or nan, which digits may be missing for.
+    ``zeros`` counts for each input the derivatives that are 0 as they should; ``opinions`` are
+    derivatives that a second opinion may be asked about.
+    """
+
+    exact: Exact
+    endless: bool
+    entries: list[tuple[_Tally, Entry]] = field(default_factory=list)
+    zeros: list[int] = field(default_factory=list)
+    opinions: list[tuple[_Tally, str, Input, tuple[int, ...], Adjoint]] = field(
+        default_factory=list
+    )
+
+    @property
+    def doubt(self) -> bool:
+        """Whether more digits could tell otherwise."""
+        return self.endless or not all(entry.allowed for _, entry in self.entries)
+
+
 def certify(problem: Problem, digits: int, samples: int, limit: float) -> Report:
     """Compare values and derivatives; see :func:`symgrad.verify`.
 
@@ -102,13 +129,14 @@ def entries(
 class _Certifier:
     def __init__(self, problem: Problem, digits: int, samples: int, limit: float) -> None:
         self.problem, self.digits, self.samples, self.limit = problem, digits, samples, limit
-        self.context = Digits(digits + GUARD)
-        self.expansion = Expansion(self.context, problem.inputs, set(problem.wrt))
+        self.exactness = Exactness(problem.inputs, problem.wrt, digits)
+        self.context = self.exactness.context
         self.whole = Whole(problem.inputs, digits)
         outputs = sum(math.prod(map(int, y.shape)) for y in problem.outputs)
         self.value = _Tally("value", outputs)
         self.slopes = [_Tally(x.name, outputs * math.prod(map(int, x.shape))) for x in problem.wrt]
         self.effort, self.wholes, self.notes = 0, 0, dict[str, None]()
+        self.deeper = DEEPER
 
     def run(self) -> Report:
         for k, node in enumerate(self.problem.outputs):
@@ -116,12 +144,12 @@ class _Certifier:
                 if self.effort > EFFORT and done:
                     break
                 try:
-                    scalar = self.expansion.scalar(node, place)
+                    exact = self.exactness.at(node, place)
                 except TooLargeError:
                     if not done:
                         raise
                     break
-                self._row(k, node, place, scalar)
+                self._row(k, node, place, exact)
         tallies = [self.value, *self.slopes]
         report = Report(
             self.problem.name, tuple(map(_check, tallies)), self.digits, self.limit,
@@ -136,78 +164,82 @@ class _Certifier:
 
     # ---------------------------------------------------------------- one result element
 
-    def _row(self, k: int, node: Node, place: tuple[int, ...], scalar: Scalar) -> None:
-        label = self._label(k, place)
-        computed = np.asarray(self.problem.values[k])[place]
-        self._enter(self.value, node, scalar, compare(
-            self.context, label, computed, scalar.value, scalar.error, self.limit, self.digits,
-            doubtful=scalar.doubtful,
-        ))  # fmt: skip
-        if not self.slopes:
-            return
-        pulled = self._pulled(scalar)
-        self.effort += pulled.visited
-        # SymPy's derivative of the whole expression knows nothing of what is held constant.
-        small = pulled.visited <= SMALL and not pulled.held
-        found: dict[Node, dict[tuple[int, ...], Adjoint]] = {x: {} for x in self.problem.wrt}
-        for leaf, adjoint in pulled.adjoints.items():
-            source, at = leaf.source
-            found[source][at] = adjoint
-        rows = self.problem.row(k, place)
-        for tally, x, row in zip(self.slopes, self.problem.wrt, rows, strict=True):
-            self._slopes(tally, (label, node, place, scalar), x, np.asarray(row), found[x], small)
-
-    def _pulled(self, scalar: Scalar) -> Pulled:
-        """Differentiate also what is held constant, if no result depends on it."""
-        constant = pull(self.context, scalar, through=False)
-        if not constant.held:
-            return constant
-        through = pull(self.context, scalar, through=True)
-        same = through.adjoints.keys() >= constant.adjoints.keys() and all(
-            self._same(a, constant.adjoints.get(leaf)) for leaf, a in through.adjoints.items()
-        )
-        if not same:
+    def _row(self, k: int, node: Node, place: tuple[int, ...], exact: Exact) -> None:
+        row = self._compared(k, node, place, exact)
+        if row.doubt and self.deeper and exact.visited <= DEEP:
+            self.deeper -= 1
+            for deeper in self.exactness.deeper(node, place):
+                again = self._compared(k, node, place, deeper)
+                if not again.endless:
+                    row = again
+                if not row.doubt:
+                    break
+            else:
+                row = self._at_limits(k, node, place, row)
+        self.effort += row.exact.visited
+        if row.exact.held:
             self.notes["what the function holds constant was held constant (StopGradient)"] = None
-        through.held = False
-        return through if same else constant
+        for tally, entry in row.entries:
+            self._enter(tally, node, row.exact.scalar, entry)
+        for tally, count in zip(self.slopes, row.zeros, strict=True):
+            tally.zeros += count
+        # SymPy's derivative of the whole expression knows nothing of what is held constant.
+        if row.exact.visited <= SMALL and not row.exact.pulled_held:
+            for opinion in row.opinions:
+                if self.wholes < WHOLES:
+                    self._second_opinion(node, place, *opinion)
 
-    def _same(self, a: Adjoint, b: Adjoint | None) -> bool:
-        other, error = (b.value, b.error) if b is not None else (0, 0)
-        if not finite(a.value):
-            return bool(a.value == other)
-        slack = self.context.mpf(10) ** (-self.digits // 2)
-        return bool(abs(a.value - other) <= slack * (abs(a.value) + a.error + error))
+    def _at_limits(self, k: int, node: Node, place: tuple[int, ...], row: _Row) -> _Row:
+        """Take limits for derivatives that come out as 0/0, where the kernel has a number."""
+        wrong = any(is_nan(a.value) for a in row.exact.adjoints.values())
+        if not wrong or all(entry.allowed for _, entry in row.entries):
+            return row
+        again = self._compared(k, node, place, self.exactness.limits(node, place, row.exact))
+        if all(entry.allowed for _, entry in again.entries):
+            self.notes["where the chain rule is 0/0, derivatives are limits of those beside"] = None
+        return again
+
+    def _compared(self, k: int, node: Node, place: tuple[int, ...], exact: Exact) -> _Row:
+        label, scalar = self._label(k, place), exact.scalar
+        row = _Row(exact, endless=not finite(scalar.value))
+        row.entries.append((self.value, compare(
+            exact.context, label, np.asarray(self.problem.values[k])[place], scalar.value,
+            scalar.error, self.limit, self.digits, doubtful=scalar.doubtful,
+        )))  # fmt: skip
+        if self.slopes:
+            slopes = self.problem.row(k, place)
+            for tally, x, slope in zip(self.slopes, self.problem.wrt, slopes, strict=True):
+                self._slopes(row, label, tally, x, np.asarray(slope))
+        return row
 
     def _slopes(
-        self, tally: _Tally, of: tuple[str, Node, tuple[int, ...], Scalar], x: Input,
-        row: np.ndarray[Any, Any], found: dict[tuple[int, ...], Adjoint], small: bool,
-    ) -> None:  # fmt: skip
-        label, node, place, scalar = of
-        stray = np.asarray(row != 0)  # nan is not 0 either
-        pole = not finite(scalar.value)
+        self, row: _Row, label: str, tally: _Tally, x: Input, slope: np.ndarray[Any, Any]
+    ) -> None:
+        exact, scalar = row.exact, row.exact.scalar
+        found = {leaf.source[1]: a for leaf, a in exact.adjoints.items() if leaf.source[0] is x}
+        stray = np.asarray(slope != 0)  # nan is not 0 either
         for at, adjoint in found.items():
             stray[at] = False
             name = f"d {label} / d {x.name}{_index(at)}"
             entry = compare(
-                self.context, name, row[at], adjoint.value, adjoint.error, self.limit,
-                self.digits, doubtful=scalar.doubtful, kink=adjoint.convention or pole,
+                exact.context, name, slope[at], adjoint.value, adjoint.error, self.limit,
+                self.digits, doubtful=scalar.doubtful,
+                kink=adjoint.convention or not finite(scalar.value),
             )  # fmt: skip
-            self._enter(tally, node, scalar, entry)
-            if small and self.wholes < WHOLES and not (entry.kink or scalar.doubtful):
-                self._second_opinion(tally, name, node, place, x, at, adjoint)
-        tally.zeros += row.size - len(found)
-        for at in map(tuple, np.argwhere(stray)):
-            tally.zeros -= 1
-            self._enter(tally, node, scalar, compare(
-                self.context, f"d {label} / d {x.name}{_index(at)}", row[at],
-                self.context.zero, self.context.zero, self.limit, self.digits,
+            row.entries.append((tally, entry))
+            row.endless |= not finite(adjoint.value)
+            if not (entry.kink or scalar.doubtful):
+                row.opinions.append((tally, name, x, at, adjoint))
+        row.zeros.append(slope.size - len(found) - int(np.count_nonzero(stray)))
+        for at in map(tuple, np.argwhere(stray)[:STRAY]):
+            row.entries.append((tally, compare(
+                exact.context, f"d {label} / d {x.name}{_index(at)}", slope[at],
+                exact.context.zero, exact.context.zero, self.limit, self.digits,
                 doubtful=scalar.doubtful,
-            ))  # fmt: skip
-            if len(tally.entries) > 10_000:
-                break
+            )))  # fmt: skip
 
     def _second_opinion(
-        self, tally: _Tally, name: str, node: Node, place: tuple[int, ...], x: Input,
+        self, node: Node, place: tuple[int, ...], tally: _Tally, name: str, x: Input,
         at: tuple[int, ...], adjoint: Adjoint,
     ) -> None:  # fmt: skip
         self.wholes += 1

@@ -103,6 +103,10 @@ def _compile(e: Any, places: dict[Any, int]) -> Closure:
         )
     if e.is_Mul:
         return _product(e, places)
+    mirrored = _mirrored(e) if e.is_Add else None
+    if mirrored is not None:
+        factor, z = (_compile(a, places) for a in mirrored)
+        return lambda c, v: factor(c, v) * c.erfc(-z(c, v))
     args = [_compile(a, places) for a in e.args]
     relation = _RELATIONS.get(e.func)
     if relation is not None:
@@ -177,6 +181,14 @@ def _operation(e: Any, args: list[Closure]) -> Closure:
         raise UnsupportedError(f"the SymPy function {name} cannot be evaluated exactly")
     name = _NAMES.get(name, name)
     return lambda c, v: real(c, getattr(c, name)(*[a(c, v) for a in args]))
+
+
+def _mirrored(e: Any) -> tuple[Any, Any] | None:
+    """Return ``a, z`` of ``2*a - a*erfc(z)``: SymPy writes ``a*erfc(-z)`` so, which cancels."""
+    if len(e.args) != 2 or not e.args[0].is_Rational:
+        return None
+    number, (factor, rest) = e.args[0], e.args[1].as_coeff_Mul()
+    return (-factor, rest.args[0]) if isinstance(rest, sp.erfc) and number == -2 * factor else None
 
 
 def _product(e: Any, places: dict[Any, int]) -> Closure:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,12 +55,19 @@ class Expansion:
         The value of each input.
     active:
         The inputs to differentiate by.
+    nudge:
+        What is added to each of their elements, a little more to each next one.
     """
 
     def __init__(
-        self, context: Any, inputs: Mapping[Node, np.ndarray[Any, Any]], active: set[Node]
+        self,
+        context: Any,
+        inputs: Mapping[Node, np.ndarray[Any, Any]],
+        active: Collection[Node],
+        nudge: Any = 0,
     ) -> None:
-        self.context, self.inputs, self.active = context, inputs, active
+        self.context, self.inputs, self.active, self.nudge = context, inputs, active, nudge
+        self._nudged = 0
         self.memo: dict[Key, Scalar] = {}
         self.scalars: list[Scalar] = []
         self._templates: dict[Node, Template] = {}
@@ -177,6 +184,10 @@ class Expansion:
             scalar = Scalar(self.context, self._exact(self.inputs[node][index]), node.dtype)
             scalar.source = (node, index)
             scalar.active = node in self.active
+            if self.nudge and scalar.active and node.dtype.kind == "f":
+                # Not by the same: what is equal and cancels would go on to be.
+                self._nudged += 1
+                scalar.value += self.nudge * (1 + self.context.mpf(self._nudged) / 7)
             return scalar
         if isinstance(node, Literal):
             value = self._exact(node.value)

@@ -1,0 +1,110 @@
+"""Exact values take as many digits as they need, and limits where the chain rule is 0/0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special as special
+
+import symgrad as sg
+from symgrad._verify import _certify
+from symgrad._verify._exact import Exactness
+from symgrad.errors import VerificationError
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def limit_at(f: Callable[..., Any], x: float) -> float:
+    """Return the exact derivative at a point where the chain rule has none."""
+    graph = sg.compile(f)._specialization((x,), {}).graph
+    exactness = Exactness({graph.inputs[0]: np.float64(x)}, graph.inputs, 50)
+    plain = exactness.at(graph.outputs[0], ())
+    assert [math.isnan(a.value) for a in plain.adjoints.values()] == [True]
+    found = exactness.limits(graph.outputs[0], (), plain)
+    return float(next(iter(found.adjoints.values())).value)
+
+
+LIMITS: dict[str, tuple[Callable[..., Any], float]] = {
+    "0 times infinity": (lambda x: x * np.sqrt(x), 0.0),
+    "a slow power": (lambda x: x * x**0.125, 0.0),
+    "infinity over infinity": (lambda x: np.sqrt(x) ** 2, 1.0),
+    "0/0 to first order": (lambda x: np.expm1(x) / x, 0.5),
+    "0/0 to second order": (lambda x: np.sin(x) / x, 0.0),
+    "0/0 to third order": (lambda x: (x - np.sin(x)) / x**2, 1 / 6),
+    "a pole": (lambda x: x / x**3, math.inf),
+    "a slow pole": (lambda x: x * (np.log(x) + 1), -math.inf),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name: str) -> None:
+    f, slope = LIMITS[name]
+    found = limit_at(f, 0.0)
+    if math.isinf(slope):
+        assert math.isinf(found)
+    else:
+        assert found == slope
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x**2 * np.sin(1 / x),  # oscillates
+        lambda x: np.abs(x) * x / x,  # other slopes on both sides
+        lambda x: np.sqrt(x - 1) / (x - 1) * x / x,  # no real number beside
+    ],
+)
+def test_what_has_no_limit_stays_unknown(f: Callable[..., Any]) -> None:
+    assert math.isnan(limit_at(f, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("f", "domain"),
+    [
+        (lambda x: x * np.sqrt(x), (0.0, 9.0)),
+        (lambda x: np.sin(x) / x, (-3.0, 3.0)),
+        (lambda x: np.expm1(x) / x, (-1.0, 1.0)),
+        (lambda x: np.sqrt(x) ** 2, (0.0, 9.0)),
+        (lambda x, y: np.arctan(y / x), {"x": (-1.0, 1.0), "y": (1.0, 2.0)}),
+        (lambda x: np.log(special.ndtr(x)), (-37.0, 5.0)),
+        (special.log_ndtr, (-1000.0, 5.0)),
+    ],
+)
+def test_right_kernels_pass_where_the_chain_rule_fails(f: Any, domain: Any) -> None:
+    with sg.backend("numpy"):
+        certificate = sg.verify(f, domain=domain, points=6)
+    assert all(row.max_ulp < 4 for row in certificate.rows[1:])
+
+
+@pytest.mark.parametrize("slope", [0.25, -1e-300])
+def test_a_wrong_kernel_is_caught_at_a_limit(slope: float) -> None:
+    f = lambda x: x * np.sqrt(x)  # noqa: E731
+    graph = sg.compile(f)._specialization((0.0,), {}).graph
+    zero = np.float64(0.0)
+
+    def problem(slope: float) -> _certify.Problem:
+        return _certify.Problem(
+            "f", {graph.inputs[0]: zero}, graph.inputs, graph.outputs, [zero],
+            lambda *_: [np.float64(slope)],
+        )  # fmt: skip
+
+    report = _certify.certify(problem(0.0), 50, 1, 16.0)
+    assert "limits of those beside" in str(report)
+    with pytest.raises(VerificationError, match="the derivative by x is wrong"):
+        _certify.certify(problem(slope), 50, 1, 16.0)
+
+
+def test_infinities_that_digits_take_away_are_mistakes() -> None:
+    """The kernel's 1/0 is 1/(1 - 1 + 2e-87): with 65 digits both would be infinite."""
+    with (
+        sg.backend("numpy"),
+        pytest.raises(VerificationError, match=r"is 3\.61298688\d+e\+86, but the kernel gives inf"),
+    ):
+        sg.verify(lambda x: 1 / (1 - np.tanh(x)), 100.0)
+    with sg.backend("numpy"):  # these are infinite
+        assert sg.verify(lambda x: 1 / (1 - x), 1.0).max_ulp == 0
+        assert sg.verify(np.log, 0.0).max_ulp == 0
