@@ -108,3 +108,13 @@ def test_infinities_that_digits_take_away_are_mistakes() -> None:
     with sg.backend("numpy"):  # these are infinite
         assert sg.verify(lambda x: 1 / (1 - x), 1.0).max_ulp == 0
         assert sg.verify(np.log, 0.0).max_ulp == 0
+
+
+def test_nan_is_told() -> None:
+    f = lambda x: np.cbrt(x) ** 3  # noqa: E731
+    certificate = sg.verify(f, domain=(-1.0, 1.0), points=4)
+    row = certificate["x"]
+    assert (row.nans, row.first_nan) == (1, {"x": 0.0})
+    assert f"nan: d/d x at 1 of {row.compared} places, x = 0" in str(certificate)
+    assert "1 entry nan" in str(sg.verify(f, 0.0))
+    assert "nan" not in str(sg.verify(f, 1.0))

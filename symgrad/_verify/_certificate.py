@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -42,6 +43,8 @@ class Row:
         How many of the exact ones were confirmed by ball arithmetic, which is a proof.
     proved:
         Whether the program's formula was shown to be identically the derivative.
+    nans, first_nan:
+        How many of the kernel's numbers are nan, as the chain rule's are, and the first's point.
     """
 
     name: str
@@ -53,6 +56,8 @@ class Row:
     compared: int
     enclosed: int = 0
     proved: bool = False
+    nans: int = 0
+    first_nan: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def tier(self) -> str:
@@ -132,6 +137,11 @@ class Certificate:
                          condition, str(r.compared), r.tier, _point(r)))  # fmt: skip
         remarks = [] if self.loss is None else [f"loses digits: {self.loss}"]
         remarks += [f"kink: {kink}" for kink in self.kinks]
+        remarks += [
+            f"nan: {r.name} at {r.nans} of {r.compared} places, {_places(r.first_nan)}"
+            for r in self.rows
+            if r.nans
+        ]
         remarks += [] if self.cost is None else [f"cost: {self.cost}"]
         sampled = f"{self.function} on {_domain(self.domain)}: {self.points} points"
         return Table(
@@ -200,11 +210,15 @@ def _domain(domain: Mapping[str, Any]) -> str:
 def _point(row: Row) -> str:
     if row.worst is None or row.max_ulp == 0:
         return "-"
+    return f"{row.worst.place}, {_places(row.point)}"
+
+
+def _places(point: Mapping[str, Any]) -> str:
     parts = []
-    for name, value in row.point.items():
+    for name, value in point.items():
         short = f"{value:.6g}" if isinstance(value, float) else str(value)
         parts.append(f"{name} = {short if len(short) <= 40 else '[...]'}")
-    return f"{row.worst.place}, {', '.join(parts)}"
+    return ", ".join(parts)
 
 
 def combined(
@@ -217,6 +231,7 @@ def combined(
         worst: tuple[Entry | None, Mapping[str, Any]] = (None, {})
         if counted:
             worst = max(counted, key=lambda pair: pair[0].ulp)
+        nans = [point for entry, point in found if math.isnan(entry.computed)]
         rows.append(
             Row(
                 name,
@@ -224,6 +239,7 @@ def combined(
                 median(e.ulp for e, _ in counted) if counted else 0.0,
                 max((e.ulp / max(1.0, e.condition) for e, _ in counted), default=0.0),
                 worst[0], worst[1], len(found),
+                nans=len(nans), first_nan=next(iter(nans), {}),
             )
         )  # fmt: skip
     return rows

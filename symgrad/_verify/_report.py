@@ -35,6 +35,8 @@ class Check:
         decided for another branch than the exact value.
     blurred:
         How many are so ill-conditioned that rounding may leave no correct digit.
+    nans:
+        How many of the kernel's numbers are nan, as the chain rule's are.
     tier:
         ``"symbolic"`` if entries were also confirmed by differentiating the whole
         expression with SymPy, else ``"chain rule"`` (SymPy's derivative of every
@@ -51,6 +53,7 @@ class Check:
     kinks: int
     doubtful: int
     blurred: int
+    nans: int
     tier: str
 
 
@@ -58,6 +61,7 @@ NOTES = {
     "kinks": "at kinks, compared with the stated convention",
     "doubtful": "where rounding decides for another branch",
     "blurred": "so ill-conditioned that no digit need be right",
+    "nans": "nan, as the chain rule is there",
 }
 
 #: A condition number with which a double's digits are all lost.
@@ -209,5 +213,6 @@ def summarize(name: str, entries: Sequence[Entry], zeros: int, total: int, confi
         sum(e.kink for e in entries),
         sum(e.doubtful for e in entries),
         sum(e.condition >= BLURRED for e in entries),
+        sum(math.isnan(e.computed) for e in entries),
         "symbolic" if confirmed else "chain rule",
     )
