@@ -462,3 +462,72 @@ def test_mistakes_are_red_on_a_terminal(
     assert "\x1b[31msymgrad: not a formula" in said
     assert "\x1b[1;31m       ^\x1b[0m" in said
     assert "    x***2" in said
+
+
+@pytest.mark.parametrize(
+    ("formula", "point", "numbers"),
+    [("1/x", "x=0", ["inf", "-inf"]), ("sqrt(x)", "x=0", ["0", "inf"]),
+     ("exp(x)", "x=1000", ["inf", "inf"]), ("log(x)", "x=-1", ["nan", "-1"])],
+)  # fmt: skip
+def test_numbers_that_are_none(formula: str, point: str, numbers: list[str], run: Any) -> None:
+    status, out, err = run("diff", formula, "--at", point)
+    assert (status, err) == (0, "")
+    assert [line.split(" = ")[1] for line in out.splitlines()[-2:]] == numbers
+
+
+def test_pictures_have_a_picture_of_the_function(run: Any) -> None:
+    assert run("diff", "x/y", "--pretty")[1].splitlines()[:3] == [
+        "          x", "f(x, y) = ─", "          y",
+    ]  # fmt: skip
+
+
+def test_whole_numbers_are_said_to_be_no_variables(run: Any, model: str) -> None:
+    status, out, _ = run("show", f"{model}:loop", "--args", "3")
+    assert status == 0
+    assert "(there is no real argument to differentiate by: write 2.0, not 2)" in out
+    for form in ("--explain", "--program", "--c"):
+        status, _, err = run("show", f"{model}:loop", "--args", "3", form)
+        assert (status, "write 2.0, not 2" in err) == (2, True)
+
+
+def test_modules_of_the_current_folder_are_found(
+    run: Any, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(model)
+    path.rename(path.with_name("model_of_this_test.py"))
+    monkeypatch.chdir(path.parent)
+    status, out, _ = run("show", "model_of_this_test:energy", "--args", "ones(2)", "1.0")
+    assert (status, out[:3]) == (0, "out")
+    assert str(path.parent) not in sys.path
+
+
+def test_the_branch_taken_is_said(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "branch.py"
+    path.write_text("def f(x):\n    return x**2 if x > 0 else -x\n")
+    for form in ([], ["--pretty"], ["--explain"]):
+        out = run("show", f"{path}:f", "--args", "1.0", *form)[1]
+        assert out.count("(for x > 0, as in this call)") == (1 if form == ["--explain"] else 2)
+
+
+def test_derivations_are_coloured(run: Any, monkeypatch: pytest.MonkeyPatch, model: str) -> None:
+    pytest.importorskip("rich")
+    arguments = ("show", f"{model}:energy", "--args", "ones(2)", "1.0", "--explain")
+    plain = run(*arguments)[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    out = run(*arguments)[1]
+    assert "\x1b[1m1. The function, step by step\x1b[0m" in out
+    assert "\x1b[36md out/d k\x1b[0m" in out
+    assert re.search(r"\x1b\[2m +model.py:\d+\x1b\[0m", out)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", out) == plain
+
+
+def test_bench_has_help_without_its_scripts(
+    run: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("symgrad.cli.bench.SCRIPTS", tmp_path / "none")
+    status, out, _ = run("bench", "--help")
+    assert status == 0
+    assert "examples:" in out
+    assert run("bench", "peers")[0] == 2

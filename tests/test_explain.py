@@ -185,3 +185,11 @@ def test_errors() -> None:
 
     with pytest.raises(UnsupportedError, match="derivation of 70 steps is too long to be read"):
         sg.explain(chain, 1.0)
+
+
+def test_a_result_that_is_no_step_is_written_down() -> None:
+    identity = str(sg.explain(lambda x: x, 1.0)).splitlines()
+    assert identity[3] == "    out = x"
+    assert identity[6] == "    d out/d x = 1"
+    assert "    out = 3\n" in str(sg.explain(lambda x: 3.0, 1.0))
+    assert "    out[i, j] = x[j, i]" in str(sg.explain(lambda x: x.T, np.ones((2, 3))))

@@ -191,7 +191,7 @@ ATTACKS = {
     "arctn(x)": "did you mean arctan",
     "sin": "is a function",
     "gamma*x": "is a function",
-    "sin(x, y)": "takes 1 arguments, got 2",
+    "sin(x, y)": "takes 1 argument, got 2",
     "max()": "takes 1 to",
     "oo": "refused",
     "nan": "refused",

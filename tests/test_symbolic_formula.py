@@ -456,3 +456,56 @@ def test_formulas_that_are_large_are_read_within_seconds() -> None:
 def test_an_order_needs_an_argument(read: Any) -> None:
     with pytest.raises(ArgumentError, match=r"order=2 .* say wrt="):
         read(np.sin, 1.0, order=2)
+
+
+def test_formulas_say_which_branch_they_are_of() -> None:
+    def f(x_1: Any) -> Any:
+        return x_1**2 if x_1 > 0 else -x_1
+
+    above, below = sg.formula(f, 1.0, wrt=0), sg.formula(f, -1.0, wrt=0)
+    assert str(above) == "d out/d x_1 = 2*x_1\n    (for x_1 > 0, as in this call)"
+    assert "(for x_1 <= 0, as in this call)" in str(below)
+    assert above.pretty().endswith("\n\n(for x_1 > 0, as in this call)")
+    assert r"& \text{(for x\_1 $>$ 0, as in this call)}" in above.latex()
+    assert "for x_1 &gt; 0, as in this call" in above.html()
+    assert "(for x_1 > 0, as in this call)" in str(sg.explain(f, 1.0))
+
+    def g(x: Any) -> Any:
+        return np.sum(x**2) if np.sum(x) > 0 else np.sum(x)
+
+    assert "(for Sum(x[i], (i, 0, n - 1)) > 0, as in this call)" in str(sg.formula(g, np.ones(3)))
+
+
+def test_many_decisions_are_counted() -> None:
+    def halved(x: Any) -> Any:
+        while x > 1.0:
+            x = x / 2
+        return x
+
+    assert str(sg.formula(halved, 200.0)).splitlines()[1:] == [
+        *(f"    (for {x} > 1, as in this call)" for x in ("x", "x/2", "x/4", "x/8")),
+        "    (and 5 decisions more that are taken as in this call)",
+    ]
+
+
+def test_decisions_without_a_formula_are_named_by_their_line() -> None:
+    def f(x: Any) -> Any:
+        y = np.prod(x[:, None] + x) + np.sum(np.sin(x[:, None] * x) ** 2 + x[:, None] ** 3)
+        return x if y > 0 else -x
+
+    assert "(for the branch taken at test_symbolic_formula.py:" in str(sg.formula(f, np.ones(3)))
+
+
+def test_names_are_set_in_type() -> None:
+    greek = sg.from_sympy(sp.Symbol("σ") ** 2 * sp.Symbol("Δx"), ["σ", "Δx"])
+    assert sg.formula(greek, 1.0, 2.0, wrt=0).latex().endswith(r"= 2 \Delta x \sigma")
+    f = sg.formula(lambda lambda_: lambda_[0] ** 2, np.ones(2))
+    assert f.latex().endswith(r"= {\lambda}_{0}^{2}")
+    assert "<mi></mi>" not in f.mathml()
+
+
+@pytest.mark.parametrize("order", [1.5, "2", None, 0])
+def test_an_order_is_a_whole_number(order: Any) -> None:
+    for read in (sg.formula, sg.derivative):
+        with pytest.raises(ArgumentError, match="order counts the derivatives: 1, 2, "):
+            read(np.sin, 1.0, wrt=0, order=order)

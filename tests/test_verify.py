@@ -551,6 +551,17 @@ def test_mistaken_calls(args: Any, options: Any, message: str) -> None:
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.parametrize("name", ["points", "samples", "digits", "seed"])
+def test_counts_are_whole_numbers(name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{name} is a whole number, not 1.5"):
+        sg.verify(np.sin, domain=(0.0, 1.0), **{name: 1.5})
+
+
+def test_a_formula_in_text_is_pointed_to_the_parser() -> None:
+    with pytest.raises(ArgumentError, match=r"not str: of a formula make one by sg\.from_sympy"):
+        sg.verify("sin(x)", domain=(0.0, 1.0))  # type: ignore[call-overload]
+
+
 def test_the_report_as_text_and_json() -> None:
     report = verify(lambda x: np.sum(x * x * 0.5), np.array([1.0, 3.0]))
     table = str(report)

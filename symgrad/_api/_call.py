@@ -44,7 +44,11 @@ class Call:
         self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False
     ) -> None:
         if not callable(f):
-            raise ArgumentError(f"a function is needed, not {type(f).__name__}")
+            text = isinstance(f, str)
+            raise ArgumentError(
+                f"a function is needed, not {type(f).__name__}"
+                + (": of a formula make one by sg.from_sympy(sg.parse(text), names)" * text)
+            )
         self.function = f
         raw, self.tree = flatten((tuple(args), {}))
         self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]

@@ -216,8 +216,8 @@ def _undifferentiated(order: int) -> None:
         )
 
 
-def _checked(order: int) -> int:
-    if order < 1:
+def _checked(order: Any) -> int:
+    if not isinstance(order, int) or order < 1:
         raise ArgumentError(f"order counts the derivatives: 1, 2, ..., not {order!r}")
     return order
 

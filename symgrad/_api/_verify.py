@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+import numpy as np
+
 from .._verify import Certificate, Report, certify
 from ..errors import ArgumentError
 from ._call import Call
@@ -114,6 +116,10 @@ def verify(
     >>> certificate.max_ulp < 4
     True
     """
+    counts = {"digits": digits, "samples": samples, "points": points, "seed": seed}
+    for name, count in counts.items():
+        if not isinstance(count, int | np.integer):
+            raise ArgumentError(f"{name} is a whole number, not {count!r:.40}")
     if digits < LEAST_DIGITS or samples < 1:
         raise ArgumentError(
             f"verify needs at least {LEAST_DIGITS} digits and one sample, not digits={digits}, "

@@ -132,7 +132,9 @@ class _Builder:
         least, most = _arity(name)
         if not least <= len(node.args) <= most:
             takes = str(least) if least == most else f"{least} to {most}"
-            raise self.error(f"{name} takes {takes} arguments, got {len(node.args)}", node)
+            raise self.error(
+                f"{name} takes {takes} argument{'s' * (most > 1)}, got {len(node.args)}", node
+            )
         return node.args
 
     # ------------------------------------------------------------ meaning

@@ -8,7 +8,7 @@ derivative of one step. That is reverse mode, with mathematics in the place of n
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -123,13 +123,14 @@ class _Walk:
         used = set(self.names.values())
         free = (f"v{k}" for k in count() if f"v{k}" not in used)
         self.names |= {n: next(free) for n in self.steps if n is not output}
+        top = "out" if "out" not in used else "out_"
         if output in self.steps:
-            self.names[output] = "out" if "out" not in used else "out_"
+            self.names[output] = top
         self.lengths, self.constants = elements.lengths, elements.constants
         sizes = {str(s) for s in program.sizes}
         self.taken = {*self.names.values(), *self.constants.values(), *sizes, "out"}
         self.patience = Patience.of_a_reader()
-        self.top = self.variable(output, 0)
+        self.top = replace(self.variable(output, 0), name=top)
 
     # ---------------------------------------------------------------- names
 
@@ -160,6 +161,8 @@ class _Walk:
             v = self.variable(node, 0)
             right = self.formula(node, v)
             forward.append(Step(_equation(v, (), right), str(node.where or "")))
+        if self.output not in self.steps:  # a constant, an argument or a part of one
+            forward.append(Step(_equation(self.top, (), self.formula(self.output, self.top))))
         relevant = self.relevant()
         readers: dict[Node, list[Node]] = {}
         for node in self.steps:

@@ -25,7 +25,7 @@ from ._numbers import exact_number, readable_number
 from ._ordered import ordered
 from ._over import Over
 from ._patience import SECONDS, Patience
-from ._printing import latex, pretty, text
+from ._printing import beside, latex, pretty, text
 from ._reading import formula_of
 from ._shorter import simplified
 
@@ -41,6 +41,7 @@ __all__ = [
     "Patience",
     "Sum",
     "Variable",
+    "beside",
     "derivative_of",
     "derivatives",
     "element_symbol",

@@ -35,6 +35,10 @@ class Function(Protocol):
     def guards(self) -> Mapping[Any, bool]:
         """What it takes for granted of the sizes."""
 
+    @property
+    def conditions(self) -> Sequence[Node]:
+        """What it takes for granted of the values."""
+
 
 def lengths_of(graph: Function) -> dict[Any, Any]:
     """Return for each number that one size is taken for granted to be, the size's symbol.

@@ -21,7 +21,7 @@ from ._naming import named_parts
 from ._notation import rank
 from ._notes import plain_positions
 from ._patience import Patience
-from ._printing import beside, latex, text
+from ._printing import beside, latex, text, words_latex
 from ._sharing import shared_names
 from ._signs import without_signs
 
@@ -218,7 +218,7 @@ class Formula:
         for e, kind, right, parts in self._rows(notation):
             blocks.append(beside(_DERIVATIVE.sub("∂", left_text(e.result, e.wrt, kind)), right))
             names |= {text(a): beside(text(a), b) for a, b in parts}
-        return "\n\n".join([*blocks, *names.values()])
+        return "\n\n".join([*blocks, *names.values(), *(f"({note})" for note in self.notes)])
 
     def latex(self, notation: str = "both") -> str:
         """Return LaTeX: one equation, or an ``aligned`` block of several."""
@@ -228,9 +228,11 @@ class Formula:
             rows.append((left_latex(e.result, e.wrt, kind), latex(right)))
             names |= {latex(a): latex(b) for a, b in parts}
         rows += list(names.items())
-        if len(rows) == 1:
+        if len(rows) == 1 and not self.notes:
             return " = ".join(rows[0])
-        body = " \\\\\n".join(f"{left} &= {right}" for left, right in rows)
+        lines = [f"{left} &= {right}" for left, right in rows]
+        lines += [rf"& \text{{({words_latex(note)})}}" for note in self.notes]
+        body = " \\\\\n".join(lines)
         return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
     def mathml(self, notation: str = "both") -> str:

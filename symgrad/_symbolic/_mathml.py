@@ -11,7 +11,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from ._notation import rank
-from ._printing import ForPeople, is_low, needs_brackets, quotient
+from ._printing import ForPeople, is_low, needs_brackets, quotient, without_escape
 
 #: Names of characters that SymPy writes into MathML; XML itself knows only those left out.
 _ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
@@ -29,6 +29,9 @@ class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
     def mathml_tag(self, e: Any) -> str:
         """Return the sign of an operation; SymPy writes it as it is, also where XML must not."""
         return str(super().mathml_tag(e)).replace("<", "&lt;")
+
+    def _print_Symbol(self, sym: Any, style: str = "plain") -> Any:
+        return super()._print_Symbol(sp.Symbol(without_escape(sym.name)), style)
 
     def bracketed(self, expr: Any, brackets: bool) -> Any:
         inner = self._print(expr)

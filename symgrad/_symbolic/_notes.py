@@ -1,16 +1,23 @@
-"""What has to be said below a formula: constants in it, sizes it holds for, how it counts."""
+"""What has to be said below a formula: constants in it, what it holds for, how it counts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from .._graph import Node
+from ..errors import UnsupportedError
 from ._element import Elements
+from ._indices import rename_bound
+from ._printing import text
 
 if TYPE_CHECKING:
     from ._formula import Equation
+
+#: Conditions of more characters are named by their line, and so many are listed.
+LONGEST, LISTED = 80, 4
 
 
 def plain_positions(e: Any) -> Any:
@@ -47,3 +54,29 @@ def notes_of(equations: Iterable[Equation], elements: Elements) -> list[str]:
     sizes = {s for e in whole for s in e.free_symbols}
     notes += [f"for {s} = {k}, as the code asks" for k, s in elements.lengths.items() if s in sizes]
     return notes
+
+
+def taken_branches(conditions: Sequence[Node], elements: Elements) -> list[str]:
+    """Return under which conditions a function's decisions are those of the example call.
+
+    Parameters
+    ----------
+    conditions:
+        Truth values without a shape, in the order in which the function asked for them.
+    elements:
+        Those of the function.
+    """
+    said = dict.fromkeys(_condition(node, elements) for node in conditions)
+    notes = [f"for {one}, as in this call" for one in list(said)[:LISTED]]
+    left = len(said) - len(notes)
+    return notes + [f"and {left} decisions more that are taken as in this call"] * (left > 0)
+
+
+def _condition(node: Node, elements: Elements) -> str:
+    try:
+        found = text(rename_bound(elements.expression(node, ()), elements.taken))
+    except (UnsupportedError, NotImplementedError):
+        found = ""
+    if found and len(found) <= LONGEST:
+        return found
+    return f"the branch taken at {node.where}" if node.where else "the branch taken"

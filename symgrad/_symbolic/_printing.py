@@ -8,12 +8,13 @@ but ``x**2 + 1``.
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import Any
 
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.exponential import ExpBase
-from sympy.printing.latex import LatexPrinter
+from sympy.printing.latex import LatexPrinter, translate
 from sympy.printing.pretty.pretty import PrettyPrinter
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 from sympy.printing.pretty.stringpict import prettyForm
@@ -65,6 +66,50 @@ def is_low(exponent: Any) -> bool:
 LOW = 5
 
 _SUBSCRIPT = re.compile(r"(.*)_\{([^{}]*)\}")
+_GREEK = re.compile(r"([\u0391-\u03a9\u03b1-\u03c9])(?=(\w?))")
+
+
+def without_escape(name: str) -> str:
+    """Return a name without what ends it (``lambda_``): set in type, that is an empty subscript."""
+    return name.rstrip("_") or name
+
+
+def greek_latex(name: str) -> str:
+    r"""Write Greek letters as LaTeX's commands, which every engine reads.
+
+    Examples
+    --------
+    >>> print(greek_latex("σ_{1}"), greek_latex("Δx"))
+    \sigma_{1} \Delta x
+    """
+
+    def command(found: re.Match[str]) -> str:
+        _, case, *_, letter = unicodedata.name(found[1]).lower().replace("lamda", "lambda").split()
+        written = str(translate(letter if case == "small" else letter.capitalize()))
+        return written + " " * (written[-1].isalpha() and found[2].isalpha())
+
+    return _GREEK.sub(command, name)
+
+
+#: What must be written otherwise in a text in LaTeX; ``<`` and ``>`` are mathematics to old fonts.
+_WORDS: dict[str, str | int | None] = {
+    **{c: f"\\{c}" for c in "#$%&_{}"},
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    **{c: f"${c}$" for c in "<>|"},
+}
+
+
+def words_latex(words: str) -> str:
+    r"""Return plain text as the inside of LaTeX's ``\text``.
+
+    Examples
+    --------
+    >>> print(words_latex("for x_1 <= 0"))
+    for x\_1 $<$= 0
+    """
+    return words.translate(str.maketrans(_WORDS))
 
 
 def subscripted(name: str, places: str) -> str:
@@ -169,6 +214,9 @@ class UnicodePrinter(ForPeople, PrettyPrinter):  # type: ignore[misc]
 
 class TeXPrinter(ForPeople, LatexPrinter):  # type: ignore[misc]
     """LaTeX."""
+
+    def _deal_with_super_sub(self, string: str, style: str = "plain") -> str:
+        return greek_latex(super()._deal_with_super_sub(without_escape(string), style))
 
     def _print_Indexed(self, expr: Any) -> str:
         return subscripted(self._print(expr.base), ",".join(map(self._print, expr.indices)))

@@ -22,7 +22,7 @@ from ._element import Elements, is_condition, sympy_depth, with_lengths
 from ._formula import Formula, Shape, equation_of
 from ._indices import index_symbols
 from ._left import Variable
-from ._notes import notes_of
+from ._notes import notes_of, taken_branches
 from ._patience import Patience
 from ._shorter import TRIED, simplified
 
@@ -82,7 +82,7 @@ def _formula_of(
             shapes = shapes_of(function, elements)
             equations.append(equation_of(variables[0], by, short, shapes, naming))
             patience.gave_up |= bool(wrt) and short.count_ops() > TRIED
-    notes += notes_of(equations, elements)
+    notes += [*notes_of(equations, elements), *taken_branches(function.conditions, elements)]
     return Formula(tuple(equations), patience.gave_up or naming.gave_up, tuple(notes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 #: Errors of up to so many ulp are good ones.
 SMALL = 4.0
+
+#: A step under a heading: ``    with v1 = v0*x  model.py:3``.
+_STEP = re.compile(r"( +)((?:with |where )?)(\S.*?) = (.*?)(  +\S+:\d+)?")
 
 
 class Output:
@@ -38,6 +42,23 @@ class Output:
 
         shown = Syntax(text.rstrip("\n"), language, theme="ansi_dark", background_color="default")
         self.console.print(shown, soft_wrap=True)
+
+    def sections(self, text: str) -> None:
+        """Print steps under headings: left sides and the user's lines in colours of their own."""
+        if self.console is None:
+            self.text(text)
+            return
+        from rich.text import Text
+
+        for line in text.splitlines():
+            found = _STEP.fullmatch(line)
+            if found is None:
+                self.text(line, "" if line.startswith(" ") else "bold")
+                continue
+            indent, word, left, right, place = found.groups("")
+            parts = ((word, "dim"), (left, "cyan"), (" = ", "dim"), (right, ""), (place, "dim"))
+            shown = Text.assemble(indent, *parts)
+            self.console.print(shown, soft_wrap=True, highlight=False)
 
     def equations(self, rows: Sequence[tuple[str, str]]) -> None:
         """Print left and right sides, the signs of equality below each other."""

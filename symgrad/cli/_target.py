@@ -177,6 +177,7 @@ def _file(path: Path) -> Any:
 def _module(name: str) -> Any:
     if not all(part.isidentifier() for part in name.split(".")):
         raise ArgumentError(f"{name!r} is neither a file (model.py) nor a module (package.models)")
+    sys.path.insert(0, str(Path.cwd()))  # as `python -m` finds it
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -185,6 +186,8 @@ def _module(name: str) -> Any:
         raise ArgumentError(
             f"the module {name} cannot be imported: {type(error).__name__}: {error}"
         ) from error
+    finally:
+        sys.path.pop(0)
 
 
 # ---------------------------------------------------------------- arguments

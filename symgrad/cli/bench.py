@@ -12,6 +12,16 @@ from ..errors import ArgumentError
 
 SCRIPTS = Path("examples", "benchmarks")
 
+#: Where there are no scripts whose own help could be printed.
+HELP = """usage: symgrad bench [-h] [SCRIPT] [OPTION ...]
+
+Time symgrad beside JAX, PyTorch, CasADi and others. The scripts are in examples/benchmarks of
+the source and not of the installed package: run it in the source's folder.
+
+examples:
+  cd symgrad && symgrad bench --help              the scripts and their options
+"""
+
 
 def add(commands: Any) -> None:
     """Add the command, whose options are those of the scripts.
@@ -30,7 +40,14 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the scripts in a process of their own."""
-    done = subprocess.run([sys.executable, str(scripts()), *options.arguments], check=False)
+    try:
+        folder = scripts()
+    except ArgumentError:
+        if not {"-h", "--help"} & set(options.arguments):
+            raise
+        sys.stdout.write(HELP)
+        return 0
+    done = subprocess.run([sys.executable, str(folder), *options.arguments], check=False)
     return done.returncode
 
 

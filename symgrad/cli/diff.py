@@ -15,6 +15,7 @@ from .._symbolic import (
     Formula,
     Patience,
     Variable,
+    beside,
     derivative_of,
     equation_of,
     latex,
@@ -76,11 +77,11 @@ def run(options: argparse.Namespace) -> int:
         output.text(f"f = {latex(target.formula)}")
         output.text(found.latex())
     else:
-        output.equations([(f"f({arguments})", text(target.formula))])
-        output.text("")
         if options.pretty:
-            output.text(found.pretty())
+            output.text(beside(f"f({arguments})", target.formula) + "\n\n" + found.pretty())
         else:
+            output.equations([(f"f({arguments})", text(target.formula))])
+            output.text("")
             output.equations(found.rows())
     if found.gave_up:
         output.text("(simplifying was given up after a while: shorter forms may exist)", "yellow")
@@ -155,7 +156,8 @@ def _numbers(
     place = ", ".join(f"{s.name}={v:g}" for s, v in zip(target.symbols, point, strict=True))
     rows = []
     with backend("numpy"), np.errstate(all="ignore"):
-        rows.append(("f", f"{float(target.function(*point)):.16g}"))
+        value = target.function(*map(np.float64, point))  # 1/0 is an error of Python's numbers
+        rows.append(("f", f"{float(value):.16g}"))
         for path in combinations_with_replacement(chosen, order):
             slope: Any = target.function
             for k in path:

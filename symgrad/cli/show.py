@@ -63,10 +63,9 @@ def run(options: argparse.Namespace) -> int:
     if options.stages:
         page = io.StringIO()
         show(_value_and_gradient(f, wrt, arguments), *arguments, file=page)
-        output.text(page.getvalue().rstrip("\n"))
+        output.sections(page.getvalue().rstrip("\n"))
     elif options.explain:
-        for k in wrt:
-            output.text(str(explain(f, *arguments, wrt=k)))
+        _explained(f, arguments, wrt, output)
     elif options.c or options.program:
         made = _value_and_gradient(f, wrt, arguments)
         if options.c:
@@ -87,11 +86,22 @@ def _chosen(wrt: list[str] | None, names: list[str], arguments: list[Any]) -> li
     return [k for k, x in enumerate(arguments) if not isinstance(x, int)]
 
 
-def _value_and_gradient(f: Any, wrt: list[int], arguments: list[Any]) -> Function:
+def _explained(f: Any, arguments: list[Any], wrt: list[int], output: Output) -> None:
+    for number, k in enumerate(_some(wrt)):
+        if number:
+            output.text("")
+        output.sections(str(explain(f, *arguments, wrt=k)))
+
+
+def _some(wrt: list[int]) -> list[int]:
+    """Return the arguments to differentiate by; an error if there are none."""
     if not wrt:
         raise ArgumentError("there is no real argument to differentiate by: write 2.0, not 2")
-    argnums = tuple(wrt) if len(wrt) > 1 else wrt[0]
-    return value_and_grad(f, argnums)
+    return wrt
+
+
+def _value_and_gradient(f: Any, wrt: list[int], arguments: list[Any]) -> Function:
+    return value_and_grad(f, tuple(wrt) if len(_some(wrt)) > 1 else wrt[0])
 
 
 def _formulas(
@@ -108,9 +118,11 @@ def _formulas(
             output.text(one.pretty())
         else:
             output.equations(one.rows())
-        for note in () if options.latex else one.notes:
+        for note in () if options.latex or options.pretty else one.notes:
             output.text(f"({note})", "dim")
         if one.gave_up:
             output.text(
                 "(simplifying was given up after a while: shorter forms may exist)", "yellow"
             )
+    if not wrt:
+        output.text("(there is no real argument to differentiate by: write 2.0, not 2)", "yellow")
