@@ -204,8 +204,8 @@ def test_ways_to_write_the_same_are_one(f: Callable[..., Any], op: str) -> None:
 # ---------------------------------------------------------------- shortcuts
 
 
-#: Written in functions of their own, whose forms SymPy does not relate: measured only.
-UNPROVED = {
+#: Needed at 0 alone, and for sums of squares: measured with a square in their place.
+AT_ZERO = {
     "sqrt of a sum of squares: 0 at 0", "power 1/2 of a sum of squares: 0 at 0",
     "power of a sum of squares, less than 1: 0 at 0",
 }  # fmt: skip
@@ -232,7 +232,7 @@ def slope_of(rule: Shortcut, point: tuple[float, ...], k: int) -> float:
     def f(*xs: Any) -> Any:
         xs = tuple(point[j] if j in numbers_of(rule) else x for j, x in enumerate(xs))
         # A sum of squares, where the rule asks for one.
-        squared = rule.name in UNPROVED
+        squared = rule.name in AT_ZERO
         return rule.written(*(x * x if squared and isinstance(x, Traced) else x for x in xs))
 
     with sg.backend("numpy"):
@@ -246,7 +246,7 @@ def test_shortcut_never_loses_digits_and_is_needed(
 ) -> None:
     (form,) = forms(rule, rule.written)
     symbols = symbols_of(rule)
-    if rule.name in UNPROVED:
+    if rule.name in AT_ZERO:
         form = form.subs(symbols[0], symbols[0] ** 2)
     needed = False
     for point in points(rule, 12):
@@ -268,7 +268,7 @@ def test_shortcut_never_loses_digits_and_is_needed(
                 continue
             assert ulps(after, want) <= max(ulps(before, want), 8.0), (point, after, want)
             needed = needed or ulps(before, want) > 1e3
-    if rule.name in UNPROVED:
+    if rule.name in AT_ZERO:
         assert slope_of(rule, (0.0, 0.75)[: len(symbols)], 0) == 0.0
         needed = True
     assert needed, "the chain rule is as good"

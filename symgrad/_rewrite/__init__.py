@@ -14,7 +14,7 @@ from ._rules import RULES, Rule
 from ._shortcuts import SHORTCUTS, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
 from ._squares import is_length
-from ._way import Shortcut, Way
+from ._way import Reduced, Shortcut, Way
 
 __all__ = [
     "FORMULAS",
@@ -22,6 +22,7 @@ __all__ = [
     "RULES",
     "SHORTCUTS",
     "Identity",
+    "Reduced",
     "Rule",
     "Shortcut",
     "Way",

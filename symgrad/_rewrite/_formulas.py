@@ -37,7 +37,6 @@ def _share(x: Any, y: Any) -> Any:
 
 def _plane(z: Any, y: Any, x: Any) -> tuple[Any, ...]:
     r = np.hypot(y, x)
-    r = np.where(r == 0, 1.0, r)
     return (x / r) / r, -(y / r) / r
 
 

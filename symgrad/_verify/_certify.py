@@ -191,8 +191,8 @@ class _Certifier:
 
     def _at_limits(self, k: int, node: Node, place: tuple[int, ...], row: _Row) -> _Row:
         """Take limits for derivatives that come out as 0/0, where the kernel has a number."""
-        wrong = any(is_nan(a.value) for a in row.exact.adjoints.values())
-        if not wrong or all(entry.allowed for _, entry in row.entries):
+        nan = any(is_nan(a.value) for a in row.exact.adjoints.values())
+        if not nan or all(math.isfinite(entry.ulp) for _, entry in row.entries):
             return row
         again = self._compared(k, node, place, self.exactness.limits(node, place, row.exact))
         if all(entry.allowed for _, entry in again.entries):
