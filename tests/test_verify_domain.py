@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +206,42 @@ def test_a_domain_names_arguments() -> None:
     with pytest.raises(ArgumentError, match="no argument is called 'z': x"):
         sg.verify(lambda x: x**2, 1.0, domain={"z": (0, 1)})
     assert sg.verify(np.sin, domain={"x": (0.0, 1.0)}).max_ulp < 4
+
+
+GUARDED: dict[str, Any] = {
+    "scalar": lambda x: np.where(x[0] > 0, np.sqrt(x[0]), 0.0),
+    "nested": lambda x: np.sum(np.where(x > 0, np.where(x > 1, np.log(x - 1), 1 / x), 0.0)),
+    "broadcast": lambda x: np.sum(np.where(x[:, None] > 0, np.sqrt(x)[:, None] * x, 0.0)),
+    "select": lambda x: np.sum(np.select([x > 1, x > 0], [np.log(x), np.sqrt(x)], 0.0)),
+    "views": lambda x: np.sum(np.where(x.reshape(1, 2).T > 0, np.log(x)[::-1][::-1, None], 0.0)),
+}
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_kinks_of_a_branch_that_is_not_taken_are_none(name: str) -> None:
+    found = sg.verify(GUARDED[name], np.array([1.0, 2.0]), domain=(-2.0, 2.0), points=6)
+    assert {kink.what for kink in found.kinks} == {"branch"}
+    assert all(" > " in kink.step for kink in found.kinks)
+    assert "Reshape" not in str(found)
+    # Derivatives that are 0, since the branch is not taken, are compared, too.
+    assert found["x"].compared == 2 * found.points
+    taken = sg.verify(lambda x: np.sum(np.where(x > 0, x, np.sqrt(x))), np.ones(2),
+                      domain=(-2.0, 2.0), points=6)  # fmt: skip
+    assert "outside" in {kink.what for kink in taken.kinks}
+
+
+def test_a_step_that_sympy_carries_out_is_written_as_it_is() -> None:
+    def f(x: Any) -> Any:
+        return (1 + x) - 1
+
+    loss = sg.verify(f, domain=(1e-12, 1e-10), points=4).loss
+    assert loss is not None
+    assert loss.step == "(x + 1) - 1"
+    loss = sg.verify(lambda x: np.exp(x) - 1 - x, domain=(1e-8, 1e-6), points=4).loss
+    assert loss is not None
+    assert loss.step == "exp(x) - x - 1"
+
+
+def test_the_worst_point_of_an_array_begins_with_its_elements() -> None:
+    text = str(sg.verify(lambda x: np.sum(np.exp(x)), np.ones(5), domain=(1.0, 2.0), points=4))
+    assert re.search(r"x = \[[\d.]+, [\d.]+, [\d.]+, \.\.\.\]", text)

@@ -34,7 +34,7 @@ def certificate(
     intervals = intervals_of(call, domain)
     kernels = Kernels(call, chosen)
     gathered: list[list[tuple[Entry, Mapping[str, Any]]]] = [[] for _ in range(len(chosen) + 1)]
-    enclosed = [0] * (len(chosen) + 1)
+    enclosed, zeros = [0] * (len(chosen) + 1), [0] * (len(chosen) + 1)
     runs: list[tuple[Call, Problem]] = []
     count = 0
     for leaves in points_of(call, intervals, points, seed):
@@ -43,18 +43,19 @@ def certificate(
         place = {call.names[k]: plain(leaves[k]) for k in intervals}
         problem = problem_of(here, chosen, kernels)
         try:
-            found, proofs = entries(problem, digits, samples, limit)
+            found, proofs, exact = entries(problem, digits, samples, limit)
         except VerificationError as error:
             where = ", ".join(f"{name} = {value}" for name, value in place.items())
             raise VerificationError(f"at {where}: {error}") from None
         count += 1
-        for k, (some, more) in enumerate(zip(found, proofs, strict=True)):
+        for k, some in enumerate(found):
             gathered[k] += [(e, place) for e in some]
-            enclosed[k] += more
+            enclosed[k] += proofs[k]
+            zeros[k] += exact[k]
         if len(runs) < LOOKED_AT:
             runs.append((here, problem))
     names = ["value", *(f"d/d {call.names[k]}" for k in chosen)]
-    rows = combined(names, gathered)
+    rows = combined(names, gathered, zeros)
     gradient = gradient_of(call, chosen, kernels)
     inputs = [call.graph.inputs[call.inputs[k]] for k in chosen]  # type: ignore[index]
     proved = [False, *(is_identity(gradient, k, x) for k, x in enumerate(inputs))]

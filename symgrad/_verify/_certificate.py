@@ -38,7 +38,8 @@ class Row:
     worst, point:
         The entry with the largest error, and where it was: arguments by name.
     compared:
-        How many numbers were compared.
+        How many numbers were compared, derivatives that are 0 by construction included; the
+        median is of the others.
     enclosed:
         How many of the exact ones were confirmed by ball arithmetic, which is a proof.
     proved:
@@ -214,19 +215,24 @@ def _point(row: Row) -> str:
 
 
 def _places(point: Mapping[str, Any]) -> str:
-    parts = []
-    for name, value in point.items():
-        short = f"{value:.6g}" if isinstance(value, float) else str(value)
-        parts.append(f"{name} = {short if len(short) <= 40 else '[...]'}")
-    return ", ".join(parts)
+    return ", ".join(f"{name} = {_short(value, 6)}" for name, value in point.items())
+
+
+def _short(value: Any, digits: int = 4) -> str:
+    """Return a number or the beginning of an array as text."""
+    if not isinstance(value, list):
+        return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    parts = [_short(v) for v in value[:3]] + ["..."] * (len(value) > 3)
+    return f"[{', '.join(parts)}]"
 
 
 def combined(
-    names: Sequence[str], entries: Sequence[Sequence[tuple[Entry, Mapping[str, Any]]]]
-) -> list[Row]:
-    """Return the rows for entries of all points, each with its point."""
+    names: Sequence[str], entries: Sequence[Sequence[tuple[Entry, Mapping[str, Any]]]],
+    zeros: Sequence[int],
+) -> list[Row]:  # fmt: skip
+    """Return the rows for entries of all points, each with its point; ``zeros`` are right, too."""
     rows = []
-    for name, found in zip(names, entries, strict=True):
+    for name, found, more in zip(names, entries, zeros, strict=True):
         counted = [(e, p) for e, p in found if not e.doubtful]
         worst: tuple[Entry | None, Mapping[str, Any]] = (None, {})
         if counted:
@@ -238,7 +244,7 @@ def combined(
                 max((e.ulp for e, _ in counted), default=0.0),
                 median(e.ulp for e, _ in counted) if counted else 0.0,
                 max((e.ulp / max(1.0, e.condition) for e, _ in counted), default=0.0),
-                worst[0], worst[1], len(found),
+                worst[0], worst[1], len(found) + more,
                 nans=len(nans), first_nan=next(iter(nans), {}),
             )
         )  # fmt: skip

@@ -110,10 +110,12 @@ def certify(problem: Problem, digits: int, samples: int, limit: float) -> Report
 
 def entries(
     problem: Problem, digits: int, samples: int, limit: float
-) -> tuple[list[list[Entry]], list[int]]:
+) -> tuple[list[list[Entry]], list[int], list[int]]:
     """Return the compared entries: of the value, and of the derivatives by each input.
 
-    With them, for each, how many exact values ball arithmetic has confirmed.
+    With them, for each, how many exact values ball arithmetic has confirmed, and how many
+    derivatives besides are 0, as they should: of branches that are not taken, of elements that
+    a result does not depend on.
 
     Raises
     ------
@@ -123,7 +125,7 @@ def entries(
     certifier = _Certifier(problem, digits, samples, limit)
     certifier.run()
     tallies = [certifier.value, *certifier.slopes]
-    return [t.entries for t in tallies], [t.enclosed for t in tallies]
+    return [t.entries for t in tallies], [t.enclosed for t in tallies], [t.zeros for t in tallies]
 
 
 class _Certifier:

@@ -8,6 +8,7 @@ of a sample: a switch that has both signs among them has a kink or a jump betwee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +92,7 @@ def kinks(
                 if value is not None:
                     known[node] = value
         values.append(known)
+    used = [_used(outputs, order, known) for known in values]
     found: dict[tuple[str, str | None], Kink] = {}
     for node in order:
         # Of a choice, the condition is what decides.
@@ -101,7 +103,7 @@ def kinks(
         if node.op.kind != "map":
             kink = _choice(node, values)
         elif node.op.sympy is not None and decides:
-            kink = _kink(context, node, values)
+            kink = _kink(context, node, values, used)
         if kink is not None:
             found.setdefault((kink.step, kink.where), kink)
     return list(found.values())
@@ -129,14 +131,60 @@ def _choice(node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
     return Kink(step_text(node), where, "branch", node.op.convention, 0)
 
 
-def _kink(context: Any, node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
+def _used(
+    outputs: Sequence[Node], order: Sequence[Node], known: Mapping[Node, Any]
+) -> dict[Node, np.ndarray[Any, Any]]:
+    """Return which elements of the steps a result depends on: not those of untaken branches."""
+    found = {x: np.ones(np.shape(known[x]), bool) for x in outputs if x in known}
+    for node in reversed(order):
+        mask, op = found.get(node), node.op
+        if mask is None:
+            continue
+        operands = [known[x] for x in node.operands]
+        chosen: Sequence[Any] = [None] * len(operands)
+        if op.taken is not None and op.kind == "map":
+            with np.errstate(all="ignore"):
+                chosen = op.taken(known[node], *operands, **node.params)
+        for x, value, pair in zip(node.operands, operands, chosen, strict=True):
+            part = mask if pair is None else mask & (np.asarray(pair[0]) == pair[1])
+            shape = np.shape(value)
+            if op.kind == "map":
+                part = _summed(part, shape)
+            elif op.kind == "view" and len(operands) == 1:
+                part = _seen(node, part, shape)
+            else:  # a sum or a product of elements is used where any of it is
+                part = np.full(shape, part.any())
+            found[x] = found[x] | part if x in found else part
+    return found
+
+
+def _seen(node: Node, mask: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return which elements of its operand a view shows where ``mask`` is true."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    found = np.zeros(places.size, bool)
+    found[np.asarray(node.op.evaluate(places, **node.params))[mask]] = True
+    return found.reshape(shape)
+
+
+def _summed(mask: np.ndarray[Any, Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """Return where any of the elements is true that an operand's element was broadcast to."""
+    lead = mask.ndim - len(shape)
+    axes = [k for k in range(mask.ndim) if k < lead or shape[k - lead] == 1]
+    return np.reshape(mask.any(axis=tuple(axes)), shape)
+
+
+def _kink(
+    context: Any, node: Node, values: Sequence[Mapping[Node, Any]],
+    used: Sequence[Mapping[Node, np.ndarray[Any, Any]]],
+) -> Kink | None:  # fmt: skip
     rule = _rule(node)
     below = above = at = ends = outside = 0
-    for known in values:
+    for known, live in zip(values, used, strict=True):
         if any(x not in known for x in node.operands):
             continue
         operands = np.broadcast_arrays(*(known[x] for x in node.operands))
-        for place in list(np.ndindex(*operands[0].shape))[:ELEMENTS]:
+        needed = live.get(node, np.ones(operands[0].shape, bool))
+        for place in [p for p in np.ndindex(*operands[0].shape) if needed[p]][:ELEMENTS]:
             numbers = [_exact(context, x[place]) for x in operands]
             signs = _signs(context, rule, numbers)
             below += -1 in signs

@@ -16,6 +16,8 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Iota, Literal, Node, topological
+from .._schedule._text import call_text
+from .._symbolic import text
 from ..errors import UnsupportedError
 from ._compare import spacing
 from ._expansion import Expansion, TooLargeError
@@ -99,16 +101,36 @@ def loss(
 
 def step_text(node: Node) -> str:
     """Return a step as mathematics; if it is long, with letters for what it is made of."""
-    text = str(node)
-    if len(text) <= LONGEST or node.op.kind != "map" or node.op.sympy is None:
-        return text
+    forms = _forms(node)
+    if forms is None:
+        return str(node)
+    operands = [forms[x] for x in node.operands]
+    found = text(forms[node])
+    if node.op.kind != "map":
+        return found
+    if forms[node].count_ops() <= max((x.count_ops() for x in operands), default=-1):
+        # SymPy has carried it out: (x + 1) - 1 is x to it, and no subtraction.
+        words = [text(x) if x.is_Atom or x.is_Function else f"({text(x)})" for x in operands]
+        found = call_text(node.op, words, node.items)
+    if len(found) <= LONGEST or node.op.sympy is None:
+        return found
     letters = iter(sp.symbols("a b c d e", real=True))
-    operands = [
-        sp.Float(float(x.value)) if isinstance(x, Literal) else next(letters) for x in node.operands
-    ]
     if any(x.dtype.kind == "b" for x in node.operands) or len(operands) > 5:
-        return text
-    return str(node.op.sympy(*operands, **node.params))
+        return found
+    short = [forms[x] if isinstance(x, Literal) else next(letters) for x in node.operands]
+    return text(node.op.sympy(*short, **node.params))
+
+
+def _forms(node: Node) -> dict[Node, Any] | None:
+    """Return a step and those before it in SymPy, None if they are many; shapes are left out."""
+    order = topological([node], limit=STEPS)
+    if len(order) == STEPS:
+        return None
+    forms: dict[Node, Any] = {}
+    for n in order:
+        parts = [forms[x] for x in n.operands]
+        forms[n] = parts[0] if n.op.name == "Reshape" else n._formula(parts)
+    return forms
 
 
 def _floating(
