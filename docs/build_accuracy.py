@@ -160,7 +160,7 @@ def certified(f: Callable[..., Any], args: Sequence[Any], domain: Any) -> list[l
     found: list[list[Found]] = [[] for _ in range(len(chosen) + 1)]
     for leaves in points_of(call, intervals_of(call, domain), 0, 0):
         here = Call(f, call.tree.unflatten(list(leaves))[0], dynamic=False)
-        tallies, _ = entries(problem_of(here, chosen, kernels), DIGITS, 1, math.inf)
+        tallies, *_ = entries(problem_of(here, chosen, kernels), DIGITS, 1, math.inf)
         place = tuple(map(float, leaves))
         for k, (some, tally) in enumerate(zip(found, tallies, strict=True)):
             some += [
