@@ -79,13 +79,16 @@ class _Row:
     """The comparisons of one result element: its value, and its derivatives.
 
     ``endless`` says whether an exact value is infinite or nan, which digits may be missing for.
-    ``zeros`` counts for each input the derivatives that are 0 as they should; ``opinions`` are
-    derivatives that a second opinion may be asked about.
+    ``unknown`` are the scalars (its own, and input elements that it is differentiated by) for
+    which it is nan, while the kernel has a number. ``zeros`` counts for each input the
+    derivatives that are 0 as they should; ``opinions`` are derivatives that a second opinion may
+    be asked about.
     """
 
     exact: Exact
     endless: bool
     entries: list[tuple[_Tally, Entry]] = field(default_factory=list)
+    unknown: list[Scalar] = field(default_factory=list)
     zeros: list[int] = field(default_factory=list)
     opinions: list[tuple[_Tally, str, Input, tuple[int, ...], Adjoint]] = field(
         default_factory=list
@@ -192,22 +195,25 @@ class _Certifier:
                     self._second_opinion(node, place, *opinion)
 
     def _at_limits(self, k: int, node: Node, place: tuple[int, ...], row: _Row) -> _Row:
-        """Take limits for derivatives that come out as 0/0, where the kernel has a number."""
-        nan = any(is_nan(a.value) for a in row.exact.adjoints.values())
-        if not nan or all(math.isfinite(entry.ulp) for _, entry in row.entries):
+        """Take limits for what comes out as 0/0, where the kernel has a number."""
+        if not row.unknown:
             return row
-        again = self._compared(k, node, place, self.exactness.limits(node, place, row.exact))
+        again = self._compared(
+            k, node, place, self.exactness.limits(node, place, row.exact, row.unknown)
+        )
         if all(entry.allowed for _, entry in again.entries):
-            self.notes["where the chain rule is 0/0, derivatives are limits of those beside"] = None
+            self.notes["where formulas are 0/0, exact values are limits of those beside"] = None
         return again
 
     def _compared(self, k: int, node: Node, place: tuple[int, ...], exact: Exact) -> _Row:
         label, scalar = self._label(k, place), exact.scalar
-        row = _Row(exact, endless=not finite(scalar.value))
+        row = _Row(exact, endless=not finite(exact.value))
         row.entries.append((self.value, compare(
-            exact.context, label, np.asarray(self.problem.values[k])[place], scalar.value,
+            exact.context, label, np.asarray(self.problem.values[k])[place], exact.value,
             scalar.error, self.limit, self.digits, doubtful=scalar.doubtful,
         )))  # fmt: skip
+        if is_nan(exact.value) and row.entries[0][1].ulp:
+            row.unknown.append(scalar)
         if self.slopes:
             slopes = self.problem.row(k, place)
             for tally, x, slope in zip(self.slopes, self.problem.wrt, slopes, strict=True):
@@ -218,18 +224,20 @@ class _Certifier:
         self, row: _Row, label: str, tally: _Tally, x: Input, slope: np.ndarray[Any, Any]
     ) -> None:
         exact, scalar = row.exact, row.exact.scalar
-        found = {leaf.source[1]: a for leaf, a in exact.adjoints.items() if leaf.source[0] is x}
+        found = {y.source[1]: (y, a) for y, a in exact.adjoints.items() if y.source[0] is x}
         stray = np.asarray(slope != 0)  # nan is not 0 either
-        for at, adjoint in found.items():
+        for at, (leaf, adjoint) in found.items():
             stray[at] = False
             name = f"d {label} / d {x.name}{_index(at)}"
             entry = compare(
                 exact.context, name, slope[at], adjoint.value, adjoint.error, self.limit,
                 self.digits, doubtful=scalar.doubtful,
-                kink=adjoint.convention or not finite(scalar.value),
+                kink=adjoint.convention or not finite(exact.value),
             )  # fmt: skip
             row.entries.append((tally, entry))
             row.endless |= not finite(adjoint.value)
+            if is_nan(adjoint.value) and entry.ulp:
+                row.unknown.append(leaf)
             if not (entry.kink or scalar.doubtful):
                 row.opinions.append((tally, name, x, at, adjoint))
         row.zeros.append(slope.size - len(found) - int(np.count_nonzero(stray)))

@@ -45,6 +45,7 @@ _OWN: dict[str, Callable[..., Any]] = {
     "betainc_regularized": lambda c, a, b, x, y: c.betainc(a, b, x, y, regularized=True),
     "erfcinv": lambda c, x: c.erfinv(1 - c.mpf(x)),
     "log": lambda c, x: -c.inf if x == 0 else c.nan if x < 0 else c.ln(x),
+    "loggamma": lambda c, x: c.re(c.loggamma(x)),  # as SciPy's, of the absolute value
     "hyper": lambda c, a, b, z: c.hyper(a, b, z),
     "airyaiprime": lambda c, x: c.airyai(x, derivative=1),
     "airybiprime": lambda c, x: c.airybi(x, derivative=1),
@@ -59,7 +60,7 @@ _NAMES = {
 _KNOWN = {
     "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "acot", "atan2",
     "sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh", "acosh", "atanh", "exp",
-    "gamma", "loggamma", "beta", "zeta", "erf", "erfc", "erfi", "erfinv", "expint",
+    "gamma", "beta", "zeta", "erf", "erfc", "erfi", "erfinv", "expint",
     "besselj", "bessely", "besseli", "besselk", "sinc", "airyai", "airybi",
     "binomial", "factorial", "factorial2", *_NAMES,
 }  # fmt: skip
@@ -105,8 +106,10 @@ def _compile(e: Any, places: dict[Any, int]) -> Closure:
         return _product(e, places)
     mirrored = _mirrored(e) if e.is_Add else None
     if mirrored is not None:
-        factor, z = (_compile(a, places) for a in mirrored)
-        return lambda c, v: factor(c, v) * c.erfc(-z(c, v))
+        rest, *pair = mirrored
+        factor, z = (_compile(a, places) for a in pair)
+        others = [_compile(t, places) for t in rest]
+        return lambda c, v: sum((t(c, v) for t in others), factor(c, v) * c.erfc(-z(c, v)))
     args = [_compile(a, places) for a in e.args]
     relation = _RELATIONS.get(e.func)
     if relation is not None:
@@ -183,12 +186,17 @@ def _operation(e: Any, args: list[Closure]) -> Closure:
     return lambda c, v: real(c, getattr(c, name)(*[a(c, v) for a in args]))
 
 
-def _mirrored(e: Any) -> tuple[Any, Any] | None:
-    """Return ``a, z`` of ``2*a - a*erfc(z)``: SymPy writes ``a*erfc(-z)`` so, which cancels."""
-    if len(e.args) != 2 or not e.args[0].is_Rational:
-        return None
-    number, (factor, rest) = e.args[0], e.args[1].as_coeff_Mul()
-    return (-factor, rest.args[0]) if isinstance(rest, sp.erfc) and number == -2 * factor else None
+def _mirrored(e: Any) -> tuple[list[Any], Any, Any] | None:
+    """Return the other terms, ``a`` and ``z`` of a sum with ``2*a - a*erfc(z)`` in it.
+
+    SymPy writes ``a*erfc(-z)`` so, which cancels.
+    """
+    number, terms = e.as_coeff_Add()
+    for term in sp.Add.make_args(terms):
+        factor, erfc = term.as_coeff_Mul()
+        if isinstance(erfc, sp.erfc) and number == -2 * factor:
+            return [t for t in sp.Add.make_args(terms) if t != term], -factor, erfc.args[0]
+    return None
 
 
 def _product(e: Any, places: dict[Any, int]) -> Closure:

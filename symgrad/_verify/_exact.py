@@ -8,32 +8,30 @@ infinity (``x*sqrt(x)`` at 0), the derivative is the limit of those beside, if t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from .._graph import Input, Node, topological
 from ._expansion import Adjoint, Expansion, Pulled, pull
-from ._numbers import Digits, finite, is_nan
+from ._limits import CANCELLING, Nudge, limit
+from ._numbers import Digits, finite
 from ._scalars import Scalar
 
 #: Digits beyond those asked for, against cancellation between operations.
 GUARD = 15
 #: So many times the digits are used where a doubt is left.
 DEEPER = (4, 16)
-#: Decimal places of the distances at which a limit is looked for, and how many times as many
-#: digits that takes: second derivatives of 0/0 cancel as the square of the distance.
-BESIDE, CANCELLING = (60, 120), 4
 
 
 @dataclass
 class Exact:
-    """A result element: its scalar, and its derivatives by the input elements.
+    """A result element: its scalar and value, and its derivatives by the input elements.
 
-    ``held`` says whether something that the result depends on was held constant, and
-    ``pulled_held`` whether it was in the derivatives here.
+    The value is the scalar's, or a limit. ``held`` says whether something that the result
+    depends on was held constant, and ``pulled_held`` whether it was in the derivatives here.
     """
 
     context: Digits
@@ -42,6 +40,11 @@ class Exact:
     visited: int = 0
     held: bool = False
     pulled_held: bool = False
+    value: Any = None
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            self.value = self.scalar.value
 
 
 class Exactness:
@@ -74,53 +77,42 @@ class Exactness:
         if any(x.op.exact is not None for x in topological([node])):
             return  # what LAPACK computes has digits of its own
         for times in DEEPER:
-            yield self._of(self._more(times, 0), node, place)
+            yield self._of(self._more(times), node, place)
 
-    def limits(self, node: Node, place: tuple[int, ...], known: Exact) -> Exact:
-        """Return the element with limits for the derivatives that are nan, where they exist."""
-        adjoints = dict(known.adjoints)
-        for leaf, adjoint in adjoints.items():
-            if is_nan(adjoint.value):
-                sides = (self._limit(node, place, leaf.source, sign) for sign in (1, -1))
-                found = [side for side in sides if side is not None]
-                if found and all(self._agree(found[0], side) for side in found):
-                    adjoints[leaf] = Adjoint(known.context.mpf(found[0]), known.context.zero)
-        return Exact(known.context, known.scalar, adjoints, known.visited, known.held, True)
+    def limits(
+        self, node: Node, place: tuple[int, ...], known: Exact, unknown: Collection[Scalar]
+    ) -> Exact:
+        """Return the element with limits for what is nan, where they exist.
 
-    # ---------------------------------------------------------------- with more digits
+        ``unknown`` are the input elements whose derivatives are looked for, and the element's own
+        scalar if its value is.
+        """
+        value, adjoints = known.value, dict(known.adjoints)
 
-    def _more(self, times: int, nudge: Any) -> Expansion:
+        def valued(nudge: Nudge) -> Any:
+            return self._more(1, nudge).scalar(node, place).value
+
+        def slope(nudge: Nudge) -> Any:
+            beside = self._of(self._more(1, nudge), node, place)
+            by = next((a for x, a in beside.adjoints.items() if x.source == leaf.source), None)
+            return known.context.zero if by is None else by.value
+
+        if known.scalar in unknown:
+            found = limit(valued)
+            value = value if found is None else known.context.mpf(found)
+        for leaf in known.adjoints:
+            found = limit(slope, leaf.source) if leaf in unknown else None
+            if found is not None:
+                adjoints[leaf] = Adjoint(known.context.mpf(found), known.context.zero)
+        return replace(known, value=value, adjoints=adjoints, pulled_held=True)
+
+    def _more(self, times: int, nudge: Nudge | None = None) -> Expansion:
         key = (times, nudge)
         if key not in self._deep:
-            context = Digits(times * (self.digits + GUARD))
+            digits = times * (self.digits + GUARD)
+            context = Digits(digits + (CANCELLING * nudge.decimals if nudge else 0))
             self._deep[key] = Expansion(context, self.inputs, self.wrt, nudge)
         return self._deep[key]
-
-    def _limit(self, node: Node, place: tuple[int, ...], source: Any, sign: int) -> Any:
-        """Return the limit of a derivative from one side of all inputs, None if it has none."""
-        values = []
-        for decimals in BESIDE:
-            digits = CANCELLING * decimals
-            context = Digits(self.digits + digits)
-            nudge = sign * context.mpf(10) ** -decimals
-            beside = self._of(Expansion(context, self.inputs, self.wrt, nudge), node, place)
-            slope = next((a for leaf, a in beside.adjoints.items() if leaf.source == source), None)
-            values.append(context.zero if slope is None else slope.value)
-        far, near = values
-        if not finite(far) or not finite(near):
-            return None
-        if abs(near) <= abs(far) * self.context.mpf(10) ** -(BESIDE[0] // 10):
-            return self.context.zero
-        if self._agree(near, far):
-            return near
-        if abs(near) >= 1.5 * abs(far) > 1:  # log(x) is twice as large at x**2
-            return self.context.inf if near > 0 else -self.context.inf
-        return None
-
-    def _agree(self, x: Any, y: Any) -> bool:
-        if not finite(x) or not finite(y):
-            return not (finite(x) or finite(y))  # zeros have no sign here, nor have 1/0
-        return bool(abs(x - y) <= abs(x) * self.context.mpf(10) ** (-self.digits // 2))
 
     # ---------------------------------------------------------------- derivatives
 

@@ -20,6 +20,7 @@ import sympy as sp
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._rewrite import is_length
 from ..errors import UnsupportedError, VerificationError
+from ._limits import Nudge
 from ._matrices import Element, Matrix, Position, reads
 from ._measured import rule_of
 from ._rules import Rule
@@ -56,7 +57,7 @@ class Expansion:
     active:
         The inputs to differentiate by.
     nudge:
-        What is added to each of their elements, a little more to each next one.
+        How their elements are moved, None for not at all.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Expansion:
         context: Any,
         inputs: Mapping[Node, np.ndarray[Any, Any]],
         active: Collection[Node],
-        nudge: Any = 0,
+        nudge: Nudge | None = None,
     ) -> None:
         self.context, self.inputs, self.active, self.nudge = context, inputs, active, nudge
         self._nudged = 0
@@ -185,9 +186,8 @@ class Expansion:
             scalar.source = (node, index)
             scalar.active = node in self.active
             if self.nudge and scalar.active and node.dtype.kind == "f":
-                # Not by the same: what is equal and cancels would go on to be.
+                scalar.value += self.nudge.of(self.context, scalar.source, self._nudged)
                 self._nudged += 1
-                scalar.value += self.nudge * (1 + self.context.mpf(self._nudged) / 7)
             return scalar
         if isinstance(node, Literal):
             value = self._exact(node.value)

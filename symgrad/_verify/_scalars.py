@@ -67,7 +67,8 @@ class Scalar:
         """Set the bound: what the parts pass on, and ``own`` roundings of ``scale``."""
         if finite(self.value):
             unit, tiny = context.rounding(self.dtype)
-            if passed_on == 0 and len(self.parts) <= 2 and self._fits():
+            root = self.value == 0 and scale > 0  # a library's function need not be 0 there
+            if passed_on == 0 and len(self.parts) <= 2 and self._fits() and not root:
                 own = 0.0  # nothing to round
             self.error = passed_on + (own * (unit * scale + tiny) if own else 0)
             if not finite(self.error):
