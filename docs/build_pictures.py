@@ -97,6 +97,9 @@ PICTURES = {
     "report-light.png": Picture(
         report, "html", "section:has(> .pair)", width=1120, pointed=POINTED
     ),
+    "report-graph.png": Picture(
+        report, "section:has(iframe)", "section:has(iframe)"
+    ),
     "report-dark.png": Picture(
         report, "section:has(table)", "section:has(.cost)", "dark"
     ),

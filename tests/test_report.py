@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -106,6 +108,31 @@ def test_results_that_are_arrays_have_a_page_too(tmp_path: Path) -> None:
     assert "<h2>Program</h2>" in text
 
 
+def test_programs_and_graphs_are_written_for_people(tmp_path: Path) -> None:
+    with sg.backend("numpy"):
+        file = sg.report(
+            lambda w, X: np.sum(1.5 - np.exp(X @ w)), np.ones(3), np.ones((4, 3)),
+            path=tmp_path / "a.html",
+        )  # fmt: skip
+    text = file.read_text(encoding="utf-8")
+    assert "<span>v0 = X @ w</span>" in text
+    data = re.search(r"id=&quot;data&quot;&gt;(.*?)&lt;/script", text, re.DOTALL)
+    assert data is not None
+    graph = json.loads(html.unescape(html.unescape(data[1])))
+    # Numbers stand in the formulas alone.
+    assert {v["kind"] for v in graph["vertices"]} <= {"leaf", "op", "output"}
+    assert any("1.5" in v["formula"] for v in graph["vertices"])
+
+
+def test_a_number_that_is_none_is_told(tmp_path: Path) -> None:
+    with sg.backend("numpy"):
+        file = sg.report(lambda x: np.log(x), path=tmp_path / "a.html", domain=(-1.0, 1.0))
+    text = file.read_text(encoding="utf-8")
+    assert "<li>Nan: value at " in text
+    assert "<li>Loses digits: " in text
+    assert "<li>Cost: " not in text
+
+
 def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"should end in \.html"):
         sg.report(np.tanh, 0.5, path=tmp_path / "report.pdf")
@@ -125,6 +152,9 @@ def test_in_a_browser(page: Path, browser: Any, width: int) -> None:
     run = browser.execute_script
     assert run("return document.documentElement.scrollWidth") <= width
     assert run("return document.querySelector('.right math').getBoundingClientRect().height") > 15
+    numbers = "[...document.querySelectorAll('td.n, th.n, .cost span')]"
+    assert run(f"return {numbers}.every(e => e.getBoundingClientRect().right <= {width} - 20)")
+    assert run("return document.querySelector('.cost div').clientWidth") > 50
     line = pendulum.__code__.co_firstlineno + 3
     chosen = f'[data-line="{line}"]'
     run(f"document.querySelector('{chosen}').dispatchEvent(new Event('mouseenter'))")

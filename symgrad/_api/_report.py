@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -89,7 +88,7 @@ def report(
     filename, source = _source(f)
     graph = ""
     if len(program.steps) <= DRAWN:
-        view = program_view(program, call.leaves)
+        view = program_view(program, call.leaves, numbers=False)
         graph = Drawing(replace(view, title="value and gradient, step by step")).html
     text = report_page(
         Contents(
@@ -184,31 +183,22 @@ def _sampled(found: Report | Certificate) -> str:
 def _errors(found: Report | Certificate) -> list[ErrorRow]:
     if isinstance(found, Report):
         return [
-            _error(c if c.name == "value" else replace(c, name=f"d/d {c.name}"), c.checked)
+            _error(c if c.name == "value" else replace(c, name=f"d/d {c.name}"), c.checked,
+                   "" if c.worst is None or c.max_ulp == 0 else c.worst.place)
             for c in found.checks
-        ]
-    return [_error(r, r.compared, tuple(r.tier.split(" + ")), r.point) for r in found.rows]
+        ]  # fmt: skip
+    return [_error(r, r.compared, r.place, tuple(r.tier.split(" + "))) for r in found.rows]
 
 
 def _error(
-    row: Row | Check, compared: int, tiers: tuple[str, ...] = ("sampling",),
-    point: Mapping[str, Any] = MappingProxyType({}),
+    row: Row | Check, compared: int, place: str, tiers: tuple[str, ...] = ("sampling",)
 ) -> ErrorRow:  # fmt: skip
-    place = "" if row.worst is None or row.max_ulp == 0 else row.worst.place
-    if place:
-        place += "".join(f", {name} = {_short(value)}" for name, value in point.items())
     condition = 0.0 if row.worst is None else row.worst.condition
     return ErrorRow(row.name, row.max_ulp, row.median_ulp, condition, compared, tiers, place)
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, list):
-        return "[…]"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _notes(found: Report | Certificate) -> list[str]:
     if isinstance(found, Report):
         return list(found.notes)
-    notes = [f"Loses digits: {found.loss}"] if found.loss is not None else []
-    return notes + [f"Kink: {kink}" for kink in found.kinks]
+    remarks = [r for r in found.table().remarks if not r.startswith("cost: ")]
+    return [r[0].upper() + r[1:] for r in remarks]

@@ -25,8 +25,11 @@ from ._graph_view import (
 )
 
 
-def program_view(program: Program, values: Sequence[Any] = ()) -> View:
-    """Return the view of a program; no gradients, and values only if they are given."""
+def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = True) -> View:
+    """Return the view of a program; no gradients, and values only if they are given.
+
+    Without ``numbers`` those in the code stand in formulas alone.
+    """
     computed: dict[Node, Any] = {}
     if values:
         computed = program._computed(values, program.bind_sizes(values))
@@ -40,27 +43,34 @@ def program_view(program: Program, values: Sequence[Any] = ()) -> View:
         vertices.append(vertex)
         return place[node]
 
+    def number(node: Literal) -> Vertex:
+        value = np.asarray(node.value)
+        return Vertex("constant", value_text(value), shape=shape_text(node.shape), value=value)
+
     def leaf(node: Node) -> int:
         if node in place:
             return place[node]
+        if isinstance(node, Literal):
+            vertices.append(number(node))  # drawn at each use
+            return len(vertices) - 1
         value = _array(computed.get(node))
         if isinstance(node, Input) and node.dtype.kind == "f":
             return add(node, Vertex("leaf", node.name, shape=shape_text(node.shape), value=value))
         name, shape = names[node], shape_text(node.shape)
-        if isinstance(node, Literal):
-            name, value = value_text(node.value), np.asarray(node.value)
-        elif isinstance(node, Constant):
+        if isinstance(node, Constant):
             value = node.array
-        made = add(node, Vertex("constant", name, shape=shape, value=value))
-        if isinstance(node, Literal):
-            del place[node]  # a number is drawn at each use
-        return made
+        return add(node, Vertex("constant", name, shape=shape, value=value))
 
     for node in program.inputs:
         leaf(node)
     for node in program.steps:
-        sources = [place[x] if x.op.kind != "leaf" else leaf(x) for x in node.operands]
-        operands = [vertices[k] for k in sources]
+        sources = [
+            None if isinstance(x, Literal) and not numbers
+            else place[x] if x.op.kind != "leaf" else leaf(x) for x in node.operands
+        ]  # fmt: skip
+        operands = [
+            number(x) if isinstance(x, Literal) else vertices[place[x]] for x in node.operands
+        ]
         texts = [
             Operand(parenthesised(v.name), x.shape, x.dtype)
             for v, x in zip(operands, node.operands, strict=True)
@@ -70,11 +80,13 @@ def program_view(program: Program, values: Sequence[Any] = ()) -> View:
             shape_text(node.shape), _array(computed.get(node)), where=node.where,
             output=node in program.outputs,
         )  # fmt: skip
-        number = add(node, vertex)
+        made = add(node, vertex)
         for slot, (x, source) in enumerate(zip(node.operands, sources, strict=True)):
+            if source is None:
+                continue
             real = vertices[source].kind != "constant" and x.dtype.kind == node.dtype.kind == "f"
             symbol = slope_text(node.op, node.items, slot, operands) if real else ""
-            links.append(Link(source, number, slot, symbol))
+            links.append(Link(source, made, slot, symbol))
     for node in program.outputs:
         if node not in place:
             leaf(node)

@@ -14,8 +14,9 @@ from html import escape
 from importlib.resources import files
 
 from .._schedule import Program, shape_text
-from .._schedule._text import step_text
+from .._spell import Operand
 from .._symbolic import STYLE
+from ._graph_view import formula_text
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,10 @@ class Contents:
 
 
 #: The graph's page begins with its first step; here it begins with all of them.
-ALL_STEPS = 'document.getElementById("last").click();document.getElementById("stage").scrollTo(0,0)'
+ALL_STEPS = (
+    'document.getElementById("last").click();document.getElementById("fit").click();'
+    'document.getElementById("stage").scrollTo(0,0)'
+)
 
 TIERS = {
     "identity": "SymPy has shown that the program's formula is the derivative",
@@ -120,8 +124,12 @@ def _parts(c: Contents) -> Iterator[str]:
         yield _section("Derivative", c.derivatives)
     yield _section("Program", _code(c))
     if c.graph:
-        graph = c.graph.replace("</body>", f"<script>{ALL_STEPS}</script></body>")
-        frame = f'<iframe title="graph" srcdoc="{escape(graph, quote=True)}"></iframe>'
+        here = f"<style>{_file('graph.css')}</style><script>{ALL_STEPS}</script></body>"
+        graph = c.graph.replace("</body>", here)
+        # As high as the graph's levels are; of a long one the page scrolls a part.
+        height = f"height:{min(max(20 + 5 * len(c.program.levels), 32), 56)}rem"
+        srcdoc = escape(graph, quote=True)
+        frame = f'<iframe title="graph" style="{height}" srcdoc="{srcdoc}"></iframe>'
         yield _section("Graph", frame)
     yield _section("Certificate", _certificate(c))
     if c.cost is not None:
@@ -177,7 +185,8 @@ def _code(c: Contents) -> str:
     steps = []
     for node in c.program.steps:
         mark = f' data-line="{node.where.line}"' if node.where is not None else ""
-        text = escape(f"{names[node]} = {step_text(node, names)}")
+        operands = [Operand(names[x], x.shape, x.dtype) for x in node.operands]
+        text = escape(f"{names[node]} = {formula_text(node.op, operands, node.params)}")
         kind = escape(f"{node.dtype.name}{shape_text(node.shape)}")
         steps.append(f"<li{mark}><span>{text}</span><span class=type>{kind}</span></li>")
     results = escape(", ".join(names[x] for x in c.program.outputs))
@@ -227,7 +236,8 @@ def _error_row(e: ErrorRow, rows: Sequence[ErrorRow]) -> str:
     return (
         f"<tr><td>{escape(e.name)}</td><td class=n>{number(e.max_ulp)}{meter}</td>"
         f"<td class=n>{number(e.median_ulp)}</td><td class=n>{condition}</td>"
-        f"<td class=n>{e.compared}</td><td>{tags}</td><td class=place>{escape(e.place)}</td></tr>"
+        f"<td class=n>{e.compared}</td><td class=by>{tags}</td>"
+        f"<td class=place>{escape(e.place)}</td></tr>"
     )
 
 

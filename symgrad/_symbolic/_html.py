@@ -14,6 +14,11 @@ from typing import Any
 from ._forms import common_factor
 from ._mathml import MathMLPrinter, markup
 
+#: Signs at the beginning of an element, behind the space between two: browsers would set more
+#: before them and nothing after them.
+_SIGN = '<mo form="infix" lspace="0" rspace="0.2222em">{}</mo>'
+_EQUALS = '<mo lspace="0" rspace="0.2778em">=</mo>'
+
 #: Colours that go with any background and ink: of a light or a dark page or notebook.
 STYLE = """\
 .symgrad-equations { display: grid; grid-template-columns: max-content max-content minmax(0, 1fr);
@@ -44,7 +49,7 @@ def terms(expression: Any) -> list[str]:
     found = []
     for k, term in enumerate(printer._as_ordered_terms(expression)):
         minus = k > 0 and bool(term.could_extract_minus_sign())
-        sign = f'<mo form="infix">{"−" if minus else "+"}</mo>' if k else ""
+        sign = _SIGN.format("−" if minus else "+") if k else ""
         found.append(sign + markup(printer._print(-term if minus else term)))
     return found
 
@@ -67,7 +72,7 @@ def line(left: str, *sides: Any) -> str:
     found = [left]
     for side in sides:
         first, *others = [side] if isinstance(side, str) else terms(side)
-        found += [f"<mo>=</mo>{first}", *others]
+        found += [_EQUALS + first, *others]
     return " ".join(map(math, found))
 
 

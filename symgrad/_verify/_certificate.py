@@ -67,6 +67,15 @@ class Row:
         found += ["enclosure"] if self.enclosed else []
         return " + ".join([*found, "sampling"])
 
+    @property
+    def place(self) -> str:
+        """Where the largest error is, in words: of an array with its element."""
+        if self.worst is None or self.max_ulp == 0:
+            return ""
+        inside = "[" in self.worst.place or not self.point
+        parts = [self.worst.place] * inside + [_places(self.point)] * bool(self.point)
+        return ", ".join(parts)
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -135,7 +144,7 @@ class Certificate:
         for r in self.rows:
             condition = "-" if r.worst is None else f"{r.worst.condition:.2g}"
             rows.append((r.name, _ulp(r.max_ulp), _ulp(r.median_ulp), _ulp(r.max_scaled),
-                         condition, str(r.compared), r.tier, _point(r)))  # fmt: skip
+                         condition, str(r.compared), r.tier, r.place or "-"))  # fmt: skip
         remarks = [] if self.loss is None else [f"loses digits: {self.loss}"]
         remarks += [f"kink: {kink}" for kink in self.kinks]
         remarks += [
@@ -206,12 +215,6 @@ def _floats(data: dict[str, Any]) -> dict[str, Any]:
 def _domain(domain: Mapping[str, Any]) -> str:
     parts = [f"{name} in [{low:g}, {high:g}]" for name, (low, high) in domain.items()]
     return ", ".join(parts) or "one point"
-
-
-def _point(row: Row) -> str:
-    if row.worst is None or row.max_ulp == 0:
-        return "-"
-    return f"{row.worst.place}, {_places(row.point)}"
 
 
 def _places(point: Mapping[str, Any]) -> str:
