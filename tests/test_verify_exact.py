@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special as special
+import sympy as sp
 
 import symgrad as sg
 from symgrad._verify import _certify
+from symgrad._verify._closures import closure
+from symgrad._verify._digits import evaluate, reach
 from symgrad._verify._exact import Exactness
+from symgrad._verify._numbers import Digits
 from symgrad.errors import VerificationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -84,6 +88,27 @@ def test_right_kernels_pass_where_the_chain_rule_fails(f: Any, domain: Any) -> N
     with sg.backend("numpy"):
         certificate = sg.verify(f, domain=domain, points=6)
     assert all(row.max_scaled < 4 for row in certificate.rows[1:])
+
+
+T = sp.Symbol("t", real=True)
+
+
+@pytest.mark.parametrize(
+    ("formula", "at"),
+    [
+        (1 - sp.tanh(T) + T * sp.exp(-5 * T), 300.0),
+        (1 - sp.erf(T) + sp.exp(-2 * T**2), 30.0),
+        (sp.exp(T) * (1 - sp.cosh(sp.exp(-3 * T))) + sp.exp(-9 * T), 100.0),
+        (sp.sin(T) ** 2 + sp.cos(T) ** 2 - 1 + T, 1e-30),
+    ],
+)
+def test_what_other_terms_absorb_is_not_lost(formula: Any, at: float) -> None:
+    """At two precisions the same number, without the terms that cancelled at both."""
+    run = closure(formula, [T])
+    few, many = Digits(65), Digits(3000)
+    got = evaluate(few, run, [few.mpf(at)], reach(formula))
+    want = run(many, [many.mpf(at)])
+    assert abs(got - want) < abs(want) * few.mpf(10) ** -60
 
 
 def test_a_root_of_a_function_need_not_be_one_of_the_kernel() -> None:

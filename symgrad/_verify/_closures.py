@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from ..errors import UnsupportedError
-from ._numbers import extreme, heaviside, is_nan, power, real, reciprocal
+from ._numbers import absorbs, extreme, heaviside, is_nan, power, real, reciprocal
 
 Closure = Callable[[Any, Sequence[Any]], Any]
 
@@ -157,9 +157,9 @@ def _operation(e: Any, args: list[Closure]) -> Closure:
         first, *rest = args
 
         def add(c: Any, v: Sequence[Any]) -> Any:
-            total = first(c, v)
-            for term in rest:
-                total = total + term(c, v)
+            terms = [first(c, v), *(term(c, v) for term in rest)]
+            total = sum(terms[1:], terms[0])
+            c.lost = c.lost or absorbs(c, terms, total)
             return total
 
         return add

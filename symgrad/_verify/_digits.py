@@ -56,7 +56,7 @@ def _agreed(context: Any, function: Closure, values: Sequence[Any], limit: int) 
         before = function(context, values)
         while bits < limit:
             bits *= 2
-            context.prec = bits
+            context.prec, context.lost = bits, False
             value = function(context, values)
             if isinstance(value, int):
                 return value
@@ -64,7 +64,8 @@ def _agreed(context: Any, function: Closure, values: Sequence[Any], limit: int) 
                 before = value
                 continue
             # Zero may be what absorption left: 1 + 1e-300 - 1.
-            if value != 0 and abs(value - before) <= abs(value) * context.ldexp(1, -wanted):
+            same = abs(value - before) <= abs(value) * context.ldexp(1, -wanted)
+            if value != 0 and same and not context.lost:
                 return value
             before = value
         # Terms that cancel to the last digit of any precision: psi(x) - psi(x).

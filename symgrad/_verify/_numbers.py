@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mpmath
@@ -19,7 +19,14 @@ class Digits(mpmath.MPContext):  # type: ignore[misc]
     ----------
     digits:
         The decimal digits to compute with.
+
+    Attributes
+    ----------
+    lost:
+        Set where rounded terms cancelled to (nearly) nothing: a smaller one may be missing.
     """
+
+    lost = False
 
     def __init__(self, digits: int) -> None:
         super().__init__()
@@ -50,6 +57,20 @@ def finite(value: Any) -> bool:
 def is_nan(value: Any) -> bool:
     """Tell whether a number is nan."""
     return not finite(value) and value != value
+
+
+def absorbs(context: Any, terms: Sequence[Any], total: Any) -> bool:
+    """Tell whether terms cancel, so that what is left of their rounding may be anything.
+
+    ``1 - tanh(300) + exp(-900)`` is the last term alone with 250 digits.
+    """
+    parts = [t._mpf_ for t in terms if not isinstance(t, int) and t != 0]
+    if not parts or not finite(total):
+        return False
+    if isinstance(total, int) or total == 0:
+        return True
+    largest = max(exponent + bits for _, _, exponent, bits in parts)
+    return bool(total._mpf_[2] + total._mpf_[3] < largest - context.prec + 16)
 
 
 def real(context: Any, value: Any) -> Any:
