@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,6 +55,18 @@ READ: dict[str, Read] = {
     ),
     "the functions of the code": Read(np.tanh, (0.5,), "d out/d x = 1 - tanh(x)**2"),
     "a whole exponent": Read(lambda x, k: x**k, (2.0, 3.0), "d out/d x = k*x**(k - 1)"),
+    "sums from an element on": Read(
+        lambda x: np.sum(np.cumsum(x) ** 2), (X4,),
+        "d out/d x[i] = 2*Sum(x[k], (k, 0, j), (j, i, n - 1))",
+    ),
+    "sums up to an element": Read(
+        lambda x: np.sum(np.cos(np.cumsum(x[::-1])[::-1])), (X4,),
+        "d out/d x[i] = -Sum(sin(Sum(x[n - k - 1], (k, 0, n - j - 1))), (j, 0, i))",
+    ),
+    "a partial likelihood": Read(
+        lambda x: np.sum(x - np.log(np.cumsum(np.exp(x)))), (X4,),
+        "d out/d x[i] = 1 - exp(x[i])*Sum(1/Sum(exp(x[k]), (k, 0, j)), (j, i, n - 1))",
+    ),
     "each fraction by itself": Read(
         lambda nu, x: (nu + 1) * np.log(1 + x**2 / nu), (3.0, 1.0),
         "d out/d nu = log(1 + x**2/nu) - x**2*(nu + 1)/(nu*(nu + x**2))",
@@ -187,7 +198,7 @@ READ: dict[str, Read] = {
     "a range": Read(lambda x: np.sum(np.arange(5) * x**2), (A5,), "d out/d x[i] = 2*i*x[i]"),
     "a triangle of ones": Read(
         lambda x: np.sum(np.tril(np.ones((4, 4))) @ x), (X4,),
-        "d out/d x[i] = Sum(Piecewise((1, i <= j), (0, True)), (j, 0, n - 1))\n"
+        "d out/d x[i] = n - i\n"
         "    (for n = 4, as the code asks)",
     ),
     "a sum in two orders": Read(
@@ -217,10 +228,11 @@ COMPARE: dict[Any, Callable[[Any, Any], bool]] = {
 
 def over(limits: Any, known: dict[Any, Any]) -> list[dict[Any, Any]]:
     """Return what is known at each place of a range of indices."""
-    ends = [(k, *(int(value(e, known)) for e in both)) for k, *both in limits]
-    spans = [range(low, high + 1) for _, low, high in ends]
-    names = [k for k, *_ in ends]
-    return [known | dict(zip(names, at, strict=True)) for at in itertools.product(*spans)]
+    if not limits:
+        return [known]
+    *inner, (k, low, high) = limits  # the last is outermost, and may be in the ends of others
+    places = range(int(value(low, known)), int(value(high, known)) + 1)
+    return [at for place in places for at in over(inner, known | {k: place})]
 
 
 def value(e: Any, known: dict[Any, Any]) -> Any:
@@ -247,8 +259,6 @@ def value(e: Any, known: dict[Any, Any]) -> Any:
             else np.linalg.inv(matrix)
         )
     if isinstance(e, (sp.Sum, sp.Product, Over)):
-        if any(int(value(h, known)) < int(value(l, known)) for _, l, h in e.limits[:1]):
-            return 0 if isinstance(e, sp.Sum) else 1
         parts = [value(e.function, inside) for inside in over(e.limits, known)]
         join = math.fsum if isinstance(e, sp.Sum) else math.prod
         return JOIN[e.title](parts) if isinstance(e, Over) else join(parts)

@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from ._binders import Sum, cases
-from ._conditions import Ranges, at_least_zero, branches, never_negative
+from ._conditions import Ranges, at_least_zero, branches, gap_of, never_negative
 
 
 def resolve(expression: Any, ranges: Ranges) -> Any:
@@ -106,7 +106,34 @@ def _summed(body: Any, limits: list[Any], ranges: Ranges) -> Any:
             left = marked.xreplace({mark: sp.Integer(0)})
             rest = _summed(left, limits, ranges) if left != 0 else sp.Integer(0)
             return _summed(resolve(picked, known), others, ranges) + rest
-    return folded(body, limits)
+    return folded(*_narrowed(body, limits, ranges))
+
+
+def _narrowed(body: Any, limits: list[Any], ranges: Ranges) -> tuple[Any, list[Any]]:
+    """Sum from the first or to the last index at which a body that is else 0 is not.
+
+    ``Sum(Piecewise((f, i <= k), (0, True)), (k, 0, n - 1))`` is ``Sum(f, (k, i, n - 1))``.
+    """
+    if len(limits) != 1 or not body.has(sp.Piecewise):
+        return body, limits
+    [(k, low, high)] = limits
+    factors = list(sp.Mul.make_args(body))
+    for place, factor in enumerate(factors):
+        if not isinstance(factor, sp.Piecewise) or len(factor.args) != 2:
+            continue
+        (value, condition), other = factor.args
+        gap = gap_of(condition) if other == (0, True) else None
+        slope = 0 if gap is None else gap.coeff(k, 1)
+        if abs(slope) != 1:
+            continue
+        end = sp.expand(k - gap / slope)
+        first, last = (end, high) if slope == 1 else (low, end)
+        # Inside of the range, and at most empty: a sum that runs backwards is another one.
+        gaps = (end - low if slope == 1 else high - end, last - first + 1)
+        if not end.has(k) and all(never_negative(g, ranges) for g in gaps):
+            rest = sp.Mul(*factors[:place], value, *factors[place + 1 :])
+            return _narrowed(rest, [(k, first, last)], ranges)
+    return body, limits
 
 
 def _deltas_of(body: Any, k: sp.Symbol) -> set[Any]:
