@@ -501,6 +501,14 @@ def test_modules_of_the_current_folder_are_found(
     assert str(path.parent) not in sys.path
 
 
+def test_second_derivatives_have_the_mixed_ones(run: Any) -> None:
+    status, out, _ = run("show", "x**2*y", "--order", "2")
+    assert status == 0
+    assert out.splitlines()[2:] == [
+        "d2 out/d x^2   = 2*y", "d2 out/d x d y = 2*x", "d2 out/d y^2   = 0",
+    ]  # fmt: skip
+
+
 def test_the_branch_taken_is_said(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "branch.py"
     path.write_text("def f(x):\n    return x**2 if x > 0 else -x\n")

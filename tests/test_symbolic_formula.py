@@ -504,6 +504,27 @@ def test_names_are_set_in_type() -> None:
     assert "<mi></mi>" not in f.mathml()
 
 
+def test_mixed_derivatives() -> None:
+    def loss(w: Any, b: Any, X: Any) -> Any:
+        return np.sum(np.log(1 + np.exp(X @ w + b)))
+
+    found = sg.formula(loss, np.ones(3), 0.5, M, wrt=("w", "b"), order=2)
+    assert found.text("matrix").splitlines() == [
+        "d2 out/d w d w^T = X^T diag(s*(1 - s)) X",
+        "d2 out/d w d b   = X^T (s*(1 - s))",
+        "d2 out/d b^2     = s^T (1 - s)",
+        "    where s = 1/(1 + exp(-X w - b))",
+    ]  # fmt: skip
+    parts = sg.formula(lambda p: p["a"] * np.exp(p["b"]), {"a": 1.0, "b": 2.0}, wrt=0, order=2)
+    assert "d2 out/d p_a d p_b = exp(p_b)" in str(parts)
+    assert str(sg.formula(lambda x, k: x * k, 1.0, 2.0, wrt=[1, 0])).splitlines() == [
+        "d out/d k = x", "d out/d x = k",
+    ]  # fmt: skip
+    for wrt in ((), 1.5, ("x", 2.5)):
+        with pytest.raises(ArgumentError, match="one argument at a time"):
+            sg.formula(lambda x, k: x * k, 1.0, 2.0, wrt=wrt)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("order", [1.5, "2", None, 0])
 def test_an_order_is_a_whole_number(order: Any) -> None:
     for read in (sg.formula, sg.derivative):

@@ -69,7 +69,8 @@ class Call:
         """Return the structure of an argument and the numbers of its leaves."""
         if not isinstance(wrt, (int, str)) or isinstance(wrt, bool):
             raise ArgumentError(
-                f"one argument at a time, by its position or its name, not {wrt!r:.60}"
+                f"one argument at a time, by its position or its name, not {wrt!r:.60}; several, "
+                "and their mixed derivatives, are printed by sg.formula(f, *args, wrt=('x', 'y'))"
             )
         trees = self.tree.children[0].children
         starts = [sum(t.leaves for t in trees[:k]) for k in range(len(trees))]

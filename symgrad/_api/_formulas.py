@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement
 from typing import Any
 
 import sympy as sp
@@ -145,7 +146,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
 def formula(
     f: Any,
     *args: Any,
-    wrt: int | str | None = None,
+    wrt: int | str | Sequence[int | str] | None = None,
     order: int = 1,
 ) -> Formula:
     """Return a function's formula or derivative for reading.
@@ -161,10 +162,11 @@ def formula(
     *args:
         Example arguments; only their kinds matter, not their values.
     wrt:
-        The argument to differentiate by, its position or its name; None for what the
-        function itself computes.
+        The argument to differentiate by, its position or its name, or several of them; None
+        for what the function itself computes.
     order:
-        How often to differentiate; 2 for a Hessian.
+        How often to differentiate; 2 for a Hessian, of several arguments with the mixed
+        derivatives.
 
     Returns
     -------
@@ -188,16 +190,26 @@ def formula(
     >>> print(sg.formula(lambda x, A: x @ A @ x, a, A, wrt="x"))
     d out/d x[i] = Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))
     d out/d x    = (A + A^T) x
+    >>> print(sg.formula(lambda x, k: x**2 * k, 1.0, 2.0, wrt=("x", "k"), order=2))
+    d2 out/d x^2   = 2*k
+    d2 out/d x d k = 2*x
+    d2 out/d k^2   = 0
     """
     call = Call(f, args, dynamic=True, read=True)
     if wrt is None:
         _undifferentiated(order)
         return formula_of(call.graph, simplify=False, elements=elements_in(call))
-    _, leaves = call.argument(wrt)
-    _refuse_static(call, leaves, wrt)
-    inputs = [x for leaf in leaves if (x := _real_input(call, leaf)) is not None]
+    inputs: dict[Input, None] = {}
+    several: Sequence[Any] = wrt if isinstance(wrt, list | tuple) and wrt else [wrt]
+    for one in several:
+        _, leaves = call.argument(one)
+        _refuse_static(call, leaves, one)
+        inputs |= {x: None for leaf in leaves if (x := _real_input(call, leaf)) is not None}
     elements = elements_in(call)
-    made = [formula_of(call.graph, [x] * _checked(order), elements=elements) for x in inputs]
+    made = [
+        formula_of(call.graph, path, elements=elements)
+        for path in combinations_with_replacement(inputs, _checked(order))
+    ]
     equations = tuple(e for one in made for e in one.equations)
     notes = dict.fromkeys(note for one in made for note in one.notes)
     return Formula(equations, any(one.gave_up for one in made), tuple(notes))

@@ -122,9 +122,11 @@ def _narrowed(body: Any, limits: list[Any], ranges: Ranges) -> tuple[Any, list[A
         if not isinstance(factor, sp.Piecewise) or len(factor.args) != 2:
             continue
         (value, condition), other = factor.args
-        gap = gap_of(condition) if other == (0, True) else None
-        slope = 0 if gap is None else gap.coeff(k, 1)
-        if abs(slope) != 1:
+        gap = gap_of(condition)
+        if gap is None or other != (0, True):
+            continue
+        slope = gap.coeff(k, 1)
+        if slope not in (1, -1):
             continue
         end = sp.expand(k - gap / slope)
         first, last = (end, high) if slope == 1 else (low, end)

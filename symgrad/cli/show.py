@@ -108,7 +108,9 @@ def _formulas(
     f: Any, arguments: list[Any], wrt: list[int], options: argparse.Namespace, output: Output
 ) -> None:
     found = [formula(f, *arguments)]
-    found += [formula(f, *arguments, wrt=k, order=options.order) for k in wrt]
+    # First derivatives each by itself, second ones with the mixed ones among them.
+    several = wrt if options.order == 1 else [wrt] * bool(wrt)
+    found += [formula(f, *arguments, wrt=k, order=options.order) for k in several]
     for number, one in enumerate(found):
         if number and not options.latex:
             output.text("")
