@@ -156,3 +156,13 @@ def test_nan_is_told() -> None:
     assert f"nan: d/d x at 1 of {row.compared} places, x = 0" in str(certificate)
     assert "1 entry nan" in str(sg.verify(f, 0.0))
     assert "nan" not in str(sg.verify(f, 1.0))
+
+
+def test_decisions_of_assembled_parts_are_compared() -> None:
+    """Zeros beside the parts are of their type: what is no part of a mask is false, not 0.0."""
+    with sg.backend("numpy"):
+        certificate = sg.verify(
+            lambda x, y: np.corrcoef(x, y)[0, 1], np.arange(3.0), np.arange(3.0) ** 2,
+            domain=(0.0, 2.0), points=2, samples=4,
+        )  # fmt: skip
+    assert certificate.loss is not None

@@ -30,8 +30,12 @@ def reach(expression: Any) -> int | None:
     """Return the precision in bits up to which a formula is computed; None if it needs no more."""
     if is_direct(expression):
         return None
-    special = any(not isinstance(f, ELEMENTARY) for f in expression.atoms(sp.Function))
-    return SPECIAL_LIMIT if special else PRECISION_LIMIT
+    return SPECIAL_LIMIT if is_special(expression) else PRECISION_LIMIT
+
+
+def is_special(expression: Any) -> bool:
+    """Tell whether there are functions in a formula that take long to compute."""
+    return any(not isinstance(f, ELEMENTARY) for f in expression.atoms(sp.Function))
 
 
 def evaluate(context: Any, function: Closure, values: Sequence[Any], limit: int | None) -> Any:

@@ -76,6 +76,11 @@ class Expansion:
         self._lengths: set[Node] = set()
         self._matrices: dict[Key, Matrix] = {}
 
+    @property
+    def special(self) -> bool:
+        """Whether functions were met that take long to compute with many digits."""
+        return any(rule.value.special for rule in self._rules.values())
+
     def scalar(self, node: Node, index: tuple[int, ...]) -> Scalar:
         """Return one element of a node."""
         root = (node, index)
@@ -203,11 +208,12 @@ class Expansion:
     def _exact(self, value: Any) -> Any:
         return self.context.mpf(float(value)) if value.dtype.kind == "f" else value.item()
 
-    def _number(self, number: Any) -> Scalar:
-        value: Any = int(number.p)
+    def _number(self, number: Any, dtype: np.dtype[Any]) -> Scalar:
+        """Return a number in the element formula of a node: of its type, if that is not real."""
+        value: Any = bool(number) if dtype.kind == "b" else int(number.p)
         if not number.is_Integer:
             value = self.context.mpf(value) / int(number.q)
-        return Scalar(self.context, value, np.dtype(np.float64))
+        return Scalar(self.context, value, np.dtype(np.float64) if dtype.kind == "f" else dtype)
 
 
 def _size(node: Node) -> int:

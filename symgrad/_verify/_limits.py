@@ -19,8 +19,8 @@ BESIDE = (60, 120)
 #: So many times as many digits are computed with: second derivatives of 0/0 cancel as the
 #: square of the distance.
 CANCELLING = 4
-#: Directions in which all elements are moved: each by so much more than the one before.
-SKEWS = (1, 5)
+#: Directions in which all elements are moved: by more and more, as these powers.
+SKEWS = (1, 2)
 
 
 class Nudge(NamedTuple):
@@ -35,7 +35,7 @@ class Nudge(NamedTuple):
     only:
         The element that is moved, ``(input, index)``; None for all.
     skew:
-        By how many sevenths more each next element is moved.
+        The power of an element's number by which it is moved more than the first.
     """
 
     decimals: int

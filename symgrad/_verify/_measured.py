@@ -43,6 +43,7 @@ class Measured(Formula):
     def __init__(self, op: Op, params: dict[str, Any], by: tuple[int, ...] = ()) -> None:
         self.op, self.params, self.by = op, params, by
         self.constant = self.selects = self.zero = False
+        self.special = True
 
     def __call__(self, context: Any, values: Sequence[Any]) -> Any:
         if not all(map(finite, values)):

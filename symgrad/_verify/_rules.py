@@ -18,7 +18,7 @@ from .._op import Op
 from .._symbolic import is_condition
 from ..errors import UnsupportedError
 from ._closures import Closure, closure
-from ._digits import evaluate, reach
+from ._digits import evaluate, is_special, reach
 from ._numbers import finite
 
 #: Operands that are numbers of the formula: place and value.
@@ -35,6 +35,7 @@ class Formula:
         self.expression = sp.sympify(expression)
         self._run: Closure = closure(self.expression, symbols)
         self._digits = reach(self.expression)
+        self.special = is_special(self.expression)
         self.constant = not self.expression.free_symbols
         #: Exactly zero here means that the branch was not taken: nothing flows.
         self.selects = isinstance(self.expression, (sp.Piecewise, sp.Heaviside))

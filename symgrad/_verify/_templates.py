@@ -58,13 +58,13 @@ class Template:
     node:
         A node of a kind that has an element formula, with sizes that are numbers.
     leaf:
-        ``leaf(number)`` gives the scalar of a number in the formula.
+        ``leaf(number, dtype)`` gives the scalar of a number in the formula.
     """
 
-    def __init__(self, node: Node, context: Any, leaf: Callable[[Any], Scalar]) -> None:
+    def __init__(self, node: Node, context: Any, leaf: Callable[..., Scalar]) -> None:
         assert node.op.element is not None
         self.node, self.context, self.leaf = node, context, leaf
-        self.nothing = leaf(sp.Integer(0))
+        self.nothing = leaf(sp.Integer(0), node.dtype)
         self.reads: dict[sp.Symbol, tuple[Node, tuple[Any, ...]]] = {}
         self.index = [
             sp.Dummy(f"i{k}", integer=True, nonnegative=True) for k in range(len(node.shape))
@@ -83,7 +83,7 @@ class Template:
         if e in self.reads:
             return self._read(e)
         if e.is_Number:
-            scalar = self.leaf(e) if e != 0 else self.nothing
+            scalar = self.leaf(e, self.node.dtype) if e != 0 else self.nothing
             return lambda env: _ready(scalar)
         if isinstance(e, (sp.Sum, sp.Product)):
             return self._fold(e.function, e.limits, Total if isinstance(e, sp.Sum) else Multiple)
@@ -197,7 +197,7 @@ class Template:
         places = sorted(e.free_symbols - set(symbols), key=str)
         if places and (symbols or e.is_integer):
             number = whole_number(e)
-            return lambda env: _ready(self.leaf(sp.Integer(number(env))))
+            return lambda env: _ready(self.leaf(sp.Integer(number(env)), self.node.dtype))
         if places:
             return self._factor(closure(e, places), places)
         reads = [self._read(s) for s in symbols]
