@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import re
 import sys
 import time
@@ -530,3 +531,47 @@ def test_an_order_is_a_whole_number(order: Any) -> None:
     for read in (sg.formula, sg.derivative):
         with pytest.raises(ArgumentError, match="order counts the derivatives: 1, 2, "):
             read(np.sin, 1.0, wrt=0, order=order)
+
+
+DERIVED: dict[str, tuple[Any, tuple[Any, ...], list[str]]] = {
+    "a Jacobian": (sg.jacobian(lambda w, X: np.sin(X @ w)), (V, M), [
+        "d out[i]/d w[j] = cos(Sum(X[i, k]*w[k], (k, 0, n - 1)))*X[i, j]",
+        "d out/d w       = diag(cos(X w)) X",
+    ]),
+    "a Hessian": (sg.hessian(lambda A, x: x @ A @ x, argnums=-1), (S, V), [
+        "d2 out/d x[i] d x[j] = A[i, j] + A[j, i]", "d2 out/d x d x^T     = A + A^T",
+    ]),
+    "of a derivative": (sg.compile(sg.jacobian(sg.grad(lambda x: np.sum(x**3)))), (V,), [
+        "d out[i]/d x[j] = 6*KroneckerDelta(i, j)*x[i]", "d out/d x       = 6*diag(x)",
+    ]),
+    "three times": (sg.jacobian(sg.hessian(lambda x: x**5)), (2.0,), ["d3 out/d x^3 = 60*x**2"]),
+    "by several arguments": (sg.hessian(lambda x, y: x**2 * y, argnums=(0, 1)), (1.0, 2.0), [
+        "d2 out/d x^2   = 2*y", "d2 out/d x d y = 2*x", "d2 out/d y^2   = 0",
+    ]),
+    "by parts": (sg.jacobian(lambda p: p["a"] * np.exp(p["b"])), ({"a": 1.0, "b": 2.0},), [
+        "d out/d p_a = exp(p_b)", "d out/d p_b = p_a*exp(p_b)",
+    ]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_jacobians_are_read_as_derivatives(name: str) -> None:
+    f, args, printed = DERIVED[name]
+    assert str(sg.formula(f, *args)).splitlines() == printed
+    page = io.StringIO()
+    with sg.backend("numpy"):
+        sg.show(f, *args, file=page)
+    last = page.getvalue().partition("In mathematics\n")[2]
+    assert [line.strip() for line in last.splitlines()] == printed
+
+
+def test_jacobians_in_sympy_are_those_of_any_length() -> None:
+    cubes = sg.hessian(lambda x: np.sum(x**3))
+    found = sg.symbolic(cubes, V)
+    assert str(found) == "6*KroneckerDelta(i, j)*x[i]"
+    assert str(sg.derivative(cubes, V)) == "6*KroneckerDelta(i, j)*KroneckerDelta(i, k)"
+    pair = sg.symbolic(sg.jacobian(lambda x: {"a": x**2, "b": np.sin(x)}), 1.0)
+    assert {key: str(e) for key, e in pair.items()} == {"a": "2*x", "b": "cos(x)"}
+    # Of several arguments it keeps its structure.
+    blocks = sg.symbolic(sg.hessian(lambda x, y: x**2 * y, argnums=(0, 1)), 1.0, 2.0)
+    assert str(blocks) == "((2*y, 2*x), (2*x, 0))"

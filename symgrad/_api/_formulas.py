@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from itertools import combinations_with_replacement
 from typing import Any
 
 import sympy as sp
 
 from .._graph import Input
+from .._show import derived, paths, read
 from .._symbolic import (
     Elements,
     Formula,
@@ -61,8 +61,11 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     >>> sg.symbolic(lambda A, x: A @ x, np.ones((3, 2)), np.ones(2))
     Sum(A[i, j]*x[j], (j, 0, m - 1))
     """
-    call = Call(f, args, dynamic=True, read=True)
-    return call.graph.pack([ordered(e) for e in formulas(call.graph, elements_in(call))])
+    call, path = _read(f, args)
+    elements = elements_in(call)
+    found = repeated_derivatives(call.graph, path, Patience.of_a_reader(), elements) if path else (
+        formulas(call.graph, elements))  # fmt: skip
+    return call.graph.pack([ordered(e) for e in found])
 
 
 def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int = 1) -> Any:
@@ -117,7 +120,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     >>> sg.derivative(np.sin, 1.0, order=2)
     -sin(x)
     """
-    call = Call(f, args, dynamic=True, read=True)
+    call, before = _read(f, args)
     tree, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
@@ -125,7 +128,7 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     columns: list[list[Any] | None] = []
     for leaf in leaves:
         x = _real_input(call, leaf)
-        path = [x] * _checked(order)
+        path = [*before, *[x] * _checked(order)]
         columns.append(
             None if x is None else repeated_derivatives(call.graph, path, patience, elements)  # type: ignore[arg-type]
         )
@@ -195,24 +198,41 @@ def formula(
     d2 out/d x d k = 2*x
     d2 out/d k^2   = 0
     """
-    call = Call(f, args, dynamic=True, read=True)
+    inner, steps = derived(f)
+    call = Call(inner if steps else f, args, dynamic=True, read=True)
+    found = [(_inputs(call, argnums), times) for argnums, times, _ in steps]
     if wrt is None:
         _undifferentiated(order)
+    else:
+        several: Sequence[Any] = wrt if isinstance(wrt, list | tuple) and wrt else [wrt]
+        found.append((_inputs(call, several), _checked(order)))
+    if not found:
         return formula_of(call.graph, simplify=False, elements=elements_in(call))
+    return read(call.graph, paths(found), elements_in(call))
+
+
+def _read(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Call, list[Input]]:
+    """Return a call, and for a Jacobian or Hessian by one array that of the function and the path.
+
+    Of several arguments they have a structure of their own, and are read as they are computed.
+    """
+    inner, steps = derived(f)
+    if steps and all(len(argnums) == 1 and not several for argnums, _, several in steps):
+        call = Call(inner, args, dynamic=True, read=True)
+        found = paths((_inputs(call, argnums), times) for argnums, times, _ in steps)
+        if len(found) == 1:
+            return call, found[0]
+    return Call(f, args, dynamic=True, read=True), []
+
+
+def _inputs(call: Call, several: Sequence[Any]) -> dict[Input, None]:
+    """Return the graph's inputs that belong to some arguments."""
     inputs: dict[Input, None] = {}
-    several: Sequence[Any] = wrt if isinstance(wrt, list | tuple) and wrt else [wrt]
     for one in several:
         _, leaves = call.argument(one)
         _refuse_static(call, leaves, one)
         inputs |= {x: None for leaf in leaves if (x := _real_input(call, leaf)) is not None}
-    elements = elements_in(call)
-    made = [
-        formula_of(call.graph, path, elements=elements)
-        for path in combinations_with_replacement(inputs, _checked(order))
-    ]
-    equations = tuple(e for one in made for e in one.equations)
-    notes = dict.fromkeys(note for one in made for note in one.notes)
-    return Formula(equations, any(one.gave_up for one in made), tuple(notes))
+    return inputs
 
 
 def elements_in(call: Call) -> Elements:

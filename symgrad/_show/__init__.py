@@ -1,7 +1,19 @@
 """Printing what becomes of a function, stage by stage, and how its derivative comes about."""
 
 from ._derivation import Derivation, derivation
+from ._derived import Step, derived, paths, read
 from ._explanation import Explanation
 from ._stages import Stage, show, stages
 
-__all__ = ["Derivation", "Explanation", "Stage", "derivation", "show", "stages"]
+__all__ = [
+    "Derivation",
+    "Explanation",
+    "Stage",
+    "Step",
+    "derivation",
+    "derived",
+    "paths",
+    "read",
+    "show",
+    "stages",
+]

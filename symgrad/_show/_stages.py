@@ -10,15 +10,16 @@ from typing import Any, TextIO
 
 from .._compile import Function
 from .._compile._specialization import Specialization
-from .._graph import Node, bit_for_bit, topological
+from .._graph import Input, Node, bit_for_bit, topological
 from .._lower import lower, prepare, vector_math_default
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
 from .._schedule import Program, guard_texts, schedule
 from .._symbolic import formula_of
-from .._trace import Graph
+from .._trace import flatten
 from ..errors import ArgumentError, UnsupportedError
 from ._assembly import assembly_lines
+from ._derived import derived, paths, read
 from ._tasks import task_lines
 
 #: Transformations whose function takes the arguments that their result takes.
@@ -104,15 +105,22 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
     with bit_for_bit(last.promised):
         compiled = tuple(_compiled(last))
     yield from compiled
-    # Kernels know the sizes of short axes; formulas are read with symbols.
-    general = chain[-1][1]._specialization(args, kwargs)
-    yield Stage("In mathematics", tuple(_formulas(general.graph)))
+    yield Stage("In mathematics", tuple(_formulas(f, chain, args, kwargs)))
 
 
-def _formulas(graph: Graph) -> Iterator[str]:
+def _formulas(
+    f: Callable[..., Any], chain: Sequence[tuple[str, Function]], args: Any, kwargs: Any
+) -> Iterator[str]:
     """Say what the function computes, simplified, in index and in matrix notation."""
+    _, steps = derived(f)
+    # Kernels know the sizes of short axes; formulas are read with symbols.
+    general = chain[len(chain) - 1 - len(steps)][1]._specialization(args, kwargs)
     try:
-        formula = formula_of(graph)
+        if steps:
+            found = paths((_inputs(general, argnums, args), times) for argnums, times, _ in steps)
+            formula = read(general.graph, found, None)
+        else:
+            formula = formula_of(general.graph)
     except UnsupportedError as error:
         yield str(error)
         return
@@ -127,6 +135,14 @@ def _formulas(graph: Graph) -> Iterator[str]:
         f"a formula of {size} {unit}, too long to be read; sg.formula(f, *args, wrt=0, order=1) "
         "differentiates the function's own formula instead"
     )
+
+
+def _inputs(made: Specialization, argnums: Sequence[int], args: Sequence[Any]) -> list[Input]:
+    """Return the inputs of a graph that belong to some arguments."""
+    counts = [len(flatten(arg)[0]) for arg in args]
+    starts = [sum(counts[:k]) for k in range(len(args))]
+    leaves = {i for k in argnums for i in range(starts[k], starts[k] + counts[k % len(args)])}
+    return [x for x, leaf in zip(made.graph.inputs, made.takes, strict=True) if leaf in leaves]
 
 
 def _unwrapped(f: Callable[..., Any]) -> Iterator[tuple[str, Function]]:

@@ -1,0 +1,59 @@
+"""Jacobians and Hessians as a reader would write them: as derivatives of what they are of.
+
+They are computed column by column, for as many columns as the example has; a formula of that
+would be a case distinction between columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, combinations_with_replacement, product
+from typing import Any, NamedTuple
+
+from .._compile import Function
+from .._graph import Input
+from .._symbolic import Elements, Formula, formula_of
+from .._symbolic import Function as Graph
+
+#: How often they differentiate.
+TIMES = {"jacobian": 1, "hessian": 2}
+
+
+class Step(NamedTuple):
+    """One transformation: positions of arguments, times, and whether they came as several."""
+
+    argnums: Sequence[int]
+    times: int
+    several: bool
+
+
+def derived(f: Callable[..., Any]) -> tuple[Callable[..., Any], list[Step]]:
+    """Return what a function is a derivative of, and the steps from it to the function."""
+    steps: list[Step] = []
+    while isinstance(f, Function):
+        make, (inner, *_), options = f._recipe
+        if make.__name__ in TIMES and not options.get("holomorphic"):
+            argnums, times = options["argnums"], TIMES[make.__name__]
+            one = isinstance(argnums, int)
+            steps.append(Step((argnums,) if one else tuple(argnums), times, not one))
+        elif make.__name__ != "compile":
+            break
+        f = inner
+    return f, steps[::-1]
+
+
+def paths(steps: Iterable[tuple[Iterable[Input], int]]) -> list[list[Input]]:
+    """Return the inputs to differentiate by in turn, for each of the derivatives."""
+    parts = [list(combinations_with_replacement(inputs, times)) for inputs, times in steps]
+    return [list(chain(*path)) for path in product(*parts)]
+
+
+def read(graph: Graph, found: Sequence[Sequence[Input]], elements: Elements | None) -> Formula:
+    """Return the derivatives of a graph by some paths as one formula."""
+    made = [formula_of(graph, path, elements=elements) for path in found]
+    equations = tuple(e for one in made for e in one.equations)
+    notes = dict.fromkeys(note for one in made for note in one.notes)
+    return Formula(equations, any(one.gave_up for one in made), tuple(notes))
+
+
+__all__ = ["Step", "derived", "paths", "read"]
