@@ -1,0 +1,45 @@
+"""Every shortcut and identity gains digits and loses none, as certificates see it."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from symgrad._rewrite import IDENTITIES, SHORTCUTS, Reduced
+
+DOCS = Path(__file__).parents[1] / "docs"
+RULES = (*SHORTCUTS, *IDENTITIES)
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_rewrites", DOCS / "build_rewrites.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_rule_is_on_the_page(build: ModuleType) -> None:
+    text = (DOCS / "rewrites.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| `(.*?)` \|", text, re.MULTILINE)
+    assert named == [rule.name for rule in RULES], "run: python docs/build_rewrites.py"
+    assert build.ARRAYS.keys() == {rule.name for rule in SHORTCUTS if isinstance(rule, Reduced)}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_certificates_show_the_gain(rule: Any, build: ModuleType) -> None:
+    gains = []
+    for before, after in zip(*build.compared(rule), strict=True):
+        assert after.nans <= before.nans
+        assert after.max_ulp <= max(before.max_ulp, 4.0)
+        gains += [after.nans < before.nans, after.max_ulp < before.max_ulp / 2]
+    assert any(gains), "the chain rule is as good"
