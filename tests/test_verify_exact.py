@@ -12,7 +12,7 @@ import scipy.special as special
 import sympy as sp
 
 import symgrad as sg
-from symgrad._verify import _certify
+from symgrad._verify import Problem, certify
 from symgrad._verify._closures import closure
 from symgrad._verify._digits import evaluate, reach
 from symgrad._verify._exact import Exactness
@@ -124,16 +124,16 @@ def test_a_wrong_kernel_is_caught_at_a_limit(slope: float) -> None:
     graph = sg.compile(f)._specialization((0.0,), {}).graph
     zero = np.float64(0.0)
 
-    def problem(slope: float) -> _certify.Problem:
-        return _certify.Problem(
+    def problem(slope: float) -> Problem:
+        return Problem(
             "f", {graph.inputs[0]: zero}, graph.inputs, graph.outputs, [zero],
             lambda *_: [np.float64(slope)],
         )  # fmt: skip
 
-    report = _certify.certify(problem(0.0), 50, 1, 16.0)
+    report = certify(problem(0.0), 50, 1, 16.0)
     assert "limits of those beside" in str(report)
     with pytest.raises(VerificationError, match="the derivative by x is wrong"):
-        _certify.certify(problem(slope), 50, 1, 16.0)
+        certify(problem(slope), 50, 1, 16.0)
 
 
 def test_infinities_that_digits_take_away_are_mistakes() -> None:
