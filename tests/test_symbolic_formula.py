@@ -489,6 +489,46 @@ def test_many_decisions_are_counted() -> None:
     ]
 
 
+def test_loops_and_branches_say_which_way_they_go() -> None:
+    def f(x: Any) -> Any:
+        return sg.cond(x > 0, lambda x: x**2, lambda x: -x, x)
+
+    assert str(sg.formula(f, 1.0)) == "out = x**2\n    (for x > 0, as in this call)"
+    assert str(sg.formula(f, -1.0, wrt=0)) == "d out/d x = -1\n    (for x <= 0, as in this call)"
+
+    def doubled(x: Any) -> Any:
+        return sg.while_loop(lambda c: c < 5, lambda c: 2 * c, x)
+
+    assert str(sg.formula(doubled, 2.0, wrt=0)).splitlines() == [
+        "d out/d x = 4",
+        *(f"    (for {x}, as in this call)" for x in ("x < 5", "2*x < 5", "4*x >= 5")),
+    ]
+    # The derivative of a loop reads what the loop has written down.
+    assert "out1 = " in str(sg.formula(sg.value_and_grad(doubled), 2.0))
+    with sg.backend("numpy"):
+        found = sg.verify(doubled, domain=(1.0, 3.0), points=4)
+    assert found.max_ulp == 0
+    assert [kink.step for kink in found.kinks] == ["if x < 5"]
+
+
+def test_complex_arguments_are_pairs() -> None:
+    def f(z: Any) -> Any:
+        return np.abs(z) ** 2
+
+    note = "(z is complex: a last index of 0 is for real, 1 for imaginary parts)"
+    assert str(sg.formula(f, 1 + 2j, wrt=0)).splitlines()[-1].strip() == note
+    assert note in str(sg.explain(f, 1 + 2j))
+
+
+def test_what_has_no_formula_is_told_with_its_line() -> None:
+    with pytest.raises(
+        UnsupportedError, match=r"for one element \[.*test_symbolic_formula.py:\d+\]"
+    ):
+        sg.formula(lambda x: np.sort(x)[0], V)
+    with pytest.raises(ArgumentError, match=r"not Pow: .* sg.from_sympy\(expression, names\)"):
+        sg.formula(x**2)
+
+
 def test_decisions_without_a_formula_are_named_by_their_line() -> None:
     def f(x: Any) -> Any:
         y = np.prod(x[:, None] + x) + np.sum(np.sin(x[:, None] * x) ** 2 + x[:, None] ** 3)

@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+import sympy as sp
+
 from .._control import straight
 from .._op import for_reading
 from .._schedule import concrete
@@ -44,11 +46,11 @@ class Call:
         self, f: Callable[..., Any], args: Sequence[Any], *, dynamic: bool, read: bool = False
     ) -> None:
         if not callable(f):
-            text = isinstance(f, str)
-            raise ArgumentError(
-                f"a function is needed, not {type(f).__name__}"
-                + (": of a formula make one by sg.from_sympy(sg.parse(text), names)" * text)
-            )
+            said = f"a function is needed, not {type(f).__name__}"
+            if isinstance(f, str | sp.Basic):
+                formula = "sg.parse(text)" if isinstance(f, str) else "expression"
+                said += f": of a formula make one by sg.from_sympy({formula}, names)"
+            raise ArgumentError(said)
         self.function = f
         raw, self.tree = flatten((tuple(args), {}))
         self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
@@ -60,7 +62,9 @@ class Call:
         examples = Examples(values, concrete)
         with for_reading() if read else nullcontext():
             graph = trace(f, signature, sizes, self.names, examples)
-        self.graph: Graph = replace(graph, outputs=tuple(straight(graph.outputs, examples)))
+        written = tuple(straight(graph.outputs, examples))
+        conditions = tuple(examples.conditions)  # of loops and branches, too
+        self.graph: Graph = replace(graph, outputs=written, conditions=conditions)
         traced = [k.is_value for k in signature.leaves]
         numbers = iter(range(len(self.graph.inputs)))
         self.inputs = [next(numbers) if flag else None for flag in traced]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from .._graph import Input
@@ -206,9 +208,19 @@ def formula(
     else:
         several: Sequence[Any] = wrt if isinstance(wrt, list | tuple) and wrt else [wrt]
         found.append((_inputs(call, several), _checked(order)))
-    if not found:
-        return formula_of(call.graph, simplify=False, elements=elements_in(call))
-    return read(call.graph, paths(found), elements_in(call))
+    elements = elements_in(call)
+    made = read(call.graph, paths(found), elements) if found else (
+        formula_of(call.graph, simplify=False, elements=elements))  # fmt: skip
+    return replace(made, notes=(*made.notes, *pairs_in(call)))
+
+
+def pairs_in(call: Call) -> list[str]:
+    """Say how complex arguments are written, which are pairs of real numbers."""
+    names = [n for n, x in zip(call.names, call.leaves, strict=True) if np.iscomplexobj(x)]
+    if not names:
+        return []
+    said = " and ".join(names) + (" are" if len(names) > 1 else " is")
+    return [f"{said} complex: a last index of 0 is for real, 1 for imaginary parts"]
 
 
 def _read(f: Callable[..., Any], args: Sequence[Any]) -> tuple[Call, list[Input]]:

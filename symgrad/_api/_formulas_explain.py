@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from .._show import Explanation, derivation
 from .._symbolic import formula_of
 from ..errors import ArgumentError
 from ._call import Call
-from ._formulas import elements_in
+from ._formulas import elements_in, pairs_in
 
 
 def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanation:
@@ -77,5 +78,6 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
     x = call.graph.inputs[call.inputs[leaves[0]]]  # type: ignore[index]
     elements = elements_in(call)
     result = formula_of(call.graph, [x], elements=elements)
+    result = replace(result, notes=(*result.notes, *pairs_in(call)))
     name = getattr(f, "__name__", "f").replace("<lambda>", "f")
     return Explanation(derivation(call.graph, x, result, elements), name, x.name)

@@ -11,7 +11,7 @@ from sympy.core.function import ArgumentIndexError
 
 from .._graph import Node, as_sympy, topological
 from .._rewrite import rewrite
-from .._symbolic import Patience
+from .._symbolic import Patience, plain_condition, text
 from .._trace import substitute
 from .._verify import Cost, Kink, Loss, Problem, Row, kinks, loss, operations
 from ._call import Call
@@ -90,7 +90,8 @@ def kinks_of(call: Call, runs: Sequence[tuple[Call, Problem]]) -> list[Kink]:
         names = dict(zip(here.graph.inputs, call.graph.inputs, strict=True))
         for node in substitute(tuple(here.graph.conditions), names):
             where = str(node.where) if node.where else None
-            found.setdefault(where, Kink(f"if {node}", where, "branch", None, 0))
+            step = f"if {text(plain_condition(node.as_sympy()))}"
+            found.setdefault(where, Kink(step, where, "branch", None, 0))
     return list(found.values())
 
 

@@ -25,7 +25,7 @@ def straight(outputs: Sequence[Node], examples: Examples) -> list[Node]:
     outputs:
         The nodes of a traced function, before any derivative.
     examples:
-        The values by which conditions are decided.
+        The values by which conditions are decided, which it then notes.
 
     Raises
     ------
@@ -42,8 +42,8 @@ class _Writer:
         self.examples, self.count = examples, 0
 
     def written(self, outputs: Sequence[Node]) -> list[Node]:
-        done: dict[Node, Node] = {}
-        results: dict[Node, list[Node]] = {}
+        done: dict[Node, Any] = {}
+        results: dict[Node, list[Any]] = {}
         for node in topological(outputs):
             if node.op.kind in PROJECTIONS:
                 done[node] = results[node.operands[0]][node.params["index"]]
@@ -76,25 +76,28 @@ class _Writer:
         chosen = branch.bodies[int(self.decided(branch.index, node))]
         return self.inlined(chosen.inputs, chosen.outputs, branch.operands)
 
-    def loop(self, node: Node, operands: Sequence[Node]) -> list[Node]:
+    def loop(self, node: Node, operands: Sequence[Any]) -> list[Any]:
         loop = Loop.of(node)
         count = loop.carries
         carry, xs = operands[:count], operands[count : count + len(loop.xs)]
         consts = operands[count + len(loop.xs) :]
         rows: list[Sequence[Node]] = []
+        tapes = [x for x in xs if isinstance(x, list)]
+        if loop.cond is None and loop.length is None and tapes:
+            loop = loop.changed(length=len(tapes[0]))
         order = self.steps(loop, node, lambda: [*carry, *consts])
         for i in order:
-            elements = [as_node(Traced(x)[i]) for x in xs]
+            elements = [x[i] if isinstance(x, list) else as_node(Traced(x)[i]) for x in xs]
             given = [as_node(np.int64(i)), *carry, *elements, *consts]
             found = self.inlined(loop.body.inputs, loop.body.outputs, given)
             carry = tuple(found[:count])
             rows.append(found[count:])
         if loop.reverse:
             rows.reverse()
+        if loop.length is None:  # only loops read what it writes down, a list here
+            return [*carry, *([row[k] for row in rows] for k in range(len(loop.ys)))]
         if not rows and loop.ys:
             raise UnsupportedError("a loop of no steps has no formula for what it stacks")
-        if loop.length is None:
-            return [*carry]
         columns = [[Traced(y) for y in column] for column in zip(*rows, strict=True)]
         return [*carry, *(as_node(np.stack(column)) for column in columns)]
 
@@ -117,7 +120,7 @@ class _Writer:
             i += 1
 
     def decided(self, question: Node, node: Node) -> Any:
-        found = self.examples.value(question)
+        found = self.examples.decide(question, bool if question.dtype.kind == "b" else int)
         if found is None:
             raise UnsupportedError(
                 f"the branch at {node.where} has no formula: its condition differs between the "

@@ -1,6 +1,7 @@
 """Formulas of graphs: index notation, matrix notation, derivatives, and their readable form."""
 
 from ._binders import Sum
+from ._conditions import plain_condition
 from ._deltas import resolve
 from ._derive import (
     Function,
@@ -63,6 +64,7 @@ __all__ = [
     "matrix_notation",
     "named_parts",
     "ordered",
+    "plain_condition",
     "pretty",
     "readable_number",
     "rename_bound",

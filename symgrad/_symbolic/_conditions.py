@@ -110,3 +110,24 @@ def branches(expression: sp.Piecewise, ranges: Ranges) -> Any:
         if gap is not None:
             denied.append(gap)
     return cases(*pieces) if pieces else sp.nan
+
+
+def plain_condition(condition: Any) -> Any:
+    """Return the condition itself for that on a number that stands for it.
+
+    Examples
+    --------
+    >>> x = sp.Symbol("x", real=True)
+    >>> plain_condition(sp.Eq(sp.Piecewise((1, x > 0), (0, True)), 0))
+    x <= 0
+    """
+    if not isinstance(condition, sp.Eq) or not isinstance(condition.lhs, sp.Piecewise):
+        return condition
+    wanted, denied, found = condition.rhs, sp.true, sp.false
+    for number, case in condition.lhs.args:
+        if not (number.is_Integer and wanted.is_Integer):
+            return condition
+        if number == wanted:
+            found = sp.Or(found, sp.And(denied, case))
+        denied = sp.And(denied, sp.Not(case))
+    return found

@@ -180,7 +180,14 @@ class Elements:
             element = node.op.reading or node.op.element
             if element is None:
                 raise UnsupportedError(f"the program has no formula: {node.op.doc}")
-            formula = element(index, *operands, **node.params)
+            try:
+                formula = element(index, *operands, **node.params)
+            except UnsupportedError as error:
+                place = f" [{node.where}]" if node.where else ""
+                raise UnsupportedError(
+                    f"{error}{place}: write a function of its result to read a formula, or read "
+                    "the program, sg.grad(f).program(*args)"
+                ) from None
         return _Frame(key, formula, list(asked.items()))
 
     def _leaf(self, node: Node, index: tuple[Any, ...]) -> Any:

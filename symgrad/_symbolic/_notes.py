@@ -9,6 +9,7 @@ import sympy as sp
 
 from .._graph import Node
 from ..errors import UnsupportedError
+from ._conditions import plain_condition
 from ._element import Elements
 from ._indices import rename_bound
 from ._printing import text
@@ -69,12 +70,14 @@ def taken_branches(conditions: Sequence[Node], elements: Elements) -> list[str]:
     said = dict.fromkeys(_condition(node, elements) for node in conditions)
     notes = [f"for {one}, as in this call" for one in list(said)[:LISTED]]
     left = len(said) - len(notes)
-    return notes + [f"and {left} decisions more that are taken as in this call"] * (left > 0)
+    more = f"{left} decisions more that are" if left > 1 else "one decision more that is"
+    return notes + [f"and {more} taken as in this call"] * (left > 0)
 
 
 def _condition(node: Node, elements: Elements) -> str:
     try:
-        found = text(rename_bound(elements.expression(node, ()), elements.taken))
+        formula = plain_condition(elements.expression(node, ()))
+        found = text(rename_bound(formula, elements.taken))
     except (UnsupportedError, NotImplementedError):
         found = ""
     if found and len(found) <= LONGEST:

@@ -71,6 +71,15 @@ class Examples:
                 self.values[n] = self._compute(n)
         return self.values[node]
 
+    def decide(self, node: Node, kind: type) -> Any:
+        """Return a node's number as a bool or int, and note what it depends on; None if unknown."""
+        value = self.value(node)
+        if value is None or (kind is int and not np.isfinite(value)):
+            return None
+        number = kind(value)
+        self.conditions[_condition(node, number)] = None
+        return number
+
     def _compute(self, node: Node) -> Any:
         if isinstance(node, Literal):
             return node.value
@@ -118,16 +127,7 @@ def decided(node: Node, kind: type) -> Any:
     None where it is not known: without examples, under ``vmap``, in the body of a loop.
     """
     examples = _examples.get()
-    if examples is None or node.shape:
-        return None
-    value = examples.value(node)
-    if value is None:
-        return None
-    if kind is int and not np.isfinite(value):
-        return None
-    number = kind(value)
-    examples.conditions[_condition(node, number)] = None
-    return number
+    return None if examples is None or node.shape else examples.decide(node, kind)
 
 
 def unknown(node: Node) -> str:
