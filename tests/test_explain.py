@@ -156,6 +156,15 @@ def test_latex_and_html_are_well_formed(name: str) -> None:
     assert shown._repr_html_() == page
 
 
+def test_giving_up_the_steps_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.0)
+    shown = sg.explain(lambda x: np.exp(-(x**2) / x) * np.sin(x), 1.0)
+    said = "(simplifying was given up after a while: shorter forms may exist)"
+    assert shown.text().count(said) == 2
+    assert said in shown.html()
+    assert said in shown.latex()
+
+
 def test_factors_of_matrices_are_no_steps() -> None:
     shown = str(sg.explain(lambda A, b: b @ np.linalg.solve(A, b), S + np.eye(3), V, wrt="b"))
     assert "LU" not in shown

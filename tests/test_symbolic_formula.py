@@ -9,6 +9,7 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from types import FunctionType
 from typing import Any
@@ -353,6 +354,50 @@ def test_the_time_limit_outlasts_generators_that_are_closed(monkeypatch: Any) ->
     patience = Patience(0.05)
     assert patience.attempt(closing, None, "stopped") == "stopped"
     assert not lost
+
+
+def busy(_: Any) -> str:
+    while True:
+        str(sys.getprofile())
+
+
+def test_nothing_is_watched_before_time_is_up() -> None:
+    assert Patience(5).attempt(lambda _: sys.getprofile(), None, "stopped") is None
+
+
+def test_limits_hold_inside_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.WRITTEN", 0.1)
+    seen = []
+
+    def twice() -> None:
+        seen.append(Patience(0.02).attempt(busy, None, "stopped"))
+        Patience(5).attempt(busy, None, "stopped, too")
+        seen.append("not here")
+
+    with pytest.raises(UnsupportedError, match=r"in 0\.1 seconds, .*read its derivation"):
+        Patience.of_a_reader().required(twice)
+    assert seen == ["stopped"]
+    assert sys.getprofile() is None
+
+
+def test_the_time_limit_holds_in_other_threads() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(Patience(0.05).attempt, busy, None, "stopped").result() == "stopped"
+
+
+def test_time_is_shared_among_what_needs_it() -> None:
+    patience = Patience(100.0)
+    left = [patience.deadline - time.monotonic() for _ in patience.among(range(4))]
+    assert left == pytest.approx([25, 100 / 3, 50, 100], rel=0.05)
+    assert patience.deadline == patience.start + 100
+
+
+def test_a_formula_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.WRITTEN", 0.0)
+    f = lambda x, y: np.sin(x * y) * np.exp(x)  # noqa: E731
+    for call in (sg.symbolic, sg.derivative, sg.formula, sg.explain):
+        with pytest.raises(UnsupportedError, match="has not written the formula"):
+            call(f, 1.0, 2.0)
 
 
 def test_a_profiler_that_is_there_stays() -> None:

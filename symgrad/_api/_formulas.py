@@ -11,7 +11,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input
-from .._show import derived, paths, read
+from .._show import derived, paths
 from .._symbolic import (
     Elements,
     Formula,
@@ -64,10 +64,15 @@ def symbolic(f: Callable[..., Any], *args: Any) -> Any:
     Sum(A[i, j]*x[j], (j, 0, m - 1))
     """
     call, path = _read(f, args)
+    patience = Patience.of_a_reader()
+    return call.graph.pack(patience.required(lambda: _written(call, path, patience)))
+
+
+def _written(call: Call, path: list[Input], patience: Patience) -> list[Any]:
     elements = elements_in(call)
-    found = repeated_derivatives(call.graph, path, Patience.of_a_reader(), elements) if path else (
+    found = repeated_derivatives(call.graph, path, patience, elements) if path else (
         formulas(call.graph, elements))  # fmt: skip
-    return call.graph.pack([ordered(e) for e in found])
+    return [ordered(e) for e in found]
 
 
 def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int = 1) -> Any:
@@ -126,14 +131,9 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     tree, leaves = call.argument(wrt)
     _refuse_static(call, leaves, wrt)
     patience = Patience.of_a_reader()
-    elements = elements_in(call)
-    columns: list[list[Any] | None] = []
-    for leaf in leaves:
-        x = _real_input(call, leaf)
-        path = [*before, *[x] * _checked(order)]
-        columns.append(
-            None if x is None else repeated_derivatives(call.graph, path, patience, elements)  # type: ignore[arg-type]
-        )
+    inputs = [_real_input(call, leaf) for leaf in leaves]
+    ways = [None if x is None else [*before, *[x] * _checked(order)] for x in inputs]
+    columns = patience.required(lambda: _columns(call, ways, patience))
     if patience.gave_up:
         warnings.warn(
             f"gave up simplifying after {patience.seconds:g} seconds: this is the derivative, "
@@ -142,10 +142,25 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
             stacklevel=2,
         )
     rows = [
-        tree.unflatten([None if c is None else ordered(c[k]) for c in columns])
+        tree.unflatten([None if c is None else c[k] for c in columns])
         for k in range(len(call.graph.outputs))
     ]
     return call.graph.pack(rows)
+
+
+def _columns(
+    call: Call, ways: list[list[Input] | None], patience: Patience
+) -> list[list[Any] | None]:
+    """Return the derivatives of all results by each of some paths."""
+    elements = elements_in(call)
+    columns: list[list[Any] | None] = []
+    for path in patience.among(ways):
+        if path is None:
+            columns.append(None)
+            continue
+        found = repeated_derivatives(call.graph, path, patience, elements)
+        columns.append([ordered(e) for e in found])
+    return columns
 
 
 def formula(
@@ -209,7 +224,7 @@ def formula(
         several: Sequence[Any] = wrt if isinstance(wrt, list | tuple) and wrt else [wrt]
         found.append((_inputs(call, several), _checked(order)))
     elements = elements_in(call)
-    made = read(call.graph, paths(found), elements) if found else (
+    made = formula_of(call.graph, paths(found), elements=elements) if found else (
         formula_of(call.graph, simplify=False, elements=elements))  # fmt: skip
     return replace(made, notes=(*made.notes, *pairs_in(call)))
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from .._show import Explanation, derivation
-from .._symbolic import formula_of
+from .._graph import Input
+from .._show import Derivation, Explanation, derivation
+from .._symbolic import Patience, formula_of
 from ..errors import ArgumentError
 from ._call import Call
 from ._formulas import elements_in, pairs_in
@@ -76,8 +77,15 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
             "a function that returns the one to be explained"
         )
     x = call.graph.inputs[call.inputs[leaves[0]]]  # type: ignore[index]
-    elements = elements_in(call)
-    result = formula_of(call.graph, [x], elements=elements)
-    result = replace(result, notes=(*result.notes, *pairs_in(call)))
+    steps = Patience.of_a_reader().required(lambda: _derivation(call, x))
     name = getattr(f, "__name__", "f").replace("<lambda>", "f")
-    return Explanation(derivation(call.graph, x, result, elements), name, x.name)
+    return Explanation(steps, name, x.name)
+
+
+def _derivation(call: Call, x: Input) -> Derivation:
+    elements = elements_in(call)
+    # Half of a reader's time for the formula as a whole, half for the steps to it.
+    whole, steps = Patience.of_a_reader(0.5), Patience.of_a_reader(0.5)
+    result = formula_of(call.graph, [[x]], elements=elements, patience=whole)
+    result = replace(result, notes=(*result.notes, *pairs_in(call)))
+    return derivation(call.graph, x, result, elements, steps)

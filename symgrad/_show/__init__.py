@@ -1,7 +1,7 @@
 """Printing what becomes of a function, stage by stage, and how its derivative comes about."""
 
 from ._derivation import Derivation, derivation
-from ._derived import Step, derived, paths, read
+from ._derived import Step, derived, paths
 from ._explanation import Explanation
 from ._stages import Stage, show, stages
 
@@ -13,7 +13,6 @@ __all__ = [
     "derivation",
     "derived",
     "paths",
-    "read",
     "show",
     "stages",
 ]

@@ -78,14 +78,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Derivation:
-    """The steps of a function, the derivative of each, and the result."""
+    """The steps of a function, the derivative of each, and the result.
+
+    Attributes
+    ----------
+    gave_up:
+        Whether the time for simplifying the steps' derivatives has run out.
+    """
 
     forward: tuple[Step, ...]
     backward: tuple[Step, ...]
     result: Formula
+    gave_up: bool = False
 
 
-def derivation(graph: Function, wrt: Input, result: Formula, elements: Elements) -> Derivation:
+def derivation(
+    graph: Function, wrt: Input, result: Formula, elements: Elements, patience: Patience
+) -> Derivation:
     """Return the derivation of a derivative.
 
     Parameters
@@ -98,18 +107,26 @@ def derivation(graph: Function, wrt: Input, result: Formula, elements: Elements)
         The derivative, simplified: the last line.
     elements:
         Those that ``result`` was written with: names of constant arrays.
+    patience:
+        The time that simplification may take.
 
     Raises
     ------
     UnsupportedError
         If the function has more steps than anybody would read.
     """
-    return _Walk(tuple(graph.inputs), graph.outputs[0], wrt, elements).derivation(result)
+    walk = _Walk(tuple(graph.inputs), graph.outputs[0], wrt, elements, patience)
+    return walk.derivation(result)
 
 
 class _Walk:
     def __init__(
-        self, inputs: tuple[Input, ...], output: Node, wrt: Input, elements: Elements
+        self,
+        inputs: tuple[Input, ...],
+        output: Node,
+        wrt: Input,
+        elements: Elements,
+        patience: Patience,
     ) -> None:
         program = schedule(inputs, [output])
         if len(program.steps) > STEPS:
@@ -129,7 +146,7 @@ class _Walk:
         self.lengths, self.constants = elements.lengths, elements.constants
         sizes = {str(s) for s in program.sizes}
         self.taken = {*self.names.values(), *self.constants.values(), *sizes, "out"}
-        self.patience = Patience.of_a_reader()
+        self.patience = patience
         self.top = replace(self.variable(output, 0), name=top)
 
     # ---------------------------------------------------------------- names
@@ -171,12 +188,12 @@ class _Walk:
                     readers.setdefault(x, []).append(node)
         known: dict[Node, tuple[Variable, Any]] = {}
         backward = []
-        for node in (*reversed(self.steps), self.wrt):
-            if node in relevant:
-                step = self.backward(node, readers.get(node, []), known)
-                if node is not self.output or node is self.wrt:
-                    backward.append(step)
-        return Derivation(tuple(forward), tuple(backward), result)
+        path = [node for node in (*reversed(self.steps), self.wrt) if node in relevant]
+        for node in self.patience.among(path):
+            step = self.backward(node, readers.get(node, []), known)
+            if node is not self.output or node is self.wrt:
+                backward.append(step)
+        return Derivation(tuple(forward), tuple(backward), result, self.patience.gave_up)
 
     def read_by(self, node: Node) -> Iterator[Node]:
         """Yield the steps and inputs that a step reads, directly or through a view of them."""

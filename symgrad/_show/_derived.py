@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from .._compile import Function
 from .._graph import Input
-from .._symbolic import Elements, Formula, formula_of
-from .._symbolic import Function as Graph
 
 #: How often they differentiate.
 TIMES = {"jacobian": 1, "hessian": 2}
@@ -48,12 +46,4 @@ def paths(steps: Iterable[tuple[Iterable[Input], int]]) -> list[list[Input]]:
     return [list(chain(*path)) for path in product(*parts)]
 
 
-def read(graph: Graph, found: Sequence[Sequence[Input]], elements: Elements | None) -> Formula:
-    """Return the derivatives of a graph by some paths as one formula."""
-    made = [formula_of(graph, path, elements=elements) for path in found]
-    equations = tuple(e for one in made for e in one.equations)
-    notes = dict.fromkeys(note for one in made for note in one.notes)
-    return Formula(equations, any(one.gave_up for one in made), tuple(notes))
-
-
-__all__ = ["Step", "derived", "paths", "read"]
+__all__ = ["Step", "derived", "paths"]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .._symbolic import (
+    LATE,
     STYLE,
     Equation,
     Variable,
@@ -77,6 +78,7 @@ class Explanation:
         lines += ["", f"2. {TITLES[1]}"]
         for step in d.backward:
             lines += [f"    {line}" for line in _chain_text(step)]
+        lines += [f"    ({LATE})"] * d.gave_up
         lines += ["", f"3. {TITLES[2]}"]
         lines += [f"    {line}" for line in d.result.text().splitlines()]
         return "\n".join(lines)
@@ -89,7 +91,8 @@ class Explanation:
         blocks = []
         rows = [f"{left_latex(*_of(s.equation))} &= {latex(s.equation.short)}" for s in d.forward]
         blocks.append((TITLES[0], rows))
-        blocks.append((TITLES[1], [row for s in d.backward for row in _chain_latex(s)]))
+        backward = [row for s in d.backward for row in _chain_latex(s)]
+        blocks.append((TITLES[1], backward + [rf"& \quad \text{{({LATE})}}"] * d.gave_up))
         parts = []
         for title, lines in blocks:
             body = " \\\\\n".join(lines)
@@ -107,6 +110,7 @@ class Explanation:
         forward = [_item(line(left_mathml(*_of(s.equation)), s.equation.short), s.where)
                    for s in d.forward]  # fmt: skip
         backward = [_chain_html(s) for s in d.backward]
+        backward += [f"<li>({LATE})</li>"] * d.gave_up
         result = [f'<li class="result">{d.result.html(style=False)}</li>']
         for title, items in zip(TITLES, (forward, backward, result), strict=True):
             parts += [f"<h3>{title}</h3>", "<ol>", *items, "</ol>"]

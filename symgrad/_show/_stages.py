@@ -19,7 +19,7 @@ from .._symbolic import formula_of
 from .._trace import flatten
 from ..errors import ArgumentError, UnsupportedError
 from ._assembly import assembly_lines
-from ._derived import derived, paths, read
+from ._derived import derived, paths
 from ._tasks import task_lines
 
 #: Transformations whose function takes the arguments that their result takes.
@@ -118,7 +118,7 @@ def _formulas(
     try:
         if steps:
             found = paths((_inputs(general, argnums, args), times) for argnums, times, _ in steps)
-            formula = read(general.graph, found, None)
+            formula = formula_of(general.graph, found)
         else:
             formula = formula_of(general.graph)
     except UnsupportedError as error:

@@ -25,12 +25,13 @@ from ._naming import named_parts
 from ._numbers import exact_number, readable_number
 from ._ordered import ordered
 from ._over import Over
-from ._patience import SECONDS, Patience
+from ._patience import LATE, SECONDS, Patience
 from ._printing import beside, latex, pretty, text
 from ._reading import formula_of
 from ._shorter import simplified
 
 __all__ = [
+    "LATE",
     "SECONDS",
     "STYLE",
     "Elements",

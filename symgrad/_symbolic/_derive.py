@@ -145,17 +145,17 @@ def repeated_derivatives(
     elements: Elements | None = None,
 ) -> list[Any]:
     """Return for each output its derivative by an element of each of ``wrt`` in turn."""
-    elements = elements or elements_of(graph)
+    elements, patience = elements or elements_of(graph), patience or Patience.of_a_reader()
     taken, lengths = elements.taken, elements.lengths
     found = []
-    for node in graph.outputs:
+    for node in patience.among(graph.outputs):
         count = len(node.shape) + sum(len(x.shape) for x in wrt)
         letters = index_symbols(count, taken)
         inner = letters[: len(node.shape)]
         expression = elements.expression(node, tuple(inner))
         ranges, rest = _ranges(node, inner, lengths), letters[len(inner) :]
         ranges |= {size: (sp.Integer(k), sp.Integer(k)) for k, size in lengths.items()}
-        for x in wrt:
+        for x in patience.among(wrt):
             own, rest = rest[: len(x.shape)], rest[len(x.shape) :]
             # Bound indices have names, too: those of the new element must be none of them.
             fresh = [sp.Dummy(i.name, integer=True, nonnegative=True) for i in own]
@@ -166,7 +166,7 @@ def repeated_derivatives(
             expression = expression.xreplace(dict(zip(fresh, own, strict=True)))
             ranges |= _ranges(x, own)
             if not is_condition(expression):
-                expression = simplified(expression, patience or Patience.of_a_reader())
+                expression = simplified(expression, patience)
         found.append(as_sympy(_renamed(expression, taken | {i.name for i in ranges})))
     names = named_sizes(graph)
     return [e.xreplace(names) for e in found] if names else found

@@ -21,6 +21,7 @@ from ._binders import cases, hides_cases, replaced, unevaluated
 from ._constants import as_formula
 from ._numbers import exact_number, readable_number
 from ._over import BY_NAME, AllOver, AnyOver
+from ._patience import INSTEAD
 
 Key = tuple[Node, tuple[Any, ...]]
 
@@ -39,9 +40,7 @@ WRITTEN = 4000
 TOO_LARGE = (
     f"the function is too large to be written as one formula (more than {NODES} elements, nested "
     f"deeper than {DEPTH} operations, or more than {SIZE} operations or {WRITTEN} symbols where "
-    "what is used twice is written twice): read its derivation with sg.explain(f, *args), "
-    "`symgrad show --explain`, or its program, sg.compile(f).program(*args), "
-    "`symgrad show --program`"
+    f"what is used twice is written twice): {INSTEAD}"
 )
 
 

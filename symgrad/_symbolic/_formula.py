@@ -20,7 +20,7 @@ from ._named import Named
 from ._naming import named_parts
 from ._notation import rank
 from ._notes import plain_positions
-from ._patience import Patience
+from ._patience import LATE, Patience
 from ._printing import beside, latex, text, words_latex
 from ._sharing import shared_names
 from ._signs import without_signs
@@ -205,7 +205,7 @@ class Formula:
         rows = [f"{a} = {b}" if a.startswith(" ") else f"{a:{width}} = {b}" for a, b in lines]
         rows += [f"    ({note})" for note in self.notes]
         if self.gave_up:
-            rows.append("    (simplifying was given up after a while: shorter forms may exist)")
+            rows.append(f"    ({LATE})")
         return "\n".join(rows)
 
     def __str__(self) -> str:
@@ -258,8 +258,7 @@ class Formula:
         rows = [(left_mathml(e.result, e.wrt, kind), right)
                 for e, kind, right, _ in self._rows(notation)]  # fmt: skip
         names = {inside(mathml(a)): b for *_, parts in self._rows(notation) for a, b in parts}
-        late = ["simplifying was given up after a while: shorter forms may exist"]
-        body = aligned(rows, names.items(), [*self.notes, *(late if self.gave_up else [])])
+        body = aligned(rows, names.items(), [*self.notes, *([LATE] if self.gave_up else [])])
         return f"<style>\n{STYLE}\n</style>\n{body}" if style else body
 
     def _repr_latex_(self) -> str:

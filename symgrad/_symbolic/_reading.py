@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -32,9 +33,10 @@ ELSEWHERE = "by elements that are not listed it is 0"
 
 def formula_of(
     function: Function,
-    wrt: Sequence[Input] = (),
+    wrt: Sequence[Sequence[Input]] = ((),),
     simplify: bool = True,
     elements: Elements | None = None,
+    patience: Patience | None = None,
 ) -> Formula:
     """Return the formulas of a function's results, or of their derivatives.
 
@@ -43,47 +45,80 @@ def formula_of(
     function:
         A graph or a program.
     wrt:
-        The inputs to differentiate by, in turn.
+        For each derivative the inputs to differentiate by, in turn; none for the function.
     simplify:
         Whether the function's own formulas are simplified; derivatives always are.
     elements:
         Those of the function, if names in several formulas are to be the same.
+    patience:
+        The time that simplification may take; by default as long as a reader waits.
+
+    Raises
+    ------
+    UnsupportedError
+        If the formula is too large to be read, or takes too long to be written.
     """
+    patience, elements = patience or Patience.of_a_reader(), elements or elements_of(function)
     with sympy_depth():
-        return _formula_of(function, wrt, simplify, elements or elements_of(function))
+        return patience.required(partial(_formula_of, function, wrt, simplify, elements, patience))
 
 
 def _formula_of(
-    function: Function, wrt: Sequence[Input], simplify: bool, elements: Elements
+    function: Function,
+    wrt: Sequence[Sequence[Input]],
+    simplify: bool,
+    elements: Elements,
+    patience: Patience,
 ) -> Formula:
-    patience, taken = Patience.of_a_reader(), elements.taken
-    if wrt:
-        found = repeated_derivatives(function, wrt, patience, elements)
+    found = [
+        one
+        for path in patience.among(wrt)
+        for one in _expressions(function, path, simplify, elements, patience)
+    ]
+    naming, equations = patience.for_names(), []
+    shapes = shapes_of(function, elements)
+    for left, by, right in naming.among(found):
+        equations.append(equation_of(left, by, right, shapes, naming))
+        patience.gave_up |= bool(by) and right.count_ops() > TRIED
+    listed = any(i.is_Integer for e in equations for v in e.wrt for i in v.indices)
+    notes = [ELSEWHERE] if listed else []
+    notes += [*notes_of(equations, elements), *taken_branches(function.conditions, elements)]
+    return Formula(tuple(equations), patience.gave_up or naming.gave_up, tuple(notes))
+
+
+def _expressions(
+    function: Function,
+    path: Sequence[Input],
+    simplify: bool,
+    elements: Elements,
+    patience: Patience,
+) -> Iterator[tuple[Variable, tuple[Variable, ...], Any]]:
+    """Yield left sides, result and arguments, and their formulas."""
+    taken = elements.taken
+    if path:
+        found = repeated_derivatives(function, path, patience, elements)
     else:
         found = formulas(function, elements)
         if simplify:
-            found = [e if is_condition(e) else simplified(unevaluated(e), patience) for e in found]
-    count = len(function.outputs)
-    naming = Patience.of_a_reader()
+            found = [_simplified(e, patience) for e in patience.among(found)]
+    count, argued = len(function.outputs), named_sizes(function)
     names = ["out"] if count == 1 else [f"out{k}" for k in range(count)]
-    equations, notes = [], []
-    argued = named_sizes(function)
     for node, name, expression in zip(function.outputs, names, found, strict=True):
-        parts = [(name + "_" * (name in taken), node.shape), *((x.name, x.shape) for x in wrt)]
+        parts = [(name + "_" * (name in taken), node.shape), *((x.name, x.shape) for x in path)]
         letters = iter(index_symbols(sum(len(shape) for _, shape in parts), taken))
-        variables = [
+        left, *by = [
             Variable(n, tuple(next(letters) for _ in shape), _sizes(shape, elements, argued))
             for n, shape in parts
         ]
-        single = components(variables[1:], expression) if wrt else None
-        notes += [ELSEWHERE] if single and ELSEWHERE not in notes else []
-        for by, value in single or [(tuple(variables[1:]), expression)]:
-            short = simplified(unevaluated(value), patience) if single else value
-            shapes = shapes_of(function, elements)
-            equations.append(equation_of(variables[0], by, short, shapes, naming))
-            patience.gave_up |= bool(wrt) and short.count_ops() > TRIED
-    notes += [*notes_of(equations, elements), *taken_branches(function.conditions, elements)]
-    return Formula(tuple(equations), patience.gave_up or naming.gave_up, tuple(notes))
+        single = components(by, expression) if path else None
+        for at, value in patience.among(single or []):
+            yield left, at, _simplified(value, patience)
+        if not single:
+            yield left, tuple(by), expression
+
+
+def _simplified(e: Any, patience: Patience) -> Any:
+    return e if is_condition(e) else simplified(unevaluated(e), patience)
 
 
 def _sizes(shape: Shape, elements: Elements, names: Mapping[Any, Any]) -> Shape:

@@ -12,6 +12,7 @@ from .._api._formulas_export import export_c
 from .._api._transforms import grad, hessian, jacobian, value_and_grad
 from .._compile import backend
 from .._symbolic import (
+    LATE,
     Formula,
     Patience,
     Variable,
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
             output.text("")
             output.equations(found.rows())
     if found.gave_up:
-        output.text("(simplifying was given up after a while: shorter forms may exist)", "yellow")
+        output.text(f"({LATE})", "yellow")
     if point:
         _numbers(target, chosen, options.order, point, output)
     return 0
@@ -121,17 +122,28 @@ def _point(texts: list[str] | None, target: _target.Target) -> list[float]:
 
 
 def _formula(target: _target.Target, chosen: list[int], order: int) -> Formula:
-    patience, result = Patience.of_a_reader(), Variable("f")
-    equations = []
-    for path in combinations_with_replacement(chosen, order):
+    patience = Patience.of_a_reader()
+    return patience.required(lambda: _simplified(target, chosen, order, patience))
+
+
+def _simplified(
+    target: _target.Target, chosen: list[int], order: int, patience: Patience
+) -> Formula:
+    paths = list(combinations_with_replacement(chosen, order))
+    short = []
+    for path in patience.among(paths):
         expression: Any = target.formula
         for k in path:
             expression = derivative_of(expression, target.symbols[k])
-        variables = [Variable(target.symbols[k].name) for k in path]
-        short = simplified(expression, patience)
-        shapes = {s.name: () for s in target.symbols}
-        equations.append(equation_of(result, variables, short, shapes, patience))
-    return Formula(tuple(equations), patience.gave_up)
+        short.append(simplified(expression, patience))
+    shapes, naming = {s.name: () for s in target.symbols}, patience.for_names()
+    equations = [
+        equation_of(
+            Variable("f"), [Variable(target.symbols[k].name) for k in path], e, shapes, naming
+        )
+        for path, e in naming.among(list(zip(paths, short, strict=True)))
+    ]
+    return Formula(tuple(equations), patience.gave_up or naming.gave_up)
 
 
 def _code(

@@ -12,6 +12,7 @@ from .._api._formulas_export import export_c
 from .._api._transforms import value_and_grad
 from .._compile import Function
 from .._show import show
+from .._symbolic import LATE
 from ..errors import ArgumentError
 from . import _target
 from ._output import Output
@@ -123,8 +124,6 @@ def _formulas(
         for note in () if options.latex or options.pretty else one.notes:
             output.text(f"({note})", "dim")
         if one.gave_up:
-            output.text(
-                "(simplifying was given up after a while: shorter forms may exist)", "yellow"
-            )
+            output.text(f"({LATE})", "yellow")
     if not wrt:
         output.text("(there is no real argument to differentiate by: write 2.0, not 2)", "yellow")
