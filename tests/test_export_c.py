@@ -234,6 +234,36 @@ def test_one_export_serves_all_sizes_for_which_it_holds(tmp_path: Path) -> None:
     assert made.slope(ctypes.c_ssize_t(2), pointer, pointer) == 2
 
 
+@needs_compiler
+def test_another_branch_is_reported(tmp_path: Path) -> None:
+    def scalar(x: Any) -> Any:
+        return x**2 if x > 0 else -x
+
+    def array(x: Any) -> Any:
+        total = np.sum(np.cumsum(x))
+        return np.sum(np.exp(x - np.mean(x)) ** 2) / total if total > 0 and x[0] < 5 else total
+
+    text = sg.export_c(scalar, 1.0, name="scalar")
+    text += sg.export_c(sg.grad(array), np.ones(3), name="slope")
+    made = library(text, tmp_path)
+    out = np.zeros(3)
+    pointer = out.ctypes.data_as(ctypes.c_void_p)
+    assert [made.scalar(ctypes.c_double(x), pointer) for x in (2.0, -2.0)] == [0, 3]
+    for x in (np.arange(3.0), np.arange(3.0) - 9, np.arange(3.0) + 9):
+        size, values = ctypes.c_ssize_t(3), x.ctypes.data_as(ctypes.c_void_p)
+        status = made.slope(size, values, pointer)
+        assert status == (0 if x[0] == 0 else 3)
+        if not status:
+            np.testing.assert_allclose(out, sg.grad(array)(x), 1e-13)
+    assert "3 if the values take another branch than it was made for." in text
+
+
+def test_what_the_function_returns_is_said() -> None:
+    assert "Returns 0; 1 if memory is short." in sg.export_c(np.sin, 1.0)
+    jacobian = sg.export_c(sg.jacobian(np.exp), X)
+    assert f"Returns 0; 1 if memory is short; 2 unless n == {len(X)}." in jacobian
+
+
 def test_the_text() -> None:
     code = sg.export_c(sg.grad(lambda x: np.sum(np.sin(x))), X)
     assert code[code.index("int f_grad") :] == (

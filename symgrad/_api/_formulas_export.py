@@ -38,6 +38,7 @@ def export_c(
         A C file with one function and no dependency but the C library. The comment in it
         says what the parameters are. It computes what the kernel computes, operation by
         operation; loops stay loops, sums are not blocked, and index arrays are not checked.
+        Where the values take another branch (``if x > 0``) than the example it returns 3.
 
     Raises
     ------

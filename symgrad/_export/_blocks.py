@@ -38,7 +38,8 @@ def legal_program(program: Program) -> Program:
     UnsupportedError
         Naming an op that it cannot, and the user's line.
     """
-    legal = legalize(program.outputs, portable=True)
+    count = len(program.outputs)
+    legal = legalize([*program.outputs, *program.conditions], portable=True)
     for node in topological(legal):
         if node.op.kind not in KINDS:
             what = f"a routine of a library ({node.op.doc})"
@@ -52,7 +53,7 @@ def legal_program(program: Program) -> Program:
             f"{name}{line} cannot be exported to C: it is {what}. Compute it in the "
             "calling program, and export the rest as a function of its result"
         )
-    return schedule(program.inputs, legal, program.guards)
+    return schedule(program.inputs, legal[:count], program.guards, legal[count:])
 
 
 class Block:
@@ -77,7 +78,7 @@ class Block:
         targets: Mapping[Node, str],
     ) -> None:  # fmt: skip
         self.w, self.memory, self.program = writer, memory, program
-        self.kept = kept_steps(program.steps, program.outputs)
+        self.kept = kept_steps(program.steps, [*program.outputs, *program.conditions])
         self.names = dict(bound)
         for node in program.constants:
             assert isinstance(node, Constant)

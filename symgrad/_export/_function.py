@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,10 @@ from ._memory import WORDS, Memory, taken_names
 
 #: Constants of so many elements a line.
 PER_LINE = 8
+#: Sizes are said to be wrong in general where they are under more conditions.
+STATED = 3
+#: What a function does whose values take another branch.
+OTHER = "return 3;"
 
 
 def c_source(program: Program, name: str = "program", title: str = "") -> str:
@@ -36,7 +41,8 @@ def c_source(program: Program, name: str = "program", title: str = "") -> str:
     -------
     str
         A file with one function. It needs the C library and ``libm`` only, and returns 0, or
-        1 if there was no memory, or 2 if the sizes are none that the program is for.
+        1 if there was no memory, 2 if the sizes are none that the program is for, or 3 if the
+        values take another branch (``if x > 0``) than the program was traced for.
 
     Raises
     ------
@@ -89,6 +95,8 @@ class _Function:
         for k, node in enumerate(self.program.outputs):
             if self.targets.get(node) != f"out{k}":
                 block.loops.copy(node, f"out{k}")
+        for node in self.program.conditions:
+            writer.line(f"if (!{block.names[node]}) {OTHER}")
         body, writer.lines = _needed(writer.lines), []
         self._unused(writer, body)
         self._guards(writer)
@@ -110,6 +118,7 @@ class _Function:
         if not arrays and not tapes:
             writer.lines += [*body, "    return 0;"]
             return
+        body = [line.replace(OTHER, "{ status = 3; goto end; }") for line in body]
         writer.line("int status = 1;")
         if arrays:
             missing = " || ".join(f"!{name}" for _, name, _ in arrays)
@@ -126,6 +135,18 @@ class _Function:
     def _helpers(self) -> list[str]:
         return GROW.format(name=self.name).split("\n")[:-1] if self.memory.tapes else []
 
+    def _returns(self) -> str:
+        """Say what the numbers mean that the function returns."""
+        found = ["0", "1 if memory is short"]
+        guards = list(map(_guard_text, self.program.guards.items()))
+        if len(guards) <= STATED:
+            found += [f"2 unless {' and '.join(guards)}"] * bool(guards)
+        else:
+            found.append("2 if the sizes are none it was made for")
+        if self.program.conditions:
+            found.append("3 if the values take another branch than it was made for")
+        return "; ".join(found)
+
     def _head(self) -> str:
         program = self.program
         about = [self.title] if self.title else []
@@ -135,7 +156,7 @@ class _Function:
         for k, node in enumerate(program.outputs):
             about.append(f"out{k}: {_shape(node)}, written")
         about.append("Arrays are in C order, one element after the other, and do not overlap.")
-        about.append("Returns 0; 1 if memory is short; 2 if the sizes are none it was made for.")
+        about.append(f"Returns {self._returns()}.")
         comment = "\n".join(f" * {line}" for line in about)
         headers = ("math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h")
         return "\n".join([*(f"#include <{h}>" for h in headers), "", f"/*\n{comment}\n */"])
@@ -183,8 +204,14 @@ class _Function:
                 source = self.names[self.program.inputs[k]]
                 writer.line(f"const ptrdiff_t {symbol} = (ptrdiff_t){source};")
         for relation, holds in self.program.guards.items():
-            text = index_text(relation)
-            writer.line(f"if ({'!' if holds else ''}({text})) return 2;")
+            wrong = _guard_text((relation, not holds))
+            writer.line(f"if ({wrong}) return 2;")
+
+
+def _guard_text(guard: tuple[Any, bool]) -> str:
+    """Return what is true of sizes as C."""
+    text = index_text(guard[0])
+    return text if guard[1] else f"!({text})"
 
 
 def _array(name: str, values: list[str]) -> list[str]:

@@ -86,7 +86,7 @@ class Output:
         from rich.text import Text
 
         self.text(table.title, "bold")
-        drawn = Drawn(box=SIMPLE_HEAD, header_style="dim", pad_edge=False)
+        drawn = Drawn(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, padding=(0, 1, 0, 0))
         for k, (heading, *cells) in enumerate(zip(table.headings, *table.rows, strict=True)):
             justify: Any = "right" if 0 < k < table.right else "left"
             # Numbers are printed whole: on a narrow terminal the words beside them are folded.
