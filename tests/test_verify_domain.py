@@ -245,3 +245,25 @@ def test_a_step_that_sympy_carries_out_is_written_as_it_is() -> None:
 def test_the_worst_point_of_an_array_begins_with_its_elements() -> None:
     text = str(sg.verify(lambda x: np.sum(np.exp(x)), np.ones(5), domain=(1.0, 2.0), points=4))
     assert re.search(r"x = \[[\d.]+, [\d.]+, [\d.]+, \.\.\.\]", text)
+
+
+def test_proofs_and_saved_programs_are_of_one_path(tmp_path: Path) -> None:
+    def branching(x: Any) -> Any:
+        return x**2 if x > 0 else -x
+
+    found = sg.verify(branching, domain=(-1.0, 1.0), points=4)
+    assert not found["x"].proved
+    found.save(tmp_path / "f.json")
+    with pytest.raises(DataError, match="decides by values in the domain"):
+        sg.recheck(tmp_path / "f.json")
+    assert sg.recheck(tmp_path / "f.json", branching).max_ulp == found.max_ulp
+
+    def checked(x: Any) -> Any:
+        if x < -3:
+            raise ValueError("too small")
+        return np.exp(x)
+
+    found = sg.verify(checked, domain=(-1.0, 1.0), points=4)
+    assert found["x"].proved
+    found.save(tmp_path / "g.json")
+    assert sg.recheck(tmp_path / "g.json").max_ulp == found.max_ulp

@@ -60,7 +60,11 @@ def recheck(
     old = Certificate.load(path)
     if f is None:
         if not old.program:
-            raise DataError(f"{path}: no program was saved with it: give the function")
+            raise DataError(
+                f"{path}: no program was saved with it, since the function decides by values in "
+                "the domain, or has an op that the format does not: give the function, "
+                "sg.recheck(path, f)"
+            )
         f, args = _function(Program.from_json(old.program), old)
     intervals = {n: tuple(v) for n, v in old.domain.items()}
     wrt = [r.name.removeprefix("d/d ") for r in old.rows if r.name != "value"]

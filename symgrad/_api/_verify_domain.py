@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._graph import Node
 from .._schedule import schedule
 from .._schedule._json import to_json
+from .._trace import substitute
 from .._verify import Certificate, Entry, Problem, combined, entries, strengthened
 from ..errors import ArgumentError, DataError, VerificationError
 from ._call import Call
@@ -36,6 +38,7 @@ def certificate(
     gathered: list[list[tuple[Entry, Mapping[str, Any]]]] = [[] for _ in range(len(chosen) + 1)]
     enclosed, zeros = [0] * (len(chosen) + 1), [0] * (len(chosen) + 1)
     runs: list[tuple[Call, Problem]] = []
+    paths: set[tuple[Node, ...]] = set()
     count = 0
     for leaves in points_of(call, intervals, points, seed):
         positional, _ = call.tree.unflatten(leaves)
@@ -52,13 +55,16 @@ def certificate(
             gathered[k] += [(e, place) for e in some]
             enclosed[k] += proofs[k]
             zeros[k] += exact[k]
+        paths.add(_conditions(here, call))
         if len(runs) < LOOKED_AT:
             runs.append((here, problem))
     names = ["value", *(f"d/d {call.names[k]}" for k in chosen)]
     rows = combined(names, gathered, zeros)
     gradient = gradient_of(call, chosen, kernels)
     inputs = [call.graph.inputs[call.inputs[k]] for k in chosen]  # type: ignore[index]
-    proved = [False, *(is_identity(gradient, k, x) for k, x in enumerate(inputs))]
+    # A proof, like a saved program, is of one path through the code.
+    single = len(paths) == 1
+    proved = [False, *(single and is_identity(gradient, k, x) for k, x in enumerate(inputs))]
     rows = [
         strengthened(r, e, p) for r, e, p in zip(rows, enclosed, proved, strict=True)
     ]  # fmt: skip
@@ -73,16 +79,24 @@ def certificate(
         worst_step(call, chosen, kernels, rows, digits),
         tuple(kinks_of(call, runs)),
         cost_of(call, gradient),
-        _program(call),
+        _program(call) if single else "",
         {"symgrad": version("symgrad"), "numpy": np.__version__, "sympy": sp.__version__,
          "machine": platform.machine(), "points": str(points), "samples": str(samples)},
         fixed, seed,
     )  # fmt: skip
 
 
+def _conditions(here: Call, call: Call) -> tuple[Node, ...]:
+    """Return the decisions at a point, in terms of the inputs of the call in the middle."""
+    names = dict(zip(here.graph.inputs, call.graph.inputs, strict=True))
+    return tuple(substitute(here.graph.conditions, names))
+
+
 def _program(call: Call) -> str:
     """Return the function as a saved program; empty if the format does not have it."""
+    graph = call.graph
     try:
-        return str(to_json(schedule(call.graph.inputs, real_outputs(call), call.graph.guards)))
+        made = schedule(graph.inputs, real_outputs(call), graph.guards, graph.conditions)
+        return str(to_json(made))
     except (DataError, ArgumentError):
         return ""
