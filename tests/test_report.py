@@ -124,6 +124,17 @@ def test_programs_and_graphs_are_written_for_people(tmp_path: Path) -> None:
     assert any("1.5" in v["formula"] for v in graph["vertices"])
 
 
+def test_the_branch_taken_is_told(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return x**2 if x > 0 else -x
+
+    with sg.backend("numpy"):
+        file = sg.report(f, 0.5, path=tmp_path / "a.html")
+    text = file.read_text(encoding="utf-8")
+    assert text.count("for x &gt; 0, as in this call") == 2  # the function and its derivative
+    assert "<span>require v" in text
+
+
 def test_a_number_that_is_none_is_told(tmp_path: Path) -> None:
     with sg.backend("numpy"):
         file = sg.report(lambda x: np.log(x), path=tmp_path / "a.html", domain=(-1.0, 1.0))

@@ -20,6 +20,7 @@ import sympy as sp
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 import symgrad as sg
+from symgrad._graph import topological
 from symgrad._symbolic import Patience, latex, mathml, pretty, simplified, text
 from symgrad._symbolic._binders import Sum, as_sympy, unevaluated
 from symgrad._symbolic._formula import Formula
@@ -660,3 +661,27 @@ def test_jacobians_in_sympy_are_those_of_any_length() -> None:
     # Of several arguments it keeps its structure.
     blocks = sg.symbolic(sg.hessian(lambda x, y: x**2 * y, argnums=(0, 1)), 1.0, 2.0)
     assert str(blocks) == "((2*y, 2*x), (2*x, 0))"
+
+
+def test_long_loops_are_refused_before_they_are_written_out(monkeypatch: Any) -> None:
+    def never(*_: Any) -> Any:
+        raise AssertionError("written out")
+
+    monkeypatch.setattr("symgrad._control._straight.substitute", never)
+    with pytest.raises(UnsupportedError, match="too long to be written out"):
+        sg.formula(lambda x: sg.fori_loop(0, 100_000, lambda _, c: np.sin(c), x), 1.0)
+
+
+def test_what_a_loop_has_written_out_is_walked_once(monkeypatch: Any) -> None:
+    seen: list[int] = []
+
+    def walk(nodes: Any) -> Any:
+        found = topological(nodes)
+        seen.append(len(found))
+        return found
+
+    monkeypatch.setattr("symgrad._control._straight.topological", walk)
+    program = sg.compile(lambda x: sg.fori_loop(0, 200, lambda _, c: np.sin(c), x))
+    with pytest.raises(UnsupportedError, match="too large"):
+        sg.formula(program, 1.0)
+    assert sum(seen) < 2000

@@ -63,13 +63,20 @@ class _Writer:
     def inlined(
         self, inputs: Sequence[Node], outputs: Sequence[Node], values: Sequence[Node]
     ) -> list[Node]:
-        self.count += len(topological(outputs))
+        body = topological(outputs)
+        self.more(len(body))
+        found = substitute(outputs, dict(zip(inputs, values, strict=True)))
+        # What has been written out before is not walked again.
+        return self.written(found) if any(n.op.results is not None for n in body) else found
+
+    def more(self, steps: int) -> None:
+        """Count steps that are written out, and refuse too many."""
+        self.count += steps
         if self.count > LARGEST:
             raise UnsupportedError(
                 f"the loops are too long to be written out as formulas (more than {LARGEST} "
                 "operations): take fewer steps"
             )
-        return self.written(substitute(outputs, dict(zip(inputs, values, strict=True))))
 
     def branch(self, node: Node, operands: Sequence[Node]) -> list[Node]:
         branch = Branch(operands[0], tuple(operands[1:]), node.params["bodies"])
@@ -109,6 +116,8 @@ class _Writer:
                     f"a loop of {loop.length} steps has no formula: pass the number of steps as "
                     "a value that is baked in (functools.partial, or a constant)"
                 )
+            if loop.length * len(topological(loop.body.outputs)) > LARGEST:
+                self.more(LARGEST + 1)  # at once, not after so many
             return reversed(range(loop.length)) if loop.reverse else range(loop.length)
         return self._while(loop, node, values)
 

@@ -189,6 +189,9 @@ def _code(c: Contents) -> str:
         text = escape(f"{names[node]} = {formula_text(node.op, operands, node.params)}")
         kind = escape(f"{node.dtype.name}{shape_text(node.shape)}")
         steps.append(f"<li{mark}><span>{text}</span><span class=type>{kind}</span></li>")
+    for node in c.program.conditions:
+        mark = f' data-line="{node.where.line}"' if node.where is not None else ""
+        steps.append(f"<li{mark}><span>require {escape(names[node])}</span></li>")
     results = escape(", ".join(names[x] for x in c.program.outputs))
     steps.append(f"<li><span>return {results}</span></li>")
     program = f'<ol class="code">{"".join(steps)}</ol>'
