@@ -154,7 +154,7 @@ def test_another_kind_of_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1280, 420])
+@pytest.mark.parametrize("width", [1280, 420, 390])
 def test_in_a_browser(page: Path, browser: Any, width: int) -> None:
     browser.set_window_size(width, 1000)
     browser.get(page.as_uri())
@@ -165,6 +165,7 @@ def test_in_a_browser(page: Path, browser: Any, width: int) -> None:
     assert run("return document.querySelector('.right math').getBoundingClientRect().height") > 15
     numbers = "[...document.querySelectorAll('td.n, th.n, .cost span')]"
     assert run(f"return {numbers}.every(e => e.getBoundingClientRect().right <= {width} - 20)")
+    assert run(f"return {numbers}.every(e => !e.offsetWidth || e.scrollWidth <= e.clientWidth + 1)")
     assert run("return document.querySelector('.cost div').clientWidth") > 50
     line = pendulum.__code__.co_firstlineno + 3
     chosen = f'[data-line="{line}"]'

@@ -13,7 +13,8 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from .._schedule import Program, shape_text
+from .._schedule import Program
+from .._schedule._text import type_text
 from .._spell import Operand
 from .._symbolic import STYLE
 from ._graph_view import formula_text
@@ -187,7 +188,7 @@ def _code(c: Contents) -> str:
         mark = f' data-line="{node.where.line}"' if node.where is not None else ""
         operands = [Operand(names[x], x.shape, x.dtype) for x in node.operands]
         text = escape(f"{names[node]} = {formula_text(node.op, operands, node.params)}")
-        kind = escape(f"{node.dtype.name}{shape_text(node.shape)}")
+        kind = escape(type_text(node))
         steps.append(f"<li{mark}><span>{text}</span><span class=type>{kind}</span></li>")
     for node in c.program.conditions:
         mark = f' data-line="{node.where.line}"' if node.where is not None else ""
