@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from types import FunctionType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from symgrad._graph import topological
 from symgrad._symbolic import Patience, latex, mathml, pretty, simplified, text
 from symgrad._symbolic._binders import Sum, as_sympy, unevaluated
 from symgrad._symbolic._formula import Formula
+from symgrad._symbolic._named import distinct, inner_first
 from symgrad._symbolic._notation import Array, Diag, Eye, Norm, Ones, T
 from symgrad._symbolic._products import product, transposed
 from symgrad.errors import ArgumentError, SimplificationWarning, UnsupportedError
@@ -348,7 +350,7 @@ def test_the_time_limit_outlasts_generators_that_are_closed(monkeypatch: Any) ->
         inside = parts()
         next(inside)
         del inside  # an error raised in it now would be printed, and the limit be gone
-        for k in range(10**5):
+        for k in range(10**7):
             abs(k)
         return "ended"
 
@@ -410,6 +412,41 @@ def test_a_profiler_that_is_there_stays() -> None:
     finally:
         sys.setprofile(None)
     assert calls
+
+
+def test_what_is_written_often_is_visited_once() -> None:
+    e: Any = x
+    for _ in range(40):  # written out, 2**40 symbols
+        e = sp.sin(e) + sp.cos(e)
+    outer, inner = distinct(e), inner_first(e)
+    assert set(outer) == set(inner)
+    assert len(outer) == len(inner) == 121
+    place = {part: k for k, part in enumerate(inner)}
+    assert all(place[a] < place[part] for part in inner for a in part.args)
+
+
+def test_nested_maxima_are_compared_no_more_often_than_they_are_built() -> None:
+    def f(a: Any) -> Any:
+        y = a
+        for k in range(8):
+            y = np.clip(y * a + 0.5, -1.0 - k, 1.0 + k)
+        return y
+
+    with patch.object(sp.Max, "_find_localzeros", wraps=sp.Max._find_localzeros) as compared:
+        slope = sg.formula(f, 0.7, wrt=0, order=2)
+    assert compared.call_count < 300
+    value = float(slope.expression.subs(sp.Symbol("a", real=True), 0.7))
+    assert value == pytest.approx(float(sg.hessian(f)(0.7)))
+
+
+def test_choices_between_conditions_are_drawn_as_they_are() -> None:
+    choice = sp.ITE(x > 0, y > 1, y < 0)
+    assert text(choice) == "ITE(x > 0, y > 1, y < 0)"
+    assert pretty(choice) == "(x ≤ 0 ∧ y < 0) ∨ (x > 0 ∧ y > 1)"
+    assert latex(choice) == (
+        r"\left(x \leq 0 \wedge y < 0\right) \vee \left(x > 0 \wedge y > 1\right)"
+    )
+    assert "ITE" not in mathml(choice)
 
 
 # ---------------------------------------------------------------- sums

@@ -13,7 +13,7 @@ makes a ``Piecewise`` that leaves such conditions alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -97,6 +97,17 @@ def cases(*pairs: Any, **options: Any) -> Any:
     if kept and kept[0].cond == sp.true:
         return kept[0].expr
     return sp.Basic.__new__(Piecewise, *kept)
+
+
+def rebuilt(e: Any, args: Sequence[Any]) -> Any:
+    """Return an expression with other operands, one for one, or itself if they are the same.
+
+    SymPy compares all operands of a maximum with each other, which may take longer than all
+    else; of what has been compared it needs no comparison.
+    """
+    if all(new is old for new, old in zip(args, e.args, strict=True)):
+        return e
+    return e.func(*args, evaluate=False) if isinstance(e, (sp.Max, sp.Min)) else e.func(*args)
 
 
 def hides_cases(e: Any) -> bool:

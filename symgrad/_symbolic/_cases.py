@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy as sp
 
-from ._binders import cases
+from ._binders import cases, rebuilt
 from ._conditions import gap_of
 
 
@@ -26,13 +26,21 @@ def settled(e: Any) -> Any:
     >>> settled(sp.Heaviside(1 - sp.Max(-1, x)) * sp.Heaviside(x + 1) * sp.Min(1, sp.Max(-1, x)))
     x*Heaviside(1 - x)*Heaviside(x + 1)
     """
+    return _settled(e, {})
+
+
+def _settled(e: Any, known: dict[Any, Any]) -> Any:
     if not isinstance(e, sp.Basic) or not e.has(sp.Heaviside, sp.Piecewise):
         return e
+    if e not in known:  # a part may occur often
+        known[e] = _part(e, known)
+    return known[e]
+
+
+def _part(e: Any, known: dict[Any, Any]) -> Any:
     if isinstance(e, sp.Piecewise):
-        return _nested(cases(*((settled(v), c) for v, c in e.args), evaluate=False))
-    args = [settled(a) if isinstance(a, sp.Expr) else a for a in e.args]
-    if any(new is not old for new, old in zip(args, e.args, strict=True)):
-        e = e.func(*args)
+        return _nested(cases(*((_settled(v, known), c) for v, c in e.args), evaluate=False))
+    e = rebuilt(e, [_settled(a, known) if isinstance(a, sp.Expr) else a for a in e.args])
     if isinstance(e, sp.Heaviside):
         return _step(e)
     if e.is_Mul:

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import sympy as sp
@@ -97,19 +98,28 @@ def equation_of(
     plain = plain_positions(expression)
     taken = {*known, *(str(s) for shape in known.values() for s in shape), result.name}
     short, found = named_parts(plain, sizes, taken, patience)
-    short = without_signs(short)
+    patience = patience or Patience.of_a_reader()
+    short = patience.attempt(without_signs, short, short)
     parts = []
     for part in found:
         own = dict(zip(part.indices, part.sizes, strict=True))
         known[part.name] = part.sizes
-        parts.append((part, matrix_notation(part.formula, part.indices, own, known)))
-    matrix = matrix_notation(short, tuple(sizes), sizes, known)
+        parts.append((part, _matrix(part.formula, own, known, patience)))
+    matrix = _matrix(short, sizes, known, patience)
     if parts:
-        whole = matrix_notation(plain, tuple(sizes), sizes, known)
+        whole = _matrix(plain, sizes, known, patience)
         if whole is not None and len(text(whole)) + LINE <= _length(matrix, parts):
             matrix = whole
     expression, short = as_sympy(expression), as_sympy(short)
     return Equation(result, tuple(wrt), expression, short, matrix, tuple(parts))
+
+
+def _matrix(
+    e: Any, sizes: Mapping[Any, Any], shapes: Mapping[str, Shape], patience: Patience
+) -> Any:
+    """Return the matrix notation; None also where it takes too long to find."""
+    form = partial(matrix_notation, indices=tuple(sizes), sizes=sizes, shapes=shapes)
+    return patience.attempt(form, e, None)
 
 
 #: So many characters the matrix notation must be shorter without names, to have none.

@@ -11,13 +11,13 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from ._notation import rank
-from ._printing import ForPeople, is_low, needs_brackets, quotient, without_escape
+from ._printing import Drawn, is_low, needs_brackets, quotient, without_escape
 
 #: Names of characters that SymPy writes into MathML; XML itself knows only those left out.
 _ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
 
 
-class MathMLPrinter(ForPeople, MathMLPresentationPrinter):  # type: ignore[misc]
+class MathMLPrinter(Drawn, MathMLPresentationPrinter):  # type: ignore[misc]
     """Presentation MathML, which browsers draw by themselves."""
 
     def element(self, tag: str, *children: Any) -> Any:

@@ -43,10 +43,39 @@ class Named:
         return sp.IndexedBase(self.name, real=True)[tuple(indices)]
 
 
+def distinct(e: Any) -> list[Any]:
+    """Return the parts of a formula once each, outer ones first.
+
+    SymPy's traversals go through what is written a thousand times a thousand times.
+    """
+    found: dict[Any, None] = {}
+    stack = [e]
+    while stack:
+        part = stack.pop()
+        if part not in found:
+            found[part] = None
+            stack += reversed(part.args)
+    return list(found)
+
+
+def inner_first(e: Any) -> list[Any]:
+    """Return the parts of a formula once each, each after its own parts."""
+    found: dict[Any, None] = {}
+    stack = [(e, False)]
+    while stack:
+        part, done = stack.pop()
+        if done:
+            found[part] = None
+        elif part not in found:
+            stack.append((part, True))
+            stack += [(a, False) for a in part.args]
+    return list(found)
+
+
 def all_sizes(e: Any, sizes: Sizes) -> dict[sp.Symbol, Any]:
     """Sizes of free and bound indices; an index bound twice to different sizes has none."""
     known = dict(sizes)
-    for total in e.atoms(ExprWithLimits):
+    for total in (part for part in distinct(e) if isinstance(part, ExprWithLimits)):
         for k, low, high in total.limits:
             size = sp.expand(high + 1) if low == 0 else None
             known[k] = size if known.get(k, size) == size else None

@@ -6,7 +6,6 @@ Two parts are the same if they differ in the names of their indices only, so
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
@@ -14,10 +13,20 @@ from typing import Any
 import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 
+from ._binders import rebuilt
 from ._indices import index_symbols, rename_bound
 from ._inverse import Entry, OfMatrix
 from ._logistic import logistic
-from ._named import PLACES, Named, Sizes, all_sizes, operations, own_indices
+from ._named import (
+    PLACES,
+    Named,
+    Sizes,
+    all_sizes,
+    distinct,
+    inner_first,
+    operations,
+    own_indices,
+)
 from ._patience import Patience
 
 #: Names for what is repeated, in the order in which they are given.
@@ -87,14 +96,19 @@ def _letters(e: Any) -> set[str]:
 
 def _equal(expression: Any, sizes: Sizes, name: str, taken: set[str]) -> tuple[Any, Named] | None:
     """Name the part of a large formula that is written most often; it has no indices."""
-    counts: Counter[Any] = Counter(sp.preorder_traversal(expression))
+    parts = distinct(expression)
     letters = set(all_sizes(expression, sizes))
     facts: dict[Any, tuple[bool, int]] = {}
-    for e in sp.postorder_traversal(expression):
-        if e not in facts:
-            inside = [facts[a] for a in e.args]
-            plain = e not in letters and not isinstance(e, (sp.Indexed, ExprWithLimits))
-            facts[e] = (plain and all(p for p, _ in inside), 1 + sum(n for _, n in inside))
+    inner = inner_first(expression)
+    for e in inner:
+        inside = [facts[a] for a in e.args]
+        plain = e not in letters and not isinstance(e, (sp.Indexed, ExprWithLimits))
+        facts[e] = (plain and all(p for p, _ in inside), 1 + sum(n for _, n in inside))
+    counts = dict.fromkeys(parts, 0)
+    counts[expression] = 1
+    for e in reversed(inner):
+        for a in e.args:
+            counts[a] += counts[e]
     # A number may count as two operations, -1/2; nothing else as more than one.
     most = {e: (count - 1) * 2 * facts[e][1] for e, count in counts.items()
             if count > 1 and e.args and isinstance(e, sp.Expr) and facts[e][0]}  # fmt: skip
@@ -108,7 +122,10 @@ def _equal(expression: Any, sizes: Sizes, name: str, taken: set[str]) -> tuple[A
     if best is None:
         return None
     part = Named(name, (), (), best)
-    return expression.xreplace({best: part.at(())}), part
+    made: dict[Any, Any] = {}
+    for e in inner:
+        made[e] = part.at(()) if e == best else rebuilt(e, [made[a] for a in e.args])
+    return made[expression], part
 
 
 def _repeated(

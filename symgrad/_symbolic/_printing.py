@@ -141,6 +141,16 @@ def needs_brackets(factor: Any, arrays: list[Any], several: bool) -> bool:
     return (loose(factor) and len(arrays) > 1) or (several and bool(factor.is_Add))
 
 
+class Drawn(ForPeople):
+    """For printers that draw: what is written ``ITE(a, b, c)`` in text."""
+
+    def _print_ITE(self, expr: Any) -> Any:
+        # SymPy's printers rewrite it, and simplify its conditions for seconds.
+        a, b, c = expr.args
+        both = sp.And(a, b, evaluate=False), sp.And(sp.Not(a), c, evaluate=False)
+        return self._print(sp.Or(*both, evaluate=False))  # type: ignore[attr-defined]
+
+
 class TextPrinter(ForPeople, StrPrinter):  # type: ignore[misc]
     """One line of plain text, in SymPy's notation; products of matrices side by side."""
 
@@ -174,7 +184,7 @@ class TextPrinter(ForPeople, StrPrinter):  # type: ignore[misc]
         return "*".join(f"({self._print(a)})" if loose(a) else self._print(a) for a in factors)
 
 
-class UnicodePrinter(ForPeople, PrettyPrinter):  # type: ignore[misc]
+class UnicodePrinter(Drawn, PrettyPrinter):  # type: ignore[misc]
     """Two-dimensional Unicode text."""
 
     def _print_KroneckerDelta(self, expr: Any) -> Any:
@@ -212,7 +222,7 @@ class UnicodePrinter(ForPeople, PrettyPrinter):  # type: ignore[misc]
         return self.side_by_side(forms, "⋅") if len(forms) > 1 else forms[0]
 
 
-class TeXPrinter(ForPeople, LatexPrinter):  # type: ignore[misc]
+class TeXPrinter(Drawn, LatexPrinter):  # type: ignore[misc]
     """LaTeX."""
 
     def _deal_with_super_sub(self, string: str, style: str = "plain") -> str:

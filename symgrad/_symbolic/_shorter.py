@@ -16,7 +16,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
-from ._binders import Sum, cases
+from ._binders import Sum, cases, rebuilt
 from ._cases import settled
 from ._forms import by_parts, collected, common_factor, in_differences
 from ._inverse import Entry
@@ -86,53 +86,81 @@ def simplified(expression: Any, patience: float | Patience = SECONDS) -> Any:
     """
     if not isinstance(patience, Patience):
         patience = Patience(patience)
-    expression = settled(one_way_round(expression))
-    return as_in(_level(expression, patience), expression)
+    if patience.over():
+        return expression
+    expression = patience.attempt(_settled, expression, expression)
+    found = _level(expression, patience)
+    return patience.attempt(partial(as_in, original=expression), found, found)
+
+
+def _settled(expression: Any) -> Any:
+    return settled(one_way_round(expression))
 
 
 def _level(expression: Any, patience: Patience) -> Any:
     if patience.over():
         return expression
-    inner: dict[Any, Any] = {}
+    cover = _Cover(patience)
     known = {type(f) for f in expression.atoms(sp.Function)}
-    plain = _shortest(_covered(expression, inner, patience), known, patience)
-    whole = plain.xreplace(inner)
+    plain = _shortest(cover.of(expression), known, patience)
+    whole = plain.xreplace({s: e for e, s in cover.symbols.items()})
     joined = _joined_sums(whole, patience)
     better = joined != whole and cost(joined, known) < cost(whole, known)
-    return without_signs(joined if better else whole)
+    whole = joined if better else whole
+    return patience.attempt(without_signs, whole, whole)
 
 
-def _covered(e: Any, inner: dict[Any, Any], patience: Patience) -> Any:
-    """Put symbols in the place of sums, branches, deltas and elements."""
-    if isinstance(e, sp.Sum):
-        factor, e = taken_out(e.func(_level(e.function, patience), *e.limits))
-        if e == 1 or factor != 1:
-            return _known(factor, inner) * (1 if e == 1 else _known(e, inner))
-    elif isinstance(e, ExprWithLimits):
-        body = e.function
-        if isinstance(body, sp.Expr):
-            e = e.func(_level(body, patience), *e.limits)
-    elif isinstance(e, sp.Piecewise):
-        e = cases(*((_level(v, patience), c) for v, c in e.args))
-    elif not isinstance(e, (sp.Indexed, sp.KroneckerDelta, Entry)):
-        if not e.args or not isinstance(e, sp.Expr):
-            return e
-        return e.func(*(_covered(a, inner, patience) for a in e.args))
-    return _known(e, inner)
+#: What is not simplified together with what is around it.
+_APART = (ExprWithLimits, sp.Piecewise, sp.Indexed, sp.KroneckerDelta, Entry)
 
 
-def _known(e: Any, inner: dict[Any, Any]) -> Any:
-    """Put symbols in the place of what is simplified already."""
-    if not isinstance(e, (ExprWithLimits, sp.Piecewise, sp.Indexed, sp.KroneckerDelta, Entry)):
-        if not e.args or not isinstance(e, sp.Expr):
-            return e
-        return e.func(*(_known(a, inner) for a in e.args))
-    symbol = next((s for s, v in inner.items() if v == e), None)
-    if symbol is None:
-        # Named as what it stands for, so that lengths and the order of terms mean something.
-        symbol = sp.Dummy(sp.sstr(e), real=True)
-        inner[symbol] = e
-    return symbol
+class _Cover:
+    """Symbols in the place of sums, branches, deltas and elements.
+
+    Attributes
+    ----------
+    symbols:
+        By what they stand for, simplified.
+    """
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self.symbols: dict[Any, Any] = {}
+        self.known: dict[Any, Any] = {}  # a part may occur often: it is built anew only once
+
+    def of(self, e: Any) -> Any:
+        """Return an expression of symbols; what they stand for is simplified."""
+        if e not in self.known:
+            self.known[e] = self.part(e)
+        return self.known[e]
+
+    def part(self, e: Any) -> Any:
+        if isinstance(e, sp.Sum):
+            factor, e = taken_out(e.func(_level(e.function, self.patience), *e.limits))
+            if e == 1 or factor != 1:
+                return self.covered(factor) * (1 if e == 1 else self.covered(e))
+        elif isinstance(e, ExprWithLimits):
+            body = e.function
+            if isinstance(body, sp.Expr):
+                e = e.func(_level(body, self.patience), *e.limits)
+        elif isinstance(e, sp.Piecewise):
+            e = cases(*((_level(v, self.patience), c) for v, c in e.args))
+        elif not isinstance(e, _APART):
+            if not e.args or not isinstance(e, sp.Expr):
+                return e
+            return rebuilt(e, [self.of(a) for a in e.args])
+        return self.covered(e)
+
+    def covered(self, e: Any) -> Any:
+        """Put symbols in the place of what is simplified already."""
+        if not isinstance(e, _APART):
+            if not e.args or not isinstance(e, sp.Expr):
+                return e
+            return rebuilt(e, [self.covered(a) for a in e.args])
+        if e not in self.symbols:
+            # Named as what it stands for, so that lengths and the order of terms mean something.
+            self.symbols[e] = sp.Dummy(sp.sstr(e), real=True)
+        return self.symbols[e]
 
 
 def _shortest(expression: Any, known: Collection[type], patience: Patience) -> Any:
