@@ -342,3 +342,12 @@ def test_eager_branches_keep_their_masks_past_a_formula() -> None:
     x = sg.tensor([[1000.0, 0.0], [2.0, 3.0]], requires_grad=True)
     np.max(np.log(np.sum(np.exp(x), axis=1))).backward()
     np.testing.assert_allclose(x.grad.numpy(), [[1, 0], [0, 0]])
+
+
+def test_bessel_functions_have_derivatives_of_every_order_at_zero() -> None:
+    """``I2'`` is ``I1 - 2*I2/x``, which is 0/0 there."""
+    f, slopes = special.i0, []
+    for _ in range(6):
+        f = sg.grad(f)
+        slopes.append(float(f(0.0)))
+    np.testing.assert_allclose(slopes, [0, 1 / 2, 0, 3 / 8, 0, 5 / 16], rtol=1e-15)

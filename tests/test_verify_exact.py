@@ -82,6 +82,8 @@ def test_what_has_no_limit_stays_unknown(f: Callable[..., Any]) -> None:
         (special.gammaln, (-5.0, 5.0)),
         (special.gamma, (-5.0, 5.0)),
         (special.digamma, (0.0, 5.0)),
+        (lambda x: special.sici(x)[1], (-5.0, 5.0)),
+        (lambda x: special.shichi(x)[1], (-5.0, 5.0)),
     ],
 )
 def test_right_kernels_pass_where_the_chain_rule_fails(f: Any, domain: Any) -> None:

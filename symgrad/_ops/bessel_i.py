@@ -172,7 +172,7 @@ I0 = _growing(sc.i0, i0, lambda y, x: (I1(x),), np.i0)
 I1: Op = _growing(sc.i1, i1, lambda y, x: (0.5 * (I0(x) + I2(x)),))
 I2: Op = define(
     name="BesselI2", doc="Modified Bessel function of order 2.", ulp=8.0, samples=(0.2, 1.8),
-    sympy=lambda x: sp.besseli(2, x), partials=lambda y, x: (I1(x) - 2 * y / x,),
+    sympy=lambda x: sp.besseli(2, x), partials=lambda y, x: (0.5 * (I1(x) + sc.iv(3.0, x)),),
     domain=(Positive,), **fitted_fields(i2),
 )  # fmt: skip
 I0E = _growing(sc.i0e, i0e, lambda y, x: (np.sign(x) * I0E_SLOPE(np.fabs(x)),))

@@ -145,6 +145,8 @@ def amplitude(c: Any, guess: Any, u: Any, m: Any) -> Any:
     """The angle with that sine and cosine, which grows by pi with each two quarter periods."""
     turns = c.nint(u / (2 * c.ellipk(m)))
     sn, cn = (c.ellipfun(name, u - 2 * turns * c.ellipk(m), m=m) for name in ("sn", "cn"))
+    if not (hasattr(sn, "_mpf_") and hasattr(cn, "_mpf_")):  # for m beyond 0 and 1
+        return c.nan
     return c.atan2(sn, cn) + turns * c.pi
 
 

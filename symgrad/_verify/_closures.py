@@ -46,13 +46,15 @@ _OWN: dict[str, Callable[..., Any]] = {
     "erfcinv": lambda c, x: c.erfinv(1 - c.mpf(x)),
     "log": lambda c, x: -c.inf if x == 0 else c.nan if x < 0 else c.ln(x),
     "loggamma": lambda c, x: c.re(c.loggamma(x)),  # as SciPy's, of the absolute value
+    "Ci": lambda c, x: c.re(c.ci(x)),
+    "Chi": lambda c, x: c.re(c.chi(x)),
     "hyper": lambda c, a, b, z: c.hyper(a, b, z),
     "airyaiprime": lambda c, x: c.airyai(x, derivative=1),
     "airybiprime": lambda c, x: c.airybi(x, derivative=1),
 }
 #: SymPy's name, where mpmath's differs.
 _NAMES = {
-    "ceiling": "ceil", "Ei": "ei", "Si": "si", "Ci": "ci", "Shi": "shi", "Chi": "chi",
+    "ceiling": "ceil", "Ei": "ei", "Si": "si", "Shi": "shi",
     "LambertW": "lambertw", "RisingFactorial": "rf", "FallingFactorial": "ff", "re": "re",
     "elliptic_k": "ellipk", "elliptic_e": "ellipe", "elliptic_f": "ellipf",
     "dirichlet_eta": "altzeta", "fresnelc": "fresnelc", "fresnels": "fresnels",
