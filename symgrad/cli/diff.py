@@ -130,12 +130,13 @@ def _simplified(
     target: _target.Target, chosen: list[int], order: int, patience: Patience
 ) -> Formula:
     paths = list(combinations_with_replacement(chosen, order))
+    slopes: dict[tuple[int, ...], Any] = {(): target.formula}
     short = []
     for path in patience.among(paths):
-        expression: Any = target.formula
-        for k in path:
-            expression = derivative_of(expression, target.symbols[k])
-        short.append(simplified(expression, patience))
+        for n, k in enumerate(path, 1):
+            if path[:n] not in slopes:
+                slopes[path[:n]] = derivative_of(slopes[path[: n - 1]], target.symbols[k])
+        short.append(simplified(slopes[path], patience))
     shapes, naming = {s.name: () for s in target.symbols}, patience.for_names()
     equations = [
         equation_of(
