@@ -44,6 +44,10 @@ INSTEAD = (
 )
 
 
+#: Seconds after which it is raised again, where a callback has swallowed it.
+AGAIN = 0.2
+
+
 class _TimeIsUpError(BaseException):
     """Raised at the deadline; no ``except Exception`` inside SymPy may catch it."""
 
@@ -141,9 +145,9 @@ class _Limit:
         left = self.deadline - time.monotonic()
         return left if left > 0 or not self.worked else self.worked - time.thread_time()
 
-    def wait(self) -> None:
-        """Have the main thread asked when time may be up."""
-        self.timer = threading.Timer(max(self.left(), 0.0), _ask)
+    def wait(self, least: float = 0.0) -> None:
+        """Have the main thread asked when time may be up, or again if what was raised is lost."""
+        self.timer = threading.Timer(max(self.left(), least), _ask)
         self.timer.daemon = True
         self.timer.start()
 
@@ -199,11 +203,13 @@ def _ask() -> None:
 def _ring(_: Any) -> int:
     """Have the innermost limit watched whose time is up; wait again for the others."""
     for limit in reversed(_RUNNING):
-        if limit.left() <= 0:
+        late = limit.left() <= 0
+        if late or not limit.timer.is_alive():
+            limit.timer.cancel()
+            limit.wait(AGAIN if late else 0.0)
+        if late:
             sys.setprofile(limit.watch)
             break
-        if not limit.timer.is_alive():
-            limit.wait()
     return 0
 
 
