@@ -47,7 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(autouse=True)
 def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas must not depend on how busy the machine is; the limit has tests of its own."""
-    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 60.0)
+    for limit in ("SECONDS", "NAMED", "WRITTEN"):
+        monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", 60.0)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses

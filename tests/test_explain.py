@@ -196,6 +196,27 @@ def test_errors() -> None:
         sg.explain(chain, 1.0)
 
 
+def test_steps_are_explained_whose_whole_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.1)
+
+    def kepler(mean: Any, e: Any) -> Any:
+        angle = mean
+        for _ in range(4):
+            angle = angle - (angle - e * np.sin(angle) - mean) / (1 - e * np.cos(angle))
+        return angle
+
+    with pytest.raises(UnsupportedError, match="too large to be written as one formula"):
+        sg.formula(kepler, 0.5, 0.3, wrt=0)
+    found = sg.explain(kepler, 0.5, 0.3)
+    assert str(found).endswith(
+        "3. Written out and simplified\n"
+        "    (too large to be read as one formula: what is above is the derivative)"
+    )
+    assert "d out/d mean = " in str(found)
+    assert r"\text{(too large" in found.latex()
+    assert "too large" in found.html()
+
+
 def test_a_result_that_is_no_step_is_written_down() -> None:
     identity = str(sg.explain(lambda x: x, 1.0)).splitlines()
     assert identity[3] == "    out = x"

@@ -8,10 +8,13 @@ from typing import Any
 
 from .._graph import Input
 from .._show import Derivation, Explanation, derivation
-from .._symbolic import Patience, formula_of
-from ..errors import ArgumentError
+from .._symbolic import Formula, Patience, formula_of
+from ..errors import ArgumentError, UnsupportedError
 from ._call import Call
 from ._formulas import elements_in, pairs_in
+
+#: Said in the place of a result that is too large.
+UNWRITTEN = "too large to be read as one formula: what is above is the derivative"
 
 
 def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanation:
@@ -37,7 +40,7 @@ def explain(f: Callable[..., Any], *args: Any, wrt: int | str = 0) -> Explanatio
         If there is no such argument, it is not one real array or number, or the function
         has no or several results.
     UnsupportedError
-        If the function has too many steps to be read.
+        If the function has too many steps to be read, or one that has no formula.
 
     Examples
     --------
@@ -86,6 +89,9 @@ def _derivation(call: Call, x: Input) -> Derivation:
     elements = elements_in(call)
     # Half of a reader's time for the formula as a whole, half for the steps to it.
     whole, steps = Patience.of_a_reader(0.5), Patience.of_a_reader(0.5)
-    result = formula_of(call.graph, [[x]], elements=elements, patience=whole)
+    try:
+        result = formula_of(call.graph, [[x]], elements=elements, patience=whole)
+    except UnsupportedError:  # steps may be short whose whole nobody could read
+        result = Formula((), notes=(UNWRITTEN,))
     result = replace(result, notes=(*result.notes, *pairs_in(call)))
     return derivation(call.graph, x, result, elements, steps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
+from textwrap import dedent, indent
 
 from .._symbolic import (
     LATE,
@@ -80,7 +81,7 @@ class Explanation:
             lines += [f"    {line}" for line in _chain_text(step)]
         lines += [f"    ({LATE})"] * d.gave_up
         lines += ["", f"3. {TITLES[2]}"]
-        lines += [f"    {line}" for line in d.result.text().splitlines()]
+        lines += indent(dedent(d.result.text()), "    ").splitlines()
         return "\n".join(lines)
 
     # ---------------------------------------------------------------- LaTeX
