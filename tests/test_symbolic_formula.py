@@ -275,9 +275,12 @@ def test_giving_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float(slope.subs(sp.Symbol("x", real=True), 0.5)) == pytest.approx(
         float(sg.grad(f)(0.5))
     )
-    assert str(sg.formula(f, 1.0, wrt=0)).endswith(
-        "\n    (simplifying was given up after a while: shorter forms may exist)"
-    )
+    late = "(simplifying was given up after a while: shorter forms may exist)"
+    found = sg.formula(f, 1.0, wrt=0)
+    assert str(found).endswith(f"\n    {late}")
+    assert found.pretty().endswith(f"\n\n{late}")
+    assert rf"& \text{{{late}}}" in found.latex()
+    assert late.strip("()") in found.html()
 
 
 def test_names_given_in_a_hurry_have_no_indices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -182,6 +182,11 @@ class Formula:
         """The first equation in matrix notation, or None."""
         return self.equations[0].matrix
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is said below the equations: the notes, and whether simplifying was given up."""
+        return (*self.notes, LATE) if self.gave_up else self.notes
+
     # ---------------------------------------------------------------- rows of equations
 
     def _rows(self, notation: str) -> Iterator[tuple[Equation, str, Any, list[Any]]]:
@@ -213,9 +218,7 @@ class Formula:
         lines = self.rows(notation)
         width = max((len(a) for a, _ in lines if not a.startswith(" ")), default=0)
         rows = [f"{a} = {b}" if a.startswith(" ") else f"{a:{width}} = {b}" for a, b in lines]
-        rows += [f"    ({note})" for note in self.notes]
-        if self.gave_up:
-            rows.append(f"    ({LATE})")
+        rows += [f"    ({remark})" for remark in self.remarks]
         return "\n".join(rows)
 
     def __str__(self) -> str:
@@ -228,7 +231,7 @@ class Formula:
         for e, kind, right, parts in self._rows(notation):
             blocks.append(beside(_DERIVATIVE.sub("∂", left_text(e.result, e.wrt, kind)), right))
             names |= {text(a): beside(text(a), b) for a, b in parts}
-        return "\n\n".join([*blocks, *names.values(), *(f"({note})" for note in self.notes)])
+        return "\n\n".join([*blocks, *names.values(), *(f"({remark})" for remark in self.remarks)])
 
     def latex(self, notation: str = "both") -> str:
         """Return LaTeX: one equation, or an ``aligned`` block of several."""
@@ -238,10 +241,10 @@ class Formula:
             rows.append((left_latex(e.result, e.wrt, kind), latex(right)))
             names |= {latex(a): latex(b) for a, b in parts}
         rows += list(names.items())
-        if len(rows) == 1 and not self.notes:
+        if len(rows) == 1 and not self.remarks:
             return " = ".join(rows[0])
         lines = [f"{left} &= {right}" for left, right in rows]
-        lines += [rf"& \text{{({words_latex(note)})}}" for note in self.notes]
+        lines += [rf"& \text{{({words_latex(remark)})}}" for remark in self.remarks]
         body = " \\\\\n".join(lines)
         return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
 
@@ -268,7 +271,7 @@ class Formula:
         rows = [(left_mathml(e.result, e.wrt, kind), right)
                 for e, kind, right, _ in self._rows(notation)]  # fmt: skip
         names = {inside(mathml(a)): b for *_, parts in self._rows(notation) for a, b in parts}
-        body = aligned(rows, names.items(), [*self.notes, *([LATE] if self.gave_up else [])])
+        body = aligned(rows, names.items(), self.remarks)
         return f"<style>\n{STYLE}\n</style>\n{body}" if style else body
 
     def _repr_latex_(self) -> str:

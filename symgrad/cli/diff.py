@@ -84,8 +84,8 @@ def run(options: argparse.Namespace) -> int:
             output.equations([(f"f({arguments})", text(target.formula))])
             output.text("")
             output.equations(found.rows())
-    if found.gave_up:
-        output.text(f"({LATE})", "yellow")
+            if found.gave_up:
+                output.text(f"({LATE})", "yellow")
     if point:
         _numbers(target, chosen, options.order, point, output)
     return 0

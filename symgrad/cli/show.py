@@ -121,9 +121,9 @@ def _formulas(
             output.text(one.pretty())
         else:
             output.equations(one.rows())
-        for note in () if options.latex or options.pretty else one.notes:
-            output.text(f"({note})", "dim")
-        if one.gave_up:
-            output.text(f"({LATE})", "yellow")
+            for note in one.notes:
+                output.text(f"({note})", "dim")
+            if one.gave_up:
+                output.text(f"({LATE})", "yellow")
     if not wrt:
         output.text("(there is no real argument to differentiate by: write 2.0, not 2)", "yellow")
