@@ -7,6 +7,7 @@ import io
 import re
 import sys
 import time
+import weakref
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -359,6 +360,33 @@ def test_the_time_limit_outlasts_generators_that_are_closed(monkeypatch: Any) ->
 
     patience = Patience(0.05)
     assert patience.attempt(closing, None, "stopped") == "stopped"
+    assert not lost
+
+
+def test_the_time_limit_outlasts_callbacks_of_weak_references(monkeypatch: Any) -> None:
+    """They may ask a table for a key with SymPy's expressions in it, which SymPy compares."""
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    x = sp.Symbol("x")
+
+    def compared(_: Any) -> None:
+        while time.monotonic() < patience.deadline + 0.01:
+            pass
+        assert sp.cos(x) + 1 != sp.sin(x) + 1
+
+    forget = FunctionType(compared.__code__, {**globals(), "__name__": "elsewhere"}, None, None,
+                          compared.__closure__)  # fmt: skip
+
+    def dying(_: Any) -> str:
+        part = {1}
+        kept = weakref.ref(part, forget)
+        del part
+        for k in range(10**7):
+            sp.Integer(k)
+        return str(kept)
+
+    patience = Patience(0.05)
+    assert patience.attempt(dying, None, "stopped") == "stopped"
     assert not lost
 
 

@@ -44,6 +44,9 @@ INSTEAD = (
 )
 
 
+#: Where time is spent, and whose own modules may be interrupted.
+LIBRARIES, OWN = ("sympy.", "mpmath."), ("symgrad._symbolic", "symgrad._show", "symgrad._api")
+
 #: Seconds after which it is raised again, where a callback has swallowed it.
 AGAIN = 0.2
 
@@ -162,7 +165,7 @@ def _limited(function: Callable[[], T], limit: _Limit, module: str | None = None
     if before is not None and getattr(before, "__module__", "") != __name__:
         # Somebody is profiling: the clock is then read between the steps only.
         return function()
-    own = ("sympy.", "mpmath.", "symgrad._symbolic", module or function.__module__)
+    own = (*OWN, module or function.__module__)
     if threading.current_thread() is not threading.main_thread():
         sys.setprofile(_watch_of(own, limit))
         try:
@@ -189,11 +192,25 @@ def _watch_of(own: tuple[str, ...], limit: _Limit) -> Any:
             limit.left() <= 0
             and not frame.f_code.co_flags & inspect.CO_GENERATOR
             and frame.f_globals is not globals()
-            and frame.f_globals.get("__name__", "").startswith(own)
+            and _is_called_by(frame, own)
         ):
             raise _TimeIsUpError
 
     return watch
+
+
+def _is_called_by(frame: FrameType | None, own: tuple[str, ...]) -> bool:
+    """Tell whether a frame is of some modules, or SymPy called from there.
+
+    Not SymPy called by the callback of a weak reference, to compare what a table is asked for.
+    """
+    while frame is not None and _module(frame).startswith(LIBRARIES):
+        frame = frame.f_back
+    return frame is not None and _module(frame).startswith(own)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def _ask() -> None:
