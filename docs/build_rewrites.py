@@ -87,6 +87,7 @@ def formula(rule: Identity | Shortcut) -> tuple[Callable[..., Any], dict[str, An
         given = {n: x * x if squared else x for n, x in zip(names, xs, strict=True)}
         return rule.written(**given, **numbers)
 
+    # What inspect.signature reads, unknown to mypy: the arguments have the rule's names.
     written.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
     )

@@ -122,7 +122,9 @@ def test_a_root_of_a_function_need_not_be_one_of_the_kernel() -> None:
 
 @pytest.mark.parametrize("slope", [0.25, -1e-300])
 def test_a_wrong_kernel_is_caught_at_a_limit(slope: float) -> None:
-    f = lambda x: x * np.sqrt(x)  # noqa: E731
+    def f(x: Any) -> Any:
+        return x * np.sqrt(x)
+
     graph = sg.compile(f)._specialization((0.0,), {}).graph
     zero = np.float64(0.0)
 
@@ -151,7 +153,9 @@ def test_infinities_that_digits_take_away_are_mistakes() -> None:
 
 
 def test_nan_is_told() -> None:
-    f = lambda x: np.cbrt(x) ** 3  # noqa: E731
+    def f(x: Any) -> Any:
+        return np.cbrt(x) ** 3
+
     certificate = sg.verify(f, domain=(-1.0, 1.0), points=4)
     row = certificate["x"]
     assert (row.nans, row.first_nan) == (1, {"x": 0.0})

@@ -17,7 +17,7 @@ from ._printing import Drawn, is_low, needs_brackets, quotient, without_escape
 _ENTITY = re.compile(r"&(?!amp;|lt;|gt;|quot;|#)\w+;")
 
 
-class MathMLPrinter(Drawn, MathMLPresentationPrinter):  # type: ignore[misc]
+class MathMLPrinter(Drawn, MathMLPresentationPrinter):  # type: ignore[misc]  # SymPy is untyped
     """Presentation MathML, which browsers draw by themselves."""
 
     def element(self, tag: str, *children: Any) -> Any:

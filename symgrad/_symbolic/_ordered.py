@@ -16,7 +16,7 @@ from ._binders import bound, cases
 from ._printing import reading_order
 
 
-class Add(sp.Add):  # type: ignore[misc]
+class Add(sp.Add):  # type: ignore[misc]  # SymPy is untyped
     """A sum that prints in reading order."""
 
     __slots__ = ()
@@ -44,7 +44,7 @@ class Add(sp.Add):  # type: ignore[misc]
     _sympystr = _latex = _pretty = _mathml_presentation = _printed
 
 
-class _Printed(sp.Add):  # type: ignore[misc]
+class _Printed(sp.Add):  # type: ignore[misc]  # SymPy is untyped
     """What a printer sees of a sum.
 
     Not the sum itself: SymPy's own order of expressions depends on that of terms, and it keeps

@@ -148,6 +148,7 @@ class Drawn(ForPeople):
         # SymPy's printers rewrite it, and simplify its conditions for seconds.
         a, b, c = expr.args
         both = sp.And(a, b, evaluate=False), sp.And(sp.Not(a), c, evaluate=False)
+        # The printer that this is mixed into has it.
         return self._print(sp.Or(*both, evaluate=False))  # type: ignore[attr-defined]
 
 
@@ -184,7 +185,7 @@ class TextPrinter(ForPeople, StrPrinter):  # type: ignore[misc]
         return "*".join(f"({self._print(a)})" if loose(a) else self._print(a) for a in factors)
 
 
-class UnicodePrinter(Drawn, PrettyPrinter):  # type: ignore[misc]
+class UnicodePrinter(Drawn, PrettyPrinter):  # type: ignore[misc]  # SymPy is untyped
     """Two-dimensional Unicode text."""
 
     def _print_KroneckerDelta(self, expr: Any) -> Any:
@@ -222,7 +223,7 @@ class UnicodePrinter(Drawn, PrettyPrinter):  # type: ignore[misc]
         return self.side_by_side(forms, "⋅") if len(forms) > 1 else forms[0]
 
 
-class TeXPrinter(Drawn, LatexPrinter):  # type: ignore[misc]
+class TeXPrinter(Drawn, LatexPrinter):  # type: ignore[misc]  # SymPy is untyped
     """LaTeX."""
 
     def _deal_with_super_sub(self, string: str, style: str = "plain") -> str:

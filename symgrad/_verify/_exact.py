@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ class Exactness:
         def valued(nudge: Nudge) -> Any:
             return self._more(1, nudge).scalar(node, place).value
 
-        def slope(nudge: Nudge) -> Any:
+        def slope(leaf: Scalar, nudge: Nudge) -> Any:
             beside = self._of(self._more(1, nudge), node, place)
             by = next((a for x, a in beside.adjoints.items() if x.source == leaf.source), None)
             return known.context.zero if by is None else by.value
@@ -101,7 +102,7 @@ class Exactness:
             found = limit(valued)
             value = value if found is None else known.context.mpf(found)
         for leaf in known.adjoints:
-            found = limit(slope, leaf.source) if leaf in unknown else None
+            found = limit(partial(slope, leaf), leaf.source) if leaf in unknown else None
             if found is not None:
                 adjoints[leaf] = Adjoint(known.context.mpf(found), known.context.zero)
         return replace(known, value=value, adjoints=adjoints, pulled_held=True)
