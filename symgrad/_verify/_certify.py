@@ -117,8 +117,7 @@ class _Certifier:
             self._enter(tally, node, row.exact.scalar, entry)
         for tally, count in zip(self.slopes, row.zeros, strict=True):
             tally.zeros += count
-        # SymPy's derivative of the whole expression knows nothing of what is held constant.
-        if row.exact.visited <= SMALL and not row.exact.pulled_held:
+        if row.exact.visited <= SMALL and not row.exact.alone:
             for opinion in row.opinions:
                 if self.wholes < WHOLES:
                     self._second_opinion(node, place, *opinion)

@@ -32,7 +32,8 @@ class Exact:
     """A result element: its scalar and value, and its derivatives by the input elements.
 
     The value is the scalar's, or a limit. ``held`` says whether something that the result
-    depends on was held constant, and ``pulled_held`` whether it was in the derivatives here.
+    depends on was held constant. ``alone`` says that SymPy's derivative of the whole expression
+    is another: it holds nothing constant, and takes no limits.
     """
 
     context: Digits
@@ -40,7 +41,7 @@ class Exact:
     adjoints: dict[Scalar, Adjoint]
     visited: int = 0
     held: bool = False
-    pulled_held: bool = False
+    alone: bool = False
     value: Any = None
 
     def __post_init__(self) -> None:
@@ -105,7 +106,7 @@ class Exactness:
             found = limit(partial(slope, leaf), leaf.source) if leaf in unknown else None
             if found is not None:
                 adjoints[leaf] = Adjoint(known.context.mpf(found), known.context.zero)
-        return replace(known, value=value, adjoints=adjoints, pulled_held=True)
+        return replace(known, value=value, adjoints=adjoints, alone=True)
 
     def _more(self, times: int, nudge: Nudge | None = None) -> Expansion:
         key = (times, nudge)
