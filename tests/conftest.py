@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -35,10 +36,39 @@ from symgrad._compile._memory import load_memory  # noqa: E402
 from symgrad._compile._threads import load_pool  # noqa: E402
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of the attacks (tests/attacks/conftest.py)."""
+    group = parser.getgroup("attacks")
+    group.addoption("--whole", action="store_true", help="try all cases of every attack")
+    group.addoption("--cases", metavar="N:M", help="try only these cases of the chosen attacks")
+    group.addoption("--tally", metavar="FILE", help="write how many cases ended how, as JSON")
+
+
+class Tally:
+    """Adds up the outcomes of all attacks from all workers, and writes them to a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: dict[str, Counter[str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "teardown":  # the last report has all that was noted
+            return
+        for key, value in report.user_properties:
+            if key == "attack" and value[1]:
+                name, outcomes = value
+                self.found.setdefault(name, Counter()).update(outcomes)
+
+    def pytest_sessionfinish(self) -> None:
+        self.path.write_text(json.dumps(self.found, indent=1, sort_keys=True) + "\n")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Give the session a kernel cache of its own, shared by pytest-xdist's workers."""
     if "PYTEST_XDIST_WORKER" in os.environ:  # a worker inherits the session's folder
         return
+    if config.getoption("tally"):
+        config.pluginmanager.register(Tally(Path(config.getoption("tally"))), "tally")
     folder = tempfile.TemporaryDirectory(prefix="symgrad-tests-", ignore_cleanup_errors=True)
     os.environ["SYMGRAD_CACHE_DIR"] = folder.name
     config.add_cleanup(folder.cleanup)

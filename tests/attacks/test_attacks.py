@@ -1,0 +1,38 @@
+"""The attacks' own machinery: a case that fails is kept, and what dies is told apart."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+
+def _divide(a: float, b: float) -> float:
+    return a / b
+
+
+def test_isolated_tells_how_a_process_ended(isolated: Any) -> None:
+    assert isolated(_divide, 6.0, 3.0).value == 2.0
+    assert isolated(_divide, 1.0, 0.0).value == ("ZeroDivisionError", "float division by zero")
+    assert isolated(os.abort).kind == "died"
+    assert isolated(time.sleep, 30, seconds=0.2).kind == "timeout"
+    assert isolated(np.ones, 1 << 30, memory=1 << 28).value[0] == "MemoryError"
+
+
+@pytest.mark.attack(quick=3, whole=3, judge="the machinery itself")
+def test_machinery(attack: Any) -> None:
+    """Each case has random numbers of its own; what fails is kept with its number."""
+    drawn = []
+    for case in attack:
+        with case:
+            drawn.append(case.rng.random())
+            assert case.number != 1, "kept"
+    assert len(set(drawn)) == 3
+    assert attack.outcomes == {"equal": 2, "failed": 1}
+    assert "case 1: " in attack.failures[0]
+    assert "kept" in attack.failures[0]
+    attack.failures.clear()
+    attack.outcomes.clear()  # none of them counts
