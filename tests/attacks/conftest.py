@@ -19,6 +19,7 @@ the twelfth alone. ``docs/build_reliability.py`` makes the table of what was tri
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import resource
@@ -153,6 +154,7 @@ def _isolated(
     if child == 0:
         try:
             os.close(reader)
+            faulthandler.disable()  # a crash is the result, not news
             signal.alarm(0)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
