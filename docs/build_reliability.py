@@ -1,0 +1,108 @@
+"""Write docs/reliability.md: what tries to break symgrad, how often, and how it ended.
+
+``python docs/build_reliability.py`` runs every case of every attack (hours on two cores) and
+writes the page; with tally files of earlier runs (``pytest tests/attacks --whole --tally FILE``,
+whole or of single attacks with ``-k``) as arguments it adds these up instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ATTACKS = ROOT / "tests" / "attacks"
+PAGE = ROOT / "docs" / "reliability.md"
+
+HEAD = """\
+# Reliability
+
+<!-- Made by docs/build_reliability.py; do not edit. -->
+
+A wrong answer without a word is the worst that a derivative can do. So generators try to break \
+symgrad, each at one of its edges, and each case is judged by something that is not symgrad. A \
+small part of each runs with every test run, always the same cases; the table counts one run of \
+all of them.
+
+A case that is *refused* ends in the error that the docs promise, before anything is computed or \
+written. *Failed* is anything else: a wrong number, a crash, a hang, an error of the wrong kind. \
+What an attack has found became a test of its own beside the mended code, and one case alone runs \
+by `python -m pytest tests/attacks -k NAME --cases N:N+1`.
+
+| attack | what it varies | judged by | cases | ended | failed |
+| --- | --- | --- | ---: | --- | ---: |
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A generator of cases, as its test describes it."""
+
+    name: str
+    varies: str
+    judge: str
+
+
+def attacks() -> list[Attack]:
+    """Return the attacks in the order of their files; those that test the machinery are none."""
+    found = []
+    for path in sorted(ATTACKS.glob("test_*.py")):
+        if path.stem == "test_attacks":
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                found += [
+                    Attack(
+                        node.name.removeprefix("test_"),
+                        " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split()),
+                        next(ast.literal_eval(k.value) for k in mark.keywords if k.arg == "judge"),
+                    )
+                    for mark in node.decorator_list
+                    if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith(".attack")
+                ]
+    return found
+
+
+def tried(files: list[Path]) -> dict[str, Counter[str]]:
+    """Return how many cases of each attack ended how."""
+    total: dict[str, Counter[str]] = {}
+    for file in files:
+        for name, outcomes in json.loads(file.read_text()).items():
+            total.setdefault(name, Counter()).update(outcomes)
+    return total
+
+
+def page(total: dict[str, Counter[str]]) -> str:
+    """Return the page's text."""
+    rows = []
+    for attack in attacks():
+        outcomes = Counter(total.get(attack.name, {}))
+        cases, failed = sum(outcomes.values()), outcomes.pop("failed", 0)
+        ended = ", ".join(f"{count:,} {how}" for how, count in outcomes.most_common())
+        rows.append(
+            f"| {attack.name.replace('_', ' ')} | {attack.varies.rstrip('.')} | {attack.judge} "
+            f"| {cases:,} | {ended} | {failed:,} |\n"
+        )
+    return HEAD + "".join(rows)
+
+
+def main() -> None:
+    """Run the attacks, or add up tallies, and write the page."""
+    files = [Path(name) for name in sys.argv[1:]]
+    with tempfile.TemporaryDirectory() as folder:
+        if not files:
+            files = [Path(folder, "tally.json")]
+            command = [sys.executable, "-m", "pytest", str(ATTACKS), "--whole"]
+            # Failures are counted on the page, too.
+            subprocess.run([*command, "--tally", str(files[0])], cwd=ROOT, check=False)
+        PAGE.write_text(page(tried(files)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
