@@ -37,8 +37,9 @@ from symgrad._compile._threads import load_pool  # noqa: E402
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of the attacks (tests/attacks/conftest.py)."""
-    group = parser.getgroup("attacks")
+    """Options: what runs besides the quick tests."""
+    group = parser.getgroup("symgrad")
+    group.addoption("--all", action="store_true", help="run the slow tests, too")
     group.addoption("--whole", action="store_true", help="try all cases of every attack")
     group.addoption("--cases", metavar="N:M", help="try only these cases of the chosen attacks")
     group.addoption("--tally", metavar="FILE", help="write how many cases ended how, as JSON")
@@ -82,8 +83,11 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of tests over whole registries, ``@pytest.mark.sampled(k)``, every k-th case is quick."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the slow tests out, unless ``--all`` or the choice of tests asks for them.
+
+    Of tests over whole registries, ``@pytest.mark.sampled(k)``, every k-th case is quick.
+    """
     counts: Counter[str] = Counter()
     for item in items:
         mark = item.get_closest_marker("sampled")
@@ -92,6 +96,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if counts[function] % mark.args[0]:
                 item.add_marker(pytest.mark.slow)
             counts[function] += 1
+    option = config.option
+    if option.all or option.markexpr or option.keyword or any("::" in x for x in config.args):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 @pytest.fixture
