@@ -1,7 +1,7 @@
-"""What the compiling thread holds is free in a forked process, where that thread is not.
+"""What other threads hold is free in a forked process, where these threads are not.
 
-A process may fork at any moment of a compilation that goes on aside. The child has a copy of
-each lock that the thread held just then, and nobody to release it.
+A process may fork while another of its threads compiles. The child has a copy of each lock
+that the thread held just then, and nobody to release it.
 """
 
 from __future__ import annotations

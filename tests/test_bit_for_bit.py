@@ -143,16 +143,6 @@ def test_a_backward_pass_that_becomes_a_kernel(
     table.clear()
 
 
-@settings(max_examples=10)
-@given(STEPS, st.integers(0, 1000))
-def test_interpreted_numbers(steps: Any, seed: int) -> None:
-    data = leaves_of(((), ()), seed, np.float64)
-    with sg.backend("numpy"):
-        expected = eager(steps, data)
-    slopes = sg.grad(lambda *xs: build(steps, xs), (0, 1))
-    assert same(sg.compile(slopes, rounding="numpy", backend="bytecode")(*data), expected)
-
-
 # ---------------------------------------------------------------- kernels and NumPy
 
 

@@ -92,7 +92,7 @@ WORKLOAD = Workload(
     exact=exact,
     function=hand,
     scalars=scalars,
-    formulations=dict.fromkeys(("symgrad", "bytecode", "jax", "torch", "torch.compile"), listed),
+    formulations=dict.fromkeys(("symgrad", "jax", "torch", "torch.compile"), listed),
     hand={"C/*": by_c},
     aims=(
         Aim("100,000", ("jax",), 4.0),

@@ -246,7 +246,7 @@ WORKLOAD = Workload(
     arguments=arguments,
     exact=exact,
     function=distance,
-    formulations={"symgrad": by_symgrad, "bytecode": by_symgrad, "jax": by_jax},
+    formulations={"symgrad": by_symgrad, "jax": by_jax},
     argnums=(0, 1),
     hand={
         "numba": by_numba,

@@ -76,9 +76,8 @@ def compile(
         A function of arrays and numbers, written in NumPy. Without it the result is a
         decorator, as in ``@sg.compile(control_flow=True)``.
     backend:
-        ``"numba"`` (machine code), ``"numpy"`` (step by step, no compile time), ``"bytecode"``
-        (interpreted, if it is straight code of numbers) or ``"auto"`` (interpreted until the
-        machine code is ready): see :func:`backend`.
+        ``"numba"`` (machine code) or ``"numpy"`` (step by step, no compile time): see
+        :func:`backend`.
     parallel:
         Whether a call may use several threads, as many as :func:`set_num_threads` says: None
         does so in calls from Python that have much to compute, True in kernels for Numba's

@@ -151,20 +151,17 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         return Entry(code, home, False)
 
 
-def cached_object(text: str, cache: bool, level: int = 3) -> bytes:
-    """Return the object code of a module without loops to optimise, from the cache if there.
-
-    ``level`` is that of LLVM's code generator, always the same for one text.
-    """
+def cached_object(text: str, cache: bool) -> bytes:
+    """Return the object code of a module without loops to optimise, from the cache if there."""
     folder = cache_folder() if cache else None
     if folder is None:
-        return emit(text, level)
+        return emit(text)
     home = folder / _key(text)
     with _lock_of(home.name):
         with contextlib.suppress(Exception):  # whatever is wrong with an entry
             return read_files(home)[1][OBJECT]
         shutil.rmtree(home, ignore_errors=True)
-        content = emit(text, level)
+        content = emit(text)
         with contextlib.suppress(OSError):  # the disk is full, or somebody else's
             write_files(home, {OBJECT: content}, {"inputs": [], "outputs": []})
         return content

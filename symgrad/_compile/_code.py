@@ -36,7 +36,6 @@ from .._lower import (
     write_entry,
 )
 from .._ops.callback import CALLBACKS
-from ._background import aside, llvm_turn
 from ._python import bind_python, python_function
 
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
@@ -93,12 +92,9 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     main = f"{lowered.text}\n{write_entry(lowered, kinds)}"
     if lowered.straight:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
-        if aside():
-            objects = [_emit_optimized(main), *(emit(text, level) for text in lowered.straight)]
-        else:
-            with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-                rest = pool.map(lambda text: emit(text, level), lowered.straight)
-                objects = [_emit_optimized(main), *rest]
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+            rest = pool.map(lambda text: emit(text, level), lowered.straight)
+            objects = [_emit_optimized(main), *rest]
     else:
         objects = [_emit_optimized(main)]
     return Code(
@@ -135,14 +131,12 @@ def _machine(level: int = 3) -> Any:
     return target.create_target_machine(opt=level, **options)
 
 
-@llvm_turn()
 def _emit_optimized(text: str) -> bytes:
     machine = _machine()
     code: bytes = machine.emit_object(_optimized(text, machine))
     return code
 
 
-@llvm_turn()
 def optimized(text: str) -> str:
     """Return an optimised module as LLVM assembly."""
     return str(_optimized(text, _machine()))
@@ -189,7 +183,6 @@ def _insert_functions(module: Any, builder: Any) -> None:
     passes.run(module, builder)
 
 
-@llvm_turn()
 def emit(text: str, level: int = 3) -> bytes:
     """Return the object code of a module without optimising it, beside other threads.
 
@@ -239,7 +232,6 @@ _engines: list[Any] = []
 _VECTOR = re.compile(rb"_ZGV[bde]N\d+v+_")
 
 
-@llvm_turn()
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
     if _VECTOR.search(content):
@@ -251,7 +243,6 @@ def load_object(content: bytes) -> Any:
     return engine
 
 
-@llvm_turn()
 def load(code: Code, threads: int) -> Callable[..., Any]:
     """Load the code; return its Python function.
 

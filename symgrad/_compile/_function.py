@@ -39,7 +39,7 @@ from ._recalled import Recalled
 from ._specialization import Specialization
 
 Rounding = Literal["numpy"]
-Backend = Literal["auto", "bytecode", "numba", "numpy"]
+Backend = Literal["numba", "numpy"]
 BACKENDS = get_args(Backend)
 
 #: Most paths that are compiled for arguments of one kind.
@@ -78,10 +78,7 @@ def backend(name: Backend) -> Iterator[None]:
     ----------
     name:
         ``"numba"`` compiles. ``"numpy"`` runs the program step by step under NumPy, with
-        no wait for a compiler. ``"bytecode"`` interprets straight programs of numbers, which
-        have no arrays in them but short ones, and compiles the rest. ``"auto"`` interprets
-        long ones of these while it compiles them in a thread of its own, and then runs the
-        compiled kernel.
+        no wait for a compiler.
 
     Examples
     --------
@@ -180,18 +177,16 @@ class Function:
         chosen = _backend.get()
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         try:
-            found = self._specialize(
-                leaves, tree, args, kwargs, short=True, kernel=name in ("numba", "auto")
-            )
+            found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name == "numba")
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
         if out is not None:
             return found.run_into(leaves, out, name)
         if name == "numpy":
             return found.run_numpy(leaves)
-        result = found.run(leaves, name)
+        result = found.run(leaves)
         if chosen is None and found.direct:
-            self._fast = (found.caller(name), found.pack, found)
+            self._fast = (found.caller, found.pack, found)
         return result
 
     def outermost(self, *args: Any, **kwargs: Any) -> Any:

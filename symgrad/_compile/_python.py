@@ -27,7 +27,6 @@ _NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_Empty
 _PYTHON_FUNCTIONS = (
     "Py_IncRef", "Py_DecRef", "PyTuple_New", "PyTuple_SetItem", "PyLong_AsLongLong",
     "PyErr_Clear", "PyErr_SetString", "PyEval_SaveThread", "PyEval_RestoreThread",
-    "PyMem_RawMalloc", "PyMem_RawFree",
 )  # fmt: skip
 
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -83,8 +82,7 @@ def python_function(address: int, name: str, *keep: Any) -> Callable[..., Any]:
     name:
         The function's ``__name__``.
     keep:
-        What must live as long as the function, first the context of interpreted code: items
-        of the tuple that is the function's ``__self__``.
+        What must live as long as the function: items of the tuple that is its ``__self__``.
     """
     definition = _MethodDef(name.encode(), address, METH_FASTCALL, None)
     make = ctypes.pythonapi.PyCFunction_NewEx

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -18,11 +17,9 @@ from .._rewrite import rewrite
 from .._schedule import Program, schedule
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError
-from ._background import AbandonedError, llvm_turn, submit
 from ._cache import Entry, cached_code
 from ._code import load
 from ._collector import collector_paused
-from ._interpreter import Interpreted, interpret
 from ._layout import Layout
 from ._memory import load_memory
 from ._pack import make_pack
@@ -30,9 +27,6 @@ from ._products import load_product
 from ._python import MISS
 from ._recall import Recall
 from ._threads import load_pool
-
-#: Under ``backend="auto"`` programs of fewer steps are compiled at once.
-INTERPRETED_FROM = 200
 
 
 class Specialization:
@@ -71,9 +65,6 @@ class Specialization:
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
         self._kernels: dict[bool, Any] = {}
-        self._interpreted: Interpreted | None = None
-        self._encoded = self._asked = False
-        self._failure: BaseException | None = None
 
     def _result(self, tree: Tree, leaves: Sequence[Any], ranks: Sequence[int]) -> None:
         self._tree, self._leaves, self._ranks = tree, leaves, ranks
@@ -135,52 +126,6 @@ class Specialization:
         function = load(entry.code, self.threads)
         return _raising(function) if entry.code.calls_back else function
 
-    def function_on(self, backend: str) -> Callable[..., Any]:
-        """Return the Python function of the inputs that a backend runs now."""
-        if backend == "numba" or (backend == "auto" and self._function is not None):
-            return self.function
-        quick = self.interpreted
-        if quick is None or (backend == "auto" and quick.steps < INTERPRETED_FROM):
-            return self.function
-        if backend == "auto":
-            with self._lock if not self._asked else contextlib.nullcontext():
-                if not self._asked:
-                    self._asked = True
-                    submit(self._compile_aside)
-            if self._failure is not None:
-                error, self._failure = self._failure, None
-                quick.revive()
-                raise error
-        return quick.function
-
-    @property
-    def interpreted(self) -> Interpreted | None:
-        """The program for the interpreter, or None if it is not straight scalar code."""
-        if not self._encoded:
-            with self._lock, collector_paused(), walks_kept():
-                if not self._encoded:
-                    with bit_for_bit(self.promised):
-                        self._interpreted = interpret(self.program, self.kinds, self.cache)
-                    self._encoded = True
-        return self._interpreted
-
-    def _compile_aside(self) -> None:
-        """Make the compiled function; calls find it as soon as the interpreter misses."""
-        # Neither locked nor with the collector paused meanwhile: a child process that is forked
-        # then would never see the end of it.
-        try:
-            entry, function = self._compiled()
-        except AbandonedError:
-            return
-        except Exception as error:  # noqa: BLE001  for the next caller
-            self._failure = error
-        else:
-            with llvm_turn(), self._lock:  # no process forks meanwhile
-                if self._function is None:
-                    self.entry, self._function = entry, function
-        assert self._interpreted is not None
-        self._interpreted.retire()
-
     def kernel(self, into: bool) -> Any:
         """Return the numba dispatcher; made when first asked for."""
         if into not in self._kernels:
@@ -209,12 +154,9 @@ class Specialization:
             leaf[0] if isinstance(leaf, tuple) else values[leaf] for leaf in self._leaves
         )
 
-    def run(self, leaves: Sequence[Any], backend: str) -> Any:
-        """Compute the result with the compiled or interpreted function."""
-        values = list(map(_native, self.values(leaves)))
-        result = self.function_on(backend)(*values)
-        if result is MISS:  # a kernel may have taken its place just now
-            result = self.function_on(backend)(*values)
+    def run(self, leaves: Sequence[Any]) -> Any:
+        """Compute the result with the compiled function."""
+        result = self.function(*map(_native, self.values(leaves)))
         if result is MISS:
             raise ArgumentError("the compiled function does not take these arguments")
         return result if self.pack is None else self.pack(result)
@@ -223,11 +165,11 @@ class Specialization:
         """Compute the result into ``out``: the result's structure, with None where to make."""
         values = list(map(_native, self.values(leaves)))
         compiled = backend != "numpy"
-        result = self.write(self.function_on(backend), values, out) if compiled else MISS
+        result = self.write(self.function, values, out) if compiled else MISS
         if result is not MISS:
             return result
         given = self._targets(out)  # not to be written to directly: compute, copy, convert
-        found = self.function_on(backend)(*values) if compiled else self.program.run(*values)
+        found = self.function(*values) if compiled else self.program.run(*values)
         found = [found] if compiled and len(given) == 1 else list(found)
         for k, target in enumerate(given):
             if target is not None:
@@ -265,10 +207,10 @@ class Specialization:
             given[leaf] = as_input(part) if kind == "packed" else part
         return given
 
-    def caller(self, backend: str) -> Callable[..., Any]:
-        """Return the function of a direct call's arguments."""
-        function = self.function_on(backend)
-        return _pairing(function, self.signature.leaves) if self._complex else function
+    @property
+    def caller(self) -> Callable[..., Any]:
+        """The function of a direct call's arguments."""
+        return _pairing(self.function, self.signature.leaves) if self._complex else self.function
 
     @property
     def direct(self) -> bool:

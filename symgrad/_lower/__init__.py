@@ -1,10 +1,8 @@
 """Lowering: a Program becomes LLVM assembly."""
 
-from . import _interpreted as interpreted
 from . import _memory as memory
 from . import _pool as pool
 from . import _products as products
-from ._bytecode import Bytecode, encode
 from ._entry import (
     EXHAUSTED,
     MISS,
@@ -16,7 +14,6 @@ from ._entry import (
     threads_symbol,
     write_entry,
 )
-from ._interpreted import write_interpreted
 from ._mathlib import (
     bind_array,
     bind_function,
@@ -26,7 +23,6 @@ from ._mathlib import (
     vector_math_default,
 )
 from ._module import Leaf, Lowered, constant_symbol, lower
-from ._opcodes import Opcode, common_opcodes, handlers_text
 from ._simd_variants import PREFIX as SIMD_PREFIX
 from ._unroll import prepare
 from ._values import OTHER_BRANCH
@@ -38,21 +34,15 @@ __all__ = [
     "OTHER_BRANCH",
     "OUT_OF_RANGE",
     "SIMD_PREFIX",
-    "Bytecode",
     "Leaf",
     "Lowered",
-    "Opcode",
     "bind_array",
     "bind_function",
     "bind_symbol",
     "capsule_pointer",
-    "common_opcodes",
     "constant_symbol",
     "dtype_symbol",
-    "encode",
-    "handlers_text",
     "has_libmvec",
-    "interpreted",
     "lower",
     "memory",
     "object_symbol",
@@ -63,5 +53,4 @@ __all__ = [
     "threads_symbol",
     "vector_math_default",
     "write_entry",
-    "write_interpreted",
 ]

@@ -30,8 +30,6 @@ HEADER = object.__basicsize__
 TYPE_AT = HEADER - 8
 DATA_AT, RANK_AT, SHAPE_AT = HEADER, HEADER + 8, HEADER + 16
 DTYPE_AT, FLAGS_AT = HEADER + 40, HEADER + 48
-#: The first item of the tuple that a compiled function is bound to: see ``python_function``.
-OWNER_AT = tuple.__basicsize__
 
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED: a kernel reads, so writeable does not matter.
 READABLE = 0x0001 | 0x0100
@@ -208,11 +206,7 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
     steps = e.at("%found", 8 * (lowered.sizes + sum(leaf.ndim for leaf in lowered.outputs)), "i64")
     work = _sum(e, [steps, *counts])
     arguments.append("ptr %results")
-    if lowered.context:
-        owner = e.at("%self", OWNER_AT, "ptr")
-        arguments.append(f"ptr {e.at(owner, DATA_AT, 'ptr')}")
-    else:
-        arguments.append(f"i64 {e.op(f'load i64, ptr @{threads_symbol(lowered.name)}')}")
+    arguments.append(f"i64 {e.op(f'load i64, ptr @{threads_symbol(lowered.name)}')}")
     status = _run(e, lowered.name, arguments, work)
     _check(e, status)
     result = _wrap(e, lowered.outputs)

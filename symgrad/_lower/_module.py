@@ -55,8 +55,6 @@ class Lowered:
         Number of size symbols.
     steps:
         Number of steps that are written as code: a block that comes again counts once.
-    context:
-        Whether ``run`` also takes the data of the array that the Python function is bound to.
     """
 
     name: str
@@ -70,7 +68,6 @@ class Lowered:
     constants: dict[str, np.ndarray[Any, Any]]
     sizes: int
     steps: int
-    context: bool = False
 
 
 def lower(program: Program, vector_math: bool | None = None) -> Lowered:

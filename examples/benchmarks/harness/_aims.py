@@ -42,7 +42,7 @@ def verdict(name: str, aim: Aim, results: Sequence[dict[str, Any]]) -> Verdict:
     mine = [r for r in results if r["workload"] == name and r["case"] == aim.case]
     times = {r["peer"]: r[aim.quantity] for r in mine if r.get("call")}
     late = {r["peer"]: stopped_at(r) for r in mine} if aim.quantity == "first" else {}
-    ours = times.get(aim.whose)
+    ours = times.get("symgrad")
     theirs = [(times[p], p, "") for p in aim.peers if p in times]
     theirs += [(late[p] or 0.0, p, "over ") for p in aim.peers if late.get(p)]
     text = described(aim)
@@ -72,5 +72,4 @@ def described(aim: Aim) -> str:
     else:
         words = f"{aim.factor:g} x as fast as {peers}"
     extra = f" + {aim.extra * 1e6:g} us" if aim.extra else ""
-    whose = "" if aim.whose == "symgrad" else f"{aim.whose}, "
-    return f"{whose}{aim.case}, {what}: {words}{extra}"
+    return f"{aim.case}, {what}: {words}{extra}"

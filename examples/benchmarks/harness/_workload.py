@@ -61,7 +61,6 @@ class Aim:
     factor: float
     quantity: str = "call"
     extra: float = 0.0
-    whose: str = "symgrad"
 
 
 @dataclass(frozen=True)

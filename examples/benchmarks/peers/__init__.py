@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 #: Names as given to ``--peers``: module, class.
 PEERS = {
     "symgrad": ("symgrad_", "Symgrad"),
-    "bytecode": ("symgrad_", "Bytecode"),
     "jax": ("jax_", "Jax"),
     "torch": ("torch_", "Eager"),
     "torch.compile": ("torch_", "Compiled"),

@@ -1,4 +1,4 @@
-"""symgrad: compiled, and its bytecode tier."""
+"""symgrad."""
 
 from __future__ import annotations
 
@@ -79,24 +79,3 @@ class Symgrad(Peer):
             function = lambda *a: np.sum(each(*a) ** 2)  # noqa: E731
         both = sg.value_and_grad(function, argnums=chosen)
         return (sg.compile(function), arguments), (both, arguments)
-
-
-class Bytecode(Symgrad):
-    """The tier that answers at once."""
-
-    environment = {"SYMGRAD_CACHE_DIR": "", "SYMGRAD_BACKEND": "bytecode"}  # noqa: RUF012
-
-    @classmethod
-    def missing(cls) -> str | None:
-        try:
-            with sg.backend("bytecode"):
-                return None
-        except (TypeError, ValueError):
-            return "this version of symgrad has no bytecode tier"
-
-    def start(self) -> None:
-        # Of one number: it loads the interpreter.
-        sg.value_and_grad(lambda x: np.sin(x[0]) * x[1])(np.ones(2))
-
-    def cost(self, workload: Any, case: Any, arguments: Any) -> None:
-        return None
