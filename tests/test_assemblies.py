@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symgrad as sg
+import symgrad.numpy as snp
 from symgrad._lower import prepare
 from symgrad._lower._assemblies import MOST_PARTS
 from symgrad._lower._plan import plan
+from symgrad._ops.indexing import basic_region
+from symgrad._ops.regions import slices, within
 
 
 def tasks(f: Any, *args: Any) -> int:
@@ -109,3 +112,52 @@ def test_chains_of_concatenations_stay_linear() -> None:
 
     x = np.ones(3)
     np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+# ---------------------------------------------------------------- regions of regions
+
+
+def strided(x: Any) -> Any:
+    """Return what is written every second place, then read one by one."""
+    y = snp.zeros(20)
+    y[1:9:2] = np.stack([x[0], x[1], x[2], x[0] * x[1]])
+    y[18:10:-3] = np.stack([x[2], x[1], x[0] * x[2]])
+    return np.stack([y[k] for k in range(20)])
+
+
+def test_an_element_of_what_was_written_in_steps() -> None:
+    x = np.array([2.0, 3.0, 5.0])
+    want = np.zeros(20)
+    want[1:9:2], want[18:10:-3] = [2, 3, 5, 6], [5, 3, 10]
+    np.testing.assert_array_equal(sg.compile(strided)(x), want)
+    for k, slope in ((3, [0, 1, 0]), (7, [3, 2, 0]), (12, [5, 0, 2]), (15, [0, 1, 0])):
+        np.testing.assert_array_equal(sg.grad(lambda x, k=k: strided(x)[k])(x), slope)
+
+
+def test_steps_through_a_concatenation() -> None:
+    def total(s: Any) -> Any:
+        return np.sum(np.concatenate([s.ravel(), s.ravel()])[1:9:2])
+
+    np.testing.assert_array_equal(
+        sg.grad(total)(np.ones((3, 3))), [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    )
+
+
+@given(st.data())
+def test_regions_within_regions_are_numpys(data: Any) -> None:
+    """The region of a region is what indexing twice gives, in one form for each place."""
+    numbers = np.arange(24).reshape(4, 6)
+    index = st.integers(0, 1) | st.builds(
+        slice, st.none() | st.integers(-3, 3), st.none() | st.integers(-3, 3),
+        st.sampled_from([1, 2, 3, -1, -2]),
+    )  # fmt: skip
+    first = data.draw(st.tuples(index, index))
+    outer = basic_region(numbers.shape, first)
+    assert outer is not None
+    taken = numbers[first]
+    second = data.draw(st.tuples(*[index if n > 1 else st.just(slice(None)) for n in taken.shape]))
+    inner = basic_region(taken.shape, second)
+    assert inner is not None
+    region = within(outer[0], inner[0])
+    np.testing.assert_array_equal(numbers[slices(region)], taken[second])
+    assert all(step == 1 for _, step, size in region if size is None)

@@ -4,8 +4,8 @@ Both are linear, and each other's transposes: a slice reads a region, an assembl
 into regions of a zero array. Concatenation, padding, stacking and the adjoint of ``x[i]`` are all
 assemblies.
 
-A *region* has one entry ``(start, step, size)`` for each axis, size None where an integer
-index drops the axis.
+A *region* has one entry ``(start, step, size)`` for each axis, size None (and step 1) where an
+integer index drops the axis.
 """
 
 from __future__ import annotations
@@ -238,10 +238,11 @@ def within(outer: Region, inner: Region) -> Region:
     found: list[Any] = []
     for start, step, size in outer:
         if size is None:
-            found.append((start, step, None))
+            found.append((start, 1, None))
             continue
         begin, by, count = next(rest)
-        found.append((dim_expand(start + step * begin), step * by, count))
+        # Regions are compared, so one place has one form: a single one has no step.
+        found.append((dim_expand(start + step * begin), 1 if count is None else step * by, count))
     return tuple(found)
 
 

@@ -217,8 +217,13 @@ def _read_back(node: Node, x: Node) -> Node | None:
     for part, region in zip(x.operands, regions, strict=True):
         if region == wanted:
             return cast(part, node.dtype)
-    if all(map(_is_element, (wanted, *regions))):
-        return Literal(0, node.dtype)  # between the parts there are zeros
+    element = _element(wanted)
+    if element is not None:
+        written = [_element(region) for region in regions]
+        if element in written:
+            return cast(x.operands[written.index(element)], node.dtype)
+        if None not in written:
+            return Literal(0, node.dtype)  # between the parts there are zeros
     return None
 
 
@@ -235,8 +240,10 @@ def _whole_part(node: Node, x: Node, *more: Node) -> Node | None:
     return apply(OPS["Reshape"], (x,), (("shape", node.shape),), node.shape, node.dtype)
 
 
-def _is_element(region: tuple[tuple[object, int, object], ...]) -> bool:
-    return all(size is None and isinstance(start, int) for start, _, size in region)
+def _element(region: tuple[tuple[object, int, object], ...]) -> tuple[object, ...] | None:
+    """Return the place of a region that is one element at a known place, or None."""
+    known = all(size is None and isinstance(start, int) for start, _, size in region)
+    return tuple([start for start, _, _ in region]) if known else None
 
 
 def _reuse(node: Node, x: Node) -> Node:
