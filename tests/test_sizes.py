@@ -445,3 +445,33 @@ def test_many_sizes() -> None:
 
     for found, given in zip(sg.grad(total)(arrays), arrays, strict=True):
         np.testing.assert_allclose(found, np.cos(given), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x, n: x[n - 5],
+        lambda x, n: x[5 - n],
+        lambda x, n: x[: 5 - n],
+        lambda x, n: x[5 - n :],
+        lambda x, n: x[n - 5 :],
+        lambda x, n: x[: n - 5],
+        lambda x, n: x[n - 5 :: -1],
+        lambda x, n: x[: n - 5 : -1],
+        lambda x, n: x[5 - n :: -1],
+        lambda x, n: x[: 5 - n : -1],
+    ],
+)
+def test_places_that_are_negative_for_some_lengths(read: Any) -> None:
+    """What counts from the end in one call may count from the front in another."""
+    for first in (3, 7):
+        compiled = sg.compile(lambda x: read(x, x.shape[0]))
+        for n in (first, 6, 5, 4, 3, 9, 10, 11):
+            x = np.arange(1.0, n + 1)
+            try:
+                want = read(x, n)
+            except IndexError:
+                with pytest.raises(IndexError):
+                    compiled(x)
+            else:
+                np.testing.assert_array_equal(compiled(x), want)

@@ -200,9 +200,7 @@ def _slice_entry(item: slice, size: Dimension) -> tuple[Any, int, Any]:
         # Symbolic arithmetic, with a guard for every clamp that the hint decides.
         if value is None:
             return default
-        dim = as_dim(value)
-        if hint(dim) < 0:
-            dim = as_dim(dim + size)
+        dim = _from_front(as_dim(value), size)
         if hint(dim) < lo:
             guard(sp.Lt(dim, lo, evaluate=False), value_is=True)
             return lo
@@ -232,11 +230,20 @@ def _integer_entry(item: Any, size: Dimension, axis: int) -> tuple[Any, int, Non
     n = hint(size)
     if not -n <= hint(dim) < n:
         raise IndexingError(f"index {dim} is out of bounds for axis {axis} with size {n}")
-    if hint(dim) < 0:
-        guard(sp.Ge(dim + size, 0, evaluate=False), value_is=True)
-        return (as_dim(dim + size), 1, None)
-    guard(sp.Lt(dim, size, evaluate=False), value_is=True)
-    return (dim, 1, None)
+    place = _from_front(dim, size)
+    if place is dim:
+        guard(sp.Lt(dim, size, evaluate=False), value_is=True)
+    else:
+        guard(sp.Ge(place, 0, evaluate=False), value_is=True)
+    return (place, 1, None)
+
+
+def _from_front(dim: Dimension, size: Dimension) -> Dimension:
+    """Return an index that counts from the front; a guard keeps the sign that it has now."""
+    negative = hint(dim) < 0
+    if not isinstance(dim, int) and not (dim.is_negative if negative else dim.is_nonnegative):
+        guard(sp.Lt(dim, 0, evaluate=False), value_is=negative)
+    return as_dim(dim + size) if negative else dim
 
 
 def _is_integer(item: Any) -> bool:
