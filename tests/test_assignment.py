@@ -445,3 +445,31 @@ def test_constants_beside_traced_places() -> None:
     wanted[1] += weights[2]
     wanted[4] = 0.0
     np.testing.assert_allclose(sg.grad(f)(X), wanted, rtol=1e-15)
+
+
+def one_element(make: Callable[[Any], Any], write: Callable[[Any, Any], Any]) -> Any:
+    def f(s: Any, i: Any) -> Any:
+        y = make(s).copy()
+        write(y, i)
+        return y, s
+
+    return f
+
+
+@pytest.mark.parametrize("make", [lambda s: np.stack([s]), lambda s: np.reshape(s, (1,)),
+                                  lambda s: np.reshape(s, (1, 1))[0], np.atleast_1d])  # fmt: skip
+@pytest.mark.parametrize("write", [
+    lambda y, i: y.__setitem__(i, 7.0), lambda y, i: y.__setitem__(i, y[i] + 7.0),
+    lambda y, i: y.__setitem__(slice(None), 7.0), lambda y, i: y.__setitem__(y > 1, 7.0),
+    lambda y, i: y.__setitem__(0, 7.0),
+])  # fmt: skip
+def test_a_number_as_an_array_of_one_element(make: Any, write: Any) -> None:
+    """It lies where arguments do, and is copied before it is written to."""
+    f, index = one_element(make, write), np.int64(0)
+    for s in (np.float64(2.5), np.float32(2.5)):
+        want = f(s, index)
+        for got in (sg.compile(f)(s, index), sg.compile(f).kernel(s, index)(s, index)):
+            assert np.array_equal(got[0], want[0])
+            assert got[1] == s
+    slope = sg.grad(lambda s, i: np.sum(f(s, i)[0]) + s)(2.5, index)
+    assert slope == 1.0 + f(np.float64(3.5), index)[0][0] - f(np.float64(2.5), index)[0][0]

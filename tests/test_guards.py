@@ -161,3 +161,18 @@ def test_the_number_of_paths_is_bounded() -> None:
         f(64.0)
     assert "control_flow=True" in str(caught.value)
     assert f(3.0) == 9.0
+
+
+def test_an_argument_that_nothing_but_a_branch_reads() -> None:
+    """A truth value among the arguments is checked like one that is computed."""
+    x = np.array([1.0, 2.0, 3.0])
+    side = sg.compile(lambda a, b: a * 2 + np.sum(a) if b else a)
+    other = sg.compile(lambda a, b, c: (a if not b else 2 * a) - (3.0 if c else 1.0))
+    for b in (np.True_, np.False_, np.True_):
+        assert np.array_equal(side(x, b), x * 2 + 6 if b else x)
+        for c in (np.True_, np.False_):
+            assert np.array_equal(other(x, b, c), (2 * x if b else x) - (3.0 if c else 1.0))
+    kernel = side.kernel(x, np.True_)
+    assert np.array_equal(kernel(x, True), x * 2 + 6)
+    with pytest.raises(ValueError, match="another branch"):
+        kernel(x, False)

@@ -151,8 +151,8 @@ class _Planner:
             node = node.operands[0]
         if node in self.stored:
             return self.at[node] + 1
-        if isinstance(node, (Input, Constant)) and node.shape:
-            return 0
+        if isinstance(node, Input) or (isinstance(node, Constant) and node.shape):
+            return 0  # a number's slot is memory as well
         if node.op.kind in ("leaf", "view"):
             k = self.nest(node.shape, self.need(node))
             task = self.tasks[k]
@@ -236,7 +236,7 @@ class _Planner:
             for x in node.operands:
                 if kind == "scan":
                     self.need(x)
-                elif not _number_given(x):  # a number's slot is memory as well
+                else:
                     self.materialize(x)
             self.tasks.append(Single(node))
             self.at[node] = len(self.tasks) - 1
@@ -299,8 +299,7 @@ class _Planner:
                 assert isinstance(task, Nest)
                 task.stores.append(Store(out, out, output=k))
         for x in self.kept:
-            if not isinstance(x, Input):
-                self.materialize(x)
+            self.materialize(x)
         return Plan(
             self.tasks, self.stored, self.outputs, results, self.kept, *self.projections(results)
         )
@@ -315,13 +314,6 @@ class _Planner:
             given.setdefault(node.operands[0], {}).setdefault(node.params["index"], node)
         chosen = {n: given[n.operands[0]][n.params["index"]] for n in found}
         return chosen, given
-
-
-def _number_given(node: Node) -> bool:
-    """Tell whether a node is a number among the arguments, whatever shape it is seen in."""
-    while node.op.alias:
-        node = node.operands[0]
-    return isinstance(node, Input) and not node.shape
 
 
 def _numbers_first(nodes: Iterable[Node]) -> list[Node]:

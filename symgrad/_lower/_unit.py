@@ -126,6 +126,8 @@ class Unit:
         self.folded = dict(folded_in_memory(self.plan))
         self.repeats = Repeats(self)
         self.tasks()
+        for node in self.plan.kept:
+            self.place(node)
         self.arena = Arena(self.buffers, self.uses, self.slots)
 
     # ---------------------------------------------------------------- places
