@@ -6,9 +6,11 @@ import builtins
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -539,3 +541,33 @@ def test_bench_has_help_without_its_scripts(
     assert status == 0
     assert "examples:" in out
     assert run("bench", "peers")[0] == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit is another")
+def test_memory_has_a_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for limit, seconds in (("SECONDS", 2.0), ("NAMED", 3.2), ("WRITTEN", 4.0)):
+        monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", seconds)
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    nines = "9" * 17
+    power = f"where(digamma(x**z) < (pi - pi)*(1/3 + z), 2**60, ({nines} + z)**({nines} + {nines}))"
+    assert main(["diff", power]) == 0
+    assert "d f/d z = Piecewise((0, polygamma(0, x**z) < 0)" in capsys.readouterr().out
+    monkeypatch.setattr("symgrad.cli.diff.derivative_of", lambda *_: bytearray(1 << 30))
+    assert main(["diff", "x*y", "--memory", "0.5"]) == 2
+    assert "in 1 GB of memory" in capsys.readouterr().err
+    assert main(["diff", "x*y", "--memory", "0.5", "--at", "x=1", "y=2"]) == 2
+    assert main(["diff", "x", "--memory", "0"]) == 2
+    assert "above 0" in capsys.readouterr().err
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_a_formula_of_many_names_ends_in_time(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.WRITTEN", 1.0)
+    begin = time.process_time()
+    assert main(["diff", f"({'+'.join(f'a{k}' for k in range(300))})**2"]) == 2
+    assert time.process_time() - begin < 5
+    assert "has not written the formula in 1 seconds" in capsys.readouterr().err

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 import sympy as sp
+from scipy import special as sp_special
 from sympy.printing.pretty.pretty_symbology import pretty_use_unicode
 
 import symgrad as sg
@@ -753,3 +754,85 @@ def test_what_a_loop_has_written_out_is_walked_once(monkeypatch: Any) -> None:
     with pytest.raises(UnsupportedError, match="too large"):
         sg.formula(program, 1.0)
     assert sum(seen) < 2000
+
+
+# ---------------------------------------------------------------- numbers and memory
+
+
+def test_the_time_limit_holds_in_a_loop_that_calls_nothing() -> None:
+    def counting(_: Any) -> str:
+        k = 0
+        while k < 10**10:
+            k += 1
+        return "ended"
+
+    assert Patience(0.05).attempt(counting, None, "stopped") == "stopped"
+    assert sys.gettrace() is None
+    assert sys.getprofile() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the memory is not known")
+def test_memory_is_limited_as_time_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("symgrad._symbolic._patience.MEMORY", 1 << 25)
+
+    def growing(_: Any = None) -> None:
+        kept = []
+        while True:
+            kept.append(bytearray(1 << 16))
+
+    patience = Patience(60.0)
+    assert patience.attempt(growing, None, "stopped") == "stopped"
+    assert patience.gave_up
+    with pytest.raises(UnsupportedError, match=r"in 0\.03125 GB of memory, .*read its derivation"):
+        Patience(60.0).required(growing)
+
+
+def test_what_memory_does_not_suffice_for_is_given_up() -> None:
+    def failing(_: Any = None) -> None:
+        raise MemoryError
+
+    assert Patience(5).attempt(failing, None, "stopped") == "stopped"
+    with pytest.raises(UnsupportedError, match="GB of memory"):
+        Patience(5).required(failing)
+
+
+@pytest.mark.parametrize(
+    "power", [(2 * x + 2) ** (10**9), x ** (10**17) - x, sp.exp(10**17 * x) * sp.exp(x) + 1]
+)
+def test_powers_of_a_high_degree_stay_as_they_are(power: Any) -> None:
+    """SymPy takes them for polynomials, with a place in memory for each coefficient."""
+    for e in (power, sp.diff(power, x), sp.sin(power) + y * power):
+        assert sp.expand(simplified(e, 5.0) - e, deep=False) == 0
+
+
+def test_powers_of_numbers_that_are_too_large_are_refused() -> None:
+    large = [
+        (lambda x: (2 * x) ** 1e9, "power of a number with 2e\\+09 binary digits"),
+        (lambda x: np.exp(1e9 * np.log(2 * x)), "power of a number"),
+        (lambda x: np.exp2(x * 0 + 1e9 * (x / x)), "power of a number"),
+    ]
+    for f, message in large:
+        with pytest.raises(UnsupportedError, match=message):
+            sg.derivative(f, 2.0)
+    assert sg.derivative(lambda x: x * sp_special.gammaln(x - x + 1e9), 2.0) == pytest.approx(
+        float(sp_special.gammaln(1e9))
+    )
+
+
+@pytest.mark.parametrize(
+    "number",
+    [sp.Integer(10) ** 5000, sp.Rational(1, 10**5000), sp.Pow(2, -(10**9), evaluate=False)],
+)
+def test_numbers_that_nobody_reads_are_refused(number: Any) -> None:
+    for call in (sg.latex, lambda e: sg.from_sympy(e, [x])):
+        with pytest.raises(UnsupportedError, match="more than 4096 binary digits"):
+            call(sp.Mul(number, x, evaluate=False))
+
+
+def test_numbers_beyond_doubles_are_computed_with() -> None:
+    assert sg.from_sympy(x + sp.Rational(1, 10**400), [x])(1.0) == 1.0
+    assert sg.from_sympy(x ** (sp.Integer(10) ** 400), [x])(0.5) == 0.0
+    nested = x
+    for _ in range(300):  # deeper than SymPy prints
+        nested = sp.sin(nested)
+    assert 0 < sg.from_sympy(nested, [x])(1.0) < 0.1

@@ -20,7 +20,9 @@ from .._symbolic import (
     formula_of,
     formulas,
     ordered,
+    refuse_large_numbers,
     repeated_derivatives,
+    sympy_depth,
 )
 from .._symbolic import latex as latex_of
 from ..errors import ArgumentError, SimplificationWarning
@@ -328,6 +330,8 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> s
     ------
     ArgumentError
         If there is no such argument, or an ``order`` without one.
+    UnsupportedError
+        If the formula is too large to be written.
 
     Examples
     --------
@@ -337,7 +341,10 @@ def latex(f: Any, *args: Any, wrt: int | str | None = None, order: int = 1) -> s
     \frac{1}{2 \sqrt{x}}
     """
     if isinstance(f, (sp.Basic, sp.MatrixBase)):
-        return latex_of(f)
+        for part in f if isinstance(f, sp.MatrixBase) else [f]:
+            refuse_large_numbers(part)
+        with sympy_depth():
+            return latex_of(f)
     if wrt is None:
         _undifferentiated(order)
         return latex_of(symbolic(f, *args))

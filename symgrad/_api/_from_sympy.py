@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import keyword
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._symbolic import refuse_large_numbers
 from .._trace import evaluate
 from ..errors import ArgumentError
 
@@ -39,7 +41,8 @@ def from_sympy(
     ArgumentError
         If the formula has symbols that are not among ``symbols``, or a symbol is repeated.
     UnsupportedError
-        When called, for a SymPy function without a numerical counterpart.
+        If a number in the formula has more than 4096 binary digits, or a power of one would
+        have; when called, for a SymPy function without a numerical counterpart.
 
     Examples
     --------
@@ -54,6 +57,8 @@ def from_sympy(
     """
     listed = [symbols] if isinstance(symbols, (sp.Symbol, str)) else list(symbols)
     flat = _leaves(expressions)
+    for leaf in flat:
+        refuse_large_numbers(leaf)
     free = set().union(*(e.free_symbols for e in flat)) if flat else set()
     arguments = [_match(s, free) for s in listed]
     if len(set(arguments)) != len(arguments):
@@ -77,7 +82,9 @@ def from_sympy(
     names = [_identifier(str(s), k) for k, s in enumerate(arguments)]
     parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
     formula.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    formula.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
+    formula.__doc__ = "A formula."
+    with contextlib.suppress(RecursionError):  # SymPy prints by recursion
+        formula.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
     return formula
 
 

@@ -19,10 +19,11 @@ import sympy as sp
 
 from ..errors import ArgumentError, ParseError
 from ._build import build
+from ._limits import MAX_POWER_BITS, TooLargeError, check_numbers, power_bits
 from ._names import Names, Symbols
 from ._scan import scan
 
-__all__ = ["parse"]
+__all__ = ["MAX_POWER_BITS", "TooLargeError", "check_numbers", "parse", "power_bits"]
 
 
 def parse(text: str, *, symbols: Symbols = None) -> sp.Expr:

@@ -57,6 +57,29 @@ def power_bits(base: sp.Expr, exponent: sp.Expr = sp.S.One) -> float:
     return most
 
 
+def check_numbers(expression: sp.Basic) -> None:
+    """Refuse an expression whose numbers are too large to be written out.
+
+    Raises
+    ------
+    TooLargeError
+        A number, or a power of one that SymPy may write out at any step, is too large.
+    """
+    seen, waiting = set(), [expression]
+    while waiting:
+        part = waiting.pop()
+        if part in seen:
+            continue
+        seen.add(part)
+        powers = isinstance(part, (sp.Rational, sp.Pow, sp.exp))
+        if powers and power_bits(part) > MAX_POWER_BITS:
+            raise TooLargeError(
+                f"a number in the formula would have more than {MAX_POWER_BITS} binary digits; "
+                "write sympy.Float for it"
+            )
+        waiting.extend(part.args)
+
+
 def roots_bits(factors: list[sp.Expr]) -> int:
     """The size in bits of the product of all numbers under roots among the factors."""
     total = 0

@@ -13,7 +13,7 @@ from ._derive import (
     shapes_of,
     taken_names,
 )
-from ._element import Elements, element_symbol, indexed, is_condition, with_lengths
+from ._element import Elements, element_symbol, indexed, is_condition, sympy_depth, with_lengths
 from ._formula import Equation, Formula, equation_of
 from ._html import STYLE, line
 from ._indices import index_symbols, rename_bound
@@ -22,7 +22,7 @@ from ._mathml import mathml
 from ._matrix import matrix_notation
 from ._named import Named
 from ._naming import named_parts
-from ._numbers import exact_number, readable_number
+from ._numbers import exact_number, readable_number, refuse_large_numbers
 from ._ordered import ordered
 from ._over import Over
 from ._patience import LATE, SECONDS, Patience
@@ -68,11 +68,13 @@ __all__ = [
     "plain_condition",
     "pretty",
     "readable_number",
+    "refuse_large_numbers",
     "rename_bound",
     "repeated_derivatives",
     "resolve",
     "shapes_of",
     "simplified",
+    "sympy_depth",
     "taken_names",
     "text",
     "with_lengths",

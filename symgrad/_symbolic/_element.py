@@ -15,6 +15,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._parse import MAX_POWER_BITS, power_bits
 from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
@@ -36,6 +37,9 @@ SIZE = 400
 #: Nodes of a formula's expression, as often as they are written. One operation may be many, and
 #: a case distinction of case distinctions takes SymPy minutes. Proofs do without this limit.
 WRITTEN = 4000
+
+#: Functions of larger numbers are evaluated in floating point.
+EXACT = 1000
 
 TOO_LARGE = (
     f"the function is too large to be written as one formula (more than {NODES} elements, nested "
@@ -279,6 +283,8 @@ def _mapped(node: Node, operands: list[Any], exact: bool) -> Any:
         return sp.Function(node.op.name)(*operands)
     if node.op.name == "StopGradient":
         return operands[0]
+    if not exact:
+        operands = _bounded(node, operands)
     hidden = {_stand_in(x): x for x in operands if hides_cases(x)}
     if hidden:
         stands = {x: mark for mark, x in hidden.items()}
@@ -293,6 +299,41 @@ def _form(form: Callable[..., Any], operands: list[Any], params: Mapping[str, An
         return form(*operands, **params)
     except TypeError:  # arithmetic with truth values
         return form(*map(_number, operands), **params)
+
+
+#: Bases of the ops that raise a number to a power.
+_BASES = {"Exp2": 2, "Exp10": 10, "Scale": 2, "LeftShift": 2, "RightShift": 2, "Ldexp": 2}
+
+
+def _bounded(node: Node, operands: list[Any]) -> list[Any]:
+    """Return operands on which SymPy's evaluation writes out no enormous exact number.
+
+    Raises
+    ------
+    UnsupportedError
+        If there are none.
+    """
+    name, last = node.op.name, operands[-1]
+    bits = 0.0
+    if name in ("Power", "FloatPower"):
+        bits = power_bits(*operands)
+    elif name in ("Exp", "Expm1"):
+        bits = power_bits(sp.exp(last, evaluate=False))
+    elif name in _BASES:
+        bits = power_bits(sp.Integer(_BASES[name]), last)
+    elif isinstance(node.op.sympy, type) and issubclass(node.op.sympy, sp.Function):
+        # Exact values of gamma or zeta have as many digits as the number that they are of.
+        return [
+            sp.Float(float(x)) if isinstance(x, sp.Rational) and abs(x) > EXACT else x
+            for x in operands
+        ]
+    if bits > MAX_POWER_BITS:
+        place = f" [{node.where}]" if node.where else ""
+        raise UnsupportedError(
+            f"SymPy would write out a power of a number with {bits:.3g} binary digits{place}: "
+            f"{INSTEAD}"
+        )
+    return operands
 
 
 def _stand_in(x: Any) -> Any:

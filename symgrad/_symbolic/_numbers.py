@@ -10,6 +10,9 @@ from typing import Any
 
 import sympy as sp
 
+from .._parse import TooLargeError, check_numbers
+from ..errors import UnsupportedError
+
 
 def exact_number(value: Any) -> Any:
     """Return a NumPy scalar as the rational number that it is."""
@@ -57,3 +60,17 @@ def readable_number(value: Any) -> Any:
 
 def _is_last_place(x: float, y: float) -> bool:
     return abs(x - y) <= math.ulp(y)
+
+
+def refuse_large_numbers(expression: Any) -> None:
+    """Refuse a formula of the user's with numbers that no double holds, nor anybody reads.
+
+    Raises
+    ------
+    UnsupportedError
+        If there is one, or SymPy would write one out as soon as it evaluates the formula.
+    """
+    try:
+        check_numbers(expression)
+    except TooLargeError as error:
+        raise UnsupportedError(str(error)) from None

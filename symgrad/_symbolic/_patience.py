@@ -1,24 +1,27 @@
-"""A time limit that holds inside SymPy.
+"""Limits of time and memory that hold inside SymPy.
 
-SymPy's simplifications have no time limit of their own, and a single one may take minutes. At
-the deadline a profile function is set, which Python calls at every call and return of this
-thread; it raises as soon as it is called in SymPy. Unlike a second process it needs no pickling,
-and no signal of the user's is taken.
+SymPy's simplifications have no limit of their own, and a single one may take minutes and all
+memory. At the limit a profile function is set, which Python calls at every call and return of
+this thread; it raises as soon as it is called in SymPy. In a loop that calls nothing a trace
+function does the same at the next line. Unlike a second process it needs no pickling, and no
+signal of the user's is taken.
 
-A profile function makes SymPy three times as slow, so that it is only set when time is up: a
-timer asks for that, by the one thing that another thread can have the main thread do. In other
-threads it is set from the beginning.
+A profile function makes SymPy three times as slow, so that it is only set when the limit is
+reached: a thread that watches the clock asks for that, by the one thing that another thread can
+have the main thread do. In other threads it is set from the beginning.
 """
 
 from __future__ import annotations
 
 import ctypes
 import inspect
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -33,6 +36,9 @@ SECONDS = 2.0
 #: written by then: all of it counts, and for refusal only what this thread itself has worked.
 NAMED, WRITTEN = 3.2, 4.0
 
+#: Bytes by which this process may grow while a formula is written. What has a shorter way, such
+#: as leaving a formula as it is, may take half of them. Known on Linux only.
+MEMORY = 1 << 30
 
 #: What is said where time has run out.
 LATE = "simplifying was given up after a while: shorter forms may exist"
@@ -47,12 +53,12 @@ INSTEAD = (
 #: Where time is spent, and whose own modules may be interrupted.
 LIBRARIES, OWN = ("sympy.", "mpmath."), ("symgrad._symbolic", "symgrad._show", "symgrad._api")
 
-#: Seconds after which it is raised again, where a callback has swallowed it.
-AGAIN = 0.2
+#: Seconds between two looks at the clock and the memory.
+TICK = 0.02
 
 
 class _TimeIsUpError(BaseException):
-    """Raised at the deadline; no ``except Exception`` inside SymPy may catch it."""
+    """Raised at the limit; no ``except Exception`` inside SymPy may catch it."""
 
 
 class Patience:
@@ -104,22 +110,23 @@ class Patience:
             self.deadline = whole
 
     def attempt(self, function: Callable[[Any], T], argument: Any, otherwise: T) -> T:
-        """Return ``function(argument)``, or ``otherwise`` if the time runs out in it."""
+        """Return ``function(argument)``, or ``otherwise`` if time or memory run out in it."""
+        limit = _Limit(self.deadline, memory=MEMORY // 2)
         try:
-            return _limited(partial(function, argument), _Limit(self.deadline), function.__module__)
-        except _TimeIsUpError:
+            return _limited(partial(function, argument), limit, function.__module__)
+        except (_TimeIsUpError, MemoryError):
             self.gave_up = True
             return otherwise
 
     def required(self, function: Callable[[], T]) -> T:
-        """Return ``function()``, which has no shorter way, or refuse if the time runs out in it.
+        """Return ``function()``, which has no shorter way, or refuse if it takes too much.
 
         In other threads than the main one there is no such limit.
 
         Raises
         ------
         UnsupportedError
-            If it takes too long.
+            If it takes too much time or memory.
         """
         if threading.current_thread() is not threading.main_thread():
             return function()
@@ -128,31 +135,40 @@ class Patience:
         limit = _Limit(self.start + WRITTEN, self.worked + WRITTEN)
         try:
             return _limited(function, limit)
-        except _TimeIsUpError:
-            raise UnsupportedError(
-                f"SymPy has not written the formula in {WRITTEN:g} seconds, so that nobody would "
-                f"read it: {INSTEAD}"
-            ) from None
+        except (_TimeIsUpError, MemoryError) as error:
+            full = limit.full or isinstance(error, MemoryError)
+        within = f"{MEMORY / 2**30:g} GB of memory" if full else f"{WRITTEN:g} seconds"
+        raise UnsupportedError(
+            f"SymPy has not written the formula in {within}, so that nobody would read it: "
+            f"{INSTEAD}"
+        )
 
 
 class _Limit:
-    """When something is to end: by the clock, and by what this thread has worked."""
+    """When something is to end: by the clock and by what this thread has worked, or by memory."""
 
-    def __init__(self, deadline: float, worked: float = 0.0) -> None:
+    def __init__(self, deadline: float, worked: float = 0.0, memory: int | None = None) -> None:
         self.deadline, self.worked = deadline, worked
-        self.timer = threading.Timer(0.0, _ask)
+        self.taken: int = _RUNNING[0].taken if _RUNNING else _resident()
+        self.most = self.taken + (memory or MEMORY)
+        self.full, self.looked = False, time.monotonic()
         self.watch: Any = None
 
-    def left(self) -> float:
-        """Return for how many seconds it need not be asked again."""
-        left = self.deadline - time.monotonic()
-        return left if left > 0 or not self.worked else self.worked - time.thread_time()
+    def reached(self) -> bool:
+        """Tell whether it is to end; of the memory only now and then, which takes longer."""
+        now = time.monotonic()
+        if now >= self.looked + TICK:
+            self.full, self.looked = self.full or _resident() > self.most, now
+        return self.full or (now >= self.deadline and time.thread_time() >= self.worked)
 
-    def wait(self, least: float = 0.0) -> None:
-        """Have the main thread asked when time may be up, or again if what was raised is lost."""
-        self.timer = threading.Timer(max(self.left(), least), _ask)
-        self.timer.daemon = True
-        self.timer.start()
+
+def _resident() -> int:
+    """Return how many bytes of memory this process has; 0 where it is not known."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 #: The limits that hold in the main thread, the innermost last.
@@ -160,43 +176,49 @@ _RUNNING: list[_Limit] = []
 
 
 def _limited(function: Callable[[], T], limit: _Limit, module: str | None = None) -> T:
-    """Return ``function()``; raise _TimeIsUpError in it when time is up."""
+    """Return ``function()``; raise _TimeIsUpError in it when a limit is reached."""
     before = sys.getprofile()
     if before is not None and getattr(before, "__module__", "") != __name__:
         # Somebody is profiling: the clock is then read between the steps only.
         return function()
-    own = (*OWN, module or function.__module__)
+    limit.watch = _watch_of((*OWN, module or function.__module__), limit)
     if threading.current_thread() is not threading.main_thread():
-        sys.setprofile(_watch_of(own, limit))
+        sys.setprofile(limit.watch)
         try:
             return function()
         finally:
             sys.setprofile(None)
-    limit.watch = _watch_of(own, limit)
     _RUNNING.append(limit)
     try:
-        limit.wait()
+        _Clock.start()
+        _ring(None)  # it may be reached already
         return function()
     finally:
-        limit.timer.cancel()
         _RUNNING.remove(limit)
         sys.setprofile(None)
+        if sys.gettrace() is _nothing:
+            sys.settrace(None)
         _ring(None)
 
 
 def _watch_of(own: tuple[str, ...], limit: _Limit) -> Any:
-    def watch(frame: FrameType, *_: Any) -> None:
+    def watch(frame: FrameType, *_: Any) -> Any:
         # What is raised in a generator that the collector closes, or in a callback of its,
         # would only be printed, and the limit would be lost.
         if (
-            limit.left() <= 0
+            limit.reached()
             and not frame.f_code.co_flags & inspect.CO_GENERATOR
             and frame.f_globals is not globals()
             and _is_called_by(frame, own)
         ):
             raise _TimeIsUpError
+        return watch
 
     return watch
+
+
+def _nothing(*_: Any) -> None:
+    """Trace no function that is called from now on."""
 
 
 def _is_called_by(frame: FrameType | None, own: tuple[str, ...]) -> bool:
@@ -213,19 +235,45 @@ def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
 
 
-def _ask() -> None:
-    ctypes.pythonapi.Py_AddPendingCall(_RING, None)
+class _Clock:
+    """The thread that asks the main thread while limits hold there, and otherwise sleeps.
+
+    It is one for all of them: where memory is short a thread may not start, and Python waits
+    for it for ever.
+    """
+
+    thread: threading.Thread | None = None
+    needed = threading.Event()
+
+    @classmethod
+    def start(cls) -> None:
+        """See that it looks at the clock; a forked process has none yet."""
+        if cls.thread is None or not cls.thread.is_alive():
+            cls.needed = threading.Event()
+            cls.thread = threading.Thread(target=cls.run, args=(cls.needed,), daemon=True)
+            cls.thread.start()
+        cls.needed.set()
+
+    @staticmethod
+    def run(needed: threading.Event) -> None:
+        while needed.wait():
+            needed.clear()
+            while _RUNNING:
+                # By memory, or by the clock: what the main thread has worked only it can tell.
+                now, taken = time.monotonic(), _resident()
+                if any(now >= limit.deadline or taken > limit.most for limit in (*_RUNNING,)):
+                    ctypes.pythonapi.Py_AddPendingCall(_RING, None)
+                time.sleep(TICK)
 
 
 def _ring(_: Any) -> int:
-    """Have the innermost limit watched whose time is up; wait again for the others."""
+    """Have the innermost limit watched that is reached, if what was raised before is lost."""
     for limit in reversed(_RUNNING):
-        late = limit.left() <= 0
-        if late or not limit.timer.is_alive():
-            limit.timer.cancel()
-            limit.wait(AGAIN if late else 0.0)
-        if late:
+        if limit.reached():
             sys.setprofile(limit.watch)
+            if sys.gettrace() in (None, _nothing):  # no debugger's
+                sys._getframe(1).f_trace = limit.watch
+                sys.settrace(_nothing)
             break
     return 0
 

@@ -113,6 +113,28 @@ def _level(expression: Any, patience: Patience) -> Any:
 #: What is not simplified together with what is around it.
 _APART = (ExprWithLimits, sp.Piecewise, sp.Indexed, sp.KroneckerDelta, Entry)
 
+#: Powers of a higher degree are not either: to SymPy they are polynomials with a place in memory
+#: for each coefficient, and ``(2*x + 2)**n`` has the number ``2**n`` in it.
+DEGREE = 10_000
+
+
+def _degree(e: Any, known: dict[Any, float]) -> float:
+    """Return the degree of a formula as a polynomial in its symbols and functions."""
+    if e not in known:
+        if isinstance(e, (sp.Pow, sp.exp)):
+            base, exponent = e.as_base_exp()
+            factors = [t.as_coeff_Mul()[0] for t in sp.Add.make_args(exponent)]
+            times = max(abs(int(c.p)) if isinstance(c, sp.Rational) else 1 for c in factors)
+            # A float has no more: sums of such numbers must stay quick.
+            known[e] = min(times, 1 << 60) * max(_degree(base, known), 1.0)
+        elif e.is_Mul:
+            known[e] = sum(_degree(a, known) for a in e.args)
+        elif e.is_Add:
+            known[e] = max(_degree(a, known) for a in e.args)
+        else:
+            known[e] = 0.0 if e.is_Number else 1.0
+    return known[e]
+
 
 class _Cover:
     """Symbols in the place of sums, branches, deltas and elements.
@@ -127,6 +149,7 @@ class _Cover:
         self.patience = patience
         self.symbols: dict[Any, Any] = {}
         self.known: dict[Any, Any] = {}  # a part may occur often: it is built anew only once
+        self.degrees: dict[Any, float] = {}
 
     def of(self, e: Any) -> Any:
         """Return an expression of symbols; what they stand for is simplified."""
@@ -145,15 +168,20 @@ class _Cover:
                 e = e.func(_level(body, self.patience), *e.limits)
         elif isinstance(e, sp.Piecewise):
             e = cases(*((_level(v, self.patience), c) for v, c in e.args))
-        elif not isinstance(e, _APART):
+        elif not self.apart(e):
             if not e.args or not isinstance(e, sp.Expr):
                 return e
             return rebuilt(e, [self.of(a) for a in e.args])
         return self.covered(e)
 
+    def apart(self, e: Any) -> bool:
+        """Tell whether a part is not simplified together with what is around it."""
+        power = isinstance(e, (sp.Pow, sp.exp))
+        return isinstance(e, _APART) or (power and _degree(e, self.degrees) > DEGREE)
+
     def covered(self, e: Any) -> Any:
         """Put symbols in the place of what is simplified already."""
-        if not isinstance(e, _APART):
+        if not self.apart(e):
             if not e.args or not isinstance(e, sp.Expr):
                 return e
             return rebuilt(e, [self.covered(a) for a in e.args])

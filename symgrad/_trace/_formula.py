@@ -165,6 +165,8 @@ def _power(e: sp.Pow, args: list[Any]) -> Any:
     if isinstance(exponent, sp.Rational):
         if exponent.is_Integer:
             n = int(exponent)
+            if abs(n) >= 2**53:
+                return base ** float(exponent)
             return base**n if n > 0 else 1 / base ** (-n)
         return base ** float(exponent)
     return base ** args[1] if e.base is not sp.E else np.exp(args[1])

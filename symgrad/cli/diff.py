@@ -26,6 +26,7 @@ from .._symbolic import (
 )
 from ..errors import ArgumentError
 from . import _target
+from ._memory import limited_memory
 from ._output import Output
 
 EXAMPLES = """examples:
@@ -36,6 +37,9 @@ EXAMPLES = """examples:
   symgrad diff "sin(x)/x" --program               NumPy code of value and gradient
   symgrad diff "sin(x)/x" --c > slope.c           C code of value and gradient
   symgrad diff "x**2*y" --at x=1.5 y=2            numbers, too"""
+
+#: The last line where simplifying was given up.
+LATER = f"({LATE})"
 
 
 def add(commands: Any) -> None:
@@ -51,6 +55,9 @@ def add(commands: Any) -> None:
     command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all names")
     command.add_argument("--order", type=int, default=1, choices=(1, 2), help="default: 1")
     command.add_argument("--at", metavar="NAME=NUMBER", nargs="+", help="also give numbers there")
+    command.add_argument(
+        "--memory", type=float, default=2.0, metavar="GB", help="at most so much; default: 2"
+    )
     form = command.add_mutually_exclusive_group()
     form.add_argument("--latex", action="store_true", help="as LaTeX")
     form.add_argument("--pretty", action="store_true", help="as pictures of Unicode characters")
@@ -61,6 +68,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    if not options.memory > 0:
+        raise ArgumentError(f"--memory {options.memory:g}: a number of GB above 0")
+    with limited_memory(options.memory):
+        return _run(options)
+
+
+def _run(options: argparse.Namespace) -> int:
     if _target.names_a_file(options.formula):
         raise ArgumentError(
             "diff takes a formula; for a function in a file write "
@@ -72,20 +86,12 @@ def run(options: argparse.Namespace) -> int:
     if options.program or options.c:
         _code(options, target, chosen, output)
         return 0
-    found = _formula(target, chosen, options.order)
-    arguments = ", ".join(s.name for s in target.symbols)
-    if options.latex:
-        output.text(f"f = {latex(target.formula)}")
-        output.text(found.latex())
-    else:
-        if options.pretty:
-            output.text(beside(f"f({arguments})", target.formula) + "\n\n" + found.pretty())
+    patience = Patience.of_a_reader()
+    for part in patience.required(lambda: _written(options, target, chosen, patience)):
+        if isinstance(part, str):
+            output.text(part, "yellow" if part == LATER else "")
         else:
-            output.equations([(f"f({arguments})", text(target.formula))])
-            output.text("")
-            output.equations(found.rows())
-            if found.gave_up:
-                output.text(f"({LATE})", "yellow")
+            output.equations(part)
     if point:
         _numbers(target, chosen, options.order, point, output)
     return 0
@@ -121,9 +127,18 @@ def _point(texts: list[str] | None, target: _target.Target) -> list[float]:
     return [values[name] for name in known]
 
 
-def _formula(target: _target.Target, chosen: list[int], order: int) -> Formula:
-    patience = Patience.of_a_reader()
-    return patience.required(lambda: _simplified(target, chosen, order, patience))
+def _written(
+    options: argparse.Namespace, target: _target.Target, chosen: list[int], patience: Patience
+) -> list[str | list[tuple[str, str]]]:
+    """Return what to print: lines, and equations to be aligned."""
+    found = _simplified(target, chosen, options.order, patience)
+    if options.latex:
+        return [f"f = {latex(target.formula)}", found.latex()]
+    left = f"f({', '.join(s.name for s in target.symbols)})"
+    if options.pretty:
+        return [beside(left, target.formula) + "\n\n" + found.pretty()]
+    late = [LATER] if found.gave_up else []
+    return [[(left, text(target.formula))], "", found.rows(), *late]
 
 
 def _simplified(
