@@ -1,6 +1,6 @@
 """Compiling: kernels, their disk cache, and dispatch on the kinds of arguments."""
 
-from ._cache import cache_folder
+from ._cache import usable_folder
 from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
 from ._memory import get_kept_memory, set_kept_memory
@@ -14,12 +14,12 @@ __all__ = [
     "Function",
     "Stored",
     "backend",
-    "cache_folder",
     "get_kept_memory",
     "get_num_threads",
     "remove",
     "set_kept_memory",
     "set_num_threads",
     "stored",
+    "usable_folder",
     "watched",
 ]

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from importlib import machinery, resources
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -28,9 +28,12 @@ from .._graph import Constant, is_promised
 from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._op import registry
 from .._schedule import Program
+from ..errors import DataError
 from ._code import Code, compile_code, emit
-from ._files import DESCRIPTION, read_files, write_files
+from ._externals import absent, externals
+from ._files import read_files, write_files
 from ._layout import Layout, kernel_file
+from ._private import discard, private_folder
 
 #: The file with the assembly that is linked into callers in Numba's world.
 ASSEMBLY = "program.ll"
@@ -39,35 +42,50 @@ ASSEMBLY = "program.ll"
 OBJECT = "code.o"
 
 #: Raise when the emitted code changes for equal programs.
-FORMAT = 3
+FORMAT = 4
 
 #: The packages that no kernel depends on.
 ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "demo")
+
+_PACKAGE = __name__.partition(".")[0]
+_SUFFIXES = tuple(machinery.all_suffixes())
 
 #: The ops that symgrad's own source files define; the user's may change while it stays.
 OWN = frozenset(registry.ops.values())
 
 
 def cache_folder() -> Path | None:
-    """Return the user's private cache folder, or None if there can be none.
+    """Return the user's private cache folder, or None if there can be none."""
+    try:
+        return usable_folder()
+    except OSError:
+        return None
+
+
+def usable_folder() -> Path:
+    """Return the user's private cache folder.
 
     ``SYMGRAD_CACHE_DIR`` overrides the place; empty, it switches the cache off.
+
+    Raises
+    ------
+    OSError
+        If there can be none; it says why.
     """
     chosen = os.environ.get("SYMGRAD_CACHE_DIR")
     if chosen == "":
-        return None
+        raise FileNotFoundError("SYMGRAD_CACHE_DIR is empty")
+    if source_digest() is None:
+        raise FileNotFoundError("symgrad was installed without files of its modules")
+    return private_folder(Path(chosen) if chosen else _usual_folder())
+
+
+def _usual_folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
-    home = Path(base) if base else Path.home() / ".cache"
-    folder = Path(chosen) if chosen else home / "symgrad"
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = folder.stat()
-    except OSError:
-        return None
-    # Cached code is executed: never from a folder that others can write to.
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
-        return None
-    return folder if os.access(folder, os.W_OK) else None
+    home = os.path.expanduser("~")  # noqa: PTH111  Path.home() raises where there is none
+    if not base and (os.environ.get("HOME") == "" or not os.path.isabs(home)):  # noqa: PTH117
+        raise FileNotFoundError("there is no home folder; set SYMGRAD_CACHE_DIR")
+    return (Path(base) if base else Path(home) / ".cache") / "symgrad"
 
 
 @lru_cache(maxsize=1)
@@ -77,35 +95,60 @@ def _machine() -> str:
 
 
 @lru_cache(maxsize=1)
-def source_digest() -> str:
-    """Return a digest of symgrad's own compiler: new code, new kernels."""
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parent.parent
-    for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] not in ASIDE:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+def _c_library() -> str:
+    """Return the C library's name and version, as far as it says; objects call its functions."""
+    try:
+        return os.confstr("CS_GNU_LIBC_VERSION") or ""
+    except (AttributeError, OSError, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=1)
+def source_digest() -> str | None:
+    """Return a digest of symgrad's own compiler: new code, new kernels.
+
+    None where its modules are no files to be read, in a folder or an archive.
+    """
+    digest, found = hashlib.sha256(), set()
+    root: Any = Path(__file__).resolve().parent.parent
+    with contextlib.suppress(Exception):  # an importer of whatever kind
+        for name, content in _modules(root if root.is_dir() else resources.files(_PACKAGE)):
+            digest.update(f"{name}\0{len(content)}\0".encode() + content)
+            found.add(name.partition(".")[0])
+        if "_compile/_cache" in found:  # this file
+            return digest.hexdigest()
+    return None
+
+
+def _modules(folder: Any, above: str = "") -> Iterator[tuple[str, bytes]]:
+    """Yield the names of modules below ``folder`` with their code, as source or not."""
+    for place in sorted(folder.iterdir(), key=lambda p: p.name):
+        if place.is_dir():
+            if place.name != "__pycache__" and (above or place.name not in ASIDE):
+                yield from _modules(place, f"{above}{place.name}/")
+        elif place.name.endswith(_SUFFIXES):
+            yield f"{above}{place.name}", place.read_bytes()
 
 
 def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
     return _key(
-        source_digest(), version("numba"), str(vector_math_default()), program.fingerprint,
-        " ".join(kinds), layout.source(cache=True), scipy.__version__ if is_promised() else "",
-        *_foreign(program),
+        str(source_digest()), version("numba"), str(vector_math_default()), program.fingerprint,
+        " ".join(kinds), layout.source(), str(is_promised()), *_foreign(program),
     )  # fmt: skip
 
 
 def note_key(*words: str) -> str:
     """Return a key of ``words`` and of what making a kernel depends on whatever it is of."""
-    return _key("note", source_digest(), version("numba"), str(vector_math_default()), *words)
+    common = (str(source_digest()), version("numba"), str(vector_math_default()))
+    return _key("note", *common, *words)
 
 
 def _key(*parts: str) -> str:
     """Return a digest of ``parts`` and of what all code depends on."""
     common = (
-        str(FORMAT), llvmlite.__version__, np.__version__, str(llvm.llvm_version_info),
-        sys.version, _machine(),
+        str(FORMAT), llvmlite.__version__, np.__version__, scipy.__version__,
+        str(llvm.llvm_version_info), sys.version, _machine(), _c_library(),
     )  # fmt: skip
     return hashlib.sha256("\0".join((*common, *parts)).encode()).hexdigest()[:40]
 
@@ -136,11 +179,9 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         return Entry(compile_code(lower(program), kinds), None, False)
     home = folder / cache_key(program, layout, kinds)
     with _lock_of(home.name):
-        if (home / DESCRIPTION).exists():
-            with contextlib.suppress(Exception):  # whatever is wrong with an entry
-                return read_entry(home, program.constants)
-        if home.exists():
-            shutil.rmtree(home, ignore_errors=True)
+        with contextlib.suppress(Exception):  # whatever is wrong with an entry
+            return read_entry(home, program.constants)
+        discard(home)
         code = compile_code(lower(program), kinds)
         if code.calls_back:  # a Python function has no name that another process could know
             return Entry(code, None, False)
@@ -159,11 +200,12 @@ def cached_object(text: str, cache: bool) -> bytes:
     home = folder / _key(text)
     with _lock_of(home.name):
         with contextlib.suppress(Exception):  # whatever is wrong with an entry
-            return read_files(home)[1][OBJECT]
-        shutil.rmtree(home, ignore_errors=True)
+            return _read_checked(home)[1][OBJECT]
+        discard(home)
         content = emit(text)
+        description = {"inputs": [], "outputs": [], "externals": sorted(externals(content))}
         with contextlib.suppress(OSError):  # the disk is full, or somebody else's
-            write_files(home, {OBJECT: content}, {"inputs": [], "outputs": []})
+            write_files(home, {OBJECT: content}, description)
         return content
 
 
@@ -186,6 +228,8 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
     files |= {name: text.encode() for name, text in _sources(layout, code).items()}
     if code.assembly is not None:
         files[ASSEMBLY] = code.assembly().encode()
+    # The assembly's functions are called by what Numba makes of it, in this folder or elsewhere.
+    called = set().union(*map(externals, (*code.objects, files.get(ASSEMBLY, b""))))
     write_files(home, files, {
         "name": code.name,
         "inputs": [[leaf.dtype, leaf.ndim] for leaf in code.inputs],
@@ -194,6 +238,7 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
         "sizes": code.sizes,
         "exports": code.exports,
         "objects": len(code.objects),
+        "externals": sorted(called),
         "constants": [s for s in code.constants if s in own],
         "made": [[s, f"constant{k}.bin", a.dtype.str, a.shape]
                  for k, (s, a) in enumerate(made.items())],
@@ -203,7 +248,7 @@ def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:
 def _sources(layout: Layout, code: Code) -> dict[str, str]:
     """Return the modules of the numba kernels; both, because an entry is never changed."""
     into = layout.into(sum(leaf.ndim > 0 for leaf in code.outputs))
-    return {f"{kernel_file(k)}.py": k.source(cache=True) for k in (layout, into)}
+    return {f"{kernel_file(k)}.py": k.source() for k in (layout, into)}
 
 
 def read_entry(home: Path, known: Sequence[Constant]) -> Entry:
@@ -217,8 +262,16 @@ def read_entry(home: Path, known: Sequence[Constant]) -> Entry:
     return Entry(_read(home, known), home, True)
 
 
-def _read(home: Path, known: Sequence[Constant]) -> Code:
+def _read_checked(home: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return description and files of an entry whose code can be linked here."""
     description, files = read_files(home)
+    if lacking := absent(description["externals"]):
+        raise DataError(f"{home} calls functions that are not here: {', '.join(lacking)}")
+    return description, files
+
+
+def _read(home: Path, known: Sequence[Constant]) -> Code:
+    description, files = _read_checked(home)
     own = {constant_symbol(n): n.array for n in known}
     constants = {symbol: own[symbol] for symbol in description["constants"]}
     for symbol, file, dtype, shape in description["made"]:

@@ -29,13 +29,13 @@ from .._lower import (
     Lowered,
     bind_array,
     bind_symbol,
-    has_libmvec,
     pool,
     products,
     threads_symbol,
     write_entry,
 )
 from .._ops.callback import CALLBACKS
+from ._externals import absent, externals
 from ._python import bind_python, python_function
 
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
@@ -133,8 +133,17 @@ def _machine(level: int = 3) -> Any:
 
 def _emit_optimized(text: str) -> bytes:
     machine = _machine()
-    code: bytes = machine.emit_object(_optimized(text, machine))
-    return code
+    return _linkable(machine.emit_object(_optimized(text, machine)))
+
+
+def _linkable(content: bytes) -> bytes:
+    """Return an object of our own making, or raise if it calls what is not here."""
+    if lacking := absent(externals(content)):
+        raise RuntimeError(
+            f"LLVM's code calls {', '.join(lacking)}, which the C library here does not have; "
+            'use backend="numpy"'
+        )
+    return content
 
 
 def optimized(text: str) -> str:
@@ -196,9 +205,10 @@ def emit(text: str, level: int = 3) -> bytes:
         if not buffer:
             raise RuntimeError(str(error))
     try:
-        return ctypes.string_at(
+        content = ctypes.string_at(
             ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)
         )
+        return _linkable(content)
     finally:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
@@ -228,14 +238,8 @@ def bind_all(code: Code) -> None:
 _engines: list[Any] = []
 
 
-#: How object code names functions of glibc's vector mathematics library.
-_VECTOR = re.compile(rb"_ZGV[bde]N\d+v+_")
-
-
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
-    if _VECTOR.search(content):
-        has_libmvec()  # code from disk may be what this process knows of it first
     near = True if NEAR else None  # one block of memory for an object
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(), use_lmm=near)
     engine.add_object_file(llvm.ObjectFileRef.from_data(content))

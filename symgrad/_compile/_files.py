@@ -1,6 +1,6 @@
 """Entries of the disk cache as files: a folder each, described and checked by digests.
 
-Files appear atomically; what is damaged counts as absent.
+Files appear atomically; what is damaged, or not where it was written to, counts as absent.
 """
 
 from __future__ import annotations
@@ -8,13 +8,19 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
+from ._private import (
+    check_folder,
+    discard,
+    read_private,
+    replace_private,
+    scratch_name,
+    write_private,
+)
 
 #: The file of an entry that describes the others.
 DESCRIPTION = "kernel.json"
@@ -28,19 +34,20 @@ def write_files(home: Path, files: Mapping[str, bytes], description: Mapping[str
     OSError
         If there is no such entry afterwards.
     """
-    digests = {k: _digest(v) for k, v in files.items()}
-    described = _sealed(json.dumps({**description, "digests": digests}))
-    scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=home.parent))
+    digests = {k: [len(v), _digest(v)] for k, v in files.items()}
+    text = json.dumps({**description, "files": digests})
+    described = {DESCRIPTION: _sealed(home / DESCRIPTION, text)}
+    scratch = scratch_name(home.parent)
     try:
-        for name, content in {**files, DESCRIPTION: described}.items():
-            (scratch / name).write_bytes(content)
+        scratch.mkdir(mode=0o700)
+        for name, content in {**files, **described}.items():
+            write_private(scratch / name, content)
         # Renaming onto an existing folder fails: another process was first, with the same.
         with contextlib.suppress(OSError):
             scratch.rename(home)
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    if not home.exists():
-        raise OSError(f"cannot make the cache entry {home}")
+        discard(scratch)
+    check_folder(home)
 
 
 def read_files(home: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -48,28 +55,27 @@ def read_files(home: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
 
     Raises
     ------
-    DataError
+    OSError, DataError
         If something in it is not as it was written.
     """
     description = json.loads(read_text(home / DESCRIPTION))
     files = {}
-    for name, digest in description["digests"].items():
-        files[name] = (home / name).read_bytes()
+    for name, (size, digest) in description["files"].items():
+        files[name] = read_private(home / name, size)
         if _digest(files[name]) != digest:
             raise DataError(f"the cached file {home / name} is damaged")
     return description, files
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a file of its own; raises OSError."""
-    with tempfile.NamedTemporaryFile(dir=file.parent, prefix=".new-", delete=False) as scratch:
-        made = Path(scratch.name)
-        try:
-            scratch.write(_sealed(text))
-            scratch.flush()
-            made.replace(file)
-        finally:
-            made.unlink(missing_ok=True)
+    """Write a file of its own, in a folder of such files; raises OSError."""
+    folder = file.parent
+    try:
+        check_folder(folder)
+    except OSError:
+        discard(folder)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    replace_private(file, _sealed(file, text))
 
 
 def read_text(file: Path) -> str:
@@ -77,17 +83,23 @@ def read_text(file: Path) -> str:
 
     Raises
     ------
-    DataError
+    OSError, DataError
         If it is not.
     """
-    digest, text = json.loads(file.read_bytes())
-    if digest != _digest(text.encode()):
+    check_folder(file.parent)
+    digest, text = json.loads(read_private(file))
+    if digest != _seal(file, text):
         raise DataError(f"the cached file {file} is damaged")
     return str(text)
 
 
-def _sealed(text: str) -> bytes:
-    return json.dumps([_digest(text.encode()), text]).encode()
+def _sealed(file: Path, text: str) -> bytes:
+    return json.dumps([_seal(file, text), text]).encode()
+
+
+def _seal(file: Path, text: str) -> str:
+    """Return the digest of a text at its place in the cache: elsewhere it is another's."""
+    return _digest(f"{file.parent.name}/{file.name}\0{text}".encode())
 
 
 def _digest(content: bytes) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ._cache import cache_folder
-from ._files import DESCRIPTION
+from ._files import DESCRIPTION, read_text
+from ._private import discard
 from ._recall import notes_of_kernels
 
 
@@ -50,9 +50,9 @@ def stored() -> list[Stored]:
     for home in folder.iterdir():
         # Another process may be removing it.
         with contextlib.suppress(OSError):
-            if home.is_dir() and not home.name.startswith("."):
+            if not home.name.startswith(".") and home.is_dir() and not home.is_symlink():
                 own = tuple(notes.get(home.name, ()))
-                size = sum(p.stat().st_size for p in (*home.iterdir(), *own) if p.is_file())
+                size = sum(p.lstat().st_size for p in (*home.iterdir(), *own) if not p.is_dir())
                 inputs, outputs = (tuple(_leaves(home, key)) for key in ("inputs", "outputs"))
                 found.append(Stored(home, own, size, home.stat().st_mtime, inputs, outputs))
     return sorted(found, key=lambda s: s.made)
@@ -60,8 +60,7 @@ def stored() -> list[Stored]:
 
 def _leaves(home: Path, key: str) -> Iterator[str]:
     try:
-        _, text = json.loads((home / DESCRIPTION).read_bytes())
-        leaves = json.loads(text)[key]
+        leaves = json.loads(read_text(home / DESCRIPTION))[key]
     except (OSError, ValueError, KeyError, TypeError):
         return
     yield from (f"{dtype}[{ndim}]" if ndim else dtype for dtype, ndim in leaves)
@@ -73,7 +72,7 @@ def remove(entries: list[Stored]) -> int:
     Processes that have loaded one keep it: code is read once.
     """
     for entry in entries:
-        shutil.rmtree(entry.folder, ignore_errors=True)
+        discard(entry.folder)
         for note in entry.notes:
             with contextlib.suppress(OSError):
                 note.unlink()

@@ -18,7 +18,7 @@ import numpy as np
 from ._code import Code
 from ._intrinsic import make_intrinsic
 from ._layout import Layout, kernel_file
-from ._sealed import seal
+from ._sealed import SealedCache
 
 
 def make_kernel(
@@ -38,13 +38,13 @@ def make_kernel(
     module.call = call  # type: ignore[attr-defined]
     # Numba pickles references to the module by name when another function calls the kernel.
     sys.modules[module.__name__] = module
-    exec(compile(layout.source(cache=True), module.__file__, "exec"), vars(module))  # noqa: S102
-    seal(module.kernel)
+    exec(compile(layout.source(), module.__file__, "exec"), vars(module))  # noqa: S102
+    module.kernel._cache = SealedCache(module.kernel.py_func, home)
     return module.kernel
 
 
 def _in_memory(code: Code, layout: Layout, call: Any) -> Any:
-    source = layout.source(cache=False)
+    source = layout.source()
     filename = f"<symgrad kernel {code.name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     scope: dict[str, Any] = {"call": call, "numba": numba, "np": np, "__name__": "symgrad_kernel"}

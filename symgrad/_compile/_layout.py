@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 
-@numba.njit(nogil=True, error_model="numpy", cache={cache})
+@numba.njit(nogil=True, error_model="numpy")
 def kernel({parameters}):
     r = call({arguments}, {targets}, {threads})
     return {result}
@@ -58,10 +58,9 @@ class Layout:
         free = [name for name in names if name not in taken]
         return replace(self, targets=tuple(free[:arrays]))
 
-    def source(self, cache: bool) -> str:
+    def source(self) -> str:
         """Return the kernel's Python source."""
         return SOURCE.format(
-            cache=cache,
             parameters=", ".join((*self.parameters, *self.targets)),
             arguments=_tuple(self.arguments),
             targets=_tuple(self.targets),

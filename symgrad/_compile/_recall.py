@@ -129,7 +129,6 @@ class Recall:
         }
         with contextlib.suppress(OSError):  # the disk is full, or somebody else's
             file = self._note(exactly=graph.guards != self._sketch.guards)
-            file.parent.mkdir(mode=0o700, exist_ok=True)
             write_text(file, json.dumps(note))
         self._sketch = None  # its nodes can go
 

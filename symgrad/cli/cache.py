@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import Any
 
-from .._compile import Stored, cache_folder, remove, stored
+from .._compile import Stored, remove, stored, usable_folder
 from ._output import Output
 
 EXAMPLES = """examples:
@@ -39,9 +39,10 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     out = Output()
-    folder = cache_folder()
-    if folder is None:
-        out.text("there is no cache: its folder cannot be used, or SYMGRAD_CACHE_DIR is empty")
+    try:
+        folder = usable_folder()
+    except OSError as error:
+        out.text(f"there is no cache: {error}")
         return 0
     now = time.time()
     entries = [s for s in stored() if now - s.made >= options.days * 86400]
