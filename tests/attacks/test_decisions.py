@@ -74,7 +74,7 @@ def test_decisions(attack: Any) -> None:
                     return _side(sides[1], a, c)  # noqa: B023
                 return _side(sides[2], a, b)  # noqa: B023
 
-            way = str(rng.choice(["call", "numpy", "bytecode", "fixed", "rounding"]))
+            way = str(rng.choice(["call", "numpy", "fixed", "rounding"]))
             compiled = _compiled(f, way)
             for _ in range(6):
                 a = rng.normal(size=int(rng.integers(2, 7)))
@@ -85,7 +85,7 @@ def test_decisions(attack: Any) -> None:
 
 
 def _compiled(f: Any, way: str) -> Any:
-    if way in ("numpy", "bytecode"):
+    if way == "numpy":
         return sg.compile(f, backend=way)
     if way == "fixed":
         return sg.compile(f, dynamic=False)
