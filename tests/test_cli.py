@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import json
 import os
 import re
@@ -571,3 +572,36 @@ def test_a_formula_of_many_names_ends_in_time(
     assert main(["diff", f"({'+'.join(f'a{k}' for k in range(300))})**2"]) == 2
     assert time.process_time() - begin < 5
     assert "has not written the formula in 1 seconds" in capsys.readouterr().err
+
+
+def test_streams_that_are_closed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", None)
+        assert main(["diff", "x*y"]) == 2
+    assert "standard output is closed" in capsys.readouterr().err
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "stderr", None)
+        assert main(["diff", "x^y"]) == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_mistakes_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w", buffering=1) as full:
+        monkeypatch.setattr(sys, "stderr", full)
+        assert main(["diff", "x^y"]) == 2
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()
+
+
+def test_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert main(["show", "no_such_module:f"]) == 2
+    assert "No module named 'no_such_module'" in capsys.readouterr().err

@@ -57,7 +57,7 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
             "or a notebook cell"
         )
     ast.increment_lineno(tree, first - 1)
-    definition.decorator_list = []
+    _strip(definition)
     made = _Rewriter(function, definition).function(definition)
     # Free variables stay free: the code is compiled within a function that has them.
     free = [*function.__code__.co_freevars, FLOW]
@@ -65,7 +65,8 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [made]
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    code = _inner(_inner(compile(module, function.__code__.co_filename, "exec")))
+    whole = compile(module, function.__code__.co_filename, "exec")
+    code = code_of(code_of(whole, "outer"), definition.name)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[FLOW] = CellType(flow)
     result = FunctionType(
@@ -76,8 +77,22 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     return result
 
 
-def _inner(code: CodeType) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType))
+def _strip(definition: ast.FunctionDef) -> None:
+    """Drop what is evaluated where a function is defined; Python may make functions of it."""
+    definition.decorator_list, definition.returns = [], None
+    definition.type_params = []  # type: ignore[attr-defined]  # since Python 3.12
+    for parameter in ast.walk(definition.args):
+        if isinstance(parameter, ast.arg):
+            parameter.annotation = None
+
+
+def code_of(code: CodeType, name: str) -> CodeType:
+    """Return the code of the function ``name`` that other code defines.
+
+    There may be others before it: defaults have lambdas, and in Python 3.14 the annotations
+    are a function.
+    """
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
 #: The name for what is handed to a side of a branch only to be read, or written to.

@@ -134,13 +134,15 @@ class Specialization:
                     # Importing numba takes longer than most functions take to compile.
                     from ._kernel import make_kernel
 
-                    self.function  # noqa: B018  loads the code that the kernel calls
+                    function = self.function  # loads the code that the kernel calls
                     assert self.entry is not None
                     sizes = tuple(n.dim is not None for n in self.admission.inputs)
                     code, home, _ = self.entry
                     arrays = sum(leaf.ndim > 0 for leaf in code.outputs)
                     layout = self.layout.into(arrays) if into else self.layout
-                    self._kernels[into] = make_kernel(code, layout, sizes, home)
+                    self._kernels[into] = make_kernel(
+                        code, layout, sizes, home, function, self.kinds
+                    )
         return self._kernels[into]
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:

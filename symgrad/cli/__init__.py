@@ -76,6 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if argv is None else argv
     # argparse takes -3:3 for an option; what has a space in it, it does not.
     options = parser().parse_args([f" {a}" if _INTERVAL.match(a) else a for a in given])
+    if sys.stdout is None:
+        complain("the result cannot be written: standard output is closed")
+        return MISTAKE
     try:
         status: int = options.run(options)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Sequence
@@ -108,9 +109,12 @@ class Output:
 def complain(message: str) -> None:
     """Print a mistake on standard error; on a terminal its first line and its place in red."""
     lines = f"symgrad: {message}".splitlines()
+    if sys.stderr is None:  # closed: the exit status says it
+        return
     console = _terminal(stderr=True)
     if console is None:
-        sys.stderr.write("\n".join(lines) + "\n")
+        with contextlib.suppress(OSError):  # a full disk
+            sys.stderr.write("\n".join(lines) + "\n")
         return
     for number, line in enumerate(lines):
         style = "bold red" if line.strip() == "^" else "red" if number == 0 else ""

@@ -177,7 +177,7 @@ def _file(path: Path) -> Any:
 def _module(name: str) -> Any:
     if not all(part.isidentifier() for part in name.split(".")):
         raise ArgumentError(f"{name!r} is neither a file (model.py) nor a module (package.models)")
-    sys.path.insert(0, str(Path.cwd()))  # as `python -m` finds it
+    sys.path.insert(0, "")  # the current folder, if there still is one
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -1,0 +1,127 @@
+"""What a process may have to do without: a home, a compiler, a folder, a stream, disk space."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._compile._cache import cache_folder
+
+PROGRAM = """
+import numpy as np
+import symgrad as sg
+
+def f(x, k):
+    return np.sum(np.sin(x) * x**2) * k
+
+def check(got):
+    np.testing.assert_allclose(got, 2 * (np.cos(x) * x**2 + 2 * x * np.sin(x)))
+
+x, out = np.array([0.5, 1.0]), np.empty(2)
+gradient = sg.grad(f)
+check(gradient(x, 2.0))
+check(gradient.kernel(x, 2.0)(x, 2.0))
+check(gradient.kernel_into(x, 2.0)(x, 2.0, out))
+check(out)
+value, slopes = sg.value_and_grad(f, (0, 1)).kernel(x, np.float64(2.0))(x, np.float64(2.0))
+check(slopes[0])
+t = sg.tensor([0.5, 1.0], requires_grad=True)
+(t * t).sum().backward()
+print(sg.derivative(f, x, 2.0))
+"""
+
+#: What is printed.
+DERIVATIVE = "k*(2*sin(x[i]) + cos(x[i])*x[i])*x[i]"
+
+WITHOUT: dict[str, dict[str, str]] = {
+    "docstrings, assertions, a home, temporary files, other characters than ASCII": {
+        "PYTHONOPTIMIZE": "2", "HOME": "", "TMPDIR": "/nonexistent", "LANG": "C", "LC_ALL": "C",
+        "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONSAFEPATH": "1",
+    },
+    "Numba's compiler": {"NUMBA_DISABLE_JIT": "1"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WITHOUT)
+def test_a_process_without(what: str, tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, file], env={**os.environ, **WITHOUT[what]}, capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.returncode) == (DERIVATIVE, 0), done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_a_process_without_its_folder_and_files(tmp_path: Path) -> None:
+    """Isolated, its code from standard input, in a folder that is gone (Numba needs one)."""
+    package = str(Path(sg.__file__).parents[1])
+    program = "\n".join(line for line in PROGRAM.splitlines() if "kernel" not in line)
+    program = program.replace("check(out)\ncheck(slopes[0])\n", "")
+    text = f"import sys, os; sys.path.append({package!r}); os.rmdir(os.getcwd())\n{program}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-"], cwd=tmp_path, input=text, capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.returncode) == (DERIVATIVE, 0), done.stderr[-2000:]
+
+
+def test_kernels_without_numbas_compiler_say_what_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    x = np.array([3.0, 4.0])
+    kernel = sg.grad(lambda x, y: np.sum(x * y)).kernel(x, x)
+    np.testing.assert_array_equal(kernel(np.ones(6)[::2], 2 * np.ones(3)), [2, 2, 2])
+    with pytest.raises(ValueError, match="do not fit this kernel"):
+        kernel(x, np.ones(3))
+    with pytest.raises(TypeError, match="made for 1-d arrays of float64"):
+        kernel(x, np.ones(2, np.float32))
+
+
+def _nobody(*_: Any) -> NoReturn:
+    raise KeyError("getpwuid(): uid not found")
+
+
+def test_a_user_without_a_home_has_the_cache_that_was_chosen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", _nobody)
+    monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path / "chosen"))
+    assert cache_folder() == tmp_path / "chosen"
+    monkeypatch.delenv("SYMGRAD_CACHE_DIR")
+    assert cache_folder() is None
+    assert sg.grad(lambda x: x * x * x)(2.0) == 12.0
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "symgrad"
+
+
+def test_an_empty_home_is_not_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("SYMGRAD_CACHE_DIR")
+    assert cache_folder() is None
+    assert not Path("/.cache/symgrad").exists()
+
+
+def test_a_full_disk_costs_the_cache_only(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    x = np.array([0.5, 1.0])
+    gradient = sg.grad(lambda x: np.sum(x**3))
+    np.testing.assert_allclose(gradient(x), 3 * x**2)
+    np.testing.assert_allclose(gradient.kernel(x)(x), 3 * x**2)
+    assert not list(cache_dir.iterdir())
