@@ -20,7 +20,12 @@ import symgrad as sg
 from symgrad._compile._code import optimized
 from symgrad._lower import lower
 from symgrad._lower._lanes import Form
-from symgrad._lower._mathlib import register_bytes, vector_width
+from symgrad._lower._mathlib import (
+    has_libmvec,
+    register_bytes,
+    vector_variants,
+    vector_width,
+)
 from symgrad._lower._simd import FUNCTIONS, far_from
 from symgrad._lower._simd_variants import _definition, definitions, libm_name
 
@@ -249,3 +254,28 @@ def test_coefficients_are_those_of_the_fit() -> None:
 def test_libm_names() -> None:
     assert libm_name("sin", np.float64) == "sin"
     assert libm_name("sin", np.float32) == "sinf"
+
+
+@pytest.mark.skipif(not has_libmvec(), reason="no vector mathematics in the C library")
+@pytest.mark.parametrize(("without", "letters"), [(["avx512f"], "db"), (["avx512f", "avx2"], "b")])
+def test_only_what_the_cpu_can_run_is_called(
+    without: list[str], letters: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = {**llvm.get_host_cpu_features(), **dict.fromkeys(without, False)}
+    monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
+    found = vector_variants.__wrapped__("hypot", 2)
+    assert [variant.symbol[4] for variant in found] == list(letters)
+
+
+@pytest.mark.parametrize("name", ["hypot", "arctan2", "arcsinh", "sinh", "cbrt", "arctan"])
+def test_doubles_among_short_elements(name: str) -> None:
+    """Vectorised by as many lanes as there are short elements in a register."""
+    ufunc, x = getattr(np, name), np.linspace(0.1, 5, 300)
+    for function, given in (
+        (lambda *xs: ufunc(*xs) > 0.3, x),
+        (lambda *xs: ufunc(*(np.multiply(x, 1.0, dtype=float) for x in xs)), x.astype(np.int8)),
+        (lambda *xs: ufunc(*(x.astype(float) for x in xs)).astype("f4"), x.astype("f4")),
+    ):
+        args = (given,) * ufunc.nin
+        found = sg.compile(function, cache=False)(*args)
+        np.testing.assert_allclose(found, function(*args), rtol=1e-6)

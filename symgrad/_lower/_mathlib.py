@@ -32,8 +32,8 @@ class Variant(NamedTuple):
     width: int
 
 
-#: The x86-64 vector ABI's letters with register widths in bytes: AVX-512, AVX2, SSE.
-_X86 = (("e", 64), ("d", 32), ("b", 16))
+#: The x86-64 vector ABI's letters with register widths in bytes, and what of the CPU they take.
+_X86 = (("e", 64, "avx512f"), ("d", 32, "avx2"), ("b", 16, "sse2"))
 
 
 @lru_cache(maxsize=1)
@@ -71,12 +71,19 @@ def vector_math_default() -> bool:
 
 @lru_cache(maxsize=256)
 def vector_variants(symbol: str, arguments: int) -> tuple[Variant, ...]:
-    """Return the SIMD twins of a libm function, widest first; none where there are none."""
+    """Return the SIMD twins of a libm function that this CPU can run, widest first.
+
+    The library has all of them on every CPU, and a loop over short elements may be vectorised by
+    more lanes than a register holds doubles.
+    """
     if not has_libmvec():
         return ()
+    features = llvm.get_host_cpu_features()
     size = 4 if (symbol.endswith("f") and not symbol.endswith("erf")) or symbol == "erff" else 8
     found = []
-    for letter, register in _X86:
+    for letter, register, feature in _X86:
+        if not features.get(feature):
+            continue
         width = register // size
         name = f"_ZGV{letter}N{width}{'v' * arguments}_{symbol}"
         if llvm.address_of_symbol(name):
