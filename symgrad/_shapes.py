@@ -98,7 +98,7 @@ class Size:
             return NotImplemented if isinstance(other, str) else self._lifted(other, op, swap)
         exact = _EXACT.get(op, op)
         if exact is not op:
-            _check_divisor(self.expr if swap else right)
+            check_divisor(self.expr if swap else right)
         return as_size(exact(right, self.expr) if swap else exact(self.expr, right))
 
     def _lifted(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
@@ -274,26 +274,31 @@ def as_size(dim: Dimension) -> int | Size:
     return int(dim) if dim.is_Integer else Size(dim)
 
 
+def size_expr(dim: Any) -> sp.Expr:
+    """Return a dimension as a SymPy expression; text is none, and never read as one."""
+    return sp.sympify(dim, strict=True)
+
+
 @lru_cache(maxsize=65536)
 def floor_div(a: Any, b: Any) -> Any:
     """Return ``a // b`` of dimensions, exact where SymPy can show divisibility."""
-    quotient = sp.cancel(sp.sympify(a) / sp.sympify(b))
-    return quotient if quotient.is_integer else sp.floor(sp.sympify(a) / sp.sympify(b))
+    quotient = sp.cancel(size_expr(a) / size_expr(b))
+    return quotient if quotient.is_integer else sp.floor(size_expr(a) / size_expr(b))
 
 
 @lru_cache(maxsize=65536)
 def dim_product(dims: Shape) -> Dimension:
     """Return the number of elements of an array of shape ``dims``."""
-    return as_dim(sp.Mul(*dims)) if dims else 1
+    return as_dim(sp.Mul(*map(size_expr, dims))) if dims else 1
 
 
 @lru_cache(maxsize=65536)
 def dim_expand(dim: Dimension) -> Dimension:
     """Return ``dim`` in expanded normal form, so that equal polynomials compare equal."""
-    return dim if isinstance(dim, int) else as_dim(sp.expand(dim))
+    return dim if isinstance(dim, int) else as_dim(sp.expand(size_expr(dim)))
 
 
-def _check_divisor(divisor: sp.Expr) -> None:
+def check_divisor(divisor: sp.Expr) -> None:
     """Raise for a divisor that is zero in the example call; record that it is not."""
     if hint(as_dim(divisor)) == 0:
         raise ZeroDivisionError("integer division or modulo by zero")

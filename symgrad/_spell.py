@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ._shapes import Dimension, Shape, as_dim, floor_div
+from ._shapes import Dimension, Shape, as_dim, check_divisor, floor_div, size_expr
 from .errors import DataError
 
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
@@ -53,7 +53,7 @@ def size_text(dim: Dimension) -> str:
     DataError
         If it is no expression of integers, size names, ``+ - * // % max min``.
     """
-    return _text(sp.sympify(dim))[0]
+    return _text(size_expr(dim))[0]
 
 
 def _text(e: Any) -> tuple[str, int]:
@@ -221,6 +221,10 @@ class _Reader:
                 return a * b
             raise self.refuse("it multiplies too many sums")
         if isinstance(tree.op, (ast.FloorDiv, ast.Mod)) and b != 0:
+            try:
+                check_divisor(b)
+            except ZeroDivisionError as error:
+                raise self.refuse(str(error)) from None
             return floor_div(a, b) if isinstance(tree.op, ast.FloorDiv) else sp.Mod(a, b)
         if isinstance(tree.op, ast.Pow) and b.is_Integer and 0 < b <= MAX_POWER:
             self.products += 0 if a.is_Symbol else int(b) - 1

@@ -111,7 +111,7 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
                 ((np.array([2.0, np.nan, -np.inf, 2.0, np.nan, 0.0, -0.0]),), {}),
                 ((rng.integers(0, 5, 40),), {}), ((rng.integers(0, 9, 12).astype("u1"),), {})],
     "Callback": [((np.arange(3.0), np.ones((3, 3))), {
-        "token": token_of(np.dot), "shape": (3,), "dtype": "<f8", "ranks": (1, 2, 1),
+        "token": token_of(np.dot), "shape": (3,), "dtype": "float64", "ranks": (1, 2, 1),
     })],
 }  # fmt: skip
 ROUTINES = {name: op for name, op in registry.ops.items() if op.kind == "routine"}

@@ -190,6 +190,7 @@ def test_source_is_readable() -> None:
     program = sg.compile(loss).program(X, W)
     line = loss.__code__.co_firstlineno
     first, second = (f"# test_program.py:{line + k}" for k in (1, 2))
+    known = "x.shape == (n, m), w.shape == (m,), n - 1 > 0"
     lines = [
         "import numpy as np",
         "from scipy import special",
@@ -201,6 +202,8 @@ def test_source_is_readable() -> None:
         "    w = np.asarray(w, np.float64)",
         "    n = x.shape[0]",
         "    m = x.shape[1]",
+        "    if not (x.shape == (n, m) and w.shape == (m,) and n - 1 > 0):",
+        f'        raise ValueError(f"the program is for {known}; found n = {{n}}, m = {{m}}")',
         f'    v0 = np.einsum("ij,j->i", x, w, optimize=True)  {first}',
         f"    v1 = special.expit(v0)                          {first}",
         f"    v2 = v1[1:]                                     {second}",
@@ -524,7 +527,7 @@ DAMAGED: list[tuple[Any, str]] = [
     (change("steps", 0, "params", to={"axis": 1.5}), "1.5 is no parameter"),
     (change("steps", 0, "params", to={"axis": 10**30}), "too large"),
     (change("steps", 0, "params", to={"axis": {"code": "1"}}), "is no parameter"),
-    (change("steps", 0, "params", to={"axis": 0}), "Sin has no parameters, it has axis"),
+    (change("steps", 0, "params", to={"axis": 0}), "Sin has no parameter axis"),
     (change("steps", 0, "line", to="file.py:3"), "is no file name, line number and function"),
     (change("outputs", to=[99]), "outputs: there is no value number 99"),
     (change("outputs", to=[0]), "no output needs"),

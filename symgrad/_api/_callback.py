@@ -63,7 +63,7 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
         _array(x, f"argument {k}" if k else "like") for k, x in enumerate((like, *args))
     )
     token = callback.token_of(function)
-    shape, dtype = tuple(result.shape), np.dtype(result.dtype).str
+    shape, dtype = tuple(result.shape), np.dtype(result.dtype).name
     ranks = (*(len(x.shape) for x in operands), len(shape))
     return callback.CALLBACK(*operands, token=token, shape=shape, dtype=dtype, ranks=ranks)
 

@@ -93,7 +93,7 @@ class Specialization:
         if not (program.guards or program.conditions):
             return True
         values = self.values(leaves)
-        return program.admits(program.bind_sizes(values)) and program.holds(*values)
+        return program.admits(values) and program.holds(*values)
 
     def values(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the program's inputs among the leaves of a call."""

@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._batch import batch
-from .._graph import Body, Input, Literal, Node, Rule, apply
+from .._graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
 from .._graph._types import TOKEN
-from .._op import define_array
+from .._op import FLAG, define_array
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import Dimension, same, show
@@ -300,6 +300,7 @@ CUSTOM = define_array(
         index, *operands, bodies=bodies, kept=kept
     ),
     doc="a function with a derivative rule of the user's",
+    params={"bodies": BODIES, "kept": FLAG, "rule": RULE},
     vjp=_pull,
     jvp=_push,
     batch=_batch,

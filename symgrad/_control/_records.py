@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Node
+from .._graph import BODIES, BODY, Node
 from .._graph._laws import agree
-from .._op import define_array
+from .._op import COUNT, FLAG, SIZE, define_array, optional, or_none
 from .._shapes import Shape
 from ._binomial import pull_slots
 from ._branch_rules import batch_branch, pull_branch, push_branch
@@ -91,6 +91,15 @@ LOOP = define_array(
     "loop",
     run_loop,
     doc="a body that is run again and again, carrying values along",
+    params={
+        "body": BODY,
+        "carries": COUNT,
+        "cond": or_none(BODY),
+        "elements": COUNT,
+        "length": or_none(SIZE),
+        "reverse": FLAG,
+        "slots": optional(COUNT),
+    },
     helpers=(run_loop,),
     vjp=_pull_loop,
     jvp=push_loop,
@@ -103,6 +112,7 @@ BRANCH = define_array(
     "branch",
     run_branch,
     doc="one of several bodies, chosen by a number",
+    params={"bodies": BODIES, "kept": FLAG},
     helpers=(run_branch,),
     vjp=pull_branch,
     jvp=push_branch,
@@ -115,6 +125,7 @@ RESULT = define_array(
     "result",
     lambda results, index: results[index],
     doc="a result of a loop or a branch",
+    params={"index": COUNT},
     source=lambda results, index: f"{results}[{index}]",
     reason="its cotangent is one of those that the loop's rule takes",
 )
@@ -123,6 +134,7 @@ TAPE = define_array(
     "tape",
     lambda results, index: results[index],
     doc="what a loop wrote down in each step, for another loop to read",
+    params={"index": COUNT},
     source=lambda results, index: f"{results}[{index}]",
     merge=merged,
     reason="its cotangent is one of those that the loop's rule takes",

@@ -1,6 +1,6 @@
 """The graph: interned nodes, the program, and the checker."""
 
-from ._body import Body, Rule, bodies
+from ._body import BODIES, BODY, RULE, Body, Rule, bodies
 from ._check import check, checked
 from ._interned import (
     apart,
@@ -22,6 +22,7 @@ from ._where import (
     defined_at,
     inherited,
     inheriting,
+    printable,
     raised_at,
     scipy_call,
     set_inherited,
@@ -29,6 +30,9 @@ from ._where import (
 )
 
 __all__ = [
+    "BODIES",
+    "BODY",
+    "RULE",
     "Body",
     "Constant",
     "Input",
@@ -55,6 +59,7 @@ __all__ = [
     "literal_form",
     "merged",
     "node_class",
+    "printable",
     "raised_at",
     "recording_nodes",
     "scipy_call",

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from .._op import Param
 from ._leaves import Constant, Input, Iota, Literal, SizeOf
 from ._node import Node
 from ._walk import topological
@@ -71,6 +72,13 @@ class Body:
         return f"<body {self.digest}>"
 
 
+BODY = Param("a body", lambda value: isinstance(value, Body))
+BODIES = Param(
+    "one or more bodies",
+    lambda value: isinstance(value, tuple) and bool(value) and all(map(BODY.admits, value)),
+)
+
+
 class Rule:
     """A derivative rule of the user's, as a parameter of a node; equal to itself alone."""
 
@@ -82,6 +90,9 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.number}>"
+
+
+RULE = Param("a rule of this process", lambda value: isinstance(value, Rule))
 
 
 def _value(node: Node) -> str:

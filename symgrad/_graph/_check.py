@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import sympy as sp
 
-from .._shapes import Dim
+from .._shapes import Dim, recording
 from ..errors import CheckError, CycleError
 from ._laws import Law, broken_law, size_symbols
 from ._leaves import Input
@@ -84,7 +84,7 @@ def _guards(whole: Whole) -> str | None:
         if given is not None and not symbols <= given:
             return f"the guard {relation} speaks of sizes that are not those of an input"
         hints = {s: sp.Integer(s.hint) for s in symbols if isinstance(s, Dim)}
-        if relation.xreplace(hints) != sp.sympify(truth):
+        if relation.xreplace(hints) != sp.sympify(truth, strict=True):
             return f"the guard {relation} is not {truth} in the example call"
     return None
 
@@ -182,7 +182,11 @@ def check(subject: Any, after: str = "") -> None:
     CycleError
         If nodes need each other in a circle.
     """
-    whole = _whole(subject)
+    with recording():  # a pass has the guards of its trace
+        _check(_whole(subject), hasattr(subject, "steps"), after)
+
+
+def _check(whole: Whole, scheduled: bool, after: str) -> None:
     laws: list[Law[Whole]] = [GRAPH_LAWS[0]]
     _obey(laws, whole, after)
     # What lies below a sound node is sound; only laws of whole graphs look at it again.
@@ -195,7 +199,7 @@ def check(subject: Any, after: str = "") -> None:
                 law, complaint = broken
                 raise CheckError(_message(law, f"{describe(node)}: {complaint}", after))
             _sound.add(node)
-    _obey([*GRAPH_LAWS[1:], *(PROGRAM_LAWS if hasattr(subject, "steps") else ())], whole, after)
+    _obey([*GRAPH_LAWS[1:], *(PROGRAM_LAWS if scheduled else ())], whole, after)
 
 
 def _whole(subject: Any) -> Whole:

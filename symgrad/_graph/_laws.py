@@ -2,6 +2,9 @@
 
 A :class:`Law` has a name and a predicate that returns None, or says in words how the node
 breaks it. The laws stand in the order in which they may rely on each other.
+
+Where sizes are symbols, a law asks whether it holds of the example call, and records a guard for
+what only that shows: the sizes for which the node is sound are those that satisfy them.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import sympy as sp
 
-from .._op import Op, registry
-from .._shapes import Dim, Dimension, Shape, broadcast, dim_expand, hint, recording, show
+from .._op import Op, is_size, registry
+from .._shapes import Shape, as_size, broadcast, hint, same, show
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
 from ._leaves import Constant, Input, Iota, Literal, SizeOf
@@ -85,18 +88,11 @@ def _element_type(node: Node | Draft) -> str | None:
     return None if node.dtype in SUPPORTED else f"{node.dtype} is no type that symgrad computes in"
 
 
-def is_size(value: Any) -> bool:
-    """Tell whether ``value`` is an integer or an expression in size symbols."""
-    if isinstance(value, sp.Expr):
-        return all(isinstance(s, Dim) for s in value.free_symbols)
-    return type(value) is int
-
-
 def _sizes(node: Node | Draft) -> str | None:
     for dim in node.shape:
         if not is_size(dim):
             return f"{dim!r:.40} in its shape is neither an integer nor made of size symbols"
-        if hint(dim) < 0:
+        if not isinstance(dim, sp.Symbol) and as_size(dim) < 0:
             return f"the size {dim} in its shape is negative"
     return None
 
@@ -111,15 +107,24 @@ def _parameters(node: Node | Draft) -> str | None:
     names = [name for name, _ in node.items]
     if names != sorted(set(names)):
         return f"the parameters {', '.join(names)} are not sorted by name"
-    if names and node.op.kind == "map" and node.op.types is None:
-        items = dict(node.items)
-        name, highest = ("order", node.op.orders) if node.op.orders else ("slope", node.op.slopes)
-        if highest == 0 or names != [name]:
-            return f"{node.op.name} has no parameters, it has {', '.join(names)}"
-        if type(items[name]) is not int or not 0 <= items[name] <= highest:
-            return f"the {name} {items[name]!r:.40} is no integer from 0 to {highest}"
     bad = next((name for name, value in node.items if not _frozen(value)), None)
-    return None if bad is None else f"the parameter {bad} is no nested tuple of sizes and text"
+    if bad is not None:
+        return f"the parameter {bad} is no nested tuple of sizes and text"
+    return _declared(node) if node.op.name in registry.ops else None
+
+
+def _declared(node: Node | Draft) -> str | None:
+    """What is wrong with the parameters by the types that the op's record declares."""
+    types = node.op.params
+    for name, value in node.items:
+        if name not in types:
+            known = ", ".join(types) or "none"
+            return f"{node.op.name} has no parameter {name} (its parameters: {known})"
+        if not types[name].admits(value):
+            return f"the parameter {name} is {value!r:.60}, not {types[name].words}"
+    given = dict(node.items)
+    missing = next((k for k, type_ in types.items() if type_.required and k not in given), None)
+    return None if missing is None else f"{node.op.name} needs the parameter {missing}"
 
 
 def _sound_bodies(node: Node | Draft) -> str | None:
@@ -128,7 +133,7 @@ def _sound_bodies(node: Node | Draft) -> str | None:
             broken = broken_law(inner)
             if broken is not None:
                 return f"in its body, {inner.op.name} breaks the law {broken[0]!r}: {broken[1]}"
-    return node.op.fits(node) if node.op.fits is not None else None
+    return node.op.fits(node) if bodies(node) and node.op.fits is not None else None
 
 
 def _projected(node: Node | Draft) -> str | None:
@@ -166,21 +171,18 @@ def _constant(node: Node | Draft) -> str | None:
 # ---------------------------------------------------------------- places within operands
 
 
-def _span(start: Any, step: Any, size: Any) -> tuple[int, int]:
-    """Return the first and last place of a region entry in the example call."""
-    first = hint(start)
-    count = 1 if size is None else hint(size)
-    return first, first + step * (count - 1)
-
-
 def _outside(region: Sequence[Any], shape: Shape) -> str | None:
     if len(region) != len(shape):
         return f"a region of {len(region)} axes in an array of {len(shape)}"
     for (start, step, size), extent in zip(region, shape, strict=True):
-        if (size == extent and start == 0 and step == 1) or (size is not None and hint(size) == 0):
+        if size == extent and start == 0 and step == 1:
             continue
-        first, last = _span(start, step, size)
-        if step == 0 or min(first, last) < 0 or max(first, last) >= hint(extent):
+        if size is not None and hint(size) == 0 and as_size(size) == 0:
+            continue
+        first, count = as_size(start), 1 if size is None else as_size(size)
+        last = first + step * (count - 1)
+        low, high = (first, last) if step > 0 else (last, first)
+        if step == 0 or low < 0 or high >= as_size(extent):
             return f"the range {start}:{step}:{size} is not within an axis of size {extent}"
     return None
 
@@ -198,6 +200,16 @@ def _regions(node: Node | Draft) -> str | None:
         if wrong is not None:
             return wrong
     return None
+
+
+def _operand_shapes(node: Node | Draft) -> str | None:
+    """What the record says of operands and parameters that a shape rule takes as they come."""
+    if node.op.fits is None or bodies(node):
+        return None
+    try:
+        return node.op.fits(node)
+    except RULE_ERRORS as error:
+        return f"its operands do not go together: {error}"
 
 
 def _axes(node: Node | Draft) -> str | None:
@@ -218,28 +230,20 @@ def _axes(node: Node | Draft) -> str | None:
 
 def agree(a: Shape, b: Shape) -> bool:
     """Tell whether shapes are equal: as expressions, or where a guard holds them equal."""
-    return len(a) == len(b) and all(map(_same, a, b))
-
-
-def _same(a: Dimension, b: Dimension) -> bool:
-    if a == b or dim_expand(a) == dim_expand(b):
-        return True
-    fixed = isinstance(a, int) and isinstance(b, int)
-    return not fixed and hint(a) == hint(b)
+    return len(a) == len(b) and all(map(same, a, b))
 
 
 def shape_by_rule(node: Node | Draft) -> Shape:
-    """Return the shape that the op's rule gives, without recording guards."""
+    """Return the shape that the op's rule gives."""
     shapes = [x.shape for x in node.operands]
-    with recording():
-        if node.op.kind == "map":
-            return broadcast(*shapes)
-        if node.op.kind in ("result", "tape"):
-            return _projection(node)[0]
-        if node.op.kind in ("loop", "branch"):
-            return ()
-        assert node.op.shape is not None
-        return tuple(node.op.shape(*shapes, **node.params))
+    if node.op.kind == "map":
+        return broadcast(*shapes)
+    if node.op.kind in ("result", "tape"):
+        return _projection(node)[0]
+    if node.op.kind in ("loop", "branch"):
+        return ()
+    assert node.op.shape is not None
+    return tuple(node.op.shape(*shapes, **node.params))
 
 
 def _projection(node: Node | Draft) -> tuple[Shape, np.dtype[Any]]:
@@ -315,6 +319,7 @@ NODE_LAWS: tuple[Law[Node | Draft], ...] = (
     Law("constants are frozen arrays", _constant),
     Law("axes are axes of the operand", _axes),
     Law("regions lie within", _regions),
+    Law("operands fit the op and each other", _operand_shapes),
     Law("the shape is what the shape rule gives", _shape_rule),
     Law("the type is what the type rule gives", _type_rule),
     Law("map operands have the types that the op computes in", _operand_types),

@@ -111,7 +111,7 @@ class SizeOf(Node):
         return intern((cls, size, np.dtype(dtype)), make)
 
     def _formula(self, operands: Sequence[sp.Expr]) -> sp.Expr:
-        return sp.sympify(self.size)
+        return sp.sympify(self.size, strict=True)
 
 
 class Iota(Node):

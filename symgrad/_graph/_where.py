@@ -23,6 +23,11 @@ _SKIPPED = (_HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, "<__array_func
 _USERS = (os.path.join(_HERE, "demo") + os.sep,)
 
 
+def printable(text: str) -> str:
+    """Return text on one line, in which nothing is hidden: it may end up in a comment of code."""
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
 class Where(NamedTuple):
     """A line of the user's code."""
 
@@ -31,7 +36,7 @@ class Where(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.filename)}:{self.line}"
+        return f"{printable(os.path.basename(self.filename))}:{self.line}"
 
 
 class _State(threading.local):

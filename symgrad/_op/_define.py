@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -12,6 +12,7 @@ import sympy as sp
 
 from ..errors import DefinitionError
 from ._lowering import Lowering
+from ._params import Param, optional, up_to
 from ._record import Kind, Op
 from ._registry import Composite, registry
 
@@ -49,6 +50,7 @@ def define(
         raise DefinitionError(f"{name}: give evaluate= or a NumPy function")
     if not domain or not samples:
         raise DefinitionError(f"{name}: give domain= and samples=")
+    fields.setdefault("params", _of_family(fields))
     op = Op(
         name=name,
         kind="map",
@@ -64,6 +66,12 @@ def define(
     )
     registry.add(op)
     return op
+
+
+def _of_family(fields: Mapping[str, Any]) -> dict[str, Param]:
+    """Return the parameter of a family of maps; the function itself goes without it."""
+    named = {"order": fields.get("orders", 0), "slope": fields.get("slopes", 0)}
+    return {name: optional(up_to(highest)) for name, highest in named.items() if highest}
 
 
 #: The highest derivative of families of maps.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +11,7 @@ import sympy as sp
 
 from .._late import LateFields, LateFunction, resolved
 from ._lowering import Exact, Lowering
+from ._params import Param
 
 Kind = Literal[
     "map", "view", "reduce", "scan", "contract", "assemble", "gather", "scatter",
@@ -42,6 +43,9 @@ class Op(LateFields):
         One line for the op table.
     sympy:
         For maps: the SymPy form, a function of SymPy expressions.
+    params:
+        The types of the static parameters by name; no node has others. Those of families are
+        known by ``orders`` and ``slopes``.
     partials:
         For maps: ``partials(y, *xs) -> tuple`` of derivatives, elementwise; an entry may be
         None (identically zero). None as a whole needs ``reason``.
@@ -109,8 +113,8 @@ class Op(LateFields):
         For loops and branches: ``results(node, index, kind)``: shape and element type of a
         result, as a projection of ``kind`` ("result" or "tape") gives it.
     fits:
-        For loops and branches: ``fits(node)`` says how operands and bodies do not go together,
-        or returns None.
+        ``fits(node)`` says how operands, bodies and parameters do not go together, or returns
+        None: of loops and branches, and where the shape rule takes operands as they come.
     alias:
         For views: the result has the operand's elements in the same (C) order, so that it
         is the same memory.
@@ -155,6 +159,7 @@ class Op(LateFields):
     functions: tuple[Callable[..., Any], ...] = field(default_factory=tuple)
     doc: str = ""
     sympy: Callable[..., Any] | None = None
+    params: Mapping[str, Param] = field(default_factory=dict)
     partials: Callable[..., Any] | None = None
     reason: str | None = None
     types: Callable[..., Any] | None = None

@@ -19,10 +19,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._forks import free_in_children
-from .._op import Op, Routine, define_array
+from .._op import COUNT, DTYPE, SHAPE, TOKEN, Op, Routine, define_array, several
+from .._shapes import show
 from .._spell import spell
 from ..errors import ArgumentError, ShapeError, UnsupportedError
 from .linear import batched_alike, no_formula
+from .operands import agree
 
 #: The functions by token, for ever: a program that calls one may turn up again.
 _functions: dict[str, Callable[..., Any]] = {}
@@ -171,11 +173,24 @@ def _source(*xs: Any, token: str, shape: Any, dtype: str, ranks: Any) -> str:
     return f"symgrad._ops.callback.call_back({', '.join(given)})"
 
 
+def _fits(node: Any) -> str | None:
+    ranks, operands = node.params["ranks"], node.operands
+    if len(ranks) != len(operands) or any(r > x.ndim for r, x in zip(ranks, operands, strict=True)):
+        return f"the ranks {ranks} are not those of its operands"
+    lead = operands[0].shape[: operands[0].ndim - ranks[0]]
+    apart = [
+        x for x, r in zip(operands, ranks, strict=True) if not agree(x.shape[: x.ndim - r], lead)
+    ]
+    return f"an operand of shape {show(apart[0].shape)} has another batch" if apart else None
+
+
 CALLBACK: Op = define_array(
     "Callback",
     "routine",
     lambda *xs, token, shape, dtype, ranks: call_back(token, shape, dtype, ranks, *xs),
     doc="a Python function that is not traced; its derivative is for the user to give",
+    fits=_fits,
+    params={"token": TOKEN, "shape": SHAPE, "dtype": DTYPE, "ranks": several(COUNT)},
     types=lambda *dtypes, dtype, **_: np.dtype(dtype),
     shape=_shape,
     element=no_formula("a Python function that is not traced"),

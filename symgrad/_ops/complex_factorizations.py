@@ -35,6 +35,7 @@ from .linear import (
     write_triangular,
 )
 from .np_common import join_pairs, packed
+from .operands import Cores
 from .singular import PINV, SVD, singular_parts, write_svd
 
 
@@ -78,6 +79,7 @@ def complex_twin(
     shape, vjp, jvp = real.shape, real.vjp, real.jvp
     assert shape is not None and vjp is not None and jvp is not None  # noqa: PT018
     assert real.exact is not None
+    assert isinstance(real.fits, Cores)
     vectors = real.exact.vectors and exactly_complex.vectors_of(real.exact.vectors)
 
     def evaluate(*operands: Any, **params: Any) -> Any:
@@ -102,6 +104,8 @@ def complex_twin(
         "routine",
         evaluate,
         doc=doc,
+        params=real.params,
+        fits=real.fits.in_pairs(),
         types=lambda *dtypes, **params: dtypes[-1],
         shape=lambda *shapes, **params: (*shape(*(s[:-1] for s in shapes), **params), 2),
         element=no_formula(doc),

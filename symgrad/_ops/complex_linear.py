@@ -27,6 +27,7 @@ from .linear import (
     write_solve,
 )
 from .np_common import join_pairs
+from .operands import Cores
 
 
 def complex_lu_factors(a: Any) -> Any:
@@ -39,6 +40,7 @@ COMPLEX_LU: Op = define_array(
     "routine",
     complex_lu_factors,
     doc="LU factorisation of complex matrices, for solutions and determinants",
+    fits=Cores("n n 2"),
     shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2),
     element=no_formula("an LU factorisation"),
     reason=FACTORS,
@@ -95,6 +97,7 @@ COMPLEX_LOG_DET: Op = define_array(
     "routine",
     lambda a, factors: log_pivots(factors),
     doc="logarithm of a complex determinant's absolute value, and its angle, from LU factors",
+    fits=Cores("n n 2", "n+1 n 2"),
     shape=lambda a, factors: (*a[:-3], 2),
     element=no_formula("a determinant"),
     exact=Exact(exactly.complex_log_determinant, core=3),

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
+from .._op import LETTERS, Op, define_array
 from .._shapes import Shape, same, show
 from ..errors import ShapeError
 from .movement import by_rows
+from .operands import alike
 
 
 def _shape(a_shape: Shape, b_shape: Shape, a: str, b: str, out: str) -> Shape:
@@ -127,12 +128,24 @@ def _by_rows_or_columns(x: Any) -> Any:
     return x if x.flags.f_contiguous else by_rows(x)
 
 
+def _fits(node: Any) -> str | None:
+    a, b, out = (node.params[k] for k in ("a", "b", "out"))
+    if len(set(out)) < len(out) or not set(out) <= {*a, *b}:
+        return f"{a},{b}->{out} says nothing of its result's axes"
+    x = node.operands[0]
+    if len(node.operands) != 2 or x.dtype.kind == "b":
+        return "it takes two operands, of numbers"
+    return alike(node.operands, x.dtype)
+
+
 CONTRACT: Op = define_array(
     "Contract",
     "contract",
     lambda x, y, a, b, out: np.einsum(f"{a},{b}->{out}", x, y, optimize=True),
     in_order=contracted,
     doc="sum of products over named axes (pairwise einsum)",
+    fits=_fits,
+    params={"a": LETTERS, "b": LETTERS, "out": LETTERS},
     types=lambda x, y, **_: np.result_type(x, y),
     shape=_shape,
     element=_element,

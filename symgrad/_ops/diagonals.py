@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
-from .._shapes import Shape
+from .._op import INTEGER, SHAPE, SIZE, Op, define_array
+from .._shapes import Shape, as_dim, as_size, same, show
 from .._spell import spell
+from .operands import agree
 
 Region = tuple[tuple[Any, int, Any], ...]
 
@@ -46,11 +47,42 @@ def _embed_element(index: Any, x: Any, offset: int, shape: Shape) -> Any:
     return sp.Piecewise((x[(*lead, k)], inside), (0, True))
 
 
+def _diagonal_length(shape: Shape, offset: int) -> Any:
+    """Return the length of a diagonal of the last two axes."""
+    row, column = _corner(offset)
+    down, along = as_size(shape[-2]) - row, as_size(shape[-1]) - column
+    shorter = min(down, along)
+    return as_dim(shorter) if shorter >= 0 else 0
+
+
+def _diagonal_fits(node: Any) -> str | None:
+    shape, offset, size = node.operands[0].shape, node.params["offset"], node.params["size"]
+    if len(shape) > 1 and same(size, _diagonal_length(shape, offset)):
+        return None
+    return f"an array of shape {show(shape)} has no diagonal {offset} of {size} elements"
+
+
+def _embed_fits(node: Any) -> str | None:
+    have, want, offset = node.operands[0].shape, node.params["shape"], node.params["offset"]
+    row, column = _corner(offset)
+    if (
+        len(want) > 1
+        and agree(have[:-1], want[:-2])
+        and have
+        and as_size(have[-1]) + row <= as_size(want[-2])
+        and as_size(have[-1]) + column <= as_size(want[-1])
+    ):
+        return None
+    return f"{show(have)} is no diagonal {offset} of an array of shape {show(want)}"
+
+
 DIAGONAL: Op = define_array(
     "Diagonal",
     "view",
     lambda x, offset, size: np.diagonal(x, offset, -2, -1),
     doc="a diagonal of the last two axes",
+    fits=_diagonal_fits,
+    params={"offset": INTEGER, "size": SIZE},
     shape=lambda x, offset, size: (*x[:-2], size),
     element=_diagonal_element,
     transpose=lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),),
@@ -64,6 +96,8 @@ DIAG_EMBED: Op = define_array(
     "assemble",
     embedded,
     doc="put the last axis on a diagonal of a zero matrix",
+    fits=_embed_fits,
+    params={"offset": INTEGER, "shape": SHAPE},
     shape=lambda x, offset, shape: shape,
     element=_embed_element,
     transpose=lambda ct, x, offset, shape: (DIAGONAL(ct, offset=offset, size=x.shape[-1]),),

@@ -20,6 +20,7 @@ from . import exactly, exactly_complex
 from .complex_factorizations import as_complex, as_pairs
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like
 from .np_common import conjugated, iota, join_pairs, join_parts, packed
+from .operands import Cores
 
 CONVENTION = "nan or infinities where eigenvalues meet"
 
@@ -197,6 +198,7 @@ EIG: Op = define_array(
     general_eigen_pairs,
     parts=lambda a: join_pairs(COMPLEX_EIG(packed(a))),
     doc="eigenvalues of transposed matrices above the eigenvectors as rows, in pairs of reals",
+    fits=Cores("n n"),
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1], 2),
     element=no_formula("an eigenvalue"),
     exact=Exact(exactly_complex.general, vectors=_VECTORS),
@@ -214,6 +216,7 @@ COMPLEX_EIG: Op = define_array(
     "routine",
     lambda a: general_eigen_pairs(as_complex(a)),
     doc="eigenvalues of transposed complex matrices, above the eigenvectors as rows",
+    fits=Cores("n n 2"),
     shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2),
     element=no_formula("an eigenvalue"),
     exact=Exact(exactly_complex.complex_general, core=3, vectors=_VECTORS),

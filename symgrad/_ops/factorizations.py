@@ -30,6 +30,7 @@ from .linear import (
     unit_like,
 )
 from .np_common import conjugated
+from .operands import Cores
 
 # ---------------------------------------------------------------- Cholesky
 
@@ -98,6 +99,7 @@ CHOLESKY: Op = define_array(
     cholesky_factor,
     parts=in_pairs("ComplexCholesky"),
     doc="lower triangular factor of symmetric positive definite matrices",
+    fits=Cores("n n"),
     shape=lambda a: a,
     element=no_formula("a Cholesky factorisation"),
     exact=Exact(exactly.cholesky, symmetric=True),
@@ -192,6 +194,7 @@ QR: Op = define_array(
     qr_factors,
     parts=in_pairs("ComplexQR"),
     doc="orthogonal and triangular factor of matrices: Q above the transpose of R",
+    fits=Cores("m n", ordered=lambda size: size["m"] >= size["n"]),
     shape=lambda a: (*a[:-2], a[-2] + a[-1], a[-1]),
     element=no_formula("a QR factorisation"),
     exact=Exact(exactly.qr, vectors=exactly.qr_vectors),
@@ -277,6 +280,7 @@ EIGH: Op = define_array(
     eigen_pairs,
     parts=in_pairs("ComplexEigh"),
     doc="eigenvalues of symmetric matrices, above the eigenvectors as rows",
+    fits=Cores("n n"),
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an eigenvalue"),
     exact=Exact(exactly.eigen, symmetric=True, vectors=exactly.eigen_vectors),

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, Routine, define_array
+from .._op import FLAG, SIZE, Op, Routine, define_array, one_of
 from .._shapes import as_dim, as_size
 from .movement import RESHAPE
 from .np_common import iota
+from .operands import Cores
 
 #: The norm that has the same factor in a transform the other way.
 OTHER_WAY = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+NORM = one_of(*OTHER_WAY)
 LIBRARY = "numpy.fft._pocketfft_umath"
 
 
@@ -94,6 +96,8 @@ FOURIER: Op = define_array(
     "routine",
     fourier,
     doc="discrete Fourier transforms of rows of complex numbers",
+    fits=Cores("r n 2", batched=False),
+    params={"inverse": FLAG, "norm": NORM},
     shape=lambda x, inverse, norm: x,
     element=_fourier_element,
     transpose=lambda ct, x, inverse, norm: (
@@ -164,11 +168,17 @@ def _write_signal(r: Any, n: Any, norm: str) -> None:
               (rows, m, n), (2 * m * width, 0, n * width, 2 * width, width))  # fmt: skip
 
 
+def _signal_ordered(size: Any, n: Any, norm: str) -> bool:
+    return bool(size["m"] == half(as_size(n)) and as_size(n) > 0)
+
+
 REAL_FOURIER: Op = define_array(
     "RealFourier",
     "routine",
     real_fourier,
     doc="discrete Fourier transforms of rows of real numbers, the first half",
+    fits=Cores("r n", batched=False, ordered=lambda size, norm: size["n"] > 0),
+    params={"norm": NORM},
     shape=lambda x, norm: (x[0], as_dim(half(x[1])), 2),
     element=_real_element,
     transpose=lambda ct, x, norm: (
@@ -185,6 +195,8 @@ REAL_SIGNAL: Op = define_array(
     "routine",
     real_signal,
     doc="rows of n real numbers from the first half of their discrete Fourier transforms",
+    fits=Cores("r m 2", batched=False, ordered=_signal_ordered),
+    params={"n": SIZE, "norm": NORM},
     shape=lambda y, n, norm: (y[0], n),
     element=_signal_element,
     transpose=lambda ct, y, n, norm: (

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
-from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint, same
+from .._op import AXES, COUNT, SHAPE, Op, define_array
+from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint, same, size_expr
 from .._spell import spell
 from ..errors import IndexingError
 from .movement import BROADCAST, RESHAPE, TRANSPOSE
 from .np_common import iota, lift
+from .operands import indexed
 from .regions import SLICE
 
 # ---------------------------------------------------------------- gather and scatter
@@ -145,11 +146,23 @@ def _scatter_batch(size: Any, batched: Any, v: Any, *indices: Any, axes: Any, at
     return SCATTER(v, lane, *lifted, axes=(0, *shifted), at=at, shape=(size, *shape))
 
 
+def _gather_fits(node: Any) -> str | None:
+    x, *indices = node.operands
+    return indexed(node, None, x.shape, indices)
+
+
+def _scatter_fits(node: Any) -> str | None:
+    v, *indices = node.operands
+    return indexed(node, v, node.params["shape"], indices)
+
+
 GATHER: Op = define_array(
     "Gather",
     "gather",
     _gather,
     doc="read elements at positions given by integer arrays",
+    fits=_gather_fits,
+    params={"axes": AXES, "at": COUNT},
     shape=_gather_shape,
     element=_gather_element,
     linear=(0,),
@@ -169,6 +182,8 @@ SCATTER: Op = define_array(
     "scatter",
     _scatter,
     doc="add elements at positions given by integer arrays",
+    fits=_scatter_fits,
+    params={"axes": AXES, "at": COUNT, "shape": SHAPE},
     shape=lambda *_, axes, at, shape: shape,
     element=_scatter_element,
     linear=(0,),
@@ -221,7 +236,7 @@ def _slice_entry(item: slice, size: Dimension) -> tuple[Any, int, Any]:
         return (0, 1, 0)
     guard(sp.Gt(span, 0, evaluate=False), value_is=True)
     stride = abs(step)
-    count = span if stride == 1 else as_dim(sp.floor(sp.sympify(span + stride - 1) / stride))
+    count = span if stride == 1 else as_dim(sp.floor(size_expr(span + stride - 1) / stride))
     return (start, step, count)
 
 

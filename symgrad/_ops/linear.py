@@ -20,11 +20,12 @@ import numpy as np
 import sympy as sp
 
 from .._late import blas, lapack
-from .._op import Composed, Exact, Op, Routine, define_array, registry
+from .._op import FLAG, Composed, Exact, Op, Routine, define_array, registry
 from ..errors import UnsupportedError
 from . import exactly
 from .movement import BROADCAST, RESHAPE
 from .np_common import conjugated, iota, join_pairs, lift, packed, spread
+from .operands import Cores
 
 FACTORS = "derivatives go through the matrix itself"
 
@@ -148,6 +149,7 @@ LU: Op = define_array(
     lu_factors,
     parts=in_pairs("ComplexLU"),
     doc="LU factorisation with row exchanges, for solutions and determinants",
+    fits=Cores("n n"),
     shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
     element=no_formula("an LU factorisation"),
     exact=Exact(exactly.lu),
@@ -220,6 +222,8 @@ SOLVE: Op = define_array(
     lambda a, factors, b, trans: lu_solution(factors, b, trans),
     parts=in_pairs("ComplexSolve"),
     doc="solutions of linear systems, one for each row of the last operand, by LU factors",
+    fits=Cores("n n", "n+1 n", "k n"),
+    params={"trans": FLAG},
     types=lambda a, factors, b, trans: b,
     shape=lambda a, factors, b, trans: b,
     element=no_formula("the solution of a linear system"),
@@ -278,6 +282,8 @@ TRIANGULAR: Op = define_array(
     triangular_solution,
     parts=in_pairs("ComplexSolveTriangular"),
     doc="solutions of triangular systems, one for each row of the last operand",
+    fits=Cores("n n", "k n"),
+    params={"lower": FLAG, "trans": FLAG, "unit": FLAG},
     types=lambda a, b, **_: b,
     shape=lambda a, b, lower, trans, unit: b,
     element=no_formula("the solution of a linear system"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Emit, Instr, Op, Real, composite, define, refuse
+from .._op import DTYPE, Composed, Emit, Instr, Op, Real, composite, define, refuse
 from .._spell import infix
 from ..errors import DTypeError
 from . import complex_order, parts
@@ -22,7 +22,7 @@ TRUTH = "truth values and whole numbers have no derivative"
 
 def truth(x: Any) -> Any:
     """Return a SymPy value as a condition: numbers are true unless zero."""
-    x = sp.sympify(x)
+    x = sp.sympify(x, strict=True)
     return x if is_truth(x) else sp.Ne(x, 0)
 
 
@@ -296,7 +296,7 @@ CAST: Op = define(
     name="Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), sympy=_cast_form,
     partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
     types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), ulp=0.5, exact_form=False,
-    parts=_cast_parts,
+    parts=_cast_parts, params={"dtype": DTYPE},
     doc="Conversion to the element type dtype; its derivative is 1 between real types.",
     source=lambda x, dtype: f"{x}.astype(np.{dtype})",
 )  # fmt: skip

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
-from .._shapes import Dimension, Shape, dim_expand, dim_product, evaluate_dim, same, show
+from .._op import AXES, SHAPE, Op, define_array
+from .._shapes import Dimension, Shape, dim_expand, dim_product, evaluate_dim, same, show, size_expr
 from .._spell import spell
 from ..errors import ShapeError
 
@@ -49,11 +49,23 @@ def _is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
+def _broadcast_fits(node: Any) -> str | None:
+    have, want = node.operands[0].shape, node.params["shape"]
+    lead = len(want) - len(have)
+    fit = lead >= 0 and all(
+        (isinstance(d, int) and d == 1) or same(d, n)
+        for d, n in zip(have, want[lead:], strict=True)
+    )
+    return None if fit else f"{show(have)} is not broadcast to {show(want)}"
+
+
 BROADCAST: Op = define_array(
     "Broadcast",
     "view",
     lambda x, shape: np.broadcast_to(x, shape),
     doc="repeat along new and length-one axes",
+    fits=_broadcast_fits,
+    params={"shape": SHAPE},
     shape=lambda x, shape: shape,
     element=_broadcast_element,
     transpose=lambda ct, x, shape: (unbroadcast(ct, x.shape),),
@@ -92,7 +104,13 @@ def _equal(a: list[Dimension], b: list[Dimension]) -> bool:
 def _shorter(old: Shape, left: list[int], new: Shape, right: list[int]) -> bool:
     a = dim_product(tuple(old[k] for k in left))
     b = dim_product(tuple(new[k] for k in right))
-    sizes = {s: s.hint for s in (*sp.sympify(a).free_symbols, *sp.sympify(b).free_symbols)}
+    sizes = {
+        s: s.hint
+        for s in (
+            *size_expr(a).free_symbols,
+            *size_expr(b).free_symbols,
+        )
+    }
     return evaluate_dim(a, sizes) < evaluate_dim(b, sizes)
 
 
@@ -105,7 +123,7 @@ def _reshape_element(index: Any, x: Any, shape: Shape) -> Any:
         big = [k for k in left if x.shape[k] != 1]
         for k in reversed(big[1:]):
             out[k] = sp.Mod(linear, x.shape[k])
-            linear = sp.floor(sp.sympify(linear) / x.shape[k])
+            linear = sp.floor(size_expr(linear) / x.shape[k])
         if big:
             out[big[0]] = linear
     return x[tuple(out)]
@@ -124,6 +142,7 @@ RESHAPE: Op = define_array(
     lambda x, shape: np.reshape(x, shape),
     alias=True,
     doc="the same elements in C order under another shape",
+    params={"shape": SHAPE},
     shape=_reshape_shape,
     element=_reshape_element,
     transpose=lambda ct, x, shape: (RESHAPE(ct, shape=x.shape),),
@@ -144,6 +163,7 @@ TRANSPOSE: Op = define_array(
     "view",
     lambda x, axes: np.transpose(x, axes),
     doc="permute the axes",
+    params={"axes": AXES},
     shape=lambda x, axes: tuple(x[k] for k in axes),
     element=lambda i, x, axes: x[tuple(i[k] for k in inverse(axes))],
     transpose=lambda ct, x, axes: (TRANSPOSE(ct, axes=inverse(axes)),),

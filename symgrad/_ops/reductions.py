@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import define_array
-from .._shapes import Shape
+from .._op import AXES, define_array
+from .._shapes import Shape, as_size, show
 from . import complex_order
 from .complex_products import product_over
 from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
@@ -97,11 +97,27 @@ def _source(name: str, typed: bool) -> Any:
     return source
 
 
+def _fits(node: Any) -> str | None:
+    [x], axes = node.operands, node.params["axes"]
+    one = node.op.combine in ("argmax", "argmin")
+    if not axes or (one and len(axes) != 1):
+        return f"it is not taken over {len(axes)} axes"
+    if x.dtype.kind == "b" and node.op.combine in ("add", "multiply"):
+        return "truth values are not added"
+    if (one or node.op.combine in ("maximum", "minimum")) and any(
+        as_size(x.shape[k]) < 1 for k in axes
+    ):
+        return f"there is no extremum of no elements, of an array of shape {show(x.shape)}"
+    return None
+
+
 def _reduction(name: str, function: Any, element: Any, combine: str, **fields: Any) -> Any:
     return define_array(
         name,
         "reduce",
         lambda x, axes: function(x, axis=axes),
+        params={"axes": AXES},
+        fits=_fits,
         shape=reduced,
         element=element,
         batch=_batch(name),

@@ -10,17 +10,19 @@ integer index drops the axis.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import combinations
+import math
+from collections.abc import Iterable, Sequence
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
-from .._shapes import Dimension, Shape, dim_expand
+from .._op import FLAG, REGION, REGIONS, SHAPE, Op, define_array
+from .._shapes import Dimension, Shape, dim_expand, hint
 from .._spell import size_text, spell
 from .movement import BROADCAST
+from .operands import alike
 
 Region = tuple[tuple[Any, int, Any], ...]
 
@@ -94,6 +96,7 @@ SLICE: Op = define_array(
     "view",
     lambda x, region: x[slices(region)],
     doc="read a region: integer indices and slices with steps",
+    params={"region": REGION},
     shape=lambda x, region: tuple(n for _, _, n in region if n is not None),
     element=_slice_element,
     transpose=lambda ct, x, region: (
@@ -275,11 +278,63 @@ def _span(entry: tuple[Any, int, Any]) -> tuple[int, int] | None:
     return min(start, last), max(start, last)
 
 
+def overlapping(regions: Sequence[Region]) -> str | None:
+    """Say which of some regions have an element in common in the example call."""
+    spans = [tuple(map(_places, region)) for region in regions]
+    spans = [span for span in spans if all(map(len, span))]
+    if len(set(spans)) < len(spans):
+        return "two of its regions are the same"
+    if all(len(places) == 1 for span in spans for places in span):
+        return None
+    # Those that lie apart along an axis are not compared with each other.
+    axis = max(
+        range(len(spans[0])), key=lambda k: len({(s[k][0], s[k][-1]) for s in spans}), default=0
+    )
+    spans.sort(key=lambda s: min(s[axis][0], s[axis][-1]))
+    for number, one in enumerate(spans):
+        end = max(one[axis][0], one[axis][-1])
+        for other in islice(spans, number + 1, None):
+            if min(other[axis][0], other[axis][-1]) > end:
+                break
+            if all(map(_meet, one, other)):
+                return "two of its regions overlap"
+    return None
+
+
+def _places(entry: tuple[Any, int, Any]) -> range:
+    start, step, size = entry
+    first, count = hint(start), 1 if size is None else hint(size)
+    return range(first, first + step * count, step)
+
+
+def _meet(a: range, b: range) -> bool:
+    """Tell whether two arithmetic progressions have a number in common."""
+    a, b = (r if r.step > 0 else r[::-1] for r in (a, b))
+    common = math.gcd(a.step, b.step)
+    if (b[0] - a[0]) % common:
+        return False
+    # The least number of a from b's first on that is one of b's, by the inverse of a's step.
+    period = b.step // common
+    turns = (b[0] - a[0]) // common * pow(a.step // common, -1, period) % period
+    low = max(a[0], b[0])
+    first = a[0] + turns * a.step
+    whole_period = period * a.step
+    first += -(-(low - first) // whole_period) * whole_period
+    return first <= min(a[-1], b[-1])
+
+
+def _assemble_fits(node: Any) -> str | None:
+    wrong = alike(node.operands, node.operands[0].dtype)
+    return wrong or (overlapping(node.params["regions"]) if node.params["disjoint"] else None)
+
+
 ASSEMBLE: Op = define_array(
     "Assemble",
     "assemble",
     _assemble,
     doc="write the operands into regions of a zero array, adding where they overlap",
+    fits=_assemble_fits,
+    params={"shape": SHAPE, "regions": REGIONS, "disjoint": FLAG},
     types=lambda *dtypes, **_: np.result_type(*dtypes),
     shape=lambda *_, shape, regions, disjoint: shape,
     element=_assemble_element,

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
+from .._op import AXIS, FLAG, Op, define_array
+from .._shapes import show
 from .complex_products import running_product
 from .movement import BROADCAST
+from .operands import agree, alike
 from .regions import ASSEMBLE, SLICE, whole
 
 
@@ -130,11 +132,23 @@ def _recurrence_batch(size: Any, batched: Any, a: Any, b: Any, axis: int, revers
     return RECURRENCE(a, b, axis=axis + 1, reverse=reverse)
 
 
+def _fits(node: Any) -> str | None:
+    last = node.operands[-1]
+    if len(node.operands) != (2 if node.op is RECURRENCE else 1) or last.dtype.kind == "b":
+        return f"{node.op.name} has other operands"
+    shapes = [x.shape for x in node.operands if not agree(x.shape, last.shape)]
+    if shapes:
+        return f"operands of the shapes {show(shapes[0])} and {show(last.shape)}"
+    return alike(node.operands, last.dtype)
+
+
 CUMSUM: Op = define_array(
     "Cumsum",
     "scan",
     _running(np.cumsum),
     doc="running sum along an axis",
+    fits=_fits,
+    params={"axis": AXIS, "reverse": FLAG},
     shape=lambda x, axis, reverse: x,
     element=_running_element(sp.Sum),
     transpose=lambda ct, x, axis, reverse: (CUMSUM(ct, axis=axis, reverse=not reverse),),
@@ -148,6 +162,8 @@ CUMPROD: Op = define_array(
     _running(np.cumprod),
     parts=running_product,
     doc="running product along an axis",
+    fits=_fits,
+    params={"axis": AXIS, "reverse": FLAG},
     shape=lambda x, axis, reverse: x,
     element=_running_element(sp.Product),
     vjp=_cumprod_vjp,
@@ -161,6 +177,8 @@ RECURRENCE: Op = define_array(
     "scan",
     recurrence,
     doc="linear recurrence r[i] = a[i]*r[i-1] + b[i] along an axis",
+    fits=_fits,
+    params={"axis": AXIS, "reverse": FLAG},
     types=lambda a, b, **_: np.result_type(a, b),
     shape=lambda a, b, axis, reverse: b,
     element=_recurrence_element,

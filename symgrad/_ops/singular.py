@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Composed, Exact, Op, Routine, define_array
+from .._op import FLAG, Composed, Exact, Op, Routine, define_array
 from . import exactly
 from .factorizations import beside, gaps, widen
 from .linear import adjoint, batched_alike, in_pairs, no_formula, unit_like
 from .movement import RESHAPE
+from .operands import Cores
 
 
 def singular_parts(a: Any) -> Any:
@@ -118,12 +119,18 @@ def _svd_shape(a: Any, wide: bool) -> Any:
     return (*a[:-2], m * k + k + k * n)
 
 
+def _svd_ordered(size: Any, wide: bool) -> bool:
+    return bool(size["m"] <= size["n"] if wide else size["n"] <= size["m"])
+
+
 SVD: Op = define_array(
     "SVD",
     "routine",
     lambda a, wide: singular_parts(a),
     parts=in_pairs("ComplexSVD"),
     doc="singular values and vectors: U, s and the transpose of V, one behind the other",
+    fits=Cores("m n", ordered=_svd_ordered),
+    params={"wide": FLAG},
     shape=_svd_shape,
     element=no_formula("a singular value"),
     exact=Exact(exactly.singular, vectors=exactly.singular_vectors),
@@ -162,6 +169,7 @@ PINV: Op = define_array(
     lambda a, value: value,
     parts=in_pairs("ComplexPseudoInverse"),
     doc="a pseudo-inverse that is known, with its derivative by the matrix",
+    fits=Cores("m n", "n m"),
     types=lambda a, value: a,
     shape=lambda a, value: value,
     element=no_formula("a pseudo-inverse"),

@@ -13,6 +13,7 @@ import numpy as np
 from .._op import Exact, Op, Routine, define_array
 from . import complex_order, exactly
 from .linear import batched_alike, no_formula
+from .operands import Cores
 
 #: Bottom-up merge sort of positions: stable, nan last. ``LESS`` tells whether the left element
 #: must not go before the right one: it is the only step that depends on the type.
@@ -134,6 +135,7 @@ ARGSORT: Op = define_array(
     "routine",
     lambda x: np.argsort(x, axis=-1, kind="stable"),
     doc="positions that sort along the last axis: stable, nan last",
+    fits=Cores("n", kinds="biuf"),
     parts=complex_order.order,
     types=lambda x: np.int64,
     shape=lambda x: x,

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op, define_array
-from .._shapes import Shape
+from .._op import AXES, COUNT, REGIONS, SHAPE, Op, define_array
+from .._shapes import Shape, show
 from .._spell import spell
 from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
 from .movement import BROADCAST
-from .regions import SLICE, Region, element_within, index_text, slices, whole
+from .operands import agree, alike, indexed
+from .regions import SLICE, Region, element_within, index_text, overlapping, slices, whole
 
 # ---------------------------------------------------------------- regions
 
@@ -72,12 +73,21 @@ def _update_source(base: Any, *parts: Any, shape: Shape, regions: tuple[Region, 
     return f"updated({', '.join([str(base), *pieces])})"
 
 
+def _update_fits(node: Any) -> str | None:
+    regions, shape = node.params["regions"], node.params["shape"]
+    if regions[:1] != (tuple(map(whole, shape)),):
+        return "the first region is not the whole array"
+    return alike(node.operands, node.operands[0].dtype) or overlapping(regions[1:])
+
+
 #: The first region is the whole array, whose part is what is written over.
 UPDATE: Op = define_array(
     "Update",
     "assemble",
     _update,
     doc="an array with regions written over, which do not overlap each other",
+    fits=_update_fits,
+    params={"shape": SHAPE, "regions": REGIONS},
     types=lambda base, *_, **__: base,
     shape=lambda *_, shape, regions: shape,
     element=_update_element,
@@ -120,12 +130,22 @@ def _writer_batch(
     return np.stack(rows)
 
 
+def _writer_fits(node: Any) -> str | None:
+    numbers, places = node.operands
+    one = numbers.ndim == places.ndim == len(node.params["shape"]) == 1
+    if not (one and agree(numbers.shape, places.shape)):
+        return "the numbers and places of writing are not as many"
+    return alike(node.operands, np.int64)
+
+
 #: The numbers are 1, 2, ... in the order of writing, so the last one is the greatest.
 WRITER: Op = define_array(
     "Writer",
     "scatter",
     lambda numbers, places, axes, shape: written_last(numbers, places, shape),
     doc="which of several assignments wrote each place last, 0 if none did",
+    fits=_writer_fits,
+    params={"axes": AXES, "shape": SHAPE},
     types=lambda numbers, places, axes, shape: np.int64,
     shape=lambda numbers, places, axes, shape: shape,
     element=_writer_element,
@@ -229,6 +249,13 @@ def _add_transpose(
     return (GATHER(ct, *indices, axes=axes, at=at), ct, *(None for _ in indices))
 
 
+def _at_fits(node: Any) -> str | None:
+    v, base, *indices = node.operands
+    if not agree(base.shape, node.params["shape"]):
+        return f"the array that is written to has shape {show(base.shape)}"
+    return alike([v], base.dtype) or indexed(node, v, base.shape, indices)
+
+
 #: Both are for places that differ: those of one number for each axis, or of one in each row
 #: of a batch.
 PUT: Op = define_array(
@@ -236,6 +263,8 @@ PUT: Op = define_array(
     "scatter",
     _at(add=False),
     doc="an array with elements written over at positions given by integers",
+    fits=_at_fits,
+    params={"axes": AXES, "at": COUNT, "shape": SHAPE},
     types=lambda v, base, *_, axes, at, shape: base,
     shape=lambda *_, axes, at, shape: shape,
     element=_at_element(add=False),
@@ -253,6 +282,8 @@ ADD_AT: Op = define_array(
     "scatter",
     _at(add=True),
     doc="an array with values added at positions given by integers",
+    fits=_at_fits,
+    params={"axes": AXES, "at": COUNT, "shape": SHAPE},
     types=lambda v, base, *_, axes, at, shape: base,
     shape=lambda *_, axes, at, shape: shape,
     element=_at_element(add=True),

@@ -8,6 +8,9 @@ from pathlib import Path
 from ..errors import CycleError, DataError
 from ._program import Program
 
+#: A program of a million steps has 100 MB.
+LARGEST_FILE = 2**30
+
 
 def load(path: str | os.PathLike[str]) -> Program:
     """Read a program that :meth:`Program.save` wrote.
@@ -43,7 +46,11 @@ def load(path: str | os.PathLike[str]) -> Program:
     array([ 2., 10.])
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise DataError(f"{path}: no symgrad program: it has more than {LARGEST_FILE} bytes")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: no symgrad program: {error}") from None
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,14 +29,15 @@ from .._graph import (
 )
 from .._op import Op
 from .._ops.movement import by_rows
-from .._shapes import evaluate_dim
+from .._shapes import evaluate_dim, show
 from ..errors import BranchError, CheckError, DataError, ShapeError, TraceError, UnsupportedError
 from ._json import save, to_json
 from ._kahn import kahn
+from ._known import unknown
 from ._latex import program_latex
 from ._read import from_json
 from ._source import source
-from ._text import leaf_text, program_text
+from ._text import guard_texts, leaf_text, program_text
 
 #: Programs of more steps have no formula that SymPy could work with.
 LARGEST_FORMULA = 2000
@@ -128,6 +130,21 @@ class Program:
         ShapeError
             If the arguments do not have the ranks and sizes that the program is for.
         """
+        sizes = self._sizes(values)
+        if self.guards and not self._guard(*sizes.values()):
+            found = ", ".join(f"{s} = {n}" for s, n in sizes.items())
+            raise ShapeError(
+                f"the program is for sizes with {', '.join(guard_texts(self.guards))}, not "
+                f"{found}: make one with f.program(*args) for arguments of these sizes"
+            )
+        return sizes
+
+    def _sizes(self, values: Sequence[Any]) -> dict[sp.Symbol, int]:
+        for node, value in zip(self.inputs, values, strict=True):
+            if np.ndim(value) < node.ndim:
+                raise ShapeError(
+                    f"{node.name} has shape {np.shape(value)}, expected {show(node.shape)}"
+                )
         sizes = {
             symbol: int(values[k]) if axis is None else int(np.shape(values[k])[axis])
             for symbol, (k, axis) in self.sizes.items()
@@ -138,9 +155,9 @@ class Program:
                 raise ShapeError(f"{node.name} has shape {np.shape(value)}, expected {expected}")
         return sizes
 
-    def admits(self, sizes: Mapping[sp.Symbol, int]) -> bool:
-        """Tell whether all guards hold for these sizes."""
-        return bool(self._guard(*sizes.values()))
+    def admits(self, values: Sequence[Any]) -> bool:
+        """Tell whether all guards hold for the sizes of these argument leaves."""
+        return bool(self._guard(*self._sizes(values).values()))
 
     @cached_property
     def _guard(self) -> Callable[..., Any]:
@@ -364,7 +381,10 @@ class Program:
             raise DataError(f"no sound program: {error}") from None
         if program.fingerprint != saved.fingerprint:
             raise DataError("the program is not as it was saved: its fingerprint differs")
-        return program
+        missing = unknown(saved.needed, saved.guards)
+        return (
+            dataclasses.replace(program, guards={**saved.guards, **missing}) if missing else program
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Program.from_json, (to_json(self),)

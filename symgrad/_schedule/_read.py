@@ -11,6 +11,8 @@ import base64
 import binascii
 import json
 import math
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -29,11 +31,12 @@ from .._graph import (
     Where,
     apply,
     inheriting,
+    printable,
 )
-from .._graph._laws import Draft, broken_law, shape_by_rule
+from .._graph._laws import RULE_ERRORS, Draft, broken_law, shape_by_rule
 from .._graph._types import SUPPORTED, TOKEN
 from .._op import registry
-from .._shapes import Dim, Dimension, Shape
+from .._shapes import Dim, Dimension, Shape, hint, recording, size_expr
 from .._spell import parse_relation, parse_size
 from ..errors import CycleError, DataError
 from ._json import FORMAT, VERSION
@@ -42,6 +45,12 @@ from ._kahn import kahn
 TYPES = {dtype.name: dtype for dtype in SUPPORTED}
 LARGEST = 2**62
 DEPTH = 8
+#: NumPy has no arrays of more axes; none has more bytes than can be counted.
+MOST_AXES, MOST_ELEMENTS = 64, 2**58
+#: Names of sizes are the tracer's. They are names in a program's source, too.
+SIZE_NAME = re.compile(r"[a-z][0-9]{0,9}", re.ASCII)
+#: What a rule or SymPy may raise of a program that makes no sense.
+SENSELESS = (*RULE_ERRORS, ArithmeticError, RecursionError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,8 @@ class Saved:
     guards: dict[sp.Basic, bool]
     conditions: tuple[Node, ...]
     fingerprint: str
+    #: What its steps rely on.
+    needed: dict[sp.Basic, bool]
 
 
 def from_json(text: str) -> Saved:
@@ -78,7 +89,13 @@ def from_json(text: str) -> Saved:
             f"the program is saved in version {data.get('version')!r:.20} of the format; "
             f"this symgrad reads version {VERSION}"
         )
-    return _Reader(data).saved()
+    try:
+        with recording() as needed:
+            return _Reader(data).saved(needed)
+    except (DataError, CycleError):
+        raise
+    except SENSELESS as error:  # of an input or a leaf: steps are named
+        raise DataError(f"no sound program: {error!r:.200}") from None
 
 
 def _no_constant(name: str) -> Any:
@@ -91,12 +108,13 @@ class _Reader:
     ) -> None:
         self.data, self.depth = data, depth
         self.symbols: dict[str, sp.Symbol] = {} if symbols is None else symbols
+        self.parsed: dict[str, Dimension] = {}
         self.nodes: list[Node] = []
         self.from_inputs: set[Node] = set()
 
-    def saved(self) -> Saved:
+    def saved(self, needed: dict[sp.Basic, bool]) -> Saved:
         for name, value in self.field("sizes", dict).items():
-            if not name.isidentifier() or type(value) is not int or not 0 < value < LARGEST:
+            if not SIZE_NAME.fullmatch(name) or type(value) is not int or not 0 < value < LARGEST:
                 raise DataError(f"sizes: {name!r:.40} = {value!r:.40} is no name with a number")
             self.symbols[name] = Dim(name, value)
         inputs, outputs, steps, levels = self.graph()
@@ -105,7 +123,7 @@ class _Reader:
         return Saved(
             tuple(inputs), tuple(outputs), tuple(steps), tuple(levels),
             dict(self.guard(pair) for pair in guards), conditions,
-            str(self.field("fingerprint", str)),
+            str(self.field("fingerprint", str)), needed,
         )  # fmt: skip
 
     def graph(self) -> tuple[list[Input], list[Node], list[Node], list[int]]:
@@ -158,13 +176,25 @@ class _Reader:
             return value
         if not isinstance(value, str):
             raise DataError(f"{what}: {value!r:.40} is no size")
-        try:
-            return parse_size(value, self.symbols)
-        except DataError as error:
-            raise DataError(f"{what}: {error}") from None
+        if value not in self.parsed:
+            try:
+                found = parse_size(value, self.symbols)
+                if abs(hint(found)) >= LARGEST:
+                    raise DataError(f"{value!r:.80} is no size: it is too large")
+            except DataError as error:
+                raise DataError(f"{what}: {error}") from None
+            except SENSELESS as error:
+                raise DataError(f"{what}: {value!r:.80} is no number: {error!r:.80}") from None
+            self.parsed[value] = found
+        return self.parsed[value]
 
     def shape(self, record: Mapping[str, Any], what: str) -> Shape:
-        return tuple(self.size(d, what) for d in _get(record, "shape", list, what))
+        sizes = _get(record, "shape", list, what)
+        shape = tuple(self.size(d, what) for d in sizes)
+        elements = math.prod(max(1, abs(hint(d))) for d in shape[:MOST_AXES])
+        if len(shape) > MOST_AXES or elements > MOST_ELEMENTS:
+            raise DataError(f"{what}: no array has the shape {sizes!r:.60}")
+        return shape
 
     def node(self, number: Any, what: str) -> Node:
         if type(number) is not int or not 0 <= number < len(self.nodes):
@@ -198,9 +228,9 @@ class _Reader:
             return Constant(_array(record, _dtype(record, what), what))
         if kind == "size":
             dim = self.size(record.get("size"), what)
-            return SizeOf(sp.sympify(dim), _dtype(record, what))
+            return SizeOf(size_expr(dim), _dtype(record, what))
         if kind == "range":
-            return Iota(self.size(record.get("size"), what))
+            return Iota(self.shape({"shape": [record.get("size")]}, what)[0])
         raise DataError(f"{what}: {kind!r:.40} is no kind of leaf")
 
     # ---------------------------------------------------------------- steps
@@ -231,7 +261,12 @@ class _Reader:
                 raise DataError(f"{name(k)} needs {name(late)}, which comes after it")
             numbers = record["operands"]
             operands = tuple(made[n - first] if n >= first else self.nodes[n] for n in numbers)
-            made.append(self.step(record, operands, name(k)))
+            try:
+                made.append(self.step(record, operands, name(k)))
+            except DataError:
+                raise
+            except SENSELESS as error:
+                raise DataError(f"{name(k)}: it makes no sense: {error!r:.200}") from None
             levels.append(max((levels[n] + 1 for n in needs[k]), default=0))
         return made, levels
 
@@ -303,7 +338,10 @@ def _line(record: Mapping[str, Any], what: str) -> Where | None:
         return None
     if not isinstance(line, list) or [type(x) for x in line] != [str, int, str]:
         raise DataError(f"{what}: {line!r:.60} is no file name, line number and function")
-    return Where(*line)
+    name, number, function = line
+    if not 0 <= number < LARGEST:
+        raise DataError(f"{what}: {number!r:.40} is no line number")
+    return Where(printable(os.path.basename(name)), number, printable(function))
 
 
 def number_from_json(value: Any, dtype: np.dtype[Any], what: str) -> Any:
@@ -329,7 +367,10 @@ def number_from_json(value: Any, dtype: np.dtype[Any], what: str) -> Any:
 
 def _array(record: Mapping[str, Any], dtype: np.dtype[Any], what: str) -> Any:
     shape = _get(record, "shape", list, what)
-    if not all(type(d) is int and 0 <= d < LARGEST for d in shape):
+    countable = len(shape) <= MOST_AXES and all(
+        type(d) is int and 0 <= d < MOST_ELEMENTS for d in shape
+    )
+    if not countable or math.prod(max(1, d) for d in shape) > MOST_ELEMENTS:
         raise DataError(f"{what}: {shape!r:.60} is no shape of an array")
     try:
         data = base64.b64decode(_get(record, "data", str, what), validate=True)

@@ -12,6 +12,7 @@ import inspect
 import keyword
 import math
 import textwrap
+import unicodedata
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ import numpy as np
 
 from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
 from .._op import Op
-from .._spell import Operand, size_text
+from .._spell import Operand, size_text, spell
 from ..errors import ArgumentError, UnsupportedError
 from ._text import guard_texts, named_bodies
 
@@ -36,7 +37,10 @@ COLUMN = 64
 #: Element types of Python numbers, and those which a Python number takes on without loss.
 _DEFAULT = {np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)}
 _WRITTEN = _DEFAULT | {np.dtype(np.float32)}
-_RESERVED = {"np", "math", "special", "blas", "lapack", "base64", "array", "float", "int"}
+_RESERVED = {
+    "np", "math", "special", "blas", "lapack", "base64", "array", "float", "int", "max", "min",
+    "symgrad", "ValueError",
+}  # fmt: skip
 
 
 def source(program: Program, name: str = "program") -> str:
@@ -76,11 +80,17 @@ class _Writer:
         taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.tables, *self.shapes}
         names: dict[Node, str] = {}
         for node in program.constants:
-            names[node] = self.constants.setdefault(node, f"c{len(self.constants)}")
+            if node not in self.constants:
+                text = f"c{len(self.constants)}"
+                while text in taken:
+                    text += "_"
+                self.constants[node] = text
+            names[node] = self.constants[node]
         taken |= set(self.constants.values())
         for node in (*program.inputs, *program.steps):
-            text = program.names[node]
-            text = text if text.isidentifier() else "x_" + text
+            # Python takes a name for the same as its normal form.
+            text = unicodedata.normalize("NFKC", program.names[node])
+            text = text if text.isidentifier() else "x_"
             while text in taken:
                 text += "_"
             taken.add(text)
@@ -90,11 +100,13 @@ class _Writer:
     # ---------------------------------------------------------------- lines
 
     def text(self) -> str:
-        body = [*self.head(), *self.steps()]
+        head = self.head()
+        body = [*head, *self.steps()]
         helpers = [helper_text(f) for f in reversed(self.helpers.values())]
         width = min(max((len(code) for code, _ in body), default=0), COLUMN)
         lines = [f"    {code:{width}}  # {where}" if where else f"    {code}"
                  for code, where in body]  # fmt: skip
+        lines[len(head) : len(head)] = [f"    {code}" for code in self.sizes()]
         constants = [f"{name} = {array_text(c.array)}" for c, name in self.constants.items()]
         constants += [table_text(name, table) for name, table in self.tables.items()]
         parameters = ", ".join(self.names[n] for n in self.program.inputs)
@@ -141,6 +153,17 @@ class _Writer:
             return [f'    """{lines[0]}', *(f"    {line}" for line in lines[1:]), '    """']
         return [f'    """{text}"""']
 
+    def sizes(self) -> list[str]:
+        """What the arguments' shapes must be."""
+        arrays = [n for n in self.program.inputs if n.shape]
+        known = [f"{self.names[n]}.shape == {self.shape(n)}" for n in arrays]
+        tests = [*known, *guard_texts(self.program.guards)]
+        if not tests:
+            return []
+        found = ", ".join(f"{s} = {{{s}}}" for s in self.program.sizes)
+        words = f"the program is for {', '.join(tests)}{f'; found {found}' if found else ''}"
+        return [f"if not ({' and '.join(tests)}):", f'    raise ValueError(f"{words}")']
+
     def head(self) -> list[tuple[str, str]]:
         """Give the arguments their types, and read the sizes off their shapes."""
         lines = []
@@ -181,7 +204,7 @@ class _Writer:
         return lines
 
     def shape(self, node: Node) -> str:
-        return f"({''.join(f'{size_text(d)}, ' for d in node.shape)})"
+        return spell(node.shape)
 
     def run(self, node: Node) -> str:
         """Return the call that runs a loop or a branch."""

@@ -78,7 +78,7 @@ def guard_texts(guards: Mapping[sp.Basic, bool]) -> list[str]:
     """Return the guards as Python text, without what is true of all sizes."""
     texts = []
     for relation, truth in guards.items():
-        if relation.func(*relation.args) == sp.sympify(truth):
+        if relation.func(*relation.args) == sp.sympify(truth, strict=True):
             continue  # sizes are positive
         text = relation_text(relation)
         texts.append(text if truth else f"not {text}")
