@@ -26,7 +26,7 @@ def cubic(a: Any) -> Any:
 ROOT = sg.implicit_root(lambda x, a: x**3 + x - a, lambda a: sg.pure_callback(cubic, a, a))
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
 def test_the_solution_of_any_solver_is_differentiated(backend: Any) -> None:
     a = np.array([0.5, 2.0, 10.0])
     with sg.backend(backend):

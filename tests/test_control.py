@@ -164,7 +164,7 @@ def slopes(f: Callable[[Array], Any], x: Array) -> Array:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
     for x in POINTS:
         with sg.backend(backend):
@@ -254,7 +254,7 @@ def test_what_nobody_uses_is_not_computed() -> None:
 
 def test_no_steps() -> None:
     empty = np.zeros(0)
-    for backend in ("numpy", "numba"):
+    for backend in ("numpy", "llvm"):
         with sg.backend(backend):  # type: ignore[arg-type]
             last, ys = sg.compile(lambda x: sg.scan(lambda c, v: (c * v, c), 3.0, x))(empty)
             assert last == 3.0
@@ -423,7 +423,7 @@ def test_memory_limits_of_second_order() -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("memory", [None, 1000, 100])
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_memory_of_unknown_length(memory: int | None, backend: Any) -> None:
     def f(a: float) -> Any:
         step = lambda c: (c[0] * a, c[1] + np.sin(c[0]))  # noqa: E731
@@ -512,7 +512,7 @@ def test_reading_elements_costs_elements() -> None:
     g = sg.grad(read_rows)
     direction = np.cos(np.arange(100.0))
     exact = (read_rows(x + 1e-6 * direction) - read_rows(x - 1e-6 * direction)) / 2e-6
-    for backend in ("numpy", "numba"):
+    for backend in ("numpy", "llvm"):
         with sg.backend(backend):  # type: ignore[arg-type]
             assert np.isclose(g(x) @ direction, exact, rtol=1e-7)
     program = g.program(x)

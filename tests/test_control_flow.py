@@ -101,7 +101,7 @@ POINTS = [np.array(p) for p in ([1.2, 0.9, 0.4], [1.2, 0.9, -0.4], [-0.3, 0.4, 0
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_functions_as_they_stand(f: Callable[..., Any], backend: Any) -> None:
     g = sg.value_and_grad(sg.compile(f, control_flow=True))
     with sg.backend(backend):

@@ -58,7 +58,7 @@ def pushed() -> Any:
 
 
 @pytest.mark.parametrize("make", [pulled, pushed])
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_rules_are_used(make: Callable[[], Any], backend: Any) -> None:
     f = make()
 
@@ -197,7 +197,7 @@ def test_an_op_from_machine_code() -> None:
         return x / (1 + abs(x))
 
     op = sg.define("Soft", soft, partials=lambda y, x: 1 / (1 + np.abs(x)) ** 2)
-    for backend in ("numpy", "numba"):
+    for backend in ("numpy", "llvm"):
         with sg.backend(backend):  # type: ignore[arg-type]
             value, slope = sg.value_and_grad(lambda x: np.sum(op(x)))(X)
             assert np.isclose(value, np.sum(X / (1 + X)))

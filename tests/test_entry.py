@@ -120,7 +120,7 @@ def loss(x: Any, a: Any) -> Any:
     return np.sum(np.sin(x) * a)
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
 def test_out(backend: Any) -> None:
     g = sg.value_and_grad(loss)
     value, want = g(x, 2.0)

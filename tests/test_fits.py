@@ -258,7 +258,7 @@ def together(x: Any) -> Any:
     return sc.ker(x) * ai + sc.k0e(x) - sc.dawsn(x) * sc.bei(x) + bip
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
 def test_everything_that_runs_programs_runs_these(backend: Any) -> None:
     exact = together(1.3)
     both = sg.value_and_grad(together)

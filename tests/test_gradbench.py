@@ -35,7 +35,7 @@ def digits() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["numpy", pytest.param("numba", marks=pytest.mark.slow)])
+@pytest.fixture(params=["numpy", pytest.param("llvm", marks=pytest.mark.slow)])
 def backend(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run a test on both backends; the one that compiles nothing is quick."""
     with sg.backend(request.param):

@@ -29,7 +29,7 @@ def slope(f: Any, x: Any) -> Any:
     return np.array([(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(len(x))])
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_each_side_is_traced_once(backend: Any) -> None:
     g = sg.value_and_grad(pieces)
     with sg.backend(backend):

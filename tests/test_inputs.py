@@ -21,7 +21,7 @@ import symgrad as sg
 from symgrad._trace import flatten
 from symgrad.errors import ArgumentError, DTypeError, TraceError
 
-BACKENDS = ["numpy", "numba"]
+BACKENDS = ["numpy", "llvm"]
 
 
 @pytest.fixture(params=BACKENDS)
@@ -362,14 +362,14 @@ PAIRS = [("float32", "float"), ("float32", "int32"), ("uint8", "int"), ("int16",
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_kernels_have_the_same_types(left: str, right: str) -> None:
-    assert promotion(VALUES[left], VALUES[right], "numba") > 10
+    assert promotion(VALUES[left], VALUES[right], "llvm") > 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("left", VALUES)
 def test_all_kernels_have_the_same_types(left: str) -> None:
     for b in VALUES.values():
-        promotion(VALUES[left], b, "numba")
+        promotion(VALUES[left], b, "llvm")
 
 
 def test_python_numbers_are_weak(backend: str) -> None:
@@ -565,9 +565,9 @@ def test_argnums(backend: str) -> None:
     args = w3, w3 + 1, 3.0
     want = (3 * args[1] ** 2, 6 * w3 * args[1], np.sum(w3 * args[1] ** 2))
     several = [(0, 2), (), (2, 0), (1, 1), (0, 1, 2), (0,), (-1,), (-3, 2)]
-    for numbers in several[: 2 if backend == "numba" else None]:
+    for numbers in several[: 2 if backend == "llvm" else None]:
         same(sg.grad(g, argnums=numbers)(*args), tuple(want[k] for k in numbers), rtol=1e-14)
-    for number in (-2, 0, 1, 2, -1, np.int64(1))[: 1 if backend == "numba" else None]:
+    for number in (-2, 0, 1, 2, -1, np.int64(1))[: 1 if backend == "llvm" else None]:
         same(sg.grad(g, argnums=number)(*args), want[number], rtol=1e-14)
     same(sg.grad(g, argnums=[0, 1])(*args), want[:2], rtol=1e-14)
     jacobian = sg.jacobian(lambda a, b: a * b, argnums=(0, 1))(w3, 2.0)

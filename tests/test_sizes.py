@@ -228,7 +228,7 @@ def runs(kernel: Any, *args: Any) -> bool:
 def test_a_length_that_does_not_do(
     function: Callable[..., Any], good: int, bad: int, says: str
 ) -> None:
-    for backend in ("numpy", "numba"):
+    for backend in ("numpy", "llvm"):
         g = sg.compile(function, backend=backend)
         first = g(vector(good))
         for _ in range(2):
@@ -241,7 +241,7 @@ def test_a_length_that_does_not_do(
 # ---------------------------------------------------------------- 0, 1, and equal sizes
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_zero_and_one_are_special(backend: str) -> None:
     def f(x: Any, y: Any) -> Any:
         return x + y, np.sum(x), x[1:] if x.shape[0] else x
@@ -277,14 +277,14 @@ def assigned(np: Any, x: Any) -> Any:
     return c
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
 @pytest.mark.parametrize("name", REPEATED)
 def test_computed_sizes_of_one_element_repeat(name: str, backend: Any) -> None:
     f = REPEATED[name]
     check_repeated(f, f, backend)
 
 
-@pytest.mark.parametrize("backend", ["numba", "numpy"])
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
 def test_computed_sizes_of_one_element_repeat_in_assignments(backend: Any) -> None:
     check_repeated(lambda x: assigned(snp, x), lambda x: assigned(np, x), backend)
 
@@ -316,7 +316,7 @@ def test_a_general_kernel_refuses_zero_and_one(n: int) -> None:
         sg.compile(np.max)(np.ones(0))
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_equal_sizes_that_later_differ(backend: str) -> None:
     def f(x: Any, y: Any) -> Any:
         return np.sum(x) * y
@@ -337,7 +337,7 @@ def test_equal_sizes_that_later_differ(backend: str) -> None:
     assert g.traces == 1
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_different_sizes_that_later_are_equal(backend: str) -> None:
     def f(x: Any, y: Any) -> Any:
         return x + y if x.shape == y.shape else np.outer(x, y)
@@ -348,7 +348,7 @@ def test_different_sizes_that_later_are_equal(backend: str) -> None:
     assert g.traces == 2
 
 
-@pytest.mark.parametrize("backend", ["numpy", "numba"])
+@pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_sizes_and_integers_share_symbols(backend: str) -> None:
     def f(x: Any, n: int) -> Any:
         return x[:n] * n if n < x.shape[0] else x + n

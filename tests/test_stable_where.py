@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[float], list[float]]] = {
         lambda x: np.sum(np.nan_to_num(np.sqrt(x - 1e-3))), [0, 0, 0.5 / np.sqrt(4 - 1e-3)], [],
     ),
 }  # fmt: skip
-BACKENDS = ("numba", "numpy")
+BACKENDS = ("llvm", "numpy")
 
 
 def each(f: Callable[..., Any]) -> Any:

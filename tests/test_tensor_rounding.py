@@ -117,7 +117,7 @@ def test_under_numpy(
 def test_by_a_kernel(
     choices: list[tuple[int, int, int]], first: float, second: float, arrays: bool
 ) -> None:
-    compare("numba", choices, first, second, arrays)
+    compare("llvm", choices, first, second, arrays)
 
 
 def test_the_bound_is_tight_enough_to_fail() -> None:

@@ -39,8 +39,11 @@ from ._recalled import Recalled
 from ._specialization import Specialization
 
 Rounding = Literal["numpy"]
-Backend = Literal["numba", "numpy"]
+Backend = Literal["llvm", "numba", "numpy"]
 BACKENDS = get_args(Backend)
+
+#: Backends that there were.
+REMOVED = ("auto", "bytecode")
 
 #: Most paths that are compiled for arguments of one kind.
 PATHS = 64
@@ -50,10 +53,13 @@ _backend: ContextVar[str | None] = ContextVar("backend", default=None)
 
 def check_backend(name: str) -> str:
     """Return ``name`` if it is a backend, or raise."""
-    if name not in BACKENDS:
-        *others, last = map(repr, BACKENDS)
-        raise ArgumentError(f"backend is {', '.join(others)} or {last}, not {name!r}")
-    return name
+    if name in BACKENDS:
+        return name
+    *others, last = map(repr, BACKENDS)
+    known = f"backend is {', '.join(others)} or {last}"
+    if name in REMOVED:
+        raise ArgumentError(f"the backend {name!r} was removed: leave it out; {known}")
+    raise ArgumentError(f"{known}, not {name!r}")
 
 
 def check_parallel(choice: bool | None) -> bool | None:
@@ -77,8 +83,9 @@ def backend(name: Backend) -> Iterator[None]:
     Parameters
     ----------
     name:
-        ``"numba"`` compiles. ``"numpy"`` runs the program step by step under NumPy, with
-        no wait for a compiler.
+        ``"llvm"``, the default, calls the machine code that LLVM makes of the program.
+        ``"numba"`` calls the same program through the Numba dispatcher that ``f.kernel(...)``
+        gives. ``"numpy"`` runs it step by step under NumPy, with no wait for a compiler.
 
     Examples
     --------
@@ -116,7 +123,7 @@ class Function:
         wraps: Callable[..., Any],
         recipe: tuple[Any, ...],
         *,
-        backend: str = "numba",
+        backend: str = "llvm",
         dynamic: bool = True,
         cache: bool = True,
         parallel: bool | None = None,
@@ -177,13 +184,15 @@ class Function:
         chosen = _backend.get()
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         try:
-            found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name == "numba")
+            found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name != "numpy")
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
         if out is not None:
             return found.run_into(leaves, out, name)
         if name == "numpy":
             return found.run_numpy(leaves)
+        if name == "numba":
+            return found.run_numba(leaves)
         result = found.run(leaves)
         if chosen is None and found.direct:
             self._fast = (found.caller, found.pack, found)

@@ -117,7 +117,8 @@ def _pairs(path: str, kind: LeafKind) -> str:
     if not kind.sizes:
         return f"np.array(({path}.real, {path}.imag))"
     half = "float32" if kind.dtype == "F" else "float64"
-    return f"{path}.view(np.{half}).reshape({path}.shape + (2,))"
+    # Numba reshapes contiguous arrays only; this copies the others.
+    return f"np.ascontiguousarray({path}).view(np.{half}).reshape({path}.shape + (2,))"
 
 
 def _numbers(path: str, node: Node) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,6 +150,33 @@ class Specialization:
         with bit_for_bit(self.promised):
             return self._packed(self.program.run(*self.values(leaves)))
 
+    def run_numba(self, leaves: Sequence[Any]) -> Any:
+        """Compute the result through the dispatcher of :meth:`kernel`."""
+        return self._packed(self._dispatched(leaves))
+
+    def _dispatched(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return the outputs that the dispatcher of :meth:`kernel` computes."""
+        kernel = self.kernel(into=False)
+        given: list[Any] = [None] * len(leaves)  # what is baked in is not read
+        for k in self.takes:
+            given[k] = _native(leaves[k])
+        if self.layout.flat:
+            given = [given[k] for k in self.takes]
+        else:
+            args, kwargs = self.signature.tree.children
+            rest = iter(given)
+            given = [tree.unflatten(rest) for tree in (*args.children, *kwargs.children)]
+        with raising_after():
+            result = kernel(*given)
+        assert self.entry is not None
+        outputs: list[Any] = [None] * len(self._ranks)
+        for part, kind, k in zip(
+            _parts(self._tree, result), self._tree.leaf_kinds, self._leaves, strict=True
+        ):
+            if not isinstance(k, tuple):
+                outputs[k] = _typed(part, kind, np.dtype(self.entry.code.outputs[k].dtype))
+        return outputs
+
     def _packed(self, values: Sequence[Any]) -> Any:
         """Return the nested result from the values of the outputs."""
         return self._tree.unflatten(
@@ -166,13 +193,16 @@ class Specialization:
     def run_into(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result into ``out``: the result's structure, with None where to make."""
         values = list(map(_native, self.values(leaves)))
-        compiled = backend != "numpy"
+        compiled = backend == "llvm"
         result = self.write(self.function, values, out) if compiled else MISS
         if result is not MISS:
             return result
         given = self._targets(out)  # not to be written to directly: compute, copy, convert
-        found = self.function(*values) if compiled else self.program.run(*values)
-        found = [found] if compiled and len(given) == 1 else list(found)
+        if backend == "numba":
+            found: Any = self._dispatched(leaves)
+        else:
+            found = self.function(*values) if compiled else self.program.run(*values)
+            found = [found] if compiled and len(given) == 1 else list(found)
         for k, target in enumerate(given):
             if target is not None:
                 np.copyto(target, found[k], casting="same_kind")
@@ -263,6 +293,22 @@ def _overlapping(arrays: Sequence[Any]) -> bool:
     return len(given) > 1 and any(
         np.may_share_memory(a, b) for a, b in itertools.combinations(given, 2)
     )
+
+
+def _parts(tree: Tree, result: Any) -> Iterator[Any]:
+    """Yield the leaves of what a dispatcher returns for a result of this structure: tuples."""
+    if tree.kind in ("leaf", "packed"):
+        yield result
+        return
+    for child, part in zip(tree.children, result, strict=True):
+        yield from _parts(child, part)
+
+
+def _typed(part: Any, kind: str, dtype: np.dtype[Any]) -> Any:
+    """Return a dispatcher's result as the program's output: Numba's numbers are Python's."""
+    if kind == "packed":
+        return as_input(np.asarray(part, dtype.char.upper()))
+    return part if isinstance(part, np.ndarray) else dtype.type(part)
 
 
 def _native(leaf: Any) -> Any:
