@@ -11,16 +11,12 @@ The first part goes through one problem step by step. The second part does all 2
     python examples/nist_strd.py
 """
 
-from pathlib import Path
-
 import numpy as np
 import sympy as sp
 from scipy.optimize import least_squares
 
 import symgrad as sg
 from symgrad.demo import digits, fit, load, load_all, two_point
-
-DATA = Path(__file__).parent / "data" / "nist_strd"
 
 
 def heading(text):
@@ -31,9 +27,10 @@ def heading(text):
 
 heading("Thurber: the model, from text")
 
-# The file Thurber.dat describes a measurement of the mobility of electrons in silicon. It gives
-# the model as text, observations x and y, two starting points and the certified solution.
-problem = load("Thurber", DATA)
+# The file Thurber.dat, in symgrad/demo/data, describes a measurement of the mobility of electrons
+# in silicon. It gives the model as text, observations x and y, two starting points and the
+# certified solution.
+problem = load("Thurber")
 x, y = problem.x[0], problem.y
 print("In the file:  ", problem.formula)
 
@@ -114,7 +111,7 @@ print("  differences: ", digits(rough, problem.certified).round(1))
 heading("All problems: digits of the worst parameter, from both starts")
 
 print(f"{'problem':10} {'exact Jacobian':>16} {'2-point differences':>22}")
-for problem in load_all(DATA):
+for problem in load_all():
     model = sg.from_sympy(problem.model, problem.symbols)
 
     # Default arguments bind this round's model and data; a closure would see the last round's.
@@ -136,7 +133,7 @@ for problem in load_all(DATA):
 
 heading("What happens to BoxBOD from its first start")
 
-problem = load("BoxBOD", DATA)
+problem = load("BoxBOD")
 model = sg.from_sympy(problem.model, problem.symbols)
 
 
