@@ -4,8 +4,9 @@ Everything is imported when it is first used: ``import symgrad`` takes milliseco
 """
 
 import gc
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from ._forks import late_module as _late_module
 
 if TYPE_CHECKING:  # what __getattr__ finds at run time
     from . import autograd as autograd
@@ -141,9 +142,9 @@ if not TYPE_CHECKING:  # a type checker knows the names from above
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
-            return import_module(f".{name}", __name__)
+            return _late_module(f".{name}", __name__)
         if name in _DTYPES:
-            return import_module("numpy").dtype(_DTYPES[name])
+            return _late_module("numpy").dtype(_DTYPES[name])
         if name not in _HOMES:
             hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
             raise AttributeError(f"module 'symgrad' has no attribute {name!r}{hint}")
@@ -151,7 +152,7 @@ if not TYPE_CHECKING:  # a type checker knows the names from above
         paused = gc.isenabled()
         gc.disable()
         try:
-            value = getattr(import_module(_HOMES[name], __name__), name)
+            value = getattr(_late_module(_HOMES[name], __name__), name)
         finally:
             if paused:
                 gc.enable()

@@ -9,10 +9,11 @@ to know which function it is, not the function.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+
+from ._forks import late_module
 
 __all__ = [
     "LateFields", "LateFunction", "LateModule", "blas", "lapack", "linalg", "resolved", "special",
@@ -51,7 +52,7 @@ class LateFunction:
     def real(self) -> Any:
         """The function itself; its module is imported if need be."""
         if self.loaded is None:
-            self._real = getattr(import_module(self.__module__), self.__name__)
+            self._real = getattr(late_module(self.__module__), self.__name__)
         return self._real
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

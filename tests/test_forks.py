@@ -37,8 +37,96 @@ child = os.fork()
 if not child:
     found = [getattr(importlib.import_module(m), n) for m, n in json.loads(sys.argv[1])]
     os._exit(0 if all(lock.acquire(timeout=1) for lock in found) else 3)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+os._exit(0)  # the end of the process would wait for one of them
 """
+
+#: Each begins with a thread that is in the middle of something, and says when.
+MIDDLE = """
+import contextlib, gc, os, subprocess, sys, threading, time
+import numpy as np, symgrad as sg
+from llvmlite.binding import ffi
+from symgrad import _forks
+from symgrad._compile._collector import collector_paused
+
+X = np.linspace(0.1, 1.0, 5)
+f = sg.grad(lambda x: np.sum(x**3))
+f(X)
+[[known]] = f._specializations.values()
+
+def aside(*blocks, seconds=60.0):
+    "Have a thread be in these blocks for a while."
+    begun, go = threading.Event(), threading.Event()
+    def hold():
+        with contextlib.ExitStack() as stack:
+            for block in blocks:
+                stack.enter_context(block)
+            begun.set()
+            go.wait(seconds)
+    threading.Thread(target=hold, daemon=True).start()
+    begun.wait()
+    return go
+
+def works():
+    assert np.allclose(f(X), 3 * X**2)
+    assert np.allclose(f(np.ones((2, 3))), 3.0)
+    assert np.allclose(sg.grad(lambda x: np.sum(x**4))(X), 4 * X**3)
+    assert gc.isenabled()
+
+def forked(check=works, waits=False):
+    start = time.monotonic()
+    child = os.fork()
+    took = time.monotonic() - start
+    if not child:
+        try:
+            check()
+        except BaseException as error:
+            print(repr(error), flush=True)
+            os._exit(3)
+        os._exit(0)
+    assert (took > 1) == waits, took
+    deadline = time.monotonic() + 60
+    while not (done := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+        time.sleep(0.01)
+    assert done[1] == 0, done
+"""
+
+MIDDLES = {
+    "locks of functions": ["aside(f._lock, known._lock)", "forked()"],
+    "a paused collector": ["aside(collector_paused())", "forked()"],
+    "a call into LLVM": ["aside(ffi.lib._lock, seconds=2)", "forked(waits=True)"],
+    "something long": ["aside(_forks.undisturbed(), seconds=2)", "forked(waits=True)"],
+    "Numba": [
+        "import numba",
+        "from numba.core.compiler_lock import global_compiler_lock as lock",
+        "aside(lock, seconds=2)",
+        "forked(lambda: numba.njit(lambda x: x + 1)(1), waits=True)",
+    ],
+    "what holds all locks itself": [
+        "with f._lock, known._lock, ffi.lib._lock, collector_paused():",
+        "    child = os.fork()",
+        "if not child: works(); os._exit(0)",
+        "assert os.waitpid(child, 0)[1] == 0",
+        "works()",
+    ],
+    "what waits for the fork": [
+        "def refused():",
+        "    assert np.allclose(f(X), 3 * X**2)",
+        "    try: sg.grad(np.sin)(0.5)",
+        "    except RuntimeError as error: assert 'forked while' in str(error)",
+        "_forks.PATIENCE = 2",
+        "aside(_forks.undisturbed())",
+        "forked(refused, waits=True)",
+    ],
+    "who starts another program": [
+        "aside(_forks.undisturbed(), ffi.lib._lock)",
+        "start = time.monotonic()",
+        "subprocess.run([sys.executable, '-c', ''])",
+        "assert time.monotonic() - start < 30",
+    ],
+}
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 
@@ -67,6 +155,42 @@ def test_locks_of_modules_are_free_in_a_child() -> None:
     assert ("symgrad._graph._interned", "_lock") in locks
     ended = run(HELD, json.dumps(locks))
     assert (ended.stdout, ended.stderr) == ("0\n", "")
+
+
+@forks
+@pytest.mark.parametrize("name", MIDDLES)
+def test_a_child_of_a_process_in_the_middle_of(name: str) -> None:
+    ended = run("\n".join([MIDDLE, *MIDDLES[name], "print('done', flush=True)", "os._exit(0)"]))
+    assert (ended.stdout, ended.stderr) == ("done\n", "")
+
+
+@forks
+def test_threads_pass_a_fork_that_waits_for_others() -> None:
+    """Whom the fork waits for may wait for them."""
+    code = """
+inner = threading.Event()
+def outer():
+    with _forks.undisturbed():
+        begun.set()
+        inner.wait()
+def other():
+    time.sleep(0.2)
+    with _forks.undisturbed():
+        inner.set()
+begun = threading.Event()
+for work in (outer, other):
+    threading.Thread(target=work).start()
+begun.wait()
+start = time.monotonic()
+child = os.fork()
+if not child:
+    works()
+    os._exit(0)
+assert time.monotonic() - start < 30
+assert os.waitpid(child, 0)[1] == 0
+"""
+    ended = run(f"{MIDDLE}\n{code}")
+    assert (ended.stdout, ended.stderr) == ("", "")
 
 
 class Slow:

@@ -37,6 +37,7 @@ from .._lower import (
 from .._ops.callback import CALLBACKS
 from ._externals import absent, externals
 from ._python import bind_python, python_function
+from ._turn import llvm_turn
 
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
 #: of the time and runs 1.15 times as long.
@@ -131,6 +132,7 @@ def _machine(level: int = 3) -> Any:
     return target.create_target_machine(opt=level, **options)
 
 
+@llvm_turn()
 def _emit_optimized(text: str) -> bytes:
     machine = _machine()
     return _linkable(machine.emit_object(_optimized(text, machine)))
@@ -146,6 +148,7 @@ def _linkable(content: bytes) -> bytes:
     return content
 
 
+@llvm_turn()
 def optimized(text: str) -> str:
     """Return an optimised module as LLVM assembly."""
     return str(_optimized(text, _machine()))
@@ -192,6 +195,7 @@ def _insert_functions(module: Any, builder: Any) -> None:
     passes.run(module, builder)
 
 
+@llvm_turn()
 def emit(text: str, level: int = 3) -> bytes:
     """Return the object code of a module without optimising it, beside other threads.
 
@@ -238,6 +242,7 @@ def bind_all(code: Code) -> None:
 _engines: list[Any] = []
 
 
+@llvm_turn()
 def load_object(content: bytes) -> Any:
     """Return an engine that holds the object code; the code lives as long as it."""
     near = True if NEAR else None  # one block of memory for an object
@@ -247,6 +252,7 @@ def load_object(content: bytes) -> Any:
     return engine
 
 
+@llvm_turn()
 def load(code: Code, threads: int) -> Callable[..., Any]:
     """Load the code; return its Python function.
 

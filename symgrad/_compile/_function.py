@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
+from .._forks import free_in_children
 from .._graph import apart, bit_for_bit, walks_kept
 from .._schedule import Program, concrete
 from .._shapes import Size
@@ -136,7 +137,7 @@ class Function:
         self._parallel = check_parallel(parallel)
         self.rounding = check_rounding(rounding)
         self._specializations: dict[Signature, list[Specialization]] = {}
-        self._lock = threading.RLock()
+        self._lock = free_in_children(threading.RLock())
         #: The compiled function of the last call, what packs its result, and whose they are.
         self._fast: tuple[Callable[..., Any], Callable[[Any], Any] | None, Any] | None = None
         #: What is known of calls with eager tensors, each of which is one step of theirs.

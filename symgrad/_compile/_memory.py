@@ -130,8 +130,6 @@ def load_memory() -> None:
         empty = memory.EMPTY if _takes_handlers(engine) else memory.PLAIN
         llvm.add_symbol(memory.EMPTY, engine.get_function_address(empty))
         _engine = engine
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_unlock)
 
 
 def _takes_handlers(engine: Any) -> bool:
@@ -168,5 +166,8 @@ def _unlock() -> None:
         ctypes.memset(_state, 0, ctypes.sizeof(_state))
         _state[2] = limit
 
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
 
 set_kept_memory()

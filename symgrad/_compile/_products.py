@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 import threading
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import llvmlite.binding as llvm
 
-from .._forks import free_in_children
+from .._forks import free_in_children, late_module
 from .._lower import bind_symbol, products
 from ._cache import cached_object
 from ._code import load_object
@@ -44,7 +43,7 @@ def limit() -> int:
 @lru_cache(maxsize=1)
 def blas_core() -> str | None:
     """Return the CPU that SciPy's OpenBLAS takes this one for; None for another BLAS."""
-    library = ctypes.CDLL(import_module("scipy.linalg.cython_blas").__file__)
+    library = ctypes.CDLL(late_module("scipy.linalg.cython_blas").__file__)
     for name in ("scipy_openblas_get_corename", "openblas_get_corename"):
         function = getattr(library, name, None)  # found in the libraries that this one needs
         if function is not None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._control import all_of, rerolled, tidy
+from .._forks import free_in_children, undisturbed
 from .._graph import Node, bit_for_bit, checked, shared, walks_kept
 from .._lower import pool, products
 from .._ops.callback import CALLBACK, raising_after
@@ -61,7 +62,7 @@ class Specialization:
         taken = [signature.leaves[k] for k in self.takes]
         self.kinds = ["array" if leaf.is_complex else leaf.kind for leaf in taken]
         self._complex = any(leaf.is_complex for leaf in taken)
-        self._lock = threading.RLock()
+        self._lock = free_in_children(threading.RLock())
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
         self._kernels: dict[bool, Any] = {}
@@ -132,7 +133,8 @@ class Specialization:
             with self._lock:
                 if into not in self._kernels:
                     # Importing numba takes longer than most functions take to compile.
-                    from ._kernel import make_kernel
+                    with undisturbed():
+                        from ._kernel import make_kernel
 
                     function = self.function  # loads the code that the kernel calls
                     assert self.entry is not None

@@ -95,18 +95,21 @@ def load_pool() -> None:
         llvm.add_symbol(pool.HELPERS, ctypes.addressof(_helpers))
         llvm.add_symbol(pool.LIMIT, ctypes.addressof(_limit))
         text = pool.pool_text(8 * ctypes.sizeof(ctypes.c_ulong))
-        _engine = load_object(cached_object(text, cache=True))
-        llvm.add_symbol(pool.RUN, _engine.get_function_address(pool.RUN))
+        engine = load_object(cached_object(text, cache=True))
+        llvm.add_symbol(pool.RUN, engine.get_function_address(pool.RUN))
         # Helpers wait in this code until the process ends, after Python's modules are gone.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_engine))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(_helpers))
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_forget)
+        _engine = engine
 
 
 def _forget() -> None:
     """Start anew in a forked process, which has none of its parent's helpers."""
     ctypes.memset(_helpers, 0, ctypes.sizeof(_helpers))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 set_num_threads()

@@ -12,10 +12,11 @@ import os
 import platform
 import re
 from functools import lru_cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
+
+from .._forks import late_module
 
 
 class Function(NamedTuple):
@@ -131,7 +132,7 @@ def exported(function: Function) -> Any:
     Of one that is there for several types, that for doubles. SciPy's releases turn functions into
     such and number the variants anew, so that records cannot name a variant.
     """
-    capsules = import_module(function.module).__pyx_capi__
+    capsules = late_module(function.module).__pyx_capi__
     if function.name in capsules:
         return capsules[function.name]
     variant = re.compile(rf"__pyx_fuse_\d+{function.name}")
@@ -180,7 +181,7 @@ def _bind_loop(symbol: str) -> None:
     """Enter the addresses of a universal function's inner loop and of the loop's data."""
     _, _, rest = symbol.partition(".")
     home, name, letter = rest.rsplit(".", 2)
-    ufunc = getattr(import_module(home), name)
+    ufunc = getattr(late_module(home), name)
     place = [types[1] for types in ufunc.types].index(letter)
     record = _Universal.from_address(id(ufunc))
     llvm.add_symbol(symbol, record.functions[place])
@@ -201,7 +202,7 @@ def _ufunc_loop(symbol: str) -> tuple[int, int | None]:
     """Return the addresses of a loop and of its data."""
     path, _, wanted = symbol.partition(".")[2].rpartition(".")
     home, _, name = path.rpartition(".")
-    ufunc = getattr(import_module(home), name)
+    ufunc = getattr(late_module(home), name)
     known = [ufunc_symbol(path, types).rpartition(".")[2] for types in ufunc.types]
     place = known.index(wanted)
     record = _Universal.from_address(id(ufunc))

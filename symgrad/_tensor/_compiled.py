@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._compile._function import _backend
+from .._forks import free_in_children
 from ..errors import SymgradError
 from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node
@@ -79,7 +80,7 @@ class _Table:
     """What is known of structures; the latest that were used."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = free_in_children(threading.RLock())
         self.clear()
 
     def clear(self) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._api._transforms import compile
 from .._compile import MISS, watched
+from .._forks import free_in_children
 from ..errors import SymgradError
 from ._compiled import switched_off
 
@@ -40,7 +41,7 @@ class Purse:
     """What all steps have cost."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = free_in_children(threading.Lock())
         self.calls = self.bought = 0
 
     def affords(self) -> bool:

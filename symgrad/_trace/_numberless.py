@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NoReturn
 
+from .._forks import late_module
 from .._graph import Input, scipy_call
 from .._op import registry
 from .._shapes import show
@@ -16,7 +16,7 @@ from ._known import known_number
 def _is_ours(function: str) -> bool:
     """Tell whether there is an op, or what consists of some, for a function of SciPy's."""
     module, _, name = function.rpartition(".")
-    found = getattr(import_module(module), name, None)
+    found = getattr(late_module(module), name, None)
     return found is not None and registry.find(found) is not None
 
 

@@ -8,17 +8,18 @@ other module is SciPy's own.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import scipy
+
+from .._forks import late_module
 
 _OWN = ("linalg", "optimize", "special", "stats")
 
 
 def __getattr__(name: str) -> Any:
     if name in _OWN:  # imported when asked for: scipy.stats takes a second
-        return importlib.import_module(f"{__name__}.{name}")
+        return late_module(f"{__name__}.{name}")
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(scipy, name)
