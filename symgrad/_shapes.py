@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import sympy as sp
 
-from .errors import ShapeError
+from .errors import OutOfMemoryError, ShapeError
 
 Dimension: TypeAlias = int | sp.Expr
 Shape = tuple[Dimension, ...]
@@ -290,6 +290,24 @@ def floor_div(a: Any, b: Any) -> Any:
 def dim_product(dims: Shape) -> Dimension:
     """Return the number of elements of an array of shape ``dims``."""
     return as_dim(sp.Mul(*map(size_expr, dims))) if dims else 1
+
+
+#: Arrays have fewer bytes, stored or not. With as many elements a position, or a sum of a few
+#: sizes, has no overflow in 64 bits, and no machine has the memory.
+MOST_BYTES = 1 << 61
+
+
+@lru_cache(maxsize=65536)
+def check_bytes(shape: Shape, itemsize: int) -> None:
+    """Raise if an array of the example call is one that no memory can hold."""
+    count = itemsize
+    for dim in shape:
+        count *= max(hint(dim), 1)
+    if count >= MOST_BYTES:
+        raise OutOfMemoryError(
+            f"an array of shape {show(shape)} would have {count:.3g} bytes: arrays have less "
+            "than 2**61, also those that are never stored"
+        )
 
 
 @lru_cache(maxsize=65536)

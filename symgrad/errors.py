@@ -18,6 +18,7 @@ the built-in exception that ported code is likely to catch::
     ├── BackwardError     (RuntimeError)  eager backward that cannot run
     ├── ParseError        (ValueError)    formula text that is refused
     ├── DataError         (ValueError)    a data file that is damaged or foreign
+    ├── OutOfMemoryError  (MemoryError)   arrays that there is no memory for, or can be none
     ├── MissingExtraError (ImportError)   an optional dependency that is not installed
     └── MissingProgramError (OSError)     a program besides Python that is not installed
 
@@ -38,6 +39,7 @@ __all__ = [
     "IndexingError",
     "MissingExtraError",
     "MissingProgramError",
+    "OutOfMemoryError",
     "ParseError",
     "ShapeError",
     "SimplificationWarning",
@@ -136,6 +138,10 @@ class ParseError(SymgradError, ValueError):
 
 class DataError(SymgradError, ValueError):
     """A data file that is damaged or foreign; the message names the file and the line."""
+
+
+class OutOfMemoryError(SymgradError, MemoryError):
+    """An array that there is no memory for, or whose bytes no 64-bit number counts."""
 
 
 class MissingExtraError(SymgradError, ImportError):

@@ -166,14 +166,17 @@ class Function:
         fast = self._fast
         if fast is not None and _backend.get() is None:
             function, pack, last = fast
-            if not kwargs:
-                result = function(*args)
-                if result is not MISS:
-                    return result if pack is None else pack(result)
-            elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
-                result = last.write(function, args, kwargs["out"])
-                if result is not MISS:
-                    return result
+            try:
+                if not kwargs:
+                    result = function(*args)
+                    if result is not MISS:
+                        return result if pack is None else pack(result)
+                elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
+                    result = last.write(function, args, kwargs["out"])
+                    if result is not MISS:
+                        return result
+            except MemoryError as error:
+                raise last.shortage(args) from error
         out = kwargs.pop("out", None) if self._writes_out else None
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
@@ -188,14 +191,15 @@ class Function:
             found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name != "numpy")
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
-        if out is not None:
-            return found.run_into(leaves, out, name)
-        if name == "numpy":
-            return found.run_numpy(leaves)
-        if name == "numba":
-            return found.run_numba(leaves)
-        result = found.run(leaves)
-        if chosen is None and found.direct:
+        result = found.result(leaves, out, name)
+        if result is MISS:
+            # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
+            # for them, which do not.
+            found = self._specialize(leaves, tree, args, kwargs, short=True, fixed=True)
+            result = found.result(leaves, out, name)
+            if result is MISS:
+                raise found.shortage(leaves)
+        if out is None and name == "llvm" and chosen is None and found.direct:
             self._fast = (found.caller, found.pack, found)
         return result
 
@@ -216,9 +220,13 @@ class Function:
         kwargs: Any,
         short: bool,
         kernel: bool = False,
+        fixed: bool = False,
     ) -> Specialization:
-        """Return what is known of calls with such arguments; ``kernel``: only that is asked for."""
-        signature, sizes = signature_of(leaves, tree, self._dynamic, short)
+        """Return what is known of calls with such arguments.
+
+        ``kernel``: nothing but the kernel is asked for. ``fixed``: just for these sizes.
+        """
+        signature, sizes = signature_of(leaves, tree, self._dynamic and not fixed, short)
         for candidate in self._specializations.get(signature, ()):
             if candidate.admits(leaves):
                 return candidate

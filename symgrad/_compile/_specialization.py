@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -16,8 +17,9 @@ from .._lower import pool, products
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
+from .._shapes import evaluate_dim
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
-from ..errors import ArgumentError
+from ..errors import ArgumentError, OutOfMemoryError
 from ._cache import Entry, cached_code
 from ._code import load
 from ._collector import collector_paused
@@ -185,12 +187,43 @@ class Specialization:
             leaf[0] if isinstance(leaf, tuple) else values[leaf] for leaf in self._leaves
         )
 
+    def result(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
+        """Compute the result, into ``out`` unless that is None, or return MISS."""
+        try:
+            if out is not None:
+                return self.run_into(leaves, out, backend)
+            if backend == "numpy":
+                return self.run_numpy(leaves)
+            return self.run_numba(leaves) if backend == "numba" else self.run(leaves)
+        except OutOfMemoryError:
+            raise
+        except MemoryError as error:
+            raise self.shortage(leaves) from error
+
+    def shortage(self, leaves: Sequence[Any]) -> OutOfMemoryError:
+        """Return the error of a call that there is not enough memory for."""
+        sizes = self.program.bind_sizes(self.values(leaves))
+        counts = {
+            node: math.prod(evaluate_dim(d, sizes) for d in node.shape) * node.dtype.itemsize
+            for node in self.program.nested_steps()
+            if node.shape
+        }
+        text = "there is not enough memory for this call"
+        if not counts:
+            return OutOfMemoryError(text)
+        node = max(counts, key=counts.__getitem__)
+        shape = tuple(evaluate_dim(d, sizes) for d in node.shape)
+        error = OutOfMemoryError(
+            f"{text}: the largest of its arrays, {node.dtype} of shape {shape}, has "
+            f"{counts[node]:.3g} bytes" + (f" [{node.where}]" if node.where else "")
+        )
+        error.where = None if node.where is None else str(node.where)
+        return error
+
     def run(self, leaves: Sequence[Any]) -> Any:
-        """Compute the result with the compiled function."""
+        """Compute the result with the compiled function, or return MISS."""
         result = self.function(*map(_native, self.values(leaves)))
-        if result is MISS:
-            raise ArgumentError("the compiled function does not take these arguments")
-        return result if self.pack is None else self.pack(result)
+        return result if result is MISS or self.pack is None else self.pack(result)
 
     def run_into(self, leaves: Sequence[Any], out: Any, backend: str) -> Any:
         """Compute the result into ``out``: the result's structure, with None where to make."""
@@ -204,6 +237,8 @@ class Specialization:
             found: Any = self._dispatched(leaves)
         else:
             found = self.function(*values) if compiled else self.program.run(*values)
+            if found is MISS:
+                return MISS
             found = [found] if compiled and len(given) == 1 else list(found)
         for k, target in enumerate(given):
             if target is not None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Constant, Node
+from .._graph import Constant, Node, topological
+from .._lower._sizes import computed, sizes_of, unsure
 from .._schedule import Program
+from .._shapes import MOST_BYTES
 from ..errors import ArgumentError
 from ._blocks import Block, legal_program
 from ._instructions import MATH, TYPES, Writer, constant, number_text
@@ -203,9 +205,23 @@ class _Function:
             if axis is None:
                 source = self.names[self.program.inputs[k]]
                 writer.line(f"const ptrdiff_t {symbol} = (ptrdiff_t){source};")
+        self._bounds(writer)
         for relation, holds in self.program.guards.items():
             wrong = _guard_text((relation, not holds))
             writer.line(f"if ({wrong}) return 2;")
+
+    def _bounds(self, writer: Writer) -> None:
+        """Refuse sizes with which positions and bytes could be more than a ptrdiff_t holds."""
+        program = self.program
+        nodes = [*program.nested_steps(), *topological((*program.outputs, *program.conditions))]
+        terms = [
+            "*".join([repr(float(c)), *(f"(double){s}" for s, p in m for _ in range(p))])
+            for m, c in unsure(
+                program, [*computed(program, program.outputs), *sizes_of(nodes), *self.memory.bytes]
+            ).items()
+        ]
+        if terms:
+            writer.line(f"if ({' + '.join(terms)} >= {float(MOST_BYTES)!r}) return 1;")
 
 
 def _guard_text(guard: tuple[Any, bool]) -> str:

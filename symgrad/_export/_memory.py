@@ -29,6 +29,7 @@ class Memory:
     def __init__(self, name: str, taken: set[str]) -> None:
         self.name, self.taken = name, set(taken)
         self.arrays: list[tuple[str, str, str]] = []  # C type, name, number of elements
+        self.bytes: list[Any] = []
         self.tapes: list[tuple[str, str]] = []  # C type, name
         self.constants: dict[Node, str] = {}
 
@@ -37,6 +38,7 @@ class Memory:
         count: Any = sp.S.One
         for d in node.shape:
             count = count * d
+        self.bytes.append(count * node.dtype.itemsize)
         self.arrays.append((TYPES[node.dtype.name], name, f"(size_t)({index_text(count)})"))
         return name
 

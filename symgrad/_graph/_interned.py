@@ -17,7 +17,7 @@ import numpy as np
 
 from .._forks import free_in_children
 from .._op import Op
-from .._shapes import Shape
+from .._shapes import Shape, check_bytes
 from ._node import Node, Static
 from ._walk import topological
 from ._where import state, user_line
@@ -166,6 +166,8 @@ def new_node(
     frame: FrameType | None = None,
 ) -> Node:
     """Return a new node; ``frame`` is where the search for the user's line begins."""
+    if shape and not (operands and shape is operands[0].shape):
+        check_bytes(shape, dtype.itemsize)
     node: Node = object.__new__(cls)
     node._assumptions = cls.default_assumptions
     node._mhash = None

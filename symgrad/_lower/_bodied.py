@@ -312,12 +312,18 @@ class LoopWriter(Writer):
         """Give all tapes room for so many steps."""
         e = self.e
         e.module.declare("realloc", "ptr", ["ptr", "i64"])
+        e.module.declare("llvm.umul.with.overflow.i64", "{ i64, i1 }", ["i64", "i64"])
         for row in self.tapes:
-            size = e.op(f"add i64 {e.op(f'mul i64 {steps}, {row.stride}')}, 1")
+            product = f"call {{ i64, i1 }} @llvm.umul.with.overflow.i64(i64 {steps}, "
+            pair = e.op(f"{product}i64 {row.stride})")
+            size = e.op(f"add i64 {e.op(f'extractvalue {{ i64, i1 }} {pair}, 0')}, 1")
+            bad, room, good = e.label("exhausted"), e.label("room"), e.label("grown")
+            over = e.op(f"extractvalue {{ i64, i1 }} {pair}, 1")
+            e.line(f"br i1 {over}, label %{bad}, label %{room}")
+            self.label(room)
             old = e.op(f"load ptr, ptr {row.base}")
             new = e.op(f"call ptr @realloc(ptr {old}, i64 {size})")
             failed = e.op(f"icmp eq ptr {new}, null")
-            bad, good = e.label("exhausted"), e.label("grown")
             e.line(f"br i1 {failed}, label %{bad}, label %{good}")
             self.label(bad)
             e.line(f"store i32 {EXHAUSTED}, ptr {self.status}")

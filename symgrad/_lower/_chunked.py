@@ -128,7 +128,9 @@ class _Chunked:
     def decide(self) -> list[str]:
         """Return the body of the function: few elements are one chunk."""
         e = self.emitter()
-        work = e.index(sp.sympify(dim_product(self.nest.domain)) * self.cost)
+        elements = sp.sympify(dim_product(self.nest.domain))
+        self.module.bounded.add(elements * self.cost)
+        work = e.index(elements * self.cost)
         self.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         large = e.op(f"udiv i64 {work}, {CHUNK}")
         steps = e.op(f"udiv i64 {self.extent(e)}, {self.cut.rows}")
@@ -191,7 +193,9 @@ class _Chunked:
         for part in found:
             self.module.declare("malloc", "noalias ptr", ["i64"])
             self.module.declare("free", "void", ["ptr"])
-            size = e.index(sp.sympify(part.elements) * max(part.dtype.itemsize, 1))
+            bytes_ = sp.sympify(part.elements) * max(part.dtype.itemsize, 1)
+            self.module.bounded.add(bytes_ * CHUNKS)
+            size = e.index(bytes_)
             others = e.op("sub i64 %count, 1")
             e.line(f"{part.parameter}.all = call noalias ptr @malloc(i64 "
                    f"{e.op(f'mul i64 {size}, {others}')})")  # fmt: skip

@@ -165,12 +165,14 @@ class Emitter:
     def index(self, expr: Any) -> str:
         """Return an ``i64`` register or constant with the value of an index expression."""
         if isinstance(expr, int):
+            if not -(1 << 63) <= expr < 1 << 63:
+                raise UnsupportedError(f"a size or an index of more than 64 bits: {expr}")
             return str(expr)
         known = self._indices.get(expr)
         if known is not None:
             return known
         if expr.is_Integer:
-            return str(int(expr))
+            return self.index(int(expr))
         value = self._index(expr)
         self._indices[expr] = value
         return value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import sympy as sp
+
 from ._mathlib import vector_variants, vector_width
 from ._simd_variants import Definition, definitions
 from ._types import constant_text, llvm_type
@@ -39,6 +41,9 @@ class Module:
         self.pointers: dict[str, str] = {}
         self.tables: dict[tuple[float, ...], str] = {}
         self.loops = 0
+        #: Numbers made of sizes that the functions compute with, bytes and positions above all:
+        #: the program is for arguments for which they stay below a limit; see ``_sizes``.
+        self.bounded: set[sp.Expr] = set()
 
     def loop(self) -> str:
         """Return the metadata of a new innermost loop; see :data:`INDEPENDENT`."""

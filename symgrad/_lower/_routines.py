@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,12 +17,11 @@ import sympy as sp
 
 from .._graph import Node
 from .._op import Routine
-from .._shapes import Dimension, dim_product
+from .._shapes import MOST_BYTES, Dimension, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
 from ._mathlib import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
-from ._memory import given, taken
 from ._types import constant_text, llvm_type
 from ._values import Place
 
@@ -55,15 +55,15 @@ class Call:
     """
 
     def __init__(
-        self, emitter: Emitter, shapes: list[Any], dtypes: list[np.dtype[Any]], pairs: bool = False
-    ) -> None:
+        self, emitter: Emitter, shapes: list[Any], dtypes: list[np.dtype[Any]],
+        pairs: bool = False, scratch: Callable[[Dimension], str] | None = None,
+    ) -> None:  # fmt: skip
         self.e, self.shapes, self.dtypes, self.pairs = emitter, shapes, dtypes, pairs
+        self.scratch = scratch
         self.dtype = dtypes[-2]
         self.kind = llvm_type(self.dtype)
         self.element = f"[2 x {self.kind}]" if pairs else self.kind
         self.pointers: list[str] = []
-        #: Pointers to memory that is given back after the last call, with its bytes.
-        self.allocated: dict[str, str] = {}
         self.before = emitter.lines[0]
 
     @contextlib.contextmanager
@@ -94,6 +94,7 @@ class Call:
     def integer(self, dim: Dimension) -> str:
         """Return a pointer to a size as a 32-bit integer."""
         with self.outside() as e:
+            e.module.bounded.add(sp.sympify(dim) * (MOST_BYTES >> 31))  # so it is below 2**31
             short = e.op(f"trunc i64 {self.size(dim)} to i32")
             return self.cell("i32", short)
 
@@ -126,16 +127,13 @@ class Call:
     # ---------------------------------------------------------------- memory
 
     def work(self, count: Dimension, kind: str | None = None) -> str:
-        """Return a pointer to memory for ``count`` elements, freed after the last call.
+        """Return a pointer to memory for ``count`` elements, the same for each of a batch.
 
         ``kind`` is that of other numbers than elements.
         """
-        with self.outside() as e:
-            width = {"i32": 4, "i64": 8, self.kind: self.dtype.itemsize}.get(kind or "", self.width)
-            total = e.op(f"add i64 {self.size(sp.sympify(count) * width)}, 64")
-            pointer = e.op(f"call noalias ptr @{taken(e.module)}(i64 {total})")
-            self.allocated[pointer] = total
-            return pointer
+        width = {"i32": 4, "i64": 8, self.kind: self.dtype.itemsize}.get(kind or "", self.width)
+        assert self.scratch is not None
+        return self.scratch(sp.sympify(count) * width)
 
     def at(self, pointer: str, index: str, kind: str | None = None) -> str:
         """Return a pointer to an element."""
@@ -270,7 +268,10 @@ class Call:
         self.loop(some, lambda i: self.put(self.filled(np.nan), pointer, i))
 
 
-def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
+def write_routine(
+    module: Module, name: str, node: Node, frame: Frame,
+    scratch: Callable[[Frame, Dimension], str],
+) -> None:  # fmt: skip
     """Add the function of one routine, with loops over its batch, to the module."""
     lower = node.op.lower
     assert isinstance(lower, Routine)
@@ -283,7 +284,8 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     e = Emitter(module, len(batch))
     e.bind_sizes(frame.sizes)
     loops = Loops(e, batch)
-    call = Call(e, cores, [x.dtype for x in nodes], lower.pairs)
+    own = functools.partial(scratch, frame)
+    call = Call(e, cores, [x.dtype for x in nodes], lower.pairs, own)
     position: Any = sp.Integer(0)
     for index, extent in zip(loops.index, batch, strict=True):
         position = position * extent + index
@@ -305,8 +307,4 @@ def write_routine(module: Module, name: str, node: Node, frame: Frame) -> None:
     if not batch:
         e.lines[0] = [*call.before, *e.lines[0]]
     body = loops.assemble({}, {}, None)
-    if call.allocated:
-        give = given(module)
-        freed = [f"  call void @{give}(ptr {p}, i64 {n})" for p, n in call.allocated.items()]
-        body[-1:] = [*freed, body[-1]]
     module.functions.append(function_text(name, frame, body))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
 
 from .._graph import Node
+from .._shapes import Dimension
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
@@ -16,12 +18,18 @@ from ._types import constant_text, llvm_type
 from ._values import Values
 
 
-def write_single(module: Module, name: str, node: Node, frame: Frame) -> None:
-    """Add the function of one scan, matrix product or routine to the module."""
+def write_single(
+    module: Module, name: str, node: Node, frame: Frame,
+    scratch: Callable[[Frame, Dimension], str],
+) -> None:  # fmt: skip
+    """Add the function of one scan, matrix product or routine to the module.
+
+    ``scratch(frame, size)`` gives the function memory of its own.
+    """
     if node.op.kind == "scan":
         _scan(module, name, node, frame)
     elif node.op.kind == "routine":
-        write_routine(module, name, node, frame)
+        write_routine(module, name, node, frame, scratch)
     else:
         _product(module, name, node, frame)
 

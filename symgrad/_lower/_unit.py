@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Node
+from .._graph import Constant, Input, Node, topological
 from .._schedule import Program
 from .._shapes import Dimension, dim_product
 from ._arena import Arena
@@ -32,6 +32,7 @@ from ._parts import fill_function
 from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
 from ._singles import product_work, write_single
+from ._sizes import sizes_of
 from ._types import memory_text, memory_type
 from ._unroll import prepare
 from ._values import OTHER_BRANCH, Place
@@ -109,6 +110,8 @@ class Unit:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
         ready = prepare([*program.outputs, *program.conditions], self.module.vector_math)
+        if self.sizes:
+            self.module.bounded.update(sizes_of(topological(ready)))
         count = len(program.outputs)
         self.plan: Plan = plan(tuple(ready[:count]), tuple(ready[count:]))
         self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
@@ -129,6 +132,7 @@ class Unit:
         for node in self.plan.kept:
             self.place(node)
         self.arena = Arena(self.buffers, self.uses, self.slots)
+        self.module.bounded.add(sp.sympify(self.arena.bytes))
 
     # ---------------------------------------------------------------- places
 
@@ -212,7 +216,7 @@ class Unit:
             if is_bodied(task.node):
                 write_bodied(self, name, task.node, frame)
             else:
-                write_single(self.module, name, task.node, frame)
+                write_single(self.module, name, task.node, frame, self.scratch)
                 if task.node.op.kind == "contract":
                     self.code.loops.add(product_work(task.node))
             self.call(name, frame)

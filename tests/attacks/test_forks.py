@@ -75,18 +75,6 @@ def use_numba(rng: random.Random) -> None:
     chain(2, rng.random()).kernel(X)(X)
 
 
-def interpret(rng: random.Random) -> None:
-    """Have the thread that compiles aside at work, too."""
-    factor = rng.random()
-
-    def function(x: Any) -> Any:
-        for _ in range(120):
-            x = np.sin(x) * factor
-        return x
-
-    sg.compile(sg.grad(function), backend="auto", cache=False)(0.5)
-
-
 def eagerly(rng: random.Random) -> None:
     w = sg.tensor(np.full(rng.randrange(2, 9), 0.5), requires_grad=True)
     for _ in range(10):
@@ -94,11 +82,11 @@ def eagerly(rng: random.Random) -> None:
 
 
 WORK: tuple[Callable[[random.Random], None], ...] = (
-    trace_and_compile, ask_the_shared, call, drop, use_numba, interpret, eagerly,
+    trace_and_compile, ask_the_shared, call, drop, use_numba, eagerly,
 )  # fmt: skip
 
 #: Numba takes a second for what LLVM does in a twentieth.
-WEIGHTS = (4, 4, 2, 2, 0.3, 2, 2)
+WEIGHTS = (4, 4, 2, 2, 0.3, 2)
 
 
 @contextlib.contextmanager
