@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,11 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 import symgrad.numpy as snp
+from symgrad._late import resolved
+from symgrad._op import registry
+from symgrad._trace import Traced, as_traced
+from symgrad._trace._arrays import call
+from symgrad._trace._views import Layout
 from symgrad.errors import DTypeError, IndexingError, ShapeError, SymgradError, TraceError
 
 X = np.linspace(0.5, 2.0, 5)
@@ -166,6 +172,39 @@ def reshaped(np: Any, x: Any) -> Any:
     return y, z * 1
 
 
+def layouts(np: Any, x: Any) -> Any:
+    """Written through where NumPy shares, and used alone where it may copy."""
+    copied, alone, gram, steps = x.T.copy(), np.sin(x.T).ravel(), x.T @ x, x[0].copy()
+    copied.ravel()[1] = 50.0
+    alone[1:][0] = alone[0] * 2
+    gram.reshape(-1)[::5] += 1.0
+    steps[::2].reshape(2, 1)[1] = 7.0
+    turned, rows = np.rot90(copied, 3), x[[0, 2]]
+    turned[0, 0] = 9.0
+    rows.ravel()[1] = 8.0
+    return copied, alone, gram, steps, turned, rows
+
+
+def copies_and_names(np: Any, x: Any) -> Any:
+    """What is the same array, and what is only equal to it."""
+    a, b, c, d, e = (x.copy() for _ in range(5))
+    (+a)[0] = np.conj(b)[0] = np.concatenate([c, c[:0]])[0] = 5.0
+    np.asarray(d, dtype=float)[0] = 6.0
+    np.ascontiguousarray(d)[1] = 6.0
+    np.atleast_2d(d, e)[1][0, 2] = 6.0
+    e.astype(float, copy=False)[0] = 7.0
+    e.astype(float)[1] = 7.0
+    return a, b, c, d, e
+
+
+def read_only_views(np: Any, x: Any) -> Any:
+    """A diagonal and a broadcast array follow what they were taken from."""
+    y = x[:, :3].copy()
+    diagonal, wide = np.diagonal(y), np.broadcast_to(y[0], (2, 3))
+    y[0, 0] = 5.0
+    return diagonal * 1, wide * 1
+
+
 def numbers_that_are_views(np: Any, x: Any) -> Any:
     """An index with ``...`` gives a view even of one element; without, a copy."""
     y = x.copy()
@@ -177,6 +216,20 @@ def numbers_that_are_views(np: Any, x: Any) -> Any:
     second = y[:1, 1:2].reshape(())
     second *= 3.0
     return y, first + copy, last * second
+
+
+def listed_places(np: Any, x: Any) -> Any:
+    """Places in tuples and ranges, an index of no axes, ``flat``, and what replaces nan."""
+    y, z = x.copy(), x.copy()
+    y[(0, 1, 0), (3, 3, 2)] = 7.0
+    y[:, (0, 1)] += x[(2, 1, 0), :][:, range(2)]
+    y[np.array(1)][0] = 100.0
+    y.flat[3] = 8.0
+    z.flat = x[0, 0]
+    z[0, 1] = np.inf
+    np.nan_to_num(z, copy=False, posinf=2.0)
+    z.conj()[1, 1] = 9.0
+    return y, z, x.flat[5], np.vstack([x, x[0]])
 
 
 def factorised(np: Any, x: Any) -> Any:
@@ -236,7 +289,8 @@ CASES: dict[str, tuple[Case, Any]] = {
              in_place_methods)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,
-             numbers_that_are_views)),
+             numbers_that_are_views, layouts, copies_and_names, read_only_views,
+             listed_places)),
     )
     for f in group
 }  # fmt: skip
@@ -354,10 +408,45 @@ def test_overwritten_arguments_are_the_result() -> None:
     assert sg.compile(neither)(X) == pytest.approx(1 + X[1:].sum())
 
 
-def unclear(x: Any) -> Any:
+def changed_through_an_unclear_view(x: Any) -> Any:
     y = x.T.reshape(12)
     y[0] = 1.0
+    return x
+
+
+def changed_beside_an_unclear_view(x: Any) -> Any:
+    y = x.T.reshape(12)
+    part = y[2:]
+    y[0] = 1.0
+    x[0] = 2.0
+    return part
+
+
+def ravelled_backwards(x: Any) -> Any:
+    y = x[0].copy()
+    y[::-1].ravel()[0] = 50.0
     return y
+
+
+def function_of_what_is_turned(x: Any) -> Any:
+    """Elementwise results lie as the arguments do, so that ``ravel`` copies."""
+    y = np.sin(x.T)
+    y.ravel()[1] = 50.0
+    return y
+
+
+def loop_over_what_is_turned(x: Any) -> Any:
+    def step(i: Any, y: Any) -> Any:
+        y.ravel()[i] = 50.0
+        return y
+
+    return sg.fori_loop(0, 3, step, np.sin(x.T))
+
+
+def real_parts_in_a_row(x: Any) -> Any:
+    z = x + 1j * x
+    z.real.ravel()[0] = 50.0
+    return z
 
 
 def read_only(x: Any) -> Any:
@@ -374,8 +463,13 @@ def changed_under_an_unclear_view(x: Any) -> Any:
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    (unclear, TraceError, r"x\.copy\(\)"),
-    (read_only, TraceError, r"x\.copy\(\)"),
+    (changed_through_an_unclear_view, TraceError, r"how that lies in memory.* x\.copy\(\)"),
+    (changed_beside_an_unclear_view, TraceError, r"how that lies in memory.* x\.copy\(\)"),
+    (ravelled_backwards, TraceError, "how that lies in memory"),
+    (function_of_what_is_turned, TraceError, "how that lies in memory"),
+    (loop_over_what_is_turned, TraceError, "how that lies in memory"),
+    (real_parts_in_a_row, TraceError, "how that lies in memory"),
+    (read_only, TraceError, r"NumPy does not write to.* x\.copy\(\)"),
     (changed_under_an_unclear_view, TraceError, r"x\.copy\(\)"),
     (lambda x: x.__setitem__(0, np.ones(3)), ShapeError, "could not broadcast"),
     (lambda x: x.__setitem__(7, 1.0), IndexingError, "index 7 is out of bounds"),
@@ -393,6 +487,57 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 def test_refused(function: Any, error: Any, match: str) -> None:
     with pytest.raises(error, match=match):
         sg.compile(function)(M)
+
+
+# ---------------------------------------------------------------- sharing, over the registry
+
+
+def leaves(value: Any) -> list[Any]:
+    return [y for x in value for y in leaves(x)] if isinstance(value, (list, tuple)) else [value]
+
+
+def exchanged(value: Any, change: Callable[[Any], Any]) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(exchanged(x, change) for x in value)
+    return change(value)
+
+
+def is_real_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind == "f"
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("turned", [False, True], ids=["C order", "Fortran order"])
+@pytest.mark.parametrize("name", sorted(registry.composites))
+def test_results_share_memory_and_lie_as_numpys(name: str, turned: bool) -> None:
+    """What is sure of a result's memory is so in NumPy; what NumPy shares is never a copy."""
+    record = registry.composites[name]
+    order = np.asfortranarray if turned else np.ascontiguousarray
+    for function in map(resolved, record.functions):
+        for args, kwargs in record.samples(np.random.default_rng(7)):
+            plain = exchanged(args, lambda x: order(x) if is_real_array(x) else x)
+            given = [x for x in leaves(plain) if is_real_array(x)]
+            twins = {id(x): as_traced(x) for x in given}
+            if not given:
+                continue
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                wanted = function(*plain, **kwargs)
+                traced = exchanged(plain, lambda x: twins.get(id(x), x))  # noqa: B023
+                try:
+                    found = call(function, traced, dict(kwargs))
+                except SymgradError:
+                    continue
+            for a, b in zip(leaves(found), leaves(wanted), strict=True):
+                if not (isinstance(a, Traced) and isinstance(b, np.ndarray) and b.ndim and b.size):
+                    continue
+                shared = any(np.shares_memory(b, x) for x in given)
+                known = any(a.root is x for x in twins.values())
+                assert known or not shared, (function, kwargs)
+                sure = not a.is_view or a._view.path is not None
+                assert shared or not (known and sure), (function, kwargs)
+                if a.ndim > 1 and a.layout >= Layout.RUN:
+                    assert b.flags.c_contiguous, (function, kwargs)
 
 
 @pytest.mark.parametrize("make", [snp.eye, snp.identity, snp.tri])

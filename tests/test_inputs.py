@@ -663,3 +663,56 @@ def test_combinations_of_memory_and_type(backend: str) -> None:
     for (a, x), (b, y) in itertools.product(enumerate(MEMORY.values()), repeat=2):
         if abs(a - b) < 3 and np.shape(x) == np.shape(y) and (backend == "numpy" or a % 4 == 0):
             np.testing.assert_allclose(g(x, y), np.asarray(x) * 2 + np.asarray(y), rtol=1e-6)
+
+
+# ---------------------------------------------------------------- operands of other classes
+
+
+class Declining:
+    """Leaves nothing to ufuncs: its own operators are to be tried."""
+
+    __array_ufunc__ = None
+
+    def __radd__(self, other: Any) -> Any:
+        return other * 3.0
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other * 5.0
+
+    def __gt__(self, other: Any) -> Any:
+        return other * 7.0
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other * 9.0
+
+
+class Ranked:
+    """Declines by the older protocol."""
+
+    __array_priority__ = 10.1
+
+    def __radd__(self, other: Any) -> Any:
+        return other * 4.0
+
+
+@pytest.mark.parametrize(
+    ("operate", "factor"),
+    [
+        (lambda x: x + Declining(), 3),
+        (lambda x: x @ Declining(), 5),
+        (lambda x: x < Declining(), 7),
+        (lambda x: divmod(x, Declining()), 9),
+        (lambda x: x + Ranked(), 4),
+        (lambda x: np.real((x + 1j) + Declining()), 3),
+        (lambda x: np.sum(x[x > 0] + Declining()), 9),
+    ],
+)
+def test_operators_of_other_classes_are_tried(operate: Any, factor: int) -> None:
+    x = np.ones(3)
+    np.testing.assert_array_equal(sg.compile(operate)(x), factor * (x if factor != 9 else 1))
+    assert isinstance(sg.tensor([1.0]) + Ranked(), sg.Tensor)
+
+
+def test_a_scalar_type_called_on_a_traced_value_says_what_to_write() -> None:
+    with pytest.raises(TraceError, match=r"x\.astype\(np\.int64\) for np\.int64\(x\)"):
+        sg.compile(lambda x: np.int64(x))(2.5)

@@ -115,7 +115,8 @@ def _settled(
         found = Values.of(carry)
         check_structure(start, found, what, function)
         kinds = settle_kinds(nodes, weak, found.numbers, names, what, function)
-        if kinds == [x.dtype for x in nodes]:
+        before, start = start, start.as_sure_as(found)
+        if kinds == [x.dtype for x in nodes] and start is before:
             news = [_shaped(as_node(x, k), n)
                     for x, k, n in zip(found.numbers, kinds, nodes, strict=True)]  # fmt: skip
             return start, nodes, inputs, news, y
@@ -254,7 +255,7 @@ def _cases(
     columns = list(zip(*(v.numbers for v in found), strict=True))
     kinds = [_common(what, functions, column) for column in columns]
     nodes = [as_node(x, kinds[k]) for v in found for k, x in enumerate(v.numbers)]
-    return found[0], nodes, len(kinds)
+    return found[0].as_sure_as(*found[1:]), nodes, len(kinds)
 
 
 def _common(what: str, functions: Sequence[Any], column: Sequence[Any]) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 from .._graph import Input, Node, defined_at
 from .._graph._types import promote
 from .._shapes import same, show
-from .._trace import Traced, Tree, as_node, flatten_traced, is_value
+from .._trace import Traced, Tree, as_node, as_traced, flatten_traced, is_value
 from .._trace._bind import kind_of
+from .._trace._views import Layout, layout_of
 from ..errors import ArgumentError, DTypeError, ShapeError
 
 
@@ -56,11 +57,23 @@ class Values:
         return [k if isinstance(k, type) else None for k in kinds]
 
     def filled(self, numbers: Sequence[Any]) -> Any:
-        """Return the nested value with other numbers."""
+        """Return the nested value with other numbers, as sure of where arrays lie."""
         leaves = list(self.leaves)
         for k, x in zip(self.places, numbers, strict=True):
+            if isinstance(x, Traced) and x.ndim > 1 and not layout_of(leaves[k]):
+                x.layout = Layout.UNKNOWN
             leaves[k] = x
         return self.tree.unflatten(leaves)
+
+    def as_sure_as(self, *others: Values) -> Values:
+        """Return the same value, where arrays lie as far as it is sure in the others, too."""
+        columns = zip(*(v.numbers for v in (self, *others)), strict=True)
+        unsure = [any(not layout_of(x) for x in column) for column in columns]
+        if unsure == [not layout_of(x) for x in self.numbers]:
+            return self
+        numbers = [as_traced(x).own(Layout.UNKNOWN) if lost else x
+                   for x, lost in zip(self.numbers, unsure, strict=True)]  # fmt: skip
+        return Values.of(self.filled(numbers))
 
     def names(self, name: str) -> list[str]:
         """Return an identifier for each of the numbers."""

@@ -266,15 +266,16 @@ def _is_integer(item: Any) -> bool:
 
 
 def _is_array(item: Any) -> bool:
-    return isinstance(item, (list, np.ndarray, bool, np.bool_)) or hasattr(item, "node")
+    listed = isinstance(item, (list, tuple, range))
+    return listed or isinstance(item, (np.ndarray, bool, np.bool_)) or hasattr(item, "node")
 
 
 def _expand(index: Any, shape: Shape) -> list[Any]:
     """Spell out the Ellipsis and turn boolean masks into integer arrays."""
     items = list(index) if isinstance(index, tuple) else [index]
     for k, item in enumerate(items):
-        if isinstance(item, list):
-            items[k] = item = np.asarray(item, dtype=None if item else np.int64)
+        if isinstance(item, (list, tuple, range)):  # of an index, only lists are told apart
+            items[k] = item = np.asarray(item, dtype=None if len(item) else np.int64)
         if _is_mask(item):
             continue
         if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:

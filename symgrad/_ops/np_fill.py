@@ -149,7 +149,7 @@ def copy(a: Any, order: str = "K") -> Any:
 @composite(*declared("astype"), samples=on([(2, 3)], ("f4",), ("f8",), ("i8",)))
 def astype(x: Any, dtype: Any, *, copy: bool = True) -> Any:
     """Convert to another element type."""
-    return as_array(x).astype(dtype)
+    return as_array(x).astype(dtype, copy=copy)
 
 
 @composite(np.shape, samples=on(SHAPES), differentiable=False)

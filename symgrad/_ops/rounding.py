@@ -112,6 +112,9 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """Replace nan and infinities by numbers."""
+    if not copy:
+        x[...] = nan_to_num(x, True, nan, posinf, neginf)
+        return x
     if x.dtype.kind == "c":
         parts = (nan_to_num(v, copy, nan, posinf, neginf) for v in (x.real, x.imag))
         return join_parts(*parts)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._op import Op, registry
 from .._trace import Complex, Traced
-from .._trace._arrays import add_operators
+from .._trace._arrays import add_operators, declines
 from ._hot import MISS, Hot
 from ._made import F64, with_array
 from ._mode import recording
@@ -201,7 +201,7 @@ def _other(op: Op, apply: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     made = with_array(apply, x, y)
     if made is not None:
         return made
-    if isinstance(x, _FOREIGN) or isinstance(y, _FOREIGN):
+    if isinstance(x, _FOREIGN) or isinstance(y, _FOREIGN) or declines(x) or declines(y):
         return NotImplemented
     return bind(op, (x, y), _NONE)
 

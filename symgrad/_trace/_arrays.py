@@ -9,7 +9,8 @@ value's own ``__symgrad_bind__``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ import numpy as np
 from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
+from .._ops.np_common import existing
 from ..errors import IndexingError, ShapeError, UnsupportedError
+from ._views import Layout, layout_of
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: np.sum,
@@ -50,6 +53,16 @@ def add_operators(cls: type, make: Callable[[str, bool], Callable[..., Any]]) ->
         setattr(cls, f"__{name}__", make(op, False))
 
 
+def declines(other: Any) -> bool:
+    """Tell whether an operand's class wants its own operators tried, by NumPy's protocols."""
+    if isinstance(other, (np.ndarray, np.generic, float, int)):
+        return False
+    protocol = getattr(type(other), "__array_ufunc__", False)
+    if protocol is False:  # the older protocol
+        return bool(getattr(other, "__array_priority__", 0.0) > 0.0)
+    return protocol is None
+
+
 class ArrayMethods:
     """The part of an array's interface that is NumPy functions by other names."""
 
@@ -65,7 +78,7 @@ class ArrayMethods:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if not kwargs and method == "__call__":
-            return registry.handler(ufunc)(*inputs)
+            return _apply(ufunc, inputs)
         out = tuple(o for o in kwargs.pop("out", None) or () if o is not None)
         if out:
             if len(out) != 1 or not hasattr(out[0], "overwritten"):
@@ -138,9 +151,13 @@ class ArrayMethods:
         return ArrayMethods.__symgrad_join__(pairs, pairs)
 
     @property
-    def flat(self) -> Iterator[Any]:
+    def flat(self) -> Flat:
         """The elements in C order."""
-        return iter(self.flatten())
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[...] = value
 
     # ---------------------------------------------------------------- indexing and iteration
 
@@ -166,13 +183,13 @@ class ArrayMethods:
         return self
 
     def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
+        return NotImplemented if declines(other) else (self // other, self % other)
 
     def __matmul__(self, other: Any) -> Any:
-        return call(np.matmul, (self, other), {})
+        return NotImplemented if declines(other) else call(np.matmul, (self, other), {})
 
     def __rmatmul__(self, other: Any) -> Any:
-        return call(np.matmul, (other, self), {})
+        return NotImplemented if declines(other) else call(np.matmul, (other, self), {})
 
     def __round__(self, ndigits: int | None = None) -> Any:
         return np.round(self, ndigits or 0)
@@ -194,15 +211,38 @@ class ArrayMethods:
         return call(np.ravel, (self,), {"order": order}).copy()
 
 
+class Flat:
+    """``x.flat``: the elements in C order, to read, to write and to go along."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._array.flatten()[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        elements = self._array.flatten()
+        elements[index] = value
+        self._array[...] = elements.reshape(self._array.shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._array.flatten())
+
+    def __len__(self) -> int:
+        return len(self._array.flatten())
+
+
 def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **options: Any) -> Any:
     """Carry out a ufunc; with ``dtype`` it computes in that type, as NumPy's do."""
     if options:
         raise UnsupportedError(f"np.{ufunc.__name__}(..., {next(iter(options))}=) is not traced")
     if dtype is None:
-        return registry.handler(ufunc)(*inputs)
+        handler = registry.handler(ufunc)
+        result = handler(*inputs)
+        return result if isinstance(handler, Op) else _related(ufunc, inputs, result)
     cast = registry.ops["Cast"]
     name = check_dtype(np.dtype(dtype), f"np.{ufunc.__name__}(..., dtype=)").name
-    result = registry.handler(ufunc)(*(cast(x, dtype=name) for x in inputs))
+    result = _apply(ufunc, tuple(cast(x, dtype=name) for x in inputs))
     if result.dtype != np.dtype(dtype):
         raise UnsupportedError(
             f"np.{ufunc.__name__}(..., dtype={name}) gives {result.dtype}: "
@@ -243,7 +283,7 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     """Carry out a NumPy function through the registry; its errors name it."""
     out = kwargs.pop("out", None)
     try:
-        result = _related(function, args, _call(function, args, kwargs))
+        result = _related(function, args, _call(function, args, kwargs), kwargs)
     except (ShapeError, IndexingError) as error:
         if not _NAMED.match(str(error)):
             error.args = (f"{function.__name__}: {error}",)
@@ -264,23 +304,64 @@ VIEWS = frozenset((
     np.reshape, np.ravel, np.transpose, np.matrix_transpose, np.swapaxes, np.moveaxis,
     np.rollaxis, np.squeeze, np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d,
     np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.broadcast_to, np.broadcast_arrays,
-    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.real, np.diag,
-    np.linalg.diagonal, np.linalg.matrix_transpose,
+    np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.real, np.imag, np.diag,
+    np.linalg.diagonal, np.linalg.matrix_transpose, np.einsum, np.diff, np.polyder,
+    np.linalg.matrix_power, np.real_if_close, np.nan_to_num, *existing("unstack"),
+))  # fmt: skip
+
+#: Those of several arrays that give one for each.
+_EACH = frozenset((np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_arrays))
+
+#: Functions whose results of up to two axes lie in C order, whatever their arguments do.
+_ROWS_FIRST = frozenset((
+    np.matmul, np.dot, np.inner, np.outer, np.tensordot, np.take, np.repeat, np.tile, np.resize,
+    np.cov, np.corrcoef, np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.multi_dot,
+))  # fmt: skip
+
+#: Functions whose results may lie otherwise though all arguments lie in C order.
+_TURNED = frozenset((
+    np.einsum, np.cross, np.linalg.cross, np.geomspace, np.nanpercentile, np.nanquantile,
+    np.nanmedian, np.apply_along_axis, np.apply_over_axes,
 ))  # fmt: skip
 
 
-def _related(function: Callable[..., Any], args: tuple[Any, ...], result: Any) -> Any:
-    """Note which results are views of the first argument, and make others arrays of their own."""
-    source = args[0] if args else None
-    if not hasattr(source, "overwritten"):
+def _arrays_in(values: Any) -> Iterator[Any]:
+    for x in values:
+        if isinstance(x, (list, tuple)):
+            yield from _arrays_in(x)
+        elif hasattr(x, "layout") or isinstance(x, np.ndarray):
+            yield x
+
+
+def _related(
+    function: Callable[..., Any], args: tuple[Any, ...], result: Any,
+    kwargs: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:  # fmt: skip
+    """Note which results are views of an argument, and make others arrays of their own."""
+    if isinstance(result, (list, tuple)):
+        each = function in _EACH and len(args) == len(result)
+        parts = [_related(function, args[k : k + 1] if each else args, part, kwargs)
+                 for k, part in enumerate(result)]  # fmt: skip
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    if not hasattr(result, "layout"):
         return result
     if function in VIEWS:
-        for part in result if isinstance(result, (list, tuple)) else (result,):
-            if hasattr(part, "overwritten"):
-                part._see(source)
-    elif result is source and source.ndim:
-        return source.copy()
-    return result
+        found = result
+        for source in _arrays_in(args):
+            if hasattr(source, "layout"):
+                found = result._see(source, Layout.RUN if function is np.ravel else None)
+                if found is source or found.is_view:
+                    return found
+    if not result.ndim:
+        return result
+    operands = list(_arrays_in((*args, *kwargs.values())))
+    known = (
+        getattr(function, "__module__", "").startswith("numpy") and function not in _TURNED | VIEWS
+    )
+    sure = (known or isinstance(function, np.ufunc)) and all(map(layout_of, operands))
+    if function in _ROWS_FIRST and result.ndim <= 2:
+        sure = True
+    return result.own(Layout.RUN if sure else Layout.UNKNOWN)
 
 
 def _at(ufunc: np.ufunc, target: Any, index: Any, *value: Any) -> None:

@@ -18,11 +18,12 @@ from .._graph._types import promote
 from .._op import Op, registry
 from .._ops import CAST
 from ..errors import DTypeError, TraceError, UnsupportedError
-from ._arrays import ArrayMethods, add_operators
+from ._arrays import ArrayMethods, add_operators, declines
 from ._bind import as_node, bind, cast, kind_of
 from ._masked import Masked, masked_by
 from ._traced import Traced, as_traced, known_index
 from ._tree import Pair, flatten
+from ._views import Layout
 
 _OPS = registry.ops
 _LINEAR = ("view", "assemble", "gather", "scatter", "reduce", "scan", "map")
@@ -55,6 +56,9 @@ class Complex(ArrayMethods, Pair):
 
     def __init__(self, real: Traced, imag: Traced) -> None:
         self._real, self._imag = real, imag
+        for part in (real, imag):
+            if part.layout is Layout.RUN:
+                part.layout = Layout.PARTS
 
     @classmethod
     def of(cls, real: Any, imag: Any) -> Any:
@@ -150,16 +154,36 @@ class Complex(ArrayMethods, Pair):
     # ---------------------------------------------------------------- assignment and views
 
     @property
+    def is_view(self) -> bool:
+        """Whether it may share memory with another array."""
+        return self._real.is_view
+
+    @property
     def overwritten(self) -> bool:
         """Whether the array has been assigned to."""
         return self._real.overwritten or self._imag.overwritten
 
-    def _see(self, source: Any) -> Complex:
-        """Note that this value is a view of ``source``, if NumPy would share its memory."""
-        if isinstance(source, Complex):
-            self._real._see(source.real)
-            self._imag._see(source.imag)
-        return self
+    @property
+    def layout(self) -> Layout:
+        """What is sure about where the elements lie."""
+        return min(self._real.layout, self._imag.layout)
+
+    def _see(self, source: Any, wanted: Layout | None = None) -> Complex:
+        """Return this value as a view of ``source``, if NumPy would share its memory."""
+        if not isinstance(source, Complex):
+            return self
+        wanted = Layout.PARTS if wanted is Layout.RUN else wanted
+        real, imag = self._real._see(source.real, wanted), self._imag._see(source.imag, wanted)
+        return self if real is self._real and imag is self._imag else Complex(real, imag)
+
+    def own(self, layout: Layout) -> Complex:
+        """Return the value as an array of its own, which lies so."""
+        return Complex(self._real.own(layout), self._imag.own(layout))
+
+    def unsure(self, layout: Layout) -> Complex:
+        """Return what is a copy that lies so, or this very array if it does."""
+        layout = Layout.PARTS if layout is Layout.RUN else layout
+        return Complex(self._real.unsure(layout), self._imag.unsure(layout))
 
     def __getitem__(self, index: Any) -> Any:
         index = known_index(index)
@@ -216,21 +240,26 @@ class Complex(ArrayMethods, Pair):
     # ---------------------------------------------------------------- copies and conversion
 
     def __copy__(self) -> Complex:
-        return Complex(self._real.copy(), self._imag.copy())
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Complex:
-        return self.__copy__()
+        return self.copy("K")
+
+    def __pos__(self) -> Complex:
+        return self.copy("K")
 
     def copy(self, order: str = "C") -> Complex:
         """Return a copy, which assignments to this array do not change."""
-        return self.__copy__()
+        return Complex(self._real.copy(order), self._imag.copy(order))
 
     def fill(self, value: Any) -> None:
         """Assign one value to all elements."""
         self[...] = value
 
-    def astype(self, dtype: Any, **_: Any) -> Any:
+    def astype(self, dtype: Any, order: str = "K", *, copy: bool = True, **_: Any) -> Any:
         """Return the value converted to another complex type, or to whether it is not 0."""
+        if np.dtype(dtype) == self.dtype and not copy:
+            return self
         return bind_complex(CAST, (self,), {"dtype": np.dtype(dtype)})
 
     # ---------------------------------------------------------------- unary operators
@@ -244,7 +273,7 @@ class Complex(ArrayMethods, Pair):
 
 def _operator(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Complex, other: Any) -> Any:
-        if isinstance(other, (str, bytes, type(None))):
+        if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
         return bind_complex(_OPS[name], (other, self) if swap else (self, other), {})
 
@@ -348,7 +377,10 @@ def bind_complex(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> A
         operands = (complex_of(*operands),)
     if op.parts is not None:
         result = op.parts(*map(lifted, operands), **params)
-        return Complex.of(*result) if isinstance(result, tuple) else result
+        if not isinstance(result, tuple):
+            return result
+        # A part may be that of an operand, which keeps its own name.
+        return Complex.of(*(x.own(x.layout) if isinstance(x, Traced) else x for x in result))
     if op.kind == "contract":
         a, b = map(lifted, operands)
         return _bilinear(op, a, b, params)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._ops.np_common import is_traced
 from ..errors import IndexingError, TraceError, UnsupportedError
-from ._arrays import ArrayMethods, add_operators, call
+from ._arrays import ArrayMethods, add_operators, call, declines
 
 _FILL = {np.sum: 0, np.prod: 1, np.any: False, np.all: True, np.count_nonzero: 0}
 
@@ -238,6 +238,8 @@ def _operator(name: str, swap: bool) -> Callable[..., Any]:
     ufunc = from_name[name]
 
     def method(self: Masked, other: Any) -> Any:
+        if declines(other):
+            return NotImplemented
         pair = (other, self) if swap else (self, other)
         return self.__array_ufunc__(ufunc, "__call__", *pair)
 

@@ -22,8 +22,8 @@ from ._traced import as_traced
 
 #: Functions with an argument that is a list of several things, not a list that is an array.
 OF_LISTS = frozenset((
-    *existing("concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack",
-              "block", "select"),
+    *existing("concatenate", "concat", "stack", "vstack", "row_stack", "hstack", "dstack",
+              "column_stack", "block", "select"),
     *existing("multi_dot", of=np.linalg),
     *existing("piecewise", "choose", "lexsort", "ix_", "put", "ravel_multi_index"),
 ))  # fmt: skip

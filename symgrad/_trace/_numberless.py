@@ -102,7 +102,8 @@ class Numberless:
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         self._leaked(
             "an array of numbers",
-            "np.stack([x, y]) for np.array([x, y]), symgrad.numpy.take(array, x) for array[x]",
+            "x.astype(np.int64) for np.int64(x), np.stack([x, y]) for np.array([x, y]), "
+            "symgrad.numpy.take(array, x) for array[x]",
         )
 
     def __reduce__(self) -> Any:

@@ -13,7 +13,7 @@ from .._graph import Node, apply
 from .._graph._types import resolve
 from .._op import Op, registry
 from .._shapes import Size
-from ._arrays import REFLECTED
+from ._arrays import REFLECTED, declines
 from ._bind import bind, number
 from ._numberless import Numberless
 
@@ -26,14 +26,16 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
         if self.weak is None:
             node = _alike(op, self, other, swap, sys._getframe(1))
             if node is not None:
-                return type(self)(node)
-        if isinstance(other, (str, bytes, type(None))):
+                made = type(self)(node)
+                return made._lying(self, other) if len(node.shape) > 1 else made
+        if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
         if makes_complex(other):
             return self.with_complex(op, (other, self) if swap else (self, other), {})
         weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
         node = bind(op, (other, self) if swap else (self, other), {})
-        return type(self)(node, _PYTHON.get(node.dtype.char) if weak else None)
+        made = type(self)(node, _PYTHON.get(node.dtype.char) if weak else None)
+        return made._lying(self, other) if len(node.shape) > 1 else made
 
     return method
 

@@ -23,19 +23,17 @@ from ._known import known_number
 from ._masked import Masked, masked_by
 from ._numberless import Numberless
 from ._operators import add_augmented, binary, makes_complex
-from ._writes import (
+from ._views import (
+    Layout,
     Step,
     View,
-    Writes,
-    added,
-    fitted,
     follow,
+    layout_of,
+    layout_of_result,
     path_between,
-    put,
-    replaced,
-    require_kind,
     shares,
 )
+from ._writes import Lost, Writes, added, fitted, put, replaced, require_kind
 
 _OPS = registry.ops
 
@@ -59,6 +57,14 @@ def _known_item(item: Any) -> Any:
 
 
 NO_STEPS: tuple[Step, ...] = ()
+
+
+def leads(index: Any) -> bool:
+    """Tell whether the index arrays of an index are its first entry, and the only ones."""
+    first, *rest = index if isinstance(index, tuple) else (index,)
+    return first is not None and not isinstance(first, slice) and first is not Ellipsis and all(
+        isinstance(item, slice) or item is Ellipsis for item in rest
+    )  # fmt: skip
 
 
 class _Watch(threading.local):
@@ -116,15 +122,16 @@ class Traced(Numberless, ArrayMethods):
     assigned to: see ``_writes``.
     """
 
-    __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "weak")
+    __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "layout", "weak")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, node: Node, weak: type | None = None):
         self._node = node
         self.weak = weak  # float for a Python float: it does not widen float32
         self._view: View | None = None
-        self._writes: Writes | None = None
+        self._writes: Writes | Lost | None = None
         self._version = 0
+        self.layout = Layout.RUN  # what is sure of it, as NumPy's array would lie
         self._scope = _scope.current
 
     # ---------------------------------------------------------------- the node, as it is now
@@ -143,8 +150,11 @@ class Traced(Numberless, ArrayMethods):
 
     @property
     def root(self) -> Traced:
-        """The array that this is a view of, or this one."""
-        return self if self._view is None else self._view.source
+        """The array that this is a view of, for all that is known, or this one."""
+        found = self
+        while found._view is not None:
+            found = found._view.source
+        return found
 
     def _note(self, seen: dict[int, Where | None]) -> None:
         """Note where the array is read, if it is among those that are watched."""
@@ -155,48 +165,79 @@ class Traced(Numberless, ArrayMethods):
     def _refresh(self, view: View) -> None:
         """Take a view anew if the array that it is of has been written to."""
         source = view.source
+        if source._view is not None:
+            source._refresh(source._view)
         if source._version == view.version:
             return
         if view.path is None:
-            self._unclear()
+            raise TraceError(self._unclear("the other"))
         with unrecorded():
             self._node = follow(source.node, view.path)
         self._view = view._replace(version=source._version)
 
-    def _unclear(self) -> NoReturn:
+    def _unclear(self, which: str) -> str:
         made = f" made at {self._node.where}" if self._node.where else ""
-        raise TraceError(
+        return (
             f"whether the array{made} (shape {show(self._shape)}) shares memory with the one it "
-            "was taken from is not followed: a broadcast, a diagonal, or a reshape of a strided "
-            "view, and one of the two was assigned to. Write instead: x.copy() where it is made, "
-            "or assign through the original array"
+            f"was taken from depends on how that lies in memory (a reshape or a ravel of what is "
+            f"turned, or has gaps), and one of the two was assigned to, then {which} was used. "
+            "Write instead: x.copy() where it is made, or assign through the original array"
         )
 
-    def _see(self, source: Traced) -> Traced:
-        """Note that this value is a view of ``source``, if NumPy would share its memory."""
-        if self._view is not None or self is source or not isinstance(source, Traced):
+    def _see(self, source: Any, wanted: Layout | None = None) -> Traced:
+        """Return this value as a view of ``source``, if NumPy would share its memory.
+
+        With ``wanted`` it is a copy where it would not lie so.
+        """
+        if not isinstance(source, Traced):
             return self
-        path = path_between(self._node, source._node)
+        if self is source:
+            if wanted is None or source.layout is wanted or not self._shape:
+                return self
+            return Traced(self._node, self.weak)._see(source, wanted)
+        seen = self._view is not None and self.root is source.root
+        path = None if seen else path_between(self._node, source._node)
         if path is None:
             return self
-        root, before = source, NO_STEPS
-        if source._view is not None:
-            if source._view.path is None:
-                self._view = source._view
-                return self
-            root, before = source._view.source, source._view.path
-        whole = (*before, *path)
-        followed = whole if shares(whole, root.node) else None
-        self._view = View(root, followed, root._version)
+        found = shares(path, source._node, source.layout, wanted)
+        self.layout = found.layout if self.ndim > 1 else max(found.layout, Layout.EVEN)
+        before = source._view
+        if before is None or before.path is None:
+            before = View(source, NO_STEPS, source._version)
+        assert before.path is not None
+        self._view = View(
+            before.source,
+            (*before.path, *path) if found.shared else None,
+            before.version,
+            (before.writable or not found.shared) and found.writable,
+        )
         return self
+
+    def unsure(self, layout: Layout) -> Traced:
+        """Return what is a copy that lies so, or this very array if it does."""
+        return Traced(self.node, self.weak)._see(self, layout)
+
+    def own(self, layout: Layout) -> Traced:
+        """Return the value as an array of its own, which lies so."""
+        made = Traced(self.node, self.weak)
+        made.layout = layout if made.ndim > 1 else Layout.RUN
+        return made
 
     def seen_from(self, twin: Traced) -> Traced:
         """Return what this value is of its root, of a copy of the root."""
-        if self._view is None:
+        view = self._view
+        if view is None:
             return twin
         made = Traced(self.node, self.weak)
-        made._view = View(twin, self._view.path, twin._version)
+        made.layout = self.layout
+        path = view.path if view.source._view is None else None
+        made._view = View(twin, path, twin._version, view.writable)
         return made
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it may share memory with another array."""
+        return self._view is not None
 
     @property
     def overwritten(self) -> bool:
@@ -210,7 +251,17 @@ class Traced(Numberless, ArrayMethods):
             if masked_by(index):
                 return Masked.read(self, index)
             found = getitem(self, index)
-            return found._see(self) if found.ndim else found  # a row at a traced place
+            if not found.ndim:
+                return found
+            if any(
+                isinstance(k, np.ndarray) for k in (index if type(index) is tuple else (index,))
+            ):
+                found = found.own(Layout.RUN)  # NumPy copies for an array of no axes, too
+            else:
+                found = found._see(self)  # a row at a traced place
+            if found._view is None and found.ndim > 1 and not (self.layout and leads(index)):
+                found.layout = Layout.UNKNOWN
+            return found
         read = None
         if self._writes is not None and self._view is None:
             read = self._writes.read(region[0])
@@ -224,6 +275,7 @@ class Traced(Numberless, ArrayMethods):
             if read.shape != region[1]:
                 steps += ((_OPS["Reshape"], (("shape", region[1]),)),)
             part._view = View(self, steps, self._version)
+            part.layout = shares(steps, self._node, self.layout).layout
         return part
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -248,15 +300,15 @@ class Traced(Numberless, ArrayMethods):
         if all(entry == (0, 1, n) for entry, n in zip(region, self._shape, strict=True)):
             self._become(part)
             return
-        view = self._view
+        view = self._assignable()
         if view is None:
-            self._check_assignable()
             if self._writes is None:
                 self._writes = Writes(self._node)
             self._writes.write(region, part)
             self._version += 1
             return
-        if view.path is not None and all(op is _OPS["Slice"] for op, _ in view.path):
+        assert view.path is not None
+        if all(op is _OPS["Slice"] for op, _ in view.path):
             for _, items in reversed(view.path):
                 region = within(dict(items)["region"], region)
             view.source._write(region, part)
@@ -266,14 +318,12 @@ class Traced(Numberless, ArrayMethods):
 
     def _become(self, node: Node) -> None:
         """Replace the whole array, and with it that part of the array that it is a view of."""
-        view = self._view
+        view = self._assignable()
         if view is None:
-            self._check_assignable()
             self._node, self._writes = node, None
             self._version += 1
             return
-        if view.path is None:
-            self._unclear()
+        assert view.path is not None
         if len(view.path) == 1 and view.path[0][0] is _OPS["Slice"]:
             view.source._write(dict(view.path[0][1])["region"], node)
         else:
@@ -283,9 +333,35 @@ class Traced(Numberless, ArrayMethods):
         """Add values at an index in which places may come more than once."""
         self._become(added(self, known_index(index), value).node)
 
-    def _check_assignable(self) -> None:
-        if not self._shape:
-            raise TypeError("a number does not support item assignment")
+    def _assignable(self) -> View | None:
+        """Return what this is surely a view of, None for an array of its own; or raise."""
+        view = self._view
+        if view is not None and view.path is None:
+            self._refresh(view)
+            view.source._lose(self._unclear("the other"))
+            self._view = view = None
+        if view is None:
+            if not self._shape:
+                raise TypeError("a number does not support item assignment")
+            if isinstance(self._writes, Lost):
+                self._writes.settle()
+            self._check_scope()
+        elif not view.writable:
+            raise TraceError(
+                "a broadcast array or a diagonal is a view that NumPy does not write to either. "
+                "Write instead: x.copy() where it is made, or assign through the original array"
+            )
+        return view
+
+    def _lose(self, complaint: str) -> None:
+        """Refuse from now on what would read the array, which may have been written to."""
+        self._check_scope()
+        if self._view is not None:
+            self._view.source._lose(complaint)
+        self._view, self._writes = None, Lost(complaint)
+        self._version += 1
+
+    def _check_scope(self) -> None:
         if self._scope is not _scope.current:
             made = f", made at {self._node.where}" if self._node.where else ""
             raise TraceError(
@@ -313,7 +389,10 @@ class Traced(Numberless, ArrayMethods):
     def __symgrad_bind__(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if any(map(makes_complex, operands)):
             return Traced.with_complex(op, operands, params)
-        return Traced(bind(op, operands, params))
+        made = Traced(bind(op, operands, params))
+        if op.kind == "map":
+            made.layout = layout_of_result(made._shape, *operands)
+        return made
 
     # ---------------------------------------------------------------- NumPy's protocols
 
@@ -364,35 +443,53 @@ class Traced(Numberless, ArrayMethods):
 
     # ---------------------------------------------------------------- copies
 
-    def __copy__(self) -> Traced:
-        return Traced(self.node, self.weak)
+    def __copy__(self) -> Any:
+        return self.copy("K")
 
-    def __deepcopy__(self, memo: Any) -> Traced:
-        return Traced(self.node, self.weak)
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy("K")
 
     # ---------------------------------------------------------------- unary operators
 
     def __neg__(self) -> Any:
-        return Traced(bind(_OPS["Negative"], (self,), {}), self.weak)
+        return Traced(bind(_OPS["Negative"], (self,), {}), self.weak)._lying(self)
+
+    def __pos__(self) -> Any:
+        return self.copy("K") if self._shape else self
 
     def __abs__(self) -> Any:
-        return Traced(bind(_OPS["Absolute"], (self,), {}), self.weak)
+        return Traced(bind(_OPS["Absolute"], (self,), {}), self.weak)._lying(self)
 
     def __invert__(self) -> Any:
-        return Traced(bind(_OPS["Invert"], (self,), {}))
+        return Traced(bind(_OPS["Invert"], (self,), {}))._lying(self)
+
+    def _lying(self, *operands: Any) -> Traced:
+        """Return this result of an elementwise function, laid out as its operands are."""
+        self.layout = layout_of_result(self._shape, *operands)
+        return self
 
     # ---------------------------------------------------------------- methods
 
-    def astype(self, dtype: Any, **_: Any) -> Any:
+    def astype(self, dtype: Any, order: str = "K", *, copy: bool = True, **_: Any) -> Any:
         """Return the value converted to another element type."""
         target = np.dtype(dtype)
+        if target == self.dtype and not copy:
+            return self
         if target.kind == "c":
             return Traced.to_complex(self, target)
-        return _OPS["Cast"](self, dtype=check_dtype(target, "astype").name)
+        made = _OPS["Cast"](self, dtype=check_dtype(target, "astype").name)
+        return made if order == "K" else made.copy(order)
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy, which assignments to this array do not change."""
-        return Traced(self.node, self.weak)
+        same = order == "K" and self.layout
+        return self.own(Layout.RUN if order == "C" or same else Layout.UNKNOWN)
+
+    def conj(self) -> Any:
+        """Return the array itself, which is real; ``np.conj`` copies."""
+        return self
+
+    conjugate = conj
 
     def fill(self, value: Any) -> None:
         """Assign one value to all elements."""
@@ -415,7 +512,11 @@ add_augmented(Traced)
 
 def as_traced(value: Any) -> Traced:
     """Return ``value`` (number, array, size or traced value) as a traced value."""
-    return value if isinstance(value, Traced) else Traced(as_node(value))
+    if isinstance(value, Traced):
+        return value
+    made = Traced(as_node(value))
+    made.layout = layout_of(value)
+    return made
 
 
 __all__ = ["Traced", "as_dim", "as_traced"]

@@ -7,20 +7,21 @@ assembly, and reading an element back gives the very value that was written.
 
 A view (``x[1:]``, ``x.T``) remembers the array that it is of and the way from there. Writing
 to it writes to that array; when the array has been written to, the view is taken anew. Where
-NumPy itself decides by memory layout whether it shares or copies (``reshape`` of a strided
-view), nothing is assumed: writing then is an error that says what to write instead.
+NumPy decides by memory layout whether it shares or copies (``reshape`` and ``ravel`` of what
+does not lie in one run), the layout is followed as far as it is sure. Where it is not, neither
+is assumed: once one of the two arrays has been written to, the other can no longer be used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NoReturn
 
 import numpy as np
 import sympy as sp
 
 from .._graph import Literal, Node
-from .._op import Op, registry
+from .._op import registry
 from .._ops.indexing import GATHER, getitem, in_range
 from .._ops.np_common import as_array, is_traced
 from .._ops.regions import Region
@@ -28,9 +29,9 @@ from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, broadcast, dim_product, guard, hint, same, show
 from ..errors import DTypeError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
+from ._views import PLACES, Step, taken
 
 Entry = tuple[Any, int, Any]
-Step = tuple[Op, tuple[tuple[str, Any], ...]]
 
 _OPS = registry.ops
 _SLICE, _RESHAPE, _TRANSPOSE = (_OPS[name] for name in ("Slice", "Reshape", "Transpose"))
@@ -131,6 +132,21 @@ class Writes:
         return self.whole
 
 
+class Lost:
+    """Stands for the writes of an array that may have been written to by another name."""
+
+    whole = None
+
+    def __init__(self, complaint: str) -> None:
+        self.complaint = complaint
+
+    def settle(self, *_: Any) -> NoReturn:
+        """Refuse: what the array holds depends on its layout."""
+        raise TraceError(self.complaint)
+
+    read = write = settle
+
+
 def _assembled(base: Node, parts: list[tuple[Region, Node]]) -> Node:
     parts = [(region, part) for region, part in parts if 0 not in part.shape]
     if not parts:
@@ -152,86 +168,7 @@ def _is_zero(node: Node) -> bool:
     return isinstance(node, Literal) and node.value == 0 and not np.signbit(node.value)
 
 
-# ---------------------------------------------------------------- views
-
-
-class View(NamedTuple):
-    """Where a view comes from: an array that is no view, and the way from there.
-
-    ``path`` is None where NumPy may share memory or not.
-    """
-
-    source: Any
-    path: tuple[Step, ...] | None
-    version: int
-
-
-def follow(node: Node, path: tuple[Step, ...]) -> Node:
-    """Take a view of another array the same way."""
-    for step in path:
-        node = taken(node, step)
-    return node
-
-
-def taken(node: Node, step: Step) -> Node:
-    """Take one step of a view; that of a traced place has the place among its parameters."""
-    op, items = step
-    params = dict(items)
-    return bind_nodes(op, (node, *params.pop(PLACES, ())), params)
-
-
-#: The name under which a step has the traced places of a view.
-PLACES = "places"
-
-
-def path_between(node: Node, source: Node) -> tuple[Step, ...] | None:
-    """Return how ``node`` is a view of ``source``, or None if it is none."""
-    steps: list[Step] = []
-    while node is not source:
-        single = node.op is GATHER and not any(i.shape for i in node.operands[1:])
-        if node.op.kind != "view" and not single:
-            return None
-        places = ((PLACES, node.operands[1:]),) if single else ()
-        steps.append((node.op, (*node.items, *places)))
-        node = node.operands[0]
-    return tuple(reversed(steps))
-
-
-def shares(path: tuple[Step, ...], source: Node) -> bool:
-    """Tell whether a path is one along which NumPy shares memory and that can be written."""
-    node, contiguous = source, True
-    for op, items in path:
-        made = taken(node, (op, items))
-        if op is GATHER:
-            axes = dict(items)["axes"]
-            contiguous = contiguous and axes == tuple(range(len(axes)))
-        elif op is _RESHAPE:
-            ones = [d for d in node.shape if d != 1] == [d for d in made.shape if d != 1]
-            if not (contiguous or ones):  # NumPy goes by the layout
-                return False
-        elif op is _TRANSPOSE:
-            order = [k for k in dict(items)["axes"] if node.shape[k] != 1]
-            contiguous = contiguous and order == sorted(order)
-        elif op is _SLICE:
-            contiguous = contiguous and _contiguous(dict(items)["region"], node.shape)
-        else:  # broadcast views and diagonals cannot be written to
-            return False
-        node = made
-    return True
-
-
-def _contiguous(region: Region, shape: Shape) -> bool:
-    """Tell whether a region is one run of memory: integers, one range, then whole axes."""
-    inside = False
-    for (start, step, size), extent in zip(region, shape, strict=True):
-        full = (start, step, size) == (0, 1, extent)
-        if inside and not full:
-            return False
-        if size is not None:
-            inside = inside or not (isinstance(extent, int) and extent == 1)
-            if step != 1:
-                return False
-    return True
+# ---------------------------------------------------------------- through views
 
 
 def put(source: Node, path: tuple[Step, ...], value: Node) -> Node:

@@ -21,6 +21,7 @@ from .._shapes import Size, tracing
 from .._trace import Traced, as_traced, complex_of, is_complex
 from .._trace._known import known_number
 from .._trace._namespace import holds, is_size, version
+from .._trace._views import Layout
 
 _LENGTH = "how many elements it gives would depend on the values of traced numbers"
 
@@ -85,26 +86,28 @@ def array(
     if not _symbolic(object):
         return _plain(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object)
-    x = x if dtype is None else x.astype(dtype)
-    x = x.copy() if copy and x is object else x
+    x = x if dtype is None else x.astype(dtype, copy=False)
+    if copy:
+        x = x.copy(order)
+    elif order in {"C", "F"} and is_traced(x):
+        x = x.unsure(Layout.RUN if order == "C" or x.ndim < 2 else Layout.UNKNOWN)
     missing = ndmin - x.ndim
     return reshaped(x, (*(1,) * missing, *x.shape)) if missing > 0 else x
 
 
-def _as(original: Callable[..., Any]) -> Callable[..., Any]:
-    def convert(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[..., Any]:
+    def convert(a: Any, dtype: Any = None, order: Any = fixed, **kwargs: Any) -> Any:
         if _symbolic(a):
-            return array(a, dtype, copy=None)
-        return original(a, dtype, *args, **kwargs)
+            return array(a, dtype, copy=None, order=order or "K")
+        return original(a, dtype, **({} if fixed else {"order": order}), **kwargs)
 
     convert.__name__ = convert.__qualname__ = original.__name__
     convert.__doc__ = f"Same as ``np.{original.__name__}``; lists of traced values are stacked."
     return convert
 
 
-asarray, asanyarray, ascontiguousarray, asfortranarray = map(
-    _as, (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
-)
+asarray, asanyarray = map(_as, (np.asarray, np.asanyarray))
+ascontiguousarray, asfortranarray = _as(np.ascontiguousarray, "C"), _as(np.asfortranarray, "F")
 
 
 # ---------------------------------------------------------------- filled
@@ -126,14 +129,16 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     if dtype is not None:
         value = value.astype(_dtype(dtype))
     target = sizes(shape)
-    return BROADCAST(value, shape=target) if value.ndim == 0 else np.broadcast_to(value, target)
+    filled = BROADCAST(value, shape=target) if value.ndim == 0 else np.broadcast_to(value, target)
+    return filled.copy(order)
 
 
 def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
         if not _symbolic(shape) and not (tracing() and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
-        return BROADCAST(_lifted(_dtype(dtype).type(value)), shape=sizes(shape))
+        made = BROADCAST(_lifted(_dtype(dtype).type(value)), shape=sizes(shape))
+        return made if order == "C" else made.copy(order)
 
     filled.__name__ = filled.__qualname__ = original.__name__
     filled.__doc__ = f"Same as ``np.{original.__name__}``; sizes may be symbolic."
