@@ -500,7 +500,23 @@ def test_kernel_equals_numpy_on_edges(dtype: str, arity: int) -> None:
     operands = edges(dtype, arity)
     ops = [op for op in MAPS if applies(op, operands)]
     assert len(ops) >= 20
-    compare(ops, operands)
+    compare(ops, operands, 8.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_kernel_of_mantissas_and_exponents(dtype: Any) -> None:
+    """Of all bit patterns, and in loops over transposed arrays: once LLVM gave up on these."""
+    bits = np.random.default_rng(0).integers(0, 256, 2400 * dtype().itemsize, np.uint8)
+    x = bits.view(dtype)
+    x[::7] = np.finfo(dtype).smallest_subnormal * np.arange(len(x[::7]), dtype=dtype)
+    x[1:6] = [-0.0, np.inf, -np.inf, np.nan, 1.0]
+    f = sg.compile(np.frexp)
+    for part in (x, x[3:], x.reshape(40, 60), x.reshape(40, 60).T):
+        with np.errstate(invalid="ignore"):
+            expected = np.frexp(part)
+        for got, want in zip(f(part), expected, strict=True):
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
 
 
 def test_kernel_of_whole_powers_and_exponents() -> None:

@@ -99,26 +99,39 @@ def binary_mantissa(x: Any) -> Any:
 
 
 def _split(e: Any, dtype: Any, x: str) -> tuple[str, str, str]:
-    """Return mantissa and exponent by LLVM, and whether the number is finite."""
-    kind = e.type(dtype)
-    name = f"llvm.frexp.{'f32' if kind == 'float' else 'f64'}.i32"
-    e.module.declare(name, f"{{ {kind}, i32 }}", [kind])
-    pair = e.op(f"call {{ {kind}, i32 }} @{name}({kind} {x})")
-    parts = [e.op(f"extractvalue {{ {kind}, i32 }} {pair}, {k}") for k in (0, 1)]
+    """Return mantissa and exponent of finite numbers but 0, and whether this is one.
+
+    From the bits: of ``llvm.frexp``, which has two results, LLVM cannot vectorise every loop.
+    """
+    kind, word = e.type(dtype), f"i{8 * dtype.itemsize}"
+    digits, mask = (52, 0x7FF) if dtype.itemsize == 8 else (23, 0xFF)
+    half = mask // 2 - 1  # what stands in the place of the exponent in 0.5
     size = e.call_intrinsic("fabs", dtype, x)
-    finite = e.op(f"fcmp olt {kind} {size}, {e.const(np.inf, dtype)}")
-    return parts[0], parts[1], finite
+    bounded = e.op(f"fcmp olt {kind} {size}, {e.const(np.inf, dtype)}")
+    other = e.op(f"fcmp one {kind} {size}, {e.const(0.0, dtype)}")
+    known = e.op(f"and i1 {bounded}, {other}")
+    small = e.op(f"fcmp olt {kind} {size}, {e.const(np.finfo(dtype).tiny, dtype)}")
+    raised = e.op(f"fmul {kind} {x}, {e.const(2.0 ** (digits + 2), dtype)}")
+    bits = e.op(
+        f"bitcast {kind} {e.op(f'select i1 {small}, {kind} {raised}, {kind} {x}')} to {word}"
+    )
+    place = e.op(f"and {word} {e.op(f'lshr {word} {bits}, {digits}')}, {mask}")
+    offset = e.op(f"select i1 {small}, {word} {half + digits + 2}, {word} {half}")
+    exponent = e.op(f"sub {word} {place}, {offset}")
+    kept = e.op(f"and {word} {bits}, {~(mask << digits)}")
+    mantissa = e.op(f"bitcast {word} {e.op(f'or {word} {kept}, {half << digits}')} to {kind}")
+    return mantissa, exponent if word == "i32" else e.op(f"trunc i64 {exponent} to i32"), known
 
 
 def _exponent(e: Any, dtype: Any, x: str) -> str:
-    _, exponent, finite = _split(e, dtype, x)
-    return str(e.op(f"select i1 {finite}, i32 {exponent}, i32 0"))
+    _, exponent, known = _split(e, dtype, x)
+    return str(e.op(f"select i1 {known}, i32 {exponent}, i32 0"))
 
 
 def _mantissa(e: Any, dtype: Any, x: str) -> str:
-    mantissa, _, finite = _split(e, dtype, x)
+    mantissa, _, known = _split(e, dtype, x)
     kind = e.type(dtype)
-    return str(e.op(f"select i1 {finite}, {kind} {mantissa}, {kind} {x}"))
+    return str(e.op(f"select i1 {known}, {kind} {mantissa}, {kind} {x}"))
 
 
 def _exponent_form(x: Any) -> Any:
