@@ -62,7 +62,7 @@ INTRO = """\
 
 The certificate of every op: value and derivatives of the compiled kernel against exact values, in units in the last place, at {points} random points of the op's sample interval, its ends and corners. Where exact values take long there are fewer random points: {fewer}. [What the certificate means](certificate.md) explains the unit.
 
-The aim is at most {scalar:g} ulp without vector mathematics (the environment variable `SYMGRAD_VECTOR_MATH=0`, and everything that is no loop over arrays), and at most {simd:g} ulp with it, except where the op's own conditioning explains more: rounding an operand x in its last place changes f by up to `abs(x*slope/f)` ulp, whatever the code. The sum of these over all operands is the condition number; for a derivative it is that of the derivative as a function. The columns **left** are the largest `ulp/(1 + condition)`, for the code to answer for; what is beyond the aim there is set in bold.
+The aim is at most {scalar:g} ulp without vector mathematics (the environment variable `SYMGRAD_VECTOR_MATH=0`, and numbers), and at most {simd:g} ulp with it, except where the op's own conditioning explains more: rounding an operand x in its last place changes f by up to `abs(x*slope/f)` ulp, whatever the code. The sum of these over all operands is the condition number; for a derivative it is that of the derivative as a function. The columns **left** are the largest `ulp/(1 + condition)`, for the code to answer for; what is beyond the aim there is set in bold.
 
 {summary}
 

@@ -15,7 +15,7 @@ from .._op import Cython
 from ..errors import UnsupportedError
 from ._llvm_module import Module
 from ._mathlib import Function, cython_symbol
-from ._simd_variants import PURE, libm_name, scalar_definition
+from ._simd_variants import PURE, libm_name
 from ._types import constant_text, llvm_type
 
 
@@ -48,6 +48,8 @@ class Emitter:
         self.depth = 0
         self.count = 0
         self.depths: dict[str, int] = {}
+        #: Whether what is computed is an element of an array, or else a number.
+        self.elements = False
         self._indices: dict[Any, str] = {}
         self._callees: dict[str, str] = {}
 
@@ -108,27 +110,29 @@ class Emitter:
         return self.op(f"call {kind} @{full}({', '.join(arguments)})")
 
     def call_simd(self, name: str, dtype: Any, *values: str) -> str:
-        """Call one of the SIMD functions for one number, with its variants attached."""
-        kind = llvm_type(dtype)
-        one = scalar_definition(name, dtype)
-        self.module.define(one)
-        texts = self.module.variants(name, one.symbol, dtype, len(values))
-        group = self.module.attribute(f'{PURE} "vector-function-abi-variant"="{",".join(texts)}"')
-        arguments = ", ".join(f"{kind} {v}" for v in values)
-        return self.op(f"call {kind} @{one.symbol}({arguments}) {group}")
+        """Call a SIMD function for one element, with its variants attached; "" if there is none."""
+        symbol, variants = self.module.simd(name, dtype, len(values))
+        return self._mathematics(f"@{symbol}", variants, dtype, *values) if symbol else ""
 
     def call_libm(self, name: str, dtype: Any, *values: str) -> str:
-        """Call a C mathematics function, with its SIMD variants attached where they exist."""
-        kind = llvm_type(dtype)
+        """Call a C mathematics function; for elements of arrays its SIMD twin, where it has one.
+
+        For all of them, whether they are computed in registers or one by one: so the bits of an
+        element do not depend on its place.
+        """
+        found = self.call_simd(name, dtype, *values) if self.elements else ""
+        if found:
+            return found
         symbol = libm_name(name, dtype)
-        self.module.declare(symbol, kind, [kind] * len(values))
-        attributes = PURE
-        texts = self.module.variants(name, symbol, dtype, len(values))
-        if texts:
-            attributes += f' "vector-function-abi-variant"="{",".join(texts)}"'
-        group = self.module.attribute(attributes)
+        self.module.declare(symbol, llvm_type(dtype), [llvm_type(dtype)] * len(values))
+        return self._mathematics(self.callee(symbol), "", dtype, *values)
+
+    def _mathematics(self, callee: str, variants: str, dtype: Any, *values: str) -> str:
+        kind = llvm_type(dtype)
+        named = f' "vector-function-abi-variant"="{variants}"' if variants else ""
+        group = self.module.attribute(f"{PURE}{named}")
         arguments = ", ".join(f"{kind} {v}" for v in values)
-        return self.op(f"call {kind} {self.callee(symbol)}({arguments}) {group}")
+        return self.op(f"call {kind} {callee}({arguments}) {group}")
 
     def call_cython(self, function: Cython, *values: str) -> str:
         """Call a function of ``scipy.special.cython_special`` (float64)."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import sympy as sp
 
-from ._mathlib import vector_variants, vector_width
+from ._mathlib import vector_width
 from ._simd_variants import Definition, definitions
-from ._types import constant_text, llvm_type
+from ._types import constant_text
 
 #: With more instructions of SIMD functions than this in the places of their calls, they stay
 #: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.
@@ -22,7 +22,7 @@ class Module:
     Parameters
     ----------
     vector_math:
-        Whether calls of mathematics functions name their SIMD variants.
+        Whether mathematics functions of arrays are SIMD functions, for every element.
     by_pointer:
         Whether such functions are called through pointers. LLVM's fast instruction selection
         does not know calls to any place in a large address space, and hands each of them to
@@ -34,7 +34,6 @@ class Module:
         self.functions: list[str] = []
         self.declarations: dict[str, str] = {}
         self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
-        self.keep: dict[str, str] = {}
         self.definitions: dict[str, str] = {}
         self.inlined = 0
         self.symbols: set[str] = set()
@@ -74,25 +73,27 @@ class Module:
         for called, text in function.declarations.items():
             self.declarations.setdefault(called, text)
 
-    def variants(self, name: str, symbol: str, dtype: Any, arguments: int) -> list[str]:
-        """Return the SIMD variants of a C function in the vector ABI's terms.
+    def simd(self, name: str, dtype: Any, arguments: int) -> tuple[str, str]:
+        """Return the SIMD function for one element, and its variants in the vector ABI's terms.
 
-        Ours are defined in this module; those of the C library are declared.
+        Empty texts if there is none: then the C library's function is for all elements. Straight
+        code has no loops, and so no use for variants.
         """
         if not self.vector_math:
-            return []
-        own = definitions(name, dtype)
-        for d in own:
+            return "", ""
+        found = definitions(name, dtype, arguments)
+        if not found:
+            return "", ""
+        *wide, one = found
+        self.define(one)
+        if self.by_pointer:
+            return one.symbol, ""
+        for d in wide:
             self.define(d)
-        if own:
-            self.inlined += own[0].text.count("\n")
-            return [f"_ZGV_LLVM_N{d.lanes}v_{symbol}({d.symbol})" for d in own]
-        kind, found = llvm_type(dtype), vector_variants(symbol, arguments)
-        for v in found:
-            vector = f"<{v.width} x {kind}>"
-            self.declare(v.symbol, vector, [vector] * arguments)
-            self.keep[v.symbol] = ""
-        return [f"{v.symbol}({v.symbol})" for v in found]
+        self.inlined += wide[0].text.count("\n")
+        return one.symbol, ",".join(
+            f"_ZGV_LLVM_N{d.lanes}{'v' * arguments}_{one.symbol}({d.symbol})" for d in wide
+        )
 
     def _tables(self) -> Iterable[str]:
         for numbers, name in self.tables.items():
@@ -105,11 +106,6 @@ class Module:
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
         parts = [*self._tables(), *self.pointers.values(), *simd, *self.functions]
-        if self.keep:
-            # The vectoriser needs the variants' declarations to live until it runs.
-            refs = ", ".join(f"ptr @{name}" for name in self.keep)
-            parts.insert(0, f"@llvm.compiler.used = appending global [{len(self.keep)} x ptr] "
-                            f'[{refs}], section "llvm.metadata"')  # fmt: skip
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
         parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']

@@ -33,10 +33,6 @@ class Variant(NamedTuple):
     width: int
 
 
-#: The x86-64 vector ABI's letters with register widths in bytes, and what of the CPU they take.
-_X86 = (("e", 64, "avx512f"), ("d", 32, "avx2"), ("b", 16, "sse2"))
-
-
 @lru_cache(maxsize=1)
 def has_libmvec() -> bool:
     """Tell whether glibc's vector mathematics library is here, and load it."""
@@ -70,26 +66,30 @@ def vector_math_default() -> bool:
     return wanted and (register_bytes() > 0 or has_libmvec())
 
 
-@lru_cache(maxsize=256)
-def vector_variants(symbol: str, arguments: int) -> tuple[Variant, ...]:
-    """Return the SIMD twins of a libm function that this CPU can run, widest first.
+@lru_cache(maxsize=1)
+def _letter() -> tuple[str, int]:
+    """Return the vector ABI's letter, and the bytes, of the widest registers that loops use here.
 
-    The library has all of them on every CPU, and a loop over short elements may be vectorised by
-    more lanes than a register holds doubles.
+    One width for all: the C library's functions round otherwise for another.
+    """
+    known = llvm.get_host_cpu_features()
+    if vector_width():
+        return "e", 64
+    return ("d", 32) if known.get("avx2") else ("b", 16)
+
+
+@lru_cache(maxsize=256)
+def vector_twin(symbol: str, arguments: int, size: int) -> Variant | None:
+    """Return the vector function of the C library beside a scalar one, if there is one.
+
+    ``size`` is that of an element in bytes.
     """
     if not has_libmvec():
-        return ()
-    features = llvm.get_host_cpu_features()
-    size = 4 if (symbol.endswith("f") and not symbol.endswith("erf")) or symbol == "erff" else 8
-    found = []
-    for letter, register, feature in _X86:
-        if not features.get(feature):
-            continue
-        width = register // size
-        name = f"_ZGV{letter}N{width}{'v' * arguments}_{symbol}"
-        if llvm.address_of_symbol(name):
-            found.append(Variant(name, width))
-    return tuple(found)
+        return None
+    letter, register = _letter()
+    width = register // size
+    name = f"_ZGV{letter}N{width}{'v' * arguments}_{symbol}"
+    return Variant(name, width) if llvm.address_of_symbol(name) else None
 
 
 @lru_cache(maxsize=1)

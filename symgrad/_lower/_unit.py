@@ -262,7 +262,7 @@ class Unit:
             return self.module
         straight, exports = self.code.straight, self.code.exports
         if not straight or len(straight[-1].functions) >= TASKS_PER_MODULE:
-            straight.append(Module(vector_math=False, by_pointer=True))
+            straight.append(Module(self.module.vector_math, by_pointer=True))
             exports.append([])
         return straight[-1]
 

@@ -22,7 +22,7 @@ def assembly_lines(text: str, prefix: str) -> Iterator[str]:
         if re.fullmatch(r"task\d+(\.part)?", name) and f"{name}.part" not in functions
     ]
     for function in tasks[:FUNCTIONS]:
-        lines = function.replace(f"{prefix}.", "").split("\n")
+        lines = function.replace(f"{prefix}.", "").replace("@symgrad.", "@").split("\n")
         yield from lines[:LINES]
         if len(lines) > LINES:
             yield f"  ; ... {len(lines) - LINES} more lines"
