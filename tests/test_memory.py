@@ -11,13 +11,14 @@ import threading
 import warnings
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy._core import multiarray
 
 import symgrad as sg
-from symgrad._compile import _memory
+from symgrad._compile import _code, _function, _memory
 from symgrad._lower import memory
 
 N = memory.LEAST // 8  # the shortest float64 vector that is kept
@@ -246,3 +247,89 @@ def test_sizes_are_integers_of_any_kind() -> None:
     f = sg.compile(np.sin)
     f(x)
     assert sg.get_kept_memory() == 8 * N
+
+
+# ---------------------------------------------------------------- functions that are dropped
+
+DROPPED = """
+import gc, os
+import numpy as np
+import symgrad as sg
+
+def compiled(factor):
+    sg.compile(lambda x: np.sum(np.sin(x) * factor * x), cache=False)(np.ones(2))
+
+def resident():
+    gc.collect()
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+for k in range(20):
+    compiled(float(k))
+before = resident()
+for k in range(20, 70):
+    compiled(float(k))
+print((resident() - before) / 50 / 1024)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the memory is not known")
+def test_functions_that_are_dropped_leave_little() -> None:
+    done = subprocess.run([sys.executable, "-c", DROPPED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 40
+
+
+def test_passes_are_freed(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = []
+    dispose = _code.NewPassManager._dispose
+    monkeypatch.setattr(
+        _code.NewPassManager, "_dispose", lambda passes: (freed.append(1), dispose(passes))
+    )
+    assert sg.compile(lambda x: np.sum(np.sin(x) * 71.25), cache=False)(np.ones(2)) > 0
+    assert freed
+
+
+def repeated(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x)):
+        total = total + x[k] ** (k + 1)
+    return total
+
+
+def test_a_function_keeps_the_specialisations_that_were_used_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_function, "KEPT", 3)
+    f = sg.compile(repeated)
+    held = f.machine_code(np.ones(2))
+    codes = {n: weakref.ref(f.machine_code(np.ones(n))) for n in (2, 3, 4)}
+    for n in (3, 2, 5, 2):
+        assert f(np.ones(n)) == n
+    assert f.traces == 4
+    assert sum(map(len, f._specializations.values())) == 3
+    gc.collect()
+    assert [n for n in codes if codes[n]() is None] == [4]
+    for n in (6, 7, 8):
+        assert f(np.ones(n)) == n
+    assert held(np.array([2.0, 3.0])) == 11.0  # whoever still has it may call it
+    del held
+    gc.collect()
+    assert codes[2]() is None
+
+
+def test_constants_live_as_long_as_their_code() -> None:
+    numbers = np.arange(100.0)
+    f = sg.compile(lambda x: np.sum(x * numbers), cache=False)
+    assert f(np.ones(100)) == 4950.0
+    symbols = set(_code._constants)
+    dropped = sg.compile(lambda x: np.sum(x * np.cos(numbers)), cache=False)
+    np.testing.assert_allclose(dropped(np.ones(100)), np.sum(np.cos(numbers)))
+    assert set(_code._constants) > symbols
+    del dropped
+    gc.collect()
+    assert set(_code._constants) <= symbols
+    assert f(np.ones(100)) == 4950.0
+    kernel = sg.compile(lambda x: np.sum(x * numbers[::-1]), cache=False).kernel(np.ones(100))
+    gc.collect()
+    assert kernel(np.ones(100)) == 4950.0

@@ -18,10 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite.binding import ffi
+from llvmlite.binding.newpassmanagers import NewPassManager
 
 from .._lower import (
     SIMD_PREFIX,
@@ -174,10 +176,23 @@ def _optimized(text: str, machine: Any) -> Any:
     options.loop_vectorization = True
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    _run(builder.getModulePassManager(), module, builder)
     if SIMD_PREFIX in text:
-        _insert_functions(module, builder)
+        # Each run leaves callbacks in its builder that refer to what is gone after it.
+        _insert_functions(module, llvm.create_pass_builder(machine, options))
     return module
+
+
+def _run(passes: Any, module: Any, builder: Any) -> None:
+    """Run passes once, and free them: 100 KB.
+
+    Closing them does nothing in llvmlite, the bases of whose class are the wrong way round.
+    """
+    try:
+        passes.run(module, builder)
+    finally:
+        NewPassManager._dispose(passes)
+        passes.detach()
 
 
 def _insert_functions(module: Any, builder: Any) -> None:
@@ -192,7 +207,7 @@ def _insert_functions(module: Any, builder: Any) -> None:
     passes.add_simplify_cfg_pass()
     passes.add_dead_code_elimination_pass()
     passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, builder)
+    _run(passes, module, builder)
 
 
 @llvm_turn()
@@ -225,17 +240,31 @@ def _emit_function() -> Any:
     return function
 
 
-#: Constant arrays that loaded code refers to; they live as long as the process.
-_kept: dict[str, np.ndarray[Any, Any]] = {}
+#: Constant arrays that loaded code refers to, by symbol; they live as long as the code.
+_constants: WeakValueDictionary[str, np.ndarray[Any, Any]] = WeakValueDictionary()
+
+#: Those of code that lives as long as the process.
+_lasting: list[Any] = []
 
 
-def bind_all(code: Code) -> None:
-    """Make the external functions and constants of a program known to LLVM."""
+def bind_all(code: Code) -> list[Any]:
+    """Make the external functions and constants of a program known to LLVM.
+
+    The constants are returned, which must live as long as the code that refers to them.
+    """
     for symbol in code.symbols:
         if symbol not in (pool.RUN, *products.SYMBOLS):  # bound by what loads them
             bind_symbol(symbol)
+    arrays = []
     for symbol, array in code.constants.items():
-        bind_array(symbol, _kept.setdefault(symbol, array).ctypes.data)
+        arrays.append(_constants.setdefault(symbol, array))
+        bind_array(symbol, arrays[-1].ctypes.data)
+    return arrays
+
+
+def keep_constants(code: Code) -> None:
+    """Keep a program's constants for ever: Numba frees no code that it links them into."""
+    _lasting.extend(bind_all(code))
 
 
 #: Engines whose code is called by name from other code, and so lives as long as the process.
@@ -265,7 +294,7 @@ def load(code: Code, threads: int) -> Callable[..., Any]:
     with the entry points comes first and is loaded last, since it refers to the others.
     """
     bind_python()
-    bind_all(code)
+    arrays = bind_all(code)
     for content, symbols in reversed(list(zip(code.objects, code.exports, strict=True))):
         engine = load_object(content)
         if code.assembly is None:
@@ -275,4 +304,6 @@ def load(code: Code, threads: int) -> Callable[..., Any]:
     place = engine.get_global_value_address(threads_symbol(code.name))
     ctypes.c_int64.from_address(place).value = threads
     address = engine.get_function_address(f"{code.name}.python")
-    return python_function(address, code.name, engine)
+    if code.assembly is None:
+        _lasting.extend(arrays)
+    return python_function(address, code.name, engine, arrays)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 import os
 import sys
 import threading
@@ -48,6 +49,12 @@ REMOVED = ("auto", "bytecode")
 
 #: Most paths that are compiled for arguments of one kind.
 PATHS = 64
+
+#: Most specialisations that a function keeps; beyond, the one not asked for longest is dropped.
+KEPT = 256
+
+#: Counts the searches, as a clock of what is used when.
+_searches = itertools.count(1)
 
 _backend: ContextVar[str | None] = ContextVar("backend", default=None)
 
@@ -108,7 +115,8 @@ class Function:
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
     The first call with arguments of a new kind (types, ranks, nesting) traces and compiles;
-    later calls, with arrays of any lengths, run the compiled kernel. With ``out=`` arrays of
+    later calls, with arrays of any lengths, run the compiled kernel. The 256 kinds that were
+    called last are kept. With ``out=`` arrays of
     the result are written to given memory: ``value_and_grad(f)(x, out=(None, gradient))``
     returns the value and ``gradient``.
 
@@ -229,6 +237,7 @@ class Function:
         signature, sizes = signature_of(leaves, tree, self._dynamic and not fixed, short)
         for candidate in self._specializations.get(signature, ()):
             if candidate.admits(leaves):
+                candidate.used = next(_searches)
                 return candidate
         with self._lock, collector_paused(), walks_kept():
             for candidate in self._specializations.get(signature, ()):
@@ -251,16 +260,34 @@ class Function:
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)
-                self._specializations.setdefault(signature, []).append(made)
-                self.traces += 1
+                self._keep(signature, made)
                 return made
             trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
             layout = layout_of(trees, signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
             made = Specialization(graph, layout, signature, self._cache, threads, promised, recall)
-            self._specializations.setdefault(signature, []).append(made)
-            self.traces += 1
+            self._keep(signature, made)
             return made
+
+    def _keep(self, signature: Signature, made: Specialization) -> None:
+        """Enter a specialisation; where there are too many, drop the one used least recently.
+
+        Its code is freed when nobody calls it any more. Lists are replaced, not changed: other
+        threads may be walking through them.
+        """
+        made.used = next(_searches)
+        self.traces += 1
+        groups = self._specializations
+        if sum(map(len, groups.values())) >= KEPT:
+            last = self._fast and self._fast[2]
+            found = ((s.used, k) for k, group in groups.items() for s in group if s is not last)
+            used, key = min(found, key=lambda pair: pair[0])
+            rest = [s for s in groups[key] if s.used != used]
+            if rest:
+                groups[key] = rest
+            else:
+                del groups[key]
+        groups[signature] = [*groups.get(signature, ()), made]
 
     def _recall(self, signature: Signature, names: Sequence[str]) -> Recall | None:
         """Return what looks for the kernel on the disk by the function alone, if that may be."""

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 
 from .._lower import Leaf
-from ._code import Code
+from ._code import Code, keep_constants
 from ._intrinsic import MISFIT, make_intrinsic
 from ._layout import Layout, kernel_file
 from ._python import MISS
@@ -40,6 +40,7 @@ def make_kernel(
     """
     if numba.config.DISABLE_JIT:
         return _in_memory(code, layout, _plain(code, function, kinds))
+    keep_constants(code)
     call = make_intrinsic(code, size_inputs)
     if home is None:
         return _in_memory(code, layout, call)

@@ -68,6 +68,8 @@ class Specialization:
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
         self._kernels: dict[bool, Any] = {}
+        #: When it was looked for last, for dropping what is not.
+        self.used = 0
 
     def _result(self, tree: Tree, leaves: Sequence[Any], ranks: Sequence[int]) -> None:
         self._tree, self._leaves, self._ranks = tree, leaves, ranks
