@@ -174,14 +174,14 @@ def _source(*xs: Any, token: str, shape: Any, dtype: str, ranks: Any) -> str:
 
 
 def _fits(node: Any) -> str | None:
-    ranks, operands = node.params["ranks"], node.operands
-    if len(ranks) != len(operands) or any(r > x.ndim for r, x in zip(ranks, operands, strict=True)):
-        return f"the ranks {ranks} are not those of its operands"
-    lead = operands[0].shape[: operands[0].ndim - ranks[0]]
-    apart = [
-        x for x, r in zip(operands, ranks, strict=True) if not agree(x.shape[: x.ndim - r], lead)
-    ]
-    return f"an operand of shape {show(apart[0].shape)} has another batch" if apart else None
+    (*ranks, own), operands = node.params["ranks"] or (-1,), node.operands
+    if own != len(node.params["shape"]) or len(ranks) != len(operands):
+        return f"the ranks {node.params['ranks']} are not those of its operands and its result"
+    leads = [x.shape[: max(0, x.ndim - r)] for x, r in zip(operands, ranks, strict=True)]
+    for x, r, lead in zip(operands, ranks, leads, strict=True):
+        if len(lead) + r != x.ndim or not agree(lead, leads[0]):
+            return f"an operand of shape {show(x.shape)} has another batch"
+    return None
 
 
 CALLBACK: Op = define_array(
