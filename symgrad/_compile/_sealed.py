@@ -21,9 +21,6 @@ from ._private import check_folder, read_private, replace_private
 
 SIZE = hashlib.sha256().digest_size
 
-#: Larger files count as damaged: numba keeps the code of a small function that calls the program.
-MOST = 1 << 30
-
 
 class SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
     """Numba's reader and writer of cache files, with digests."""
@@ -66,7 +63,7 @@ class SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
     def _unsealed(self, path: str) -> Any:
         file = Path(path)
         check_folder(file.parent)
-        sealed = read_private(file, MOST)
+        sealed = read_private(file)
         digest, content = sealed[:SIZE], sealed[SIZE:]
         if _digest(file, content) != digest:
             raise DataError(f"the cached file {path} is damaged")
@@ -75,7 +72,9 @@ class SealedFiles(IndexDataCacheFile):  # type: ignore[misc]
 
 def _digest(file: Path, content: bytes) -> bytes:
     """Return the digest of a file's content at its place in the cache."""
-    return hashlib.sha256(f"{file.parent.name}/{file.name}\0".encode() + content).digest()
+    digest = hashlib.sha256(f"{file.parent.name}/{file.name}\0".encode())
+    digest.update(content)
+    return digest.digest()
 
 
 class _Home:
