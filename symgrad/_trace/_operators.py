@@ -16,6 +16,7 @@ from .._shapes import Size
 from ._arrays import REFLECTED, declines
 from ._bind import bind, number
 from ._numberless import Numberless
+from ._views import Layout, layout_of
 
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -27,7 +28,9 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
             node = _alike(op, self, other, swap, sys._getframe(1))
             if node is not None:
                 made = type(self)(node)
-                return made._lying(self, other) if len(node.shape) > 1 else made
+                if len(node.shape) > 1 and not (self.layout and layout_of(other)):
+                    made.layout = Layout.UNKNOWN
+                return made
         if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
         if makes_complex(other):
@@ -35,7 +38,9 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
         weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
         node = bind(op, (other, self) if swap else (self, other), {})
         made = type(self)(node, _PYTHON.get(node.dtype.char) if weak else None)
-        return made._lying(self, other) if len(node.shape) > 1 else made
+        if len(node.shape) > 1 and not (self.layout and layout_of(other)):
+            made.layout = Layout.UNKNOWN
+        return made
 
     return method
 
