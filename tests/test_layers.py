@@ -108,3 +108,76 @@ def f():
             from flint import arb
 """
     assert local_imports(source) == [(4, "scipy.special"), (7, "."), (8, "..errors")]
+
+
+# ---------------------------------------------------------------- circles
+
+#: Modules that import each other, by the first of each circle, and why; there are to be fewer.
+CIRCLES = {
+    "_graph._node": "nodes are walked through, and walks are over nodes",
+    "_lower._bodied": "loops hold bodies that hold loops",
+    "_schedule._json": "a Program has methods that print and read it",
+    "_symbolic._formula": "formulas are shared, noted and printed by each other",
+}
+
+
+def imports(root: Path) -> dict[str, set[str]]:
+    """Return the modules of a package that each of them imports; a package is its __init__."""
+    modules = {}
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root).with_suffix("").parts
+        modules[parts[:-1] if parts[-1] == "__init__" else parts] = path
+    found: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        package = name if path.name == "__init__.py" else name[:-1]
+        wanted: set[tuple[str, ...]] = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                home = package[: len(package) - node.level + 1]
+                home += tuple((node.module or "").split(".")) if node.module else ()
+                named = {(*home, alias.name) for alias in node.names}
+                wanted |= {n if n in modules else home for n in named}
+        found[".".join(name)] = {".".join(n) for n in wanted if n in modules and n != name}
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the sets of modules that reach each other (R. Tarjan, SIAM J. Comput. 1, 1972)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for other in sorted(graph[name]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[name] = min(low[name], low[other])
+        if low[name] == number[name]:
+            circle = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(circle) > 1:
+                found.append(sorted(circle))
+
+    for name in sorted(graph):
+        if name not in number:
+            visit(name)
+    return found
+
+
+def test_modules_do_not_import_each_other() -> None:
+    """Not for type checking either: who has to know of what is above asks it to register."""
+    assert {circle[0] for circle in circles(imports(ROOT / "symgrad"))} <= CIRCLES.keys()
+
+
+def test_circles_are_found(tmp_path: Path) -> None:
+    for name, source in {
+        "__init__": "from . import a", "a": "from .b import f", "b": "from .c import g",
+        "c": "def g():\n    from . import a", "d": "from .a import f\nfrom . import e",
+        "e": "import d",
+    }.items():  # fmt: skip
+        (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
+    assert circles(imports(tmp_path)) == [["a", "b", "c"]]

@@ -21,7 +21,6 @@ from symgrad._graph import Literal
 from symgrad._op import registry
 from symgrad._reverse import pull_back
 from symgrad._schedule import schedule
-from symgrad._tensor._quick import _computed
 from symgrad._trace import evaluate
 from symgrad.errors import (
     ArgumentError,
@@ -585,17 +584,6 @@ def test_long_chain() -> None:
     del y, z  # freed without recursion, also what never went backward
 
 
-@pytest.fixture
-def _cold(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let NumPy compute: the memory of kernels' results is not traced."""
-    for name in ("Sin", "Add"):
-        hot = _computed(registry.ops[name])
-        monkeypatch.setattr(hot, "run", hot.other)
-        monkeypatch.setattr(hot, "kernels", {})
-        monkeypatch.setattr(hot, "count", 0)
-
-
-@pytest.mark.usefixtures("_cold")
 def test_buffers_are_freed() -> None:
     x = leaf(np.ones(100_000))
     gc.collect()
@@ -614,7 +602,6 @@ def test_buffers_are_freed() -> None:
     assert after < 3 * 800_000  # the gradient, and what Python keeps for itself
 
 
-@pytest.mark.usefixtures("_cold")
 def test_what_no_rule_reads_is_not_held() -> None:
     x = leaf(np.ones(100_000))
     tracemalloc.start()

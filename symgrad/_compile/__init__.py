@@ -4,12 +4,9 @@ from ._cache import usable_folder
 from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
 from ._memory import get_kept_memory, set_kept_memory
-from ._python import MISS
 from ._threads import get_num_threads, set_num_threads
-from ._watched import watched
 
 __all__ = [
-    "MISS",
     "Backend",
     "Function",
     "Stored",
@@ -21,5 +18,4 @@ __all__ = [
     "set_num_threads",
     "stored",
     "usable_folder",
-    "watched",
 ]

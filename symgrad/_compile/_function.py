@@ -321,14 +321,6 @@ class Function:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
         return self._specialization(args, kwargs).program
 
-    def machine_code(self, *args: Any) -> Callable[..., Any]:
-        """Return the compiled function for arguments of these kinds, of any sizes.
-
-        It takes NumPy arrays and Python numbers, and returns :data:`MISS` for arguments of
-        other kinds.
-        """
-        return self._specialization(args, {}).function
-
     def kernel(self, *args: Any, **kwargs: Any) -> Any:
         """Return the numba dispatcher for arguments of these kinds.
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ._arrange import _named
-from ._functions import _reduction, axis_of
-from ._quick_products import product as matmul
+from ._functions import amax, amin, axis_of, matmul
 from ._tensor import Tensor
 
 # ---------------------------------------------------------------- products
@@ -115,10 +114,6 @@ def norm(
 
 
 # ---------------------------------------------------------------- reductions
-
-
-amax = _reduction(np.max, "largest element", "tensor([2., 4.])", "amax")
-amin = _reduction(np.min, "smallest element", "tensor([1., 3.])", "amin")
 
 
 @_named("cumprod", "Return the running product along an axis.",

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError
-from . import _quick_views
 from ._functions import axis_of
 from ._tensor import Tensor
 
@@ -96,13 +95,13 @@ def unsqueeze(input: Any, dim: int) -> Any:
 @_named("transpose", "Return the elements with two axes exchanged.",
         "sg.transpose(x, 0, 1)", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    return _quick_views.transpose(input, dim0, dim1)
+    return np.swapaxes(input, dim0, dim1)
 
 
 @_named("permute", "Return the elements with the axes in another order.",
         "sg.permute(x, (1, 0))", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def permute(input: Any, *dims: Any) -> Any:
-    return _quick_views.permute(input, _whole(dims))
+    return np.transpose(input, _whole(dims))
 
 
 @_named("movedim", "Return the elements with axes moved to other places.",

@@ -20,15 +20,21 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
+from .._api._transforms import compile
 from .._compile._function import _backend
 from .._forks import free_in_children
+from .._graph import Input, Literal, apart, apply, inheriting
+from .._graph import Node as GraphNode
+from .._reverse import pull_back
+from .._trace import Traced, as_node
 from ..errors import SymgradError
-from ._kernel import Kernel, build, written_out
 from ._node import AccumulateGrad, Backward, Node
-from ._recognize import Recognize, recognizer
 
 T = TypeVar("T")
 
@@ -38,8 +44,6 @@ AFTER = 8
 FEWEST, LARGEST = 4, 4000
 #: Structures that are counted; kernels kept.
 WATCHED, KEPT = 1024, 128
-#: So many kernels of the same ops are tried before a pass is looked at the general way.
-LOOKED_AT = 4
 #: Seconds that compiling may cost before there was work to pay for it.
 CREDIT = 3.0
 #: What a pass and a kernel are taken to cost, in seconds: a part alone, and a part for each node.
@@ -47,33 +51,24 @@ PASS, KERNEL = (1e-5, 3e-6), (0.1, 3e-3)
 
 
 class _Entry:
-    """A structure: how often it was looked at, its kernel, and what recognizes it."""
+    """A structure: how often it was looked at, and its kernel."""
 
-    __slots__ = ("count", "kernel", "key", "recognize")
+    __slots__ = ("count", "kernel", "key")
 
     def __init__(self, key: Any) -> None:
         self.key = key
         self.count = 0
         self.kernel: Kernel | None = None
-        self.recognize: Recognize | None = None
-
-    def forget(self) -> None:
-        """Let go of the kernel."""
-        self.kernel = self.recognize = None
 
 
 class _Ops:
-    """Passes of the same ops in the same order, whatever their shapes and edges.
+    """Passes of the same ops in the same order, whatever their shapes and edges."""
 
-    ``known`` are the latest structures that got a kernel.
-    """
-
-    __slots__ = ("compiled", "count", "known", "refused")
+    __slots__ = ("compiled", "count", "refused")
 
     def __init__(self, _: Any) -> None:
         self.count = 0
         self.compiled = self.refused = False
-        self.known: list[_Entry] = []
 
 
 class _Table:
@@ -142,16 +137,6 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
         ops.count += 1
         if ops.count == 1 or ops.refused or not (ops.compiled or table.affords(len(order))):
             return None  # a closer look would be for nothing
-        known = tuple(ops.known)
-    for entry in known:
-        recognize, kernel = entry.recognize, entry.kernel
-        if recognize is not None and kernel is not None:
-            values = recognize(order, gradients[0])
-            if values is not None:
-                with table.lock:
-                    if entry in table.kernels:
-                        table.kernels.move_to_end(entry)
-                return _leaves(order, kernel(order, gradients[0], values))
     described = describe(order)
     if described is None:
         return None
@@ -162,8 +147,6 @@ def attempt(order: Sequence[Node], gradients: Sequence[Any]) -> list[tuple[Any, 
         entry.count += 1
         if entry.kernel is None and entry.count >= AFTER - 1 and table.affords(len(order)):
             _buy(entry, order, gradients[0], arrays)
-            if entry.kernel is not None:
-                ops.known = [entry, *ops.known[: LOOKED_AT - 1]]
             ops.compiled = entry.kernel is not None
             ops.refused = not ops.compiled
         kernel = entry.kernel
@@ -266,11 +249,11 @@ def _buy(entry: _Entry, order: Sequence[Node], gradient: Any, arrays: Sequence[A
         note = f"stays with NumPy ({error})"
     else:
         note = f"compiled in {time.perf_counter() - start:.2f} s"
-        entry.kernel, entry.recognize = made, recognizer(order, gradient)
+        entry.kernel = made
         table.kernels[entry] = None
         if len(table.kernels) > KEPT:
             oldest, _ = table.kernels.popitem(last=False)
-            oldest.forget()
+            oldest.kernel = None
             table.entries.pop(oldest.key, None)
     if os.environ.get("SYMGRAD_LOG", "0") not in ("", "0"):
         where = next((n.where for n in order if n.where), None)
@@ -281,4 +264,143 @@ def _buy(entry: _Entry, order: Sequence[Node], gradient: Any, arrays: Sequence[A
         )
 
 
-__all__ = ["KERNEL", "attempt", "describe", "switched_off", "table"]
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled backward pass, which gives the bits of the pass node by node.
+
+    Attributes
+    ----------
+    function:
+        Takes the root's gradient, what the rules read, and ``more``; returns the gradients of
+        the leaves.
+    more:
+        Constants and leaves that no rule reads but the compiler's formula does: the place of
+        a node in the pass, and of the operand; None for a leaf itself.
+    """
+
+    function: Callable[..., Any]
+    more: tuple[tuple[int, int | None], ...]
+
+    def __call__(self, order: Sequence[Node], gradient: Any, arrays: Sequence[Any]) -> Any:
+        """Return the gradients; None if one of ``more`` was overwritten since it was used."""
+        rest = []
+        if self.more:
+            first = min(n.seq for n in order if isinstance(n, Backward))
+            for k, slot in self.more:
+                node = order[k]
+                if slot is None:
+                    assert isinstance(node, AccumulateGrad)
+                    x: Any = node.variable
+                else:
+                    assert isinstance(node, Backward)
+                    assert node.saved is not None
+                    x = node.saved[slot]
+                cell = getattr(x, "_cell", None)
+                if cell is not None and cell.written > first:
+                    return None
+                array = getattr(x, "_data", x)
+                rest.append(array if array.ndim else array[()])
+        return self.function(gradient[()], *arrays, *rest)
+
+
+def build(order: Sequence[Node], gradient: Any) -> Kernel:
+    """Return the kernel of a pass, for a gradient of the root like the given one."""
+    start = Input("gradient", gradient.shape, gradient.dtype)
+    leaves = [n for n in order if isinstance(n, AccumulateGrad)]
+    with apart():  # equal ops have each its own node on the way back
+        nodes, read, constants = _recorded(order)
+        wrt = [nodes[n] for n in leaves]
+        found = pull_back([nodes[order[0]]], [start], wrt)
+    pulled = [
+        g if g is not None else as_node(Traced(Literal(0.0, x.dtype)) * np.ones(x.shape, x.dtype))
+        for g, x in zip(found, wrt, strict=True)
+    ]
+    place: dict[GraphNode, tuple[int, int | None]] = {
+        nodes[n]: (order.index(n), None) for n in leaves
+    }
+    place |= {x: (order.index(n), slot) for (n, slot), x in constants.items()}
+    given = {start, *read}
+    more = [n for n in _behind(pulled, given) if n in place]
+
+    def backward(*values: Any) -> Any:
+        new = dict(zip([start, *read, *more], map(as_node, values), strict=True))
+        for node in _behind(pulled, new):
+            operands = tuple(new[x] for x in node.operands)
+            if operands == node.operands:
+                new[node] = node
+            else:
+                with inheriting(node.where):
+                    new[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+        return tuple(Traced(new[n]) for n in pulled)
+
+    return Kernel(compile(backward, dynamic=False, rounding="numpy"), tuple(place[n] for n in more))
+
+
+def _behind(outputs: Sequence[GraphNode], given: Container[GraphNode]) -> list[GraphNode]:
+    """Return the nodes that ``outputs`` need beside those given, operands first."""
+    done: set[GraphNode] = set()
+    order: list[GraphNode] = []
+    stack = [n for n in outputs if n not in given]
+    while stack:
+        node = stack[-1]
+        waiting = [x for x in node.operands if x not in done and x not in given]
+        if waiting and node not in done:
+            stack += waiting
+            continue
+        stack.pop()
+        if node not in done:
+            done.add(node)
+            order.append(node)
+    return order
+
+
+def _recorded(
+    order: Sequence[Node],
+) -> tuple[dict[Node, GraphNode], list[GraphNode], dict[tuple[Node, int], GraphNode]]:
+    """Return the recorded ops as a graph, what the rules read of it, and the constants.
+
+    What is read is in the order of :func:`describe`, constants are by node and operand.
+    """
+    nodes: dict[Node, GraphNode] = {}
+    constants: dict[tuple[Node, int], GraphNode] = {}
+    for k, node in reversed(list(enumerate(order))):
+        if isinstance(node, AccumulateGrad):
+            nodes[node] = Input(f"x{k}", node.variable.shape, node.variable.dtype)
+            continue
+        assert isinstance(node, Backward)
+        assert node.saved is not None
+        operands: list[Any] = []
+        for slot, (edge, x) in enumerate(zip(node.edges, node.saved, strict=True)):
+            array = getattr(x, "_data", x)
+            if edge is not None:
+                operands.append(Traced(nodes[edge]))
+            elif written_out(array):
+                operands.append(array[()])
+            else:
+                made = constants[node, slot] = Input(f"c{k}_{slot}", array.shape, array.dtype)
+                operands.append(Traced(made))
+        with inheriting(node.where):
+            nodes[node] = as_node(node.op(*operands, **node.params))
+    read: list[GraphNode] = []
+    taken: set[Node] = set()
+    for node in order:
+        if not isinstance(node, Backward):
+            continue
+        for slot, (edge, needed) in enumerate(zip(node.edges, node.rule.needs, strict=True)):
+            if needed and edge is not None and edge not in taken:
+                taken.add(edge)
+                read.append(nodes[edge])
+            elif needed and (node, slot) in constants:
+                read.append(constants[node, slot])
+        if node.rule.reads_result and node not in taken:
+            taken.add(node)
+            read.append(nodes[node])
+    return nodes, read, constants
+
+
+def written_out(array: Any) -> bool:
+    """Tell whether a constant is part of the structure: numbers in the code, and whole ones."""
+    return isinstance(array, np.generic) or (array.ndim == 0 and array.dtype.kind != "f")
+
+
+__all__ = ["KERNEL", "attempt", "describe", "table", "written_out"]

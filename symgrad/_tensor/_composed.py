@@ -2,21 +2,60 @@
 
 ``softmax`` is a maximum, a difference, an exponential, a sum and a quotient. Tensors compute it
 at once and have one node for it; what is traced through it (a program of the record, a backward
-pass that becomes a kernel) has the steps. So the compiler's rules are all that there is.
+pass that becomes a kernel) has the steps. So the compiler's rules are all that there is: the way
+back is their graph, evaluated step by step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._graph import Input, Literal, Node, apart, topological
 from .._op import Op, registry
+from .._ops import np_logsumexp, np_statistics
 from .._ops.reductions import kept, restore
-from .._trace import Traced
-from ._backs import mean_back
+from .._reverse import pull_back
+from .._trace import Traced, as_node
+
+
+class Formula:
+    """A traced graph as a list of calls: on arrays, or on tensors, which record them.
+
+    Parameters
+    ----------
+    inputs, outputs:
+        Nodes; an output that is None stays None.
+    weak:
+        Whether numbers take the type of what they meet, in place of their own.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Node], outputs: Sequence[Node | None], weak: bool = False
+    ) -> None:
+        order = topological([n for n in outputs if n is not None])
+        leaves = [n for n in order if not n.operands and n not in inputs]
+        numbers = [n.value if isinstance(n, Literal) else n.op.evaluate(**n.params) for n in leaves]
+        self.constants = [x.item() if weak else x for x in numbers]
+        place = {n: k for k, n in enumerate([*inputs, *leaves])}
+        self.calls: list[tuple[Op, Callable[..., Any], list[int], dict[str, Any]]] = []
+        for node in order:
+            if node not in place:
+                read = [place[x] for x in node.operands]
+                place[node] = len(place)
+                self.calls.append((node.op, node.op.reference, read, dict(node.items)))
+        self.results = [None if n is None else place[n] for n in outputs]
+
+    def __call__(self, *inputs: Any, tensors: bool = False) -> list[Any]:
+        values = [*inputs, *self.constants]
+        for op, evaluate, read, params in self.calls:
+            values.append((op if tensors else evaluate)(*[values[k] for k in read], **params))
+        return [None if k is None else values[k] for k in self.results]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,14 +68,15 @@ class Composed(Op):
         The op as the compiler's steps, on traced values and on tensors.
     reads_result:
         Whether the way back reads the result.
-    back, guarded:
-        The way back on arrays, as in :class:`~symgrad._tensor._rules.Rule`; None for ``vjp``.
     """
 
     steps: Callable[..., Any]
     reads_result: bool = False
-    back: Callable[..., Any] | None = None
-    guarded: Callable[..., Any] | None = None
+    #: All that there are.
+    known: ClassVar[list[Composed]] = []
+
+    def __post_init__(self) -> None:
+        self.known.append(self)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         if any(isinstance(x, Traced) for x in operands):
@@ -44,28 +84,28 @@ class Composed(Op):
         return super().__call__(*operands, **params)
 
 
-def keeping(
-    op: Op, back: Callable[..., Any] | None = None, guarded: Callable[..., Any] | None = None
-) -> Composed:
+# ---------------------------------------------------------------- folds
+
+
+def _keeping(op: Op, fold: np.ufunc) -> Composed:
     """Return a reduction with ``keepdims=True`` as one step; its rules are the reduction's."""
-    call = op.name.lower()
 
     def steps(x: Any, axes: tuple[int, ...]) -> Any:
         return np.reshape(op(x, axes=axes), kept(x.shape, axes))
 
     def evaluate(x: Any, axes: tuple[int, ...]) -> Any:
-        return np.asarray(op.reference(x, axes=axes)).reshape(kept(x.shape, axes))
+        return fold.reduce(x, axis=axes, keepdims=True)
 
     return Composed(
         name=op.name, kind="reduce", combine=op.combine, evaluate=evaluate, steps=steps,
         transpose=op.transpose, vjp=op.vjp, taken=op.taken, support=op.support,
-        reads_result=op.transpose is None, back=back, guarded=guarded,
-        source=lambda x, axes: f"np.{call}({x}, axis={axes}, keepdims=True)",
+        reads_result=op.transpose is None,
+        source=lambda x, axes: f"np.{op.name.lower()}({x}, axis={axes}, keepdims=True)",
     )  # fmt: skip
 
 
-def _mean(x: Any, axes: tuple[int, ...]) -> Any:
-    return np.add.reduce(x, axis=axes) / _count(x, axes)
+def _mean(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+    return np.add.reduce(x, axis=axes, keepdims=keepdims) / _count(x, axes)
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> int:
@@ -80,11 +120,107 @@ def _from_mean(ct: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any]:
     return (restore(ct * (one / x.dtype.type(_count(x, axes))), x, axes),)
 
 
-#: A sum and a quotient.
-MEAN = Composed(
+_SUM, _MAX, _MIN = (registry.ops[name] for name in ("Sum", "Max", "Min"))
+_MEAN = Composed(
     name="Mean", kind="reduce", evaluate=_mean, steps=lambda x, axes: np.mean(x, axis=axes),
-    transpose=_from_mean, back=mean_back, support=registry.ops["Sum"].support,
+    transpose=_from_mean, support=_SUM.support,
     source=lambda x, axes: f"np.mean({x}, axis={axes})",
 )  # fmt: skip
+_KEEPING_MEAN = Composed(
+    name="Mean", kind="reduce", evaluate=lambda x, axes: _mean(x, axes, keepdims=True),
+    steps=lambda x, axes: np.mean(x, axis=axes, keepdims=True),
+    transpose=_from_mean, support=_SUM.support,
+    source=lambda x, axes: f"np.mean({x}, axis={axes}, keepdims=True)",
+)  # fmt: skip
 
-__all__ = ["MEAN", "Composed", "keeping"]
+#: NumPy's reductions as steps, without and with ``keepdims``.
+FOLDS: dict[Any, tuple[Op, Op]] = {
+    np.sum: (_SUM, _keeping(_SUM, np.add)),
+    np.mean: (_MEAN, _KEEPING_MEAN),
+    np.max: (_MAX, _keeping(_MAX, np.maximum)),
+    np.min: (_MIN, _keeping(_MIN, np.minimum)),
+}
+
+# ---------------------------------------------------------------- exponentials, variances
+
+
+@lru_cache(maxsize=512)
+def _way_back(op: Composed, shape: Any, dtype: Any, items: Any) -> Formula:
+    """Return the gradient of the operand by the gradient of the result, and the operand."""
+    x = Input("x", shape, dtype)
+    with apart():  # as a kernel of the steps is made
+        y = as_node(op.steps(Traced(x), **dict(items)))
+        ct = Input("ct", y.shape, y.dtype)
+        return Formula([ct, x], pull_back([y], [ct], [x]))
+
+
+#: A context in which NumPy says nothing.
+_SILENT = Context()
+_SILENT.run(np.seterr, all="ignore")
+
+
+def _step(
+    name: str, steps: Callable[..., Any], evaluate: Callable[..., Any] | None = None,
+    silent: bool = True, **fields: Any,
+) -> Composed:  # fmt: skip
+    """Return a function of one operand as one step."""
+    compute = evaluate or steps
+
+    def silently(x: Any, **params: Any) -> Any:
+        return _SILENT.copy().run(compute, x, **params)
+
+    def back(ct: Any, _: Any, x: Any, **params: Any) -> list[Any]:
+        # Whatever is being traced around it is none of its concern.
+        made = Context().run(_way_back, op, x.shape, x.dtype, tuple(params.items()))
+        return made(ct, x, tensors=not isinstance(x, np.ndarray))
+
+    def source(x: Any, **params: Any) -> str:
+        return f"{name.lower()}({', '.join([str(x), *(f'{k}={v}' for k, v in params.items())])})"
+
+    op = Composed(
+        name=name, kind="routine", evaluate=silently if silent else compute, steps=steps,
+        vjp=back, source=source, **fields,
+    )  # fmt: skip
+    return op
+
+
+def _spread(mask: Any, x: Any, axis: Any, keepdims: bool = False, **_: Any) -> tuple[Any]:
+    """Return where an operand's gradient can differ from 0, for reductions and the like."""
+    if mask.shape == x.shape:
+        mask = np.any(mask, axis=axis, keepdims=True)
+    elif not keepdims:
+        mask = np.reshape(mask, np.any(x, axis=axis, keepdims=True).shape)
+    return (np.broadcast_to(mask, x.shape),)
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    if x.dtype.kind != "f":
+        return np_logsumexp.softmax(x, axis=axis)
+    away = x - np.maximum.reduce(x, axis, None, None, True)
+    np.exp(away, away)
+    return np.divide(away, np.add.reduce(away, axis, None, None, True), away)
+
+
+SOFTMAX = _step(
+    "Softmax", lambda x, axis: np_logsumexp.softmax(x, axis=axis), _softmax, support=_spread
+)
+LOG_SOFTMAX = _step(
+    "LogSoftmax", lambda x, axis: np_logsumexp.log_softmax(x, axis=axis), support=_spread
+)
+LOGSUMEXP = _step(
+    "Logsumexp", lambda x, axis, keepdims: np_logsumexp.logsumexp(x, axis=axis, keepdims=keepdims),
+    support=_spread,
+)  # fmt: skip
+VAR = _step("Var", lambda x, **how: np_statistics.var(x, **how), silent=False, support=_spread)
+STD = _step("Std", lambda x, **how: np_statistics.std(x, **how), silent=False, support=_spread)
+
+__all__ = [
+    "FOLDS",
+    "LOGSUMEXP",
+    "LOG_SOFTMAX",
+    "SOFTMAX",
+    "STD",
+    "VAR",
+    "Composed",
+    "Formula",
+]

@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import scipy.special as special
 
-from .._op import registry
-from ._quick import NAMED
-from ._tensor import QUICK, Tensor
+from .._op import Op, registry
+from .._trace import Traced
+from ._record import bind
+from ._tensor import Tensor
+
+_NONE: dict[str, Any] = {}
 
 
 def _elementwise(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
-    function = NAMED[ufunc] if ufunc.nin == 1 else _binary(ufunc)
-    module = "np" if getattr(np, ufunc.__name__, None) is ufunc else "special"
     record: Any = registry.handlers[ufunc]
+    function = (_unary if ufunc.nin == 1 else _binary)(ufunc, record)
+    module = "np" if getattr(np, ufunc.__name__, None) is ufunc else "special"
     numbers = ", ".join(str(low + (high - low) * 0.75) for low, high in record.samples)
     tensors = ", ".join(f"sg.tensor({x})" for x in numbers.split(", "))
     where = "import numpy as np" if module == "np" else "from scipy import special"
@@ -37,16 +40,21 @@ def _elementwise(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     return function
 
 
-def _binary(ufunc: np.ufunc) -> Callable[..., Any]:
-    quick = QUICK.get(ufunc, ufunc)
+def _unary(ufunc: np.ufunc, op: Op) -> Callable[..., Any]:
+    def function(input: Any, /, **options: Any) -> Any:
+        if isinstance(input, Tensor) and not options:
+            return bind(op, (input,), _NONE)
+        return ufunc(input, **options)
 
+    return function
+
+
+def _binary(ufunc: np.ufunc, op: Op) -> Callable[..., Any]:
     def function(input: Any, other: Any, /, **options: Any) -> Any:
         if "alpha" in options:  # add(x, y, alpha=2) is x + 2 y
             other = options.pop("alpha") * other
-        if type(input) is Tensor and not options:
-            result = quick(input, other)
-            if result is not NotImplemented:
-                return result
+        if isinstance(input, Tensor) and not options and not isinstance(other, Traced):
+            return bind(op, (input, other), _NONE)
         return ufunc(input, other, **options)
 
     return function
@@ -95,7 +103,6 @@ logical_not = _elementwise("logical_not", np.logical_not)
 logical_or = _elementwise("logical_or", np.logical_or)
 logical_xor = _elementwise("logical_xor", np.logical_xor)
 lt = _elementwise("lt", np.less)
-matmul = np.matmul
 maximum = _elementwise("maximum", np.maximum)
 minimum = _elementwise("minimum", np.minimum)
 mul = _elementwise("mul", np.multiply)
@@ -130,78 +137,12 @@ subtract = sub
 true_divide = div
 
 __all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "add",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "ceil",
-    "cos",
-    "cosh",
-    "digamma",
-    "div",
-    "divide",
-    "eq",
-    "erf",
-    "erfc",
-    "erfinv",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "floor_divide",
-    "fmod",
-    "ge",
-    "gt",
-    "heaviside",
-    "hypot",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "lgamma",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "matmul",
-    "maximum",
-    "minimum",
-    "mul",
-    "multiply",
-    "ne",
-    "neg",
-    "negative",
-    "pow",
-    "reciprocal",
-    "remainder",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "sub",
-    "subtract",
-    "tan",
-    "tanh",
-    "true_divide",
-    "trunc",
+    "abs", "acos", "acosh", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
+    "arctanh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "cos", "cosh", "digamma", "div",
+    "divide", "eq", "erf", "erfc", "erfinv", "exp", "exp2", "expm1", "floor", "floor_divide",
+    "fmod", "ge", "gt", "heaviside", "hypot", "isfinite", "isinf", "isnan", "le", "lgamma", "log",
+    "log1p", "log2", "log10", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "maximum", "minimum", "mul", "multiply", "ne", "neg", "negative", "pow",
+    "reciprocal", "remainder", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub",
+    "subtract", "tan", "tanh", "true_divide", "trunc",
 ]  # fmt: skip

@@ -2,6 +2,10 @@
 
 Nothing is written and nothing is freed before all of it has been computed, so an error in
 the middle (a freed buffer, a rule, a hook) leaves every ``.grad`` as it was.
+
+A branch that is not taken adds nothing, whatever its slope: the compiler's walk
+(``symgrad._guards``) carries conditions, here they are arrays, one for each node behind an op
+that chooses. A gradient is cut to its mask after every op that could have made nan of its zeros.
 """
 
 from __future__ import annotations
@@ -12,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from .._ops import unbroadcast
 from .._schedule import kahn
 from ..errors import BackwardError
 from ._compiled import attempt
-from ._guard import guarded
 from ._mode import mode
-from ._node import AccumulateGrad, Backward, Node, accumulator, tensor_class, wrapped
+from ._node import AccumulateGrad, Backward, Node, Value, wrap
 from ._shortcuts import paths
 
 #: No masks: the gradients of operands can differ from 0 anywhere.
@@ -32,14 +36,13 @@ def reach(roots: Sequence[Node]) -> tuple[list[Node], bool]:
     """
     seen = set(roots)
     stack = list(dict.fromkeys(roots))
-    numbered, tensor = True, tensor_class()
+    numbered = True
     while stack:
         node = stack.pop()
         seq, behind = node.seq, node.behind
         for edge in behind:
-            if type(edge) is tensor:
-                behind = tuple([accumulator(x) if type(x) is tensor else x for x in behind])
-                node.behind = behind
+            if isinstance(edge, Value):
+                behind = node.edges
                 break
         for edge in behind:
             if edge is not None:
@@ -129,7 +132,7 @@ def run(
         finally:
             mode.recording = before
     for tensor, gradient in writes:
-        tensor._accumulate(*((None, gradient) if create_graph else (gradient, None)))
+        tensor.accumulate(*((None, gradient) if create_graph else (gradient, None)))
     if not retain_graph:
         for node in order:
             if isinstance(node, Backward):
@@ -169,7 +172,7 @@ def _walk(
             if not isinstance(node, AccumulateGrad):
                 continue
             ct = np.zeros_like(node.variable._data)  # it is reached, but by zeros only
-            ct = wrapped(ct) if create_graph else ct
+            ct = wrap(ct) if create_graph else ct
         if node in wanted:
             found[node] = ct
         if node.extra is not None:
@@ -183,28 +186,19 @@ def _walk(
                 writes.append((node.variable, ct))
             continue
         assert isinstance(node, Backward)
-        rule = node.rule
         parts: Sequence[Any]
         supports: Sequence[Any] = _EVERYWHERE
-        if node.saved is None:
-            node.check()
+        node.check()
         mask = masks.pop(node, None) if masks else None
         edges: Sequence[Any] = node.behind
         path = past.get(node) if past else None
         if path is not None:
             parts, supports = path.guarded(ct, mask, create_graph)
             edges = path.edges
-        elif rule.chooses or mask is not None:
-            if rule.guarded is not None and mask is None and not create_graph:
-                parts, supports = rule.guarded(node, ct)
-            else:
-                node.check()
-                parts, supports = guarded(node, ct, mask, create_graph)
-        elif create_graph:
-            node.check()
-            parts = node.pull(ct, node.tensor(), tensors=True)
+        elif node.op.taken is not None or mask is not None:
+            parts, supports = _guarded(node, ct, mask, create_graph)
         else:
-            parts = rule.back(node, ct)
+            parts = node.pull(ct, node.tensor() if create_graph else None, create_graph)
         if observe is not None:
             observe(node, parts)
         for k, edge in enumerate(edges):
@@ -229,7 +223,7 @@ def _hooked(node: Node, ct: Any, create_graph: bool) -> Any:
     """Pass a gradient through the hooks of its tensor."""
     assert node.extra is not None
     for hook in list(node.extra.hooks.values()):
-        given = ct if create_graph else wrapped(np.array(ct))
+        given = ct if create_graph else wrap(np.array(ct))
         result = hook(given)
         if result is None:
             continue
@@ -240,6 +234,67 @@ def _hooked(node: Node, ct: Any, create_graph: bool) -> Any:
             )
         ct = result if create_graph else np.asarray(getattr(result, "_data", result))
     return ct
+
+
+#: Kinds of ops whose transpose adds elements unchanged: a support goes the way of a gradient.
+_MOVES = frozenset(("view", "assemble", "gather", "scatter"))
+
+
+def _guarded(node: Backward, ct: Any, mask: Any, tensors: bool) -> tuple[list[Any], list[Any]]:
+    """Return the gradients of a node's operands, and the masks outside of which they are 0.
+
+    Parameters
+    ----------
+    node:
+        The step to go back through.
+    ct:
+        The gradient of its result.
+    mask:
+        Where that can differ from 0: a boolean array, or None for everywhere.
+    tensors:
+        Whether to compute with tensors, so that the result can be differentiated again.
+    """
+    op, xs = node.op, node.operands()
+    parts = node.pull(ct, node.tensor() if tensors else None, tensors, mask)
+    masks: list[Any] = [None] * len(parts)
+    if op.taken is not None:
+        result = node.result if node.result is not None else np.empty(ct.shape, ct.dtype)
+        for k, choice in enumerate(op.taken(result, *xs, **node.params)):
+            if choice is not None:
+                truth, wanted = choice
+                masks[k] = np.asarray(truth) if wanted else ~np.asarray(truth)
+    if mask is not None:
+        inherited = _behind(node, mask, xs)
+        masks = [
+            a if b is None else b if a is None else a & b
+            for a, b in zip(masks, inherited, strict=True)
+        ]
+    for k, (part, x, own) in enumerate(zip(parts, xs, masks, strict=True)):
+        if part is None or own is None:
+            masks[k] = None
+        elif op.kind == "map":
+            whole = np.broadcast_to(own, ct.shape)
+            masks[k] = whole if ct.shape == x.shape else unbroadcast(whole, x.shape) != 0
+        elif op.transpose is None:
+            parts[k] = np.where(own, part, 0.0)
+    return parts, masks
+
+
+def _behind(node: Backward, mask: Any, xs: list[Any]) -> list[Any]:
+    """Return where the operands' gradients can differ from 0, by the record."""
+    op = node.op
+    if op.kind == "map":
+        return [mask] * len(xs)
+    found: Any = None
+    if op.support is not None:
+        found = op.support(mask, *xs, **node.params)
+    elif op.transpose is not None and op.kind in _MOVES:
+        found = op.transpose(mask, *xs, **node.params)
+    elif not mask.any():
+        found = [np.zeros(x.shape, np.bool_) for x in xs]
+    if found is None:
+        return [None] * len(xs)
+    return [None if m is None else np.asarray(m) != 0 for m in found]
 
 
 __all__ = ["levels", "ordered", "run"]

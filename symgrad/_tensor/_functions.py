@@ -9,27 +9,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._op import registry
 from .._shapes import normalize_axes
 from .._trace._arrays import call
 from ..errors import ArgumentError, ShapeError
-from . import (  # noqa: F401 - short ways
-    _elementwise,
-    _quick_choices,
-    _quick_composed,
-    _quick_joins,
-    _quick_products,
-    _quick_views,
-)
-from ._plan import planned
-from ._quick_choices import relu
-from ._quick_folds import FOLDS, composed, short
-from ._record import bind
-from ._tensor import QUICK, Tensor, wrap
+from ._composed import FOLDS, LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, STD, VAR, Composed
+from ._record import Step, apply, bind, called, planned
+from ._tensor import OWN, Tensor, wrap
 
 
 def axis_of(dim: Any, axis: Any) -> Any:
@@ -46,48 +36,39 @@ class Extreme(NamedTuple):
     indices: Any
 
 
+_WHERE = registry.ops["Where"]
+_RELU = Step(_WHERE, {})
+_RELU.mixes = False  # the types are known
+
 # ---------------------------------------------------------------- reductions
 
 
 def _reduction(
-    function: Callable[..., Any], what: str, example: str, name: str | None = None
-) -> Callable[..., Any]:
+    function: Callable[..., Any], what: str, example: str, name: str | None = None,
+    extreme: Callable[..., Any] | None = None,
+) -> Callable[..., Any]:  # fmt: skip
+    """Return NumPy's reduction with PyTorch's arguments; ``extreme`` says what ``dim=`` gives."""
     name = name or function.__name__
     options = inspect.signature(function).parameters
+    keeping = "keepdims" in options
 
     def reduce(
         input: Any, dim: Any = None, keepdim: bool | None = None, *, axis: Any = None,
         keepdims: bool = False, **more: Any,
     ) -> Any:  # fmt: skip
-        where = axis_of(dim, axis)
-        if "ddof" in options:
+        where = axis
+        if dim is not None:
+            if extreme is not None:
+                return extreme(input, dim, bool(keepdim or keepdims))
+            where = axis_of(dim, axis)
+        if more and "ddof" in options:
             _as_ddof(more)
-        if "keepdims" in options:
+        if keeping:
             more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
         if not isinstance(input, Tensor):
             return function(input, axis=where, **more)
-        if function in _WITHOUT and not more.get("keepdims") and _is_axis(where, input._data):
-            return wrap(np.asarray(function(input._data, where)))
-        data = input._data
-        if len(more) == 1 and data.size and data.dtype.kind == "f":
-            with suppress(ShapeError):  # NumPy's function names itself
-                axes = normalize_axes(where, data.ndim)
-                step = composed(function, axes, more["keepdims"])
-                if step is not None:
-                    return bind(step, (input,), {"axes": axes})
-        spread = _SPREADS.get(function)
-        if spread is not None and data.size and data.dtype.kind == "f" and _plain(more):
-            ddof, keep = more.get("ddof", 0), more["keepdims"]
-            with suppress(ShapeError):
-                return spread(
-                    input, (where, ddof, keep),
-                    lambda rank: {"axis": _counted(where, rank), "ddof": ddof, "keepdims": keep},
-                )  # fmt: skip
-        more["axis"] = where
-        result = planned(
-            Tensor, function, (input,), more, lambda: call(function, (input,), dict(more))
-        )  # fmt: skip
-        return result.clone() if result is input else result  # memory of its own
+        key = (function, where, type(where), *more.items())
+        return planned(key, (input,), _reduced, function, input, where, more)
 
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"""Return the {what}.
@@ -107,18 +88,32 @@ def _reduction(
     >>> sg.{name}(sg.tensor([[1.0, 2.0], [3.0, 4.0]]), dim=1)
     {example}
     """
-    if function in _SPREADS and name == function.__name__:
-        QUICK[function] = reduce
-    return short(function, reduce) if function in FOLDS else reduce
+    if extreme is None and (function in FOLDS or function in _SPREADS):
+        OWN[function] = reduce
+    return reduce
+
+
+def _reduced(function: Any, input: Tensor, axis: Any, more: dict[str, Any]) -> Any:
+    """Reduce a tensor: in one step, if there is one."""
+    data = input._data
+    if function in _WITHOUT and not more.get("keepdims") and _is_axis(axis, data):
+        return wrap(np.asarray(function(data, axis)))
+    if data.size and data.dtype.kind == "f":
+        with suppress(ShapeError):  # NumPy's function names itself
+            axes = normalize_axes(axis, data.ndim)
+            if function in FOLDS and axes and more.keys() == {"keepdims"}:
+                return bind(FOLDS[function][more["keepdims"]], (input,), {"axes": axes})
+            if function in _SPREADS and more.keys() <= {"keepdims", "ddof"}:
+                ddof, keep = more.get("ddof", 0), more["keepdims"]
+                if type(ddof) in (int, float):
+                    params = {"axis": _counted(axis, data.ndim), "ddof": ddof, "keepdims": keep}
+                    return bind(_SPREADS[function], (input,), params)
+    result = call(function, (input,), {"axis": axis, **more})
+    return result.clone() if result is input else result  # memory of its own
 
 
 #: Reductions that are several ops.
-_SPREADS = {np.var: _quick_composed.var, np.std: _quick_composed.std}
-
-
-def _plain(options: dict[str, Any]) -> bool:
-    """Tell whether there is nothing but ``keepdims`` and a number ``ddof``."""
-    return type(options.get("ddof", 0)) in (int, float) and options.keys() <= {"keepdims", "ddof"}
+_SPREADS = {np.var: VAR, np.std: STD}
 
 
 sum = _reduction(np.sum, "sum of the elements", "tensor([3., 7.])")  # noqa: A001
@@ -156,54 +151,34 @@ def _as_ddof(options: dict[str, Any]) -> None:
         options["ddof"] = int(options.pop("unbiased"))
 
 
-def _extreme(value: Any, place: Any, input: Any, dim: Any, keep: bool, axis: Any) -> Any:
-    if dim is None:
-        return value(input, axis=axis, keepdims=keep)
-    if isinstance(dim, Tensor):  # the larger of two
-        return {np.max: np.maximum, np.min: np.minimum}[value](input, dim)
-    return Extreme(value(input, axis=dim, keepdims=keep), place(input, axis=dim, keepdims=keep))
+amax = _reduction(np.max, "largest element", "tensor([2., 4.])", "amax")
+amin = _reduction(np.min, "smallest element", "tensor([1., 3.])", "amin")
 
 
-def max(  # noqa: A001
-    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    """Return the largest element; along a ``dim`` the pair (values, indices), as PyTorch does.
-
-    ``axis`` is NumPy's way: it gives the values alone. Elements that tie share the
-    derivative equally.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> x = sg.tensor([[1.0, 2.0], [4.0, 3.0]])
-    >>> sg.max(x), sg.max(x, axis=1), sg.max(x, dim=1).indices
-    (tensor(4.), tensor([2., 4.]), tensor([1, 0]))
-    """
-    return _extreme(np.max, np.argmax, input, dim, keepdim or keepdims, axis)
+def _largest(input: Any, dim: Any, keep: bool) -> Any:
+    if isinstance(dim, Tensor):
+        return np.maximum(input, dim)
+    return Extreme(amax(input, dim, keep), argmax(input, dim, keep))
 
 
-max = short(np.max, max, pairs=True)  # noqa: A001
+def _smallest(input: Any, dim: Any, keep: bool) -> Any:
+    if isinstance(dim, Tensor):
+        return np.minimum(input, dim)
+    return Extreme(amin(input, dim, keep), argmin(input, dim, keep))
 
 
-def min(  # noqa: A001
-    input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None,
-    keepdims: bool = False,
-) -> Any:  # fmt: skip
-    """Return the smallest element; along a ``dim`` the pair (values, indices).
-
-    See :func:`max`.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.min(sg.tensor([1.0, 2.0]))
-    tensor(1.)
-    """
-    return _extreme(np.min, np.argmin, input, dim, keepdim or keepdims, axis)
-
-
-min = short(np.min, min, pairs=True)  # noqa: A001
+_EXTREME = (
+    "{} element; along a ``dim`` the pair (values, indices), as PyTorch does. ``axis`` is\n"
+    "    NumPy's way: it gives the values alone. Elements that tie share the derivative equally"
+)
+max = _reduction(  # noqa: A001
+    np.max, _EXTREME.format("largest"), "Extreme(values=tensor([2., 4.]), indices=tensor([1, 1]))",
+    "max", _largest,
+)  # fmt: skip
+min = _reduction(  # noqa: A001
+    np.min, _EXTREME.format("smallest"), "Extreme(values=tensor([1., 3.]), indices=tensor([0, 0]))",
+    "min", _smallest,
+)  # fmt: skip
 
 
 def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
@@ -221,6 +196,20 @@ def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
 # ---------------------------------------------------------------- for networks
 
 
+def relu(input: Any) -> Any:
+    """Return the positive part, and nan of nan; its derivative at 0 is 0.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.relu(sg.tensor([-1.0, 2.0]))
+    tensor([0., 2.])
+    """
+    if isinstance(input, Tensor):
+        return apply(_RELU, (input._data <= 0, 0.0, input))
+    return _WHERE(input <= 0, 0.0, input)
+
+
 def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Return ``exp(x)/sum(exp(x))`` along an axis, without overflow.
 
@@ -230,8 +219,7 @@ def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     >>> sg.softmax(sg.tensor([0.0, 0.0]), dim=0)
     tensor([0.5000, 0.5000])
     """
-    where = dim if axis is None else axis_of(dim, axis)
-    return _quick_composed.softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
+    return _along(SOFTMAX, input, axis_of(dim, axis))
 
 
 def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
@@ -243,8 +231,7 @@ def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     >>> sg.log_softmax(sg.tensor([0.0, 0.0]), dim=0)
     tensor([-0.6931, -0.6931])
     """
-    where = dim if axis is None else axis_of(dim, axis)
-    return _quick_composed.log_softmax(input, where, lambda rank: {"axis": _counted(where, rank)})
+    return _along(LOG_SOFTMAX, input, axis_of(dim, axis))
 
 
 def logsumexp(
@@ -262,11 +249,20 @@ def logsumexp(
     >>> sg.logsumexp(sg.tensor([1000.0, 1000.0]), dim=0)
     tensor(1000.6931)
     """
-    where = dim if axis is None else axis_of(dim, axis)
-    return _quick_composed.logsumexp(
-        input, (where, keepdim),
-        lambda rank: {"axis": _counted(where, rank), "keepdims": bool(keepdim)},
-    )  # fmt: skip
+    return _along(LOGSUMEXP, input, axis_of(dim, axis), keepdims=bool(keepdim))
+
+
+def _along(op: Composed, input: Any, axis: Any, **options: Any) -> Any:
+    """Apply a step along an axis; on what is no tensor, the compiler's steps."""
+    if not isinstance(input, Tensor):
+        return op.steps(input, axis=_counted(axis, np.ndim(input)), **options)
+    return planned(
+        (op, axis, type(axis), *options.items()), (input,), _counting, op, input, axis, options
+    )
+
+
+def _counting(op: Composed, input: Tensor, axis: Any, options: dict[str, Any]) -> Any:
+    return bind(op, (input,), {"axis": _counted(axis, input.ndim), **options})
 
 
 def _counted(axis: Any, rank: int) -> Any:
@@ -296,8 +292,8 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
         return np.nonzero(condition)
     if input is None or other is None:
         raise ArgumentError("where takes the condition alone, or both of what is chosen from")
-    if type(condition) is Tensor or type(input) is Tensor or type(other) is Tensor:
-        return _quick_choices.where(condition, input, other)
+    if isinstance(condition, Tensor) and isinstance(input, Tensor):  # no need of NumPy's protocol
+        return call(np.where, (condition, input, other), {})
     return np.where(condition, input, other)
 
 
@@ -323,12 +319,7 @@ def stack(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> A
     tensor([[0., 0.],
             [1., 1.]])
     """
-    along = dim if axis is None else axis
-    if (type(tensors) is tuple or type(tensors) is list) and len(tensors) == 2:
-        made = _quick_joins.paired(np.stack, tensors[0], tensors[1], along)
-        if made is not None:
-            return made
-    return _joined(np.stack, tensors, along)
+    return _joined(np.stack, tensors, dim if axis is None else axis)
 
 
 def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
@@ -340,23 +331,29 @@ def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any
     >>> sg.cat([sg.zeros(2), sg.ones(1)])
     tensor([0., 0., 1.])
     """
-    along = dim if axis is None else axis
-    if (type(tensors) is tuple or type(tensors) is list) and len(tensors) == 2:
-        made = _quick_joins.paired(np.concatenate, tensors[0], tensors[1], along)
-        if made is not None:
-            return made
-    return _joined(np.concatenate, tensors, along)
+    return _joined(np.concatenate, tensors, dim if axis is None else axis)
 
 
 def _joined(function: Callable[..., Any], tensors: Any, axis: int) -> Any:
-    parts = list(tensors)
-    if Tensor not in map(type, parts):
+    parts = tuple(tensors)
+    kinds, given = {*map(type, parts)}, {"axis": axis}
+    if Tensor not in kinds:
         return function(parts, axis=axis)
-    made = _quick_joins.joined(function, parts, axis)
-    if made is not None:
-        return made
-    given = {"axis": axis}
-    return planned(Tensor, function, tuple(parts), given, lambda: function(parts, axis=axis))
+    if len(kinds) == 1:
+        return planned((function, axis, type(axis)), parts, call, function, (parts,), given)
+    return called(function, parts, given, lambda: call(function, (parts,), given))
+
+
+def matmul(input: Any, other: Any) -> Any:
+    """Return the product of matrices and vectors, as ``@`` does.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> sg.matmul(sg.tensor([1.0, 2.0]), sg.tensor([3.0, 4.0]))
+    tensor(11.)
+    """
+    return input @ other if isinstance(input, Tensor) else np.matmul(input, other)
 
 
 def dot(input: Any, other: Any) -> Any:
@@ -373,31 +370,8 @@ def dot(input: Any, other: Any) -> Any:
     return np.dot(input, other)
 
 
-# ---------------------------------------------------------------- methods
-
-
-def _methods() -> None:
-    """Give tensors the functions that PyTorch has as methods too."""
-    for name in _elementwise.__all__:
-        if not hasattr(Tensor, name):
-            function = getattr(_elementwise, name)
-            is_method = isinstance(function, FunctionType)  # others do not bind to a tensor
-            setattr(Tensor, name, function if is_method else _as_method(function))
-    for function in (sum, mean, prod, std, var, argmax, argmin, any, all, max, min, cumsum,
-                     relu, softmax, log_softmax, logsumexp, clamp, dot):  # fmt: skip
-        is_method = isinstance(function, FunctionType)
-        setattr(Tensor, function.__name__, function if is_method else _as_method(function))
-    Tensor.clip = Tensor.clamp  # type: ignore[attr-defined]
-    Tensor.view = Tensor.reshape  # type: ignore[attr-defined]
-
-
-def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self, *args, **kwargs)
-
-    method.__name__ = function.__name__
-    method.__doc__ = f"Same as ``sg.{function.__name__}``."
-    return method
-
-
-_methods()
+__all__ = [
+    "all", "any", "argmax", "argmin", "cat", "clamp", "cumsum", "dot", "log_softmax", "logsumexp",
+    "matmul", "max", "mean", "min", "prod", "relu", "softmax", "stack", "std", "sum", "var",
+    "where",
+]  # fmt: skip

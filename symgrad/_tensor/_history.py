@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
 from ._engine import run
-from ._node import AccumulateGrad, Backward, Cell, Node, accumulator, clock, wrapped
-
-if TYPE_CHECKING:
-    from ._tensor import Tensor
+from ._node import AccumulateGrad, Backward, Node, Value, clock, wrap
 
 
-class History:
+class History(Value):
     """The methods of tensors that are about gradients."""
 
-    __slots__ = ("_acc", "_cell", "_data", "_fn", "_grad", "_requires")
-    _data: np.ndarray[Any, Any]
-    _fn: Backward | None
-    _requires: bool
-    _cell: Cell | None
-    _grad: Tensor | None
-    _acc: weakref.ref[AccumulateGrad] | AccumulateGrad | None
+    __slots__ = ()
 
     @property
     def requires_grad(self) -> bool:
@@ -58,12 +49,13 @@ class History:
         return self._fn is None
 
     @property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> Self | None:
         """The gradient accumulated so far, or None."""
-        return self._grad
+        found: Self | None = self._grad
+        return found
 
     @grad.setter
-    def grad(self, value: Tensor | None) -> None:
+    def grad(self, value: Self | None) -> None:
         if value is not None:
             if not isinstance(value, History):
                 raise ArgumentError(f".grad is a tensor or None, not {type(value).__name__}")
@@ -82,34 +74,6 @@ class History:
 
     # ---------------------------------------------------------------- the way back
 
-    def memory(self) -> Cell:
-        """Return the record of writes to the tensor's memory."""
-        if self._cell is None:
-            node = self._fn
-            if node is not None and node.result is self._data:
-                node.cell = node.cell or Cell()  # the rule reads this memory
-                self._cell = node.cell
-            else:
-                self._cell = Cell()
-        return self._cell
-
-    def check_record(self) -> None:
-        """Raise if the memory was written to by a recorded op on another tensor."""
-        cell, fn = self._cell, self._fn
-        if cell is not None and (fn.seq if fn is not None else 0) < cell.rebased:
-            raise BackwardError(
-                f"a tensor of shape {self._data.shape} shares memory with a view that was written "
-                "to in place by a recorded op, so its own record is no longer right. Take the "
-                "view again after writing, or write to a clone()."
-            )
-
-    def edge(self) -> Node | None:
-        """Return the node that a gradient of the tensor goes to."""
-        self.check_record()
-        if self._fn is not None:
-            return self._fn
-        return accumulator(_tensor(self)) if self._requires else None
-
     def retain_grad(self) -> None:
         """Keep the gradient in ``.grad``, though the tensor is no leaf.
 
@@ -121,9 +85,9 @@ class History:
         if not self._requires:
             raise BackwardError("can't retain_grad on Tensor that has requires_grad=False")
         if self._fn is not None and not self.retains_grad:
-            self._fn.extras().retained.append(weakref.ref(_tensor(self)))
+            self._fn.extras().retained.append(weakref.ref(self))
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+    def register_hook(self, hook: Callable[[Self], Self | None]) -> Handle:
         """Call ``hook(gradient)`` whenever the tensor's gradient is computed.
 
         Parameters
@@ -186,26 +150,9 @@ class History:
                 "element 0 of tensors does not require grad and does not have a grad_fn: make "
                 "an input with requires_grad=True"
             )
-        given = seed(_tensor(self), gradient, create_graph)
+        given = seed(self, gradient, create_graph)
         retain = create_graph if retain_graph is None else retain_graph
         run([node], [given], retain_graph=retain, create_graph=create_graph)
-
-    def _accumulate(self, array: Any, tensor: Tensor | None) -> None:
-        """Add a gradient: an array, or a tensor that has a record itself."""
-        if tensor is not None:
-            self._grad = tensor if self._grad is None else np.add(self._grad, tensor)
-        elif self._grad is None:
-            self._grad = wrapped(np.array(array, self._data.dtype))
-        elif self._grad._requires:
-            self._grad = wrapped(self._grad._data + array)
-        else:
-            np.add(self._grad._data, array, out=self._grad._data)
-            self._grad.memory().written = next(clock)
-
-
-def _tensor(value: Any) -> Tensor:
-    tensor: Tensor = value
-    return tensor
 
 
 class Handle:
@@ -223,7 +170,7 @@ class Handle:
                 self.node.variable._acc = weakref.ref(self.node)
 
 
-def seed(output: Tensor, gradient: Any, create_graph: bool) -> Any:
+def seed(output: Value, gradient: Any, create_graph: bool) -> Any:
     """Return the gradient of an output to start from, checked."""
     if gradient is None:
         if output._data.size != 1:
@@ -231,9 +178,9 @@ def seed(output: Tensor, gradient: Any, create_graph: bool) -> Any:
                 "grad can be implicitly created only for scalar outputs, not for shape "
                 f"{output.shape}: give gradient=, of that shape"
             )
-        array = np.empty(output._data.shape, output._data.dtype)
+        array = np.empty(output.shape, output.dtype)
         array.fill(1)
-        return wrapped(array) if create_graph else array
+        return wrap(array) if create_graph else array
     array = np.asarray(getattr(gradient, "_data", gradient))
     if array.shape != output.shape:
         raise BackwardError(
@@ -243,7 +190,7 @@ def seed(output: Tensor, gradient: Any, create_graph: bool) -> Any:
     if array.dtype.kind not in "fiu":
         raise BackwardError(f"gradient has element type {array.dtype}: it must be real")
     if create_graph:
-        given: Any = gradient if isinstance(gradient, History) else wrapped(array)
+        given: Any = gradient if isinstance(gradient, History) else wrap(array)
         return given.astype(output.dtype)
     # Not the given memory itself: a hook or .grad must not change with it.
     return array.astype(output.dtype)

@@ -8,26 +8,22 @@ that is no longer true; using them is an error.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
 from .._op import registry
 from ..errors import BackwardError, ShapeError
+from ._history import History
 from ._mode import mode
-from ._node import clock, wrapped
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from ._tensor import Tensor
+from ._node import clock, wrap
 
 
 def _array(value: Any) -> Any:
     return getattr(value, "_data", value)
 
 
-class InPlace:
+class InPlace(History):
     """The methods of tensors that write into their memory."""
 
     __slots__ = ()
@@ -36,21 +32,18 @@ class InPlace:
         """Write ``op(self, other)`` into the memory."""
         record = registry.ops[op]
         if not self._records(other):
-            before = _tensor(self)._data
+            before = self._data
             record.evaluate(before, _array(other), out=before)
             return self._wrote()
         return self._replace(record(self._before(), self._apart(other)))
 
     def _apart(self, other: Any) -> Any:
         """Return an operand that the write does not reach: itself, or a copy with its record."""
-        tensor = _tensor(self)
-        if not isinstance(other, type(tensor)) or not np.may_share_memory(
-            tensor._data, other._data
-        ):
+        if not isinstance(other, type(self)) or not np.may_share_memory(self._data, other._data):
             return other
         if other._requires and other._fn is None:
-            return other.clone()  # the gradient is the leaf's
-        copied = wrapped(other._data.copy())
+            return np.copy(other)  # the gradient is the leaf's
+        copied = wrap(other._data.copy())
         copied._fn, copied._requires = other._fn, other._requires
         return copied
 
@@ -59,91 +52,86 @@ class InPlace:
 
         ``written`` says that the only write since into a view was that of the new elements.
         """
-        tensor = _tensor(self)
         if not mode.recording:
             return False
-        if not (tensor._requires or any(getattr(x, "_requires", False) for x in others)):
+        if not (self._requires or any(getattr(x, "_requires", False) for x in others)):
             return False
         if not written:
-            tensor.check_record()
-        if tensor._requires and tensor._fn is None:
+            self.check_record()
+        if self._requires and self._fn is None:
             raise BackwardError(
                 "a leaf Tensor that requires grad is being used in an in-place operation: "
                 "write `x = x + 1`, or update it inside `with sg.no_grad():`"
             )
-        if tensor._cell is not None and tensor._cell.leaf:
+        if self._cell is not None and self._cell.leaf:
             raise BackwardError(
                 "a view of a leaf Tensor that requires grad is being used in an in-place "
                 "operation: write to a clone(), or inside `with sg.no_grad():`"
             )
         return True
 
-    def _before(self) -> Tensor:
+    def _before(self) -> Self:
         """Return a tensor with the old value and the record so far."""
-        tensor = _tensor(self)
-        before = wrapped(tensor._data.copy())
-        before._fn, before._requires = tensor._fn, tensor._requires
+        before: Self = wrap(self._data.copy())
+        before._fn, before._requires = self._fn, self._requires
         return before
 
-    def _replace(self, new: Tensor) -> Self:
+    def _replace(self, new: Any) -> Self:
         """Take over value and record of ``new``."""
-        tensor = _tensor(self)
-        if new.shape != tensor.shape:
+        if new.shape != self.shape:
             raise ShapeError(
-                f"a result of shape {new.shape} does not fit into a tensor of shape {tensor.shape}"
+                f"a result of shape {new.shape} does not fit into a tensor of shape {self.shape}"
             )
-        cell = tensor.memory()
+        cell = self.memory()
         cell.earlier = cell.rebased
         cell.written = cell.rebased = next(clock)
         if new._fn is not None:
             # The value is kept apart: the record is of the array that the op returned.
             new._fn.seq = next(clock)
-        tensor._data[...] = new._data
-        retained = new._fn.extras().retained if tensor.retains_grad and new._fn else None
+        self._data[...] = new._data
+        retained = new._fn.extras().retained if self.retains_grad and new._fn else None
         if retained is not None:
             # The old record keeps the others; this tensor's place is with the new one.
-            before: Any = tensor._fn
+            before: Any = self._fn
             kept = before.extra.retained
-            retained += [r for r in kept if r() is tensor]
-            kept[:] = [r for r in kept if r() is not tensor]
-        tensor._fn, tensor._requires = new._fn, new._requires
+            retained += [r for r in kept if r() is self]
+            kept[:] = [r for r in kept if r() is not self]
+        self._fn, self._requires = new._fn, new._requires
         return self
 
     def _wrote(self) -> Self:
-        _tensor(self).memory().written = next(clock)
+        self.memory().written = next(clock)
         return self
 
     # ---------------------------------------------------------------- assignment
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        tensor = _tensor(self)
         place = _index(index)
         if not self._records(value, written=self._holds(value, place)):
-            tensor._data[place] = _array(value)
+            self._data[place] = _array(value)
             self._wrote()
             return
         # As ops: the value scattered into zeros, and the old elements elsewhere.
-        numbers = np.arange(tensor._data.size).reshape(tensor.shape)[place]
+        numbers = np.arange(self._data.size).reshape(self.shape)[place]
         spread = np.broadcast_to(value, numbers.shape)
         flat, kept = np.unique(numbers.ravel()[::-1], return_index=True)  # the last one wins
         chosen = np.reshape(spread, (-1,))
         if flat.size != numbers.size or not np.array_equal(numbers.ravel(), flat):
             chosen = chosen[numbers.size - 1 - kept]
         scatter = registry.ops["Scatter"]
-        if tensor.dtype != chosen.dtype:
-            chosen = chosen.astype(tensor.dtype)
-        new = scatter(chosen, flat, axes=(0,), at=0, shape=(tensor._data.size,))
-        mask = np.zeros(tensor.shape, bool)
+        if self.dtype != chosen.dtype:
+            chosen = chosen.astype(self.dtype)
+        new = scatter(chosen, flat, axes=(0,), at=0, shape=(self._data.size,))
+        mask = np.zeros(self.shape, bool)
         mask[place] = True
-        self._replace(np.where(mask, np.reshape(new, tensor.shape), self._before()))
+        self._replace(np.where(mask, np.reshape(new, self.shape), self._before()))
 
     def _holds(self, value: Any, place: Any) -> bool:
         """Tell whether a value is the elements at a place, and wrote itself there just now.
 
         Python carries out ``y[k] += v`` as ``view = y[k]``, ``view += v``, ``y[k] = view``.
         """
-        tensor = _tensor(self)
-        cell, own, fn = tensor._cell, tensor._fn, getattr(value, "_fn", None)
+        cell, own, fn = self._cell, self._fn, getattr(value, "_fn", None)
         if cell is None or fn is None or value._cell is not cell or fn.seq < cell.rebased:
             return False
         if (own.seq if own is not None else 0) < cell.earlier:
@@ -151,14 +139,14 @@ class InPlace:
         parts = place if isinstance(place, tuple) else (place,)
         if not any(part is Ellipsis for part in parts):
             parts = (*parts, ...)  # an element is a view, too
-        here, there = tensor._data[parts], value._data
+        here, there = self._data[parts], value._data
         return bool(
             here.shape == there.shape and here.strides == there.strides
             and here.ctypes.data == there.ctypes.data
         )  # fmt: skip
 
     def copy_(self, source: Any) -> Self:
-        """Write the elements of ``source`` (which may broadcast) into the tensor."""
+        """Write the elements of ``source`` (which may broadcast) into the self."""
         self[...] = source
         return self
 
@@ -212,19 +200,13 @@ class InPlace:
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Set whether gradients flow to the tensor, and return it."""
-        _tensor(self).requires_grad = requires_grad
+        self.requires_grad = requires_grad
         return self
 
     def detach_(self) -> Self:
         """Forget the record; the tensor becomes a leaf."""
-        tensor = _tensor(self)
-        tensor._fn, tensor._requires = None, False
+        self._fn, self._requires = None, False
         return self
-
-
-def _tensor(value: Any) -> Tensor:
-    tensor: Tensor = value
-    return tensor
 
 
 def _index(index: Any) -> Any:

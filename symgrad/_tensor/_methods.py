@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, UnsupportedError
-from . import _algebra, _arrange, _functions, _statistics
+from . import _algebra, _arrange, _elementwise, _functions, _statistics
 from ._arrange import flatten, transpose
 from ._inplace import InPlace
 from ._mode import random
@@ -207,24 +207,33 @@ def _in_place(name: str) -> Callable[..., Any]:
     return write
 
 
-#: Functions that are no methods, and those that take PyTorch's and NumPy's arguments.
-_FUNCTIONS = ("hstack", "vstack", "einsum", "is_tensor", "meshgrid", "tensordot")
-_BOTH = ("squeeze", "argsort", "nonzero")
+#: Functions that are no methods.
+_FUNCTIONS = frozenset((
+    "cat", "einsum", "hstack", "is_tensor", "meshgrid", "stack", "tensordot", "vstack", "where",
+))  # fmt: skip
+#: Functions that take PyTorch's and NumPy's arguments, in place of NumPy's methods.
+_BOTH = frozenset((*_functions.__all__, "squeeze", "argsort", "nonzero"))
 _CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}
+
+
+#: Second names.
+_SECOND = {
+    "nelement": "numel", "ndimension": "dim", "view_as": "reshape_as", "swapdims": "swapaxes",
+    "clip": "clamp", "view": "reshape",
+}  # fmt: skip
 
 
 def _add_methods() -> None:
     for name, member in vars(_Methods).items():
         if not name.startswith("__"):
             setattr(Tensor, name, member)
-    for module in (_arrange, _algebra, _statistics):
+    for module in (_elementwise, _functions, _arrange, _algebra, _statistics):
         for name in module.__all__:
-            if name in _BOTH or not (name in _FUNCTIONS or hasattr(Tensor, name)):
+            if name not in _FUNCTIONS and (name in _BOTH or not hasattr(Tensor, name)):
                 setattr(Tensor, name, getattr(module, name))
     for name, dtype in _CASTS.items():
         setattr(Tensor, name, _cast(name, dtype))
-    for name, old in (("nelement", "numel"), ("ndimension", "dim"), ("view_as", "reshape_as"),
-                      ("swapdims", "swapaxes")):  # fmt: skip
+    for name, old in _SECOND.items():
         setattr(Tensor, name, getattr(Tensor, old))
     for name in ("exp", "sqrt", "neg", "abs", "square", "reciprocal", "tanh", "sigmoid", "relu",
                  "clamp", "masked_fill", "sin", "cos", "log"):  # fmt: skip

@@ -224,3 +224,9 @@ def manual_seed(seed: int) -> None:
     True
     """
     random.generator = np.random.default_rng(seed)
+
+
+__all__ = [
+    "enable_grad", "get_default_dtype", "inference_mode", "is_grad_enabled", "manual_seed",
+    "no_grad", "set_default_dtype", "set_grad_enabled",
+]  # fmt: skip

@@ -13,8 +13,9 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import CodeType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,14 +26,13 @@ from .._ops.movement import by_rows
 from .._reverse import pull
 from ..errors import BackwardError
 from ._origin import line_of
-from ._rules import Rule
-
-if TYPE_CHECKING:
-    from ._tensor import Tensor
 
 #: The clock of nodes and of writes into memory.
 clock = itertools.count(1)
 _leaf_clock = itertools.count(1)
+
+#: Makes an object without the call of its ``__init__``.
+_new = object.__new__
 
 #: One byte to make arrays of zeros from that take no memory.
 _ZERO = bytes(16)
@@ -76,6 +76,107 @@ class Apart(Cell):
         self.base.written = date
 
 
+class Value:
+    """Numbers and where they came from: what the record knows of a tensor.
+
+    Attributes
+    ----------
+    _data:
+        The numbers.
+    _fn:
+        The step that made them; None for a leaf.
+    _requires:
+        Whether gradients flow to it.
+    _cell:
+        What happened to the memory; None if nothing did and the numbers lie in C order.
+    _grad, _acc:
+        The gradient so far, and the node that adds to it.
+    name:
+        The name in formulas and pictures, or None.
+    """
+
+    __slots__ = ("_acc", "_cell", "_data", "_fn", "_grad", "_requires", "name")
+    _data: np.ndarray[Any, Any]
+    _fn: Backward | None
+    _requires: bool
+    _cell: Cell | None
+    _grad: Any
+    _acc: weakref.ref[AccumulateGrad] | AccumulateGrad | None
+    name: str | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self._data.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type, a NumPy dtype."""
+        return self._data.dtype
+
+    def memory(self) -> Cell:
+        """Return the record of writes to the memory."""
+        if self._cell is None:
+            node = self._fn
+            if node is not None and node.result is self._data:
+                node.cell = node.cell or Cell()  # the rule reads this memory
+                self._cell = node.cell
+            else:
+                self._cell = Cell()
+        return self._cell
+
+    def check_record(self) -> None:
+        """Raise if the memory was written to by a recorded op on another tensor."""
+        cell, fn = self._cell, self._fn
+        if cell is not None and (fn.seq if fn is not None else 0) < cell.rebased:
+            raise BackwardError(
+                f"a tensor of shape {self._data.shape} shares memory with a view that was written "
+                "to in place by a recorded op, so its own record is no longer right. Take the "
+                "view again after writing, or write to a clone()."
+            )
+
+    def edge(self) -> Node | None:
+        """Return the node that a gradient of the tensor goes to."""
+        self.check_record()
+        if self._fn is not None:
+            return self._fn
+        return accumulator(self) if self._requires else None
+
+    def accumulate(self, array: Any, tensor: Any) -> None:
+        """Add a gradient: an array, or a tensor that has a record itself."""
+        if tensor is not None:
+            self._grad = tensor if self._grad is None else np.add(self._grad, tensor)
+        elif self._grad is None:
+            self._grad = wrap(np.array(array, self._data.dtype))
+        elif self._grad._requires:
+            self._grad = wrap(self._grad._data + array)
+        else:
+            np.add(self._grad._data, array, out=self._grad._data)
+            self._grad.memory().written = next(clock)
+
+
+class Kind:
+    """The class of tensors; it is above, and says so itself."""
+
+    tensor: type[Any] = Value
+
+
+def is_tensor_class(cls: type[Any]) -> type[Any]:
+    """Decorate the class of tensors."""
+    Kind.tensor = cls
+    return cls
+
+
+def wrap(data: Any, cell: Cell | None = None) -> Any:
+    """Return a tensor of an array, which it shares, without a record."""
+    made = _new(Kind.tensor)
+    made._data = data = data if type(data) is np.ndarray else np.asarray(data)
+    made._fn = made._grad = made._acc = made.name = None
+    made._cell = cell if cell is not None or data.flags.c_contiguous else Cell()
+    made._requires = False
+    return made
+
+
 class Extra:
     """What few nodes have: hooks, tensors that asked to keep their gradient, edges set by hand."""
 
@@ -83,7 +184,7 @@ class Extra:
 
     def __init__(self) -> None:
         self.hooks: dict[int, Callable[[Any], Any]] = {}
-        self.retained: list[weakref.ref[Tensor]] = []
+        self.retained: list[weakref.ref[Value]] = []
         self.edited = False
 
     @property
@@ -113,7 +214,7 @@ class Node:
     def resolve(self) -> None:
         """Put nodes in the place of leaves."""
         behind = self.behind
-        self.behind = tuple([accumulator(x) if isinstance(x, _Tensor) else x for x in behind])
+        self.behind = tuple([accumulator(x) if isinstance(x, Value) else x for x in behind])
 
     @property
     def where(self) -> Where | None:
@@ -154,11 +255,11 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("variable",)
-    variable: Tensor
+    variable: Value
 
     def __call__(self, gradient: Any) -> tuple[()]:
-        given = np.asarray(getattr(gradient, "_data", gradient), self.variable.dtype)
-        self.variable._accumulate(given, None)
+        given = np.asarray(getattr(gradient, "_data", gradient), self.variable._data.dtype)
+        self.variable.accumulate(given, None)
         return ()
 
     def extras(self) -> Extra:
@@ -166,7 +267,7 @@ class AccumulateGrad(Node):
         return super().extras()
 
 
-def accumulator(variable: Tensor) -> AccumulateGrad:
+def accumulator(variable: Value) -> AccumulateGrad:
     """Return the end of the way back for a leaf: one for as long as a record leads to it."""
     known = variable._acc
     node = known() if isinstance(known, weakref.ref) else known
@@ -181,8 +282,28 @@ def accumulator(variable: Tensor) -> AccumulateGrad:
     return node
 
 
-#: Makes an object without the call of its ``__init__``.
-_new = object.__new__
+Pull = Callable[..., Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """How gradients go back through an op to the operands that want them.
+
+    Attributes
+    ----------
+    needs, reads_result:
+        Which operands are read, and whether the result is.
+    saves:
+        Which operands are kept: those that are read, and those that shortcuts want.
+    formula:
+        ``formula(gradient, result, *operands, tensors=)``: the rule by the wanted operands alone,
+        before un-broadcasting; None if the record's rule is run as it is.
+    """
+
+    needs: tuple[bool, ...]
+    saves: tuple[bool, ...]
+    reads_result: bool
+    formula: Pull | None = None
 
 
 class Backward(Node):
@@ -224,7 +345,7 @@ class Backward(Node):
         ct = np.asarray(getattr(gradient, "_data", gradient))
         with np.errstate(all="ignore"):
             parts = self.pull(ct)
-        made = tuple(None if p is None else _wrap(np.array(p)) for p in parts)
+        made = tuple(None if p is None else wrap(np.array(p)) for p in parts)
         return made[0] if len(made) == 1 else made
 
     def check(self) -> None:
@@ -264,11 +385,11 @@ class Backward(Node):
         """Let go of what the rule would have read."""
         self.saved = self.result = self.cell = None
 
-    def tensor(self) -> Tensor | None:
+    def tensor(self) -> Any:
         """Return the result as a tensor with its record, if the rule reads the result."""
         if self.result is None:
             return None
-        made = _wrap(self.result)
+        made = wrap(self.result)
         made._fn, made._requires = self, True
         return made
 
@@ -297,12 +418,12 @@ class Backward(Node):
         """
         xs = self.operands(tensors)
         y = self.result if result is None else result
-        by_rule = self.rule.tensors if tensors else self.rule.arrays
-        if by_rule is None:
-            wanted = [edge is not None for edge in self.edges]
+        formula = self.rule.formula
+        if formula is None:
+            wanted = [edge is not None for edge in self.behind]
             parts = pull(self.op, ct, y, xs, self.params, wanted)
         else:
-            parts = list(by_rule(ct, y, *xs))
+            parts = list(formula(ct, y, *xs, tensors=tensors))
         for k, part in enumerate(parts):
             if part is not None:
                 x = xs[k]
@@ -316,28 +437,7 @@ class Backward(Node):
         return parts
 
 
-#: The class of tensors, and what makes one of an array; set by their module, which is above.
-_Tensor: type[Any]
-_wrap: Callable[[Any], Tensor]
-
-
-def set_tensor(cls: type[Any], wrap: Callable[[Any], Tensor]) -> None:
-    """Say what tensors are, and how to make one of an array."""
-    global _Tensor, _wrap
-    _Tensor, _wrap = cls, wrap
-
-
-def tensor_class() -> type[Any]:
-    """Return the class of tensors."""
-    return _Tensor
-
-
-def wrapped(array: Any) -> Tensor:
-    """Return a tensor of an array."""
-    return _wrap(array)
-
-
 __all__ = [
-    "AccumulateGrad", "Apart", "Backward", "Cell", "Extra", "Node", "accumulator", "clock",
-    "set_tensor", "tensor_class", "wrapped",
+    "AccumulateGrad", "Apart", "Backward", "Cell", "Extra", "Kind", "Node", "Rule", "Value",
+    "accumulator", "clock", "is_tensor_class", "wrap",
 ]  # fmt: skip

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import sys
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from .._graph import Where
+from .._graph import Where, inherited
 from .._graph._where import _internal, _is_internal, user_line
 from ..errors import ShapeError, SymgradError
 
-if TYPE_CHECKING:
-    from ._node import Node
-
 E = TypeVar("E", bound=Exception)
 
-#: Files that belong neither to symgrad nor NumPy: those from which ops were applied.
-known_users: set[str] = set()
 
+def origin(frame: FrameType | None) -> tuple[CodeType | Where | None, int]:
+    """Return the innermost place from a frame on that belongs neither to symgrad nor NumPy.
 
-def note_origin(node: Node, frame: FrameType | None) -> None:
-    """Note the innermost place from a frame on that belongs neither to symgrad nor NumPy."""
-    node.place, node.offset = None, 0
+    It is a line that a pass has set, or a code object and an instruction in it.
+    """
+    given = inherited()
+    if given is not None:
+        return given, 0
     while frame is not None:
         code = frame.f_code
         internal = _internal.get(code.co_filename)
         if internal is None:
             internal = _is_internal(code)
         if not internal:
-            known_users.add(code.co_filename)
-            node.place, node.offset = code, frame.f_lasti
-            return
+            return code, frame.f_lasti
         frame = frame.f_back
+    return None, 0
 
 
 def line_of(code: CodeType, offset: int) -> Where:
@@ -60,9 +58,6 @@ def placed(error: E) -> E:
     return error
 
 
-__all__ = ["known_users", "line_of", "misfit", "note_origin", "placed"]
-
-
 def variables() -> dict[str, Any]:
     """Return the user's variables by name, where the call came from: for people to read only."""
     frame: FrameType | None = sys._getframe(1)
@@ -72,3 +67,6 @@ def variables() -> dict[str, Any]:
         return {}
     variables = {**frame.f_globals, **frame.f_locals}
     return {k: v for k, v in variables.items() if k.isidentifier() and k[0] != "_"}
+
+
+__all__ = ["line_of", "misfit", "origin", "placed", "variables"]

@@ -1,89 +1,263 @@
 """Recording: an op applied to tensors computes at once and remembers how to go back.
 
 An op on tensors is the op of the compiler: its record computes the result on the arrays, and
-a node keeps what its derivative rule will read.
+a node keeps what its derivative rule will read. There is one way for all ops, :func:`bind`. What
+can be found once is found once: what an op needs each time (:class:`Step`), and which op, with
+which parameters, a NumPy function comes to (:func:`planned`).
 """
 
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import lru_cache, partial
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
 
 from .._graph._types import check_dtype, resolve
-from .._graph._where import inherited
 from .._op import Op, registry
 from .._ops import CAST
+from .._ops.contract import contracted
 from .._ops.movement import by_rows
 from .._ops.regions import slices
+from ..errors import IndexingError, ShapeError
 from ._mode import recording
-from ._node import Backward, clock
-from ._node_classes import backward_class, rule_for
-from ._origin import misfit, note_origin
-from ._tensor import Tensor
+from ._node import Backward, Cell, Kind, Rule, Value, clock
+from ._origin import misfit, origin, placed
+from ._rules import backward_class, rule_for
 
 STOP = registry.ops["StopGradient"]
 
+Run = Callable[..., Any]
 
-def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
-    """Return the result of an op on tensors, arrays and numbers, and record it."""
-    if op.kind == "map" and len(operands) > 1:
-        operands = _converted(op, operands, params)
-    kind = op.kind
-    shares = kind == "view" or op is STOP
-    as_it_lies = shares or kind == "contract"  # products take matrices by rows and by columns
-    required = False
-    values = []
-    for x in operands:
-        if isinstance(x, Tensor):
-            value = x._data
-            if not as_it_lies and not value.flags.c_contiguous:
-                value = by_rows(value)
-            values.append(value)
-            if x._requires:
-                required = True
-            if x._cell is not None and x._cell.rebased:
-                x.check_record()
+#: Products of matrices and vectors.
+PRODUCTS = (("ij", "jk", "ik"), ("ij", "j", "i"), ("j", "jk", "k"), ("j", "j", ""))
+
+
+def _product(general: Run, x: Any, y: Any) -> Any:
+    """Multiply matrices and vectors: as ``matmul`` would, where no size is 1."""
+    if (
+        x.dtype is y.dtype and x.dtype.kind == "f" and x.flags.forc and y.flags.forc
+        and 1 not in x.shape and 1 not in y.shape
+    ):  # fmt: skip
+        return x.dot(y)
+    return general(x, y)
+
+
+def _joined(shape: Any, regions: Any, disjoint: bool) -> Run | None:
+    """Return what joins arrays that lie behind each other along an axis."""
+    for axis in range(len(shape)):
+        end = 0
+        for region in regions:
+            start, step, size = region[axis]
+            others = (*region[:axis], *region[axis + 1 :])
+            if (
+                (start, step) != (end, 1)
+                or size is None
+                or others != tuple((0, 1, n) for n in (*shape[:axis], *shape[axis + 1 :]))
+            ):
+                break
+            end += size
         else:
-            values.append(by_rows(x))
+            if end == shape[axis]:
+                return lambda *xs: np.concatenate(xs, axis)
+    return None
+
+
+#: NumPy's direct call for an op with its parameters, where the record's goes by several: the
+#: same loop and the same bits. An element is a view as well, hence the Ellipsis.
+DIRECT: dict[str, Callable[..., Run | None]] = {
+    "Slice": lambda region: itemgetter((*slices(region), ...)),
+    "Reshape": lambda shape: methodcaller("reshape", shape),
+    "Transpose": lambda axes: methodcaller("transpose", axes),
+    "Sum": lambda axes: partial(np.add.reduce, axis=axes),
+    "Max": lambda axes: partial(np.maximum.reduce, axis=axes),
+    "Min": lambda axes: partial(np.minimum.reduce, axis=axes),
+    "Contract": lambda **letters: (
+        partial(_product, partial(contracted, **letters))
+        if tuple(letters.values()) in PRODUCTS
+        else None
+    ),
+    "Assemble": _joined,
+}
+
+
+class Step:
+    """An op with its parameters, ready to be applied.
+
+    Attributes
+    ----------
+    run:
+        Computes the result of arrays and numbers.
+    shares:
+        Whether the result may share the operand's memory.
+    as_it_lies:
+        Whether arrays are taken however they lie in memory.
+    mixes, fitting:
+        Whether operands of different types are converted first; types for which nothing is to do.
+    cls, rules:
+        The class of nodes, None if no derivative flows; its rules by mask: a bit for each operand
+        that wants a gradient, and one above them.
+    """
+
+    __slots__ = ("as_it_lies", "cls", "fitting", "mixes", "op", "params", "rules", "run", "shares")
+
+    def __init__(self, op: Op, params: dict[str, Any]) -> None:
+        self.op, self.params = op, params
+        direct = DIRECT[op.name](**params) if type(op) is Op and op.name in DIRECT else None
+        self.run: Run = direct or (partial(op.reference, **params) if params else op.reference)
+        self.shares = op.kind == "view" or op is STOP
+        self.as_it_lies = self.shares or op.kind == "contract"  # BLAS takes rows and columns
+        self.mixes = op.kind == "map"
+        self.cls = backward_class(op)
+        self.rules: dict[int, Rule] = {}
+        self.fitting: set[tuple[Any, ...]] = set()
+
+    def rule(self, mask: int, count: int) -> Rule:
+        """Return the rule for gradients of some of so many operands."""
+        assert self.cls is not None
+        made = self.rules[mask] = rule_for(self.cls, mask, count, self.params)
+        return made
+
+
+_new, ndarray, asarray = object.__new__, np.ndarray, np.asarray
+#: The steps of ops without parameters.
+_steps: dict[Op, Step] = {}
+
+#: What is applied, with operands and result, while it is being found what a function comes to.
+_log: ContextVar[list[tuple[Step, tuple[Any, ...], Any]] | None] = ContextVar("log", default=None)
+
+
+def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Return the result of an op on tensors, arrays and numbers, and record it."""
+    if params:
+        return apply(Step(op, params), operands)
+    step = _steps.get(op)
+    if step is None:
+        step = _steps[op] = Step(op, params)
+    return apply(step, operands)
+
+
+def apply(step: Step, operands: tuple[Any, ...]) -> Any:
+    """Return the result of a step on tensors, arrays and numbers, and record it."""
+    values = []
+    mask, bit = 0, 1
+    dtype, mixed = None, False
+    for x in operands:
+        if isinstance(x, Value):
+            value, cell = x._data, x._cell
+            if cell is not None:  # it was written to, or does not lie in C order
+                if cell.rebased:
+                    x.check_record()
+                if not step.as_it_lies:
+                    value = by_rows(value)
+            if x._requires:
+                mask |= bit
+            kind = value.dtype
+        else:
+            value, kind = x, dtype
+            if type(x) is not float and type(x) is not int:
+                value = by_rows(x)
+                kind = getattr(x, "dtype", dtype)
+        if kind is not dtype:
+            mixed = dtype is not None
+            dtype = kind
+        values.append(value)
+        bit += bit
+    if mixed and step.mixes:
+        kinds = tuple([getattr(x, "dtype", type(x)) for x in operands])
+        if kinds not in step.fitting:
+            converted = _converted(step.op, operands, kinds, step.params)
+            if converted is not operands:
+                return apply(step, converted)
+            step.fitting.add(kinds)
     try:
-        data = (op.in_order or op.evaluate)(*values, **params)
+        data = step.run(*values)
     except ValueError as error:
-        raise misfit(op.name, error) from None
-    if type(data) is not np.ndarray:
-        # An element of an array is a view as well.
-        data = values[0][(*slices(params["region"]), ...)] if kind == "view" else np.asarray(data)
-    if not shares and not data.flags.c_contiguous:
+        raise misfit(step.op.name, error) from None
+    if type(data) is not ndarray:
+        data = asarray(data)
+    cell = None
+    if step.shares:  # it may do so with the operand's memory
+        if isinstance(operands[0], Value):
+            cell = operands[0]._cell or operands[0].memory()
+    elif not data.flags.c_contiguous:
         data = by_rows(data)
     letter = data.dtype.kind
     if letter == "c":
-        check_dtype(data.dtype, f"the result of {op.name} on tensors")
-    made: Tensor = object.__new__(Tensor)
-    made._data = data
-    made._fn = made._cell = made._grad = made._acc = made.name = None
+        check_dtype(data.dtype, f"the result of {step.op.name} on tensors")
+    made = _new(Kind.tensor)
+    made._data, made._cell = data, cell
+    made._fn = made._grad = made._acc = made.name = None
     made._requires = False
-    if shares:  # it may do so with the operand's memory
-        made._cell = operands[0].memory() if isinstance(operands[0], Tensor) else None
-    if required and letter == "f" and recording():
-        cls = backward_class(op)
-        if cls is not None:
-            made._fn = _record(cls, made, operands, params)
-            made._requires = True
+    if mask and letter == "f" and step.cls is not None and recording():
+        made._fn = _record(step, data, cell, mask | bit, operands)
+        made._requires = True
+    log = _log.get()
+    if log is not None:
+        log.append((step, operands, made))
     return made
 
 
-def _converted(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> tuple[Any, ...]:
+def _record(
+    step: Step, data: Any, cell: Cell | None, mask: int, operands: tuple[Any, ...]
+) -> Backward:
+    """Return the node of a result."""
+    rule = step.rules.get(mask) or step.rule(mask, len(operands))
+    behind: list[Any] = []
+    saved: list[Any] = []
+    for x, kept in zip(operands, rule.saves, strict=True):
+        edge = None
+        if not isinstance(x, Value):
+            x = _constant(step.op, x, data.dtype)
+        elif x._requires:
+            edge = x._fn or x
+            if not kept:
+                x = (x._data.shape, x._data.dtype)
+        behind.append(edge)
+        saved.append(x)
+    node: Backward = _new(step.cls or Backward)
+    node.rule, node.params = rule, step.params
+    node.behind, node.saved = tuple(behind), tuple(saved)
+    node.extra = node.cell = node.result = None
+    if rule.reads_result:
+        node.result, node.cell = data, cell
+    elif cell is not None and type(behind[0]) is Kind.tensor:
+        cell.leaf = True  # a view of a leaf
+    node.place, node.offset = origin(sys._getframe(2))
+    node.seq = next(clock)
+    return node
+
+
+def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
+    """A constant operand as the rule reads it: later writes to an array do not reach it."""
+    if type(x) in (int, float) and op.kind == "map":
+        return dtype.type(x)
+    array = np.array(x, order="C")
+    if op.kind == "map" and array.dtype.kind in "iu":
+        array = array.astype(dtype)
+    return array
+
+
+# ---------------------------------------------------------------- operands of different types
+
+
+def _converted(
+    op: Op, operands: tuple[Any, ...], kinds: tuple[Any, ...], params: dict[str, Any]
+) -> tuple[Any, ...]:
     """Return operands in the types that the op computes in: its rule shall read these."""
-    kinds = tuple([getattr(x, "dtype", type(x)) for x in operands])
     wanted = _wanted(op, kinds, tuple(sorted(params.items())) if params else ())
     if wanted is None:
         return operands
-    return tuple([
-        CAST(x, dtype=dtype.name) if isinstance(x, Tensor) and x._data.dtype != dtype else x
+    made = tuple([
+        CAST(x, dtype=dtype.name) if isinstance(x, Value) and x._data.dtype != dtype else x
         for x, dtype in zip(operands, wanted, strict=True)
     ])  # fmt: skip
+    same = all(a is b for a, b in zip(made, operands, strict=True))
+    return operands if same else made
 
 
 @lru_cache(maxsize=1024)
@@ -99,53 +273,81 @@ def _wanted(op: Op, kinds: tuple[Any, ...], items: tuple[Any, ...]) -> Any:
     return wanted
 
 
-def _record(
-    cls: type[Backward], made: Tensor, operands: tuple[Any, ...], params: dict[str, Any]
-) -> Backward:
-    edges: list[Any] = []
-    mask, bit = 0, 1
-    for x in operands:
-        if isinstance(x, Tensor) and x._requires:
-            mask |= bit
-            edges.append(x._fn or (x if type(x) is Tensor else x.edge()))
-        else:
-            edges.append(None)
-        bit <<= 1
-    rule = rule_for(cls, mask, len(operands), params)
-    data = made._data
-    node = object.__new__(cls)
-    saved: list[Any] = []
-    for x, edge, kept in zip(operands, edges, rule.saves, strict=True):
-        if edge is not None:
-            saved.append(x if kept else (x._data.shape, x._data.dtype))
-        else:
-            saved.append(x if isinstance(x, Tensor) else _constant(cls.op, x, data.dtype))
-    node.behind, node.saved, node.rule, node.params = tuple(edges), tuple(saved), rule, params
-    node.extra = node.cell = None
-    node.result = made._data if rule.reads_result else None
-    if made._cell is not None:
-        if node.result is not None:
-            node.cell = made._cell
-        elif operands[0]._fn is None:
-            made._cell.leaf = True  # a view of a leaf
-    node.place, node.offset = inherited(), 0
-    if node.place is None:
-        note_origin(node, sys._getframe(1))
-    node.seq = next(clock)
-    return node
+# ---------------------------------------------------------------- what functions come to
+
+#: How many calls are known; all are forgotten when there are more.
+MOST = 4096
+
+#: The step by function, shapes, types and other arguments.
+plans: dict[Any, Step] = {}
 
 
-def _constant(op: Op, x: Any, dtype: np.dtype[Any]) -> Any:
-    """A constant operand as the rule reads it: later writes to an array do not reach it."""
-    if type(x) in (int, float) and op.kind == "map":
-        return dtype.type(x)
-    array = np.array(x, order="C")
-    if op.kind == "map" and array.dtype.kind in "iu":
-        array = array.astype(dtype)
-    return array
+def planned(key: tuple[Any, ...], tensors: tuple[Any, ...], general: Run, *args: Any) -> Any:
+    """Return ``general(*args)``: what a function makes of tensors and other arguments.
+
+    NumPy's functions come to an op through several Python functions, which normalise arguments,
+    and which take longer than the sum of a small array. What they come to depends on shapes, types
+    and the other arguments alone, so it is noted where it is one op of the tensors, and next time
+    the op is applied at once.
+
+    Parameters
+    ----------
+    key:
+        The function and its other arguments, with their types: True is not 1.
+    tensors:
+        The tensors among its arguments.
+    general, args:
+        Compute the result.
+    """
+    made: Any = (key, *[(t._data.shape, t._data.dtype) for t in tensors])
+    try:
+        known = plans.get(made)
+    except TypeError:  # an array, a list: it may have changed next time
+        made = known = None
+    if known is not None:
+        return apply(known, tensors)
+    outer = _log.get()
+    log: list[tuple[Step, tuple[Any, ...], Any]] = []
+    _log.set(log)
+    try:
+        result = general(*args)
+    except (ShapeError, IndexingError) as error:
+        placed(error)
+        raise
+    finally:
+        _log.set(outer)
+        if outer is not None:
+            outer += log
+    if made is not None and len(log) == 1 and log[0][2] is result and _is_fixed(key):
+        step, operands, _ = log[0]
+        if [*map(id, operands)] == [*map(id, tensors)] and all(
+            t._data.dtype.kind == "f"
+            for t in tensors  # others may be read as indices
+        ):
+            if len(plans) >= MOST:
+                plans.clear()
+            plans[made] = step
+    return result
 
 
-Tensor.__symgrad_bind__ = staticmethod(bind)
+def called(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], general: Callable[[], Any]
+) -> Any:
+    """Return what a call comes to, of arguments of which some are tensors."""
+    tensors = tuple([x for x in args if type(x) is Kind.tensor])
+    others = [x if type(x) is not Kind.tensor else Kind.tensor for x in args]
+    types = (*map(type, others), *map(type, kwargs.values()))
+    return planned((function, types, *others, *kwargs.items()), tensors, general)
 
 
-__all__ = ["STOP", "bind"]
+_FIXED = (int, float, str, type, np.generic, np.dtype, np.ufunc, Op, *map(type, (map, np.sum, len)))
+
+
+def _is_fixed(x: Any) -> bool:
+    """Tell whether a value stays as it is: no tensor in a tuple, which may be written to."""
+    if isinstance(x, tuple):
+        return all(map(_is_fixed, x))
+    return x is None or x is Ellipsis or isinstance(x, _FIXED)
+
+
+__all__ = ["STOP", "Step", "apply", "bind", "called", "planned", "plans"]

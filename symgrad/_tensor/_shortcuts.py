@@ -23,10 +23,10 @@ from .._ops.movement import by_rows
 from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
 from .._trace import Traced, as_node
 from ..errors import SymgradError
+from ._compiled import written_out
 from ._composed import Composed
-from ._kernel import written_out
 from ._node import AccumulateGrad, Backward, Node
-from ._node_classes import backward_class, classes_called
+from ._rules import backward_class, classes_called
 
 #: How far behind a node formulas go, in ops, and how many ops are looked at.
 DEPTH, MOST = 6, 32

@@ -3,55 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 
 from .._graph._types import check_dtype
 from .._op import registry
 from .._ops import CAST, getitem
-from .._trace import Traced
-from .._trace._arrays import ArrayMethods, call
-from ..errors import BackwardError, IndexingError, ShapeError
-from ._history import History
+from .._trace import Complex, Traced
+from .._trace._arrays import ArrayMethods, add_operators, call, declines
+from ..errors import BackwardError, ShapeError
 from ._inplace import InPlace
 from ._mode import mode
-from ._node import Apart, Cell, clock, set_tensor
+from ._node import Apart, Cell, clock, is_tensor_class, wrap
 from ._numbers import Numbers
-from ._origin import placed
-from ._plan import planned
+from ._record import bind, called, planned
 
-_ABSENT: Any = object()
 _NONE: dict[str, Any] = {}
+_TRANSPOSED, _PRODUCT = (np.transpose,), (np.matmul,)
 
-#: The arguments of reductions that the short ways take.
+#: What tensors have functions of their own for, which take NumPy's arguments, too: reductions
+#: that are one step here and several ops of the compiler's.
+OWN: dict[Any, Callable[..., Any]] = {}
 _REDUCING = frozenset(("axis", "keepdims"))
 
-#: The short ways for universal functions and reductions; filled by the module that records.
-QUICK: dict[Any, Callable[..., Any]] = {}
 
-
-class Tensor(InPlace, History, Numbers, ArrayMethods):
+@is_tensor_class
+class Tensor(InPlace, Numbers, ArrayMethods):
     """An array that can tell its derivative; made by :func:`symgrad.tensor` and by ops.
 
     NumPy functions, operators and methods apply to it; a result that depends on a tensor
     with ``requires_grad`` remembers how it was computed, and :meth:`backward` sends
     gradients that way back.
-
-    Attributes
-    ----------
-    name:
-        The name in formulas and pictures, or None.
     """
 
-    __slots__ = ("__weakref__", "name")
-    name: str | None
-    #: Applies an op and records it; set by the module that records.
-    __symgrad_bind__: ClassVar[Callable[..., Tensor]]
+    __slots__ = ("__weakref__",)
+    #: Applies an op and records it.
+    __symgrad_bind__ = staticmethod(bind)
     __hash__ = object.__hash__
 
     def __init__(self, data: Any, requires_grad: bool = False, name: str | None = None) -> None:
-        self._data = _array(data)
+        self._data = data if isinstance(data, np.ndarray) else np.asarray(data)
         self._fn = self._grad = self._acc = None
         self._cell = None if self._data.flags.c_contiguous else Cell()  # ops look how it lies
         self._requires = False
@@ -61,17 +54,8 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
 
     # ---------------------------------------------------------------- NumPy's protocols
 
-    def __array_ufunc__(  # type: ignore[override] # x is there, and all are without names
-        self, ufunc: np.ufunc, method: str, x: Any, y: Any = _ABSENT, /, *more: Any, **kwargs: Any
-    ) -> Any:
-        quick = QUICK.get(ufunc)
-        if (
-            quick is not None and method == "__call__" and type(self) is Tensor
-            and not kwargs and not more
-        ):  # fmt: skip
-            return quick(x) if y is _ABSENT else quick(x, y)
-        inputs = (x,) if y is _ABSENT else (x, y, *more)
-        if not kwargs and method == "__call__":
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
             if any(isinstance(x, Traced) for x in inputs):
                 return NotImplemented
             handler = registry.find(ufunc)
@@ -86,43 +70,40 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
     ) -> Any:
         if any(issubclass(t, Traced) for t in types):
             return NotImplemented
-        quick = QUICK.get(func)
-        if quick is not None:
-            keep = kwargs.get("keepdims", False)
-            if func is np.where:
-                if len(args) == 3 and not kwargs:
-                    return quick(*args)
-            elif len(args) < 3 and (  # the third argument is another one in NumPy
-                not kwargs or (type(keep) is bool and kwargs.keys() <= _REDUCING)
-            ):
-                return quick(*args, **kwargs)
+        own = OWN.get(func)
+        if (
+            own is not None and len(args) < 3  # the third argument is another one in NumPy
+            and kwargs.keys() <= _REDUCING and type(kwargs.get("keepdims", False)) is bool
+        ):  # fmt: skip
+            return own(*args, **kwargs)
         if func is np.copy:
             return self.clone()
         if func is np.take:
             args = (args[0], *map(plain, args[1:]))
-        if func in _REPORTS:
+        if func in _REPORTS or (registry.find(func) is None and not _required((args, kwargs))):
             return _plainly(func, args, kwargs)
-        if registry.find(func) is None and not _required((args, kwargs)):
-            return _plainly(func, args, kwargs)
-        return planned(Tensor, func, args, kwargs, lambda: call(func, args, kwargs))
+        return called(func, args, kwargs, lambda: call(func, args, kwargs))
 
     def __getitem__(self, index: Any) -> Any:
-        try:
-            return getitem(self, plain(index))
-        except IndexingError as error:
-            raise placed(error) from None
+        key = index if type(index) is int else _hashed(index)
+        return planned((Tensor, key), (self,), _at, self, index)
+
+    def __matmul__(self, other: Any) -> Any:
+        operands = (self, other)
+        if isinstance(other, Tensor):
+            return planned(_PRODUCT, operands, call, np.matmul, operands, {})
+        return called(np.matmul, operands, {}, lambda: call(np.matmul, operands, {}))
+
+    def __neg__(self) -> Any:
+        return bind(_OPS["Negative"], (self,), _NONE)
+
+    def __abs__(self) -> Any:
+        return bind(_OPS["Absolute"], (self,), _NONE)
+
+    def __invert__(self) -> Any:
+        return bind(_OPS["Invert"], (self,), _NONE)
 
     # ---------------------------------------------------------------- what it is
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape."""
-        return self._data.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The element type, a NumPy dtype."""
-        return self._data.dtype
 
     @property
     def ndim(self) -> int:
@@ -149,27 +130,31 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         self.memory().written = next(clock)
         self._data = array.copy() if array.base is not None else array
 
-    def detach(self) -> Tensor:
+    def detach(self) -> Self:
         """Return a tensor with the same memory and without the record."""
-        made = wrap(self._data)
+        made: Self = wrap(self._data)
         made._cell, made.name = Apart(self.memory()), self.name
         return made
 
-    def clone(self) -> Tensor:
+    def clone(self) -> Self:
         """Return a copy, through which gradients flow."""
         if self._data.dtype.kind != "f":
-            return wrap(self._data.copy())
-        copied: Tensor = QUICK[np.positive](self)
-        return copied
+            return wrap(self._data.copy())  # type: ignore[no-any-return]
+        return bind(_OPS["Positive"], (self,), _NONE)  # type: ignore[no-any-return]
 
     # ---------------------------------------------------------------- methods
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         """Return the elements in a new shape; one size may be -1."""
         return planned(
-            Tensor, np.reshape, (self, *shape), {"order": order},
-            lambda: super(Tensor, self).reshape(*shape, order=order),
+            (np.reshape, order, *shape, *map(type, shape)), (self,),
+            partial(ArrayMethods.reshape, order=order), self, *shape,
         )  # fmt: skip
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        return planned(_TRANSPOSED, (self,), np.transpose, self)
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         """Return the tensor converted to another element type; itself if it has that type."""
@@ -195,24 +180,45 @@ class Tensor(InPlace, History, Numbers, ArrayMethods):
         return Tensor, (self._data.copy(), self._requires, self.name)
 
 
-# ---------------------------------------------------------------- making tensors
+# ---------------------------------------------------------------- operators
+
+_OPS = registry.ops
+#: What an op leaves to the other operand.
+_FOREIGN = (str, bytes, type(None), Traced, Complex)
 
 
-def _array(data: Any) -> np.ndarray[Any, Any]:
-    return data if isinstance(data, np.ndarray) else np.asarray(data)
+def _operator(name: str, swap: bool) -> Callable[[Any, Any], Any]:
+    op = _OPS[name]
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _FOREIGN) or (type(other) is not Tensor and declines(other)):
+            return NotImplemented
+        return bind(op, (other, self) if swap else (self, other), _NONE)
+
+    return operator
 
 
-def wrap(data: Any) -> Tensor:
-    """Return a tensor of an array, which it shares."""
-    made: Tensor = Tensor.__new__(Tensor)
-    made._data = data if type(data) is np.ndarray else np.asarray(data)
-    made._fn = made._grad = made._acc = made.name = None
-    made._cell = None if made._data.flags.c_contiguous else Cell()
-    made._requires = False
-    return made
+add_operators(Tensor, _operator)
 
 
-set_tensor(Tensor, wrap)
+def _at(x: Tensor, index: Any) -> Any:
+    return getitem(x, plain(index))
+
+
+def _hashed(index: Any) -> Any:
+    """Return what can be hashed and says all of an index; else what cannot be hashed."""
+    parts: list[Any] = []
+    for x in index if type(index) is tuple else (index,):
+        if type(x) is slice:
+            bounds = (x.start, x.stop, x.step)
+            if not all(b is None or type(b) is int for b in bounds):
+                return []  # bounds that are tensors are read each time
+            parts += (slice, *bounds)
+        elif type(x) is int or x is Ellipsis or x is None:
+            parts.append(x)
+        else:
+            return []
+    return tuple(parts)
 
 
 # ---------------------------------------------------------------- plain numbers
@@ -252,4 +258,4 @@ def _plainly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return wrap(result) if isinstance(result, np.ndarray) else result
 
 
-__all__ = ["QUICK", "Tensor", "plain", "wrap"]
+__all__ = ["OWN", "Tensor", "plain", "wrap"]

@@ -31,7 +31,7 @@ from .._spell import Operand
 from ..errors import BackwardError
 from ._engine import ordered, run
 from ._history import seed
-from ._node import AccumulateGrad, Backward, Node
+from ._node import AccumulateGrad, Backward, Node, Value
 from ._tensor import Tensor
 
 #: An operand of a freed record.
@@ -94,7 +94,7 @@ class _Builder:
         title = ", ".join(dict.fromkeys(cut(v.name) for v in ends))
         return View(title, vertices, self.links, backward, notes)
 
-    def _leaves(self) -> Iterator[Tensor]:
+    def _leaves(self) -> Iterator[Value]:
         return (n.variable for n in self.order if isinstance(n, AccumulateGrad))
 
     # ---------------------------------------------------------------- values, gradients
@@ -228,7 +228,7 @@ def _operand(vertex: Vertex, value: Any) -> Operand:
     return Operand(parenthesised(vertex.name), array.shape, array.dtype)
 
 
-def _held(tensor: Tensor) -> Any:
+def _held(tensor: Value) -> Any:
     return tensor._grad._data if tensor._grad is not None else None
 
 

@@ -1,4 +1,4 @@
-"""The short ways of ops on tensors give what the general way gives: bits, records, errors."""
+"""Ops on tensors: what a call is known to come to is what it comes to: bits, records, errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from symgrad._tensor._node import AccumulateGrad
 
 
 class General(sg.Tensor):
-    """A tensor of another class: the short ways leave it alone."""
+    """A tensor of another class."""
 
     __slots__ = ()
 
