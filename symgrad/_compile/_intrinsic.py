@@ -31,7 +31,8 @@ BRANCH = (
 
 MISFIT = (
     "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
-    "sizes (0, 1 and short axes of matrices are special, equal sizes stay equal); make one with "
+    "sizes (0, 1 and short axes of matrices are special, equal sizes stay equal, and no number "
+    "made of them may leave 64 bits); make one with "
     "g.kernel(*args) for arguments like these"
 )
 
