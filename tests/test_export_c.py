@@ -222,6 +222,66 @@ def test_exported_code_gives_what_the_program_gives(tmp_path: Path) -> None:
             np.testing.assert_allclose(got, want, tolerance, 1e-14, err_msg=name)
 
 
+#: Memory and arithmetic that C leaves undefined end the process.
+SANITIZED = ["-std=c99", "-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+_C_TYPES = {"float64": "double", "float32": "float", "int64": "long long", "bool": "_Bool"}
+_FORMATS = {"float64": "%a", "float32": "%a", "int64": "%lld", "bool": "%d"}
+
+
+def _initializer(value: Any) -> str:
+    array = np.asarray(value)
+    texts = [float(v).hex() if array.dtype.kind == "f" else str(int(v)) for v in array.ravel()]
+    return ", ".join(t.replace("inf", "INFINITY").replace("nan", "NAN") for t in texts) or "0"
+
+
+def _main(name: str, program: Any, values: list[Any], shapes: list[Any]) -> str:
+    """Return a function in C that calls an exported function and prints its results."""
+    sizes = program.bind_sizes(values)
+    passed = [str(sizes[s]) for s, (_, axis) in program.sizes.items() if axis is not None]
+    lines = []
+    for k, (node, value) in enumerate(zip(program.inputs, values, strict=True)):
+        c, array = _C_TYPES[node.dtype.name], np.ascontiguousarray(value, node.dtype)
+        lines.append(f"static {c} in{k}[{max(array.size, 1)}] = {{{_initializer(array)}}};")
+        passed.append(f"in{k}" if node.shape else f"in{k}[0]")
+    for k, (shape, node) in enumerate(zip(shapes, program.outputs, strict=True)):
+        count = max(int(np.prod(shape)), 1)
+        lines.append(f"static {_C_TYPES[node.dtype.name]} out{k}[{count}];")
+        passed.append(f"out{k}")
+    lines.append(f"if ({name}({', '.join(passed)}) != 0) return 1;")
+    for k, (shape, node) in enumerate(zip(shapes, program.outputs, strict=True)):
+        text = f'printf("{_FORMATS[node.dtype.name]} ", out{k}[i]);'
+        lines.append(f"for (long i = 0; i < {int(np.prod(shape))}; ++i) {text}")
+    body = "\n".join(lines)
+    return f'static int run_{name}(void)\n{{\n{body}\nprintf("\\n");\nreturn 0;\n}}\n'
+
+
+@pytest.mark.slow  # the compiler takes most of it
+@needs_compiler
+def test_nothing_is_undefined_in_exported_code(tmp_path: Path) -> None:
+    """Under AddressSanitizer and UBSan, in a program of its own."""
+    codes, calls, wanted = [], [], []
+    for k, (f, args) in enumerate(CASES.values()):
+        codes.append(sg.export_c(f, *args, name=f"case{k}"))
+        program = (f if isinstance(f, sg.Function) else sg.compile(f)).program(*args)
+        found = [np.asarray(x) for x in program.run(*args)]
+        calls.append(_main(f"case{k}", program, list(args), [x.shape for x in found]))
+        wanted.append(np.concatenate([x.ravel().astype(float) for x in found]))
+    every = " || ".join(f"run_case{k}()" for k in range(len(calls)))
+    main = f"int main(void)\n{{\nreturn {every};\n}}\n"
+    text = "\n".join(["#include <stdio.h>", *codes, *calls, main])
+    (tmp_path / "main.c").write_text(text)
+    target = str(tmp_path / "main")
+    build = [str(COMPILER), *SANITIZED, "-o", target, str(tmp_path / "main.c"), "-lm"]
+    if subprocess.run(build, capture_output=True, check=False).returncode:
+        pytest.skip("the compiler has no sanitizers")
+    ran = subprocess.run([target], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[:3000]
+    for name, line, want in zip(CASES, ran.stdout.splitlines(), wanted, strict=True):
+        got = [float.fromhex(t) if "x" in t else float(t) for t in line.split()]
+        np.testing.assert_allclose(got, want, 1e-6, 1e-14, err_msg=name)
+
+
 @needs_compiler
 def test_one_export_serves_all_sizes_for_which_it_holds(tmp_path: Path) -> None:
     f = lambda x: x[2] ** 2 if x.shape[0] > 2 else x[0]  # noqa: E731
