@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ._functions import axis_of
+from ._record import planned
 from ._tensor import Tensor
 
 
@@ -42,6 +43,13 @@ def _whole(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
 
 
+def _planned(function: Callable[..., Any], input: Any, *args: Any) -> Any:
+    """Apply NumPy's function; on tensors what it comes to is found once."""
+    if not isinstance(input, Tensor):
+        return function(input, *args)
+    return planned((function, *args, *map(type, args)), (input,), function, input, *args)
+
+
 # ---------------------------------------------------------------- shapes
 
 
@@ -63,51 +71,34 @@ def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         "sg.squeeze(x[:1], 0)", "tensor([3., 1.])")  # fmt: skip
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     dim = axis_of(dim, axis)
-    if type(input) is Tensor and (dim is None or type(dim) is int):
-        shape = input._data.shape
-        rank = len(shape)
-        if dim is None:
-            kept = tuple([size for size in shape if size != 1])
-        elif not -rank <= dim < rank:
-            kept = shape
-        else:
-            kept = shape if shape[dim] != 1 else shape[: dim % rank] + shape[dim % rank + 1 :]
-        if kept != shape:
-            return input.reshape(kept)
     if dim is not None:
         dims = dim if isinstance(dim, (tuple, list)) else (dim,)
         dim = tuple(d for d in dims if input.shape[d] == 1)
-    return np.squeeze(input, axis=dim)
+    return _planned(np.squeeze, input, dim)
 
 
 @_named("unsqueeze", "Return the elements with a new axis of length one.",
         "sg.unsqueeze(x, 0).shape", "(1, 2, 2)")  # fmt: skip
 def unsqueeze(input: Any, dim: int) -> Any:
-    if type(input) is not Tensor or type(dim) is not int:
-        return np.expand_dims(input, dim)
-    shape = input._data.shape
-    place = dim if dim >= 0 else len(shape) + 1 + dim
-    if not 0 <= place <= len(shape):
-        return np.expand_dims(input, dim)
-    return input.reshape(*shape[:place], 1, *shape[place:])
+    return _planned(np.expand_dims, input, dim)
 
 
 @_named("transpose", "Return the elements with two axes exchanged.",
         "sg.transpose(x, 0, 1)", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
-    return np.swapaxes(input, dim0, dim1)
+    return _planned(np.swapaxes, input, dim0, dim1)
 
 
 @_named("permute", "Return the elements with the axes in another order.",
         "sg.permute(x, (1, 0))", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def permute(input: Any, *dims: Any) -> Any:
-    return np.transpose(input, _whole(dims))
+    return _planned(np.transpose, input, _whole(dims))
 
 
 @_named("movedim", "Return the elements with axes moved to other places.",
         "sg.movedim(x, 0, 1)", "tensor([[3., 2.],\n        [1., 4.]])")  # fmt: skip
 def movedim(input: Any, source: Any, destination: Any) -> Any:
-    return np.moveaxis(input, source, destination)
+    return _planned(np.moveaxis, input, source, destination)
 
 
 @_named("broadcast_to", "Return the elements repeated along new and length-one axes.",
@@ -115,13 +106,13 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 def broadcast_to(input: Any, size: Sequence[int]) -> Any:
     lead = len(size) - len(input.shape)
     sizes = [input.shape[k - lead] if d == -1 and k >= lead else d for k, d in enumerate(size)]
-    return np.broadcast_to(input, tuple(sizes))
+    return _planned(np.broadcast_to, input, tuple(sizes))
 
 
 @_named("flip", "Return the elements with axes in reverse order.",
         "sg.flip(x, (0,))", "tensor([[2., 4.],\n        [3., 1.]])")  # fmt: skip
 def flip(input: Any, *dims: Any) -> Any:
-    return np.flip(input, _whole(dims))
+    return _planned(np.flip, input, _whole(dims))
 
 
 @_named("roll", "Return the elements moved around an axis.",

@@ -38,7 +38,7 @@ class Extreme(NamedTuple):
 
 _WHERE = registry.ops["Where"]
 _RELU = Step(_WHERE, {})
-_RELU.mixes = False  # the types are known
+_RELU.mixes = _RELU.copies = False  # the condition is of its own
 
 # ---------------------------------------------------------------- reductions
 
@@ -63,12 +63,12 @@ def _reduction(
             where = axis_of(dim, axis)
         if more and "ddof" in options:
             _as_ddof(more)
-        if keeping:
-            more["keepdims"] = bool(keepdims if keepdim is None else keepdim)
+        keep = bool(keepdims if keepdim is None else keepdim)
         if not isinstance(input, Tensor):
-            return function(input, axis=where, **more)
-        key = (function, where, type(where), *more.items())
-        return planned(key, (input,), _reduced, function, input, where, more)
+            given = {"keepdims": keep, **more} if keeping else more
+            return function(input, axis=where, **given)
+        key = (function, where, type(where), keep, *more.items())
+        return planned(key, (input,), _reduced, function, input, where, keep, more)
 
     reduce.__name__ = reduce.__qualname__ = name
     reduce.__doc__ = f"""Return the {what}.
@@ -93,22 +93,23 @@ def _reduction(
     return reduce
 
 
-def _reduced(function: Any, input: Tensor, axis: Any, more: dict[str, Any]) -> Any:
+def _reduced(function: Any, input: Tensor, axis: Any, keep: bool, more: dict[str, Any]) -> Any:
     """Reduce a tensor: in one step, if there is one."""
     data = input._data
-    if function in _WITHOUT and not more.get("keepdims") and _is_axis(axis, data):
+    if function in _WITHOUT and not keep and _is_axis(axis, data):
         return wrap(np.asarray(function(data, axis)))
     if data.size and data.dtype.kind == "f":
         with suppress(ShapeError):  # NumPy's function names itself
             axes = normalize_axes(axis, data.ndim)
-            if function in FOLDS and axes and more.keys() == {"keepdims"}:
-                return bind(FOLDS[function][more["keepdims"]], (input,), {"axes": axes})
-            if function in _SPREADS and more.keys() <= {"keepdims", "ddof"}:
-                ddof, keep = more.get("ddof", 0), more["keepdims"]
+            if function in FOLDS and axes and not more:
+                return bind(FOLDS[function][keep], (input,), {"axes": axes})
+            if function in _SPREADS and more.keys() <= {"ddof"}:
+                ddof = more.get("ddof", 0)
                 if type(ddof) in (int, float):
                     params = {"axis": _counted(axis, data.ndim), "ddof": ddof, "keepdims": keep}
                     return bind(_SPREADS[function], (input,), params)
-    result = call(function, (input,), {"axis": axis, **more})
+    given = {"axis": axis, "keepdims": keep, **more} if keep else {"axis": axis, **more}
+    result = call(function, (input,), given)
     return result.clone() if result is input else result  # memory of its own
 
 

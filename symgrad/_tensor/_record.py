@@ -76,6 +76,9 @@ DIRECT: dict[str, Callable[..., Run | None]] = {
     "Sum": lambda axes: partial(np.add.reduce, axis=axes),
     "Max": lambda axes: partial(np.maximum.reduce, axis=axes),
     "Min": lambda axes: partial(np.minimum.reduce, axis=axes),
+    "Gather": lambda axes, at: (
+        (lambda x, *places: x[places]) if at == 0 and axes == (*range(len(axes)),) else None
+    ),
     "Contract": lambda **letters: (
         partial(_product, partial(contracted, **letters))
         if tuple(letters.values()) in PRODUCTS
@@ -98,12 +101,25 @@ class Step:
         Whether arrays are taken however they lie in memory.
     mixes, fitting:
         Whether operands of different types are converted first; types for which nothing is to do.
+    copies:
+        Whether arrays are copied for the way back, because they may be written to.
     cls, rules:
         The class of nodes, None if no derivative flows; its rules by mask: a bit for each operand
         that wants a gradient, and one above them.
     """
 
-    __slots__ = ("as_it_lies", "cls", "fitting", "mixes", "op", "params", "rules", "run", "shares")
+    __slots__ = (
+        "as_it_lies",
+        "cls",
+        "copies",
+        "fitting",
+        "mixes",
+        "op",
+        "params",
+        "rules",
+        "run",
+        "shares",
+    )
 
     def __init__(self, op: Op, params: dict[str, Any]) -> None:
         self.op, self.params = op, params
@@ -112,6 +128,7 @@ class Step:
         self.shares = op.kind == "view" or op is STOP
         self.as_it_lies = self.shares or op.kind == "contract"  # BLAS takes rows and columns
         self.mixes = op.kind == "map"
+        self.copies = True
         self.cls = backward_class(op)
         self.rules: dict[int, Rule] = {}
         self.fitting: set[tuple[Any, ...]] = set()
@@ -212,7 +229,8 @@ def _record(
     for x, kept in zip(operands, rule.saves, strict=True):
         edge = None
         if not isinstance(x, Value):
-            x = _constant(step.op, x, data.dtype)
+            if step.copies or type(x) is not ndarray:
+                x = _constant(step.op, x, data.dtype)
         elif x._requires:
             edge = x._fn or x
             if not kept:
@@ -299,7 +317,12 @@ def planned(key: tuple[Any, ...], tensors: tuple[Any, ...], general: Run, *args:
     general, args:
         Compute the result.
     """
-    made: Any = (key, *[(t._data.shape, t._data.dtype) for t in tensors])
+    made: Any
+    if len(tensors) == 1:
+        data = tensors[0]._data
+        made = (key, data.shape, data.dtype)
+    else:
+        made = (key, *[(t._data.shape, t._data.dtype) for t in tensors])
     try:
         known = plans.get(made)
     except TypeError:  # an array, a list: it may have changed next time

@@ -11,6 +11,7 @@ import numpy as np
 from .._graph._types import check_dtype
 from .._op import registry
 from .._ops import CAST, getitem
+from .._ops.indexing import GATHER, in_range
 from .._trace import Complex, Traced
 from .._trace._arrays import ArrayMethods, add_operators, call, declines
 from ..errors import BackwardError, ShapeError
@@ -202,7 +203,13 @@ add_operators(Tensor, _operator)
 
 
 def _at(x: Tensor, index: Any) -> Any:
-    return getitem(x, plain(index))
+    index = plain(index)
+    if type(index) is np.ndarray and index.ndim and index.size and x._data.ndim:
+        if index.dtype.kind == "b" and index.shape == x.shape[:1]:
+            (index,) = index.nonzero()
+        if index.dtype.kind == "i" and index.size:
+            return bind(GATHER, (x, in_range(index, x.shape[0], 0)), {"axes": (0,), "at": 0})
+    return getitem(x, index)
 
 
 def _hashed(index: Any) -> Any:
