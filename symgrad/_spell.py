@@ -21,6 +21,8 @@ from .errors import DataError
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
 #: that a program has, and expanding it could take for ever.
 MAX_TEXT, MAX_PRODUCTS = 4000, 8
+#: Most quotients, remainders and extrema of a size: SymPy compares them pairwise.
+MAX_ROUNDED = 64
 #: Deepest nesting of a size's text: it is read by recursion.
 MAX_DEPTH = 100
 MAX_INTEGER = 2**63
@@ -181,7 +183,7 @@ def _parsed(text: Any) -> ast.expr:
 class _Reader:
     def __init__(self, text: str, sizes: Mapping[str, sp.Symbol]) -> None:
         self.text, self.sizes = text, sizes
-        self.products = 0
+        self.products = self.rounded = 0
 
     def refuse(self, why: str) -> DataError:
         return DataError(f"{self.text!r:.80} is no size: {why}")
@@ -205,9 +207,15 @@ class _Reader:
             return self.binary(tree)
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and not tree.keywords:
             folds = {"max": sp.Max, "min": sp.Min}
+            self.round()
             if tree.func.id in folds and 0 < len(tree.args) <= MAX_PRODUCTS:
                 return folds[tree.func.id](*map(self.size, tree.args))
         raise self.refuse("only integers, size names and + - * // % ** max min may stand in it")
+
+    def round(self) -> None:
+        self.rounded += 1
+        if self.rounded > MAX_ROUNDED:
+            raise self.refuse("it has too many quotients, remainders and extrema")
 
     def binary(self, tree: ast.BinOp) -> Any:
         a, b = self.size(tree.left), self.size(tree.right)
@@ -221,6 +229,7 @@ class _Reader:
                 return a * b
             raise self.refuse("it multiplies too many sums")
         if isinstance(tree.op, (ast.FloorDiv, ast.Mod)) and b != 0:
+            self.round()
             try:
                 check_divisor(b)
             except ZeroDivisionError as error:

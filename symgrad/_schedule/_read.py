@@ -13,6 +13,7 @@ import json
 import math
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +46,8 @@ from ._kahn import kahn
 TYPES = {dtype.name: dtype for dtype in SUPPORTED}
 LARGEST = 2**62
 DEPTH = 8
+#: Processor time that the sizes of a file may take; those of real programs take milliseconds.
+SECONDS = 10.0
 #: NumPy has no arrays of more axes; none has more bytes than can be counted.
 MOST_AXES, MOST_ELEMENTS = 64, 2**58
 #: Names of sizes are the tracer's. They are names in a program's source, too.
@@ -109,6 +112,7 @@ class _Reader:
         self.data, self.depth = data, depth
         self.symbols: dict[str, sp.Symbol] = {} if symbols is None else symbols
         self.parsed: dict[str, Dimension] = {}
+        self.spent = [0.0]
         self.nodes: list[Node] = []
         self.from_inputs: set[Node] = set()
 
@@ -151,6 +155,7 @@ class _Reader:
         if not isinstance(data, dict) or self.depth >= DEPTH:
             raise DataError(f"{what}: its body is no graph, or nested too deeply")
         reader = _Reader(data, self.symbols, self.depth + 1)
+        reader.parsed, reader.spent = self.parsed, self.spent
         try:
             inputs, outputs, _, _ = reader.graph()
         except DataError as error:
@@ -177,6 +182,7 @@ class _Reader:
         if not isinstance(value, str):
             raise DataError(f"{what}: {value!r:.40} is no size")
         if value not in self.parsed:
+            start = time.thread_time()
             try:
                 found = parse_size(value, self.symbols)
                 if abs(hint(found)) >= LARGEST:
@@ -186,6 +192,11 @@ class _Reader:
             except SENSELESS as error:
                 raise DataError(f"{what}: {value!r:.80} is no number: {error!r:.80}") from None
             self.parsed[value] = found
+            self.spent[0] += time.thread_time() - start
+            if self.spent[0] > SECONDS:
+                raise DataError(
+                    f"{what}: the sizes up to {value!r:.40} took over {SECONDS} s to read"
+                )
         return self.parsed[value]
 
     def shape(self, record: Mapping[str, Any], what: str) -> Shape:
