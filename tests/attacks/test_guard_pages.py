@@ -74,7 +74,7 @@ def calls(function: Any, arrays: list[Array], kernels: bool) -> list[str] | None
     f, wrong = sg.compile(function), []
     try:
         wants = f(*arrays)
-    except (SymgradError, np.linalg.LinAlgError):
+    except (SymgradError, IndexError, np.linalg.LinAlgError):
         return None
     leaves = flatten(wants)[0]
     kernels &= all(np.asarray(w).dtype.kind != "c" for w in leaves)  # pairs have no arrays there
