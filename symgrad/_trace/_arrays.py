@@ -319,10 +319,10 @@ _ROWS_FIRST = frozenset((
 ))  # fmt: skip
 
 #: Functions whose results may lie otherwise though all arguments lie in C order.
-_TURNED = frozenset((
-    np.einsum, np.cross, np.linalg.cross, np.geomspace, np.nanpercentile, np.nanquantile,
-    np.nanmedian, np.apply_along_axis, np.apply_over_axes,
-))  # fmt: skip
+_TURNED = VIEWS | {
+    np.cross, np.linalg.cross, np.geomspace, np.nanpercentile, np.nanquantile, np.nanmedian,
+    np.apply_along_axis, np.apply_over_axes,
+}  # fmt: skip
 
 
 def _arrays_in(values: Any) -> Iterator[Any]:
