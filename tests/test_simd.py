@@ -242,6 +242,19 @@ def test_elements_have_the_same_bits_in_every_place(dtype: Any) -> None:
             np.testing.assert_array_equal(part, whole[first:last], err_msg=name)
 
 
+@pytest.mark.parametrize("f", [np.sin, np.tan, np.sinc, sc.ndtr], ids=lambda f: f.__name__)
+def test_elements_of_short_axes_have_the_same_bits(f: Any) -> None:
+    """Where a loop is unrolled, too, with elements of a program's own arrays as well."""
+    x = np.random.default_rng(6).uniform(0.2, 1.4, 18)
+    whole = sg.compile(f)(x)
+    for table, expected in ((x.reshape(6, 3), whole.reshape(6, 3)), (x[:4].reshape(2, 2), None)):
+        expected = whole[: table.size].reshape(table.shape) if expected is None else expected
+        np.testing.assert_array_equal(sg.compile(f)(table), expected)
+        np.testing.assert_array_equal(sg.compile(f)(table.T), expected.T)
+    stacked = sg.compile(lambda x: f(np.stack([x[0], x[1], x[2]])))(x)
+    np.testing.assert_array_equal(stacked, whole[:3])
+
+
 def test_one_register_width_of_the_library() -> None:
     """Its widths round differently, and not every CPU has the widest."""
     program = sg.compile(lambda x: np.where(x > 1, np.log2(x), np.tan(x))).program(np.ones(9))

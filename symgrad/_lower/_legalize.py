@@ -17,14 +17,17 @@ from ._assemblies import simplest_assembly
 DEPTH = 8
 
 
-def legalize(outputs: Sequence[Node], simd: bool = False, portable: bool = False) -> list[Node]:
+def legalize(
+    outputs: Sequence[Node], simd: bool = False, portable: bool = False, numbers: bool = False
+) -> list[Node]:
     """Expand composed ops and bring contractions and special functions to kernel form.
 
-    With ``simd`` composed ops of arrays stay where there is a SIMD function for them. With
-    ``portable`` functions of SciPy are expanded, too, where their record says how.
+    With ``simd`` composed ops of arrays, and of ``numbers`` if these are elements of arrays, stay
+    where there is a SIMD function for them. With ``portable`` functions of SciPy are expanded, too,
+    where their record says how.
     """
     for _ in range(DEPTH):
-        expanded = _expand(outputs, simd, portable)
+        expanded = _expand(outputs, simd, portable, numbers)
         if expanded == list(outputs):
             return checked("legalising", expanded)
         simplified = rewrite(expanded)
@@ -34,12 +37,13 @@ def legalize(outputs: Sequence[Node], simd: bool = False, portable: bool = False
     raise AssertionError("op formulas expand without end: a Composed op that uses itself")
 
 
-def _expand(outputs: Sequence[Node], simd: bool, portable: bool) -> list[Node]:
+def _expand(outputs: Sequence[Node], simd: bool, portable: bool, numbers: bool) -> list[Node]:
     done: dict[Node, Node] = {}
     try:
         for node in topological(outputs):
             set_inherited(node.where)
-            done[node] = _legal(node, tuple([done[x] for x in node.operands]), simd, portable)
+            operands = tuple([done[x] for x in node.operands])
+            done[node] = _legal(node, operands, simd and (numbers or bool(node.shape)), portable)
     finally:
         set_inherited(None)
     return [done[x] for x in outputs]
@@ -57,7 +61,7 @@ def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -
         and _concerns_nothing(node)
     ):
         return _of_nothing(node, operands)
-    stays = simd and isinstance(lower, Composed) and lower.simd and node.shape
+    stays = simd and isinstance(lower, Composed) and lower.simd
     if isinstance(lower, Composed) and not stays:
         formula = as_node(lower.formula(*map(Traced, operands), **node.params))
         return _shaped(cast(formula, node.dtype), node.shape)

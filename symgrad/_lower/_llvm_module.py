@@ -36,6 +36,8 @@ class Module:
         self.attributes: dict[str, int] = {f"nounwind{vector_width()}": 0}
         self.definitions: dict[str, str] = {}
         self.inlined = 0
+        #: Whether numbers may be elements of arrays with short axes.
+        self.unrolled = False
         self.symbols: set[str] = set()
         self.pointers: dict[str, str] = {}
         self.tables: dict[tuple[float, ...], str] = {}

@@ -34,7 +34,7 @@ from ._repeats import Repeats
 from ._singles import product_work, write_single
 from ._sizes import sizes_of
 from ._types import memory_text, memory_type
-from ._unroll import prepare
+from ._unroll import prepare, unrolls
 from ._values import OTHER_BRANCH, Place
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
@@ -109,7 +109,9 @@ class Unit:
     ) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
-        ready = prepare([*program.outputs, *program.conditions], self.module.vector_math)
+        wanted = [*program.outputs, *program.conditions]
+        self.module.unrolled |= unrolls(wanted)
+        ready = prepare(wanted, self.module.vector_math)
         if self.sizes:
             self.module.bounded.update(sizes_of(topological(ready)))
         count = len(program.outputs)
@@ -263,6 +265,7 @@ class Unit:
         straight, exports = self.code.straight, self.code.exports
         if not straight or len(straight[-1].functions) >= TASKS_PER_MODULE:
             straight.append(Module(self.module.vector_math, by_pointer=True))
+            straight[-1].unrolled = self.module.unrolled
             exports.append([])
         return straight[-1]
 

@@ -53,7 +53,13 @@ def prepare(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
     """
     if is_promised():
         return legalize(numpy_steps(outputs))
-    return legalize(unroll(direct(outputs)), simd and register_bytes() > 0)
+    outputs = direct(outputs)
+    return legalize(unroll(outputs), simd and register_bytes() > 0, numbers=unrolls(outputs))
+
+
+def unrolls(outputs: Sequence[Node]) -> bool:
+    """Tell whether numbers of the prepared graph may be elements of arrays with short axes."""
+    return any(short(n.shape) for n in topological(outputs))
 
 
 def unroll(outputs: Sequence[Node]) -> list[Node]:
@@ -63,7 +69,7 @@ def unroll(outputs: Sequence[Node]) -> list[Node]:
     in a loop they are calls for vectors.
     """
     nodes = topological(outputs)
-    if not any(short(n.shape) for n in nodes):
+    if not unrolls(outputs):
         return list(outputs)
     unrolled = _Unroller()
     try:

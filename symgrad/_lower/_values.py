@@ -316,7 +316,7 @@ def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
     """Emit one elementwise op on registers."""
     lower = node.op.lower
     dtype = node.operands[0].dtype
-    e.elements = bool(node.shape)
+    e.elements = bool(node.shape) or e.module.unrolled
     if isinstance(lower, Instr):
         text = getattr(lower, {"f": "f", "i": "i", "u": "u", "b": "b"}[dtype.kind])
         if text is None:
