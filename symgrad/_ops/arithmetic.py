@@ -193,10 +193,14 @@ def _cube_root(x: Any) -> Any:
         return y
     size = np.fabs(x)
     inside = (size > 1e-280) & (size < math.inf)
-    root, cube = np.where(inside, y, 1.0), np.where(inside, x, 1.0)
+    # The cube of the largest number's root, rounded up, is infinite.
+    scale = np.where(size > 1e300, 2.0**-100, 1.0)
+    root = np.where(inside, y * scale, 1.0)
+    cube = np.where(inside, x * scale * scale * scale, 1.0)
     square, low = two_product(root, root)
     product, rest = two_product(square, root)
-    return y - np.where(inside, ((product - cube) + (rest + low * root)) / (3.0 * square), 0.0)
+    step = ((product - cube) + (rest + low * root)) / (3.0 * square * scale)
+    return y - np.where(inside, step, 0.0)
 
 
 CBRT = define(

@@ -186,8 +186,9 @@ def clip(
     """Limit to an interval."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     x = as_array(a) if low is None and high is None else a
-    x = x if low is None else np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
+    # The second of equal ones is taken: x keeps the sign of its zeros, as in NumPy.
+    x = x if low is None else np.maximum(low, x)
+    return x if high is None else np.minimum(high, x)
 
 
 def _choices(rng: np.random.Generator) -> Iterator[Sample]:

@@ -52,6 +52,8 @@ def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
     scale = 10.0 ** abs(int(decimals))
     if a.dtype.kind == "c":
         return join_parts(round_(a.real, decimals), round_(a.imag, decimals))
+    if a.dtype.kind == "b":
+        return a.astype(np.float32)  # float16 in NumPy
     if a.dtype.kind != "f":
         return a if decimals >= 0 else (np.rint(a / scale) * scale).astype(a.dtype)
     if decimals == 0:

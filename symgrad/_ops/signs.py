@@ -82,14 +82,17 @@ SHARE = define(
 
 
 def _extreme(name: str) -> Emit:
-    """Select by one comparison; a second one passes nan on (max, min) or over (fmax, fmin)."""
-    compare = "ge" if name.endswith("max") else "le"
+    """Select by one comparison; a second one passes nan on (max, min) or over (fmax, fmin).
+
+    Of equal numbers the second one is taken, as by x86's instruction and so by NumPy: zeros tell.
+    """
+    compare = "gt" if name.endswith("max") else "lt"
     watch = 1 if name[0] == "f" else 0
 
     def emit(e: Any, dtype: Any, x: str, y: str) -> str:
         t = e.type(dtype)
         if dtype.kind == "b":
-            return str(e.op(f"{'or' if compare == 'ge' else 'and'} i1 {x}, {y}", t))
+            return str(e.op(f"{'or' if compare == 'gt' else 'and'} i1 {x}, {y}", t))
         if dtype.kind == "f":
             first = e.op(f"fcmp o{compare} {t} {x}, {y}", "i1")
             watched = (x, y)[watch]
