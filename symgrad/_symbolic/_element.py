@@ -317,7 +317,7 @@ def _bounded(node: Node, operands: list[Any]) -> list[Any]:
     bits = 0.0
     if name in ("Power", "FloatPower"):
         bits = power_bits(*operands)
-    elif name in ("Exp", "Expm1"):
+    elif name in ("Exp", "Expm1") and last.has(sp.log):
         bits = power_bits(sp.exp(last, evaluate=False))
     elif name in _BASES:
         bits = power_bits(sp.Integer(_BASES[name]), last)
