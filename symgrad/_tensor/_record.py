@@ -176,9 +176,10 @@ def apply(step: Step, operands: tuple[Any, ...]) -> Any:
             kind = value.dtype
         else:
             value, kind = x, dtype
-            if type(x) is not float and type(x) is not int:
-                value = by_rows(x)
-                kind = getattr(x, "dtype", dtype)
+            if type(x) is ndarray:
+                value, kind = x if x.flags.c_contiguous else by_rows(x), x.dtype
+            elif type(x) is not float and type(x) is not int:
+                value, kind = by_rows(x), getattr(x, "dtype", dtype)
         if kind is not dtype:
             mixed = dtype is not None
             dtype = kind
