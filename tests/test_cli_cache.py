@@ -65,3 +65,15 @@ def test_no_cache(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", "")
     assert main(["cache", "--list", "--clear"]) == 0
     assert "there is no cache" in capsys.readouterr().out
+
+
+def test_clear_removes_what_killed_processes_left(folder: Path) -> None:
+    compile_two()
+    old, new = folder / ".new-1", folder / ".new-2"
+    for place in (old, new):
+        place.mkdir()
+        (place / "code.o").write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert main(["cache", "--clear"]) == 0
+    assert not old.exists()
+    assert new.exists()  # another process may be writing it

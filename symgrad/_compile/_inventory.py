@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ._cache import cache_folder
 from ._files import DESCRIPTION, read_text
-from ._private import discard
+from ._private import NEW, discard
 from ._recall import notes_of_kernels
+
+#: What is still being written is younger, in seconds.
+UNFINISHED = 3600.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ def _leaves(home: Path, key: str) -> Iterator[str]:
 def remove(entries: list[Stored]) -> int:
     """Remove programs from the cache; return how many are gone.
 
-    Processes that have loaded one keep it: code is read once.
+    Processes that have loaded one keep it: code is read once. What killed processes have left
+    unfinished goes as well.
     """
     for entry in entries:
         discard(entry.folder)
@@ -77,4 +82,9 @@ def remove(entries: list[Stored]) -> int:
             with contextlib.suppress(OSError):
                 note.unlink()
                 note.parent.rmdir()  # if it was the last one
+    folder = cache_folder()
+    for place in [] if folder is None else list(folder.rglob(f"{NEW}*")):
+        with contextlib.suppress(OSError):
+            if time.time() - place.lstat().st_mtime > UNFINISHED:
+                discard(place)
     return sum(not entry.folder.exists() for entry in entries)
