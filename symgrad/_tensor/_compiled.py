@@ -50,25 +50,23 @@ CREDIT = 3.0
 PASS, KERNEL = (1e-5, 3e-6), (0.1, 3e-3)
 
 
+@dataclass(slots=True, eq=False)
 class _Entry:
     """A structure: how often it was looked at, and its kernel."""
 
-    __slots__ = ("count", "kernel", "key")
-
-    def __init__(self, key: Any) -> None:
-        self.key = key
-        self.count = 0
-        self.kernel: Kernel | None = None
+    key: Any
+    count: int = 0
+    kernel: Kernel | None = None
 
 
+@dataclass(slots=True, eq=False)
 class _Ops:
     """Passes of the same ops in the same order, whatever their shapes and edges."""
 
-    __slots__ = ("compiled", "count", "refused")
-
-    def __init__(self, _: Any) -> None:
-        self.count = 0
-        self.compiled = self.refused = False
+    key: Any
+    count: int = 0
+    compiled: bool = False
+    refused: bool = False
 
 
 class _Table:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import ArgumentError, BackwardError, DTypeError, ShapeError
 from ._engine import run
-from ._node import AccumulateGrad, Backward, Node, Value, clock, wrap
+from ._memory import clock
+from ._node import AccumulateGrad, Backward, Node, Value, wrap
 
 
 class History(Value):

@@ -15,8 +15,9 @@ import numpy as np
 from .._op import registry
 from ..errors import BackwardError, ShapeError
 from ._history import History
+from ._memory import clock
 from ._mode import mode
-from ._node import clock, wrap
+from ._node import wrap
 
 
 def _array(value: Any) -> Any:

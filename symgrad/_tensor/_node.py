@@ -25,10 +25,9 @@ from .._ops import unbroadcast
 from .._ops.movement import by_rows
 from .._reverse import pull
 from ..errors import BackwardError
+from ._memory import Cell, clock
 from ._origin import line_of
 
-#: The clock of nodes and of writes into memory.
-clock = itertools.count(1)
 _leaf_clock = itertools.count(1)
 
 #: Makes an object without the call of its ``__init__``.
@@ -36,44 +35,6 @@ _new = object.__new__
 
 #: One byte to make arrays of zeros from that take no memory.
 _ZERO = bytes(16)
-
-
-class Cell:
-    """What happened to a piece of memory that tensors share.
-
-    ``written`` is the date of the last write, ``rebased`` that of the last write that was
-    recorded, ``earlier`` that of the one before; ``leaf`` says that a leaf that requires
-    gradients has the memory.
-    """
-
-    __slots__ = ("earlier", "leaf", "rebased", "written")
-
-    def __init__(self) -> None:
-        self.written = self.rebased = self.earlier = 0
-        self.leaf = False
-
-
-class Apart(Cell):
-    """The memory of another cell, in tensors that take no part in its record.
-
-    Writes are seen on both sides; that one was recorded concerns the other side alone.
-    """
-
-    __slots__ = ("base",)
-
-    def __init__(self, base: Cell) -> None:
-        self.base = base
-        self.rebased = self.earlier = 0
-        self.leaf = False
-
-    @property
-    def written(self) -> int:
-        """The date of the last write."""
-        return self.base.written
-
-    @written.setter
-    def written(self, date: int) -> None:
-        self.base.written = date
 
 
 class Value:
@@ -208,13 +169,9 @@ class Node:
     @property
     def edges(self) -> tuple[Node | None, ...]:
         """The nodes behind the operands; None for constants."""
-        self.resolve()
-        return self.behind
-
-    def resolve(self) -> None:
-        """Put nodes in the place of leaves."""
         behind = self.behind
         self.behind = tuple([accumulator(x) if isinstance(x, Value) else x for x in behind])
+        return self.behind
 
     @property
     def where(self) -> Where | None:
@@ -403,10 +360,8 @@ class Backward(Node):
                 values.append(np.ndarray(shape, dtype, _ZERO, 0, (0,) * len(shape)))
             elif tensors or isinstance(x, (np.ndarray, np.generic)):
                 values.append(x)
-            elif self.op.kind == "contract":  # products take matrices as they lie
-                values.append(x._data)
-            else:
-                values.append(by_rows(x._data))
+            else:  # products take matrices as they lie
+                values.append(x._data if self.op.kind == "contract" else by_rows(x._data))
         return values
 
     def pull(
@@ -438,6 +393,6 @@ class Backward(Node):
 
 
 __all__ = [
-    "AccumulateGrad", "Apart", "Backward", "Cell", "Extra", "Kind", "Node", "Rule", "Value",
-    "accumulator", "clock", "is_tensor_class", "wrap",
+    "AccumulateGrad", "Backward", "Extra", "Kind", "Node", "Rule", "Value", "accumulator",
+    "is_tensor_class", "wrap",
 ]  # fmt: skip

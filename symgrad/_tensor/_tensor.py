@@ -16,8 +16,9 @@ from .._trace import Complex, Traced
 from .._trace._arrays import ArrayMethods, add_operators, call, declines
 from ..errors import BackwardError, ShapeError
 from ._inplace import InPlace
+from ._memory import Apart, Cell, clock
 from ._mode import mode
-from ._node import Apart, Cell, clock, is_tensor_class, wrap
+from ._node import is_tensor_class, wrap
 from ._numbers import Numbers
 from ._record import bind, called, planned
 
@@ -147,6 +148,8 @@ class Tensor(InPlace, Numbers, ArrayMethods):
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         """Return the elements in a new shape; one size may be -1."""
+        if len(shape) == 1 and type(shape[0]) is tuple:
+            (shape,) = shape
         return planned(
             (np.reshape, order, *shape, *map(type, shape)), (self,),
             partial(ArrayMethods.reshape, order=order), self, *shape,
