@@ -370,7 +370,8 @@ def printed(program: Program) -> str:
     assert all(line.isprintable() for line in lines)
     program.latex()
     try:
-        program.to_sympy()
+        if len(program.steps) <= 5:  # SymPy simplifies conditions, for minutes
+            program.to_sympy()
     except (UnsupportedError, *FAILS):
         pass
     try:
