@@ -274,22 +274,22 @@ def as_size(dim: Dimension) -> int | Size:
     return int(dim) if dim.is_Integer else Size(dim)
 
 
-def size_expr(dim: Any) -> sp.Expr:
-    """Return a dimension as a SymPy expression; text is none, and never read as one."""
-    return sp.sympify(dim, strict=True)
+def as_expr(value: Any) -> Any:
+    """Return a number, a dimension or an expression as SymPy's; text is none, and never read."""
+    return sp.sympify(value, strict=True)
 
 
 @lru_cache(maxsize=65536)
 def floor_div(a: Any, b: Any) -> Any:
     """Return ``a // b`` of dimensions, exact where SymPy can show divisibility."""
-    quotient = sp.cancel(size_expr(a) / size_expr(b))
-    return quotient if quotient.is_integer else sp.floor(size_expr(a) / size_expr(b))
+    quotient = sp.cancel(as_expr(a) / as_expr(b))
+    return quotient if quotient.is_integer else sp.floor(as_expr(a) / as_expr(b))
 
 
 @lru_cache(maxsize=65536)
 def dim_product(dims: Shape) -> Dimension:
     """Return the number of elements of an array of shape ``dims``."""
-    return as_dim(sp.Mul(*map(size_expr, dims))) if dims else 1
+    return as_dim(sp.Mul(*map(as_expr, dims))) if dims else 1
 
 
 #: Arrays have fewer bytes, stored or not. With as many elements a position, or a sum of a few
@@ -313,7 +313,7 @@ def check_bytes(shape: Shape, itemsize: int) -> None:
 @lru_cache(maxsize=65536)
 def dim_expand(dim: Dimension) -> Dimension:
     """Return ``dim`` in expanded normal form, so that equal polynomials compare equal."""
-    return dim if isinstance(dim, int) else as_dim(sp.expand(size_expr(dim)))
+    return dim if isinstance(dim, int) else as_dim(sp.expand(as_expr(dim)))
 
 
 def check_divisor(divisor: sp.Expr) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ._shapes import Dimension, Shape, as_dim, check_divisor, floor_div, size_expr
+from ._shapes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div
 from .errors import DataError
 
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
@@ -55,7 +55,7 @@ def size_text(dim: Dimension) -> str:
     DataError
         If it is no expression of integers, size names, ``+ - * // % max min``.
     """
-    return _text(size_expr(dim))[0]
+    return _text(as_expr(dim))[0]
 
 
 def _text(e: Any) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from .._late import special
 from .._lower import bind_function
 from .._op import Composed, Emit, Op, Real, registry
 from .._op import define as define_op
+from .._shapes import as_expr
 from .._trace import evaluate
 from ..errors import ArgumentError, DefinitionError
 
@@ -110,7 +111,7 @@ def _forget(name: str) -> None:
 def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) -> Op:
     symbols = sp.symbols(f"x:{len(fields['domain'])}", real=True)
     try:
-        expression = sp.sympify(function(*symbols))
+        expression = as_expr(function(*symbols))
     except (TypeError, AttributeError) as error:
         raise DefinitionError(
             f"{name}: the formula is a function of SymPy symbols (sp.exp(x), not np.exp(x)); "

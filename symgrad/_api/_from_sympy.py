@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._shapes import as_expr
 from .._symbolic import refuse_large_numbers
 from .._trace import evaluate
 from ..errors import ArgumentError
@@ -98,7 +99,7 @@ def _leaves(expressions: Any) -> list[Any]:
         )
     if isinstance(expressions, sp.MatrixBase):
         return list(expressions)
-    return [sp.sympify(expressions)]
+    return [as_expr(expressions)]
 
 
 def _match(symbol: sp.Symbol | str, free: set[sp.Symbol]) -> sp.Symbol:

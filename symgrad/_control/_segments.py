@@ -20,7 +20,7 @@ import sympy as sp
 
 from .._graph import Body, Input, Node, element_count, topological
 from .._rewrite import rewrite
-from .._shapes import Dimension, Size, as_size, floor_div, guard, hint
+from .._shapes import Dimension, Size, as_expr, as_size, floor_div, guard, hint
 from .._trace import Traced, as_node, substitute
 from ..errors import ArgumentError
 from ._loop_pull import dear
@@ -92,7 +92,7 @@ def _split(loop: Loop, size: int) -> list[Node]:
     """Run the loop in segments of ``size`` steps, and what is left."""
     assert loop.length is not None
     whole: Dimension = floor_div(loop.length, size)
-    rest: Dimension = sp.sympify(loop.length) - size * whole
+    rest: Dimension = as_expr(loop.length) - size * whole
     if rest == 0:
         return _segments(loop, whole, size)
     parts = [(0, whole), (whole * size, None)]

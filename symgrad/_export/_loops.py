@@ -15,7 +15,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.c import C99CodePrinter
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
-from .._shapes import Shape
+from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text
 
@@ -63,7 +63,7 @@ class IndexPrinter(C99CodePrinter):  # type: ignore[misc]
 
 def index_text(expression: Any) -> str:
     """Return a size or an index as C."""
-    return str(IndexPrinter().doprint(sp.sympify(expression)))
+    return str(IndexPrinter().doprint(as_expr(expression)))
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Loops:
 
     def _over(self, shape: Shape, body: Callable[[Index], None]) -> None:
         """Write a loop nest over a shape."""
-        index = tuple(self._loop(0, sp.sympify(d) - 1) for d in shape)
+        index = tuple(self._loop(0, as_expr(d) - 1) for d in shape)
         before, self.known = self.known, {}
         body(index)
         self.known = before
@@ -159,7 +159,7 @@ class Loops:
         if node in self.names:
             name = self.names[node]
             return f"{name}[{flat(index, node.shape)}]" if node.shape else name
-        key = (node, tuple(map(sp.sympify, index)))
+        key = (node, tuple(map(as_expr, index)))
         if key not in self.known:
             text = self._element(node, index)
             if not text.isidentifier() and node.op.kind != "view":
@@ -180,7 +180,7 @@ class Loops:
             raise UnsupportedError(f"{op.name} has no element formula: it cannot be exported to C")
         asked: dict[sp.Symbol, tuple[Node, Index]] = {}
         operands = [Operand(x, asked) for x in node.operands]
-        formula = sp.sympify(op.element(index, *operands, **node.params))
+        formula = as_expr(op.element(index, *operands, **node.params))
         return self._formula(formula, node, asked)
 
     def _formula(self, formula: Any, node: Node, asked: Any) -> str:
@@ -202,7 +202,7 @@ class Loops:
 
     def _place(self, place: Any, node: Node, asked: Any) -> Any:
         """Return an index whose elements of other arrays are variables."""
-        place = sp.sympify(place)
+        place = as_expr(place)
         swap = {}
         for symbol in sorted(place.free_symbols & set(asked), key=str):
             name = self.w.fresh("k")
@@ -219,12 +219,12 @@ class Loops:
         start, step = _FOLDS[combine]
         if start == "{first}":
             zero = {k: low for k, low, _ in limits}
-            first = {s: (x, tuple(sp.sympify(p).subs(zero) for p in places))
+            first = {s: (x, tuple(as_expr(p).subs(zero) for p in places))
                      for s, (x, places) in asked.items()}  # fmt: skip
             start = bare(self._formula(body, node, first))
         self.w.line(f"{c} {name} = {start};")
         swap = {k: self._loop(low, high) for k, low, high in limits}
-        inner = {s: (x, tuple(sp.sympify(p).xreplace(swap) for p in places))
+        inner = {s: (x, tuple(as_expr(p).xreplace(swap) for p in places))
                  for s, (x, places) in asked.items()}  # fmt: skip
         before, self.known = self.known, {}
         value = self._formula(body, node, inner)
@@ -239,13 +239,13 @@ class Loops:
         place, best = self.w.fresh("k"), self.w.fresh("s")
         k, low, high = limit
         operand = node.operands[0]
-        value = {s: (x, tuple(sp.sympify(p).subs(k, low) for p in places))
+        value = {s: (x, tuple(as_expr(p).subs(k, low) for p in places))
                  for s, (x, places) in asked.items()}  # fmt: skip
         self.w.line(f"{TYPES[node.dtype.name]} {place} = 0;")
         self.w.line(f"{TYPES[operand.dtype.name]} {best} = {self._formula(body, node, value)};")
         i = self._loop(low, high)
         before, self.known = self.known, {}
-        value = {s: (x, tuple(sp.sympify(p).xreplace({k: i}) for p in places))
+        value = {s: (x, tuple(as_expr(p).xreplace({k: i}) for p in places))
                  for s, (x, places) in asked.items()}  # fmt: skip
         text, sign = self._formula(body, node, value), ">=" if combine == "argmax" else "<="
         self.w.open(f"if (!({best} {sign} {text} || {best} != {best}))")
@@ -266,8 +266,8 @@ class Loops:
         def run(rest: Index) -> None:
             carry = self.w.fresh("s")
             self.w.line(f"{c} {carry} = {1 if combine == 'multiply' else 0};")
-            step = self._loop(0, sp.sympify(node.shape[axis]) - 1)
-            at = sp.sympify(node.shape[axis]) - 1 - step if backwards else step
+            step = self._loop(0, as_expr(node.shape[axis]) - 1)
+            at = as_expr(node.shape[axis]) - 1 - step if backwards else step
             index = (*rest[:axis], at, *rest[axis:])
             values = [self.value(x, aligned(index, x.shape)) for x in node.operands]
             if combine == "recurrence":
@@ -298,7 +298,7 @@ class Loops:
                 operands = [Operand(x, asked) for x in node.operands]
                 place = op.place(number, index, *operands, **node.params)  # type: ignore[misc]
                 target = tuple(
-                    self._wrapped(self._place(p, node, asked), d) if p in asked else sp.sympify(p)
+                    self._wrapped(self._place(p, node, asked), d) if p in asked else as_expr(p)
                     for p, d in zip(place, node.shape, strict=True)
                 )
                 value = bare(self.value(part, index))

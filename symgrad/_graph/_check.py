@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import sympy as sp
 
-from .._shapes import Dim, recording
+from .._shapes import Dim, as_expr, recording
 from ..errors import CheckError, CycleError
 from ._laws import Law, broken_law, size_symbols
 from ._leaves import Input
@@ -84,7 +84,7 @@ def _guards(whole: Whole) -> str | None:
         if given is not None and not symbols <= given:
             return f"the guard {relation} speaks of sizes that are not those of an input"
         hints = {s: sp.Integer(s.hint) for s in symbols if isinstance(s, Dim)}
-        if relation.xreplace(hints) != sp.sympify(truth, strict=True):
+        if relation.xreplace(hints) != as_expr(truth):
             return f"the guard {relation} is not {truth} in the example call"
     return None
 

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import Op
-from .._shapes import Dimension, Shape
+from .._shapes import Dimension, Shape, as_expr
 from ._interned import intern, new_node
 from ._node import Node
 
@@ -111,7 +111,7 @@ class SizeOf(Node):
         return intern((cls, size, np.dtype(dtype)), make)
 
     def _formula(self, operands: Sequence[sp.Expr]) -> sp.Expr:
-        return sp.sympify(self.size, strict=True)
+        return as_expr(self.size)
 
 
 class Iota(Node):

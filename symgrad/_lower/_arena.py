@@ -10,7 +10,7 @@ from typing import Any
 
 import sympy as sp
 
-from .._shapes import Dimension
+from .._shapes import Dimension, as_expr
 from ._emitter import Emitter
 from ._memory import taken
 
@@ -80,7 +80,7 @@ class Arena:
         self.stack: dict[str, int] = {}
         total = 0
         for pointer, size in buffers.items():
-            small = sp.sympify(size).is_Integer and int(size) <= STACK_BUFFER
+            small = as_expr(size).is_Integer and int(size) <= STACK_BUFFER
             if small and total + int(size) <= STACK_BYTES and uses.get(pointer):
                 self.stack[pointer] = int(size)
                 total += int(size)
@@ -112,7 +112,7 @@ class Arena:
         offsets, total = ["0"], ""
         for size in self.blocks:
             # A multiple of 64 and 64 more.
-            padded = e.op(f"add i64 {e.index(sp.sympify(size))}, {2 * LINE - 1}")
+            padded = e.op(f"add i64 {e.index(as_expr(size))}, {2 * LINE - 1}")
             rounded = e.op(f"and i64 {padded}, -{LINE}")
             offsets.append(e.op(f"add i64 {offsets[-1]}, {rounded}"))
         if not given:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import sympy as sp
-
 from .._control import Branch, Loop
 from .._graph import Body, Literal, Node, SizeOf
 from .._schedule import body_program
-from .._shapes import Dimension
+from .._shapes import Dimension, as_expr
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
 from ._emitter import Emitter, size_parameters
 from ._loops import Frame, function_text
@@ -124,7 +122,7 @@ class Writer:
         if target == source:
             return
         self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        count = self.e.index(sp.sympify(size))
+        count = self.e.index(as_expr(size))
         self.e.line(
             f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 0)"
         )
@@ -249,7 +247,7 @@ class LoopWriter(Writer):
         if not node.shape:
             return Number(self, node, init)
         size = bytes_of(node)
-        small = sp.sympify(size).is_Integer and int(size) <= KEPT
+        small = as_expr(size).is_Integer and int(size) <= KEPT
         if k in self.overwritten:
             return Kept(self, node, init, self.target(k), bool(small))
         return Small(self, node, init) if small else Large(self, node, init)
@@ -258,7 +256,7 @@ class LoopWriter(Writer):
         """Return the number of steps: known, or as many as a tape has."""
         e, loop = self.e, self.loop
         if loop.length is not None:
-            return e.index(sp.sympify(loop.length))
+            return e.index(as_expr(loop.length))
         for x in loop.xs:
             if x.op.kind == "tape" and self.place(x).grows:
                 return e.op(f"load i64, ptr {self.counter(self.place(x).pointer)}")

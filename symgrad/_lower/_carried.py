@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
-from .._shapes import Dimension, Shape, dim_product
+from .._shapes import Dimension, Shape, as_expr, dim_product
 from ._types import memory_type
 from ._values import Place
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def bytes_of(node: Node) -> Dimension:
     """Return the size of a node in memory."""
-    size: Dimension = sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+    size: Dimension = as_expr(dim_product(node.shape)) * node.dtype.itemsize
     return size
 
 
@@ -34,7 +34,7 @@ class Row:
     ) -> None:  # fmt: skip
         self.e, self.shape, self.kind, self.base = writer.e, shape, memory_type(dtype), base
         self.idle, self.grows = idle, grows
-        count = sp.sympify(dim_product(tuple(shape)))
+        count = as_expr(dim_product(tuple(shape)))
         self.count = self.e.index(count)
         self.stride = self.e.index(sp.Max(1, count) * dtype.itemsize)
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
 from .._graph import Node
-from .._shapes import Dimension, dim_product
+from .._shapes import Dimension, as_expr, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
 from ._fold import Reduction, folded_from, identity_of
@@ -106,7 +105,7 @@ class _Chunked:
         return e
 
     def extent(self, e: Emitter) -> str:
-        return e.index(sp.sympify(self.nest.domain[self.cut.axis]))
+        return e.index(as_expr(self.nest.domain[self.cut.axis]))
 
     def call(self, parts: dict[str, str], begin: str, end: str) -> str:
         """Return the call of the nest for some steps, with the parts at the given places."""
@@ -128,7 +127,7 @@ class _Chunked:
     def decide(self) -> list[str]:
         """Return the body of the function: few elements are one chunk."""
         e = self.emitter()
-        elements = sp.sympify(dim_product(self.nest.domain))
+        elements = as_expr(dim_product(self.nest.domain))
         self.module.bounded.add(elements * self.cost)
         work = e.index(elements * self.cost)
         self.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
@@ -193,7 +192,7 @@ class _Chunked:
         for part in found:
             self.module.declare("malloc", "noalias ptr", ["i64"])
             self.module.declare("free", "void", ["ptr"])
-            bytes_ = sp.sympify(part.elements) * max(part.dtype.itemsize, 1)
+            bytes_ = as_expr(part.elements) * max(part.dtype.itemsize, 1)
             self.module.bounded.add(bytes_ * CHUNKS)
             size = e.index(bytes_)
             others = e.op("sub i64 %count, 1")
@@ -217,7 +216,7 @@ class _Chunked:
             e.line(f"call void @{function}(ptr {target}, ptr {part.parameter}.all, i64 %count)")
             return
         function = fold_arrays(self.module, r.how, part.dtype)
-        count = e.index(sp.sympify(part.elements))
+        count = e.index(as_expr(part.elements))
         e.line(f"call void @{function}(ptr {target}, ptr {part.parameter}.all, i64 {count}, "
                "i64 %count)")  # fmt: skip
 
@@ -259,7 +258,7 @@ class _Chunked:
         kind = memory_type(part.dtype)
         if part.elements is None:
             return e.op(f"getelementptr inbounds {kind}, ptr {part.parameter}.all, i64 {number}")
-        count = e.index(sp.sympify(part.elements))
+        count = e.index(as_expr(part.elements))
         before = e.op(f"sub i64 {number}, 1")
         offset = e.op(f"mul i64 {before}, {count}")
         own = e.op(f"getelementptr {kind}, ptr {part.parameter}.all, i64 {offset}")

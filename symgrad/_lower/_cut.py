@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
-from .._shapes import dim_product
+from .._shapes import as_expr, dim_product
 from ._fold import Reduction, describe, folded_from
 from ._loops import BLOCK, loop_symbol
 from ._plan import Nest, Store, weight
@@ -83,7 +83,7 @@ def _is_one(extent: Any) -> bool:
 
 
 def _is_small(nest: Nest) -> bool:
-    count = sp.sympify(dim_product(nest.domain))
+    count = as_expr(dim_product(nest.domain))
     return bool(count.is_Integer) and int(count) * cost_of(nest, len(nest.stores) + 4) < 2 * CHUNK
 
 
@@ -133,5 +133,5 @@ def _apart(target: Node, stores: list[Store], index: tuple[Any, ...], axis: int)
 
 def _starts(coordinates: tuple[Any, ...], loop: Any) -> list[int] | None:
     """Return the constants ``c`` of coordinates of the form ``loop + c``, or None."""
-    starts = [sp.sympify(c) - loop for c in coordinates]
+    starts = [as_expr(c) - loop for c in coordinates]
     return [int(s) for s in starts] if all(s.is_Integer for s in starts) else None

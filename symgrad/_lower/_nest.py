@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 
-import sympy as sp
-
 from .._graph import Node
-from .._shapes import Dimension, dim_product
+from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
 from ._emitter import Emitter
 from ._fold import (
@@ -158,7 +156,7 @@ class NestWriter:
         if loop < 0 or loop != self.loops.outermost or index[0] != self.index[loop]:
             return
         width = dim_product(target.shape[1:])
-        if width != 1 and not any(sp.sympify(k).free_symbols for k in index[1:]):
+        if width != 1 and not any(as_expr(k).free_symbols for k in index[1:]):
             self.rows[place.pointer] = width * place.dtype.itemsize
 
     def prefetch(self) -> None:

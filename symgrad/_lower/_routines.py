@@ -17,7 +17,7 @@ import sympy as sp
 
 from .._graph import Node
 from .._op import Routine
-from .._shapes import MOST_BYTES, Dimension, dim_product
+from .._shapes import MOST_BYTES, Dimension, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
@@ -82,7 +82,7 @@ class Call:
     def size(self, dim: Dimension) -> str:
         """Return the ``i64`` register of a size."""
         with self.outside() as e:
-            return e.index(sp.sympify(dim))
+            return e.index(as_expr(dim))
 
     def cell(self, kind: str, value: str) -> str:
         """Return a pointer to a number: Fortran takes every argument by its address."""
@@ -94,7 +94,7 @@ class Call:
     def integer(self, dim: Dimension) -> str:
         """Return a pointer to a size as a 32-bit integer."""
         with self.outside() as e:
-            e.module.bounded.add(sp.sympify(dim) * (MOST_BYTES >> 31))  # so it is below 2**31
+            e.module.bounded.add(as_expr(dim) * (MOST_BYTES >> 31))  # so it is below 2**31
             short = e.op(f"trunc i64 {self.size(dim)} to i32")
             return self.cell("i32", short)
 
@@ -133,7 +133,7 @@ class Call:
         """
         width = {"i32": 4, "i64": 8, self.kind: self.dtype.itemsize}.get(kind or "", self.width)
         assert self.scratch is not None
-        return self.scratch(sp.sympify(count) * width)
+        return self.scratch(as_expr(count) * width)
 
     def at(self, pointer: str, index: str, kind: str | None = None) -> str:
         """Return a pointer to an element."""
@@ -156,7 +156,7 @@ class Call:
     def copy(self, target: str, source: str, count: Dimension) -> None:
         """Copy elements."""
         self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        total = self.size(sp.sympify(count) * self.width)
+        total = self.size(as_expr(count) * self.width)
         self.e.line(
             f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {total}, i1 0)"
         )

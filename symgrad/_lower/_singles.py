@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
-from .._shapes import Dimension
+from .._shapes import Dimension, as_expr
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
@@ -86,7 +86,7 @@ def product_work(node: Node) -> sp.Expr:
     """Return the work of a matrix product, in dozens of additions."""
     p = node.params
     sizes = dict(zip(p["a"] + p["b"], node.operands[0].shape + node.operands[1].shape, strict=True))
-    return sp.floor(sp.Mul(*map(sp.sympify, sizes.values())) / 64)
+    return sp.floor(sp.Mul(*map(as_expr, sizes.values())) / 64)
 
 
 def _product(module: Module, name: str, node: Node, frame: Frame) -> None:

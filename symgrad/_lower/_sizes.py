@@ -16,7 +16,7 @@ import sympy as sp
 
 from .._graph import Node, SizeOf
 from .._schedule import Program
-from .._shapes import MOST_BYTES, Dim, dim_product
+from .._shapes import MOST_BYTES, Dim, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._types import constant_text
@@ -122,9 +122,9 @@ def sizes_of(nodes: Iterable[Node]) -> Iterator[sp.Expr]:
     """Yield what the code of ``nodes`` computes of sizes: bytes, positions and numbers."""
     for node in nodes:
         if isinstance(node, SizeOf):
-            yield sp.sympify(node.size)
+            yield as_expr(node.size)
         if node.shape:
-            yield sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+            yield as_expr(dim_product(node.shape)) * node.dtype.itemsize
         for _, value in node.items:
             yield from _expressions(value)
 
@@ -145,7 +145,7 @@ def computed(program: Program, outputs: Sequence[Node]) -> Iterator[Any]:
         yield from relation.args
     for node in outputs:
         if node.shape:
-            yield sp.sympify(dim_product(node.shape)) * node.dtype.itemsize
+            yield as_expr(dim_product(node.shape)) * node.dtype.itemsize
             yield from node.shape
 
 
@@ -185,7 +185,7 @@ def bound_of(expression: Any) -> Bound:
 
     ``Emitter.index`` says which steps these are.
     """
-    e = sp.sympify(expression)
+    e = as_expr(expression)
     if isinstance(e, sp.Symbol):
         return {((e, 1),): 1}
     if isinstance(e, sp.Rational):  # divided by its denominator last

@@ -16,7 +16,7 @@ import sympy as sp
 from .._op import Emit, Op, Real, Routine, registry
 from .._ops.contract import matrix_product
 from .._ops.reductions import reduced
-from .._shapes import Dimension, dim_product
+from .._shapes import Dimension, as_expr, dim_product
 from ._emitter import Emitter
 from ._mathlib import ufunc_symbol
 from ._routines import Call
@@ -77,7 +77,7 @@ def _write_sum(call: Any, axes: tuple[int, ...]) -> None:
         if isinstance(size, int) and size == 1:
             continue
         if merged and merged[-1][0] == (k in axes):
-            merged[-1] = (k in axes, sp.sympify(merged[-1][1]) * size)
+            merged[-1] = (k in axes, as_expr(merged[-1][1]) * size)
         else:
             merged.append((k in axes, size))
     *outer, (folded, size) = merged or [(True, 1)]
@@ -129,7 +129,7 @@ def _write_product(call: Any, a: str, b: str, out: str) -> None:
     for letters, shape, _ in parts:
         strides = {letters[-1]: sp.Integer(width)}
         if len(letters) == 2:
-            strides[letters[0]] = sp.sympify(shape[1]) * width
+            strides[letters[0]] = as_expr(shape[1]) * width
         free = letters.replace(summed, "")
         sizes.append(shape[letters.index(free)] if free else 1)
         steps.append((strides.get(free, 0), strides[summed]))
@@ -140,7 +140,7 @@ def _write_product(call: Any, a: str, b: str, out: str) -> None:
         ufunc_symbol("numpy.matmul", f"{call.dtype.char * 2}->{call.dtype.char}"),
         (parts[0][2], parts[1][2], call.pointers[2]),
         (1, rows, inner, columns),
-        (0, 0, 0, down, along, under, across, sp.sympify(columns) * width, width),
+        (0, 0, 0, down, along, under, across, as_expr(columns) * width, width),
     )
 
 

@@ -16,7 +16,7 @@ import sympy as sp
 
 from .._graph import Constant, Input, Node, topological
 from .._schedule import Program
-from .._shapes import Dimension, dim_product
+from .._shapes import Dimension, as_expr, dim_product
 from ._arena import Arena
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
 from ._chunked import write_chunked
@@ -134,7 +134,7 @@ class Unit:
         for node in self.plan.kept:
             self.place(node)
         self.arena = Arena(self.buffers, self.uses, self.slots)
-        self.module.bounded.add(sp.sympify(self.arena.bytes))
+        self.module.bounded.add(as_expr(self.arena.bytes))
 
     # ---------------------------------------------------------------- places
 
@@ -182,7 +182,7 @@ class Unit:
     def buffer(self, shape: Any, dtype: np.dtype[Any]) -> Place:
         """Return a new place for an array."""
         pointer = f"%b{len(self.buffers)}"
-        self.buffers[pointer] = sp.sympify(dim_product(tuple(shape))) * dtype.itemsize
+        self.buffers[pointer] = as_expr(dim_product(tuple(shape))) * dtype.itemsize
         return Place(pointer, dtype)
 
     def tape(self, node: Node) -> Place:
@@ -235,7 +235,7 @@ class Unit:
         if cut is not None:
             cost = write_chunked(self.module, name, nest, cut, frame, self.plan.stored)
             # So that whatever threads share runs without the interpreter's lock.
-            self.code.loops.add(max(1, cost // 64) * sp.sympify(dim_product(nest.domain)))
+            self.code.loops.add(max(1, cost // 64) * as_expr(dim_product(nest.domain)))
             self.call(name, frame)
             return
         NestWriter(module, name, nest, frame, module is self.module).write(self.plan.stored)
@@ -390,7 +390,7 @@ class Unit:
             pointer = e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
             e.line(f"store {kind} {text}, ptr {pointer}")
             return
-        count = e.index(sp.sympify(dim_product(node.shape)))
+        count = e.index(as_expr(dim_product(node.shape)))
         if value == 0:
             self.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
             size = e.op(f"mul i64 {count}, {max(node.dtype.itemsize, 1)}")
@@ -402,7 +402,7 @@ class Unit:
     def copy(self, e: Emitter, target: Place, source: Place, node: Node) -> None:
         """Copy an array of the size of ``node``."""
         self.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        size = e.index(sp.sympify(dim_product(node.shape)) * node.dtype.itemsize)
+        size = e.index(as_expr(dim_product(node.shape)) * node.dtype.itemsize)
         pointers = [
             p.pointer if p.slot is None
             else e.op(f"getelementptr inbounds i64, ptr {p.pointer}, i64 {p.slot}")
@@ -427,5 +427,5 @@ def covers(node: Node) -> bool:
         return False
     total: Any = sp.Integer(0)
     for part in node.operands:
-        total += sp.sympify(dim_product(part.shape))
-    return bool(sp.expand(total - sp.sympify(dim_product(node.shape))) == 0)
+        total += as_expr(dim_product(part.shape))
+    return bool(sp.expand(total - as_expr(dim_product(node.shape))) == 0)

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .._op import Op
-from .._shapes import Shape
+from .._shapes import Shape, as_expr
 
 
 class _Operand:
@@ -45,7 +45,7 @@ def reading(
     numbers = {symbol: free.index(k) for k, symbol in symbols.items()}
     entries: list[Any] = []
     for entry in found:
-        solved = _solved(sp.sympify(entry), numbers)
+        solved = _solved(as_expr(entry), numbers)
         if solved is None:
             return None
         entries.append(solved)

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import AXES, COUNT, SHAPE, Op, define_array
-from .._shapes import Dimension, Shape, Size, as_dim, as_size, guard, hint, same, size_expr
+from .._shapes import Dimension, Shape, Size, as_dim, as_expr, as_size, guard, hint, same
 from .._spell import spell
 from ..errors import IndexingError
 from .movement import BROADCAST, RESHAPE, TRANSPOSE
@@ -236,7 +236,7 @@ def _slice_entry(item: slice, size: Dimension) -> tuple[Any, int, Any]:
         return (0, 1, 0)
     guard(sp.Gt(span, 0, evaluate=False), value_is=True)
     stride = abs(step)
-    count = span if stride == 1 else as_dim(sp.floor(size_expr(span + stride - 1) / stride))
+    count = span if stride == 1 else as_dim(sp.floor(as_expr(span + stride - 1) / stride))
     return (start, step, count)
 
 

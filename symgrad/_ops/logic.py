@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import DTYPE, Composed, Emit, Instr, Op, Real, composite, define, refuse
+from .._shapes import as_expr
 from .._spell import infix
 from ..errors import DTypeError
 from . import complex_order, parts
@@ -22,7 +23,7 @@ TRUTH = "truth values and whole numbers have no derivative"
 
 def truth(x: Any) -> Any:
     """Return a SymPy value as a condition: numbers are true unless zero."""
-    x = sp.sympify(x, strict=True)
+    x = as_expr(x)
     return x if is_truth(x) else sp.Ne(x, 0)
 
 

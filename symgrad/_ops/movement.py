@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._op import AXES, SHAPE, Op, define_array
-from .._shapes import Dimension, Shape, dim_expand, dim_product, evaluate_dim, same, show, size_expr
+from .._shapes import Dimension, Shape, as_expr, dim_expand, dim_product, evaluate_dim, same, show
 from .._spell import spell
 from ..errors import ShapeError
 
@@ -107,8 +107,8 @@ def _shorter(old: Shape, left: list[int], new: Shape, right: list[int]) -> bool:
     sizes = {
         s: s.hint
         for s in (
-            *size_expr(a).free_symbols,
-            *size_expr(b).free_symbols,
+            *as_expr(a).free_symbols,
+            *as_expr(b).free_symbols,
         )
     }
     return evaluate_dim(a, sizes) < evaluate_dim(b, sizes)
@@ -123,7 +123,7 @@ def _reshape_element(index: Any, x: Any, shape: Shape) -> Any:
         big = [k for k in left if x.shape[k] != 1]
         for k in reversed(big[1:]):
             out[k] = sp.Mod(linear, x.shape[k])
-            linear = sp.floor(size_expr(linear) / x.shape[k])
+            linear = sp.floor(as_expr(linear) / x.shape[k])
         if big:
             out[big[0]] = linear
     return x[tuple(out)]

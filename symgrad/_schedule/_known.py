@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from .._shapes import size_expr
+from .._shapes import as_expr
 
 #: More guards than this are only compared as they are written.
 MOST = 64
@@ -56,7 +56,7 @@ class _Known:
             self.equal = {s: e.xreplace({a: b}) for s, e in self.equal.items()} | {a: b}
 
     def _replaced(self, e: Any) -> Any:
-        return sp.expand(size_expr(e).xreplace(self.equal))
+        return sp.expand(as_expr(e).xreplace(self.equal))
 
     def _bound(self, symbol: Any, apart: set[Any]) -> int:
         """Return the least that a size can be."""
@@ -98,7 +98,7 @@ def _without_floors(e: Any) -> Any:
 
 
 def _gap(relation: Any) -> Any:
-    left, right = map(size_expr, relation.args)  # that is not evaluated, it may hold an int
+    left, right = map(as_expr, relation.args)  # that is not evaluated, it may hold an int
     return left - right
 
 

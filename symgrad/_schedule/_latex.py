@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from .._graph import Iota, Literal, Node, SizeOf
 from .._op import PROJECTIONS, Op
-from .._shapes import Shape, size_expr
+from .._shapes import Shape, as_expr
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
 from .._symbolic._over import BY_NAME
@@ -94,7 +94,7 @@ def _value(node: Node, index: Index, names: Mapping[Node, str]) -> str:
 
 
 def _number(node: Node) -> Any:
-    return readable_number(node.value) if isinstance(node, Literal) else size_expr(node.size)
+    return readable_number(node.value) if isinstance(node, Literal) else as_expr(node.size)
 
 
 # ---------------------------------------------------------------- elementwise steps
@@ -164,7 +164,7 @@ class _Operand:
 def _element(node: Node, index: Index, names: Mapping[Node, str], taken: set[str]) -> str:
     assert node.op.element is not None
     operands = [_Operand(x, names[x]) for x in node.operands]
-    formula = sp.sympify(node.op.element(index, *operands, **node.params), strict=True)
+    formula = as_expr(node.op.element(index, *operands, **node.params))
     for over in formula.atoms(AppliedUndef):
         made = BY_NAME.get(type(over).__name__)
         if made is not None:

@@ -37,7 +37,7 @@ from .._graph import (
 from .._graph._laws import RULE_ERRORS, Draft, broken_law, shape_by_rule
 from .._graph._types import SUPPORTED, TOKEN
 from .._op import registry
-from .._shapes import Dim, Dimension, Shape, hint, recording, size_expr
+from .._shapes import Dim, Dimension, Shape, as_expr, hint, recording
 from .._spell import parse_relation, parse_size
 from ..errors import CycleError, DataError
 from ._json import FORMAT, VERSION
@@ -239,7 +239,7 @@ class _Reader:
             return Constant(_array(record, _dtype(record, what), what))
         if kind == "size":
             dim = self.size(record.get("size"), what)
-            return SizeOf(size_expr(dim), _dtype(record, what))
+            return SizeOf(as_expr(dim), _dtype(record, what))
         if kind == "range":
             return Iota(self.shape({"shape": [record.get("size")]}, what)[0])
         raise DataError(f"{what}: {kind!r:.40} is no kind of leaf")

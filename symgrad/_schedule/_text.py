@@ -11,7 +11,7 @@ import sympy as sp
 
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import Op
-from .._shapes import Shape
+from .._shapes import Shape, as_expr
 from .._spell import relation_text
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def guard_texts(guards: Mapping[sp.Basic, bool]) -> list[str]:
     """Return the guards as Python text, without what is true of all sizes."""
     texts = []
     for relation, truth in guards.items():
-        if relation.func(*relation.args) == sp.sympify(truth, strict=True):
+        if relation.func(*relation.args) == as_expr(truth):
             continue  # sizes are positive
         text = relation_text(relation)
         texts.append(text if truth else f"not {text}")

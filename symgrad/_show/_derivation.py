@@ -16,6 +16,7 @@ import sympy as sp
 
 from .._graph import Input, Node
 from .._schedule import schedule
+from .._shapes import as_expr
 from .._symbolic import (
     Elements,
     Equation,
@@ -156,7 +157,7 @@ class _Walk:
         letters = index_symbols(skip + len(node.shape), self.taken)[skip:]
         name = self.names.get(node, "out")
         shape = with_lengths(node.shape, self.lengths)
-        return Variable(name, tuple(letters), tuple(map(sp.sympify, shape)))
+        return Variable(name, tuple(letters), tuple(map(as_expr, shape)))
 
     def symbol(self, node: Node, v: Variable) -> Any:
         return node.symbol if isinstance(node, Input) and not node.shape else (

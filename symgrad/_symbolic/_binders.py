@@ -20,11 +20,13 @@ import sympy as sp
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.piecewise import ExprCondPair
 
+from .._shapes import as_expr
+
 
 def bound(cls: type, function: Any, limits: Any) -> Any:
     """Return an object of a class with limits, its body as it is."""
     made: Any = sp.Expr.__new__(cls)
-    made._args = (sp.sympify(function), *(sp.Tuple(*map(sp.sympify, limit)) for limit in limits))
+    made._args = (as_expr(function), *(sp.Tuple(*map(as_expr, limit)) for limit in limits))
     made.is_commutative = True
     return made
 
@@ -71,7 +73,7 @@ class Pair(ExprCondPair):  # type: ignore[misc]
 
     def __new__(cls, value: Any, condition: Any) -> Any:
         """Pair what the constructor of SymPy's pair would evaluate."""
-        return sp.Tuple.__new__(cls, sp.sympify(value), sp.sympify(condition))
+        return sp.Tuple.__new__(cls, as_expr(value), as_expr(condition))
 
 
 class Piecewise(sp.Piecewise):  # type: ignore[misc]

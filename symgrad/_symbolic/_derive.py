@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Node, topological
+from .._shapes import as_expr
 from ._binders import as_sympy
 from ._deltas import resolve
 from ._element import Elements, indexed, is_condition, with_lengths
@@ -59,7 +60,7 @@ def named_sizes(graph: Function) -> dict[Any, Any]:
 
     A whole number is traced as a size, ``n``; the ``k`` of ``f(x, k)`` is read as ``k``.
     """
-    lengths = {s for x in graph.inputs for d in x.shape for s in sp.sympify(d).free_symbols}
+    lengths = {s for x in graph.inputs for d in x.shape for s in as_expr(d).free_symbols}
     return {
         x.dim: sp.Symbol(x.name, **x.dim.assumptions0)
         for x in graph.inputs
@@ -79,7 +80,7 @@ def shapes_of(graph: Function, elements: Elements) -> dict[str, tuple[Any, ...]]
     arrays += [
         (name, with_lengths(x.shape, elements.lengths)) for x, name in elements.constants.items()
     ]
-    return {name: tuple(map(sp.sympify, shape)) for name, shape in arrays}
+    return {name: tuple(map(as_expr, shape)) for name, shape in arrays}
 
 
 def elements_of(graph: Function, variables: Mapping[str, Any] = MappingProxyType({})) -> Elements:
@@ -197,7 +198,7 @@ def _ranges(
     node: Node, index: Sequence[sp.Symbol], lengths: Mapping[Any, Any] = MappingProxyType({})
 ) -> Ranges:
     shape = with_lengths(node.shape, lengths)
-    return {i: (sp.Integer(0), sp.sympify(d) - 1) for i, d in zip(index, shape, strict=True)}
+    return {i: (sp.Integer(0), as_expr(d) - 1) for i, d in zip(index, shape, strict=True)}
 
 
 def _renamed(expression: Any, names: set[str]) -> Any:

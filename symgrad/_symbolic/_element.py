@@ -16,7 +16,7 @@ from sympy.core.function import AppliedUndef
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._parse import MAX_POWER_BITS, power_bits
-from .._shapes import Shape
+from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
 from ._constants import as_formula
@@ -69,7 +69,7 @@ class Operand:
         places = index if isinstance(index, tuple) else (index,)
         whole = self.node.dtype.kind != "f"
         symbol = sp.Dummy("e", integer=True) if whole else sp.Dummy("e", real=True)
-        self.asked[symbol] = (self.node, tuple(map(sp.sympify, places)))
+        self.asked[symbol] = (self.node, tuple(map(as_expr, places)))
         return symbol
 
 
@@ -122,7 +122,7 @@ class Elements:
         UnsupportedError
             If the formula would be too large to read.
         """
-        root: Key = (node, tuple(map(sp.sympify, index)))
+        root: Key = (node, tuple(map(as_expr, index)))
         stack = [] if root in self.memo else [self._frame(root)]
         while stack:
             frame = stack[-1]
@@ -215,7 +215,7 @@ class Elements:
                 self.taken.add(self.constants[node])
             return sp.IndexedBase(self.constants[node], real=True)[index]
         if isinstance(node, SizeOf):
-            return sp.sympify(node.size)
+            return as_expr(node.size)
         assert isinstance(node, Iota)
         return index[0]
 
@@ -259,7 +259,7 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any], exact: boo
     """Put the elements in the place of the symbols that stand for them."""
     if node.op.kind == "map":
         return _mapped(node, [known[s] for s in formula], exact)
-    formula = unevaluated(sp.sympify(formula))
+    formula = unevaluated(as_expr(formula))
     if formula in known:
         return known[formula]
     values = dict(known)
@@ -289,7 +289,7 @@ def _mapped(node: Node, operands: list[Any], exact: bool) -> Any:
     if hidden:
         stands = {x: mark for mark, x in hidden.items()}
         marked = _form(form, [stands.get(x, x) for x in operands], node.params)
-        if sp.sympify(marked).has(sp.Piecewise):
+        if as_expr(marked).has(sp.Piecewise):
             return replaced(marked, hidden)
     return _form(form, operands, node.params)
 

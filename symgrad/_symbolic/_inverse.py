@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 from sympy.concrete.expr_with_intlimits import ExprWithIntLimits
 
+from .._shapes import as_expr
 from ._binders import Sum, bound
 
 
@@ -120,7 +121,7 @@ class Entry(sp.Expr):  # type: ignore[misc]
 
     def __new__(cls, whole: Any, row: Any, column: Any) -> Any:
         """Make element ``(row, column)`` of ``whole``; of a symmetric matrix in one order."""
-        places = [sp.sympify(row), sp.sympify(column)]
+        places = [as_expr(row), as_expr(column)]
         if isinstance(whole, OfMatrix) and whole.is_symmetric():
             places.sort(key=sp.default_sort_key)
         return sp.Expr.__new__(cls, whole, *places)

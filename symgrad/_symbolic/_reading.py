@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import sympy as sp
-
 from .._graph import Input
+from .._shapes import as_expr
 from ._binders import unevaluated
 from ._components import components
 from ._derive import (
@@ -123,4 +122,4 @@ def _simplified(e: Any, patience: Patience) -> Any:
 
 def _sizes(shape: Shape, elements: Elements, names: Mapping[Any, Any]) -> Shape:
     known = with_lengths(shape, elements.lengths)
-    return tuple(sp.sympify(d).xreplace(names) for d in known)
+    return tuple(as_expr(d).xreplace(names) for d in known)

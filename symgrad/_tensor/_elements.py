@@ -13,6 +13,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
+from .._shapes import as_expr
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
 
@@ -132,7 +133,7 @@ def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
             "use smaller arrays, or sg.derivative, which writes array ops in index notation"
         )
     readers = [_Reader(k, x) for k, x in enumerate(node.operands)]
-    formula = sp.sympify(op.element(tuple(map(sp.Integer, index)), *readers, **node.params)).doit()
+    formula = as_expr(op.element(tuple(map(sp.Integer, index)), *readers, **node.params)).doit()
     reads = formula.atoms(sp.Indexed)
     if not all(i.is_Integer for r in reads for i in r.indices) or formula.free_symbols - {
         s for r in reads for s in r.free_symbols

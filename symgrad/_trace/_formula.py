@@ -13,6 +13,7 @@ from sympy.codegen import cfunctions
 
 from .._late import special
 from .._op import Op, registry
+from .._shapes import as_expr
 from ..errors import UnsupportedError
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -50,7 +51,7 @@ def evaluate(expr: Any, values: Mapping[sp.Symbol, Any]) -> Any:
         For a SymPy function that has no numerical counterpart here.
     """
     done: dict[Any, Any] = dict(values)
-    stack: list[tuple[Any, bool]] = [(sp.sympify(expr), False)]
+    stack: list[tuple[Any, bool]] = [(as_expr(expr), False)]
     while stack:
         e, ready = stack.pop()
         if e in done:
@@ -60,7 +61,7 @@ def evaluate(expr: Any, values: Mapping[sp.Symbol, Any]) -> Any:
         else:
             stack.append((e, True))
             stack.extend((a, False) for a in reversed(_parts(e)))
-    return done[sp.sympify(expr)]
+    return done[as_expr(expr)]
 
 
 def _parts(e: Any) -> tuple[Any, ...]:

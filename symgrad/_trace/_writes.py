@@ -26,7 +26,7 @@ from .._ops.indexing import GATHER, getitem, in_range
 from .._ops.np_common import as_array, is_traced
 from .._ops.regions import Region
 from .._ops.updates import PUT, UPDATE, WRITER
-from .._shapes import Shape, Size, as_dim, broadcast, dim_product, guard, hint, same, show
+from .._shapes import Shape, Size, as_dim, as_expr, broadcast, dim_product, guard, hint, same, show
 from ..errors import DTypeError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
 from ._views import PLACES, Step, taken
@@ -54,7 +54,7 @@ def _picks(region: Region) -> tuple[Any, ...]:
 
 def _below(a: Any, b: Any) -> bool:
     """Tell whether ``a < b``; where only the hints can tell, a guard keeps it true."""
-    difference = sp.sympify(b) - sp.sympify(a)
+    difference = as_expr(b) - as_expr(a)
     if not hint(as_dim(a)) < hint(as_dim(b)):
         return False
     if not sp.expand(difference).is_positive:
@@ -153,7 +153,7 @@ def _assembled(base: Node, parts: list[tuple[Region, Node]]) -> Node:
         return base
     regions = tuple(region for region, _ in parts)
     nodes = tuple(part for _, part in parts)
-    written: Any = sum((sp.sympify(dim_product(n.shape)) for n in nodes), start=sp.Integer(0))
+    written: Any = sum((as_expr(dim_product(n.shape)) for n in nodes), start=sp.Integer(0))
     if sp.expand(written - dim_product(base.shape)) == 0 or _is_zero(base):
         params = {"shape": base.shape, "regions": regions, "disjoint": True}
         return bind_nodes(_OPS["Assemble"], nodes, params)

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from .._shapes import as_expr
 from ..errors import UnsupportedError
 
 Environment = dict[sp.Symbol, int]
@@ -15,7 +16,7 @@ Whole = Callable[[Environment], Any]
 
 def whole_number(e: Any) -> Whole:
     """Return an index expression as a function of the values of its symbols."""
-    e = sp.sympify(e)
+    e = as_expr(e)
     if e.is_Integer:
         number = int(e)
         return lambda env: number

@@ -15,6 +15,7 @@ import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
 from .._op import Op
+from .._shapes import as_expr
 from .._symbolic import is_condition
 from ..errors import UnsupportedError
 from ._closures import Closure, closure
@@ -32,7 +33,7 @@ class Formula:
     """One scalar expression, ready to be evaluated with all its digits."""
 
     def __init__(self, expression: Any, symbols: Sequence[sp.Symbol]) -> None:
-        self.expression = sp.sympify(expression)
+        self.expression = as_expr(expression)
         self._run: Closure = closure(self.expression, symbols)
         self._digits = reach(self.expression)
         self.special = is_special(self.expression)
@@ -182,7 +183,7 @@ def number(context: Any, value: Any) -> Any:
 def differentiate(expression: Any, symbol: sp.Symbol) -> Any:
     """Return SymPy's derivative, with steps constant and in a form fit for evaluation."""
     constants: dict[Any, Any] = {}
-    frozen = _freeze(sp.sympify(expression), constants)
+    frozen = _freeze(as_expr(expression), constants)
     try:
         slope = sp.diff(frozen, symbol)
     except ArgumentIndexError:

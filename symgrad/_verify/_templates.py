@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Node
-from .._shapes import Shape
+from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._closures import Closure, closure
 from ._positions import Environment, condition, whole_number
@@ -71,7 +71,7 @@ class Template:
         ]
         operands = [Reader(x, self.reads) for x in node.operands]
         formula = node.op.element(tuple(self.index), *operands, **node.params)
-        self.recipe = self._compile(sp.sympify(formula))
+        self.recipe = self._compile(as_expr(formula))
 
     def __call__(self, index: Sequence[int]) -> Steps:
         """Compute the element at ``index``."""
@@ -97,7 +97,7 @@ class Template:
 
     def _read(self, symbol: sp.Symbol) -> Recipe:
         node, index = self.reads[symbol]
-        places = [whole_number(sp.sympify(i)) for i in index]
+        places = [whole_number(as_expr(i)) for i in index]
         needs = self._needs(index)
 
         def run(env: Environment) -> Steps:
@@ -109,7 +109,7 @@ class Template:
 
     def _needs(self, expressions: Sequence[Any]) -> list[tuple[sp.Symbol, Recipe]]:
         """The computed positions (elements of index arrays) among ``expressions``."""
-        symbols = set().union(*(sp.sympify(e).free_symbols for e in expressions))
+        symbols = set().union(*(as_expr(e).free_symbols for e in expressions))
         return [(s, self._read(s)) for s in self.reads if s in symbols]
 
     def _positions(
@@ -171,7 +171,7 @@ class Template:
         return run
 
     def _piecewise(self, e: Any) -> Recipe:
-        pieces = [(self._compile(sp.sympify(x)), condition(c), self._needs([c])) for x, c in e.args]
+        pieces = [(self._compile(as_expr(x)), condition(c), self._needs([c])) for x, c in e.args]
 
         def run(env: Environment) -> Steps:
             for recipe, holds, needs in pieces:
