@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
@@ -111,12 +112,14 @@ def _forget(name: str) -> None:
 def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) -> Op:
     symbols = sp.symbols(f"x:{len(fields['domain'])}", real=True)
     try:
-        expression = as_expr(function(*symbols))
+        expression = function(*symbols)
     except (TypeError, AttributeError) as error:
         raise DefinitionError(
             f"{name}: the formula is a function of SymPy symbols (sp.exp(x), not np.exp(x)); "
             f"machine code is what numba.njit returns: {error}"
         ) from None
+    with contextlib.suppress(sp.SympifyError):  # a list, or text
+        expression = as_expr(expression)
     if not isinstance(expression, sp.Expr):
         raise DefinitionError(
             f"{name}: the formula is one SymPy expression, not {type(expression).__name__}"

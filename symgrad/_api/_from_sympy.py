@@ -99,7 +99,12 @@ def _leaves(expressions: Any) -> list[Any]:
         )
     if isinstance(expressions, sp.MatrixBase):
         return list(expressions)
-    return [as_expr(expressions)]
+    try:
+        return [as_expr(expressions)]
+    except sp.SympifyError:
+        raise ArgumentError(
+            f"from_sympy takes SymPy expressions, not {type(expressions).__name__}"
+        ) from None
 
 
 def _match(symbol: sp.Symbol | str, free: set[sp.Symbol]) -> sp.Symbol:
