@@ -122,7 +122,7 @@ def _elementwise(node: Node) -> Node:
         return apply(NUMBERS[len(operands) - 1], operands, items, (), node.dtype)
     return bind_nodes(
         MAP, operands,
-        {"ufunc": name, "types": types, "shape": node.shape, "dtype": node.dtype.str},
+        {"ufunc": name, "types": types, "shape": node.shape, "dtype": node.dtype.name},
     )  # fmt: skip
 
 
@@ -244,7 +244,7 @@ def _reference(node: Node) -> Node:
             f"numbers: write dynamic=False beside rounding='numpy' [{node.where}]"
         )
     params = {
-        "token": _token(node.op, node.items), "shape": node.shape, "dtype": node.dtype.str,
+        "token": _token(node.op, node.items), "shape": node.shape, "dtype": node.dtype.name,
         "ranks": tuple(len(x.shape) for x in (*node.operands, node)),
     }  # fmt: skip
     return bind_nodes(CALLBACK, node.operands, params)
