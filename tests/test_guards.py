@@ -176,3 +176,37 @@ def test_an_argument_that_nothing_but_a_branch_reads() -> None:
     assert np.array_equal(kernel(x, True), x * 2 + 6)
     with pytest.raises(ValueError, match="another branch"):
         kernel(x, False)
+
+
+@pytest.mark.parametrize(
+    ("made", "other"),
+    [(True, False), (1, 3), (0, 2), (-1, 2), (None, 2.0), ((False, 2.0), (True, 2.0))],
+)
+def test_a_kernel_asks_for_what_is_baked_in(made: Any, other: Any) -> None:
+    """Truth values, 0, 1, negative numbers and None are constants of its program."""
+
+    def f(x: Array, n: Any) -> Any:
+        if isinstance(n, tuple):
+            return x * n[1] if n[0] else x
+        return x if n is None else x * 2 if n is True else x + n
+
+    x = np.array([1.0, 2.0, 3.0])
+    g = sg.compile(f)
+    kernel = g.kernel(x, made)
+    assert np.array_equal(kernel(x, made), f(x, made))
+    with pytest.raises(ValueError, match="this kernel was made for"):
+        kernel(x, other)
+    into = g.kernel_into(x, made)
+    with pytest.raises(ValueError, match="this kernel was made for"):
+        into(x, other, np.empty(3))
+    with sg.backend("numba"):
+        assert np.array_equal(sg.compile(f)(x, made), f(x, made))
+
+
+def test_a_kernel_asks_for_text_that_is_baked_in() -> None:
+    word = 'it\'s "sin"\n\\\u2028'
+    f = sg.compile(lambda x, how: 2 * x if how == word else x)
+    kernel = f.kernel(np.ones(3), word)
+    assert kernel(np.ones(3), word)[0] == 2.0
+    with pytest.raises(ValueError, match="this kernel was made for"):
+        kernel(np.ones(3), "cos")

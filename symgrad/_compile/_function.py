@@ -326,9 +326,11 @@ class Function:
 
         It can be called inside ``@njit`` and ``prange`` with arguments of the same types,
         of any sizes for which the trace holds (else it raises ValueError): 0, 1 and the short
-        axes of matrices (up to 8, the last one up to 16) keep their sizes. Tuples are
-        passed as they are; where an argument contains dicts, lists or dataclasses, which
-        numba does not have, the kernel takes the leaves one by one.
+        axes of matrices (up to 8, the last one up to 16) keep their sizes. What is a constant
+        of the trace (True and False, the integers up to 1, strings, None) must be given as
+        it was. Tuples are passed as they are; where an argument contains dicts, lists or
+        dataclasses, which numba does not have, the kernel takes the leaves that are no
+        constants one by one.
         """
         return self._specialization(args, kwargs, short=True, kernel=True).kernel(into=False)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 from typing import Any
 
 from .._graph import Node
@@ -18,9 +19,19 @@ import numpy as np
 
 @numba.njit(nogil=True, error_model="numpy")
 def kernel({parameters}):
-    r = call({arguments}, {targets}, {threads})
+{checks}    r = call({arguments}, {targets}, {threads})
     return {result}
 '''
+
+#: Types of constants that a kernel can compare its arguments with. Numba takes no others than
+#: these, except some that are known by their type, as ``np.float32``.
+ASKED = (bool, int, str, NoneType)
+
+CHECK = """\
+    if not ({test}):
+        raise ValueError("this kernel was made for {words}; "
+                         "make one with g.kernel(*args) for values like these")
+"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,8 @@ class Layout:
         Names of the parameters that take arrays to write into.
     threads:
         How many threads a call may use; 0: as many as set.
+    baked:
+        What must hold of the arguments that are baked in, as ``p == True``.
     """
 
     parameters: tuple[str, ...]
@@ -50,6 +63,7 @@ class Layout:
     flat: bool
     targets: tuple[str, ...] = ()
     threads: int = 1
+    baked: tuple[str, ...] = ()
 
     def into(self, arrays: int) -> Layout:
         """Return the layout that takes the arrays of the result after the arguments."""
@@ -66,11 +80,22 @@ class Layout:
             targets=_tuple(self.targets),
             threads=self.threads,
             result=self.result,
+            checks="".join(CHECK.format(test=t, words=_quoted(t)) for t in self.baked),
         )
 
 
 def _tuple(items: tuple[str, ...]) -> str:
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _quoted(test: str) -> str:
+    """Return ``test`` as it stands between quotation marks."""
+    return test.encode("unicode_escape").decode().replace('"', '\\"')
+
+
+def can_ask(value: Any) -> bool:
+    """Tell whether a kernel can check that it is given this value."""
+    return type(value) in ASKED and (type(value) is not int or value.bit_length() < 64)
 
 
 def kernel_file(layout: Layout) -> str:
@@ -84,6 +109,7 @@ def layout_of(trees: Mapping[str, Tree], leaves: Sequence[LeafKind], graph: Grap
     kinds = iter(leaves)
     parameters: list[str] = []
     arguments: list[str] = []
+    baked: list[str] = []
     for name, tree in trees.items():
         if not flat:
             parameters.append(name)
@@ -94,10 +120,13 @@ def layout_of(trees: Mapping[str, Tree], leaves: Sequence[LeafKind], graph: Grap
                     path = f"{name}_{k}" if tree.kind != "leaf" else name
                     parameters.append(path)
                 arguments.append(_pairs(path, kind) if kind.is_complex else path)
+            elif not flat and can_ask(kind.baked_in):
+                sign = "is" if kind.baked_in is None else "=="
+                baked.append(f"{path} {sign} {kind.baked_in!r}")
     count = len(graph.outputs)
     names = ["r"] if count == 1 else [f"r[{k}]" for k in range(count)]
     result = _pack(graph.tree, iter(graph.leaves), names, graph.outputs)
-    return Layout(tuple(parameters), tuple(arguments), result, flat)
+    return Layout(tuple(parameters), tuple(arguments), result, flat, baked=tuple(baked))
 
 
 def _has_counterpart(tree: Tree) -> bool:

@@ -23,7 +23,7 @@ from ..errors import ArgumentError, OutOfMemoryError
 from ._cache import Entry, cached_code
 from ._code import load
 from ._collector import collector_paused
-from ._layout import Layout
+from ._layout import Layout, can_ask
 from ._memory import load_memory
 from ._pack import make_pack
 from ._products import load_product
@@ -163,7 +163,8 @@ class Specialization:
     def _dispatched(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the outputs that the dispatcher of :meth:`kernel` computes."""
         kernel = self.kernel(into=False)
-        given: list[Any] = [None] * len(leaves)  # what is baked in is not read
+        # Of what is baked in, only what can be asked is read.
+        given: list[Any] = [leaf if can_ask(leaf) else None for leaf in leaves]
         for k in self.takes:
             given[k] = _native(leaves[k])
         if self.layout.flat:

@@ -80,6 +80,11 @@ class LeafKind(NamedTuple):
         )
 
     @property
+    def baked_in(self) -> Any:
+        """What a leaf that is no input is."""
+        return self.value[1] if self.kind == "static" else self.value
+
+    @property
     def is_complex(self) -> bool:
         """Whether the leaf is one or many complex numbers."""
         return self.kind == "complex" or self.dtype in ("F", "D")
