@@ -421,6 +421,16 @@ def test_derivative_of_what_is_sorted() -> None:
     np.testing.assert_array_equal(sg.grad(np.median)(x), [0.0, 0.0, 0.5, 0.5])
 
 
+@pytest.mark.parametrize("middle", [np.median, np.nanmedian])
+def test_median_of_infinities_and_large_numbers(middle: Any) -> None:
+    inf = np.inf
+    for row in ([-inf, 0.0], [inf, inf], [-inf, -inf, 1.0, 2.0], [-1.7e308, 1.7e308], [-inf, inf]):
+        x = np.array(row)
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(sg.compile(middle)(x), middle(x))
+    np.testing.assert_array_equal(sg.grad(middle)(np.array([0.0, -inf])), [0.5, 0.5])
+
+
 def test_interpolation_at_the_points_of_the_table() -> None:
     xp, fp = np.array([0.0, 1.0, 3.0]), np.array([2.0, 4.0, 0.0])
     np.testing.assert_array_equal(sg.compile(np.interp)(xp, xp, fp), fp)

@@ -224,20 +224,22 @@ def _joined(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return reshaped(moved, (*lead, count)), axes
 
 
-def _between(ordered: Any, place: Any, method: str, count: Any, dtype: Any) -> Any:
+def _between(ordered: Any, place: Any, method: str | None, count: Any, dtype: Any) -> Any:
     """Return sorted elements at a real place along the last axis; ``count`` of them count."""
     last = count - 1
     place = np.clip(place, 0, last)
     below, above = np.floor(place), np.ceil(place)
     if method == "nearest":
         below = above = np.rint(place)
-    weight = {"lower": 0.0, "higher": 1.0, "nearest": 0.0}.get(method)
+    weight = {"lower": 0.0, "higher": 1.0, "nearest": 0.0}.get(method or "")
     if method == "midpoint":
         weight = np.where(below == above, 0.0, 0.5)
     low, high = (
         np.take_along_axis(ordered, k.astype(np.int64)[..., None], -1)[..., 0]
         for k in (below, above)
     )
+    if method is None:  # the mean of two, as NumPy's median: infinities stay what they are
+        return np.where(below == above, low, (low + high) * 0.5)
     share = place - below if weight is None else weight
     share = share if isinstance(share, float) else share.astype(dtype)
     return (
@@ -247,12 +249,12 @@ def _between(ordered: Any, place: Any, method: str, count: Any, dtype: Any) -> A
     )
 
 
-def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool) -> Any:
+def _quantile(a: Any, q: Any, axis: Any, method: str | None, keepdims: bool, skip: bool) -> Any:
     x = as_array(a)
     x = x.astype(np.float64) if x.dtype.kind not in "fc" else x
     # A Python number takes the type of the data, as in NumPy.
     q = as_array(q).astype(x.real.dtype) if isinstance(q, (int, float)) else as_float(as_array(q))
-    if method not in _POSITIONS and method not in _STEPS:
+    if method is not None and method not in _POSITIONS and method not in _STEPS:
         refuse(np.quantile, f"method={method!r}; there are {', '.join((*_POSITIONS, *_STEPS))}")
     if not is_traced(q) and not np.all((q >= 0) & (q <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
@@ -261,7 +263,7 @@ def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip: bool
     n = flat.shape[-1]
     missing = np.isnan(ordered)
     count = n - np.sum(missing, axis=-1) if skip else n
-    alpha, beta = _POSITIONS.get(method, (1.0, 1.0))
+    alpha, beta = _POSITIONS.get(method or "", (1.0, 1.0))
     lead, dtype = ordered.shape[:-1], np.result_type(q.dtype, x.dtype)
 
     def one(p: Any) -> Any:
@@ -336,11 +338,11 @@ def median(a: Any, axis: Any = None, *, keepdims: bool = False,
     x = as_array(a)
     if 0 in (x.shape[k] for k in normalize_axes(axis, x.ndim)):  # nan, with NumPy's warning
         return np.mean(x, axis=axis, keepdims=keepdims)
-    return _quantile(a, 0.5, axis, "linear", keepdims, False)
+    return _quantile(a, 0.5, axis, None, keepdims, False)
 
 
 @composite(np.nanmedian, samples=_MIDDLES, convention=TIES)
 def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False,
               overwrite_input: bool = False) -> Any:  # fmt: skip
     """Median over axes, nan left out."""
-    return _quantile(a, 0.5, axis, "linear", keepdims, True)
+    return _quantile(a, 0.5, axis, None, keepdims, True)
