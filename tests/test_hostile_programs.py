@@ -112,6 +112,15 @@ def test_text_of_a_file_is_printed_on_its_line() -> None:
     assert ast.dump(ast.parse(program.source())) == ast.dump(ast.parse(plain.source()))
 
 
+def test_messages_are_on_their_line() -> None:
+    """A terminal does what some characters say."""
+    data = data_of(lambda x: np.sin(x), 1.0)
+    data["steps"][0]["op"] = "\x1b[31mred\u2028\n"
+    with pytest.raises(DataError, match="no such op") as caught:
+        Program.from_json(json.dumps(data))
+    assert str(caught.value).isprintable()
+
+
 @pytest.mark.parametrize("name", ["np", "lambda", "max", "\uff4e\uff50", "ValueError", "c0", "n"])
 def test_names_of_a_file_hide_nothing(name: str) -> None:
     table = np.arange(3.0) + 0.25

@@ -258,7 +258,7 @@ class _Reader:
             needs.append([n - first for n in numbers if n >= first])
 
         def name(k: int) -> str:
-            return f"steps[{k}] ({records[k].get('op')!s:.40})"
+            return f"steps[{k}] ({printable(str(records[k].get('op')))[:40]})"
 
         try:
             kahn(range(len(records)), needs.__getitem__, name)
