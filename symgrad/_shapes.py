@@ -299,10 +299,16 @@ MOST_BYTES = 1 << 61
 
 @lru_cache(maxsize=65536)
 def check_bytes(shape: Shape, itemsize: int) -> None:
-    """Raise if an array of the example call is one that no memory can hold."""
+    """Raise if an array of the example call is one that no memory can hold.
+
+    What is no size, or is one of symbols that have no example, is for the laws to refuse.
+    """
     count = itemsize
     for dim in shape:
-        count *= max(hint(dim), 1)
+        if isinstance(dim, int):
+            count *= max(dim, 1)
+        elif isinstance(dim, sp.Expr) and all(isinstance(s, Dim) for s in dim.free_symbols):
+            count *= max(hint(dim), 1)
     if count >= MOST_BYTES:
         raise OutOfMemoryError(
             f"an array of shape {show(shape)} would have {count:.3g} bytes: arrays have less "

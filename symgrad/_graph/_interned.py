@@ -166,7 +166,7 @@ def new_node(
     frame: FrameType | None = None,
 ) -> Node:
     """Return a new node; ``frame`` is where the search for the user's line begins."""
-    if shape and not (operands and shape is operands[0].shape):
+    if shape and not (operands and shape is getattr(operands[0], "shape", None)):
         check_bytes(shape, dtype.itemsize)
     node: Node = object.__new__(cls)
     node._assumptions = cls.default_assumptions

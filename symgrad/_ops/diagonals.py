@@ -69,8 +69,13 @@ def _embed_fits(node: Any) -> str | None:
         len(want) > 1
         and agree(have[:-1], want[:-2])
         and have
-        and as_size(have[-1]) + row <= as_size(want[-2])
-        and as_size(have[-1]) + column <= as_size(want[-1])
+        and (
+            have[-1] == 0  # a diagonal outside of the array
+            or (
+                as_size(have[-1]) + row <= as_size(want[-2])
+                and as_size(have[-1]) + column <= as_size(want[-1])
+            )
+        )
     ):
         return None
     return f"{show(have)} is no diagonal {offset} of an array of shape {show(want)}"
