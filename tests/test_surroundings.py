@@ -64,14 +64,19 @@ def test_a_process_without(what: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_process_without_its_folder_and_files(tmp_path: Path) -> None:
-    """Isolated, its code from standard input, in a folder that is gone (Numba needs one)."""
+    """Isolated, its code from standard input, in a folder that is gone, without a cache."""
     package = str(Path(sg.__file__).parents[1])
-    program = "\n".join(line for line in PROGRAM.splitlines() if "kernel" not in line)
-    program = program.replace("check(out)\ncheck(slopes[0])\n", "")
-    text = f"import sys, os; sys.path.append({package!r}); os.rmdir(os.getcwd())\n{program}"
-    done = subprocess.run(
-        [sys.executable, "-I", "-"], cwd=tmp_path, input=text, capture_output=True, text=True
+    program = "\n".join(line for line in PROGRAM.splitlines() if ".kernel(" not in line)
+    program = program.replace("check(slopes[0])\n", "") + (
+        "\ntry: gradient.kernel(x, 2.0)(x, 2.0)\n"
+        "except FileNotFoundError as error: assert 'os.chdir to one' in str(error), error\n"
+        "else: raise AssertionError('compiled')\n"
     )
+    text = f"import sys, os; sys.path.insert(0, {package!r}); os.rmdir(os.getcwd())\n{program}"
+    done = subprocess.run(
+        [sys.executable, "-I", "-"], env={**os.environ, "SYMGRAD_CACHE_DIR": ""}, cwd=tmp_path,
+        input=text, capture_output=True, text=True,
+    )  # fmt: skip
     assert (done.stdout.strip(), done.returncode) == (DERIVATIVE, 0), done.stderr[-2000:]
 
 

@@ -7,6 +7,8 @@ nothing to type-infer, and the result is an ordinary dispatcher, callable in ``@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -37,6 +39,11 @@ MISFIT = (
 )
 
 WRONG_TARGET = "an array to write the result into has another shape than the result"
+
+GONE = (
+    "Numba compiles a kernel that makes arrays only where the current folder exists, and this "
+    "process's is gone: os.chdir to one that exists before the kernel's first call"
+)
 
 
 def leaf_type(leaf: Leaf) -> Any:
@@ -88,6 +95,15 @@ def _check_targets(code: Code, targets: Any) -> None:
             )
 
 
+@contextmanager
+def _folder_named() -> Iterator[None]:
+    """Say which file Numba has not found: it asks for source lines relative to where it is."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(GONE) from error
+
+
 def _copy(a: Any) -> Any:
     # What np.ascontiguousarray gives for a read-only array is read-only in older Numba.
     out = np.empty(a.shape, a.dtype)
@@ -104,6 +120,7 @@ class _Codegen:
         self.code, self.size_inputs = code, size_inputs
         self.results, self.returned = results, returned
 
+    @_folder_named()
     def __call__(self, context: Any, builder: Any, signature: Any, args: Any) -> Any:
         code = self.code
         given = signature.args[0]
