@@ -805,6 +805,23 @@ def test_powers_of_a_high_degree_stay_as_they_are(power: Any) -> None:
         assert sp.expand(simplified(e, 5.0) - e, deep=False) == 0
 
 
+@pytest.mark.parametrize(
+    "power",
+    [
+        (10**16 + 1) ** (10 ** (y + 10) / 2),
+        2 ** ((x - 10**6) ** 2),
+        2 ** ((2 * x + 2) ** 40),
+        (2 * x) ** (3 * 10 ** (y + 10)),
+    ],
+)
+def test_powers_that_hide_large_numbers_stay_as_they_are(power: Any) -> None:
+    """SymPy takes 2**(10**10) out of 2**(10**(y + 10)), in one operation of Python's."""
+    mark = sp.Dummy()
+    for e in (power * 10 ** (y + 10), x * power + power, sp.sin(power) + y * power):
+        found = simplified(e, 5.0)
+        assert sp.expand((found - e).xreplace({power: mark})) == 0
+
+
 def test_powers_of_numbers_that_are_too_large_are_refused() -> None:
     large = [
         (lambda x: (2 * x) ** 1e9, "power of a number with 2e\\+09 binary digits"),

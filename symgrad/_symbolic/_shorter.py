@@ -7,6 +7,7 @@ notation stays as it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.functions.elementary.hyperbolic import HyperbolicFunction
 from sympy.functions.elementary.trigonometric import TrigonometricFunction
 
+from .._parse import power_bits
 from ._binders import Sum, cases, rebuilt
 from ._cases import settled
 from ._forms import by_parts, collected, common_factor, in_differences
@@ -117,16 +119,25 @@ _APART = (ExprWithLimits, sp.Piecewise, sp.Indexed, sp.KroneckerDelta, Entry)
 #: for each coefficient, and ``(2*x + 2)**n`` has the number ``2**n`` in it.
 DEGREE = 10_000
 
+#: As good as infinite, for both.
+LARGE = 1 << 60
+
 
 def _degree(e: Any, known: dict[Any, float]) -> float:
-    """Return the degree of a formula as a polynomial in its symbols and functions."""
+    """Return the degree of a formula as a polynomial in its symbols and functions.
+
+    Or the binary digits of the numbers that a power of one may come to, if these are more.
+    """
     if e not in known:
         if isinstance(e, (sp.Pow, sp.exp)):
             base, exponent = e.as_base_exp()
             factors = [t.as_coeff_Mul()[0] for t in sp.Add.make_args(exponent)]
             times = max(abs(int(c.p)) if isinstance(c, sp.Rational) else 1 for c in factors)
             # A float has no more: sums of such numbers must stay quick.
-            known[e] = min(times, 1 << 60) * max(_degree(base, known), 1.0)
+            known[e] = min(times, LARGE) * max(_degree(base, known), 1.0)
+            bits = power_bits(base)
+            if bits:
+                known[e] = max(known[e], bits * _taken_out_of(exponent))
         elif e.is_Mul:
             known[e] = sum(_degree(a, known) for a in e.args)
         elif e.is_Add:
@@ -134,6 +145,29 @@ def _degree(e: Any, known: dict[Any, float]) -> float:
         else:
             known[e] = 0.0 if e.is_Number else 1.0
     return known[e]
+
+
+def _taken_out_of(exponent: Any) -> float:
+    """Return how large a number may become a factor of an exponent, or a term, when rewritten.
+
+    ``2**(10**(x + 9))`` may become ``(2**(10**9))**(10**x)``, with ``2**(10**9)`` written out.
+    """
+    found = 1.0
+    if exponent.is_Rational:
+        found = float(min(max(abs(int(exponent.p)) // int(exponent.q), 1), LARGE))
+    elif exponent.is_Add:
+        found = max(map(_taken_out_of, exponent.args))
+    elif exponent.is_Mul:
+        found = math.prod(map(_taken_out_of, exponent.args))
+    elif exponent.is_Pow:
+        base, power = exponent.args
+        if power.is_Integer and power > 0:
+            logarithm = min(int(power), LARGE) * math.log2(_taken_out_of(base))
+        else:
+            terms = [t for t in sp.Add.make_args(power) if t.is_Rational]
+            logarithm = power_bits(base) * float(min(sum(map(abs, terms)), LARGE))
+        found = 2.0 ** min(logarithm, math.log2(LARGE))
+    return min(found, float(LARGE))
 
 
 class _Cover:

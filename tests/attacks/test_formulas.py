@@ -120,11 +120,15 @@ def read(text: str) -> tuple[str, float]:
         expression = sg.parse(text)
     except ParseError:
         return "refused", time.process_time() - begin
-    symbols = sorted(expression.free_symbols, key=str)[:8]
-    known = dict.fromkeys(expression.free_symbols - set(symbols), 1.5)
+    every = sorted(expression.free_symbols, key=str)
+    symbols, known = every[:8], [np.float64(1.5)] * len(every[8:])
     ended = "read"
     with contextlib.suppress(SymgradError), np.errstate(all="ignore"):
-        f = sg.from_sympy(expression.xreplace(known), symbols)
+        whole = sg.from_sympy(expression, every)
+
+        def f(*values: Any) -> Any:
+            return whole(*values, *known)
+
         point = [np.float64(0.7 + 0.1 * k) for k in range(len(symbols))]
         ended = "bounded"
         sg.latex(expression)
