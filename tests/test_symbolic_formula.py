@@ -822,6 +822,21 @@ def test_powers_that_hide_large_numbers_stay_as_they_are(power: Any) -> None:
         assert sp.expand((found - e).xreplace({power: mark})) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("1/(1 + exp(-2**((x - 10**6)**2)))", "s = 1/(1 + exp(-2**((x - 1000000)**2)))"),
+        ("1/(1 + exp(-x)) + exp(10**17*x)", "exp(100000000000000000*x)"),
+        # A simplification itself makes a form of this that hides a large number.
+        ("exp(3**(x*2**(y + 40))*log(2))", "exp(3**(2**(y + 40)*x)*log(2))"),
+    ],
+)
+def test_formulas_with_powers_that_hide_large_numbers_are_read(text: str, part: str) -> None:
+    expression = sg.parse(text)
+    names = sorted(map(str, expression.free_symbols))
+    assert part in str(sg.formula(sg.from_sympy(expression, names), *[0.5] * len(names), wrt=0))
+
+
 def test_powers_of_numbers_that_are_too_large_are_refused() -> None:
     large = [
         (lambda x: (2 * x) ** 1e9, "power of a number with 2e\\+09 binary digits"),

@@ -14,6 +14,7 @@ from sympy.concrete.expr_with_limits import ExprWithLimits
 
 from ._indices import index_symbols, rename_bound
 from ._named import PLACES, Named, Sizes, all_sizes, operations, outermost, own_indices
+from ._shorter import DEGREE, large_powers
 
 
 def logistic(expression: Any, sizes: Sizes, name: str, taken: set[str]) -> tuple[Any, Named] | None:
@@ -67,13 +68,13 @@ def _in_logistic(e: Any, root: Any, part: Named, known: Mapping[sp.Symbol, Any])
         place = dict(zip(own, PLACES, strict=False))
         if len(own) > 1 or rename_bound(z.xreplace(place), ("_0",)) != root:
             continue
-        if factor.is_Integer:
+        if factor.is_Integer and abs(factor) <= DEGREE:
             s = part.at(own)
             swap[f] = (s / (1 - s)) ** factor
     if not swap:
         return plain.xreplace(back)
     # What is inside a sum must not be touched: its factors would leave it.
-    whole = [*plain.atoms(sp.Indexed), *outermost(plain.xreplace(swap))]
+    whole = [*plain.atoms(sp.Indexed), *outermost(plain.xreplace(swap)), *large_powers(plain)]
     cover = {a: sp.Dummy(real=True) for a in whole}
     symbols = {
         s: sp.Dummy(real=True) for s in {part.at(own_indices(f.args[0], known)) for f in swap}

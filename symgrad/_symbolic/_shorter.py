@@ -170,6 +170,12 @@ def _taken_out_of(exponent: Any) -> float:
     return min(found, float(LARGE))
 
 
+def large_powers(e: Any) -> set[Any]:
+    """Return the powers in a formula that no simplification may take apart."""
+    known: dict[Any, float] = {}
+    return {p for p in e.atoms(sp.Pow, sp.exp) if _degree(p, known) > DEGREE}
+
+
 class _Cover:
     """Symbols in the place of sums, branches, deltas and elements.
 
@@ -240,7 +246,7 @@ def _shortest(expression: Any, known: Collection[type], patience: Patience) -> A
             if step is sp.trigsimp and not start.has(TrigonometricFunction):
                 continue
             found = patience.attempt(partial(_attempt, step), start, start)
-            if found == start or found.has(sp.nan, sp.zoo):
+            if found == start or found.has(sp.nan, sp.zoo) or large_powers(found):
                 continue
             if any(found.has(c) and not expression.has(c) for c in _FOREIGN):
                 continue
