@@ -132,10 +132,9 @@ def _fits(node: Any) -> str | None:
     a, b, out = (node.params[k] for k in ("a", "b", "out"))
     if len(set(out)) < len(out) or not set(out) <= {*a, *b}:
         return f"{a},{b}->{out} says nothing of its result's axes"
-    x = node.operands[0]
-    if len(node.operands) != 2 or x.dtype.kind == "b":
-        return "it takes two operands, of numbers"
-    return alike(node.operands, x.dtype)
+    if len(node.operands) != 2:
+        return "it takes two operands"
+    return alike(node.operands, node.operands[0].dtype)
 
 
 CONTRACT: Op = define_array(
