@@ -18,7 +18,7 @@ from symgrad._schedule import Program
 from symgrad._schedule import _read as reading
 from symgrad._schedule._json import to_json
 from symgrad._show._graph_view_program import program_view
-from symgrad.errors import DataError, ShapeError
+from symgrad.errors import ArgumentError, DataError, ShapeError
 
 PACKAGE = Path(sg.__file__).parent
 RNG = np.random.default_rng(0)
@@ -202,3 +202,19 @@ def test_nothing_reads_text_as_code() -> None:
             if name in READERS or loose:
                 found.add((place, name))
     assert found == MADE_HERE
+
+
+@pytest.mark.parametrize(
+    ("index", "place"), [(2.5, 2), ([1.9], [1]), (np.float64(1.0), 1), (2**40, 2)]
+)
+def test_programs_take_no_float_for_a_whole_number(index: Any, place: Any) -> None:
+    """They do not run for another number than the one that is given."""
+    x, place = np.arange(4.0), np.asarray(place, np.int32)[()]
+    program = sg.compile(lambda x, i: x[i]).program(x, place)
+    scope: dict[str, Any] = {}
+    exec(program.source(), scope)
+    for run in (program, scope["program"]):
+        np.testing.assert_array_equal(run(x, place), x[place])
+        if index != 2**40 or run is program:
+            with pytest.raises((ArgumentError, TypeError)):
+                run(x, index)

@@ -30,7 +30,15 @@ from .._graph import (
 from .._op import Op
 from .._ops.movement import by_rows
 from .._shapes import evaluate_dim, show
-from ..errors import BranchError, CheckError, DataError, ShapeError, TraceError, UnsupportedError
+from ..errors import (
+    ArgumentError,
+    BranchError,
+    CheckError,
+    DataError,
+    ShapeError,
+    TraceError,
+    UnsupportedError,
+)
 from ._json import save, to_json
 from ._kahn import kahn
 from ._known import unknown
@@ -146,7 +154,9 @@ class Program:
                     f"{node.name} has shape {np.shape(value)}, expected {show(node.shape)}"
                 )
         sizes = {
-            symbol: int(values[k]) if axis is None else int(np.shape(values[k])[axis])
+            symbol: int(_argument(self.inputs[k], values[k]))
+            if axis is None
+            else int(np.shape(values[k])[axis])
             for symbol, (k, axis) in self.sizes.items()
         }
         for node, value in zip(self.inputs, values, strict=True):
@@ -200,8 +210,7 @@ class Program:
     def _computed(self, values: Sequence[Any], sizes: Mapping[sp.Symbol, int]) -> dict[Node, Any]:
         """Return the value of every node."""
         env: dict[Node, Any] = {
-            n: np.asarray(v, n.dtype) if n.shape else n.dtype.type(v)
-            for n, v in zip(self.inputs, values, strict=True)
+            n: _argument(n, v) for n, v in zip(self.inputs, values, strict=True)
         }
         if is_promised():
             env = {n: by_rows(v) for n, v in env.items()}
@@ -412,6 +421,24 @@ class Program:
         if self.conditions:
             digest.update(str([number[x] for x in self.conditions]).encode())
         return digest.hexdigest()
+
+
+def _argument(node: Node, value: Any) -> Any:
+    """Return an argument in its input's element type.
+
+    Raises
+    ------
+    ArgumentError
+        If whole numbers or truth values are wanted, and it is others.
+    """
+    found = np.asarray(value)
+    result = found.astype(node.dtype, copy=False)
+    if node.dtype.kind in "iub" and found.dtype != node.dtype:
+        whole = found.dtype.kind in "iub" or not found.size
+        if not (whole and np.array_equal(result, found)):
+            kind = "truth values" if node.dtype.kind == "b" else f"numbers of {node.dtype}"
+            raise ArgumentError(f"{getattr(node, 'name', '?')} takes {kind}, not {value!r:.60}")
+    return result if node.shape else result[()]
 
 
 def _owned(value: Any, taken: set[int]) -> Any:

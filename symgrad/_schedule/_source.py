@@ -170,6 +170,9 @@ class _Writer:
         for node in self.program.inputs:
             name, dtype = self.names[node], f"np.{node.dtype.name}"
             value = f"np.asarray({name}, {dtype})" if node.shape else f"{dtype}({name})"
+            if node.dtype.kind == "i":  # a float is no place and no size
+                value = f'np.asarray({name}).astype({dtype}, casting="same_kind")'
+                value += "" if node.shape else "[()]"
             lines.append((f"{name} = {value}", ""))
         for symbol, (k, axis) in self.program.sizes.items():
             name = self.names[self.program.inputs[k]]
