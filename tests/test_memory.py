@@ -302,7 +302,7 @@ def test_a_function_keeps_the_specialisations_that_were_used_last(
 ) -> None:
     monkeypatch.setattr(_function, "KEPT", 3)
     f = sg.compile(repeated)
-    held = f.machine_code(np.ones(2))
+    held = f._specialization((np.ones(2),), {}).function
     codes = {n: weakref.ref(f.machine_code(np.ones(n))) for n in (2, 3, 4)}
     for n in (3, 2, 5, 2):
         assert f(np.ones(n)) == n
