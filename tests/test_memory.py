@@ -303,7 +303,7 @@ def test_a_function_keeps_the_specialisations_that_were_used_last(
     monkeypatch.setattr(_function, "KEPT", 3)
     f = sg.compile(repeated)
     held = f._specialization((np.ones(2),), {}).function
-    codes = {n: weakref.ref(f.machine_code(np.ones(n))) for n in (2, 3, 4)}
+    codes = {n: weakref.ref(f._specialization((np.ones(n),), {}).function) for n in (2, 3, 4)}
     for n in (3, 2, 5, 2):
         assert f(np.ones(n)) == n
     assert f.traces == 4
