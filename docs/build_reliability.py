@@ -27,15 +27,15 @@ HEAD = """\
 
 A wrong answer without a word is the worst that a derivative can do. So generators try to break \
 symgrad, each at one of its edges, and each case is judged by something that is not symgrad. A \
-small part of each runs with every test run, always the same cases; the table counts one run of \
-all of them.
+small part of each runs with every test run, always the same cases. The table counts the cases \
+that were run when this page was made, of all that there are.
 
 A case that is *refused* ends in the error that the docs promise, before anything is computed or \
 written. *Failed* is anything else: a wrong number, a crash, a hang, an error of the wrong kind. \
 What an attack has found became a test of its own beside the mended code, and one case alone runs \
 by `python -m pytest tests/attacks -k NAME --cases N:N+1`.
 
-| attack | what it varies | judged by | cases | ended | failed |
+| attack | what it varies | judged by | cases run | ended | failed |
 | --- | --- | --- | ---: | --- | ---: |
 """
 
@@ -47,6 +47,7 @@ class Attack:
     name: str
     varies: str
     judge: str
+    whole: int
 
 
 def attacks() -> list[Attack]:
@@ -57,15 +58,21 @@ def attacks() -> list[Attack]:
             continue
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.FunctionDef):
-                found += [
-                    Attack(
-                        node.name.removeprefix("test_"),
-                        " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split()),
-                        next(ast.literal_eval(k.value) for k in mark.keywords if k.arg == "judge"),
+                for mark in node.decorator_list:
+                    if not (
+                        isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith(".attack")
+                    ):
+                        continue
+                    given = {k.arg: ast.literal_eval(k.value) for k in mark.keywords}
+                    varies = (ast.get_docstring(node) or "").split("\n\n")[0]
+                    found.append(
+                        Attack(
+                            node.name.removeprefix("test_"),
+                            " ".join(varies.split()),
+                            given["judge"],
+                            given["whole"],
+                        )
                     )
-                    for mark in node.decorator_list
-                    if isinstance(mark, ast.Call) and ast.unparse(mark.func).endswith(".attack")
-                ]
     return found
 
 
@@ -87,7 +94,7 @@ def page(total: dict[str, Counter[str]]) -> str:
         ended = ", ".join(f"{count:,} {how}" for how, count in outcomes.most_common())
         rows.append(
             f"| {attack.name.replace('_', ' ')} | {attack.varies.rstrip('.')} | {attack.judge} "
-            f"| {cases:,} | {ended} | {failed:,} |\n"
+            f"| {cases:,} of {attack.whole:,} | {ended} | {failed:,} |\n"
         )
     return HEAD + "".join(rows)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
+import runpy
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,3 +39,12 @@ def test_machinery(attack: Any) -> None:
     assert "kept" in attack.failures[0]
     attack.failures.clear()
     attack.outcomes.clear()  # none of them counts
+
+
+def test_every_attack_is_on_the_page() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    attacks = runpy.run_path(str(docs / "build_reliability.py"))["attacks"]()
+    page = (docs / "reliability.md").read_text(encoding="utf-8")
+    named = re.findall(r"^\| ([a-z ]+) \| [A-Z`]", page, re.MULTILINE)
+    assert named == [attack.name.replace("_", " ") for attack in attacks]
+    assert all(re.search(r"\| 0 \|$", row) for row in page.splitlines() if " of " in row), "failed"

@@ -186,7 +186,7 @@ def cache(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return fresh
 
 
-@pytest.mark.attack(quick=6, whole=2000, part=250, judge="derivatives by hand, in NumPy")
+@pytest.mark.attack(quick=3, whole=2000, part=250, judge="derivatives by hand, in NumPy")
 def test_cache_entries(attack: Any, isolated: Any, cache: Callable[[], Path]) -> None:
     """Bits, lengths, swaps, copies, links, modes, owners and kinds of files in the cache."""
     for case in attack:
@@ -216,7 +216,7 @@ def compute_while_damaged(seed: int, place: Path) -> float:
         os.waitpid(child, 0)
 
 
-@pytest.mark.attack(quick=2, whole=200, part=50, judge="derivatives by hand, in NumPy")
+@pytest.mark.attack(quick=1, whole=200, part=50, judge="derivatives by hand, in NumPy")
 def test_cache_races(attack: Any, isolated: Any, cache: Callable[[], Path]) -> None:
     """Another process damages the cache's files, or removes them, while they are read."""
     for case in attack:
@@ -227,7 +227,7 @@ def test_cache_races(attack: Any, isolated: Any, cache: Callable[[], Path]) -> N
             assert ending.value < 1e-14, ending
 
 
-@pytest.mark.attack(quick=2, whole=200, part=50, judge="derivatives by hand, in NumPy")
+@pytest.mark.attack(quick=1, whole=200, part=50, judge="derivatives by hand, in NumPy")
 def test_cache_writers(attack: Any, isolated: Any, cache: Callable[[], Path]) -> None:
     """Several processes fill one cache, and are killed at any moment; one computes after."""
     for case in attack:

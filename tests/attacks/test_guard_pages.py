@@ -154,7 +154,7 @@ def _with(value: Any, arrays: Iterator[Any]) -> Any:
     return {k: _with(v, arrays) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-@pytest.mark.attack(quick=10, whole=1_500, part=100, judge="the plain call, bit for bit; no signal")
+@pytest.mark.attack(quick=4, whole=1_500, part=100, judge="the plain call, bit for bit; no signal")
 def test_guarded_ops(attack: Any, isolated: Any) -> None:
     """Every op of the registry, sizes 0 to 70: calls, ``out=``, kernels, kernels into arrays."""
     every = [*MAPS, *COMPOSITES]
@@ -201,7 +201,7 @@ STEPS: list[Callable[[Any, Any], Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.attack(quick=8, whole=1_500, part=100, judge="the plain call, bit for bit; no signal")
+@pytest.mark.attack(quick=3, whole=1_500, part=100, judge="the plain call, bit for bit; no signal")
 def test_guarded_programs(attack: Any, isolated: Any) -> None:
     """Random programs of array functions, and their derivatives, sizes 0 to 70."""
     for case in attack:

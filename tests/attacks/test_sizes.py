@@ -68,7 +68,7 @@ REFUSALS = ("OutOfMemoryError", "ValueError", "OverflowError", "ShapeError", "In
             "UnsupportedError", "MemoryError", "ArgumentError", "LinAlgError")  # fmt: skip
 
 
-@pytest.mark.attack(quick=6, whole=600, part=100, judge="the same at small sizes; no signal")
+@pytest.mark.attack(quick=3, whole=600, part=100, judge="the same at small sizes; no signal")
 def test_sizes(attack: Any, isolated: Any) -> None:
     """Arrays of about 2**31, 2**32, 2**61 and 2**63 elements and bytes, in 1 GB of memory."""
     for case in attack:
