@@ -226,7 +226,7 @@ def inputs(number: int) -> tuple[int, list[Any]]:
 
 
 @pytest.mark.attack(
-    quick=20, whole=20_000, part=1000, judge="plain NumPy, differences of order 8, forward mode"
+    quick=6, whole=20_000, part=1000, judge="plain NumPy, differences of order 8, forward mode"
 )
 def test_differential_programs(attack: Any) -> None:
     """Writes through views of every layout, overlapping; masks, joins, sizes from 0 on."""

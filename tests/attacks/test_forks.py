@@ -128,7 +128,7 @@ def in_a_child(number: int) -> list[float]:
     return [float(np.max(np.abs(a - b) / (1 + np.abs(b)))) for a, b in pairs]
 
 
-@pytest.mark.attack(quick=2, whole=200, part=20, judge="the chain rule on numbers")
+@pytest.mark.attack(quick=1, whole=200, part=20, judge="the chain rule on numbers")
 def test_forks(attack: Any, isolated: Any) -> None:
     """A process forks while threads trace, compile, call and drop functions, and use Numba."""
     for work in WORK:  # what is imported then is imported once
