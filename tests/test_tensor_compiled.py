@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import symgrad as sg
-from symgrad._tensor import _compiled, _node_classes
+from symgrad._tensor import _compiled
 from symgrad._tensor._compiled import AFTER, describe, table
-from symgrad._tensor._composed import Composed
 from symgrad._tensor._engine import ordered
 from symgrad.errors import BackwardError, UnsupportedError
 
@@ -396,22 +395,3 @@ def test_any_program(choices: list[tuple[int, int, int]], size: int) -> None:
             assert b is None
         else:
             np.testing.assert_array_equal(b, a)
-
-
-def test_steps_are_looked_up_while_another_thread_meets_a_new_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    known: dict[Any, Any] = {}
-    monkeypatch.setattr(_node_classes, "_classes", known)
-
-    class Meanwhile(Composed):
-        __slots__ = ()
-        __hash__ = object.__hash__
-
-        @property
-        def name(self) -> str:  # type: ignore[override]
-            known[object()] = None  # what another thread may do between any two steps
-            return "step"
-
-    known[object.__new__(Meanwhile)] = known[object.__new__(Meanwhile)] = None
-    assert _node_classes.classes_called("step") == {None}
