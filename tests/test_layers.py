@@ -116,7 +116,6 @@ def f():
 CIRCLES = {
     "_graph._node": "nodes are walked through, and walks are over nodes",
     "_lower._bodied": "loops hold bodies that hold loops",
-    "_schedule._json": "a Program has methods that print and read it",
     "_symbolic._formula": "formulas are shared, noted and printed by each other",
 }
 

@@ -23,19 +23,20 @@ import symgrad as sg
 from symgrad._graph import Literal
 from symgrad._reverse import pull_back
 from symgrad._schedule import Program, schedule
+from symgrad._schedule._run import computed
 from symgrad._trace import partials
 
 
 def rounding_bound(program: Program, values: list[Any]) -> list[Any]:
     """Return how far one ulp of error in each step can move each output, to first order."""
-    computed = program._computed(values, program.bind_sizes(values))
+    env = computed(program, values, program.bind_sizes(values))
     error: dict[Any, Any] = dict.fromkeys((*program.inputs, *program.leaves), 0.0)
     with np.errstate(all="ignore"):
         for node in program.steps:
-            xs = [computed[x] for x in node.operands]
+            xs = [env[x] for x in node.operands]
             errors = [np.broadcast_to(error[x], np.shape(v)) for x, v in
                       zip(node.operands, xs, strict=True)]  # fmt: skip
-            y = computed[node]
+            y = env[node]
             if node.dtype.kind != "f":
                 error[node] = 0.0
             elif node.op.kind == "map":

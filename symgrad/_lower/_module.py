@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import is_promised
-from .._schedule import Program
+from .._schedule import Steps
 from ._llvm_module import Module
 from ._mathlib import vector_math_default
 from ._sizes import write_sizes
@@ -70,7 +70,7 @@ class Lowered:
     steps: int
 
 
-def lower(program: Program, vector_math: bool | None = None) -> Lowered:
+def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
     """Return ``program`` as LLVM assembly."""
     vector = vector_math_default() if vector_math is None else vector_math
     name = f"symgrad.{'numpy.' if is_promised() else ''}{program.fingerprint[:24]}"

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node, SizeOf
-from .._schedule import Program
+from .._schedule import Steps
 from .._shapes import MOST_BYTES, Dim, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
@@ -32,7 +32,7 @@ Bound = dict[Monomial, int]
 def write_sizes(
     module: Module,
     name: str,
-    program: Program,
+    program: Steps,
     sizes: Sequence[sp.Symbol],
     outputs: Sequence[Node],
     steps: sp.Expr = sp.Integer(0),  # noqa: B008 - immutable
@@ -137,7 +137,7 @@ def _expressions(value: Any) -> Iterator[sp.Expr]:
         yield value
 
 
-def computed(program: Program, outputs: Sequence[Node]) -> Iterator[Any]:
+def computed(program: Steps, outputs: Sequence[Node]) -> Iterator[Any]:
     """Yield what is computed of sizes before a program runs: for its guards and its results."""
     for node in program.inputs:
         yield from node.shape
@@ -152,7 +152,7 @@ def computed(program: Program, outputs: Sequence[Node]) -> Iterator[Any]:
 # ---------------------------------------------------------------- bounds
 
 
-def unsure(program: Program, expressions: Iterable[Any]) -> Bound:
+def unsure(program: Steps, expressions: Iterable[Any]) -> Bound:
     """Return a bound of all expressions together, without what is known to be small.
 
     The rest is to be compared with :data:`MOST_BYTES`. A size that is an argument itself is no

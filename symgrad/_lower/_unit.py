@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Node, topological
-from .._schedule import Program
+from .._schedule import Steps
 from .._shapes import Dimension, as_expr, dim_product
 from ._arena import Arena
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
@@ -105,7 +105,7 @@ class Unit:
     """
 
     def __init__(
-        self, code: Code, name: str, program: Program, inner: bool = False, carries: int = 0
+        self, code: Code, name: str, program: Steps, inner: bool = False, carries: int = 0
     ) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes

@@ -2,11 +2,14 @@
 
 from ._kahn import kahn
 from ._load import load
-from ._program import Program, body_program, concrete, schedule
+from ._program import Program, schedule
+from ._run import concrete
+from ._steps import Steps, body_program
 from ._text import guard_texts, shape_text, step_text, type_text
 
 __all__ = [
     "Program",
+    "Steps",
     "body_program",
     "concrete",
     "guard_texts",

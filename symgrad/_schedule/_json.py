@@ -11,9 +11,9 @@ import base64
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -22,15 +22,33 @@ from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
 from .._shapes import Dim, Dimension
 from .._spell import relation_text, size_text
 from ..errors import DataError
-
-if TYPE_CHECKING:
-    from ._program import Program
+from ._steps import Steps, body_program
 
 FORMAT, VERSION = "symgrad program", 2
 
 
-def save(program: Program, path: str | os.PathLike[str]) -> None:
-    """Write ``program`` to a file, which is replaced as a whole or not at all."""
+def save(program: Steps, path: str | os.PathLike[str]) -> None:
+    """Write the program to a JSON file, for :func:`symgrad.load`.
+
+    Parameters
+    ----------
+    path:
+        The file to write; one that exists is replaced, whole or not at all.
+
+    Raises
+    ------
+    DataError
+        If the program contains what the format does not have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg, pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "slope.json")
+    >>> sg.grad(np.sin).program(0.0).save(file)
+    >>> sg.load(file)(0.0)
+    np.float64(1.0)
+    """
     target = Path(path)
     text = to_json(program)
     fresh = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}")
@@ -41,7 +59,7 @@ def save(program: Program, path: str | os.PathLike[str]) -> None:
         fresh.unlink(missing_ok=True)
 
 
-def to_json(program: Program) -> str:
+def to_json(program: Steps) -> str:
     """Return ``program`` as JSON text.
 
     Raises
@@ -62,21 +80,17 @@ def to_json(program: Program) -> str:
     return "{\n" + ",\n".join(f'"{k}": {_text(v)}' for k, v in fields.items()) + "\n}\n"
 
 
-def _graph(program: Program) -> dict[str, Any]:
+def _graph(program: Steps) -> dict[str, Any]:
     """Return the graph of a program or a body; values are numbered in this order."""
-
-    def param(value: Any) -> Any:
-        return {"body": _graph(program.of(value))} if isinstance(value, Body) else None
-
     return {
         "inputs": [_input(n) for n in program.inputs],
         "leaves": [_leaf(n) for n in program.leaves],
-        "steps": [_step(n, _numbers(program, n.operands), param) for n in program.steps],
+        "steps": [_step(n, _numbers(program, n.operands)) for n in program.steps],
         "outputs": _numbers(program, program.outputs),
     }
 
 
-def _numbers(program: Program, nodes: Iterable[Node]) -> list[int]:
+def _numbers(program: Steps, nodes: Iterable[Node]) -> list[int]:
     return [program.numbers[x] for x in nodes]
 
 
@@ -113,10 +127,10 @@ def _leaf(node: Node) -> dict[str, Any]:
     raise DataError(f"a leaf of kind {node.op.name} cannot be saved")
 
 
-def _step(node: Node, operands: list[int], body: Callable[[Any], Any]) -> dict[str, Any]:
+def _step(node: Node, operands: list[int]) -> dict[str, Any]:
     fields: dict[str, Any] = {"op": node.op.name, "operands": operands}
     if node.items:
-        fields["params"] = {k: _param(v, body) for k, v in node.items}
+        fields["params"] = {k: _param(v) for k, v in node.items}
     if node.op.results is None:  # the others are no values themselves
         fields |= {"dtype": node.dtype.name, "shape": _shape(node)}
     if node.where is not None:
@@ -125,11 +139,11 @@ def _step(node: Node, operands: list[int], body: Callable[[Any], Any]) -> dict[s
     return fields
 
 
-def _param(value: Any, body: Callable[[Any], Any]) -> Any:
+def _param(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_param(v, body) for v in value]
+        return [_param(v) for v in value]
     if isinstance(value, Body):
-        return body(value)
+        return {"body": _graph(body_program(value))}
     if isinstance(value, sp.Basic):
         return {"size": size_text(value)}
     if value is None or type(value) in (bool, int, str):

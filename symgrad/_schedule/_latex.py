@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -17,15 +17,26 @@ from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
 from .._symbolic._over import BY_NAME
 from ..errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from ._program import Program
+from ._steps import Steps
 
 Index = tuple[Any, ...]
 
 
-def program_latex(program: Program) -> str:
-    """Return a program as LaTeX."""
+def latex(program: Steps) -> str:
+    r"""Return the program as a LaTeX ``align`` block, one line a step.
+
+    Steps on arrays are in index notation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> print(sg.compile(lambda x: np.sum(np.sin(x))).program(np.ones(3)).latex())
+    \begin{align}
+    {v_{0}}_{i} &= \sin{\left({x}_{i} \right)} \\
+    v_{1} &= \sum_{i=0}^{n - 1} {v_{0}}_{i}
+    \end{align}
+    """
     taken = {n.name for n in program.inputs} | {str(s) for s in program.sizes}
     lines = [_line(n, program.names, taken) for n in program.steps]
     if not lines:

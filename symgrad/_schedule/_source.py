@@ -15,7 +15,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +23,8 @@ from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
 from .._op import Op
 from .._spell import Operand, size_text, spell
 from ..errors import ArgumentError, UnsupportedError
+from ._steps import Steps, body_program
 from ._text import guard_texts, named_bodies
-
-if TYPE_CHECKING:
-    from ._program import Program
 
 #: Arrays of up to this many elements are written out in decimals, longer ones in base64.
 WRITTEN_OUT = 16
@@ -43,13 +41,43 @@ _RESERVED = {
 }  # fmt: skip
 
 
-def source(program: Program, name: str = "program") -> str:
-    """Return the code of ``program`` as the function ``name``."""
+def source(program: Steps, name: str = "program") -> str:
+    """Return the program as NumPy code: one line a step, the user's line behind it.
+
+    Parameters
+    ----------
+    name:
+        The name of the function that the code defines.
+
+    Returns
+    -------
+    str
+        Python code that needs nothing but NumPy and SciPy. It gives the same bits as
+        the program itself; sums over what it concatenates of transposed arrays may
+        differ by rounding, since they lie otherwise in memory.
+
+    Raises
+    ------
+    ArgumentError
+        If ``name`` is no name, or one that the code itself uses.
+    UnsupportedError
+        If an op of the user's own does not say how to write it (``source=``).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> program = sg.grad(lambda x: np.sum(np.sin(x))).program(np.ones(3))
+    >>> scope = {}
+    >>> exec(program.source("gradient"), scope)
+    >>> scope["gradient"](np.array([0.0, np.pi]))
+    array([ 1., -1.])
+    """
     return _Writer(program, name).text()
 
 
 class _Writer:
-    def __init__(self, program: Program, name: str, outer: _Writer | None = None) -> None:
+    def __init__(self, program: Steps, name: str, outer: _Writer | None = None) -> None:
         self.program, self.name, self.outer = program, name, outer
         self.helpers: dict[str, FunctionType] = {} if outer is None else outer.helpers
         self.tables: dict[str, Any] = {} if outer is None else outer.tables
@@ -197,7 +225,7 @@ class _Writer:
 
     def nested(self, name: str, body: Body) -> list[tuple[str, str]]:
         """Return the function that a body is."""
-        inner = _Writer(self.program.of(body), name, self)
+        inner = _Writer(body_program(body), name, self)
         parameters = ", ".join(inner.names[x] for x in body.inputs)
         lines = [(f"def {name}({parameters}):", "")]
         lines += [(f"    {code}", where) for code, where in inner.steps()]

@@ -5,17 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
-from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
+from .._graph import Body, Node
 from .._op import Op
 from .._shapes import Shape, as_expr
 from .._spell import relation_text
-
-if TYPE_CHECKING:
-    from ._program import Program
+from ._steps import Steps, body_program
 
 #: The type column of a program's text is at most this far right.
 WIDEST = 60
@@ -23,7 +21,7 @@ WIDEST = 60
 LONGEST = 160
 
 
-def program_text(program: Program) -> str:
+def program_text(program: Steps) -> str:
     """Return a program as text."""
     names = program.names
     heads = [f"{n.name}: {type_text(n)}" for n in program.inputs]
@@ -37,7 +35,7 @@ def program_text(program: Program) -> str:
     for node, (a, b, c) in zip(program.steps, rows, strict=True):
         lines.append(f"    {a:{wide}}  {b:{typed}}  {c}".rstrip())
         for name, body in named_bodies(node):
-            inner = program_text(program.of(body)).replace("program(", f"{name}(", 1)
+            inner = program_text(body_program(body)).replace("program(", f"{name}(", 1)
             lines.append(textwrap.indent(inner, " " * 8))
     lines += [f"    require {names[x]}" for x in program.conditions]
     lines.append(f"    return {', '.join(names[x] for x in program.outputs)}")
@@ -53,20 +51,6 @@ def named_bodies(node: Node) -> list[tuple[str, Body]]:
         elif isinstance(value, tuple) and value and isinstance(value[0], Body):
             found += [(f"case{k}", part) for k, part in enumerate(value)]
     return found
-
-
-def leaf_text(leaf: Node) -> str:
-    """Return a literal, a constant, a size or a range as text."""
-    if isinstance(leaf, Literal):
-        text = repr(leaf.value.item())
-        return f"({text})" if text.startswith("-") else text
-    if isinstance(leaf, Constant):
-        return f"constant[{leaf.digest}]"
-    if isinstance(leaf, SizeOf):
-        return str(leaf.size) if leaf.size.is_Symbol else f"({leaf.size})"  # type: ignore[union-attr]
-    if isinstance(leaf, Iota):
-        return f"arange({leaf.size})"
-    return leaf.name if isinstance(leaf, Input) else leaf.op.name
 
 
 def shape_text(shape: Shape) -> str:

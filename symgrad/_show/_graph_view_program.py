@@ -11,6 +11,7 @@ from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Constant, Input, Literal, Node
 from .._schedule import Program, schedule, shape_text
+from .._schedule._run import computed
 from .._spell import Operand
 from .._trace import flatten
 from ._graph_view import (
@@ -30,9 +31,9 @@ def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = T
 
     Without ``numbers`` those in the code stand in formulas alone.
     """
-    computed: dict[Node, Any] = {}
+    known: dict[Node, Any] = {}
     if values:
-        computed = program._computed(values, program.bind_sizes(values))
+        known = computed(program, values, program.bind_sizes(values))
     names = program.names
     vertices: list[Vertex] = []
     links: list[Link] = []
@@ -53,7 +54,7 @@ def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = T
         if isinstance(node, Literal):
             vertices.append(number(node))  # drawn at each use
             return len(vertices) - 1
-        value = _array(computed.get(node))
+        value = _array(known.get(node))
         if isinstance(node, Input) and node.dtype.kind == "f":
             return add(node, Vertex("leaf", node.name, shape=shape_text(node.shape), value=value))
         name, shape = names[node], shape_text(node.shape)
@@ -77,7 +78,7 @@ def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = T
         ]
         vertex = Vertex(
             "op", names[node], formula_text(node.op, texts, node.params), node.op.name,
-            shape_text(node.shape), _array(computed.get(node)), where=node.where,
+            shape_text(node.shape), _array(known.get(node)), where=node.where,
             output=node in program.outputs,
         )  # fmt: skip
         made = add(node, vertex)
