@@ -66,7 +66,7 @@ The aim is at most {scalar:g} ulp without vector mathematics (the environment va
 
 {summary}
 
-The columns **SIMD** are of a loop over {elements} numbers that calls the C library's vector functions, those before of single numbers; a dash says that the op calls none. The step that loses most is named where it is more than {loss:g} ulp off. *not finite*: the derivative does not exist at 0, and a convention is used there. Derivatives that textbooks give as differences of nearly equal terms are families of functions without these ([design note 0066](design/0066-families-of-derivatives.md)). Figures differ by processor and C library; these are of {machine}, NumPy {numpy}.
+The columns **SIMD** are of a loop over {elements} numbers that calls the C library's vector functions, those before of single numbers; a dash says that the op calls none. The step that loses most is named where it is more than {loss:g} ulp off. *not finite*: the derivative does not exist at 0, and a convention is used there. Derivatives that textbooks give as differences of nearly equal terms are families of functions without these ([design: special functions](design/special-functions.md#terms-of-one-sign)). Figures differ by processor and C library; these are of {machine}, NumPy {numpy}.
 
 ## Elementwise ops
 

@@ -38,6 +38,9 @@ from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+#: The pages that describe the house.
+HOUSE = sorted((ROOT / "docs" / "design").glob("*.md"))
+FENCED = re.compile(r"^ *(```+|~~~+).*?^ *\1", re.MULTILINE | re.DOTALL)
 
 DIRECTIVE = re.compile(r"<!--\s*output:\s*(approx|timing|shown)\s*(\S*)\s*-->")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -164,10 +167,40 @@ def sessions(text: str) -> Iterator[tuple[str, str]]:
             yield command, shown
 
 
-def test_the_index_lists_every_design_note() -> None:
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    notes = [path.name for path in sorted((ROOT / "docs" / "design").glob("*.md"))]
-    assert [name for name in notes if f"](design/{name})" not in index] == []
+def test_the_index_lists_every_chapter() -> None:
+    design = ROOT / "docs" / "design"
+    index = (design / "index.md").read_text(encoding="utf-8")
+    chapters = [path.name for path in sorted(design.glob("*.md")) if path.name != "index.md"]
+    assert [name for name in chapters if f"]({name})" not in index] == []
+
+
+def anchors(text: str) -> set[str]:
+    """Return the names by which GitHub and MyST link to the headings of a page."""
+    found = re.findall(r"^#+ (.*)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in found}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    text = FENCED.sub("", path.read_text(encoding="utf-8"))
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        name, _, anchor = target.partition("#")
+        page = (path.parent / name).resolve() if name else path
+        if not re.match(r"[a-z]+:", target) and not (
+            page.exists() and (not anchor or anchor in anchors(page.read_text(encoding="utf-8")))
+        ):
+            dead.append(target)
+    assert dead == []
+
+
+@pytest.mark.parametrize("path", HOUSE, ids=lambda path: path.stem)
+def test_files_that_are_named_are_there(path: Path) -> None:
+    """What describes the house names its files in backticks, from the top of the repository."""
+    text = path.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:symgrad|tests|examples|docs)/[\w./-]*\w)/?`", text)
+    commands = re.findall(r"\bpython ((?:examples|docs|tests)/[\w./-]+)", text)
+    assert [name for name in (*named, *commands) if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.sampled(3)

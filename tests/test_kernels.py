@@ -817,7 +817,7 @@ def test_many_sums_over_one_axis() -> None:
 def test_functions_outside_are_called_through_the_table(
     cache_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stubs would need memory that is not reserved for an object; see note 0072."""
+    """Stubs would need memory that is not reserved for an object; see docs/design/emission.md."""
     parsed, outside = _code._parsed, {}
 
     def record(*args: Any) -> Any:

@@ -1,10 +1,10 @@
-"""The measurements behind the design notes (docs/design).
+"""The measurements behind choices of the design (docs/design).
 
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
-Sections: long (0002), text (0003), recompute (0009), jacobian (0007), cache (0008); all by
-default. Times are the least of several runs where a run is short. The sections change
-settings of the compiler that are not public, to measure what was not chosen.
+Sections: long, text, recompute, jacobian, cache; all by default. Times are the least of
+several runs where a run is short. The sections change settings of the compiler that are not
+public, to measure what was not chosen.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def row(name: str, *values: str) -> None:
     print(f"  {name:44}" + "".join(f"{v:>14}" for v in values), flush=True)
 
 
-# ---------------------------------------------------------------- 0002: long programs
+# ---------------------------------------------------------------- long programs
 
 
 def straight_line(operations: int) -> Callable[[Any], Any]:
@@ -123,7 +123,7 @@ def long(quick: bool) -> None:
             row(name, f"{first:.2f}", f"{call * 1e6:.0f}")
 
 
-# ---------------------------------------------------------------- 0003: LLVM as text
+# ---------------------------------------------------------------- LLVM as text
 
 
 def text(quick: bool) -> None:
@@ -175,7 +175,7 @@ def text(quick: bool) -> None:
     row("Python source for numba", f"{seconds(numba.njit(scope['f']), 0.5):.2f}")
 
 
-# ---------------------------------------------------------------- 0007: Jacobians by columns
+# ---------------------------------------------------------------- Jacobians by columns
 
 
 def jacobian(quick: bool) -> None:
@@ -199,7 +199,7 @@ def jacobian(quick: bool) -> None:
             row(name, str(steps), f"{first:.2f}", f"{call * 1e3:.2f}")
 
 
-# ---------------------------------------------------------------- 0008: the disk cache
+# ---------------------------------------------------------------- the disk cache
 
 FIRST = """
 import sys, time
@@ -237,7 +237,7 @@ def cache(quick: bool) -> None:
         row(f"{operations} operations", f"{trace:.3f}", *(f"{float(r[1]):.3f}" for r in runs))
 
 
-# ---------------------------------------------------------------- 0009: store or recompute
+# ---------------------------------------------------------------- store or recompute
 
 
 def recompute(quick: bool) -> None:

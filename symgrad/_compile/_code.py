@@ -47,7 +47,7 @@ FAST_CODE_FROM = 6000
 
 
 #: Whether an object's code and constants lie near each other, so that instructions name constants
-#: by their distance. Otherwise each use is two instructions; see note 0072.
+#: by their distance. Otherwise each use is two instructions; see docs/design/emission.md.
 NEAR = sys.platform == "linux" and platform.machine() == "x86_64"
 
 #: Declarations of functions outside of a module.
