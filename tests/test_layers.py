@@ -114,9 +114,7 @@ def f():
 
 #: Modules that import each other, by the first of each circle, and why; there are to be fewer.
 CIRCLES = {
-    "_graph._node": "nodes are walked through, and walks are over nodes",
     "_lower._bodied": "loops hold bodies that hold loops",
-    "_symbolic._formula": "formulas are shared, noted and printed by each other",
 }
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from ._node import Node
+
+class Linked(Protocol):
+    """What can be walked over; equal ones are one."""
+
+    operands: tuple[Any, ...]
+
+
+LinkedT = TypeVar("LinkedT", bound=Linked)
 
 
 class _Last(threading.local):
-    walks: dict[tuple[Node, ...], list[Node]] | None = None
+    walks: dict[tuple[Any, ...], list[Any]] | None = None
 
 
 _last = _Last()
@@ -31,7 +37,7 @@ def walks_kept() -> Iterator[None]:
         _last.walks = before
 
 
-def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]:
+def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[LinkedT]:
     """Return the nodes that ``outputs`` need, operands before users, without recursion.
 
     The order is depth-first from the first output on, so it depends on the graph alone.
@@ -50,10 +56,10 @@ def topological(outputs: Iterable[Node], limit: int | None = None) -> list[Node]
     return known.copy()
 
 
-def _walked(outputs: Iterable[Node], limit: int | None) -> list[Node]:
-    order: dict[Node, None] = {}
+def _walked(outputs: Iterable[LinkedT], limit: int | None) -> list[LinkedT]:
+    order: dict[LinkedT, None] = {}
     for root in outputs:
-        stack: list[Node | None] = [root]
+        stack: list[LinkedT | None] = [root]
         while stack:
             node = stack.pop()
             if node is None:  # all that the node below needs is done

@@ -14,7 +14,8 @@ from ._derive import (
     taken_names,
 )
 from ._element import Elements, element_symbol, indexed, is_condition, sympy_depth, with_lengths
-from ._formula import Equation, Formula, equation_of
+from ._equation import Equation, equation_of
+from ._formula import Formula
 from ._html import STYLE, line
 from ._indices import index_symbols, rename_bound
 from ._left import Variable, inside, left_latex, left_mathml, left_text

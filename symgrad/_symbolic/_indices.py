@@ -77,3 +77,22 @@ class _Renaming:
         inner = _Renaming(self.letters, self.depth + len(own), {**self.names, **own})
         limits = [(own[k], *map(inner.of, ends)) for k, *ends in e.limits]
         return e.func(inner.of(e.function), *limits)
+
+
+def plain_positions(e: Any) -> Any:
+    """Write ``x[k[i]]`` for ``x[Mod(k[i], n)]``, as NumPy does.
+
+    Examples
+    --------
+    >>> import sympy as sp
+    >>> x, k = sp.IndexedBase("x"), sp.IndexedBase("k", integer=True)
+    >>> i, n = sp.symbols("i n", integer=True)
+    >>> plain_positions(sp.KroneckerDelta(i, sp.Mod(k[i], n)) * x[i])
+    KroneckerDelta(i, k[i])*x[i]
+    """
+    return e.xreplace({m: m.args[0] for m in positions(e)}) if isinstance(e, sp.Basic) else e
+
+
+def positions(e: Any) -> set[Any]:
+    """Return the positions in arrays of numbers that are taken from the end if below 0."""
+    return {m for m in e.atoms(sp.Mod) if isinstance(m.args[0], sp.Indexed)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -11,32 +10,12 @@ from .._graph import Node
 from ..errors import UnsupportedError
 from ._conditions import plain_condition
 from ._element import Elements
-from ._indices import rename_bound
+from ._equation import Equation
+from ._indices import positions, rename_bound
 from ._printing import text
-
-if TYPE_CHECKING:
-    from ._formula import Equation
 
 #: Conditions of more characters are named by their line, and so many are listed.
 LONGEST, LISTED = 80, 4
-
-
-def plain_positions(e: Any) -> Any:
-    """Write ``x[k[i]]`` for ``x[Mod(k[i], n)]``, as NumPy does.
-
-    Examples
-    --------
-    >>> import sympy as sp
-    >>> x, k = sp.IndexedBase("x"), sp.IndexedBase("k", integer=True)
-    >>> i, n = sp.symbols("i n", integer=True)
-    >>> plain_positions(sp.KroneckerDelta(i, sp.Mod(k[i], n)) * x[i])
-    KroneckerDelta(i, k[i])*x[i]
-    """
-    return e.xreplace({m: m.args[0] for m in _positions(e)}) if isinstance(e, sp.Basic) else e
-
-
-def _positions(e: Any) -> set[Any]:
-    return {m for m in e.atoms(sp.Mod) if isinstance(m.args[0], sp.Indexed)}
 
 
 def notes_of(equations: Iterable[Equation], elements: Elements) -> list[str]:
@@ -49,7 +28,7 @@ def notes_of(equations: Iterable[Equation], elements: Elements) -> list[str]:
         for node, name in elements.constants.items()
         if name in used
     ]
-    names = sorted({m.args[0].base.name for e in whole for m in _positions(e)})
+    names = sorted({m.args[0].base.name for e in whole for m in positions(e)})
     if names:
         notes.append(f"numbers in {' and '.join(names)} below 0 count from the end")
     sizes = {s for e in whole for s in e.free_symbols}

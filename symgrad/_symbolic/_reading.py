@@ -19,7 +19,8 @@ from ._derive import (
     shapes_of,
 )
 from ._element import Elements, is_condition, sympy_depth, with_lengths
-from ._formula import Formula, Shape, equation_of
+from ._equation import Shape, equation_of
+from ._formula import Formula
 from ._indices import index_symbols
 from ._left import Variable
 from ._notes import notes_of, taken_branches

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
+from ._equation import Equation
 from ._named import PLACES, Named
 from ._naming import NAMES
-
-if TYPE_CHECKING:
-    from ._formula import Equation
 
 
 def shared_names(equations: Sequence[Equation]) -> tuple[Equation, ...]:
