@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 
 import symgrad as sg
+import symgrad.torch as torch
 
 # ---------------------------------------------------------------- the graph
 
-a = sg.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)  # a leaf
-b = sg.sin(a)
+a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)  # a leaf
+b = torch.sin(a)
 b.retain_grad()  # gradients of tensors that are no leaves are not kept by default
-c = sg.cos(a)
+c = torch.cos(a)
 c.retain_grad()
 d = b + c
 d.retain_grad()
@@ -55,7 +56,7 @@ gradient_of_a = a.grad.clone()
 
 for tensor in (a, b, c, d, out):
     tensor.grad.zero_()
-d.backward(gradient=sg.ones(25))
+d.backward(gradient=torch.ones(25))
 assert np.array_equal(a.grad, gradient_of_a)  # the same result
 assert np.array_equal(b.grad, np.ones(25))
 assert out.grad.item() == 0.0  # this time nothing went through out
@@ -85,7 +86,7 @@ def toy_backward(root):
         order.append(node)
 
     visit(root)
-    gradients = {root: sg.tensor(1.0)}
+    gradients = {root: torch.tensor(1.0)}
     for node in reversed(order):
         parts = node(gradients[node])
         parts = parts if isinstance(parts, tuple) else (parts,)
@@ -96,7 +97,7 @@ def toy_backward(root):
 
 
 a.grad = None
-toy_backward((sg.sin(a) + sg.cos(a)).sum().grad_fn)  # AccumulateGrad writes a.grad
+toy_backward((torch.sin(a) + torch.cos(a)).sum().grad_fn)  # AccumulateGrad writes a.grad
 assert np.array_equal(a.grad, gradient_of_a)
 
 # ---------------------------------------------------------------- pictures
@@ -104,7 +105,7 @@ assert np.array_equal(a.grad, gradient_of_a)
 a.grad = None
 for tensor in (b, c, d, out):
     tensor.grad = None
-out = (sg.sin(a) + sg.cos(a)).sum()
+out = (torch.sin(a) + torch.cos(a)).sum()
 folder = Path(sys.argv[1]) if len(sys.argv) > 1 else None
 if folder is not None:
     folder.mkdir(parents=True, exist_ok=True)

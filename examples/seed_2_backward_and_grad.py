@@ -1,12 +1,12 @@
 """backward() and .grad: weights, accumulation, freed buffers, one element at a time."""
 
-import symgrad as sg
-from symgrad.autograd import Variable
+import symgrad.torch as torch
+from symgrad.torch.autograd import Variable
 
 # ---------------------------------------------------------------- what a tensor knows
 
-x = sg.tensor(1.0, requires_grad=True)
-y = sg.tensor(2.0)
+x = torch.tensor(1.0, requires_grad=True)
+y = torch.tensor(2.0)
 z = x * y
 for tensor, name in zip([x, y, z], "xyz", strict=True):
     print(
@@ -21,27 +21,27 @@ assert str(z.grad_fn).startswith("<MulBackward0 object at 0x")
 
 # ---------------------------------------------------------------- a number, a weighted vector
 
-x = sg.tensor(1.0, requires_grad=True)
+x = torch.tensor(1.0, requires_grad=True)
 z = x**3
 z.backward()
 assert str(x.grad.data) == "tensor(3.)"
 
-x = sg.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x**2
-y.backward(sg.FloatTensor([1.0, 1.0]))  # the argument weighs the elements
+y.backward(torch.FloatTensor([1.0, 1.0]))  # the argument weighs the elements
 assert str(x.grad) == "tensor([2., 4.])"
 
-x = sg.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x**2
 y.backward(x)  # weights other than one are no plain derivative
 assert str(x.grad) == "tensor([2., 8.])"
 
 # ---------------------------------------------------------------- accumulation
 
-x = sg.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x**2
 z = y**3
-w = sg.FloatTensor([1.0, 1.0])
+w = torch.FloatTensor([1.0, 1.0])
 z.backward(w, retain_graph=True)
 assert y.grad is None  # y is no leaf, and did not ask for retain_grad()
 assert str(x.grad) == "tensor([  6., 192.])"
@@ -49,8 +49,8 @@ z.backward(w, retain_graph=True)
 assert y.grad is None
 assert str(x.grad) == "tensor([ 12., 384.])"
 
-x = sg.tensor([2.0, 2.0], requires_grad=True)
-z = sg.tensor([4.0, 4.0], requires_grad=True)
+x = torch.tensor([2.0, 2.0], requires_grad=True)
+z = torch.tensor([4.0, 4.0], requires_grad=True)
 y = x**2 + z**3
 printed = []
 for _ in range(3):
@@ -64,8 +64,8 @@ assert printed == [
 
 # ---------------------------------------------------------------- the buffers are freed
 
-x = sg.tensor([2.0, 2.0], requires_grad=True)
-z = sg.tensor([4.0, 4.0], requires_grad=True)
+x = torch.tensor([2.0, 2.0], requires_grad=True)
+z = torch.tensor([4.0, 4.0], requires_grad=True)
 y = x**2 + z**3
 y.backward(w)
 for _ in range(2):
@@ -81,22 +81,22 @@ assert str(z.grad) == "tensor([48., 48.])"
 
 # ---------------------------------------------------------------- element by element
 
-x = Variable(sg.FloatTensor([[1, 2, 3, 4]]), requires_grad=True)
+x = Variable(torch.FloatTensor([[1, 2, 3, 4]]), requires_grad=True)
 z = 2 * x
 loss = z.sum(dim=1)
 
-z.backward(sg.FloatTensor([[1, 0, 0, 0]]), retain_graph=True)
+z.backward(torch.FloatTensor([[1, 0, 0, 0]]), retain_graph=True)
 assert str(x.grad.data) == "tensor([[2., 0., 0., 0.]])"
 x.grad.data.zero_()  # else the next gradient is added
 
-z.backward(sg.FloatTensor([[0, 1, 0, 0]]), retain_graph=True)
+z.backward(torch.FloatTensor([[0, 1, 0, 0]]), retain_graph=True)
 assert str(x.grad.data) == "tensor([[0., 2., 0., 0.]])"
 x.grad.data.zero_()
 
-z.backward(sg.FloatTensor([[1, 1, 1, 1]]), retain_graph=True)
+z.backward(torch.FloatTensor([[1, 1, 1, 1]]), retain_graph=True)
 assert str(x.grad.data) == "tensor([[2., 2., 2., 2.]])"
 x.grad.data.zero_()
 
-loss.backward()  # the same as loss.backward(sg.FloatTensor([1.0]))
+loss.backward()  # the same as loss.backward(torch.FloatTensor([1.0]))
 assert str(x.grad.data) == "tensor([[2., 2., 2., 2.]])"
 print("x.grad =", x.grad)

@@ -9,8 +9,9 @@ from pathlib import Path
 import sympy as sp
 
 import symgrad as sg
+import symgrad.torch as torch
 
-x = sg.tensor(1.0, requires_grad=True)
+x = torch.tensor(1.0, requires_grad=True)
 z0 = x * 2
 z1 = z0 + 2
 z2 = z1 / 5
@@ -27,7 +28,7 @@ assert last.next_functions == ()
 
 # ---------------------------------------------------------------- one local derivative each
 
-input_grad = sg.tensor(1.0)
+input_grad = torch.tensor(1.0)
 assert str(z2.grad_fn(input_grad)[0]) == "tensor(0.2000)"
 assert str(z1.grad_fn(input_grad)[0]) == "tensor(1.)"
 assert str(z0.grad_fn(input_grad)[0]) == "tensor(2.)"
@@ -36,7 +37,7 @@ assert str(z0.grad_fn(z1.grad_fn(z2.grad_fn(input_grad)[0])[0])[0]) == "tensor(0
 # ---------------------------------------------------------------- the general walk
 
 grad_fn = z2.grad_fn
-grad = sg.tensor(1.0)
+grad = torch.tensor(1.0)
 seen = []
 while True:
     print("before applying grad_fn:", grad)
@@ -54,7 +55,7 @@ assert seen == ["tensor(1.)", "tensor(0.2000)", "tensor(0.2000)", "tensor(0.4000
 
 # ---------------------------------------------------------------- expand and compare
 
-x = sg.tensor(1.0, requires_grad=True, name="x")
+x = torch.tensor(1.0, requires_grad=True, name="x")
 z = ((x + 2) * 2) / 5
 steps = sg.paths(z, x)
 print()

@@ -9,11 +9,12 @@ from pathlib import Path
 import sympy as sp
 
 import symgrad as sg
+import symgrad.torch as torch
 
-x1, x2 = sg.tensor(1.0, name="x1"), sg.tensor(2.0, name="x2")
-w1 = sg.tensor(1.0, requires_grad=True, name="w1")
-w2 = sg.tensor(2.0, requires_grad=True, name="w2")
-w3 = sg.tensor(3.0, requires_grad=True, name="w3")
+x1, x2 = torch.tensor(1.0, name="x1"), torch.tensor(2.0, name="x2")
+w1 = torch.tensor(1.0, requires_grad=True, name="w1")
+w2 = torch.tensor(2.0, requires_grad=True, name="w2")
+w3 = torch.tensor(3.0, requires_grad=True, name="w3")
 
 x3 = w1 * x1
 x4 = w1 * x2

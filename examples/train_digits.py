@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import symgrad as sg
+import symgrad.torch as torch
 
 try:
     from sklearn.datasets import load_digits
@@ -31,24 +32,24 @@ images, labels = images[order], labels[order]
 cut = 4 * len(images) // 5
 one_hot = np.eye(10)[labels]
 
-sg.manual_seed(0)
-W1 = (sg.randn(64, HIDDEN) * 0.2).requires_grad_()
-b1 = sg.zeros(HIDDEN, requires_grad=True)
-W2 = (sg.randn(HIDDEN, 10) * 0.2).requires_grad_()
-b2 = sg.zeros(10, requires_grad=True)
+torch.manual_seed(0)
+W1 = (torch.randn(64, HIDDEN) * 0.2).requires_grad_()
+b1 = torch.zeros(HIDDEN, requires_grad=True)
+W2 = (torch.randn(HIDDEN, 10) * 0.2).requires_grad_()
+b2 = torch.zeros(10, requires_grad=True)
 parameters = (W1, b1, W2, b2)
 
 
 def scores(x):
-    return sg.tanh(x @ W1 + b1) @ W2 + b2
+    return torch.tanh(x @ W1 + b1) @ W2 + b2
 
 
 def step(batch):
     """Do one step of gradient descent on a batch and return the loss."""
-    x, y = sg.tensor(images[batch]), sg.tensor(one_hot[batch])
-    loss = -(sg.log_softmax(scores(x), dim=1) * y).sum() / BATCH
+    x, y = torch.tensor(images[batch]), torch.tensor(one_hot[batch])
+    loss = -(torch.log_softmax(scores(x), dim=1) * y).sum() / BATCH
     loss.backward()
-    with sg.no_grad():
+    with torch.no_grad():
         for parameter in parameters:
             parameter -= RATE * parameter.grad
             parameter.grad = None
@@ -56,8 +57,8 @@ def step(batch):
 
 
 def accuracy(part):
-    with sg.no_grad():
-        guessed = sg.argmax(scores(sg.tensor(images[part])), dim=1)
+    with torch.no_grad():
+        guessed = torch.argmax(scores(torch.tensor(images[part])), dim=1)
     return float((guessed.numpy() == labels[part]).mean())
 
 

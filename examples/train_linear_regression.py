@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 
-import symgrad as sg
+import symgrad.torch as torch
 
 STEPS, REPORT = 600, 100
 
@@ -17,16 +17,16 @@ features = rng.normal(size=(200, 5))
 true_weights, true_offset = np.array([1.5, -2.0, 0.5, 0.0, 3.0]), 0.7
 targets = features @ true_weights + true_offset + 0.1 * rng.normal(size=200)
 
-x, y = sg.tensor(features), sg.tensor(targets)
-weights = sg.zeros(5, requires_grad=True)
-offset = sg.tensor(0.0, requires_grad=True)
+x, y = torch.tensor(features), torch.tensor(targets)
+weights = torch.zeros(5, requires_grad=True)
+offset = torch.tensor(0.0, requires_grad=True)
 
 
 def step():
     """Do one step of gradient descent and return the loss."""
     loss = ((x @ weights + offset - y) ** 2).mean()
     loss.backward()
-    with sg.no_grad():
+    with torch.no_grad():
         for parameter in (weights, offset):
             parameter -= 0.05 * parameter.grad
             parameter.grad = None

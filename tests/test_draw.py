@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import symgrad as sg
+import symgrad.torch as torch
 from symgrad._show._graph_view import value_text
 from symgrad._show._graph_view_fold import fold
 from symgrad._tensor._view import view_of
@@ -123,7 +124,7 @@ def test_weights_of_the_elements() -> None:
     assert "gradient [2, 4]" in sg.draw(y).dot
     assert "gradient [2, 40]" in sg.draw(y, gradient=sg.tensor([1.0, 10.0])).dot
     with pytest.raises(RuntimeError, match="Mismatch in shape"):
-        sg.draw(y, gradient=sg.ones(3))
+        sg.draw(y, gradient=torch.ones(3))
 
 
 def f(x: Any, y: Any) -> Any:

@@ -1,11 +1,14 @@
-"""The public names are what ``__all__`` says, and each explains itself."""
+"""The public names are declared in one place, are what they say, and explain themselves."""
 
 from __future__ import annotations
 
+import ast
+import builtins
 import doctest
 import importlib
 import inspect
 import json
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -14,7 +17,10 @@ from pathlib import Path
 import pytest
 
 import symgrad
+import symgrad.torch
+from symgrad._lazy import declared
 
+STUB = Path(symgrad.__file__).with_suffix(".pyi")
 PUBLIC_MODULES = [
     "symgrad",
     *(
@@ -23,9 +29,14 @@ PUBLIC_MODULES = [
         if not any(part.startswith("_") for part in module.name.split("."))
     ),
 ]
-NAMES = [name for name in symgrad.__all__ if not name.startswith("__")]
-FUNCTIONS = [name for name in NAMES if inspect.isroutine(getattr(symgrad, name))]
-CLASSES = [name for name in NAMES if inspect.isclass(getattr(symgrad, name))]
+#: The names of the compiler, and PyTorch's.
+NAMES = {
+    f"{module.__name__}.{name}": getattr(module, name)
+    for module in (symgrad, symgrad.torch)
+    for name in module.__all__
+}
+FUNCTIONS = [name for name, value in NAMES.items() if inspect.isroutine(value)]
+CLASSES = [name for name, value in NAMES.items() if inspect.isclass(value)]
 
 
 def test_dir_shows_what_all_says() -> None:
@@ -36,17 +47,49 @@ def test_dir_shows_what_all_says() -> None:
     run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     shown = {name for name in json.loads(run.stdout) if not name.startswith("_")}
     submodules = {name.split(".")[1] for name in PUBLIC_MODULES if "." in name}
-    assert shown - submodules == set(NAMES) - submodules
+    assert shown - submodules == set(symgrad.__all__)
 
 
-def test_names_are_where_the_package_says() -> None:
-    for home, names in symgrad._NAMES.items():
-        module = importlib.import_module(home, "symgrad")
-        for name in names:
-            assert getattr(symgrad, name) is getattr(module, name)
-    assert set(symgrad._NAMES["._tensor"]) == set(symgrad._tensor.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'gard'"):
+def test_a_stub_is_read_as_type_checkers_read_it() -> None:
+    homes, modules = declared(str(STUB))
+    found: dict[str, str] = {}
+    for node in ast.parse(STUB.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                assert alias.name == alias.asname  # a name that is exported
+                found[alias.name] = "." * node.level + (node.module or "")
+    assert {**homes, **dict.fromkeys(modules, ".")} == found
+    assert symgrad.__all__ == list(homes)
+
+
+def test_names_are_where_the_stub_says() -> None:
+    homes, modules = declared(str(STUB))
+    for name, home in homes.items():
+        assert getattr(symgrad, name) is getattr(importlib.import_module(home, "symgrad"), name)
+    for name in modules:
+        assert getattr(symgrad, name) is importlib.import_module(f"symgrad.{name}")
+    with pytest.raises(AttributeError, match=r"no attribute 'gard'$"):
         symgrad.gard  # noqa: B018
+
+
+def test_the_compilers_names_are_few_and_not_pythons() -> None:
+    assert len(symgrad.__all__) <= 60
+    assert set(symgrad.__all__) & set(dir(builtins)) == {"compile"}
+
+
+@pytest.mark.parametrize("name", ["relu", "sum", "float32", "long", "autograd", "manual_seed"])
+def test_names_that_moved_say_where(name: str) -> None:
+    wanted = rf"moved to symgrad.torch: import symgrad.torch as torch; torch.{name}$"
+    with pytest.raises(AttributeError, match=wanted):
+        getattr(symgrad, name)
+    assert hasattr(symgrad.torch, name)
+
+
+def test_what_a_pickled_tensor_needs_comes_with_it() -> None:
+    code = "import pickle, sys; x = pickle.loads(sys.stdin.buffer.read()); print(x.relu().tolist())"
+    pickled = pickle.dumps(symgrad.tensor([-1.0, 2.0]))
+    run = subprocess.run([sys.executable, "-c", code], input=pickled, capture_output=True)
+    assert run.stdout.split() == [b"[0.0,", b"2.0]"], run.stderr
 
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
@@ -58,17 +101,28 @@ def test_all_names_exist_once(name: str) -> None:
     assert module.__doc__
 
 
+def test_every_function_of_the_modules_of_pytorchs_names_is_public() -> None:
+    for name in ("_algebra", "_arrange", "_create", "_elementwise", "_reductions"):
+        module = importlib.import_module(f"symgrad.torch.{name}")
+        own = {
+            key for key, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == module.__name__
+            and not key.startswith("_")
+        }  # fmt: skip
+        assert own == set(module.__all__)
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function_has_an_example(name: str) -> None:
     # --doctest-modules runs the examples; here they only have to be there.
-    docstring = inspect.getdoc(getattr(symgrad, name))
-    assert docstring, f"symgrad.{name} has no docstring"
-    assert doctest.DocTestParser().get_examples(docstring), f"symgrad.{name} has no example"
+    docstring = inspect.getdoc(NAMES[name])
+    assert docstring, f"{name} has no docstring"
+    assert doctest.DocTestParser().get_examples(docstring), f"{name} has no example"
 
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_class_and_methods_are_described(name: str) -> None:
-    cls = getattr(symgrad, name)
+    cls = NAMES[name]
     described = {name: cls.__doc__}
     for key, member in vars(cls).items():
         if not key.startswith("_") and (inspect.isroutine(member) or isinstance(member, property)):

@@ -22,7 +22,7 @@ LATE = {"._kernel", "numba"}
 # SciPy's functions wait for the first numbers (symgrad._late): importing their modules takes
 # longer than loading most programs. These give SciPy's names to users, who import it themselves.
 SCIPY = {"scipy.linalg", "scipy.special"}
-WITH_SCIPY = {"_tensor", "demo", "scipy"}
+WITH_SCIPY = {"demo", "scipy", "torch"}
 
 
 def local_imports(source: str) -> list[tuple[int, str]]:

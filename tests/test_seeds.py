@@ -1,7 +1,7 @@
-"""The numbers printed in four texts on PyTorch's autograd, with ``import symgrad as sg``.
+"""The numbers printed in four texts on PyTorch's autograd.
 
-The code is the texts' own, with ``torch.`` replaced by ``sg.``; the scripts in ``examples/``
-go through the same texts at more length.
+The code is the texts' own with ``import symgrad.torch as torch``; the scripts in ``examples/`` go
+through the same texts at more length.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad.autograd import Variable
+import symgrad.torch as torch
+from symgrad.torch.autograd import Variable
 
 
 def test_text_1_gradients_along_a_graph() -> None:
-    a = sg.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
-    b = sg.sin(a)
+    a = torch.linspace(0.0, 2.0 * math.pi, steps=25, requires_grad=True)
+    b = torch.sin(a)
     b.retain_grad()
-    c = sg.cos(a)
+    c = torch.cos(a)
     c.retain_grad()
     d = b + c
     d.retain_grad()
@@ -52,7 +53,7 @@ def test_text_1_gradients_along_a_graph() -> None:
     c.grad.zero_()
     d.grad.zero_()
     out.grad.zero_()
-    d.backward(gradient=sg.ones(25))
+    d.backward(gradient=torch.ones(25))
     np.testing.assert_array_equal(a.grad, first)
     np.testing.assert_array_equal(b.grad, np.ones(25))
     np.testing.assert_array_equal(d.grad, np.ones(25))
@@ -60,8 +61,8 @@ def test_text_1_gradients_along_a_graph() -> None:
 
 
 def test_text_2_what_tensors_know() -> None:
-    x = sg.tensor(1.0, requires_grad=True)
-    y = sg.tensor(2.0)
+    x = torch.tensor(1.0, requires_grad=True)
+    y = torch.tensor(2.0)
     z = x * y
     lines = [
         f"{name}\ndata: {i.data}\nrequires_grad: {i.requires_grad}\n"
@@ -81,34 +82,34 @@ def test_text_2_what_tensors_know() -> None:
 
 
 def test_text_2_weights() -> None:
-    x = sg.tensor(1.0, requires_grad=True)
+    x = torch.tensor(1.0, requires_grad=True)
     z = x**3
     z.backward()
     assert str(x.grad.data) == "tensor(3.)"
 
     for weight, expected in (
-        (sg.FloatTensor([1.0, 1.0]), "tensor([2., 4.])"),
+        (torch.FloatTensor([1.0, 1.0]), "tensor([2., 4.])"),
         (None, "tensor([2., 8.])"),
     ):
-        x = sg.tensor([1.0, 2.0], requires_grad=True)
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
         y = x**2
         y.backward(x if weight is None else weight)
         assert str(x.grad) == expected
 
 
 def test_text_2_accumulation() -> None:
-    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
     y = x**2
     z = y**3
-    w = sg.FloatTensor([1.0, 1.0])
+    w = torch.FloatTensor([1.0, 1.0])
     printed = []
     for _ in range(2):
         z.backward(w, retain_graph=True)
         printed += [str(y.grad), str(x.grad)]
     assert printed == ["None", "tensor([  6., 192.])", "None", "tensor([ 12., 384.])"]
 
-    x = sg.tensor([2.0, 2.0], requires_grad=True)
-    z = sg.tensor([4.0, 4.0], requires_grad=True)
+    x = torch.tensor([2.0, 2.0], requires_grad=True)
+    z = torch.tensor([4.0, 4.0], requires_grad=True)
     y = x**2 + z**3
     printed = []
     for _ in range(3):
@@ -121,10 +122,10 @@ def test_text_2_accumulation() -> None:
 
 
 def test_text_2_freed_buffers() -> None:
-    x = sg.tensor([2.0, 2.0], requires_grad=True)
-    z = sg.tensor([4.0, 4.0], requires_grad=True)
+    x = torch.tensor([2.0, 2.0], requires_grad=True)
+    z = torch.tensor([4.0, 4.0], requires_grad=True)
     y = x**2 + z**3
-    w = sg.FloatTensor([1.0, 1.0])
+    w = torch.FloatTensor([1.0, 1.0])
     y.backward(w)
     for _ in range(2):
         with pytest.raises(
@@ -137,12 +138,12 @@ def test_text_2_freed_buffers() -> None:
 
 
 def test_text_2_element_by_element() -> None:
-    x = Variable(sg.FloatTensor([[1, 2, 3, 4]]), requires_grad=True)
+    x = Variable(torch.FloatTensor([[1, 2, 3, 4]]), requires_grad=True)
     z = 2 * x
     loss = z.sum(dim=1)
     printed = []
     for row in ([[1, 0, 0, 0]], [[0, 1, 0, 0]], [[1, 1, 1, 1]]):
-        z.backward(sg.FloatTensor(row), retain_graph=True)
+        z.backward(torch.FloatTensor(row), retain_graph=True)
         printed.append(str(x.grad.data))
         x.grad.data.zero_()
     loss.backward()
@@ -154,7 +155,7 @@ def test_text_2_element_by_element() -> None:
 
 
 def test_text_3_walk() -> None:
-    x = sg.tensor(1.0, requires_grad=True)
+    x = torch.tensor(1.0, requires_grad=True)
     z0 = x * 2
     z1 = z0 + 2
     z2 = z1 / 5
@@ -168,7 +169,7 @@ def test_text_3_walk() -> None:
     assert last.next_functions == ()
     assert mul.next_functions[1] == (None, 0)  # the constant 2
 
-    input_grad = sg.tensor(1.0)
+    input_grad = torch.tensor(1.0)
     assert str(z2.grad_fn(input_grad)[0]) == "tensor(0.2000)"
     assert str(z1.grad_fn(input_grad)[0]) == "tensor(1.)"
     assert str(z0.grad_fn(input_grad)[0]) == "tensor(2.)"
@@ -176,7 +177,7 @@ def test_text_3_walk() -> None:
 
     printed = []
     grad_fn = z2.grad_fn
-    grad = sg.tensor(1.0)
+    grad = torch.tensor(1.0)
     while True:
         printed += [f"before applying grad_fn: {grad!r}", f"grad_fn: {grad_fn}"]
         grad = grad_fn(grad)
@@ -203,7 +204,7 @@ def test_text_3_walk() -> None:
 
 
 def test_text_3_expand_and_compare() -> None:
-    x = sg.tensor(1.0, requires_grad=True, name="x")
+    x = torch.tensor(1.0, requires_grad=True, name="x")
     steps = sg.paths(((x + 2) * 2) / 5, x)
     symbol = sp.Symbol("x", real=True)
     assert steps.expanded == sp.Rational(2, 5) * symbol + sp.Rational(4, 5)
@@ -212,8 +213,8 @@ def test_text_3_expand_and_compare() -> None:
 
 
 def test_text_4_path_sums() -> None:
-    x1, x2 = sg.tensor(1.0), sg.tensor(2.0)
-    w1, w2, w3 = (sg.tensor(v, requires_grad=True) for v in (1.0, 2.0, 3.0))
+    x1, x2 = torch.tensor(1.0), torch.tensor(2.0)
+    w1, w2, w3 = (torch.tensor(v, requires_grad=True) for v in (1.0, 2.0, 3.0))
     x3 = w1 * x1
     x4 = w1 * x2
     x5 = w2 * x3 + w3 * x4

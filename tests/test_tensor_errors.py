@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
+import symgrad.torch as torch
 from symgrad.errors import SymgradError
 
 WRONG: dict[str, Callable[[Any, Any, Any], Any]] = {
@@ -40,7 +41,7 @@ def test_errors_say_what_compiled_functions_say(name: str) -> None:
 
 def test_a_reshape_that_does_not_fit_says_where() -> None:
     with pytest.raises(sg.errors.ShapeError, match=r"Reshape: .* \[test_tensor_errors.py:\d+\]"):
-        sg.ones(4).reshape(3, 2)
+        torch.ones(4).reshape(3, 2)
 
 
 @pytest.mark.parametrize("hook", [3, None, "x"])

@@ -45,7 +45,7 @@ OBJECT = "code.o"
 FORMAT = 4
 
 #: The packages that no kernel depends on.
-ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "demo")
+ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "demo", "torch")
 
 _PACKAGE = __name__.partition(".")[0]
 _SUFFIXES = tuple(machinery.all_suffixes())

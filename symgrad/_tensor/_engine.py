@@ -77,6 +77,60 @@ def levels(roots: Sequence[Node]) -> list[list[Node]]:
     return rounds
 
 
+class Levels(tuple[tuple[Node, ...], ...]):
+    """The nodes of a backward pass, level by level; prints one level a line."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{k}: {', '.join(node.name() for node in level)}" for k, level in enumerate(self)
+        )
+
+    __repr__ = __str__
+
+
+def backward_order(tensor: Value) -> Levels:
+    """Return the order in which a tensor's backward pass runs, in the rounds of Kahn's algorithm.
+
+    Parameters
+    ----------
+    tensor:
+        A tensor that requires a gradient.
+
+    Returns
+    -------
+    Levels
+        A tuple of levels, each a tuple of ``grad_fn`` nodes that do not wait for each other.
+
+    Raises
+    ------
+    CycleError
+        If ``next_functions`` were set by hand so that the graph has a cycle.
+    BackwardError
+        If the tensor requires no gradient.
+
+    Notes
+    -----
+    A. B. Kahn, Topological sorting of large networks, CACM 5 (1962), 558-562.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> a = sg.tensor([0.0, 1.0], requires_grad=True)
+    >>> sg.backward_order((np.sin(a) + np.cos(a)).sum())
+    0: SumBackward0
+    1: AddBackward0
+    2: CosBackward0, SinBackward0
+    3: AccumulateGrad
+    """
+    node = tensor.edge()
+    if node is None:
+        raise BackwardError("the tensor does not require grad and does not have a grad_fn")
+    return Levels(tuple(level) for level in levels([node]))
+
+
 def ordered(roots: Sequence[Node]) -> list[Node]:
     """Return the nodes behind ``roots`` in the order of the backward pass.
 
@@ -297,4 +351,4 @@ def _behind(node: Backward, mask: Any, xs: list[Any]) -> list[Any]:
     return [None if m is None else np.asarray(m) != 0 for m in found]
 
 
-__all__ = ["levels", "ordered", "run"]
+__all__ = ["backward_order", "levels", "ordered", "run"]

@@ -120,12 +120,13 @@ def program(self: Tensor, **names: Tensor) -> Program:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import symgrad as sg
     >>> x = sg.tensor(2.0, requires_grad=True, name="x")
-    >>> p = (sg.sin(x) * x).program()
+    >>> p = (np.sin(x) * x).program()
     >>> p.outputs[0]
     x*sin(x)
-    >>> p(2.0) == (sg.sin(x) * x).item()
+    >>> p(2.0) == (np.sin(x) * x).item()
     np.True_
     """
     return Record(self, names).program()

@@ -1,4 +1,4 @@
-"""Settings of eager computing: whether it is recorded, the element type, the random state."""
+"""Settings of eager computing: whether it is recorded, and the element type."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ class enable_grad(_SetRecording):  # noqa: N801
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> x = sg.tensor(3.0, requires_grad=True)
-    >>> with sg.no_grad(), sg.enable_grad():
+    >>> import symgrad.torch as torch
+    >>> x = torch.tensor(3.0, requires_grad=True)
+    >>> with torch.no_grad(), torch.enable_grad():
     ...     y = x * x
     >>> y.requires_grad
     True
@@ -104,9 +104,9 @@ class inference_mode(no_grad):  # noqa: N801
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> with sg.inference_mode():
-    ...     sg.is_grad_enabled()
+    >>> import symgrad.torch as torch
+    >>> with torch.inference_mode():
+    ...     torch.is_grad_enabled()
     False
     """
 
@@ -116,11 +116,11 @@ class set_grad_enabled(_SetRecording):  # noqa: N801
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> with sg.set_grad_enabled(False):
-    ...     sg.is_grad_enabled()
+    >>> import symgrad.torch as torch
+    >>> with torch.set_grad_enabled(False):
+    ...     torch.is_grad_enabled()
     False
-    >>> sg.is_grad_enabled()
+    >>> torch.is_grad_enabled()
     True
     """
 
@@ -144,9 +144,9 @@ def is_grad_enabled() -> bool:
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> with sg.no_grad():
-    ...     sg.is_grad_enabled()
+    >>> import symgrad.torch as torch
+    >>> with torch.no_grad():
+    ...     torch.is_grad_enabled()
     False
     """
     return mode.recording
@@ -168,7 +168,7 @@ def set_default_dtype(dtype: Any) -> None:
     Parameters
     ----------
     dtype:
-        ``sg.float64`` or ``sg.float32``.
+        ``torch.float64`` or ``torch.float32``.
 
     Raises
     ------
@@ -177,11 +177,11 @@ def set_default_dtype(dtype: Any) -> None:
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.set_default_dtype(sg.float32)
-    >>> sg.tensor(0.5).dtype
+    >>> import symgrad.torch as torch
+    >>> torch.set_default_dtype(torch.float32)
+    >>> torch.tensor(0.5).dtype
     dtype('float32')
-    >>> sg.set_default_dtype(sg.float64)
+    >>> torch.set_default_dtype(torch.float64)
     """
     wanted = np.dtype(dtype)
     if wanted not in (np.dtype(np.float64), np.dtype(np.float32)):
@@ -194,39 +194,14 @@ def get_default_dtype() -> np.dtype[Any]:
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.get_default_dtype()
+    >>> import symgrad.torch as torch
+    >>> torch.get_default_dtype()
     dtype('float64')
     """
     return default.dtype
 
 
-# ---------------------------------------------------------------- random numbers
-
-
-class _Random:
-    generator: np.random.Generator = np.random.default_rng()
-
-
-random = _Random()
-
-
-def manual_seed(seed: int) -> None:
-    """Start the random numbers of :func:`rand` and :func:`randn` from a seed.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.manual_seed(0)
-    >>> x = sg.randn(3)
-    >>> sg.manual_seed(0)
-    >>> bool((x == sg.randn(3)).all())
-    True
-    """
-    random.generator = np.random.default_rng(seed)
-
-
 __all__ = [
-    "enable_grad", "get_default_dtype", "inference_mode", "is_grad_enabled", "manual_seed",
-    "no_grad", "set_default_dtype", "set_grad_enabled",
+    "enable_grad", "get_default_dtype", "inference_mode", "is_grad_enabled", "no_grad",
+    "set_default_dtype", "set_grad_enabled",
 ]  # fmt: skip

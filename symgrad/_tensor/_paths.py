@@ -221,6 +221,7 @@ def paths(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import symgrad as sg
     >>> x1, x2, w2, w3 = (sg.tensor(float(v)) for v in (1, 2, 2, 3))
     >>> w1 = sg.tensor(1.0, requires_grad=True)
@@ -235,7 +236,7 @@ def paths(
     Through arrays the paths are those of single elements:
 
     >>> a = sg.tensor([0.5, 1.0], requires_grad=True)
-    >>> sg.paths((sg.sin(a) + sg.cos(a)).sum(), a, index=1)
+    >>> sg.paths((np.sin(a) + np.cos(a)).sum(), a, index=1)
     2 paths to a[1]
       Sum -> Add[1] -> Sin[1] -> a[1]: 1 * 1 * cos(a[1]) = cos(a[1])
       Sum -> Add[1] -> Cos[1] -> a[1]: 1 * 1 * (-sin(a[1])) = -sin(a[1])

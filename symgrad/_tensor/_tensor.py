@@ -21,13 +21,12 @@ from ._mode import mode
 from ._node import is_tensor_class, wrap
 from ._numbers import Numbers
 from ._record import bind, called, planned
+from ._reduce import REDUCTIONS, reduced
 
 _NONE: dict[str, Any] = {}
 _TRANSPOSED, _PRODUCT = (np.transpose,), (np.matmul,)
 
-#: What tensors have functions of their own for, which take NumPy's arguments, too: reductions
-#: that are one step here and several ops of the compiler's.
-OWN: dict[Any, Callable[..., Any]] = {}
+#: What those reductions take here; a third argument is another one in NumPy.
 _REDUCING = frozenset(("axis", "keepdims"))
 
 
@@ -41,6 +40,7 @@ class Tensor(InPlace, Numbers, ArrayMethods):
     """
 
     __slots__ = ("__weakref__",)
+    __module__ = "symgrad"  # whoever reads a pickle gets PyTorch's methods, too
     #: Applies an op and records it.
     __symgrad_bind__ = staticmethod(bind)
     __hash__ = object.__hash__
@@ -72,12 +72,11 @@ class Tensor(InPlace, Numbers, ArrayMethods):
     ) -> Any:
         if any(issubclass(t, Traced) for t in types):
             return NotImplemented
-        own = OWN.get(func)
         if (
-            own is not None and len(args) < 3  # the third argument is another one in NumPy
-            and kwargs.keys() <= _REDUCING and type(kwargs.get("keepdims", False)) is bool
+            func in REDUCTIONS and len(args) < 3 and kwargs.keys() <= _REDUCING
+            and type(kwargs.get("keepdims", False)) is bool and isinstance(args[0], Tensor)
         ):  # fmt: skip
-            return own(*args, **kwargs)
+            return reduced(func, *args, **kwargs)
         if func is np.copy:
             return self.clone()
         if func is np.take:
@@ -268,4 +267,4 @@ def _plainly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return wrap(result) if isinstance(result, np.ndarray) else result
 
 
-__all__ = ["OWN", "Tensor", "plain", "wrap"]
+__all__ = ["Tensor", "plain", "wrap"]

@@ -1,4 +1,4 @@
-"""Gradients as values, and the order in which they are computed."""
+"""Gradients of tensors as values, and what else PyTorch has under this name."""
 
 from __future__ import annotations
 
@@ -7,14 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from .._tensor._engine import levels, run
+from .._tensor._history import seed
+from .._tensor._mode import enable_grad, no_grad, set_grad_enabled
+from .._tensor._node import Node, wrap
+from .._tensor._tensor import Tensor
 from ..errors import ArgumentError, BackwardError
-from ._engine import levels, run
-from ._history import seed
-from ._node import Node
-from ._tensor import Tensor, wrap
+from ._create import Variable
+
+#: What there is in the place of what is not here.
+_INSTEAD = {
+    "Function": "give the function its rule by sg.custom_vjp, which holds for tensors too",
+    "functional": "use sg.jacobian, sg.hessian, sg.vjp, sg.jvp of a function of arrays",
+    "gradcheck": "sg.verify(f, *args) compares values and derivatives with exact ones",
+    "gradgradcheck": "sg.verify(sg.grad(f), *args) compares derivatives with exact ones",
+}
 
 
-def gradients(
+def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
     grad_outputs: Any = None,
@@ -53,12 +63,12 @@ def gradients(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> x = sg.tensor(2.0, requires_grad=True)
-    >>> (slope,) = sg.autograd.grad(x**3, x, create_graph=True)
+    >>> import symgrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
     >>> slope
     tensor(12., grad_fn=<MulBackward0>)
-    >>> sg.autograd.grad(slope, x)
+    >>> torch.autograd.grad(slope, x)
     (tensor(12.),)
     """
     ends, starts = _tensors(outputs, "outputs"), _tensors(inputs, "inputs")
@@ -107,9 +117,9 @@ def backward(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> x = sg.tensor(2.0, requires_grad=True)
-    >>> sg.autograd.backward([x * x, 3 * x])
+    >>> import symgrad.torch as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> torch.autograd.backward([x * x, 3 * x])
     >>> x.grad
     tensor(7.)
     """
@@ -158,54 +168,9 @@ def _tensors(value: Any, what: str) -> list[Tensor]:
     return found
 
 
-class Levels(tuple[tuple[Node, ...], ...]):
-    """The nodes of a backward pass, level by level; prints one level a line."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return "\n".join(
-            f"{k}: {', '.join(node.name() for node in level)}" for k, level in enumerate(self)
-        )
-
-    __repr__ = __str__
+def __getattr__(name: str) -> Any:
+    hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+    raise AttributeError(f"module 'symgrad.torch.autograd' has no attribute {name!r}{hint}")
 
 
-def backward_order(tensor: Tensor) -> Levels:
-    """Return the order in which a tensor's backward pass runs, in the rounds of Kahn's algorithm.
-
-    Parameters
-    ----------
-    tensor:
-        A tensor that requires a gradient.
-
-    Returns
-    -------
-    Levels
-        A tuple of levels, each a tuple of ``grad_fn`` nodes that do not wait for each other.
-
-    Raises
-    ------
-    CycleError
-        If ``next_functions`` were set by hand so that the graph has a cycle.
-    BackwardError
-        If the tensor requires no gradient.
-
-    Notes
-    -----
-    A. B. Kahn, Topological sorting of large networks, CACM 5 (1962), 558-562.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> a = sg.tensor([0.0, 1.0], requires_grad=True)
-    >>> sg.backward_order((sg.sin(a) + sg.cos(a)).sum())
-    0: SumBackward0
-    1: AddBackward0
-    2: CosBackward0, SinBackward0
-    3: AccumulateGrad
-    """
-    node = tensor.edge()
-    if node is None:
-        raise BackwardError("the tensor does not require grad and does not have a grad_fn")
-    return Levels(tuple(level) for level in levels([node]))
+__all__ = ["Variable", "backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]

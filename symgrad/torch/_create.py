@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._graph._types import check_dtype
+from .._tensor._mode import default
+from .._tensor._tensor import Tensor
 from ..errors import ArgumentError, ShapeError
-from ._mode import default, random
-from ._tensor import Tensor
+from ._arguments import example, sizes_of
 
 
 def _made(
@@ -92,8 +92,8 @@ def as_tensor(data: Any, dtype: Any = None) -> Tensor:
     Examples
     --------
     >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.as_tensor(np.arange(3.0))
+    >>> import symgrad.torch as torch
+    >>> torch.as_tensor(np.arange(3.0))
     tensor([0., 1., 2.])
     """
     if isinstance(data, Tensor):
@@ -109,8 +109,8 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     Examples
     --------
     >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.from_numpy(np.ones(2))
+    >>> import symgrad.torch as torch
+    >>> torch.from_numpy(np.ones(2))
     tensor([1., 1.])
     """
     if not isinstance(array, np.ndarray):
@@ -123,8 +123,8 @@ def FloatTensor(data: Any) -> Tensor:
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.FloatTensor([1, 2])
+    >>> import symgrad.torch as torch
+    >>> torch.FloatTensor([1, 2])
     tensor([1., 2.])
     """
     return tensor(data, default.dtype)
@@ -135,8 +135,8 @@ def Variable(data: Any, requires_grad: bool = False) -> Tensor:
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.Variable(sg.FloatTensor([1, 2]), requires_grad=True)
+    >>> import symgrad.torch as torch
+    >>> torch.Variable(torch.FloatTensor([1, 2]), requires_grad=True)
     tensor([1., 2.], requires_grad=True)
     """
     made = data.detach() if isinstance(data, Tensor) else tensor(data)
@@ -148,9 +148,7 @@ def Variable(data: Any, requires_grad: bool = False) -> Tensor:
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
-    """``zeros(2, 3)`` and ``zeros((2, 3))`` mean the same."""
-    if len(size) == 1 and isinstance(size[0], (tuple, list)):
-        size = tuple(size[0])
+    size = sizes_of(size)
     try:
         shape = tuple(int(d.__index__()) for d in size)
     except AttributeError:
@@ -167,8 +165,8 @@ def zeros(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.zeros(2, 3)
+    >>> import symgrad.torch as torch
+    >>> torch.zeros(2, 3)
     tensor([[0., 0., 0.],
             [0., 0., 0.]])
     """
@@ -182,8 +180,8 @@ def ones(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.ones(3)
+    >>> import symgrad.torch as torch
+    >>> torch.ones(3)
     tensor([1., 1., 1.])
     """
     return _made(np.ones(_shape(size)), dtype, requires_grad, name, floats=True)
@@ -197,8 +195,8 @@ def full(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.full((2,), 0.5)
+    >>> import symgrad.torch as torch
+    >>> torch.full((2,), 0.5)
     tensor([0.5000, 0.5000])
     """
     shape = _shape((size,))
@@ -214,8 +212,8 @@ def arange(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.arange(3), sg.arange(1.0, 2.0, 0.5)
+    >>> import symgrad.torch as torch
+    >>> torch.arange(3), torch.arange(1.0, 2.0, 0.5)
     (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
     """
     start, end = (0, start) if end is None else (start, end)
@@ -231,8 +229,8 @@ def linspace(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.linspace(0.0, 1.0, steps=5)
+    >>> import symgrad.torch as torch
+    >>> torch.linspace(0.0, 1.0, steps=5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
     return _made(np.linspace(start, end, steps), dtype, requires_grad, name, floats=True)
@@ -246,8 +244,8 @@ def eye(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.eye(2)
+    >>> import symgrad.torch as torch
+    >>> torch.eye(2)
     tensor([[1., 0.],
             [0., 1.]])
     """
@@ -261,59 +259,54 @@ def empty(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.empty(2, 3).shape
+    >>> import symgrad.torch as torch
+    >>> torch.empty(2, 3).shape
     (2, 3)
     """
     return zeros(*size, dtype=dtype, requires_grad=requires_grad, name=name)
 
 
-# ---------------------------------------------------------------- at random, like others
+# ---------------------------------------------------------------- random numbers
 
 
-def _drawn(name: str, draw: str, what: str) -> Callable[..., Tensor]:
-    """Return the maker of random numbers that a method of NumPy's generator draws."""
-
-    def make(
-        *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
-    ) -> Tensor:
-        array = getattr(random.generator, draw)(_shape(size))
-        return _made(array, dtype, requires_grad, name, floats=True)
-
-    return _documented(
-        make, name, f"Return random numbers, {what}; :func:`manual_seed` makes them repeat.",
-        f"sg.{name}(2, 3).shape", "(2, 3)",
-    )  # fmt: skip
+class _Random:
+    generator: np.random.Generator = np.random.default_rng()
 
 
-def _like(
-    name: str, fill: Callable[[tuple[int, ...], Any], Any], what: str, example: str, shown: str
-) -> Callable[..., Tensor]:
-    """Return the maker of a tensor in the shape and type of another one."""
-
-    def make(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-        wanted = dtype or input.dtype
-        return _made(fill(np.shape(input), wanted), wanted, requires_grad, None)
-
-    return _documented(
-        make, name, f"Return {what} in the shape and type of another tensor.", example, shown
-    )
+random = _Random()
 
 
-def _documented(
-    function: Any, name: str, does: str, example: str, shown: str
-) -> Callable[..., Tensor]:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = (
-        f"{does}\n\n    Examples\n    --------\n    >>> import symgrad as sg\n"
-        f"    >>> {example}\n    {shown}\n    "
-    )
-    made: Callable[..., Tensor] = function
-    return made
+def manual_seed(seed: int) -> None:
+    """Start the random numbers of :func:`rand` and :func:`randn` from a seed.
+
+    Examples
+    --------
+    >>> import symgrad.torch as torch
+    >>> torch.manual_seed(0)
+    >>> x = torch.randn(3)
+    >>> torch.manual_seed(0)
+    >>> bool((x == torch.randn(3)).all())
+    True
+    """
+    random.generator = np.random.default_rng(seed)
 
 
-rand = _drawn("rand", "random", "uniform between 0 and 1")
-randn = _drawn("randn", "standard_normal", "normal with mean 0 and variance 1")
+@example("torch.rand(2, 3).shape", "(2, 3)")
+def rand(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
+    """Return random numbers, uniform between 0 and 1; :func:`manual_seed` makes them repeat."""
+    array = random.generator.random(_shape(size))
+    return _made(array, dtype, requires_grad, name, floats=True)
+
+
+@example("torch.randn(2, 3).shape", "(2, 3)")
+def randn(
+    *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
+) -> Tensor:
+    """Return normal random numbers with mean 0 and variance 1."""
+    array = random.generator.standard_normal(_shape(size))
+    return _made(array, dtype, requires_grad, name, floats=True)
 
 
 def randint(
@@ -323,14 +316,14 @@ def randint(
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sg.randint(0, 10, (2, 3)).shape, sg.randint(10, (4,)).dtype
+    >>> import symgrad.torch as torch
+    >>> torch.randint(0, 10, (2, 3)).shape, torch.randint(10, (4,)).dtype
     ((2, 3), dtype('int64'))
     """
     if size is None:
         low, high, size = 0, low, high
     if size is None:
-        raise ArgumentError("randint takes a size: sg.randint(0, 10, (3,))")
+        raise ArgumentError("randint takes a size: torch.randint(0, 10, (3,))")
     return _made(random.generator.integers(low, high, _shape((size,))), dtype, False, name)
 
 
@@ -339,41 +332,51 @@ def randperm(n: int) -> Tensor:
 
     Examples
     --------
-    >>> import symgrad as sg
-    >>> sorted(sg.randperm(3).tolist())
+    >>> import symgrad.torch as torch
+    >>> sorted(torch.randperm(3).tolist())
     [0, 1, 2]
     """
     return _made(random.generator.permutation(n), None, False, None)
 
 
+# ---------------------------------------------------------------- like others
+
+
+@example("torch.full_like(x, 0.5)", "tensor([[0.5000, 0.5000],\n        [0.5000, 0.5000]])")
 def full_like(
     input: Any, fill_value: float, *, dtype: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Return one number in the shape and type of another tensor.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.full_like(sg.ones(2), 0.5)
-    tensor([0.5000, 0.5000])
-    """
+    """Return one number in the shape and type of another tensor."""
     array = np.full(np.shape(input), fill_value, dtype or input.dtype)
     return _made(array, None, requires_grad, None)
 
 
-zeros_like = _like("zeros_like", np.zeros, "zeros", "sg.zeros_like(sg.ones(2))",
-                   "tensor([0., 0.])")  # fmt: skip
-ones_like = _like("ones_like", np.ones, "ones", "sg.ones_like(sg.zeros(2))",
-                  "tensor([1., 1.])")  # fmt: skip
-rand_like = _like("rand_like", lambda shape, _: random.generator.random(shape),
-                  "random numbers between 0 and 1", "sg.rand_like(sg.ones(2)).shape",
-                  "(2,)")  # fmt: skip
-randn_like = _like("randn_like", lambda shape, _: random.generator.standard_normal(shape),
-                   "normal random numbers", "sg.randn_like(sg.ones(2)).shape",
-                   "(2,)")  # fmt: skip
+@example("torch.zeros_like(x)", "tensor([[0., 0.],\n        [0., 0.]])")
+def zeros_like(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return zeros in the shape and type of another tensor."""
+    return full_like(input, 0, dtype=dtype, requires_grad=requires_grad)
+
+
+@example("torch.ones_like(x)", "tensor([[1., 1.],\n        [1., 1.]])")
+def ones_like(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return ones in the shape and type of another tensor."""
+    return full_like(input, 1, dtype=dtype, requires_grad=requires_grad)
+
+
+@example("torch.rand_like(x).shape", "(2, 2)")
+def rand_like(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return random numbers between 0 and 1 in the shape and type of another tensor."""
+    return rand(np.shape(input), dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+@example("torch.randn_like(x).shape", "(2, 2)")
+def randn_like(input: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """Return normal random numbers in the shape and type of another tensor."""
+    return randn(np.shape(input), dtype=dtype or input.dtype, requires_grad=requires_grad)
+
 
 __all__ = [
     "FloatTensor", "Variable", "arange", "as_tensor", "empty", "eye", "from_numpy", "full",
-    "full_like", "linspace", "ones", "ones_like", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "tensor", "zeros", "zeros_like",
+    "full_like", "linspace", "manual_seed", "ones", "ones_like", "rand", "rand_like", "randint",
+    "randn", "randn_like", "randperm", "tensor", "zeros", "zeros_like",
 ]  # fmt: skip

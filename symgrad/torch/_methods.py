@@ -1,4 +1,4 @@
-"""Methods of tensors by PyTorch's names."""
+"""Methods of tensors by PyTorch's names: its functions, and what there is only as a method."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from .._tensor._inplace import InPlace
+from .._tensor._tensor import Tensor
 from ..errors import ShapeError, UnsupportedError
-from . import _algebra, _arrange, _elementwise, _functions, _statistics
-from ._arrange import flatten, transpose
-from ._inplace import InPlace
-from ._mode import random
-from ._tensor import Tensor
+from . import _algebra, _arrange, _elementwise, _reductions
+from ._arguments import sizes_of
+from ._create import random
 
 
 class Count(int):
@@ -105,7 +105,7 @@ class _Methods:
         ``t.transpose(0, 1)`` exchanges two; a tuple, more numbers, or none are NumPy's way.
         """
         if len(axes) == 2 and all(isinstance(k, int) for k in axes):
-            return transpose(self, *axes)
+            return _arrange.transpose(self, *axes)
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return np.transpose(self, order)
 
@@ -114,11 +114,11 @@ class _Methods:
         if isinstance(start_dim, str) or order != "C":  # NumPy's argument
             order = start_dim if isinstance(start_dim, str) else order
             return np.ravel(self, order=order).clone()
-        return flatten(self, start_dim, end_dim).clone()
+        return _arrange.flatten(self, start_dim, end_dim).clone()
 
     def expand(self: Any, *sizes: Any) -> Any:
         """Return the elements repeated along new and length-one axes; -1 keeps an axis."""
-        return _arrange.broadcast_to(self, _arrange._whole(sizes))
+        return _arrange.broadcast_to(self, sizes_of(sizes))
 
     def expand_as(self: Any, other: Any) -> Any:
         """Return the elements repeated to the shape of another tensor."""
@@ -132,7 +132,7 @@ class _Methods:
 
     def where(self: Any, condition: Any, other: Any) -> Any:
         """Return the elements where the condition holds, else those of ``other``."""
-        return _functions.where(condition, self, other)
+        return _arrange.where(condition, self, other)
 
     def clamp_min(self: Any, min: Any) -> Any:
         """Return the elements, none less than ``min``."""
@@ -146,11 +146,11 @@ class _Methods:
 
     def new_zeros(self: Any, *size: Any) -> Tensor:
         """Return zeros of the same element type."""
-        return Tensor(np.zeros(_arrange._whole(size), self.dtype))
+        return Tensor(np.zeros(sizes_of(size), self.dtype))
 
     def new_ones(self: Any, *size: Any) -> Tensor:
         """Return ones of the same element type."""
-        return Tensor(np.ones(_arrange._whole(size), self.dtype))
+        return Tensor(np.ones(sizes_of(size), self.dtype))
 
     # ---------------------------------------------------------------- random numbers in place
 
@@ -207,14 +207,14 @@ def _in_place(name: str) -> Callable[..., Any]:
     return write
 
 
-#: Functions that are no methods.
-_FUNCTIONS = frozenset((
-    "cat", "einsum", "hstack", "is_tensor", "meshgrid", "stack", "tensordot", "vstack", "where",
+#: Functions that are no methods: of several tensors, of what may be none; those that the class
+#: above has by the arguments of both libraries; and NumPy's methods that do what PyTorch's do.
+_NO_METHODS = frozenset((
+    "cat", "einsum", "hstack", "is_tensor", "meshgrid", "stack", "tensordot", "vstack",
+    "flatten", "transpose", "where",
+    "reshape", "round", "trace",
 ))  # fmt: skip
-#: Functions that take PyTorch's and NumPy's arguments, in place of NumPy's methods.
-_BOTH = frozenset((*_functions.__all__, "squeeze", "argsort", "nonzero"))
 _CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool"}
-
 
 #: Second names.
 _SECOND = {
@@ -227,9 +227,9 @@ def _add_methods() -> None:
     for name, member in vars(_Methods).items():
         if not name.startswith("__"):
             setattr(Tensor, name, member)
-    for module in (_elementwise, _functions, _arrange, _algebra, _statistics):
+    for module in (_elementwise, _reductions, _arrange, _algebra):
         for name in module.__all__:
-            if name not in _FUNCTIONS and (name in _BOTH or not hasattr(Tensor, name)):
+            if name not in _NO_METHODS:
                 setattr(Tensor, name, getattr(module, name))
     for name, dtype in _CASTS.items():
         setattr(Tensor, name, _cast(name, dtype))
