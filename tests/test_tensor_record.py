@@ -287,7 +287,7 @@ def test_writing_what_the_memory_itself_gives(name: str, other: Any) -> None:
 
     def new(x: Any) -> Any:
         t = x * 1.0
-        return getattr(sg, name)(t, other(t))
+        return getattr(torch, name)(t, other(t))
 
     x, y = leaf([3.0, 1.5]), leaf([3.0, 1.5])
     written(x).sum().backward()

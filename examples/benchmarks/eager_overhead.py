@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import symgrad as sg
+import symgrad.torch as own
 
 CALLS = 50
 CHAIN = 50
@@ -62,7 +62,7 @@ def library(lib: Any) -> Library:
         numbers = np.linspace(low, low + 1.0, count).reshape(shape)
         return lib.tensor(numbers, requires_grad=True)
 
-    numpy = np if lib is sg else lib
+    numpy = np if lib is own else lib
     condition = lib.tensor(np.arange(25) % 2 == 0)
     return Library(
         lib, numpy, make(0.1, 25), make(0.2, 25), make(0.1, 5, 5), make(0.3, 5), condition
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few rounds")
     parser.add_argument("--only", default="", help="rows with this in their names")
     given = parser.parse_args()
-    libraries = [library(sg)]
+    libraries = [library(own)]
     try:
         torch = importlib.import_module("torch")
     except ImportError:
