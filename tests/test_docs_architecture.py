@@ -1,0 +1,49 @@
+"""docs/architecture.md and its picture show the packages and imports that there are."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree as ET
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    spec = importlib.util.spec_from_file_location(
+        "build_architecture", DOCS / "build_architecture.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_is_up_to_date(build: ModuleType) -> None:
+    """Layers and imports; the counts of lines may be those of an earlier day."""
+    committed = build.PICTURE.read_text(encoding="utf-8")
+    fresh = build.drawing()
+    assert ET.fromstring(fresh).tag.endswith("svg")
+    assert build.structure(committed) == build.structure(fresh), (
+        "run: python docs/build_architecture.py"
+    )
+
+
+def test_no_import_leads_upwards(build: ModuleType) -> None:
+    layers = {part.name: part.layer for part in build.parts()}
+    assert [pair for pair in build.imports() if layers[pair[0]] >= layers[pair[1]]] == []
+
+
+def test_every_package_has_its_words(build: ModuleType) -> None:
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| (`.*?`) \| ", page, re.MULTILINE)
+    named = [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+    assert named == [part.name for part in build.parts()]
