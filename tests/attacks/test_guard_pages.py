@@ -105,7 +105,7 @@ def judge(case: Any, isolated: Any, function: Callable[..., Any], arrays: list[A
             warnings.simplefilter("ignore")
             return calls(function, arrays, kernels)
 
-    kernels = case.rng.random() < 0.05
+    kernels = case.rng.random() < 0.25
     ending = isolated(called, seconds=100)
     assert ending.kind == "returned", ending
     if ending.value is None:
