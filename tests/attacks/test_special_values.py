@@ -85,7 +85,9 @@ def documented(name: str, x: list[Any], found: Any, expected: Any) -> Any:
         # In another order other intermediate results overflow, or cancel.
         finite = np.isfinite(found) & np.isfinite(expected)
         terms = x[0] * x[0][::-1] if "products" in name else x[0]
-        if "prod" not in name.split()[0] and finite.all():  # n terms: n roundings of their sum
+        if (
+            "prod" not in name.split(maxsplit=1)[0] and finite.all()
+        ):  # n terms: n roundings of their sum
             bound = np.sum(np.abs(terms, dtype=np.float64), axis=-1 if found.ndim else None)
             scale = len(terms) if name.startswith("mean") else 1.0
             allowed = 2 * len(terms) * np.finfo(found.dtype).eps * bound / scale
