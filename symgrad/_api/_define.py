@@ -164,8 +164,7 @@ def _machine(name: str, function: Any, count: int, fields: dict[str, Any]) -> Op
         raise DefinitionError(
             f"{name}: machine code has no derivative by itself: give partials=lambda y, x: ..."
         )
-    # Numba is at hand: the function is made by it.
-    import numba
+    import numba  # noqa: PLC0415  # at hand already: it has made the function
 
     signature = numba.float64(*[numba.float64] * count)
     code = numba.cfunc(signature, error_model="numpy")(function.py_func)

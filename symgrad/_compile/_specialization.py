@@ -136,9 +136,8 @@ class Specialization:
         if into not in self._kernels:
             with self._lock:
                 if into not in self._kernels:
-                    # Importing numba takes longer than most functions take to compile.
-                    with undisturbed():
-                        from ._kernel import make_kernel
+                    with undisturbed():  # imports numba, for longer than most functions compile
+                        from ._kernel import make_kernel  # noqa: PLC0415
 
                     function = self.function  # loads the code that the kernel calls
                     assert self.entry is not None
