@@ -25,14 +25,10 @@ REDUCTIONS = frozenset((*FOLDS, *_SPREADS))
 _WITHOUT = (np.argmax, np.argmin, np.any, np.all)
 
 
-_NONE: dict[str, Any] = {}
-
-
 def reduced(
-    function: Callable[..., Any], x: Any, axis: Any = None, keepdims: bool = False,
-    more: dict[str, Any] = _NONE,
-) -> Any:  # fmt: skip
-    """Return a reduction of a tensor; what it comes to is found once.
+    function: Callable[..., Any], x: Any, axis: Any, keep: bool, more: dict[str, Any]
+) -> Any:
+    """Return a reduction of a tensor, to be called by ``planned``.
 
     Parameters
     ----------
@@ -40,14 +36,9 @@ def reduced(
         NumPy's.
     x:
         A tensor.
-    axis, keepdims, more:
-        Its arguments.
+    axis, keep, more:
+        Its arguments: ``axis``, ``keepdims``, and others by name.
     """
-    key = (function, axis, type(axis), keepdims, *more.items())
-    return planned(key, (x,), _reduced, function, x, axis, keepdims, more)
-
-
-def _reduced(function: Any, x: Any, axis: Any, keep: bool, more: dict[str, Any]) -> Any:
     data = x._data
     if function in _WITHOUT and not keep and _is_axis(axis, data):
         return wrap(np.asarray(function(data, axis)))
@@ -66,6 +57,12 @@ def _reduced(function: Any, x: Any, axis: Any, keep: bool, more: dict[str, Any])
     return result.clone() if result is x else result  # memory of its own
 
 
+def numpys(function: Callable[..., Any], x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return one of ``REDUCTIONS`` of a tensor, called with NumPy's arguments."""
+    key = (function, axis, type(axis), keepdims)
+    return planned(key, (x,), reduced, function, x, axis, keepdims, {})
+
+
 def _is_axis(axis: Any, data: Any) -> bool:
     """Tell whether an array can be reduced over an axis, or all of them, without more ado."""
     inside = axis is None or (type(axis) is int and -data.ndim <= axis < data.ndim)
@@ -78,4 +75,4 @@ def counted(axis: Any, rank: int) -> Any:
     return None if axis is None else axes[0] if len(axes) == 1 else axes
 
 
-__all__ = ["REDUCTIONS", "counted", "reduced"]
+__all__ = ["REDUCTIONS", "counted", "numpys", "reduced"]

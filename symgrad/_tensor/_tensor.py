@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from ._mode import mode
 from ._node import is_tensor_class, wrap
 from ._numbers import Numbers
 from ._record import bind, called, planned
-from ._reduce import REDUCTIONS, reduced
+from ._reduce import REDUCTIONS, numpys
 
 _NONE: dict[str, Any] = {}
 _TRANSPOSED, _PRODUCT = (np.transpose,), (np.matmul,)
@@ -44,6 +44,11 @@ class Tensor(InPlace, Numbers, ArrayMethods):
     #: Applies an op and records it.
     __symgrad_bind__ = staticmethod(bind)
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Methods by NumPy's and PyTorch's names come from tables."""
 
     def __init__(self, data: Any, requires_grad: bool = False, name: str | None = None) -> None:
         self._data = data if isinstance(data, np.ndarray) else np.asarray(data)
@@ -76,7 +81,7 @@ class Tensor(InPlace, Numbers, ArrayMethods):
             func in REDUCTIONS and len(args) < 3 and kwargs.keys() <= _REDUCING
             and type(kwargs.get("keepdims", False)) is bool and isinstance(args[0], Tensor)
         ):  # fmt: skip
-            return reduced(func, *args, **kwargs)
+            return numpys(func, *args, **kwargs)
         if func is np.copy:
             return self.clone()
         if func is np.take:

@@ -13,7 +13,7 @@ tensor([0.0000, 2.7183])
 """
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,9 @@ from ._reductions import *  # noqa: F403
 
 e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 float32, float64, int32, int64 = (np.dtype(t) for t in ("float32", "float64", "int32", "int64"))
+bool, double, float, int, long = np.dtype("bool"), float64, float32, int32, int64
 
+# Not of it: the names of element types that are Python's.
 __all__ = [
     "Tensor", "autograd", "e", "float32", "float64", "inf", "int32", "int64", "nan", "pi",
 ]  # fmt: skip
@@ -40,8 +42,6 @@ __all__ += _elementwise.__all__
 __all__ += _mode.__all__
 __all__ += _reductions.__all__
 
-#: PyTorch's names of element types that are Python's, too: not for ``import *``.
-_DTYPES = {"bool": "bool", "double": "float64", "float": "float32", "int": "int32", "long": "int64"}
 #: What there is in the place of parts of PyTorch.
 _INSTEAD = {
     "nn": "layers are functions of tensors, such as lambda x: torch.relu(x @ w + b)",
@@ -60,9 +60,8 @@ _INSTEAD = {
     "complex128": "tensors are real; complex numbers are traced: sg.compile, sg.grad, ...",
 }  # fmt: skip
 
+if not TYPE_CHECKING:  # else every name would be known to be there
 
-def __getattr__(name: str) -> Any:
-    if name in _DTYPES:
-        return np.dtype(_DTYPES[name])
-    hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
-    raise AttributeError(f"module 'symgrad.torch' has no attribute {name!r}{hint}")
+    def __getattr__(name: str) -> Any:
+        hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"module 'symgrad.torch' has no attribute {name!r}{hint}")

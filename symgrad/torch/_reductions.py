@@ -37,7 +37,8 @@ def _reduction(
         if more and "ddof" in options:
             _as_ddof(more)
         if isinstance(input, Tensor):
-            return reduced(function, input, axis, keep, more)
+            key = (function, axis, type(axis), keep, *more.items())
+            return planned(key, (input,), reduced, function, input, axis, keep, more)
         if "keepdims" in options:
             more["keepdims"] = keep
         return function(input, axis=axis, **more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -168,9 +168,11 @@ def _tensors(value: Any, what: str) -> list[Tensor]:
     return found
 
 
-def __getattr__(name: str) -> Any:
-    hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
-    raise AttributeError(f"module 'symgrad.torch.autograd' has no attribute {name!r}{hint}")
+if not TYPE_CHECKING:  # else every name would be known to be there
+
+    def __getattr__(name: str) -> Any:
+        hint = f": {_INSTEAD[name]}" if name in _INSTEAD else ""
+        raise AttributeError(f"module 'symgrad.torch.autograd' has no attribute {name!r}{hint}")
 
 
 __all__ = ["Variable", "backward", "enable_grad", "grad", "no_grad", "set_grad_enabled"]
