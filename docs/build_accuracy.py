@@ -27,7 +27,6 @@ import symgrad.scipy.linalg as sg_linalg
 from symgrad._api._call import Call
 from symgrad._api._verify_kernels import Kernels, chosen_leaves, problem_of
 from symgrad._api._verify_points import intervals_of, points_of
-from symgrad._compile._cache import OWN
 from symgrad._lower import lower
 from symgrad._op import Op, registry
 from symgrad._ops.logic import CONDITION
@@ -97,9 +96,15 @@ def summary(maps: Sequence[str], rest: Sequence[str]) -> str:
     return "\n\n".join(text)
 
 
+def own() -> list[Op]:
+    """Return symgrad's ops by their names."""
+    registry.complete()
+    return sorted(filter(registry.is_own, registry.ops.values()), key=lambda op: op.name)
+
+
 def covered() -> Iterator[Op]:
     """Yield the ops that the page lists."""
-    for op in sorted(OWN, key=lambda op: op.name):
+    for op in own():
         real = [d for d in op.domain if d.is_subset(sp.Reals) and not d.is_subset(sp.Integers)]
         if op.kind == "map" and op.reason is None and real:
             yield op
@@ -548,7 +553,7 @@ MATRICES = (
 
 def arrays() -> Iterator[Op]:
     """Yield the ops on arrays that have a derivative."""
-    for op in sorted(OWN, key=lambda op: op.name):
+    for op in own():
         known = op.kind != "routine" or op.exact is not None or op.transpose is not None
         if op.kind not in ("map", "leaf") and known and (op.reason is None or op.name == "LU"):
             yield op
@@ -581,7 +586,7 @@ def array_row(op: Op, points: int = ARRAY_POINTS) -> str:
 def flat_rows() -> Iterator[str]:
     """Yield the lines of ops without a derivative."""
     listed = {op.name for op in (*covered(), *arrays())}
-    for op in sorted(OWN, key=lambda op: op.name):
+    for op in own():
         if op.kind != "leaf" and op.name not in listed:
             beside = BESIDE.get(op.name)
             why = f"part of {beside}" if beside else op.reason or f"not certified: {op.doc}"

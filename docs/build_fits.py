@@ -1,4 +1,4 @@
-"""Write ``symgrad/_ops/fits.py``: ``python docs/build_fits.py``.
+"""Write ``symgrad/special/tables.txt``: ``python docs/build_fits.py``, which takes minutes.
 
 Functions of one variable as polynomials on intervals of equal width, interpolated at Chebyshev
 nodes in multiple precision. Where a function is not one that a polynomial follows, what is fitted
@@ -7,7 +7,6 @@ is the smooth factor or term of it that is left when singularities, decay and tu
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,20 +14,16 @@ from typing import Any, NamedTuple
 
 import mpmath as mp
 
-PATH = Path(__file__).parents[1] / "symgrad" / "_ops" / "fits.py"
+PATH = Path(__file__).parents[1] / "symgrad" / "special" / "tables.txt"
 DIGITS = 60
 
-HEAD = '''"""Functions of one variable as polynomials on intervals of equal width.
-
-Written by ``docs/build_fits.py``, which says what each of them is. A table is where it begins, the
-width of its intervals, and for each a row: value in the middle, what is left of it beyond a double,
-and the coefficients of the powers, from the first on, of the distance from the middle.
-
-The comments give the largest error relative to the largest value in an interval.
+HEAD = """\
+# Functions of one variable as polynomials on intervals of equal width, made by docs/build_fits.py.
+# After a table's name: where it begins, the width of its intervals, and the largest error relative
+# to the largest value in an interval. Then a line for each interval: the value in its middle, what
+# is left of it beyond a double, and the coefficients of the powers, from the first on, of the
+# distance from the middle.
 """
-
-Table = tuple[float, float, tuple[tuple[float, ...], ...]]
-'''
 
 
 class Fit(NamedTuple):
@@ -526,20 +521,15 @@ def error(fit: Fit, piece: int, found: tuple[float, ...]) -> float:
 
 
 def text() -> Iterator[str]:
-    """Return the lines of the module."""
-    yield from HEAD.splitlines()
+    """Return the tables, each with an empty line before it."""
+    yield HEAD
     for name, fit in FITS.items():
         rows = [row(fit, k) for k in range(fit.count)]
         worst = max(error(fit, k, found) for k, found in enumerate(rows))
-        yield ""
-        yield f"# 2**{float(mp.log(worst, 2)):.1f}"
-        yield f"{name.upper()}: Table = ({fit.begin!r}, {fit.width!r}, ("
-        for found in rows:
-            yield from textwrap.wrap(f"{found!r},", 100, break_on_hyphens=False,
-                                     initial_indent="    ", subsequent_indent="     ")  # fmt: skip
-        yield "))  # fmt: skip"
+        head = f"{name.upper()} {fit.begin!r} {fit.width!r} 2**{float(mp.log(worst, 2)):.1f}"
+        yield "\n".join([f"\n{head}", *(" ".join(map(float.hex, found)) for found in rows), ""])
 
 
 if __name__ == "__main__":
     with mp.workdps(DIGITS):
-        PATH.write_text("\n".join(text()) + "\n")
+        PATH.write_text("".join(text()), encoding="ascii")

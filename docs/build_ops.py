@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+import symgrad._control
 import symgrad._ops
-from symgrad._compile._cache import OWN
+import symgrad.special
 from symgrad._graph import Input, Node, as_sympy, topological
 from symgrad._op import Composite, Op, registry
 from symgrad._ops.np_common import DECLARED
@@ -31,7 +32,7 @@ from symgrad.errors import UnsupportedError
 
 PAGE = Path(__file__).with_name("ops.md")
 #: Without those that a user has defined.
-OPS = {name: op for name, op in registry.ops.items() if op in OWN}
+OPS = {name: op for name, op in registry.ops.items() if registry.is_own(op)}
 PI = sp.pi
 
 INTRO = """\
@@ -107,8 +108,9 @@ def heading(module: ModuleType) -> str:
 def owners() -> dict[str, ModuleType]:
     """Return for each op and composite the module that defines it."""
     found: dict[str, ModuleType] = {}
-    for info in pkgutil.iter_modules(symgrad._ops.__path__):
-        module = importlib.import_module(f"symgrad._ops.{info.name}")
+    for info in (*pkgutil.iter_modules(symgrad._ops.__path__, "symgrad._ops."),
+                 *pkgutil.iter_modules(symgrad.special.__path__, "symgrad.special.")):  # fmt: skip
+        module = importlib.import_module(info.name)
         tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
         imported = {
             alias.asname or alias.name

@@ -109,7 +109,7 @@ def certificate(rule: Rule) -> sg.Certificate:
 def without(rule: Rule) -> Iterator[None]:
     """Take a rule, and others of its kind, out of use."""
     if isinstance(rule, Identity):
-        with patch.object(_rewrite, "_INDEX", Index(())):
+        with patch.object(_rewrite, "INDEX", Index(())):
             yield
     else:
         with (

@@ -16,13 +16,14 @@ import numpy as np
 from ._forks import late_module
 
 __all__ = [
-    "LateFields", "LateFunction", "LateModule", "blas", "lapack", "linalg", "resolved", "special",
+    "LateFields", "LateFunction", "LateModule", "blas", "lapack", "linalg", "loaded",
+    "resolved", "special",
 ]  # fmt: skip
 
 _PLAIN = (int, float, complex, np.ndarray, np.generic)
 
 
-def _loaded(name: str) -> Any:
+def loaded(name: str) -> Any:
     """Return a module that is imported; None if it is not, or not to its end."""
     module = sys.modules.get(name)
     return None if getattr(getattr(module, "__spec__", None), "_initializing", False) else module
@@ -44,7 +45,7 @@ class LateFunction:
     def loaded(self) -> Any:
         """The function itself, None if its module is not imported."""
         if self._real is None:
-            module = _loaded(self.__module__)
+            module = loaded(self.__module__)
             self._real = None if module is None else getattr(module, self.__name__)
         return self._real
 
@@ -94,7 +95,7 @@ class LateModule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        module = _loaded(self.__name__)
+        module = loaded(self.__name__)
         if module is None:
             known = self._late.get(name)
             return known or self._late.setdefault(name, LateFunction(self.__name__, name))

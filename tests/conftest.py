@@ -34,6 +34,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 from symgrad._compile._memory import load_memory  # noqa: E402
 from symgrad._compile._threads import load_pool  # noqa: E402
+from symgrad._op import registry  # noqa: E402
+
+# Tests run over all ops; tests/test_late.py, in processes of its own, over who loads them.
+registry.complete()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

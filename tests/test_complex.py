@@ -164,7 +164,8 @@ def complex_samples(record: Composite) -> Iterator[tuple[Any, Any]]:
 COMPOSITES = {
     name: record
     for name, record in registry.composites.items()
-    if record.functions and record.function.__module__.startswith("symgrad._ops.")
+    if record.functions
+    and record.function.__module__.startswith(("symgrad._ops.", "symgrad.special."))
 }
 #: Bins have an order; NumPy takes complex ones and gives real numbers of a complex type.
 ORDERED = {"histogram_bin_edges"}

@@ -11,7 +11,6 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._api._define import _OWN
 from symgrad._op import registry
 from symgrad.errors import ArgumentError, DefinitionError, ShapeError
 
@@ -23,9 +22,8 @@ X = np.array([0.1, 0.2, 0.3])
 def own_ops() -> Iterator[None]:
     """Leave the registry as it was: other tests run over it."""
     yield
-    for name in list(_OWN):
-        registry.ops.pop(name, None)
-        del _OWN[name]
+    while registry.users:
+        registry.ops.pop(registry.users.popitem()[0], None)
 
 
 def pulled() -> Any:

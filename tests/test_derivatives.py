@@ -23,9 +23,9 @@ import sympy as sp
 import symgrad as sg
 from symgrad._op import Composite, Op, registry
 from symgrad._ops.logic import CONDITION
-from symgrad._ops.special import ORDER
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
+from symgrad.special.special import ORDER
 
 Case = tuple[tuple[Any, ...], dict[str, Any]]
 Line = Callable[[Any], Any]
@@ -48,7 +48,7 @@ def differentiable(record: Op | Composite) -> bool:
         record.differentiable
         and bool(record.functions)
         and record.convention != "writes into its argument"
-        and record.function.__module__.startswith("symgrad._ops.")
+        and record.function.__module__.startswith(("symgrad._ops.", "symgrad.special."))
     )
 
 

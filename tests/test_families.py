@@ -14,7 +14,7 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Op, registry
-from symgrad._ops import hazard
+from symgrad.special import hazard
 
 FAMILIES = [op for op in registry.ops.values() if op.orders]
 #: Points at which the textbook's differences have few digits or none.

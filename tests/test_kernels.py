@@ -689,10 +689,11 @@ def test_the_machine_is_described_with_its_features(monkeypatch: pytest.MonkeyPa
 
 def own_op(scale: float, lower_: Any) -> Any:
     registry.ops.pop("TestScale", None)
-    return define(
+    op = registry.users["TestScale"] = define(
         name="TestScale", evaluate=lambda x: scale * x, sympy=lambda x: scale * x,
         partials=lambda y, x: (scale,), lower=lower_, domain=(Real,), samples=(-1, 1),
     )  # fmt: skip
+    return op
 
 
 def test_a_changed_op_makes_new_kernels(cache_dir: Path) -> None:

@@ -16,17 +16,18 @@ import scipy.linalg
 import scipy.special as sc
 import sympy as sp
 
+import symgrad as sg
 from symgrad._graph._types import resolve
 from symgrad._late import LateFunction, LateModule, resolved, special
 from symgrad._op import NonZero, Op, registry
 from symgrad._op._registry import Composite, Registry
-from symgrad._ops.bessel import BERNOULLI
 from symgrad._tensor import Tensor
 from symgrad.errors import DefinitionError, UnsupportedError
+from symgrad.special.bessel import BERNOULLI
 
 MODELS = Path(__file__).with_name("late_models.py")
 #: Modules that cost more than they give to a program of NumPy's functions.
-HEAVY = ("scipy.special", "scipy.linalg", "numpy.f2py")
+HEAVY = ("scipy.special", "scipy.linalg", "numpy.f2py", "symgrad.special")
 
 
 def run(code: str, folder: Path | None = None) -> str:
@@ -52,6 +53,43 @@ def test_late_and_imported_functions_are_the_same_program() -> None:
     late = run(code)
     assert late
     assert late == run("\nimport scipy.special, scipy.linalg" + code)
+
+
+def test_special_functions_are_loaded_by_the_first_that_is_traced() -> None:
+    code = """
+sg.value_and_grad(chain)(X)
+assert "symgrad.special" not in sys.modules
+from scipy import special
+slope = sg.grad(lambda x: np.log(special.ndtr(x)))(-30.0)  # by a shortcut, which waits, too
+assert "symgrad.special" in sys.modules
+print(slope, sg.compile(lambda x: 1 - special.erf(x))(9.0))"""
+    slope, tail = map(float, run(code).split())
+    np.testing.assert_allclose(slope, registry.ops["NormalHazard"](-30.0), rtol=1e-15)
+    np.testing.assert_allclose(tail, sc.erfc(9.0), rtol=1e-15)
+
+
+def test_ops_of_special_functions_are_found_by_name() -> None:
+    code = """
+from symgrad._op import registry
+assert registry.named("Tanh") and "symgrad.special" not in sys.modules
+print(registry.ops["Kei"](1.5), registry.named("Kei").name, registry.named("Nothing"))"""
+    assert run(code) == f"{registry.ops['Kei'](1.5)} Kei None"
+
+
+def test_saved_programs_load_the_special_functions_that_are_in_them(tmp_path: Path) -> None:
+    path = tmp_path / "kei.json"
+    sg.grad(sc.kei).program(1.5).save(path)
+    code = f"\nprint(sg.load({str(path)!r}).run(1.5)[0])"
+    assert float(run(code)) == sg.grad(sc.kei)(1.5)
+
+
+def test_names_of_special_functions_are_taken_before_they_are_loaded() -> None:
+    code = """
+try:
+    sg.define("Kei", lambda x: 2 * x)
+except sg.errors.DefinitionError as error:
+    print(error)"""
+    assert "Kei" in run(code)
 
 
 def test_the_registry_settles_without_a_clash() -> None:

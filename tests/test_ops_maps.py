@@ -17,8 +17,9 @@ from scipy.special import cython_special
 import symgrad as sg
 from symgrad._lower._mathlib import Function, exported
 from symgrad._op import Cython, Libm, Op, define, registry
-from symgrad._ops import logic, rounding, special, unsupported
+from symgrad._ops import logic, rounding, unsupported
 from symgrad.errors import DefinitionError, UnsupportedError
+from symgrad.special import special
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
 RULES = [op for op in MAPS if op.partials is not None and op.reason is None and op.sympy]

@@ -12,8 +12,9 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Composite, Op, registry
-from symgrad._ops import logic, special
+from symgrad._ops import logic
 from symgrad._trace import flatten
+from symgrad.special import special
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
 COMPOSITES = [c for c in registry.composites.values() if c.functions]

@@ -20,9 +20,6 @@ from .._shapes import as_expr
 from .._trace import evaluate
 from ..errors import ArgumentError, DefinitionError
 
-#: Ops of the user's, which may be defined again.
-_OWN: dict[str, Op] = {}
-
 
 def define(
     name: str,
@@ -89,7 +86,7 @@ def define(
     fields: dict[str, Any] = {"domain": sets, "samples": pairs, "doc": doc}
     fields["partials"] = None if partials is None else _listed(partials)
     op = _machine(name, function, count, fields) if compiled else _formula(name, function, fields)
-    _OWN[name] = op
+    registry.users[name] = op
     return op
 
 
@@ -105,8 +102,9 @@ def _listed(partials: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
 
 def _forget(name: str) -> None:
     """Let a definition take the place of an earlier one of the user's."""
-    if registry.ops.get(name) is _OWN.get(name) is not None:
-        del registry.ops[name]
+    registry.complete()  # a name that is taken is taken, loaded or not
+    if registry.users.pop(name, None) is not None:
+        registry.ops.pop(name, None)
 
 
 def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) -> Op:

@@ -48,10 +48,8 @@ FORMAT = 4
 ASIDE = ("_export", "_parse", "_show", "_symbolic", "_tensor", "_verify", "cli", "demo", "torch")
 
 _PACKAGE = __name__.partition(".")[0]
-_SUFFIXES = tuple(machinery.all_suffixes())
-
-#: The ops that symgrad's own source files define; the user's may change while it stays.
-OWN = frozenset(registry.ops.values())
+#: Modules, and the tables of special functions.
+_SUFFIXES = (*machinery.all_suffixes(), ".txt")
 
 
 def cache_folder() -> Path | None:
@@ -121,7 +119,7 @@ def source_digest() -> str | None:
 
 
 def _modules(folder: Any, above: str = "") -> Iterator[tuple[str, bytes]]:
-    """Yield the names of modules below ``folder`` with their code, as source or not."""
+    """Yield the names of modules and tables below ``folder`` with what they hold."""
     for place in sorted(folder.iterdir(), key=lambda p: p.name):
         if place.is_dir():
             if place.name != "__pycache__" and (above or place.name not in ASIDE):
@@ -155,7 +153,7 @@ def _key(*parts: str) -> str:
 
 def _foreign(program: Program) -> tuple[str, ...]:
     """Return the code itself where ops of the user's are in it: their rules may change."""
-    if all(node.op in OWN for node in program.nested_steps()):
+    if all(registry.is_own(node.op) for node in program.nested_steps()):
         return ()
     lowered = lower(program)
     return (lowered.text, *lowered.straight)

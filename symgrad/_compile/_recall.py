@@ -17,12 +17,13 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Input, Rule, topological
+from .._op import registry
 from .._ops.callback import CALLBACK
 from .._schedule import Program
 from .._shapes import hint, strongest
 from .._trace import Graph, Primal, Signature, Tree
 from ..errors import DataError
-from ._cache import OWN, Entry, cache_folder, note_key, read_entry
+from ._cache import Entry, cache_folder, note_key, read_entry
 from ._files import read_text, write_text
 from ._layout import Layout
 
@@ -210,7 +211,7 @@ def _sketched(primal: Primal) -> Program | None:
     guards = strongest(primal.guards)
     sketch = Program(inputs, outputs, steps, (0,) * len(steps), guards)
     plain = all(
-        node.op in OWN
+        registry.is_own(node.op)
         and node.op is not CALLBACK
         and not any(isinstance(value, Rule) for _, value in node.items)
         for node in sketch.nested_steps()

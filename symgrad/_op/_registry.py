@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+import sympy as sp
 
-from .._forks import free_in_children
-from .._late import LateFields, LateFunction, resolved, special
+from .._forks import free_in_children, late_module
+from .._late import LateFields, LateFunction, loaded, resolved, special
 from ..errors import DefinitionError, UnsupportedError
 from ._record import Op
 
@@ -35,14 +35,26 @@ class Composite(LateFields):
     LATE: ClassVar = ("functions",)
 
 
+class Ops(dict[str, Op]):
+    """Ops by name. Those of special functions come when one is asked for that is not there."""
+
+    def __missing__(self, name: str) -> Op:
+        registry.complete()
+        if name not in self:
+            raise KeyError(name)
+        return self[name]
+
+
 @dataclass(eq=False)
 class Registry:
     """All records, by name and by the functions they answer to.
 
-    ``steps`` are those that only kernels have: programs are not written in them.
+    ``steps`` are those that only kernels have: programs are not written in them. ``users`` are the
+    ops that users define; their rules may change while symgrad stays.
     """
 
-    ops: dict[str, Op] = field(default_factory=dict)
+    ops: dict[str, Op] = field(default_factory=Ops)
+    users: dict[str, Op] = field(default_factory=dict)
     steps: dict[str, Op] = field(default_factory=dict)
     composites: dict[str, Composite] = field(default_factory=dict)
     _handlers: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
@@ -88,6 +100,7 @@ class Registry:
     @property
     def handlers(self) -> Mapping[Callable[..., Any], Callable[..., Any]]:
         """What carries out each function that is known: all of SciPy's are imported for it."""
+        self.complete()
         if self._late:
             self._settle(load=True)
         return MappingProxyType(self._handlers)
@@ -100,8 +113,18 @@ class Registry:
             pass
         except TypeError:  # not hashable
             return None
+        found = self._known(function)
+        if found is None and not self.is_complete:
+            self.complete()
+            found = self._known(function)
+        if found is None and isinstance(function, LateFunction):  # it may have another name, too
+            found = self._known(function.real)
+        return found
+
+    def _known(self, function: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return what carries out ``function``, of what is loaded by now."""
         if isinstance(function, LateFunction):
-            return self._late.get(function) or self.find(function.real)
+            return self._late.get(function) or self._handlers.get(function.loaded)
         if self._late:  # who has a function of SciPy's has imported its module
             self._settle()
         return self._handlers.get(function)
@@ -110,8 +133,24 @@ class Registry:
         """Return the op of a name, as a saved program has it; None if there is none."""
         if name not in self.ops:
             for home in HOMES:
-                import_module(home)
+                late_module(home)
+            self.complete()
         return self.ops.get(name)
+
+    def is_own(self, op: Op) -> bool:
+        """Tell whether an op is symgrad's: its rules are what the source files say."""
+        return self.ops.get(op.name) is op and op.name not in self.users
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the special functions are loaded."""
+        return loaded(SPECIAL) is not None
+
+    def complete(self) -> None:
+        """Load the special functions."""
+        if not self.is_complete:
+            with sp.evaluate(True):  # who asks may be writing formulas down as they are
+                late_module(SPECIAL)
 
     def handler(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return what carries out ``function`` on traced or eager values."""
@@ -123,6 +162,8 @@ class Registry:
 
 #: The packages that define ops. Reading a program may be the first thing that a process does.
 HOMES = ("symgrad._ops", "symgrad._control")
+#: The one that waits until an op or a function is asked for that the others do not know.
+SPECIAL = "symgrad.special"
 
 registry = Registry()
 

@@ -9,7 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
+from .._late import special as sc
+from .._op import Composed, Op, Real, define
 from .pairs import pair_product, pair_quotient, two_sum
 
 
@@ -46,3 +49,48 @@ def expit_slope(x: Any, slope: int = 0) -> Any:
 def sech_squared(x: Any, slope: int = 0) -> Any:
     """``1/cosh(x)**2`` without overflow, or its derivative."""
     return (8.0 if slope else 4.0) * expit_slope(2.0 * x, slope)
+
+
+def _logit(x: Any) -> Any:
+    # Near 1/2, where the result is near 0, the quotient x/(1 - x) would round too early.
+    s = 2.0 * (x - 0.5)
+    middle = np.log1p(s) - np.log1p(-s)
+    return np.where((x < 0.3) | (x > 0.65), np.log(x / (1.0 - x)), middle)
+
+
+# ---------------------------------------------------------------- records
+
+
+def _expit_slope_form(x: Any, slope: int = 0) -> Any:
+    first = sp.exp(-x) / (1 + sp.exp(-x)) ** 2
+    return first * (sp.exp(-x) - 1) / (1 + sp.exp(-x)) if slope else first
+
+
+def _expit_slope_partials(y: Any, x: Any, slope: int = 0) -> Any:
+    if not slope:
+        return (EXPIT_SLOPE(x, slope=1),)
+    return (EXPIT_SLOPE(x) * (1.5 * np.square(np.tanh(0.5 * x)) - 0.5),)
+
+
+EXPIT_SLOPE: Op = define(
+    name="ExpitSlope", doc="expit(x)*expit(-x), the derivative of expit.", sympy=_expit_slope_form,
+    evaluate=expit_slope, lower=Composed(expit_slope), partials=_expit_slope_partials, slopes=1,
+    domain=(Real,), samples=(-3, 3), source=lambda x, slope=0: f"expit_slope({x}, {slope})",
+    helpers=(expit_slope,),
+)  # fmt: skip
+EXPIT = define(
+    sc.expit, name="Expit", sympy=lambda x: 1 / (1 + sp.exp(-x)),
+    partials=lambda y, x: (EXPIT_SLOPE(x),), lower=Composed(logistic),
+    domain=(Real,), samples=(-3, 3),
+)  # fmt: skip
+LOGIT = define(
+    sc.logit, name="Logit", sympy=lambda x: sp.log(x / (1 - x)),
+    partials=lambda y, x: (1 / (x * (1 - x)),), lower=Composed(_logit),
+    domain=(sp.Interval.open(0, 1),), samples=(0.1, 0.9),
+)  # fmt: skip
+LOG_EXPIT = define(
+    sc.log_expit, name="LogExpit", sympy=lambda x: -sp.log(1 + sp.exp(-x)),
+    partials=lambda y, x: (sc.expit(-x),),
+    lower=Composed(lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.fabs(x)))),
+    domain=(Real,), samples=(-3, 3),
+)  # fmt: skip

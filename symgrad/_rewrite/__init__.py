@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from .._forks import cached_property
 from .._graph import Node, apply, inherited, is_promised, set_inherited, topological
-from ._accurate import IDENTITIES, Identity
+from ._accurate import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS
-from ._pattern import Index
 from ._rules import RULES, Rule
 from ._shortcuts import SHORTCUTS, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
@@ -32,8 +31,6 @@ __all__ = [
     "simplified",
 ]
 
-
-_INDEX = Index(IDENTITIES)
 
 #: Ops whose result does not depend on the order of two operands, not even in a bit.
 _COMMUTATIVE = frozenset({"Add", "Multiply"})
@@ -125,7 +122,7 @@ class _Formulas:
 
     def better(self, node: Node) -> tuple[Identity, tuple[Node, ...]] | None:
         """Return the identity that gives a better formula than ``node``, with its operands."""
-        for identity in _INDEX.at(node):
+        for identity in INDEX.at(node):
             operands = identity.pattern.match(node)
             if operands is not None and identity.applies(node, operands, self._users):
                 return identity, operands

@@ -29,7 +29,7 @@ from .._graph import Node
 from .._late import special
 from .._op import registry
 from .._trace import Traced, as_node, cast
-from ._pattern import Written
+from ._pattern import Index, Written
 
 OPS = registry.ops
 #: Ops whose result keeps the relative error of an operand: no cancellation, no comparison.
@@ -94,7 +94,7 @@ def _half_sine(x: Any) -> Any:
     return 2.0 * s * s
 
 
-IDENTITIES: tuple[Identity, ...] = (
+_PLAIN: tuple[Identity, ...] = (
     Identity("log(1 + x) = log1p(x)", lambda x: np.log(1 + x), lambda x: np.log1p(x) + 0.0,
              ((-0.5, 1),)),
     Identity("log(1 - x) = log1p(-x)", lambda x: np.log(1 - x), lambda x: np.log1p(-x) + 0.0,
@@ -116,17 +116,22 @@ IDENTITIES: tuple[Identity, ...] = (
              ((0.5, 1.5),)),
     Identity("x**2 - 1 = (x - 1)*(x + 1)", lambda x: x**2 - 1, lambda x: (x - 1) * (x + 1) + 0.0,
              ((0.5, 1.5),)),
+    Identity("1 - expit(x) = expit(-x)", lambda x: 1 - special.expit(x),
+             lambda x: special.expit(-x), ((0, 40),)),
+    Identity("log(sqrt(x)) = log(x)/2", lambda x: np.log(np.sqrt(x)), lambda x: 0.5 * np.log(x),
+             ((0.9, 1.1),)),
+)  # fmt: skip
+#: Those of special functions, which may not be loaded.
+_OF_SPECIAL: tuple[Identity, ...] = (
     Identity("1 - erf(x) = erfc(x)", lambda x: 1 - special.erf(x), lambda x: special.erfc(x),
              ((0, 5),)),
     Identity("1 - erfc(x) = erf(x)", lambda x: 1 - special.erfc(x),
              lambda x: special.erf(x) + 0.0, ((-1, 1),)),
-    Identity("1 - expit(x) = expit(-x)", lambda x: 1 - special.expit(x),
-             lambda x: special.expit(-x), ((0, 40),)),
     Identity("1 - ndtr(x) = ndtr(-x)", lambda x: 1 - special.ndtr(x),
              lambda x: special.ndtr(-x), ((0, 8),)),
-    Identity("log(sqrt(x)) = log(x)/2", lambda x: np.log(np.sqrt(x)), lambda x: 0.5 * np.log(x),
-             ((0.9, 1.1),)),
 )  # fmt: skip
+IDENTITIES = (*_PLAIN, *_OF_SPECIAL)
+INDEX = Index(_PLAIN, _OF_SPECIAL)
 
 
-__all__ = ["IDENTITIES", "Identity"]
+__all__ = ["IDENTITIES", "INDEX", "Identity"]

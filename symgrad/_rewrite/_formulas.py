@@ -103,14 +103,6 @@ FORMULAS: tuple[Shortcut, ...] = (
              lambda y, x: (special.expit(-x),), WIDE),
     Shortcut("log(1 - expit(x)): -expit(x)", lambda x: np.log(1 - special.expit(x)),
              lambda y, x: (-special.expit(x),), WIDE),
-    Shortcut("log(ndtr(x)): density over distribution", lambda x: np.log(special.ndtr(x)),
-             lambda y, x: (OPS["NormalHazard"](x),), ((-100.0, 8.0),)),
-    Shortcut("log(erfc(x)): by erfcx", lambda x: np.log(special.erfc(x)),
-             lambda y, x: (np.where(x > 0, (-2 / ROOT_PI) / special.erfcx(np.where(x > 0, x, 1.0)),
-                                    (-2 / ROOT_PI) * OPS["Bell"](x) / special.erfc(x)),),
-             ((-5.0, 100.0),)),
-    Shortcut("log(gamma(x)): digamma(x)", lambda x: np.log(special.gamma(x)),
-             lambda y, x: (special.psi(x),), ((2.0, 1000.0),)),
     Shortcut("1/(1 + exp(x)): -expit(x)*expit(-x)", lambda x: 1 / (1 + np.exp(x)),
              lambda y, x: (-_hump(x),), WIDE),
     Shortcut("exp(x)/(1 + exp(x)): expit(x)*expit(-x)", lambda x: np.exp(x) / (1 + np.exp(x)),
@@ -210,4 +202,16 @@ FORMULAS: tuple[Shortcut, ...] = (
              ((0.0, 9.0),), is_sum_of_squares),
 )  # fmt: skip
 
-__all__ = ["FORMULAS"]
+#: Those of special functions, which may not be loaded.
+OF_SPECIAL: tuple[Shortcut, ...] = (
+    Shortcut("log(ndtr(x)): density over distribution", lambda x: np.log(special.ndtr(x)),
+             lambda y, x: (OPS["NormalHazard"](x),), ((-100.0, 8.0),)),
+    Shortcut("log(erfc(x)): by erfcx", lambda x: np.log(special.erfc(x)),
+             lambda y, x: (np.where(x > 0, (-2 / ROOT_PI) / special.erfcx(np.where(x > 0, x, 1.0)),
+                                    (-2 / ROOT_PI) * OPS["Bell"](x) / special.erfc(x)),),
+             ((-5.0, 100.0),)),
+    Shortcut("log(gamma(x)): digamma(x)", lambda x: np.log(special.gamma(x)),
+             lambda y, x: (special.psi(x),), ((2.0, 1000.0),)),
+)  # fmt: skip
+
+__all__ = ["FORMULAS", "OF_SPECIAL"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._forks import cached_property
 from .._graph import Input, Literal, Node
-from .._op import Op
+from .._op import Op, registry
 from .._trace import Traced, as_node
 
 Bound = dict[Node, Node]
@@ -245,17 +245,29 @@ class Index(Generic[F]):
     ----------
     formulas:
         What is looked for, in order of preference.
+    special:
+        Those with special functions in them, which come last. Before these are loaded there are
+        none in any graph, and tracing the formulas would load them.
     """
 
-    def __init__(self, formulas: Iterable[F]) -> None:
+    def __init__(self, formulas: Iterable[F], special: Iterable[F] = ()) -> None:
         self._by_head: dict[str, list[F]] = {}
+        self._seen: dict[tuple[Op, ...], list[F]] = {}
+        self._waiting = tuple(special)
+        self._enter(formulas)
+
+    def _enter(self, formulas: Iterable[F]) -> None:
+        by_head = {name: list(found) for name, found in self._by_head.items()}
         for formula in formulas:
             for name in formula.heads:
-                self._by_head.setdefault(name, []).append(formula)
-        self._seen: dict[tuple[Op, ...], list[F]] = {}
+                by_head.setdefault(name, []).append(formula)
+        self._by_head, self._seen = by_head, {}
 
     def at(self, node: Node) -> Sequence[F]:
         """Return the formulas that can be at ``node``."""
+        if self._waiting and registry.is_complete:
+            self._enter(self._waiting)
+            self._waiting = ()
         op = node.op
         if op.name not in self._by_head:
             return ()

@@ -16,11 +16,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from .._graph import Node
 from ._folded import LENGTH, REDUCED
-from ._formulas import FORMULAS
+from ._formulas import FORMULAS, OF_SPECIAL
 from ._pattern import Index
 from ._way import Reduced, Shortcut, Way
 
-SHORTCUTS: tuple[Shortcut | Reduced, ...] = (LENGTH, *FORMULAS, *REDUCED)
+_PLAIN: tuple[Shortcut | Reduced, ...] = (LENGTH, *FORMULAS, *REDUCED)
+SHORTCUTS = (*_PLAIN, *OF_SPECIAL)
 
 
 def shortcuts(
@@ -52,6 +53,6 @@ def shortcuts(
     return found
 
 
-_INDEX = Index(SHORTCUTS)
+_INDEX = Index[Shortcut | Reduced](_PLAIN, OF_SPECIAL)
 
 __all__ = ["SHORTCUTS", "shortcuts"]

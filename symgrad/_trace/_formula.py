@@ -186,6 +186,7 @@ def _piecewise(e: sp.Piecewise, args: list[Any]) -> Any:
 def _own_forms() -> dict[Any, Op]:
     """Ops by the SymPy function class that is their form (Bessel functions, zeta, ...)."""
     forms = {}
+    registry.complete()
     for op in list(registry.ops.values()):  # another thread may define one
         if op.kind == "map" and isinstance(op.sympy, type) and issubclass(op.sympy, sp.Function):
             forms[op.sympy] = op

@@ -1,0 +1,173 @@
+"""Density and hazard of the normal distribution, accurate in the tails.
+
+The hazard is the density over the distribution function; that of ``-x`` exceeds ``x`` by about
+``1/x``, so that little of the difference is left, and less of its derivatives. Every part of the
+axis has a way to compute it, and by Taylor polynomials its derivatives, without one.
+
+Source: NIST Digital Library of Mathematical Functions, 7.9; T. J. Dekker, A floating-point
+technique for extending the available precision, Numerische Mathematik 18, 1971.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._late import special as sc
+from .._ops.pairs import two_product
+from .tables import (
+    EXCESS0_MIDDLE,
+    EXCESS1_MIDDLE,
+    EXCESS2_MIDDLE,
+    EXCESS3_MIDDLE,
+    HAZARD_FAR,
+    HAZARD_MIDDLE,
+)  # fmt: skip
+from .taylor import series_product, series_quotient, series_root, series_sum
+
+
+def bell_parts(x: Any, power: float) -> Any:
+    """``exp(-power*x*x)`` without the rounding of x*x, and the share of itself to be taken off.
+
+    x = h + l with h a multiple of 1/16: h*h is exact and x*x - h*h = (x - h)*(x + h) small. What
+    the sum of both loses in rounding is known exactly (Dekker 1971).
+    """
+    x = np.minimum(np.fabs(x), 40.0)
+    h = np.rint(x * 16.0) * 0.0625
+    large, small = power * (h * h), power * ((x - h) * (x + h))
+    total = large + small
+    return np.exp(-total), (large - total) + small
+
+
+def bell(x: Any, power: float) -> Any:
+    """``exp(-power*x*x)`` without the rounding of x*x, which exp would magnify."""
+    found, lost = bell_parts(x, power)
+    return found * (1.0 - lost)
+
+
+def normal_density(x: Any) -> Any:
+    """Density of the standard normal distribution."""
+    found, lost = bell_parts(x, 0.5)
+    high, low = two_product(found, 0.3989422804014327)  # 1/sqrt(2*pi), less 2.5e-17
+    return high + (low - found * (0.3989422804014327 * lost + 2.49232720227773e-17))
+
+
+def density_slope(x: Any) -> Any:
+    """The derivative of the density, rounded once beside the exponential."""
+    found, lost = bell_parts(x, 0.5)
+    at = np.minimum(np.maximum(x, -40.0), 40.0)
+    factor, more = two_product(at, -0.3989422804014327)
+    high, low = two_product(found, factor)
+    return high + (low + found * ((more + at * 2.49232720227773e-17) - factor * lost))
+
+
+def normal_distribution(x: Any) -> Any:
+    """Distribution function of the standard normal distribution.
+
+    What is lost in rounding -x*sqrt(1/2) is known exactly; erfc would magnify it x*x times. By its
+    logarithmic derivative, nearly ``-z - sqrt(z*z + 2)`` where that counts, it goes into the value.
+    """
+    within = np.minimum(np.maximum(np.float64(1.0) * x, -40.0), 40.0)
+    z, low = two_product(within, -0.7071067811865476)  # sqrt(1/2), more by 4.8e-17
+    lost = low + within * 4.833646656726457e-17
+    found = sc.erfc(z)
+    rate = np.where(z > 0.0, z + np.sqrt(z * z + 2.0), 0.0)
+    return 0.5 * (found - found * (rate * lost))
+
+
+def erfcx_by_parts(x: Any) -> Any:
+    """``exp(x*x)*erfc(x)``; from 10 on its asymptotic series. Where SciPy's is not at hand."""
+    near = sc.erfc(np.minimum(x, 10.0)) / bell(np.minimum(x, 10.0), 1.0)
+    far = np.maximum(x, 10.0)
+    q = 0.5 / far / far
+    series = 0.0 * q
+    for k in range(25, 0, -2):
+        series = -float(k) * q * (1.0 + series)
+    return np.where(x > 10.0, (1.0 + series) / (far * 1.7724538509055159), near)
+
+
+def log_ndtr_by_parts(x: Any) -> Any:
+    """Logarithm of the normal distribution function. Where SciPy's is not at hand."""
+    left, right = np.minimum(x, -1.0), np.maximum(x, -1.0)
+    far = np.log(0.5 * erfcx_by_parts(-math.sqrt(0.5) * left)) - 0.5 * left * left
+    return np.where(x < -1.0, far, np.log1p(-0.5 * sc.erfc(math.sqrt(0.5) * right)))
+
+
+def normal_hazard(x: Any, fit: Any) -> Any:
+    """Density over distribution function of the standard normal distribution."""
+    left, right = np.minimum(x, -8.0), np.maximum(x, 1.0)
+    beyond = -left * fit(1.0 / (left * left), HAZARD_FAR)
+    near = np.where(x < -8.0, beyond, fit(x, HAZARD_MIDDLE))
+    return np.where(x > 1.0, normal_density(right) / sc.ndtr(right), near)
+
+
+def excess_left(x: Any, order: int) -> Any:
+    """Taylor coefficient of ``h(x) - x``, where the hazard h is small: for x < -1.
+
+    By the differential equation: with the excess e, h' = h*e.
+    """
+    h = [normal_density(x) / sc.ndtr(-x)]
+    e = [h[0] - x]
+    for k in range(order):
+        h.append(series_product(h, e, k + 1)[k] / (k + 1))
+        e.append(h[k + 1] - 1.0 if k == 0 else h[k + 1])
+    return e[order]
+
+
+def excess_middle(x: Any, order: int) -> Any:
+    """Taylor coefficient of ``h(x) - x`` for x from -1 to 2.5: an interpolating polynomial."""
+    scale = 1.75
+    s = (x - 0.75) * (1.0 / scale)
+    found = [0.0 * s for _ in range(order + 1)]
+    for c in (
+        4.0555659579089574e-15, -1.3141809517123773e-14, -2.1444658591290066e-14,
+        1.3792319326335527e-13, -1.1746417258559828e-13, -3.57647611004076e-13,
+        1.0897655499456159e-12, -1.4523392904547827e-12, 2.327848781040296e-13,
+        6.1985368879055045e-12, -2.1729653779560082e-11, 3.609571963005839e-11,
+        -1.3824581397593668e-12, -1.7341851295594381e-10, 5.335669680418874e-10,
+        -7.737139433581553e-10, -2.6203196054409694e-10, 4.598340304767144e-09,
+        -1.2724604012207622e-08, 1.618436576314485e-08, 1.3198781892915332e-08,
+        -1.1974939009627843e-07, 3.0008043240118826e-07, -3.2586198633648446e-07,
+        -4.828031510763566e-07, 3.076600446095545e-06, -7.0069043751565114e-06,
+        6.205348071708199e-06, 1.5699085775138318e-05, -7.883993230296471e-05,
+        0.00016354381635396285, -0.00010750896015118373, -0.0004971464365773324,
+        0.0021061954360727534, -0.004038072488693285, 0.0014746207971519808, 0.01904523206298334,
+        -0.08169887233936572, 0.2117123519437993, -0.40413203785236446, 0.5787779652212071,
+    ):  # fmt: skip
+        for k in range(order, 0, -1):
+            found[k] = found[k] * s + found[k - 1]
+        found[0] = found[0] * s + c
+    return found[order] * scale**-order
+
+
+def excess_right(x: Any, order: int) -> Any:
+    """Taylor coefficient of ``h(x) - x`` for x > 2.5: Laplace's continued fraction.
+
+    1/(x + 2/(x + 3/(x + ...))), of which what is left is close to its fixed point.
+    """
+    count, last = order + 1, 60 + 40 * min(order, 2)
+    root = series_root([x * x + (4.0 * last + 4.0), 2.0 * x, 1.0], count)
+    tail = [0.5 * v for v in series_sum([x, 1.0], root)]
+    for k in range(last, 0, -1):
+        fraction = series_quotient([float(k)], tail, count)
+        tail = series_sum([x, 1.0], fraction)
+    return fraction[order]
+
+
+def hazard_excess(x: Any, fit: Any, order: int = 0) -> Any:
+    """Hazard of the standard normal distribution less its argument, ``normal_hazard(-x) - x``.
+
+    Or a derivative of that; from -1 to 2.5 up to the third by tables.
+    """
+    if order <= 3:
+        table = (EXCESS0_MIDDLE, EXCESS1_MIDDLE, EXCESS2_MIDDLE, EXCESS3_MIDDLE)[order]
+        middle = fit(x, table)
+    else:
+        middle = excess_middle(np.minimum(np.maximum(x, -1.0), 2.5), order)
+        middle = math.factorial(order) * middle
+    right = excess_right(np.maximum(x, 2.5), order)
+    left = excess_left(np.minimum(x, -1.0), order)
+    beyond = math.factorial(order) * np.where(x > 2.5, right, left)
+    return np.where((x > 2.5) | (x < -1.0), beyond, middle)

@@ -1,0 +1,272 @@
+"""The Kelvin functions: modified Bessel functions along a diagonal of the complex plane.
+
+Close to 0 power series in ``w = x*x``, with the logarithm split off; then the functions
+themselves; far out their amplitude and phase. All by the tables of :mod:`.tables`.
+
+Source: NIST Digital Library of Mathematical Functions, 10.61, 10.65 and 10.67.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._late import special as sc
+from .._op import HIGHEST, Op, Positive, define
+from . import precisely
+from .fitted import fitted_fields
+from .tables import (
+    BEI2_MIDDLE,
+    BEI2_NEAR,
+    BEI2P_NEAR,
+    BEI_MIDDLE,
+    BEI_NEAR,
+    BEIP_MIDDLE,
+    BEIP_NEAR,
+    BER2_MIDDLE,
+    BER2_NEAR,
+    BER2P_NEAR,
+    BER_MIDDLE,
+    BER_NEAR,
+    BERP_MIDDLE,
+    BERP_NEAR,
+    DECAY0_IMAGINARY,
+    DECAY0_REAL,
+    DECAY1_IMAGINARY,
+    DECAY1_REAL,
+    GROWTH0_IMAGINARY,
+    GROWTH0_REAL,
+    GROWTH1_IMAGINARY,
+    GROWTH1_REAL,
+    GROWTH2_IMAGINARY,
+    GROWTH2_REAL,
+    KEI2_MIDDLE,
+    KEI3_MIDDLE,
+    KEI_MIDDLE,
+    KEI_NEAR,
+    KEIP_MIDDLE,
+    KEIP_NEAR,
+    KER_MIDDLE,
+    KER_NEAR,
+    KERP_MIDDLE,
+    KERP_NEAR,
+)  # fmt: skip
+
+
+def kelvin_growth(x: Any, near: Any, middle: Any, cosine: Any, sine: Any) -> Any:
+    """Choose by x, which is positive, from values for x < 4, x < 32 and the factors beyond."""
+    far = np.maximum(x, 32.0)
+    t = 0.7071067811865476 * far
+    turned = cosine * np.cos(t) + sine * np.sin(t)
+    beyond = np.exp(0.5 * t) * (turned / np.sqrt(far)) * np.exp(0.5 * t)
+    return np.where(x > 32.0, beyond, np.where(x > 4.0, middle, near))
+
+
+def ber(x: Any, fit: Any) -> Any:
+    """The real part of ``J0(x*exp(3*pi*i/4))``."""
+    x = np.fabs(x)
+    u = 1.0 / np.maximum(x, 32.0)
+    real, imaginary = fit(u, GROWTH0_REAL), fit(u, GROWTH0_IMAGINARY)
+    return kelvin_growth(x, fit(x * x, BER_NEAR), fit(x, BER_MIDDLE), real, -imaginary)
+
+
+def bei(x: Any, fit: Any) -> Any:
+    """The imaginary part of ``J0(x*exp(3*pi*i/4))``."""
+    x = np.fabs(x)
+    u = 1.0 / np.maximum(x, 32.0)
+    real, imaginary = fit(u, GROWTH0_REAL), fit(u, GROWTH0_IMAGINARY)
+    near = x * x * fit(x * x, BEI_NEAR)
+    return kelvin_growth(x, near, fit(x, BEI_MIDDLE), imaginary, real)
+
+
+def berp(x: Any, fit: Any) -> Any:
+    """The derivative of ber."""
+    a = np.fabs(x)
+    u = 1.0 / np.maximum(a, 32.0)
+    real, imaginary = fit(u, GROWTH1_REAL), fit(u, GROWTH1_IMAGINARY)
+    near = a * (a * a) * fit(a * a, BERP_NEAR)
+    right = kelvin_growth(a, near, fit(a, BERP_MIDDLE), real, -imaginary)
+    return np.copysign(1.0, x) * right
+
+
+def beip(x: Any, fit: Any) -> Any:
+    """The derivative of bei."""
+    a = np.fabs(x)
+    u = 1.0 / np.maximum(a, 32.0)
+    real, imaginary = fit(u, GROWTH1_REAL), fit(u, GROWTH1_IMAGINARY)
+    right = kelvin_growth(a, a * fit(a * a, BEIP_NEAR), fit(a, BEIP_MIDDLE), imaginary, real)
+    return np.copysign(1.0, x) * right
+
+
+def ber2(x: Any, fit: Any, slope: int = 0) -> Any:
+    """The real part of ``I2(x*exp(pi*i/4))``, or its derivative."""
+    if slope:
+        beyond = berp(x, fit) - 2.0 * ber2(x, fit) / x
+        return np.where(np.fabs(x) > 4.0, beyond, x * (x * x) * fit(x * x, BER2P_NEAR))
+    a, w = np.fabs(x), x * x
+    u = 1.0 / np.maximum(a, 32.0)
+    real, imaginary = fit(u, GROWTH2_REAL), fit(u, GROWTH2_IMAGINARY)
+    return kelvin_growth(a, w * w * fit(w, BER2_NEAR), fit(a, BER2_MIDDLE), real, -imaginary)
+
+
+def bei2(x: Any, fit: Any, slope: int = 0) -> Any:
+    """The imaginary part of ``I2(x*exp(pi*i/4))``, or its derivative."""
+    if slope:
+        beyond = beip(x, fit) - 2.0 * bei2(x, fit) / x
+        return np.where(np.fabs(x) > 4.0, beyond, x * fit(x * x, BEI2P_NEAR))
+    a, w = np.fabs(x), x * x
+    u = 1.0 / np.maximum(a, 32.0)
+    real, imaginary = fit(u, GROWTH2_REAL), fit(u, GROWTH2_IMAGINARY)
+    return kelvin_growth(a, w * fit(w, BEI2_NEAR), fit(a, BEI2_MIDDLE), imaginary, real)
+
+
+def kelvin_logarithm(x: Any) -> Any:
+    """The logarithm, finite at 0, where functions that are 0 are its factors."""
+    return np.log(np.maximum(x, 5e-324))
+
+
+def kelvin_decay(x: Any, near: Any, middle: Any, cosine: Any, sine: Any) -> Any:
+    """Choose from values for x < 1, x < 8 and the factors beyond; nan for negative x."""
+    far = np.maximum(x, 8.0)
+    t = 0.7071067811865476 * far
+    turned = cosine * np.cos(t) + sine * np.sin(t)
+    beyond = np.exp(-t) * (turned / np.sqrt(far))
+    right = np.where(x > 8.0, beyond, np.where(x > 1.0, middle, near))
+    return np.where(x < 0, math.nan, right)
+
+
+def ker(x: Any, fit: Any) -> Any:
+    """The real part of ``K0(x*exp(pi*i/4))``."""
+    u, w = 1.0 / np.maximum(x, 8.0), x * x
+    real, imaginary = fit(u, DECAY0_REAL), fit(u, DECAY0_IMAGINARY)
+    near = fit(w, KER_NEAR) - np.log(np.fabs(x)) * fit(w, BER_NEAR)
+    return kelvin_decay(x, near, fit(x, KER_MIDDLE), real, imaginary)
+
+
+def kei(x: Any, fit: Any) -> Any:
+    """The imaginary part of ``K0(x*exp(pi*i/4))``."""
+    u, w = 1.0 / np.maximum(x, 8.0), x * x
+    real, imaginary = fit(u, DECAY0_REAL), fit(u, DECAY0_IMAGINARY)
+    near = fit(w, KEI_NEAR) - kelvin_logarithm(x) * (w * fit(w, BEI_NEAR))
+    return kelvin_decay(x, near, fit(x, KEI_MIDDLE), imaginary, -real)
+
+
+def kerp(x: Any, fit: Any) -> Any:
+    """The derivative of ker."""
+    u, w = 1.0 / np.maximum(x, 8.0), x * x
+    real, imaginary = fit(u, DECAY1_REAL), fit(u, DECAY1_IMAGINARY)
+    logarithmic = kelvin_logarithm(x) * (x * w * fit(w, BERP_NEAR))
+    near = fit(w, KERP_NEAR) / np.fabs(x) - logarithmic
+    return kelvin_decay(x, near, fit(x, KERP_MIDDLE), real, imaginary)
+
+
+def keip(x: Any, fit: Any) -> Any:
+    """The derivative of kei."""
+    u, w = 1.0 / np.maximum(x, 8.0), x * x
+    real, imaginary = fit(u, DECAY1_REAL), fit(u, DECAY1_IMAGINARY)
+    near = x * (fit(w, KEIP_NEAR) - kelvin_logarithm(x) * fit(w, BEIP_NEAR))
+    return kelvin_decay(x, near, fit(x, KEIP_MIDDLE), imaginary, -real)
+
+
+# ---------------------------------------------------------------- derivatives of keip
+
+
+def kei_series(x: Any, n: int) -> Any:
+    """Derivative n of kei for x < 1: of its power series, term by term.
+
+    The terms are the imaginary parts of ``(i*x*x/4)**k/k!**2*(h - i*pi/4 - log(x))``.
+    """
+    powers: Any = 0.0
+    logarithms: Any = 0.0
+    for k in range(n // 2 + 10, 0, -1):
+        fall = math.prod(2 * k - i for i in range(n))
+        rise = sum(math.prod(2 * k - i for i in range(n) if i != j) for j in range(n))
+        h = math.log(2) - 0.5772156649015329 + sum(1 / j for j in range(1, k + 1))
+        even = -math.pi / 4 * fall
+        share = (-1) ** (k // 2) / (4.0**k * math.factorial(k) ** 2)
+        powers = powers * (x * x) + share * (h * fall - rise if k % 2 else even)
+        logarithms = logarithms * (x * x) + (share * fall if k % 2 else 0.0)
+    found = powers - kelvin_logarithm(x) * logarithms
+    for _ in range(n - 2):
+        found = found / x
+    return found
+
+
+def kei_beyond(x: Any, n: int, fit: Any) -> Any:
+    """Derivative n of kei for x > 1, from those before by ``w'' = i*w - w'/x``, w = ker + i*kei.
+
+    The second and third to 8 by tables.
+    """
+    real, imaginary = [ker(x, fit), kerp(x, fit)], [kei(x, fit), keip(x, fit)]
+    for m in range(n - 1):
+        for part, other in ((real, [-v for v in imaginary]), (imaginary, list(real))):
+            total, over = other[m], 1.0 / x
+            for k in range(m + 1):
+                total = total - (math.comb(m, k) * part[m - k + 1]) * over
+                over = over * (-(k + 1.0) / x)
+            part.append(total)
+    if n > 3:
+        return imaginary[n]
+    middle = fit(x, KEI2_MIDDLE if n == 2 else KEI3_MIDDLE)
+    return np.where(x > 8.0, imaginary[n], middle)
+
+
+def keip_slope(x: Any, fit: Any, order: int = 0) -> Any:
+    """The derivative of keip, or a derivative of it; nan for negative x."""
+    near = kei_series(np.minimum(x, 1.0), order + 2)
+    right = np.where(x > 1.0, kei_beyond(np.maximum(x, 1.0), order + 2, fit), near)
+    return np.where(x < 0, math.nan, right)
+
+
+_slope = fitted_fields(keip_slope)
+KEIP_SLOPE: Op = define(
+    name="KeipSlope", doc="The derivative of keip; a derivative of it.", sympy=None,
+    precise=precisely.kei_slope, partials=lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),),
+    domain=(Positive,), samples=(0.5, 4), ulp=64.0,  # it is 0 at 0.97
+    orders=HIGHEST, **_slope,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- records
+
+
+def _kelvin(function: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
+    name = function.__name__
+    samples = (0.5, 3.5) if name == "beip" else (0.5, 4)  # beip is 0 at 3.77
+    return define(
+        function, name=name.capitalize(), sympy=None, precise=precisely.KELVIN[name],
+        ulp=512.0 if name == "ber" else 8.0,  # ber is 0 at 2.85
+        domain=(Positive,), samples=samples, partials=lambda y, x: (slope(y, x),),
+        doc=f"Kelvin function {name}.", **fitted_fields(formula, function),
+    )  # fmt: skip
+
+
+BER = _kelvin(sc.ber, ber, lambda y, x: BERP(x))
+BEI = _kelvin(sc.bei, bei, lambda y, x: BEIP(x))
+KER = _kelvin(sc.ker, ker, lambda y, x: KERP(x))
+KEI = _kelvin(sc.kei, kei, lambda y, x: KEIP(x))
+# By order 2, since beip(x)/x is as large as ber(x) close to 0, and their second derivatives, too.
+BERP: Op = _kelvin(sc.berp, berp, lambda y, x: -0.5 * (BEI(x) + BEI2(x)))
+BEIP: Op = _kelvin(sc.beip, beip, lambda y, x: 0.5 * (BER(x) + BER2(x)))
+KERP: Op = _kelvin(sc.kerp, kerp, lambda y, x: -KEI(x) - y / x)
+KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KEIP_SLOPE(x))
+
+
+def _second(name: str, part: str, formula: Any, partials: Any) -> Op:
+    return define(
+        name=name, doc=f"{part} part of I2(x*exp(pi*i/4)).", sympy=None, ulp=8.0,
+        precise=precisely.KELVIN[name.lower()], domain=(Positive,), samples=(0.5, 4), slopes=1,
+        partials=partials, **fitted_fields(formula),
+    )  # fmt: skip
+
+
+# Of f'' = i*f - f'/x + 4*f/x**2, f being ber2 + i*bei2.
+BER2: Op = _second("Ber2", "Real", ber2, lambda y, x, slope=0: (
+    BER2(x, slope=1) if slope == 0 else 4 * BER2(x) / (x * x) - y / x - BEI2(x),
+))  # fmt: skip
+BEI2: Op = _second("Bei2", "Imaginary", bei2, lambda y, x, slope=0: (
+    BEI2(x, slope=1) if slope == 0 else 4 * BEI2(x) / (x * x) - y / x + BER2(x),
+))  # fmt: skip

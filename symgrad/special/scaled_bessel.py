@@ -1,0 +1,112 @@
+"""The derivatives of ``ive(v, x)`` by x: of its series, where ``ive`` of three orders cancels.
+
+Source: NIST Digital Library of Mathematical Functions, 10.25 and 10.29.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._late import special as sc
+from .._op import HIGHEST, Composed, Op, Positive, Real, define
+from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
+from .fallback import of_scipy
+from .special import ORDER
+from .taylor import form_of_order
+
+
+def scaled_term(s: Any, x: Any, n: int) -> Any:
+    """Derivative n of ``exp(-x)*x**s``, over ``exp(-x)*x**(s - n)``."""
+    total: Any = (-1.0) ** n
+    fall: Any = 1.0
+    for j in range(n):
+        fall = fall * (s - j)
+        total = total * x + ((-1.0) ** (n - j - 1) * math.comb(n, j + 1)) * fall
+    return total
+
+
+def scaled_neighbours(v: Any, x: Any, n: int, ive: Callable[..., Any]) -> Any:
+    """Derivative n of ``ive(v, x)`` as a mean over neighbouring orders."""
+    shares = {0: 1.0}
+    for _ in range(n):
+        after: dict[int, float] = {}
+        for k, share in shares.items():
+            for step, part in ((-1, 0.5), (0, -1.0), (1, 0.5)):
+                after[k + step] = after.get(k + step, 0.0) + part * share
+        shares = after
+    total: Any = 0.0
+    for k, share in shares.items():
+        term = share * ive(v + k, x)
+        total = total + (term * np.sign(x) if (n - k) % 2 else term)
+    return total
+
+
+def scaled_term_pair(s: Any, x: Any, n: int) -> Any:
+    """The same for a pair s, as a pair: the terms differ in sign."""
+    total: Any = ((-1.0) ** n + 0.0 * x, 0.0 * x)
+    fall: Any = 1.0, 0.0
+    for j in range(n):
+        fall = pair_product(fall, pair_sum(s, (-float(j), 0.0)))
+        part = pair_product(fall, ((-1.0) ** (n - j - 1) * math.comb(n, j + 1), 0.0))
+        total = pair_sum(pair_product(total, (x, 0.0)), part)
+    return total
+
+
+def ive_slope(v: Any, x: Any, order: int = 0, other: Callable[..., Any] = sc.ive) -> Any:
+    """The derivative of ``ive(v, x)`` by x, or a derivative of it: the first terms in pairs."""
+    n = order + 1
+    v, x = np.float64(1.0) * v, np.float64(1.0) * x
+    inside = (v > -1) & (v <= 60) & (x >= 1e-30) & (x <= 24)
+    s, at = np.where(inside, v, 0.0), np.where(inside, x, 1.0)
+    z = np.square(0.5 * at)
+    rest = 0.0 * at
+    for k in range(48, 3, -1):
+        rest = scaled_term(s + 2.0 * k, at, n) + z / ((k + 1) * (s + (k + 1.0))) * rest
+    square, total = two_product(0.5 * at, 0.5 * at), (rest, 0.0 * rest)
+    for k in range(3, -1, -1):
+        below = pair_product(two_sum(s, k + 1.0), (k + 1.0, 0.0))
+        total = pair_product(pair_quotient(square, below), total)
+        total = pair_sum(scaled_term_pair(two_sum(s, 2.0 * k), at, n), total)
+    # What s + 1 loses in rounding changes the gamma function by psi, close to log.
+    shape, lost = two_sum(s, 1.0)
+    over = sc.rgamma(shape)
+    scale = over, -over * lost * (np.log(shape) - 0.5 / shape)
+    scale = pair_product(scale, two_product((0.5 * at) ** s, np.exp(-at)))
+    total = pair_product(scale, total)
+    for _ in range(n):
+        total = pair_quotient(total, (at, 0.0))
+    beyond = scaled_neighbours(
+        np.where(inside, math.nan, v), np.where(inside, math.nan, x), n, other
+    )
+    return np.where(inside, total[0] + total[1], beyond)
+
+
+def _form(v: Any, x: Any, order: int = 0) -> Any:
+    return form_of_order(lambda x: sp.exp(-x) * sp.besseli(v, x), x, order + 1)
+
+
+def _evaluate(v: Any, x: Any, order: int = 0) -> Any:
+    return ive_slope(v, x, order).astype(np.result_type(v, x, 0.0))
+
+
+def _source(v: Any, x: Any, order: int = 0) -> str:
+    kind = np.result_type(v.dtype, x.dtype, 0.0)
+    narrow = "" if kind == np.float64 else f".astype(np.{kind})"
+    return f"ive_slope({v}, {x}, {order}, special.ive){narrow}"
+
+
+_DOMAIN = (Real, Positive)
+_IVE = of_scipy("IveSlope", sc.ive, _DOMAIN)
+IVE_SLOPE: Op = define(
+    name="IveSlope", doc="The derivative of ive by its argument; a derivative of it.",
+    evaluate=_evaluate, sympy=_form, convention=ORDER, domain=_DOMAIN,
+    lower=Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)),
+    partials=lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1)),
+    samples=((0, 3), (0.2, 1.8)), ulp=64.0, orders=HIGHEST, source=_source,
+    helpers=(ive_slope,),
+)  # fmt: skip
