@@ -54,7 +54,8 @@ def parts() -> list[Part]:
         rows.append(row)
     # The names for users lie below all that use symgrad as users do.
     below = [any(TOP in imported(f) for _, files in row for f in files) for row in rows]
-    rows.insert(len(rows) - below[::-1].index(True), [(TOP, [PACKAGE / "__init__.py"])])
+    top = [PACKAGE / "__init__.py", PACKAGE / "__init__.pyi"]
+    rows.insert(len(rows) - below[::-1].index(True), [(TOP, top)])
     return [Part(name, k, tuple(files)) for k, row in enumerate(rows) for name, files in row]
 
 
