@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ._graph import Node, apply, checked, inherited, set_inherited, topological
+from ._graph import Node, apply, checked, topological
 from ._op import PROJECTIONS
 from ._ops import RESHAPE
 from ._shapes import Dimension, as_size
+from ._state import at, within
 from ._trace import Traced, as_node
 
 
@@ -36,8 +37,7 @@ def batch(
     done: dict[Node, Node] = dict(batched)
     same: dict[Node, Node] = {}  # results of batched loops that have no batch axis, and so on
     results: dict[Node, Callable[[Node], tuple[Node, bool]]] = {}  # of loops and branches
-    before = inherited()  # a pass over a body runs within a pass
-    try:
+    with within():
         for node in topological(outputs):
             if node in done:
                 continue
@@ -48,7 +48,7 @@ def batch(
             flags = [x in done for x in node.operands]
             operands = [done.get(x, same.get(x, x)) for x in node.operands]
             if any(flags):
-                set_inherited(node.where)
+                at(node.where)
                 if node.op.results is not None:
                     assert node.op.batch is not None
                     results[node] = node.op.batch(size, operands, flags, node)
@@ -56,8 +56,6 @@ def batch(
                 done[node] = _rule(node, operands, flags, size)
             elif tuple(operands) != node.operands:
                 same[node] = apply(node.op, tuple(operands), node.items, node.shape, node.dtype)
-    finally:
-        set_inherited(before)
     found_all = [done.get(x, same.get(x, x)) for x in outputs]
     checked("batching", found_all)
     return [(found, x in done) for found, x in zip(found_all, outputs, strict=True)]

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ._graph import Literal, Node, checked, inherited, set_inherited, topological
+from ._graph import Literal, Node, checked, topological
 from ._guards import Guarded, added, ahead, conditions, narrowed, settled
 from ._op import PROJECTIONS, Op
 from ._rewrite import Way, shortcuts
+from ._state import at, within
 from ._trace import Traced, as_node, cast, partials
 
 
@@ -40,8 +41,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
     results: dict[Node, Callable[[Node], Node | None]] = {}  # of loops and branches
     order = list(topological(outputs))
     ways = shortcuts(order, list(tangents))
-    before = inherited()  # a pass over a body runs within a pass
-    try:
+    with within():
         for node in order:
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 slope = results[node.operands[0]](node)
@@ -55,7 +55,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
             given = [found.get(x) for x in (node if way is None else way).operands]
             if all(t is None for t in given):
                 continue
-            set_inherited(node.where)
+            at(node.where)
             if inner:
                 assert node.op.jvp is not None
                 results[node] = node.op.jvp(_settled(given), node)
@@ -65,8 +65,6 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                 found[node] = tangent._replace(value=_fit(tangent.value, node))
         pushed = [found.get(x) for x in outputs]
         return checked("forward mode", _settled(pushed))
-    finally:
-        set_inherited(before)
 
 
 def _settled(tangents: Sequence[Guarded | None]) -> list[Node | None]:

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._graph import Node, step_numbers
+from ._graph import Node
 from ._op import Op
 from ._shapes import Shape, as_size
+from ._state import now
 from ._trace import Traced, as_node
 
 #: A truth value that must be equal to the second part.
@@ -219,7 +220,7 @@ def behind(
     """
     single = tuple(c for c in guard if not c[0].shape)
     guards: list[Guard] = [single] * len(xs)
-    as_tensors = step_numbers() is not None
+    as_tensors = now().numbers is not None
     if as_tensors and support is None and len(single) < len(guard):
         # They look whether the guard holds anywhere.
         some = np.any(np.broadcast_to(_truth(guard), _sizes(shape)))

@@ -18,16 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ._graph import (
-    Node,
-    apply,
-    checked,
-    inherited,
-    merged,
-    set_inherited,
-    step_numbers,
-    topological,
-)
+from ._graph import Node, apply, checked, merged, topological
 from ._guards import (
     Guarded,
     added,
@@ -44,6 +35,7 @@ from ._op import PROJECTIONS, Op, registry
 from ._ops import unbroadcast
 from ._recorded import Recordings
 from ._rewrite import Way, shortcuts, simplified
+from ._state import at, now, within
 from ._trace import Traced, as_node, bind, bind_nodes, cast, partials
 
 _ADD = registry.ops["Add"]
@@ -86,12 +78,8 @@ def pull_back(
     list
         One node for each of ``wrt``, None where nothing flows.
     """
-    before = inherited()  # a pass over a body runs within a pass
-    try:
-        with simplified():
-            found = _walk_back(outputs, cotangents, wrt)
-    finally:
-        set_inherited(before)
+    with within(), simplified():
+        found = _walk_back(outputs, cotangents, wrt)
     return checked("reverse mode", [found.get(node) for node in wrt])
 
 
@@ -99,7 +87,7 @@ def _walk_back(
     outputs: Sequence[Node], cotangents: Sequence[Node | None], wrt: Sequence[Node]
 ) -> dict[Node, Node]:
     order = topological(outputs)
-    numbers = step_numbers()
+    numbers = now().numbers
     if numbers is not None:  # the order in which eager tensors go back
         order.sort(key=lambda node: numbers.get(node, -1))
     active = dependents(order, wrt)
@@ -113,7 +101,7 @@ def _walk_back(
     results: dict[Node, dict[Node, Node]] = {}  # of loops and branches: their results' cotangents
     for node in reversed(order):
         if node in results:
-            set_inherited(node.where)
+            at(node.where)
             for operand, given in zip(node.operands, _inner(node, results, active), strict=True):
                 if given is not None:
                     pending.setdefault(operand, []).append(Guarded(given))
@@ -122,7 +110,7 @@ def _walk_back(
         if parts is None:
             continue
         if node.where is not None:
-            set_inherited(node.where)
+            at(node.where)
         ct = added(parts, accumulate) if numbers is None else added_in_turn(parts)
         if node.op.kind in PROJECTIONS:
             results.setdefault(node.operands[0], {})[node] = settled(ct)
@@ -251,7 +239,7 @@ def _rule(node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
             parts.append(None)
             continue
         clean = ct.clean and kept and len(guard) == len(before)
-        value = as_node(part) if step_numbers() is None else _in_order(as_node(part))
+        value = as_node(part) if now().numbers is None else _in_order(as_node(part))
         parts.append(_fit(Guarded(value, guard, clean or not guard), x))
     return parts
 

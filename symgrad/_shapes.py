@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import sympy as sp
 
+from ._state import now, within
 from .errors import OutOfMemoryError, ShapeError
 
 Dimension: TypeAlias = int | sp.Expr
@@ -343,28 +343,17 @@ def evaluate_dim(dim: Any, sizes: Mapping[sp.Symbol, int]) -> int:
 # ---------------------------------------------------------------- guards
 
 
-_recording: ContextVar[dict[sp.Basic, bool] | None] = ContextVar("guards", default=None)
-
-
 @contextlib.contextmanager
 def recording() -> Iterator[dict[sp.Basic, bool]]:
     """Collect the guards recorded while the block runs: ``{relation: truth}``."""
     guards: dict[sp.Basic, bool] = {}
-    token = _recording.set(guards)
-    try:
+    with within(guards=guards):
         yield guards
-    finally:
-        _recording.reset(token)
-
-
-def tracing() -> bool:
-    """Tell whether a function is being traced just now, by this thread."""
-    return _recording.get() is not None
 
 
 def guard(relation: sp.Basic, value_is: bool) -> None:
     """Record that the trace holds only while ``relation`` has the truth value ``value_is``."""
-    guards = _recording.get()
+    guards = now().guards
     # An end of a slice is compared with the axis, and often is the axis: n <= n.
     decided = isinstance(relation, sp.Rel) and relation.lhs == relation.rhs
     if guards is not None and relation.free_symbols and not decided:

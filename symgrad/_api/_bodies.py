@@ -17,9 +17,10 @@ import numpy as np
 
 from .._control import refuse_leaks, rerolled
 from .._forward import push_forward
-from .._graph import Input, Literal, Node, is_promised
+from .._graph import Input, Literal, Node
 from .._reverse import pull_back
 from .._shapes import same, show
+from .._state import now
 from .._trace import (
     Complex,
     Traced,
@@ -171,7 +172,7 @@ def looped(result: Any) -> Any:
 
     Not where rounding is promised: the way back through a loop adds up in another order.
     """
-    if is_promised():
+    if now().promised:
         return result
     leaves, tree = flatten_traced(result)
     places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced)]

@@ -10,8 +10,8 @@ from typing import Any
 import sympy as sp
 
 from .._control import straight
-from .._op import for_reading
 from .._schedule import concrete
+from .._state import within
 from .._trace import (
     Examples,
     Graph,
@@ -60,7 +60,7 @@ class Call:
             as_input(x) for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value
         ]
         examples = Examples(values, concrete)
-        with for_reading() if read else nullcontext():
+        with within(reading=True) if read else nullcontext():
             graph = trace(f, signature, sizes, self.names, examples)
         written = tuple(straight(graph.outputs, examples))
         conditions = tuple(examples.conditions)  # of loops and branches, too

@@ -15,7 +15,8 @@ import numpy as np
 
 from .._control import build_branch, build_count, build_scan, build_while
 from .._graph import Node
-from .._shapes import Dimension, Size, as_dim, as_size, same, show, tracing
+from .._shapes import Dimension, Size, as_dim, as_size, same, show
+from .._state import now
 from .._trace import LEAF, Traced, as_node, flatten
 from .._trace._known import known_number
 from ..errors import ArgumentError, ShapeError
@@ -78,7 +79,7 @@ def scan(
     """
     limit = as_bytes(memory, "scan")
     count = _steps(xs, length)
-    if tracing():
+    if now().guards is not None:
         return build_scan(f, init, xs, as_dim(count), bool(reverse), limit)
     carry, rows = init, []
     leaves, tree = flatten(xs)
@@ -128,7 +129,7 @@ def fori_loop(
     """
     limit = as_bytes(memory, "fori_loop")
     lower, upper = _bound(lower, "lower"), _bound(upper, "upper")
-    if not tracing():
+    if now().guards is None:
         value = init_val
         for i in range(lower, upper):
             value = body_fun(i, value)
@@ -189,7 +190,7 @@ def while_loop(
     np.float64(0.0625)
     """
     limit = as_bytes(memory, "while_loop")
-    if tracing():
+    if now().guards is not None:
         result: T = build_while(cond_fun, body_fun, init_val, limit)
         return result
     value = init_val
@@ -304,7 +305,7 @@ def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
 
     @functools.wraps(fun)
     def kept(*args: Any, **kwargs: Any) -> Any:
-        if not tracing():
+        if now().guards is None:
             return fun(*args, **kwargs)
         written: list[bool] = []
 

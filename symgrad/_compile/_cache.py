@@ -24,10 +24,11 @@ import llvmlite.binding as llvm
 import numpy as np
 import scipy
 
-from .._graph import Constant, is_promised
+from .._graph import Constant
 from .._lower import Leaf, constant_symbol, lower, vector_math_default
 from .._op import registry
 from .._schedule import Program
+from .._state import now
 from ..errors import DataError
 from ._code import Code, compile_code, emit
 from ._externals import absent, externals
@@ -132,7 +133,7 @@ def cache_key(program: Program, layout: Layout, kinds: Sequence[str]) -> str:
     """Return the key of a program: all that its machine code depends on."""
     return _key(
         str(source_digest()), version("numba"), str(vector_math_default()), program.fingerprint,
-        " ".join(kinds), layout.source(), str(is_promised()), *_foreign(program),
+        " ".join(kinds), layout.source(), str(now().promised), *_foreign(program),
     )  # fmt: skip
 
 

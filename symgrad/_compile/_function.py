@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from .._forks import free_in_children
-from .._graph import apart, bit_for_bit, walks_kept
+from .._graph import apart
 from .._schedule import Program, concrete
 from .._shapes import Size
+from .._state import now, within
 from .._trace import (
     EnclosedError,
     Examples,
@@ -56,8 +56,6 @@ KEPT = 256
 #: Counts the searches, as a clock of what is used when.
 _searches = itertools.count(1)
 
-_backend: ContextVar[str | None] = ContextVar("backend", default=None)
-
 
 def check_backend(name: str) -> str:
     """Return ``name`` if it is a backend, or raise."""
@@ -84,8 +82,7 @@ def check_rounding(choice: str | None) -> str | None:
     return choice
 
 
-@contextlib.contextmanager
-def backend(name: Backend) -> Iterator[None]:
+def backend(name: Backend) -> AbstractContextManager[None]:
     """Run every function called in the block on the given backend.
 
     Parameters
@@ -103,11 +100,7 @@ def backend(name: Backend) -> Iterator[None]:
     ...     print(sg.grad(np.sin)(0.0))
     1.0
     """
-    token = _backend.set(check_backend(name))
-    try:
-        yield
-    finally:
-        _backend.reset(token)
+    return within(backend=check_backend(name))
 
 
 class Function:
@@ -172,7 +165,7 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and _backend.get() is None:
+        if fast is not None and now().backend is None:
             function, pack, last = fast
             try:
                 if not kwargs:
@@ -193,7 +186,7 @@ class Function:
             if hasattr(type(leaf), "__symgrad_step__"):  # an eager tensor
                 return type(leaf).__symgrad_step__(self, args, kwargs, out)
         leaves = self._leaves(raw)
-        chosen = _backend.get()
+        chosen = now().backend
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         try:
             found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name != "numpy")
@@ -239,7 +232,7 @@ class Function:
             if candidate.admits(leaves):
                 candidate.used = next(_searches)
                 return candidate
-        with self._lock, collector_paused(), walks_kept():
+        with self._lock, collector_paused(), within(walks={}):
             for candidate in self._specializations.get(signature, ()):
                 if candidate.admits(leaves):
                     return candidate
@@ -253,7 +246,7 @@ class Function:
             threads = 1 if self._parallel is False else 0
             recall = self._recall(signature, names) if kernel else None
             try:
-                with bit_for_bit(promised), apart(promised):
+                with within(promised=promised), apart(promised):
                     examples = Examples(given, concrete)
                     watch = None if recall is None else recall.watch
                     graph = trace(body, signature, sizes, names, examples, watch)

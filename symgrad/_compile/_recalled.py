@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._forks import cached_property
-from .._graph import walks_kept
 from .._schedule import Program
+from .._state import within
 from .._trace import Graph, Signature
 from ._collector import collector_paused
 from ._recall import Known
@@ -38,7 +38,7 @@ class Recalled(Specialization):
     @cached_property
     def program(self) -> Program:  # type: ignore[override]  # only read
         """The program that the kernel was made of."""
-        with collector_paused(), walks_kept():
+        with collector_paused(), within(walks={}):
             return self._programmed(self.graph)
 
     @property

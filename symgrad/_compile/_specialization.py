@@ -12,12 +12,13 @@ import numpy as np
 
 from .._control import all_of, rerolled, tidy
 from .._forks import free_in_children, undisturbed
-from .._graph import Node, bit_for_bit, checked, shared, walks_kept
+from .._graph import Node, checked, shared
 from .._lower import pool, products
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
 from .._schedule import Program, schedule
 from .._shapes import evaluate_dim
+from .._state import within
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError, OutOfMemoryError
 from ._cache import Entry, cached_code
@@ -80,7 +81,7 @@ class Specialization:
         traced = checked("tracing", graph)
         count = len(traced.outputs)
         found = [*traced.outputs, *traced.conditions]
-        with bit_for_bit(self.promised):
+        with within(promised=self.promised):
             found = rerolled(shared(found) if self.promised else found)
             found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
         outputs, conditions = found[:count], found[count:]
@@ -108,14 +109,14 @@ class Specialization:
     def function(self) -> Callable[..., Any]:
         """The compiled Python function of the inputs: the output, or a tuple of outputs."""
         if self._function is None:
-            with self._lock, collector_paused(), walks_kept():
+            with self._lock, collector_paused(), within(walks={}):
                 if self._function is None:
                     self.entry, self._function = self._compiled()
         return self._function
 
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
-        with bit_for_bit(self.promised):
+        with within(promised=self.promised):
             entry = cached_code(self.program, self.layout, self.kinds, cache)
         function = self._loaded(entry)
         if self.recall is not None:
@@ -152,7 +153,7 @@ class Specialization:
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
-        with bit_for_bit(self.promised):
+        with within(promised=self.promised):
             return self._packed(self.program.run(*self.values(leaves)))
 
     def run_numba(self, leaves: Sequence[Any]) -> Any:

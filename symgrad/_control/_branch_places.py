@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, Literal, Node, apply, element_count, inheriting, topological
+from .._graph import Input, Literal, Node, apply, element_count, topological
 from .._ops import SLICE
 from .._ops.indexing import GATHER, SCATTER
 from .._ops.updates import PUT
+from .._state import within
 from .._trace import Traced, as_node, bind_nodes, substitute
 from ._parts import zeros
 from ._places import Change, change_of, is_zero, terms
@@ -167,7 +168,7 @@ def _looked_through(case: Sequence[Node]) -> list[Node]:
     done: dict[Node, Node] = {}
     for node in topological(case):
         operands = tuple([done[x] for x in node.operands])
-        with inheriting(node.where):
+        with within(where=node.where):
             done[node] = node
             if operands != node.operands:
                 done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)

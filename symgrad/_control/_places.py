@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, element_count, inheriting, topological
+from .._graph import Literal, Node, apply, element_count, topological
 from .._ops import ASSEMBLE
 from .._ops.indexing import GATHER, SCATTER
 from .._ops.updates import ADD_AT, PUT, UPDATE
+from .._state import within
 from .._trace import Traced, as_node, bind_nodes
 from ._sums import SMALL
 
@@ -30,7 +31,7 @@ def by_places(outputs: Sequence[Node], carried: Collection[Node]) -> list[Node]:
         return list(outputs)
     done: dict[Node, Node] = {}
     for node in topological(outputs):
-        with inheriting(node.where):
+        with within(where=node.where):
             made = _changed(node, rooted, done)
             if made is not None:
                 rooted.add(node)
@@ -59,7 +60,7 @@ def only_if(mask: Node, news: Sequence[Node], olds: Sequence[Node]) -> list[Node
     for node in topological(news):
         operands = tuple([done[x] for x in node.operands])
         done[node] = node
-        with inheriting(node.where):
+        with within(where=node.where):
             if node in chain:
                 done[node] = _written_if(mask, node, operands)
             elif operands != node.operands:

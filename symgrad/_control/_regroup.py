@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Node, apply, inheriting, topological
+from .._graph import Node, apply, topological
 from .._ops import ASSEMBLE, RESHAPE, SLICE
+from .._state import within
 from .._trace import Traced, as_node, bind_nodes, substitute
 
 #: Assemblies of fewer parts stay as they are.
@@ -23,7 +24,7 @@ def regrouped(outputs: Sequence[Node]) -> list[Node]:
     swap = {}
     for node in topological(outputs):
         if node.op is ASSEMBLE and len(node.operands) >= PARTS and node.params["disjoint"]:
-            with inheriting(node.where):
+            with within(where=node.where):
                 made = _joined(node)
             if made is not node:
                 swap[node] = made
@@ -111,6 +112,6 @@ def all_of(conditions: Sequence[Node]) -> list[Node]:
         if len(run) < PARTS:
             found += [part.node for part in run]
             continue
-        with inheriting(run[0].node.where):
+        with within(where=run[0].node.where):
             found.append(as_node(np.all(Traced(_run(run, (len(conditions),))[0]))))
     return found

@@ -14,20 +14,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import (
-    Body,
-    Constant,
-    Input,
-    Literal,
-    Node,
-    apply,
-    element_count,
-    inheriting,
-    topological,
-)
+from .._graph import Body, Constant, Input, Literal, Node, apply, element_count, topological
 from .._ops import SLICE, TRANSPOSE
 from .._ops.indexing import GATHER
 from .._rewrite import rewrite
+from .._state import within
 from .._trace import bind_nodes, substitute
 from ._parts import Loop, result
 from ._periods import MOVED, Operand, Repeat, Row, may_repeat
@@ -133,7 +124,7 @@ class _Reroller:
                 if not any(rounds and min(rounds) == self.count - 1 for rounds in left.values()):
                     break
                 self.count -= 1  # what only the last round gives stays outside
-            with inheriting(self._step(0, 0).where):
+            with within(where=self._step(0, 0).where):
                 return substitute(outputs, self._replaced(used, left))
         except _NotALoop:
             return None
@@ -201,7 +192,7 @@ class _Reroller:
         self.made: list[Node] = []
         for j in range(self.period):
             node = self._step(0, j)
-            with inheriting(node.where):
+            with within(where=node.where):
                 operands = tuple(self._operand(j, place) for place in range(len(node.operands)))
                 self.made.append(apply(node.op, operands, node.items, node.shape, node.dtype))
         news = [self.made[j] if lag == 1 else self.carries[j, lag - 1] for j, lag in places]

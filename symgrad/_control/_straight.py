@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Node, apply, inheriting, topological
+from .._graph import Node, apply, topological
 from .._op import PROJECTIONS
+from .._state import within
 from .._trace import Examples, Traced, as_node, substitute
 from ..errors import UnsupportedError
 from ._parts import Branch, Loop
@@ -49,7 +50,7 @@ class _Writer:
                 done[node] = results[node.operands[0]][node.params["index"]]
                 continue
             operands = tuple([done[x] for x in node.operands])
-            with inheriting(node.where):
+            with within(where=node.where):
                 if node.op.results is not None:
                     write = self.loop if node.op.kind == "loop" else self.branch
                     results[node] = write(node, operands)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .._graph import Body, Literal, Node, apply, inheriting, topological
+from .._graph import Body, Literal, Node, apply, topological
 from .._op import PROJECTIONS
 from .._rewrite import rewrite
+from .._state import within
 from .._trace import substitute
 from ._parts import Branch, Loop, pick, project
 
@@ -40,7 +41,7 @@ def inlined(outputs: Sequence[Node]) -> list[Node]:
             continue
         done[node] = node
         if operands != node.operands:
-            with inheriting(node.where):
+            with within(where=node.where):
                 done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
         if node.op.kind == "branch" and not node.params.get("kept", False):
             index = operands[0]
@@ -77,7 +78,7 @@ def _replacement(outputs: Sequence[Node]) -> dict[Node, Node]:
                 places = None if small is large else contained(Loop.of(small), Loop.of(large))
                 if places is None or small in set(topological([large])):
                     continue
-                with inheriting(small.where):
+                with within(where=small.where):
                     return {
                         n: project(large, places[n.params["index"]], n.op.kind)
                         for n in order if n.op.kind in PROJECTIONS and n.operands[0] is small
@@ -141,7 +142,7 @@ def prune(outputs: Sequence[Node]) -> list[Node]:
     done: dict[Node, Node] = {}
     for node in order:
         if node in needed:
-            with inheriting(node.where):
+            with within(where=node.where):
                 done[node] = _rebuilt(node, plans, done)
     return [done[x] for x in outputs]
 

@@ -10,6 +10,7 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
 
@@ -18,9 +19,10 @@ import numpy as np
 from .._forks import free_in_children
 from .._op import Op
 from .._shapes import Shape, check_bytes
+from .._state import now, within
 from ._node import Node, Static
 from ._walk import topological
-from ._where import state, user_line
+from ._where import user_line
 
 _table: dict[Any, weakref.ref[Node]] = {}
 _lock = free_in_children(
@@ -28,66 +30,25 @@ _lock = free_in_children(
 )  # re-entrant: the collector may free nodes while it is held
 
 
-class _Made(threading.local):
-    nodes: set[Node] | None = None
-    steps: dict[Node, int] | None = None
-    change: Callable[[Node], Node] | None = None
-
-
-_made = _Made()
-
-
 @contextlib.contextmanager
 def recording_nodes() -> Iterator[set[Node]]:
     """Collect the nodes that are made in the block, and were not there before."""
-    outer, found = _made.nodes, set[Node]()
-    _made.nodes = found
+    outer, found = now().made, set[Node]()
     try:
-        yield found
+        with within(made=found):
+            yield found
     finally:
-        _made.nodes = outer
         if outer is not None:
             outer |= found
 
 
-@contextlib.contextmanager
-def unrecorded() -> Iterator[None]:
-    """Leave the nodes that are made in the block out of what is collected around it."""
-    before = _made.nodes
-    _made.nodes = None
-    try:
-        yield
-    finally:
-        _made.nodes = before
-
-
-@contextlib.contextmanager
-def apart(wanted: bool = True) -> Iterator[None]:
+def apart(wanted: bool = True) -> AbstractContextManager[None]:
     """Make every step in the block a node of its own, numbered, though an equal one exists.
 
     Equal steps of a program are one node, and one cotangent; on eager tensors each has its own.
     """
-    before = _made.steps
-    _made.steps = (before if before is not None else {}) if wanted else None
-    try:
-        yield
-    finally:
-        _made.steps = before
-
-
-@contextlib.contextmanager
-def changing(change: Callable[[Node], Node]) -> Iterator[None]:
-    """Give each node that is made in the block to ``change``, and use what that returns."""
-    before, _made.change = _made.change, change
-    try:
-        yield
-    finally:
-        _made.change = before
-
-
-def step_numbers() -> dict[Node, int] | None:
-    """Return the numbers of the steps made apart so far; None outside of :func:`apart`."""
-    return _made.steps
+    before = now().numbers
+    return within(numbers=(before if before is not None else {}) if wanted else None)
 
 
 def shared(outputs: Sequence[Node]) -> list[Node]:
@@ -152,8 +113,9 @@ def _entered(key: Any, node: Node) -> Node:
             if known is not None:
                 return known
             _table[key] = fresh
-    if _made.nodes is not None:
-        _made.nodes.add(node)
+    made = now().made
+    if made is not None:
+        made.add(node)
     return node
 
 
@@ -174,7 +136,7 @@ def new_node(
     node._args = (*operands, Static(items)) if items else operands
     node.operands, node.items = operands, items
     node.shape, node.dtype = shape, dtype
-    node.where = state.inherited or user_line(frame)
+    node.where = now().where or user_line(frame)
     return node
 
 
@@ -201,12 +163,13 @@ def apply(
     frame: FrameType | None = None,
 ) -> Node:
     """Return the interned node of ``op`` applied to ``operands``."""
-    steps = _made.steps
-    if steps is not None:
+    state = now()
+    numbers = state.numbers
+    if numbers is not None:
         made = new_node(node_class(op), operands, items, shape, dtype, frame)
-        steps[made] = len(steps)
-        if _made.nodes is not None:
-            _made.nodes.add(made)
+        numbers[made] = len(numbers)
+        if state.made is not None:
+            state.made.add(made)
         return made
     key = (op, operands, items) if items else (op, operands)
     entry = _table.get(key)
@@ -214,5 +177,5 @@ def apply(
     if node is None:
         cls = _classes.get(op) or node_class(op)
         node = _entered(key, new_node(cls, operands, items, shape, dtype, frame))
-    change = _made.change
-    return node if change is None else change(node)
+    simplify = state.simplify
+    return node if simplify is None else simplify(node)

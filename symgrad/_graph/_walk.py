@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar
+
+from .._state import now
 
 
 class Linked(Protocol):
@@ -17,24 +17,8 @@ class Linked(Protocol):
 LinkedT = TypeVar("LinkedT", bound=Linked)
 
 
-class _Last(threading.local):
-    walks: dict[tuple[Any, ...], list[Any]] | None = None
-
-
-_last = _Last()
-
 #: How many walks are kept: a pass and the next one begin with the same.
 KEPT = 2
-
-
-@contextlib.contextmanager
-def walks_kept() -> Iterator[None]:
-    """Keep the last walks in the block, for the pass after the one that has taken it."""
-    before, _last.walks = _last.walks, {}
-    try:
-        yield
-    finally:
-        _last.walks = before
 
 
 def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[LinkedT]:
@@ -43,7 +27,7 @@ def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[Li
     The order is depth-first from the first output on, so it depends on the graph alone.
     With ``limit`` the walk stops after that many nodes.
     """
-    walks = _last.walks
+    walks: dict[tuple[Any, ...], list[Any]] | None = now().walks
     if walks is None or limit is not None:
         return _walked(outputs, limit)
     roots = tuple(outputs)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .._state import now
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 #: SciPy's folder, found without importing it.
@@ -39,12 +39,6 @@ class Where(NamedTuple):
         return f"{printable(os.path.basename(self.filename))}:{self.line}"
 
 
-class _State(threading.local):
-    inherited: Where | None = None
-
-
-#: What is so for this thread just now.
-state = _State()
 # Not by code objects: hashing one walks through all of its instructions.
 _internal: dict[str, bool] = {}
 _lines: dict[tuple[int, int], tuple[CodeType, Where]] = {}
@@ -64,8 +58,9 @@ def user_line(start: FrameType | None = None) -> Where | None:
 
     ``start`` is a frame to begin with: Python makes an object of each that is looked at.
     """
-    if state.inherited is not None:
-        return state.inherited
+    given: Where | None = now().where
+    if given is not None:
+        return given
     frame: FrameType | None = sys._getframe(1) if start is None else start
     while frame is not None:
         code = frame.f_code
@@ -118,24 +113,3 @@ def defined_at(function: Callable[..., Any]) -> Where | None:
     if code is None or _is_internal(code):
         return None
     return Where(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def inherited() -> Where | None:
-    """Return the line that nodes are given just now, if a pass has set one."""
-    return state.inherited
-
-
-def set_inherited(where: Where | None) -> None:
-    """Give the nodes that a pass derives the line of the node it derives them from."""
-    state.inherited = where
-
-
-@contextlib.contextmanager
-def inheriting(where: Where | None) -> Iterator[None]:
-    """Give nodes made in the block the line ``where``."""
-    before = state.inherited
-    state.inherited = where
-    try:
-        yield
-    finally:
-        state.inherited = before

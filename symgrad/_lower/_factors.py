@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from .._graph import Node, apply, checked, set_inherited, topological
+from .._graph import Node, apply, checked, topological
+from .._state import at, within
 from .._trace import bind_nodes
 
 
@@ -21,9 +22,9 @@ def direct(outputs: Sequence[Node]) -> list[Node]:
     uses = Counter(x for n in nodes for x in n.operands)
     uses.update(outputs)
     done: dict[Node, Node] = {}
-    try:
+    with within():
         for node in nodes:
-            set_inherited(node.where)
+            at(node.where)
             operands = tuple([done[x] for x in node.operands])
             if node.op.kind == "contract":
                 done[node] = _contraction(node, operands)
@@ -33,8 +34,6 @@ def direct(outputs: Sequence[Node]) -> list[Node]:
                 done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
             else:
                 done[node] = node
-    finally:
-        set_inherited(None)
     return checked("naming axes of contractions", [done[x] for x in outputs])
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, checked, set_inherited, topological
+from .._graph import Literal, Node, apply, checked, topological
 from .._op import Composed, Cython, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
+from .._state import at, within
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._assemblies import simplest_assembly
 
@@ -39,13 +40,11 @@ def legalize(
 
 def _expand(outputs: Sequence[Node], simd: bool, portable: bool, numbers: bool) -> list[Node]:
     done: dict[Node, Node] = {}
-    try:
+    with within():
         for node in topological(outputs):
-            set_inherited(node.where)
+            at(node.where)
             operands = tuple([done[x] for x in node.operands])
             done[node] = _legal(node, operands, simd and (numbers or bool(node.shape)), portable)
-    finally:
-        set_inherited(None)
     return [done[x] for x in outputs]
 
 

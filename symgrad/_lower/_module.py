@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import is_promised
 from .._schedule import Steps
+from .._state import now
 from ._llvm_module import Module
 from ._mathlib import vector_math_default
 from ._sizes import write_sizes
@@ -73,7 +73,7 @@ class Lowered:
 def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
     """Return ``program`` as LLVM assembly."""
     vector = vector_math_default() if vector_math is None else vector_math
-    name = f"symgrad.{'numpy.' if is_promised() else ''}{program.fingerprint[:24]}"
+    name = f"symgrad.{'numpy.' if now().promised else ''}{program.fingerprint[:24]}"
     code = Code(Module(vector), tuple(program.sizes))
     unit = Unit(code, name, program)
     unit.run_function()

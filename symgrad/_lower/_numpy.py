@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Node, apply, checked, set_inherited, topological
+from .._graph import Node, apply, checked, topological
 from .._late import special
 from .._op import Composed, Instr, Op, registry
 from .._ops.callback import CALLBACK, token_of
 from .._ops.contract import matrix_product
 from .._shapes import Shape, hint
+from .._state import at, within
 from .._trace import Traced, as_node, bind_nodes, cast
 from ..errors import UnsupportedError
 from ._ufuncs import MAP, NUMBERS, PRODUCT, SUM
@@ -62,17 +63,15 @@ def numpy_steps(outputs: Sequence[Node]) -> list[Node]:
 
 def _mapped(outputs: Sequence[Node], change: Callable[[Node], Node]) -> list[Node]:
     done: dict[Node, Node] = {}
-    try:
+    with within():
         for node in topological(outputs):
-            set_inherited(node.where)
+            at(node.where)
             operands = tuple([done[x] for x in node.operands])
             if operands != node.operands:
                 new = apply(node.op, operands, node.items, node.shape, node.dtype)
             else:
                 new = node
             done[node] = change(new)
-    finally:
-        set_inherited(None)
     return [done[x] for x in outputs]
 
 

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, checked, is_promised, set_inherited, topological
+from .._graph import Literal, Node, apply, checked, topological
 from .._op import Libm, registry
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
+from .._state import at, now, within
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._factors import direct
 from ._legalize import legalize, roles
@@ -51,7 +52,7 @@ def prepare(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
 
     With ``simd`` loops may call SIMD functions, where this CPU has them.
     """
-    if is_promised():
+    if now().promised:
         return legalize(numpy_steps(outputs))
     outputs = direct(outputs)
     return legalize(unroll(outputs), simd and register_bytes() > 0, numbers=unrolls(outputs))
@@ -72,17 +73,15 @@ def unroll(outputs: Sequence[Node]) -> list[Node]:
     if not unrolls(outputs):
         return list(outputs)
     unrolled = _Unroller()
-    try:
+    with within():
         for node in nodes:
-            set_inherited(node.where)
+            at(node.where)
             unrolled.visit(node)
             if unrolled.count > MOST_NODES:
                 return list(outputs)
         if CALL * _wide_calls(outputs) > unrolled.count:
             return list(outputs)
         found = [unrolled.whole(n) for n in outputs]
-    finally:
-        set_inherited(None)
     return checked("unrolling", rewrite(found))
 
 

@@ -37,8 +37,6 @@ from ._define import (
     composite,
     define,
     define_array,
-    for_reading,
-    is_read,
 )
 from ._lowering import Composed, Cython, Emit, Exact, Instr, Intrinsic, Libm, Routine
 from ._params import (
@@ -96,8 +94,6 @@ __all__ = [
     "composite",
     "define",
     "define_array",
-    "for_reading",
-    "is_read",
     "is_size",
     "one_of",
     "optional",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
 import sympy as sp
 
+from .._state import now
 from ..errors import DefinitionError
 from ._lowering import Lowering
 from ._params import Param, optional, up_to
@@ -105,24 +104,6 @@ def define_array(name: str, kind: Kind, evaluate: Callable[..., Any], **fields: 
     return op
 
 
-_READ: ContextVar[bool] = ContextVar("read", default=False)
-
-
-@contextmanager
-def for_reading() -> Iterator[None]:
-    """Trace functions as textbooks define them: what comes of it is read, not computed with."""
-    before = _READ.set(True)
-    try:
-        yield
-    finally:
-        _READ.reset(before)
-
-
-def is_read() -> bool:
-    """Tell whether what is traced is for reading."""
-    return _READ.get()
-
-
 def composite(
     *functions: Callable[..., Any],
     samples: Callable[..., Any],
@@ -144,7 +125,7 @@ def composite(
 
             @wraps(computed)
             def function(*args: Any, **kwargs: Any) -> Any:
-                return (textbook if is_read() else computed)(*args, **kwargs)
+                return (textbook if now().reading else computed)(*args, **kwargs)
 
         doc = (function.__doc__ or "").strip().split("\n")[0]
         registry.add(

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .._forks import cached_property
-from .._graph import Node, apply, inherited, is_promised, set_inherited, topological
+from .._graph import Node, apply, topological
+from .._state import at, now, within
 from ._accurate import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS
 from ._rules import RULES, Rule
@@ -67,24 +68,23 @@ def rewrite(
     """
     simplify = simplifier() if rules is RULES else Simplifier(rules)
     order = topological(outputs)
-    formulas = _Formulas(order) if identities and not is_promised() else None
+    formulas = _Formulas(order) if identities and not now().promised else None
     new: dict[Node, Node] = {}  # what stands for the nodes that do not stay
     changed = new.keys()
     short = len(order) <= SHORT
     pairs: dict[tuple[type[Node], Node, Node], Node] = {}
-    before = inherited()  # a pass over a body runs within a pass
-    try:
+    with within():
         for node in order:
             operands, result = node.operands, node
             better = None if formulas is None else formulas.better(node)
             if better is not None:
-                set_inherited(node.where)
+                at(node.where)
                 identity, found = better
                 if counts is not None:
                     counts[identity.name] += 1
                 result = identity.build(node, [new.get(x, x) for x in found])
             elif new and not changed.isdisjoint(operands):
-                set_inherited(node.where)
+                at(node.where)
                 operands = tuple([new.get(x, x) for x in operands])
                 result = apply(node.op, operands, node.items, node.shape, node.dtype)
             result = simplify(result, counts)
@@ -95,8 +95,6 @@ def rewrite(
                 pairs[type(result), first, second] = result
             if result is not node:
                 new[node] = result
-    finally:
-        set_inherited(before)
     return [new.get(x, x) for x in outputs]
 
 

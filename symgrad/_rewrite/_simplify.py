@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .._graph import Literal, Node, changing, inherited, is_promised, set_inherited
+from .._graph import Literal, Node
+from .._state import now, within
 from ._rules import RULES, Rule
 
 #: A node is rewritten at most this often; rules that undo each other are an error.
@@ -53,12 +54,11 @@ class Simplifier:
         face = self._face(node)
         if face in self._quiet:
             return node
-        before = inherited()
-        set_inherited(node.where)
-        try:
+        if node.where is now().where:
             found = self._applied(node, counts)
-        finally:
-            set_inherited(before)
+        else:
+            with within(where=node.where):
+                found = self._applied(node, counts)
         if found is node and face is not None:
             if len(self._quiet) >= MOST:
                 self._quiet.clear()
@@ -112,7 +112,7 @@ _EXACT = Simplifier([rule for rule in RULES if not rule.rounds])
 
 def simplifier() -> Simplifier:
     """Return what simplifies by the rules that apply here: where rounding is promised, fewer."""
-    return _EXACT if is_promised() else _ALL
+    return _EXACT if now().promised else _ALL
 
 
 def simplified() -> AbstractContextManager[None]:
@@ -121,4 +121,4 @@ def simplified() -> AbstractContextManager[None]:
     Later steps then have the simplified ones as operands. Simplified afterwards, one node at the
     beginning has all that follow it made anew.
     """
-    return changing(simplifier())
+    return within(simplify=simplifier())

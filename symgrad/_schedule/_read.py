@@ -21,24 +21,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import (
-    Body,
-    Constant,
-    Input,
-    Iota,
-    Literal,
-    Node,
-    SizeOf,
-    Where,
-    apply,
-    inheriting,
-    printable,
-)
+from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, Where, apply, printable
 from .._graph._laws import RULE_ERRORS, Draft, broken_law, shape_by_rule
 from .._graph._types import SUPPORTED, TOKEN
 from .._op import registry
 from .._shapes import Dim, Dimension, Shape, as_expr, hint, recording
 from .._spell import parse_relation, parse_size
+from .._state import within
 from ..errors import CycleError, DataError
 from ._json import FORMAT, VERSION
 from ._kahn import kahn
@@ -303,7 +292,7 @@ class _Reader:
             # Other programs may share this node, so its shape is the rule's to the letter.
             raise DataError(f"{what}: its shape is not written as the shape rule gives it")
         line = _line(record, what)
-        with inheriting(line):
+        with within(where=line):
             node = apply(op, operands, items, shape, dtype)
         if fresh:
             self.from_inputs.add(node)

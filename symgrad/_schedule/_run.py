@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Body, Constant, Iota, Literal, Node, SizeOf, is_promised
+from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
 from .._op import Op
 from .._ops.movement import by_rows
 from .._shapes import evaluate_dim, show
+from .._state import now
 from ..errors import ArgumentError, BranchError, ShapeError
 from ._steps import Steps, body_program
 from ._text import guard_texts
@@ -89,7 +90,7 @@ def computed(
 ) -> dict[Node, Any]:
     """Return the value of every node."""
     env: dict[Node, Any] = {n: _argument(n, v) for n, v in zip(program.inputs, values, strict=True)}
-    if is_promised():
+    if now().promised:
         env = {n: by_rows(v) for n, v in env.items()}
     for leaf in program.leaves:
         env[leaf] = leaf_value(leaf, sizes)
@@ -97,7 +98,7 @@ def computed(
         for node in program.steps:
             params = {k: concrete(v, sizes) for k, v in node.items}
             operands = [env[x] for x in node.operands]
-            if is_promised():
+            if now().promised:
                 result = _in_order(node.op, operands, params)
             else:
                 result = node.op.evaluate(*operands, **params)

@@ -10,11 +10,12 @@ from typing import Any, TextIO
 
 from .._compile import Function
 from .._compile._specialization import Specialization
-from .._graph import Input, Node, bit_for_bit, topological
+from .._graph import Input, Node, topological
 from .._lower import lower, prepare, vector_math_default
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
 from .._schedule import Program, guard_texts, schedule
+from .._state import within
 from .._symbolic import formula_of
 from .._trace import flatten
 from ..errors import ArgumentError, UnsupportedError
@@ -102,7 +103,7 @@ def stages(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Iterator[Stage]:
         graph = made.graph
         title = f"After {word}" if position or word != "tracing" else "Traced"
         yield Stage(title, _listing(schedule(graph.inputs, graph.outputs)))
-    with bit_for_bit(last.promised):
+    with within(promised=last.promised):
         compiled = tuple(_compiled(last))
     yield from compiled
     yield Stage("In mathematics", tuple(_formulas(f, chain, args, kwargs)))

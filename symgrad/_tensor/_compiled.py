@@ -27,11 +27,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._api._transforms import compile
-from .._compile._function import _backend
 from .._forks import free_in_children
-from .._graph import Input, Literal, apart, apply, inheriting
+from .._graph import Input, Literal, apart, apply
 from .._graph import Node as GraphNode
 from .._reverse import pull_back
+from .._state import now, within
 from .._trace import Traced, as_node
 from ..errors import SymgradError
 from ._node import AccumulateGrad, Backward, Node
@@ -165,7 +165,7 @@ def _leaves(order: Sequence[Node], found: Any) -> list[tuple[Any, Any]] | None:
 
 def switched_off() -> bool:
     """Tell whether the user wants NumPy alone."""
-    chosen = _backend.get() or os.environ.get("SYMGRAD_BACKEND")
+    chosen = now().backend or os.environ.get("SYMGRAD_BACKEND")
     return chosen == "numpy"
 
 
@@ -327,7 +327,7 @@ def build(order: Sequence[Node], gradient: Any) -> Kernel:
             if operands == node.operands:
                 new[node] = node
             else:
-                with inheriting(node.where):
+                with within(where=node.where):
                     new[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
         return tuple(Traced(new[n]) for n in pulled)
 
@@ -377,7 +377,7 @@ def _recorded(
             else:
                 made = constants[node, slot] = Input(f"c{k}_{slot}", array.shape, array.dtype)
                 operands.append(Traced(made))
-        with inheriting(node.where):
+        with within(where=node.where):
             nodes[node] = as_node(node.op(*operands, **node.params))
     read: list[GraphNode] = []
     taken: set[Node] = set()

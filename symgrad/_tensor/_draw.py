@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import inheriting
 from .._schedule import Program, concrete
 from .._schedule._run import leaf_value
 from .._show._draw import SUFFIXES, Drawing
 from .._show._graph_view import View
 from .._show._graph_view_fold import LIMIT
 from .._show._graph_view_program import program_view, traced
+from .._state import within
 from ..errors import ArgumentError
 from ._mode import enable_grad
 from ._origin import variables
@@ -159,7 +159,7 @@ def _replayed(program: Program, arrays: Sequence[Any]) -> View:
     with enable_grad(), np.errstate(all="ignore"):
         for node in program.steps:
             params = {k: concrete(v, sizes) for k, v in node.items}
-            with inheriting(node.where):
+            with within(where=node.where):
                 made = node.op(*(computed[x] for x in node.operands), **params)
             computed[node] = made
             if isinstance(made, Tensor):

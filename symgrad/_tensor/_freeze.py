@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input, inheriting
+from .._graph import Input
 from .._schedule import Program, schedule
+from .._state import within
 from .._trace import Traced, as_node
 from ..errors import ArgumentError, BackwardError
 from ._engine import ordered
@@ -64,7 +65,7 @@ class Record:
                 done[x] if kind == "step" else leaves[x] if kind == "leaf" else x
                 for kind, x in sources
             ]
-            with inheriting(node.where):
+            with within(where=node.where):
                 done.append(node.op(*operands, **node.params))
         return done[-1] if done else next(iter(leaves.values()))
 

@@ -6,8 +6,9 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, TypeVar
 
-from .._graph import Where, inherited
+from .._graph import Where
 from .._graph._where import _internal, _is_internal, user_line
+from .._state import now
 from ..errors import ShapeError, SymgradError
 
 E = TypeVar("E", bound=Exception)
@@ -18,7 +19,7 @@ def origin(frame: FrameType | None) -> tuple[CodeType | Where | None, int]:
 
     It is a line that a pass has set, or a code object and an instruction in it.
     """
-    given = inherited()
+    given = now().where
     if given is not None:
         return given, 0
     while frame is not None:

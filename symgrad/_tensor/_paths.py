@@ -16,8 +16,8 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Input, Node, topological
-from .._op import for_reading
 from .._schedule import Program
+from .._state import within
 from .._symbolic import derivative_of
 from .._trace import evaluate
 from ..errors import ArgumentError
@@ -311,7 +311,7 @@ def _of_tensor(
     found = [name for name, leaf in record.inputs.items() if leaf is input]
     if not found:
         raise ArgumentError("the input is no leaf tensor that the output depends on")
-    with for_reading():
+    with within(reading=True):
         frozen = record.program()
     inputs = {n.name: n for n in frozen.inputs}
     graph = Elements()

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Input, Literal, inheriting
+from .._graph import Input, Literal
 from .._graph import Node as GraphNode
 from .._op import registry
 from .._ops import unbroadcast
 from .._ops.movement import by_rows
 from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
+from .._state import within
 from .._trace import Traced, as_node
 from ..errors import SymgradError
 from ._compiled import written_out
@@ -220,7 +221,7 @@ class _Local:
                 made = self._constant(array)
                 self.arrays[made], self.tensors[made] = by_rows(array), x
                 operands.append(Traced(made))
-        with inheriting(node.where):
+        with within(where=node.where):
             made = as_node(node.op(*operands, **node.params))
         self.made[node] = made
         self.sources[made] = node

@@ -21,7 +21,7 @@ from ._function import (
     with_conditions,
 )
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
-from ._traced import Traced, as_traced, body_scope, reads_of
+from ._traced import Traced, as_traced, reads_of
 from ._tree import LEAF, Tree, as_input, flatten
 
 Traced.with_complex = staticmethod(bind_complex)
@@ -50,7 +50,6 @@ __all__ = [
     "as_traced",
     "bind",
     "bind_nodes",
-    "body_scope",
     "carried_out",
     "cast",
     "close_conditions",

@@ -6,15 +6,15 @@ known by it, before a derivative is taken.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 
 from .._graph import Input, Node
+from .._state import now, within
 from ._complex import flatten_traced
 from ._traced import Traced
 from ._tree import Tree
@@ -49,37 +49,34 @@ class Primal:
 
 Watch = Callable[[Primal], None]
 
-Show = Callable[[Any, Mapping[Input, Node]], None]
 
-_watch: ContextVar[Show | None] = ContextVar("watch", default=None)
-
-
-@contextlib.contextmanager
 def watching(
     watch: Watch | None,
     inputs: list[Input],
     guards: Mapping[sp.Basic, bool],
     conditions: Callable[[], Any],
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Show ``watch`` the function's graph, if there is one on its own in the block."""
+    if watch is None:
+        return within(watch=None)
+    # The function of a transformation further in is not all that counts.
+    watches = [watch]
 
     def show(result: Any, fresh: Mapping[Input, Node]) -> None:
+        if not watches:
+            return
+        first = watches.pop()
         leaves, tree = flatten_traced(result)
-        if watch is not None and all(isinstance(leaf, Traced) for leaf in leaves):
+        if all(isinstance(leaf, Traced) for leaf in leaves):
             nodes, weak = tuple(x.node for x in leaves), tuple(x.weak for x in leaves)
             decided = bool(conditions())
-            watch(Primal(tuple(inputs), fresh, nodes, weak, tree, guards, decided))
+            first(Primal(tuple(inputs), fresh, nodes, weak, tree, guards, decided))
 
-    token = _watch.set(None if watch is None else show)
-    try:
-        yield
-    finally:
-        _watch.reset(token)
+    return within(watch=show)
 
 
 def arrived(result: Any, fresh: Mapping[Input, Node]) -> None:
     """Say that the outermost transformation has the result of the function; see Primal."""
-    watch = _watch.get()
-    if watch is not None:
-        _watch.set(None)  # the function of a transformation further in is not all that counts
-        watch(result, fresh)
+    show = now().watch
+    if show is not None:
+        show(result, fresh)

@@ -7,9 +7,7 @@ call whose arguments break one is traced anew.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextvars import ContextVar
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy as np
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply
 from .._op import registry
 from .._shapes import hint
+from .._state import now
 
 #: Concretizes a parameter: sizes become numbers, bodies become callable.
 Bind = Callable[[Any, Mapping[Any, int]], Any]
@@ -94,27 +93,9 @@ class Examples:
         return found if node.op.results is not None else np.asarray(found, node.dtype)[()]
 
 
-_examples: ContextVar[Examples | None] = ContextVar("examples", default=None)
-
-
-@contextlib.contextmanager
-def deciding(examples: Examples | None) -> Iterator[None]:
-    """Decide by these examples while the block runs."""
-    token = _examples.set(examples)
-    try:
-        yield
-    finally:
-        _examples.reset(token)
-
-
-def current() -> Examples | None:
-    """Return the examples of the trace under way, if it has any."""
-    return _examples.get()
-
-
 def share(stand_in: Node, node: Node) -> None:
     """Give a stand-in the example of the node for which it stands."""
-    examples = _examples.get()
+    examples: Examples | None = now().examples
     if examples is not None:
         value = examples.value(node)
         if value is not None:
@@ -126,13 +107,13 @@ def decided(node: Node, kind: type) -> Any:
 
     None where it is not known: without examples, under ``vmap``, in the body of a loop.
     """
-    examples = _examples.get()
+    examples: Examples | None = now().examples
     return None if examples is None or node.shape else examples.decide(node, kind)
 
 
 def unknown(node: Node) -> str:
     """Say why a value has no numbers."""
-    examples = _examples.get()
+    examples: Examples | None = now().examples
     if examples is not None and examples.value(node) is None:
         return "whose numbers differ between the examples of a batch or the steps of a loop"
     return "which has no numbers yet"
@@ -152,4 +133,4 @@ def _condition(node: Node, number: Any) -> Node:
     return apply(ops["Equal"], (node, Literal(number, node.dtype)), (), (), flag)
 
 
-__all__ = ["Examples", "current", "decided", "deciding", "share", "unknown"]
+__all__ = ["Examples", "decided", "share", "unknown"]

@@ -9,23 +9,15 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import (
-    Input,
-    Node,
-    apply,
-    defined_at,
-    inherited,
-    raised_at,
-    set_inherited,
-    topological,
-)
+from .._graph import Input, Node, apply, defined_at, raised_at, topological
 from .._graph._types import check_dtype
-from .._shapes import Size, recording, strongest, tracing
+from .._shapes import Size, recording, strongest
+from .._state import at, now, within
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._arrival import Watch, watching
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
-from ._examples import Examples, current, deciding, share
+from ._examples import Examples, share
 from ._signature import Signature, make_inputs
 from ._traced import Traced
 from ._tree import Tree, flatten
@@ -94,12 +86,16 @@ def trace(
     """
     values, inputs = make_inputs(signature, sizes, names)
     args, kwargs = signature.tree.unflatten(values)
-    inside = tracing()
+    inside = now().guards is not None
     if examples is not None:
         examples.start(inputs)
     decided = (lambda: False) if examples is None else (lambda: examples.conditions)
     watched = None if inside else watch  # its graph would not be all that it depends on
-    with recording() as guards, deciding(examples), watching(watched, inputs, guards, decided):
+    with (
+        recording() as guards,
+        within(examples=examples),
+        watching(watched, inputs, guards, decided),
+    ):
         try:
             result = function(*args, **kwargs)
             result = overwritten(values) if result is None else result
@@ -215,18 +211,15 @@ def is_value(leaf: Any) -> bool:
 def substitute(outputs: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
     """Return ``outputs`` with the nodes in ``values`` replaced, sharing what is unchanged."""
     done: dict[Node, Node] = dict(values)
-    before = inherited()
-    try:
+    with within():
         for node in topological(outputs):
             if node in done:
                 continue
             operands = tuple([done[x] for x in node.operands])
             done[node] = node
             if operands != node.operands:
-                set_inherited(node.where)
+                at(node.where)
                 done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
-    finally:
-        set_inherited(before)
     return [done[x] for x in outputs]
 
 
@@ -239,7 +232,7 @@ def fresh(node: Node, name: str) -> Input:
 
 def close_conditions(swap: Mapping[Node, Node]) -> None:
     """Put values in the place of their stand-ins in what has been decided so far."""
-    examples = current()
+    examples = now().examples
     if examples is not None and examples.conditions:
         closed = substitute(list(examples.conditions), swap)
         examples.conditions = dict.fromkeys(closed)
@@ -249,7 +242,7 @@ def with_conditions(
     change: Callable[[Sequence[Node]], Sequence[Node]], nodes: Sequence[Node]
 ) -> list[Node]:
     """Return ``change(nodes)``; what has been decided so far is changed along with them."""
-    examples = current()
+    examples = now().examples
     decided = [] if examples is None else list(examples.conditions)
     found = list(change([*nodes, *decided]))
     if examples is not None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Constant, Node, Where, unrecorded, user_line
+from .._graph import Constant, Node, Where, user_line
 from .._graph._types import check_dtype
 from .._op import Op, registry
 from .._ops import RESHAPE, getitem
 from .._ops.indexing import basic_region
-from .._ops.regions import within
+from .._ops.regions import within as inside
 from .._shapes import Shape, Size, as_dim, as_size, dim_product, show
+from .._state import now, within
 from ..errors import TraceError
 from ._arrays import ArrayMethods, add_operators
 from ._bind import as_node, bind, bind_nodes
@@ -67,45 +67,17 @@ def leads(index: Any) -> bool:
     )  # fmt: skip
 
 
-class _Watch(threading.local):
-    """The arrays whose reading is noted just now, by identity, and where they were read."""
-
-    seen: dict[int, Where | None] | None = None
-
-
-_watch = _Watch()
-
-
 @contextlib.contextmanager
 def reads_of(arrays: Iterable[Traced]) -> Iterator[dict[int, Where | None]]:
     """Note where arrays, or views of them, are read in the block, by the arrays' identity."""
-    outer, seen = _watch.seen, dict.fromkeys((id(x.root) for x in arrays), None)
-    _watch.seen = {**(outer or {}), **seen}
+    outer, seen = now().reads, dict.fromkeys((id(x.root) for x in arrays), None)
+    found: dict[int, Where | None] = {**(outer or {}), **seen}
     try:
-        yield _watch.seen
+        with within(reads=found):
+            yield found
     finally:
         if outer is not None:
-            outer.update({k: v for k, v in _watch.seen.items() if k in outer})
-        _watch.seen = outer
-
-
-class _Scope(threading.local):
-    """The body of a loop or a branch that is traced just now; None outside of all."""
-
-    current: object = None
-
-
-_scope = _Scope()
-
-
-@contextlib.contextmanager
-def body_scope() -> Iterator[None]:
-    """Trace a body in the block: what was made before cannot be assigned to."""
-    outer, _scope.current = _scope.current, object()
-    try:
-        yield
-    finally:
-        _scope.current = outer
+            outer.update({k: v for k, v in found.items() if k in outer})
 
 
 def _is_view(index: Any, shape: Shape) -> bool:
@@ -132,19 +104,20 @@ class Traced(Numberless, ArrayMethods):
         self._writes: Writes | Lost | None = None
         self._version = 0
         self.layout = Layout.RUN  # what is sure of it, as NumPy's array would lie
-        self._scope = _scope.current
+        self._scope = now().scope
 
     # ---------------------------------------------------------------- the node, as it is now
 
     @property
     def node(self) -> Node:
         """The node that the value is just now."""
-        if _watch.seen is not None:
-            self._note(_watch.seen)
+        reads = now().reads
+        if reads is not None:
+            self._note(reads)
         if self._view is not None:
             self._refresh(self._view)
         elif self._writes is not None:
-            with unrecorded():  # what has been written is the array's, wherever it is asked for
+            with within(made=None):  # what has been written is the array's, whoever asks for it
                 self._node = self._writes.settle()
         return self._node
 
@@ -171,7 +144,7 @@ class Traced(Numberless, ArrayMethods):
             return
         if view.path is None:
             raise TraceError(self._unclear("the other"))
-        with unrecorded():
+        with within(made=None):
             self._node = follow(source.node, view.path)
         self._view = view._replace(version=source._version)
 
@@ -310,7 +283,7 @@ class Traced(Numberless, ArrayMethods):
         assert view.path is not None
         if all(op is _OPS["Slice"] for op, _ in view.path):
             for _, items in reversed(view.path):
-                region = within(dict(items)["region"], region)
+                region = inside(dict(items)["region"], region)
             view.source._write(region, part)
             return
         step = (_OPS["Slice"], (("region", region),))
@@ -362,7 +335,7 @@ class Traced(Numberless, ArrayMethods):
         self._version += 1
 
     def _check_scope(self) -> None:
-        if self._scope is not _scope.current:
+        if self._scope is not now().scope:
             made = f", made at {self._node.where}" if self._node.where else ""
             raise TraceError(
                 "a step of a loop, or one case of a branch, assigns to an array from around it "

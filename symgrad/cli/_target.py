@@ -24,8 +24,9 @@ import numpy as np
 import sympy as sp
 
 from .._api._from_sympy import from_sympy
-from .._graph import Where, inheriting, raised_at
+from .._graph import Where, raised_at
 from .._parse import parse
+from .._state import within
 from .._trace import argument_names
 from ..errors import ArgumentError, ParseError, SymgradError
 
@@ -148,7 +149,7 @@ def formula(text: str) -> Target:
 
     @functools.wraps(made)
     def function(*values: Any) -> Any:
-        with inheriting(Where("formula", 1, "formula")):
+        with within(where=Where("formula", 1, "formula")):
             return made(*values)
 
     return Target(function, expression, symbols)

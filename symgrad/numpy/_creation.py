@@ -17,7 +17,8 @@ from .._graph._types import SUPPORTED, check_dtype
 from .._op import refuse
 from .._ops import BROADCAST
 from .._ops.np_common import as_array, is_traced, reshaped, sizes
-from .._shapes import Size, tracing
+from .._shapes import Size
+from .._state import now
 from .._trace import Traced, as_traced, complex_of, is_complex
 from .._trace._known import known_number
 from .._trace._namespace import holds, is_size, version
@@ -38,7 +39,7 @@ def _symbolic(*values: Any) -> bool:
 
 def _plain(made: Any) -> Any:
     """Return a new array of numbers; while tracing as one that traced values can go into."""
-    keep = not tracing() or not isinstance(made, np.ndarray) or made.dtype.kind not in "fc"
+    keep = now().guards is None or not isinstance(made, np.ndarray) or made.dtype.kind not in "fc"
     return made if keep or not made.ndim else _lifted(made)
 
 
@@ -135,7 +136,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
 
 def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
-        if not _symbolic(shape) and not (tracing() and _known_type(dtype)):
+        if not _symbolic(shape) and not ((now().guards is not None) and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
         made = BROADCAST(_lifted(_dtype(dtype).type(value)), shape=sizes(shape))
         return made if order == "C" else made.copy(order)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import tracing
+from .._state import now
 from .._trace._namespace import Namespace
 from ..errors import UnsupportedError
 
@@ -33,7 +33,7 @@ def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        if tracing():
+        if now().guards is not None:
             raise UnsupportedError(
                 f"{name} draws random numbers: they would be drawn once, while the function is "
                 "traced, and be the same in every call. Write instead: draw them outside and "

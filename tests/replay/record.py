@@ -21,11 +21,12 @@ import numpy as np
 import symgrad as sg
 from symgrad._compile._function import Function
 from symgrad._export import c_source
-from symgrad._graph import Node, bit_for_bit
+from symgrad._graph import Node
 from symgrad._lower import lower, prepare, vector_math_default, write_entry
 from symgrad._schedule import Program, schedule
 from symgrad._schedule._steps import leaf_text
 from symgrad._schedule._text import named_bodies
+from symgrad._state import within
 from symgrad._trace import flatten
 
 from .corpus import Entry, answer
@@ -88,7 +89,7 @@ def passes(made: Any) -> Iterator[tuple[str, str]]:
     traced = schedule(graph.inputs, graph.outputs, graph.guards, graph.conditions)
     yield "trace and transform", listing(traced)
     yield "rewrite and schedule", f"{listing(program)}\nfingerprint {program.fingerprint}"
-    with bit_for_bit(made.promised):
+    with within(promised=made.promised):
         if len(program.steps) <= LONG:
             legal = prepare(program.outputs, vector_math_default())
             yield "legalise", listing(schedule(program.inputs, legal))

@@ -1,0 +1,92 @@
+"""What the making of nodes depends on beside the op and its operands: one immutable object.
+
+NumPy calls a function being traced back at each operation, through signatures that have no
+place for it. So the object that holds just now is the value of a context variable, the only
+one of the compiler; a pass that wants it otherwise has a block run ``within`` another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+
+class State(NamedTuple):
+    """What holds while nodes are made.
+
+    Attributes
+    ----------
+    where:
+        The user's line that nodes are given: of the node that a pass derives them from. None:
+        the line that runs.
+    promised:
+        Whether programs round as NumPy does step by step, and as eager tensors do on their way
+        back. Equal real numbers are different floating-point numbers when they are computed in
+        another order, so three liberties are given up: equal steps are not one step while a
+        function is traced (a gradient that arrives through each is added in turn), the way back
+        follows the order in which the steps were made, and no rewriting rounds differently.
+    simplify:
+        What is made of each new node.
+    numbers:
+        Numbers the steps that are made, each a node of its own. None: equal ones are one.
+    made:
+        Collects the nodes that were not there before.
+    walks:
+        Keeps the last walks through graphs, for the pass after the one that took them.
+    guards:
+        Collects relations between sizes, ``{relation: truth}``; None outside of a trace.
+    examples:
+        The values by which Python's decisions on traced numbers are taken.
+    watch:
+        What is shown the function's graph, where a transformation goes on from it.
+    reads:
+        Notes where arrays are read, by the identity of the arrays.
+    scope:
+        The body of a loop or a branch that is traced; None outside of all.
+    reading:
+        Whether what is traced is for reading, not for computing with.
+    backend:
+        On what the functions called run; None: as each of them says.
+    """
+
+    where: Any = None
+    promised: bool = False
+    simplify: Callable[[Any], Any] | None = None
+    numbers: dict[Any, int] | None = None
+    made: set[Any] | None = None
+    walks: dict[Any, Any] | None = None
+    guards: dict[Any, bool] | None = None
+    examples: Any = None
+    watch: Callable[..., None] | None = None
+    reads: dict[int, Any] | None = None
+    scope: object = None
+    reading: bool = False
+    backend: str | None = None
+
+
+_current: ContextVar[State] = ContextVar("state", default=State())  # noqa: B039 - immutable
+
+#: Returns the state that holds just now.
+now = _current.get
+
+_state = State._make
+
+
+@contextlib.contextmanager
+def within(**changes: Any) -> Iterator[None]:
+    """Run the block in the present state with some attributes changed."""
+    token = _current.set(_current.get()._replace(**changes))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def at(where: Any) -> None:
+    """Give the nodes made from now on a line: a pass goes from node to node within a block."""
+    _current.set(_state((where, *_current.get()[1:])))
+
+
+__all__ = ["State", "at", "now", "within"]
