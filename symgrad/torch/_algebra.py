@@ -11,27 +11,15 @@ from ..errors import ShapeError
 from ._arguments import axis_of, example
 
 
+@example("torch.matmul(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))", "tensor(11.)")
 def matmul(input: Any, other: Any) -> Any:
-    """Return the product of matrices and vectors, as ``@`` does.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.matmul(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
-    tensor(11.)
-    """
+    """Return the product of matrices and vectors, as ``@`` does."""
     return input @ other if isinstance(input, Tensor) else np.matmul(input, other)
 
 
+@example("torch.dot(torch.ones(3), torch.ones(3))", "tensor(3.)")
 def dot(input: Any, other: Any) -> Any:
-    """Return the sum of the products of two vectors' elements.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.dot(torch.ones(3), torch.ones(3))
-    tensor(3.)
-    """
+    """Return the sum of the products of two vectors' elements."""
     if type(input) is type(other) is Tensor and input.ndim == other.ndim == 1:
         return input @ other
     return np.dot(input, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,14 +31,16 @@ def sizes_of(sizes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def example(code: str, shown: str) -> Callable[[F], F]:
-    """Add an example to a function's docstring: code about the matrix ``x``, what it shows."""
+    """Add an example to a docstring: code, in which ``x`` is a matrix, and what it shows."""
+    matrix = "    >>> x = torch.tensor([[3.0, 1.0], [2.0, 4.0]])\n" * bool(
+        re.search(r"\bx\b", code)
+    )
+    text = "\n    ".join(shown.splitlines())
 
     def decorate(function: F) -> F:
-        text = "\n    ".join(shown.splitlines())
         function.__doc__ = (
             f"{function.__doc__}\n\n    Examples\n    --------\n"
-            "    >>> import symgrad.torch as torch\n"
-            f"    >>> x = torch.tensor([[3.0, 1.0], [2.0, 4.0]])\n    >>> {code}\n    {text}\n    "
+            f"    >>> import symgrad.torch as torch\n{matrix}    >>> {code}\n    {text}\n    "
         )
         return function
 

@@ -179,28 +179,15 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 # ---------------------------------------------------------------- side by side
 
 
+@example("torch.cat([torch.zeros(2), torch.ones(1)])", "tensor([0., 0., 1.])")
 def cat(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
-    """Return tensors joined along an axis.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.cat([torch.zeros(2), torch.ones(1)])
-    tensor([0., 0., 1.])
-    """
+    """Return tensors joined along an axis."""
     return _joined(np.concatenate, tensors, dim if axis is None else axis)
 
 
+@example("torch.stack([torch.zeros(2), torch.ones(2)])", "tensor([[0., 0.],\n        [1., 1.]])")
 def stack(tensors: Sequence[Any], dim: int = 0, *, axis: int | None = None) -> Any:
-    """Return tensors of one shape side by side along a new axis.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.stack([torch.zeros(2), torch.ones(2)])
-    tensor([[0., 0.],
-            [1., 1.]])
-    """
+    """Return tensors of one shape side by side along a new axis."""
     return _joined(np.stack, tensors, dim if axis is None else axis)
 
 

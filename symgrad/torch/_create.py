@@ -118,27 +118,18 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     return as_tensor(array)
 
 
+@example("torch.FloatTensor([1, 2])", "tensor([1., 2.])")
 def FloatTensor(data: Any) -> Tensor:
-    """Return a tensor of the default floating point type, as PyTorch's old name does.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.FloatTensor([1, 2])
-    tensor([1., 2.])
-    """
+    """Return a tensor of the default floating point type, as PyTorch's old name does."""
     return tensor(data, default.dtype)
 
 
+@example(
+    "torch.Variable(torch.FloatTensor([1, 2]), requires_grad=True)",
+    "tensor([1., 2.], requires_grad=True)",
+)
 def Variable(data: Any, requires_grad: bool = False) -> Tensor:
-    """Return a tensor, as PyTorch's old name does; a tensor given is taken as it is.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.Variable(torch.FloatTensor([1, 2]), requires_grad=True)
-    tensor([1., 2.], requires_grad=True)
-    """
+    """Return a tensor, as PyTorch's old name does; a tensor given is taken as it is."""
     made = data.detach() if isinstance(data, Tensor) else tensor(data)
     made.requires_grad = requires_grad
     return made
@@ -158,111 +149,69 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
     return shape
 
 
+@example("torch.zeros(2, 3)", "tensor([[0., 0., 0.],\n        [0., 0., 0.]])")
 def zeros(
     *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return zeros of the given shape.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.zeros(2, 3)
-    tensor([[0., 0., 0.],
-            [0., 0., 0.]])
-    """
+    """Return zeros of the given shape."""
     return _made(np.zeros(_shape(size)), dtype, requires_grad, name, floats=True)
 
 
+@example("torch.ones(3)", "tensor([1., 1., 1.])")
 def ones(
     *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return ones of the given shape.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.ones(3)
-    tensor([1., 1., 1.])
-    """
+    """Return ones of the given shape."""
     return _made(np.ones(_shape(size)), dtype, requires_grad, name, floats=True)
 
 
+@example("torch.full((2,), 0.5)", "tensor([0.5000, 0.5000])")
 def full(
     size: Any, fill_value: float, *, dtype: Any = None, requires_grad: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return one number in the given shape.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.full((2,), 0.5)
-    tensor([0.5000, 0.5000])
-    """
+    """Return one number in the given shape."""
     shape = _shape((size,))
     floats = isinstance(fill_value, float)
     return _made(np.full(shape, fill_value), dtype, requires_grad, name, floats)
 
 
+@example(
+    "torch.arange(3), torch.arange(1.0, 2.0, 0.5)", "(tensor([0, 1, 2]), tensor([1.0000, 1.5000]))"
+)
 def arange(
     start: float, end: float | None = None, step: float = 1, *, dtype: Any = None,
     requires_grad: bool = False, name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the numbers from ``start`` (0 if only one is given) up to ``end``, without it.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.arange(3), torch.arange(1.0, 2.0, 0.5)
-    (tensor([0, 1, 2]), tensor([1.0000, 1.5000]))
-    """
+    """Return the numbers from ``start`` (0 if only one is given) up to ``end``, without it."""
     start, end = (0, start) if end is None else (start, end)
     floats = any(isinstance(x, float) for x in (start, end, step))
     return _made(np.arange(start, end, step), dtype, requires_grad, name, floats)
 
 
+@example("torch.linspace(0.0, 1.0, steps=5)", "tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])")
 def linspace(
     start: float, end: float, steps: int, *, dtype: Any = None, requires_grad: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return ``steps`` numbers at equal distances, from ``start`` to ``end``.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.linspace(0.0, 1.0, steps=5)
-    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
-    """
+    """Return ``steps`` numbers at equal distances, from ``start`` to ``end``."""
     return _made(np.linspace(start, end, steps), dtype, requires_grad, name, floats=True)
 
 
+@example("torch.eye(2)", "tensor([[1., 0.],\n        [0., 1.]])")
 def eye(
     n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False,
     name: str | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the unit matrix.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.eye(2)
-    tensor([[1., 0.],
-            [0., 1.]])
-    """
+    """Return the unit matrix."""
     return _made(np.eye(n, m), dtype, requires_grad, name, floats=True)
 
 
+@example("torch.empty(2, 3).shape", "(2, 3)")
 def empty(
     *size: Any, dtype: Any = None, requires_grad: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return a tensor to be written to; it holds zeros, so that nothing depends on chance.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.empty(2, 3).shape
-    (2, 3)
-    """
+    """Return a tensor to be written to; it holds zeros, so that nothing depends on chance."""
     return zeros(*size, dtype=dtype, requires_grad=requires_grad, name=name)
 
 
@@ -309,17 +258,13 @@ def randn(
     return _made(array, dtype, requires_grad, name, floats=True)
 
 
+@example(
+    "torch.randint(0, 10, (2, 3)).shape, torch.randint(10, (4,)).dtype", "((2, 3), dtype('int64'))"
+)
 def randint(
     low: int, high: Any = None, size: Any = None, *, dtype: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return random whole numbers from ``low`` (0 if left out) up to ``high``, without it.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.randint(0, 10, (2, 3)).shape, torch.randint(10, (4,)).dtype
-    ((2, 3), dtype('int64'))
-    """
+    """Return random whole numbers from ``low`` (0 if left out) up to ``high``, without it."""
     if size is None:
         low, high, size = 0, low, high
     if size is None:
@@ -327,15 +272,9 @@ def randint(
     return _made(random.generator.integers(low, high, _shape((size,))), dtype, False, name)
 
 
+@example("sorted(torch.randperm(3).tolist())", "[0, 1, 2]")
 def randperm(n: int) -> Tensor:
-    """Return the numbers from 0 up to ``n``, without it, in random order.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> sorted(torch.randperm(3).tolist())
-    [0, 1, 2]
-    """
+    """Return the numbers from 0 up to ``n``, without it, in random order."""
     return _made(random.generator.permutation(n), None, False, None)
 
 

@@ -132,29 +132,19 @@ trunc = _elementwise("trunc", np.trunc)
 # ---------------------------------------------------------------- of several
 
 
+@example("torch.relu(torch.tensor([-1.0, 2.0]))", "tensor([0., 2.])")
 def relu(input: Any) -> Any:
-    """Return the positive part, and nan of nan; its derivative at 0 is 0.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.relu(torch.tensor([-1.0, 2.0]))
-    tensor([0., 2.])
-    """
+    """Return the positive part, and nan of nan; its derivative at 0 is 0."""
     if isinstance(input, Tensor):
         return apply(_RELU, (input._data <= 0, 0.0, input))
     return _WHERE(input <= 0, 0.0, input)
 
 
+@example(
+    "torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0.0, 1.0)", "tensor([0.0000, 0.5000, 1.0000])"
+)
 def clamp(input: Any, min: float | None = None, max: float | None = None) -> Any:
-    """Return the elements limited to a range.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.clamp(torch.tensor([-1.0, 0.5, 2.0]), 0.0, 1.0)
-    tensor([0.0000, 0.5000, 1.0000])
-    """
+    """Return the elements limited to a range."""
     return np.clip(input, min, max)
 
 

@@ -121,15 +121,9 @@ min = _reduction(
 )  # fmt: skip
 
 
+@example("torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), dim=0)", "tensor([1., 3., 6.])")
 def cumsum(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
-    """Return the running sum along an axis.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.cumsum(torch.tensor([1.0, 2.0, 3.0]), dim=0)
-    tensor([1., 3., 6.])
-    """
+    """Return the running sum along an axis."""
     return np.cumsum(input, axis=axis_of(dim, axis))
 
 
@@ -148,39 +142,21 @@ def count_nonzero(input: Any, dim: Any = None) -> Any:
 # ---------------------------------------------------------------- along an axis, without overflow
 
 
+@example("torch.softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([0.5000, 0.5000])")
 def softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
-    """Return ``exp(x)/sum(exp(x))`` along an axis, without overflow.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([0.5000, 0.5000])
-    """
+    """Return ``exp(x)/sum(exp(x))`` along an axis, without overflow."""
     return _along(SOFTMAX, input, axis_of(dim, axis))
 
 
+@example("torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)", "tensor([-0.6931, -0.6931])")
 def log_softmax(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
-    """Return ``x - log(sum(exp(x)))`` along an axis, without overflow.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.log_softmax(torch.tensor([0.0, 0.0]), dim=0)
-    tensor([-0.6931, -0.6931])
-    """
+    """Return ``x - log(sum(exp(x)))`` along an axis, without overflow."""
     return _along(LOG_SOFTMAX, input, axis_of(dim, axis))
 
 
+@example("torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)", "tensor(1000.6931)")
 def logsumexp(input: Any, dim: Any = None, keepdim: bool = False, *, axis: Any = None) -> Any:
-    """Return ``log(sum(exp(x)))`` along an axis, without overflow.
-
-    Examples
-    --------
-    >>> import symgrad.torch as torch
-    >>> torch.logsumexp(torch.tensor([1000.0, 1000.0]), dim=0)
-    tensor(1000.6931)
-    """
+    """Return ``log(sum(exp(x)))`` along an axis, without overflow."""
     return _along(LOGSUMEXP, input, axis_of(dim, axis), keepdims=bool(keepdim))
 
 
