@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,16 +13,17 @@ from .._graph._types import check_dtype
 from .._op import registry
 from .._ops import CAST, getitem
 from .._ops.indexing import GATHER, in_range
+from .._shapes import normalize_axes
 from .._trace import Complex, Traced
 from .._trace._arrays import ArrayMethods, add_operators, call, declines
 from ..errors import BackwardError, ShapeError
+from ._composed import FOLDS, STD, VAR
 from ._inplace import InPlace
 from ._memory import Apart, Cell, clock
 from ._mode import mode
 from ._node import is_tensor_class, wrap
 from ._numbers import Numbers
 from ._record import bind, called, planned
-from ._reduce import REDUCTIONS, numpys
 
 _NONE: dict[str, Any] = {}
 _TRANSPOSED, _PRODUCT = (np.transpose,), (np.matmul,)
@@ -78,10 +80,10 @@ class Tensor(InPlace, Numbers, ArrayMethods):
         if any(issubclass(t, Traced) for t in types):
             return NotImplemented
         if (
-            func in REDUCTIONS and len(args) < 3 and kwargs.keys() <= _REDUCING
+            func in _FOLDED and len(args) < 3 and kwargs.keys() <= _REDUCING
             and type(kwargs.get("keepdims", False)) is bool and isinstance(args[0], Tensor)
         ):  # fmt: skip
-            return numpys(func, *args, **kwargs)
+            return _folded(func, *args, **kwargs)
         if func is np.copy:
             return self.clone()
         if func is np.take:
@@ -235,6 +237,68 @@ def _hashed(index: Any) -> Any:
     return tuple(parts)
 
 
+# ---------------------------------------------------------------- reductions
+
+#: Reductions that are several ops.
+_SPREADS = {np.var: VAR, np.std: STD}
+
+#: Reductions that are one step here and may be several ops of the compiler's.
+_FOLDED = frozenset((*FOLDS, *_SPREADS))
+
+#: Reductions that no derivative goes through.
+_WITHOUT = (np.argmax, np.argmin, np.any, np.all)
+
+
+def reduced(
+    function: Callable[..., Any], x: Any, axis: Any, keep: bool, more: dict[str, Any]
+) -> Any:
+    """Return a reduction of a tensor, to be called by ``planned``.
+
+    Parameters
+    ----------
+    function:
+        NumPy's.
+    x:
+        A tensor.
+    axis, keep, more:
+        Its arguments: ``axis``, ``keepdims``, and others by name.
+    """
+    data = x._data
+    if function in _WITHOUT and not keep and _is_axis(axis, data):
+        return wrap(np.asarray(function(data, axis)))
+    if data.size and data.dtype.kind == "f":
+        with suppress(ShapeError):  # NumPy's function names itself
+            axes = normalize_axes(axis, data.ndim)
+            if function in FOLDS and axes and not more:
+                return bind(FOLDS[function][keep], (x,), {"axes": axes})
+            if function in _SPREADS and more.keys() <= {"ddof"}:
+                ddof = more.get("ddof", 0)
+                if type(ddof) in (int, float):
+                    params = {"axis": counted(axis, data.ndim), "ddof": ddof, "keepdims": keep}
+                    return bind(_SPREADS[function], (x,), params)
+    given = {"axis": axis, "keepdims": keep, **more} if keep else {"axis": axis, **more}
+    result = call(function, (x,), given)
+    return result.clone() if result is x else result  # memory of its own
+
+
+def _folded(function: Callable[..., Any], x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return one of ``_FOLDED`` of a tensor, called with NumPy's arguments."""
+    key = (function, axis, type(axis), keepdims)
+    return planned(key, (x,), reduced, function, x, axis, keepdims, {})
+
+
+def _is_axis(axis: Any, data: Any) -> bool:
+    """Tell whether an array can be reduced over an axis, or all of them, without more ado."""
+    inside = axis is None or (type(axis) is int and -data.ndim <= axis < data.ndim)
+    return inside and data.size > 0
+
+
+def counted(axis: Any, rank: int) -> Any:
+    """Return an axis, or several, counted from the front."""
+    axes = normalize_axes(axis, rank)
+    return None if axis is None else axes[0] if len(axes) == 1 else axes
+
+
 # ---------------------------------------------------------------- plain numbers
 
 
@@ -272,4 +336,4 @@ def _plainly(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return wrap(result) if isinstance(result, np.ndarray) else result
 
 
-__all__ = ["Tensor", "plain", "wrap"]
+__all__ = ["Tensor", "counted", "plain", "reduced", "wrap"]

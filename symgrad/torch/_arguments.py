@@ -39,7 +39,7 @@ def example(code: str, shown: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         function.__doc__ = (
-            f"{function.__doc__}\n\n    Examples\n    --------\n"
+            f"{(function.__doc__ or '').rstrip()}\n\n    Examples\n    --------\n"
             f"    >>> import symgrad.torch as torch\n{matrix}    >>> {code}\n    {text}\n    "
         )
         return function

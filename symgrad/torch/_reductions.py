@@ -10,8 +10,7 @@ import numpy as np
 
 from .._tensor._composed import LOG_SOFTMAX, LOGSUMEXP, SOFTMAX, Composed
 from .._tensor._record import bind, planned
-from .._tensor._reduce import counted, reduced
-from .._tensor._tensor import Tensor
+from .._tensor._tensor import Tensor, counted, reduced
 from ..errors import UnsupportedError
 from ._arguments import Selected, axis_of, example
 from ._arrange import argsort
