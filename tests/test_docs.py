@@ -39,7 +39,11 @@ from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: The pages that describe the house.
-HOUSE = [ROOT / "docs" / "architecture.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
+HOUSE = [
+    ROOT / "docs" / "CONTRIBUTING.md",
+    ROOT / "docs" / "architecture.md",
+    *sorted((ROOT / "docs" / "design").glob("*.md")),
+]
 FENCED = re.compile(r"^ *(```+|~~~+).*?^ *\1", re.MULTILINE | re.DOTALL)
 
 DIRECTIVE = re.compile(r"<!--\s*output:\s*(approx|timing|shown)\s*(\S*)\s*-->")
