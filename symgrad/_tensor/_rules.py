@@ -25,9 +25,9 @@ from ._node import Backward, Rule
 #: PyTorch's names of ``grad_fn`` where they differ from the records'.
 _TORCH = {
     "Multiply": "Mul", "Divide": "Div", "Subtract": "Sub", "Power": "Pow", "Negative": "Neg",
-    "Absolute": "Abs", "Positive": "Clone", "Maximum": "Maximum", "Arctan2": "Atan2",
+    "Absolute": "Abs", "Positive": "Clone", "Arctan2": "Atan2",
     "Arcsin": "Asin", "Arccos": "Acos", "Arctan": "Atan", "Arcsinh": "Asinh",
-    "Arccosh": "Acosh", "Arctanh": "Atanh", "Remainder": "Remainder", "Expit": "Sigmoid",
+    "Arccosh": "Acosh", "Arctanh": "Atanh", "Expit": "Sigmoid",
     "Reshape": "View", "Broadcast": "Expand", "Transpose": "Permute", "Cast": "ToCopy",
     "Contract": "Bmm",
 }  # fmt: skip

@@ -31,7 +31,7 @@ e, inf, nan, pi = math.e, math.inf, math.nan, math.pi
 float32, float64, int32, int64 = (np.dtype(t) for t in ("float32", "float64", "int32", "int64"))
 bool, double, float, int, long = np.dtype("bool"), float64, float32, int32, int64
 
-# Not of it: the names of element types that are Python's.
+# Without the types that are called as Python's: bool, float, int.
 __all__ = [
     "Tensor", "autograd", "e", "float32", "float64", "inf", "int32", "int64", "nan", "pi",
 ]  # fmt: skip
