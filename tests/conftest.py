@@ -86,22 +86,33 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", 60.0)
 
 
+#: Cases of one test that run in the quick suite, where ``@pytest.mark.quick(n)`` says no other n.
+QUICK = 8
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow tests out, unless ``--all`` or the choice of tests asks for them.
+    """Leave out what is not quick, unless ``--all`` or the choice of tests asks for it.
 
-    Of tests over whole registries, ``@pytest.mark.sampled(k)``, every k-th case is quick.
+    Of a test with many cases the quick suite runs those whose names (of an op, a function, a
+    page) other tests have run least so far, and of these ones that are spread over all: so each
+    op is tested, and each property is, and always the same cases are.
     """
-    counts: Counter[str] = Counter()
+    cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        mark = item.get_closest_marker("sampled")
-        if mark is not None:
-            function = item.nodeid.split("[")[0]
-            if counts[function] % mark.args[0]:
-                item.add_marker(pytest.mark.slow)
-            counts[function] += 1
+        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    met: Counter[str] = Counter()
+    for group in cases.values():
+        names = [item.nodeid.partition("[")[2] for item in group]
+        mark = group[0].get_closest_marker("quick")
+        count = QUICK if mark is None else mark.args[0]
+        order = sorted(range(len(group)), key=lambda k: (met[names[k]], k * 0.618034 % 1))
+        met.update(names[k] for k in order[:count])
+        for k in order[count:]:
+            group[k].add_marker(pytest.mark.slow)
     option = config.option
-    if option.all or option.markexpr or option.keyword or any("::" in x for x in config.args):
+    chosen = option.markexpr or option.keyword or any("::" in x for x in config.args)
+    if option.all or option.whole or option.cases or chosen:
         return
     slow = [item for item in items if item.get_closest_marker("slow")]
     if slow:

@@ -506,7 +506,6 @@ def is_real_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind == "f"
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("turned", [False, True], ids=["C order", "Fortran order"])
 @pytest.mark.parametrize("name", sorted(registry.composites))
 def test_results_share_memory_and_lie_as_numpys(name: str, turned: bool) -> None:

@@ -129,8 +129,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.quick(4)
 def test_programs(name: str) -> None:
     f, args = PROGRAMS[name]
     check(f, *args)

@@ -106,6 +106,7 @@ def test_command(tmp_path: Path) -> None:
         assert len(result["times"]) == 2
 
 
+@pytest.mark.slow
 def test_help_is_the_scripts() -> None:
     assert "--peers" in run(Path(), "--help")
 

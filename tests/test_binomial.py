@@ -69,6 +69,7 @@ def calls() -> Iterator[list[int]]:
 @pytest.mark.parametrize(
     ("steps", "slots"), [(60, 1), (60, 2), (97, 3), (97, 5), (35, 4), (256, 8)]
 )
+@pytest.mark.quick(2)
 def test_as_few_steps_as_can_be(steps: int, slots: int, calls: list[int]) -> None:
     x = np.random.default_rng(0).random(steps)
     free, limited = (sg.grad(lambda x, m=m: orbit(x, m)) for m in (None, memory_of(slots)))
@@ -109,6 +110,7 @@ def kept(program: Any) -> int:
 
 
 @pytest.mark.parametrize("slots", [1, 2, 6])
+@pytest.mark.quick(1)
 def test_memory_does_not_grow_with_the_steps(slots: int) -> None:
     def f(a: Array, n: int) -> Any:
         turn = lambda i, c: np.sin(c * a[0]) + a[1] * i / n  # noqa: E731
@@ -123,6 +125,7 @@ def test_memory_does_not_grow_with_the_steps(slots: int) -> None:
     np.testing.assert_allclose(g(a), sg.grad(lambda a: f(a, 2000))(a), rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_derivatives_of_derivatives_and_batches() -> None:
     def f(x: Array, memory: int | None) -> Any:
         return sg.fori_loop(0, 40, lambda i, c: np.sin(c * x[0]) + 0.01 * i * x[1], 0.5,

@@ -121,6 +121,7 @@ def same(found: list[Any], expected: list[Any]) -> bool:
 
 @settings(max_examples=25)
 @given(STEPS, SHAPES, st.integers(0, 1000), st.sampled_from([np.float64, np.float32]))
+@pytest.mark.slow
 def test_a_compiled_gradient(steps: Any, shapes: Any, seed: int, dtype: Any) -> None:
     data = leaves_of(shapes, seed, dtype)
     with sg.backend("numpy"):
@@ -158,6 +159,7 @@ def promised(function: Any, *data: Any, **options: Any) -> None:
 @pytest.mark.filterwarnings("ignore")  # SciPy's, for orders that are no whole numbers
 @pytest.mark.parametrize("shape", [(), (5, 7)])
 @pytest.mark.parametrize("part", range(8))
+@pytest.mark.quick(4)
 def test_every_elementwise_function(part: int, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     ops = [op for op in registry.ops.values() if op.kind == "map" and not op.name.startswith("Int")
@@ -180,6 +182,7 @@ INTEGER = frozenset((
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.quick(1)
 def test_sums_in_numpys_order(dynamic: bool) -> None:
     rng = np.random.default_rng(0)
     shapes = [(2000,), (130, 40), (17, 9, 33), (3, 2, 8, 5), (1, 300), (7, 1, 131)]
@@ -209,6 +212,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize("k", range(len(PRODUCTS)))
+@pytest.mark.quick(3)
 def test_products_of_matrices_as_they_lie(k: int) -> None:
     rng = np.random.default_rng(k)
     for shape in ((7, 5), (28, 33), (40, 6)):

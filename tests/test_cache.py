@@ -74,6 +74,7 @@ def test_what_was_written_elsewhere_is_not_used(what: str, cache_dir: Path) -> N
         check(k, cached=True)
 
 
+@pytest.mark.slow
 def test_files_of_numba_are_not_mixed_up(
     cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -365,8 +365,8 @@ def first_case(record: Composite) -> tuple[Callable[..., Any], list[Any]] | None
 CASES = {name: first_case(c) for name, c in registry.composites.items() if c.functions}
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case])
+@pytest.mark.quick(6)
 def test_all_passes_keep_the_law(name: str) -> None:
     """From tracing to legalising, on the samples of the registry."""
     case = CASES[name]

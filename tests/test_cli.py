@@ -373,6 +373,7 @@ def test_a_full_disk_is_said(text: str) -> None:
     assert len(ended.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_error() -> None:
     code = f"{sys.executable} -m symgrad.cli show 'x*sin(x)' --args 1.0 --stages | head -1"
     done = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)

@@ -76,7 +76,6 @@ def close(found: Any, wanted: Any, ulps: float) -> None:
     np.testing.assert_array_less(np.abs(found - wanted), ulps * eps * (np.abs(wanted) + 1e-300))
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", HOLOMORPHIC)
 def test_values_and_complex_derivatives(name: str) -> None:
     function, reference = MAPS[name], HOLOMORPHIC[name]
@@ -86,7 +85,6 @@ def test_values_and_complex_derivatives(name: str) -> None:
     close(slopes, [derivative(reference, 0, z) for z in points.tolist()], 64)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OF_TWO)
 def test_values_and_derivatives_of_two_variables(name: str) -> None:
     function, reference = MAPS[name], OF_TWO[name]
@@ -98,7 +96,6 @@ def test_values_and_derivatives_of_two_variables(name: str) -> None:
         close(slope, [derivative(reference, place, *p) for p in pairs], 256)
 
 
-@pytest.mark.sampled(7)
 @pytest.mark.parametrize("mixed", [(Z, W.real), (Z.real, W), (Z, 2.5), (1.5, W), (Z, 1j), (3, W)])
 @pytest.mark.parametrize("name", sorted({*OF_TWO, "Equal", "NotEqual"} - {"FloatPower"}))
 def test_real_and_complex_operands_meet(name: str, mixed: tuple[Any, Any]) -> None:
@@ -129,7 +126,6 @@ EDGES = np.array([
   + [300 + 1j, -300 - 2j, 1e-9 + 1e-9j, 1 + 1e-9j, 1e200 - 1e200j])  # fmt: skip
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(HOLOMORPHIC))
 def test_cuts_and_far_points_as_in_numpy(name: str) -> None:
     ufunc = MAPS[name].functions[0]
@@ -171,7 +167,6 @@ COMPOSITES = {
 ORDERED = {"histogram_bin_edges"}
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_composites_agree_with_numpy_or_refuse(name: str) -> None:
     """No function of NumPy is silently wrong for complex arguments."""
@@ -223,7 +218,6 @@ TAKEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", TAKEN)
 def test_functions_that_take_complex_arrays(name: str) -> None:
     function = getattr(np, name, None) or getattr(np.linalg, name)
@@ -236,7 +230,6 @@ def test_functions_that_take_complex_arrays(name: str) -> None:
 # ---------------------------------------------------------------- arguments and results
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("backend", ["llvm", "numpy"])
 @pytest.mark.parametrize(
     "z",
@@ -293,6 +286,7 @@ def test_calls_of_other_kinds_after_the_first() -> None:
         assert found.dtype == (np.asarray(x) * 2).dtype
 
 
+@pytest.mark.slow
 def test_results_into_given_memory_and_kernels_in_njit() -> None:
     f = sg.value_and_grad(lambda z, c: np.sum(np.abs(z * c) ** 2))
     out = np.empty_like(Z)
@@ -381,9 +375,9 @@ BY_ORDER: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(5)
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("name", BY_ORDER)
+@pytest.mark.quick(3)
 def test_order(name: str, missing: bool) -> None:
     f, rng = BY_ORDER[name], np.random.default_rng(4)
     z = rng.integers(-2, 3, (4, 5)) + 1j * rng.integers(-2, 3, (4, 5))
@@ -721,6 +715,7 @@ def test_gradients_of_eigenvalues() -> None:
         np.testing.assert_allclose(found, wanted if x is a else wanted.real, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_zeros_of_polynomials() -> None:
     c = np.array([2.0, -1.0, 3.0, 1.0])
     z = np.roots(c)

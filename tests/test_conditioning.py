@@ -117,6 +117,7 @@ def condition(exact: Callable[..., Any], at: Sequence[Any]) -> Any:
 
 
 @pytest.mark.parametrize(("name", "intervals", "bound"), REGIONS)
+@pytest.mark.quick(4)
 def test_errors_are_those_of_the_function_itself(
     name: str, intervals: tuple[tuple[float, float], ...], bound: float
 ) -> None:
@@ -197,6 +198,7 @@ def test_other_operands_are_left_to_scipy(name: str, operands: Sequence[list[flo
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.quick(1)
 def test_exponential_integrals(order: int) -> None:
     x = np.array([1e-3, 0.2, 0.7, 1.1, 1.79, 1.81, 3.0, 20.0])
     found = sg.compile(lambda x: sc.expn(order, x))(x)
@@ -230,6 +232,7 @@ def test_the_slope_of_order_zero_has_no_pole() -> None:
         assert abs(found - exact) <= 4 * np.spacing(abs(exact))
 
 
+@pytest.mark.slow
 def test_the_second_kind_of_negative_half_orders_is_the_first() -> None:
     """The function of the other sign, which is large, has the factor cos(pi*(n + 1/2)): 0."""
     x = np.array([1e-6, 0.05, 0.3, 1.3, 2.0, 2.5])  # below the zeros

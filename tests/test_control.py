@@ -162,7 +162,6 @@ def slopes(f: Callable[[Array], Any], x: Array) -> Array:
     return np.stack(rows, -1)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
@@ -174,7 +173,6 @@ def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
         assert np.allclose(gradient, slopes(f, x), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.sampled(4)
 @programs
 def test_second_derivatives(f: Callable[[Array], Any]) -> None:
     """Forward over reverse, reverse over reverse, and forward over forward."""
@@ -190,7 +188,6 @@ def test_second_derivatives(f: Callable[[Array], Any]) -> None:
         assert np.allclose(twice, exact, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.sampled(3)
 @programs
 def test_batches(f: Callable[[Array], Any]) -> None:
     each = [f(x) for x in POINTS]
@@ -389,7 +386,6 @@ def tapes(program: Any) -> int:
     return total
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("memory", "reverse"),
     [(2000, False), (400, True), *(pytest.param(m, r, marks=pytest.mark.slow)
@@ -421,7 +417,6 @@ def test_memory_limits_of_second_order() -> None:
     assert np.isclose(sg.grad(sg.grad(lambda a: f(a, 500)))(0.9), exact, rtol=1e-12)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("memory", [None, 1000, 100])
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
 def test_memory_of_unknown_length(memory: int | None, backend: Any) -> None:

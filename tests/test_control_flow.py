@@ -232,6 +232,7 @@ def stops_early(a: Array, n: int) -> None:
     [(f, 0.7) for f in (sweeps, to_rest, one_of_two, stops_early)]
     + [(f, -0.7) for f in (one_of_two, stops_early)],
 )
+@pytest.mark.quick(2)
 def test_overwritten_arguments_are_results(f: Callable[..., Any], first: float) -> None:
     a = np.array([first, 2.0, -1.0, 0.5, 3.0])
     compiled = sg.compile(f, control_flow=True)
@@ -406,6 +407,7 @@ ALIASES = [
 
 
 @pytest.mark.parametrize("f", ALIASES, ids=lambda f: f.__name__)
+@pytest.mark.quick(4)
 def test_other_names_mean_what_they_do_in_python(f: Any) -> None:
     x = np.linspace(0.1, 0.9, LENGTH)
     rolled = sg.compile(f, control_flow=True)

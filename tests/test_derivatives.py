@@ -282,8 +282,8 @@ def compare(problem: Problem, wanted: Any) -> None:
     np.testing.assert_allclose(found, [first] * 2 + [second] * 2, rtol=0, atol=bound)
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [name for name in RECORDS if name not in ELSEWHERE])
+@pytest.mark.quick(6)
 def test_derivatives(name: str) -> None:
     count = 0
     for problem, wanted in solved(RECORDS[name], pairs=False):
@@ -293,15 +293,15 @@ def test_derivatives(name: str) -> None:
     assert count
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", list(RECORDS)[::8])
+@pytest.mark.quick(3)
 def test_derivatives_by_kernels(name: str) -> None:
     for problem, wanted in itertools.islice(solved(RECORDS[name], pairs=False), 1):
         compare(problem, wanted)
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.quick(6)
 def test_derivatives_along_complex_lines(name: str) -> None:
     """Functions that take complex numbers; which ones do is another test's business."""
     for problem, wanted in solved(RECORDS[name], pairs=True):

@@ -53,7 +53,6 @@ def run(path: Path, folder: Path, *options: str) -> None:
     assert "Warning" not in done.stdout, done.stdout[-4000:]
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("path", scripts(EXAMPLES))
 def test_example(path: Path, tmp_path: Path) -> None:
     if path.name in NEEDS:

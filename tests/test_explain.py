@@ -88,7 +88,6 @@ def test_views_are_no_steps_and_constants_keep_their_names() -> None:
     assert "(OFFSET is a constant: float64[3])" in shown
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_steps_give_the_derivative(name: str) -> None:
     f, args, wrt = CASES[name]
@@ -135,7 +134,6 @@ def number(e: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
     return float(e.xreplace(swap).doit())
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_latex_and_html_are_well_formed(name: str) -> None:
     f, args, wrt = CASES[name]

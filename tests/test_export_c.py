@@ -208,6 +208,7 @@ def chain(x: Any) -> Any:
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_exported_code_gives_what_the_program_gives(tmp_path: Path) -> None:
     """All cases in one file: a compiler's start takes longer than its work."""
     codes = [sg.export_c(f, *args, name=f"case{k}") for k, (f, args) in enumerate(CASES.values())]

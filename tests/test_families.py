@@ -78,6 +78,7 @@ def test_the_families_are_these() -> None:
 
 @pytest.mark.parametrize("order", [0, 1, 3])
 @pytest.mark.parametrize("op", FAMILIES, ids=lambda op: op.name)
+@pytest.mark.quick(4)
 def test_no_digits_cancel_at_any_order(op: Op, order: int) -> None:
     rng = np.random.default_rng(7)
     inside = [tuple(rng.uniform(low, high) for low, high in op.samples) for _ in range(2)]
@@ -89,6 +90,7 @@ def test_no_digits_cancel_at_any_order(op: Op, order: int) -> None:
 
 
 @pytest.mark.parametrize("op", FAMILIES, ids=lambda op: op.name)
+@pytest.mark.quick(2)
 def test_a_kernel_computes_the_family(op: Op) -> None:
     rng = np.random.default_rng(8)
     xs = [rng.uniform(low, high, 5) for low, high in op.samples]
@@ -109,6 +111,7 @@ def test_the_polynomial_of_the_hazard_interpolates_it() -> None:
         assert [float(c) for c in want] == list(ast.literal_eval(table))
 
 
+@pytest.mark.slow
 def test_higher_derivatives_by_the_user_keep_their_digits() -> None:
     """Second derivatives of scipy.special's functions, through everything."""
 
@@ -135,6 +138,7 @@ def test_source_of_a_family_is_numpy() -> None:
 
 
 @pytest.mark.parametrize("b", [1.0, 1.001, 1.9999, -3.2, 12.5])
+@pytest.mark.quick(1)
 def test_hyperu_keeps_its_digits_close_to_whole_parameters(b: float) -> None:
     with mpmath.workdps(40):
         for a, x in ((0.5, 0.02), (1.0, 2.0), (7.3, 0.3), (19.0, 80.0)):

@@ -202,6 +202,7 @@ def points(name: str) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("name", EXACT)
+@pytest.mark.quick(3)
 def test_value_and_derivatives_keep_their_digits(name: str) -> None:
     """Errors are two to three units in the last place, and as many roundings of the argument."""
     op, x = record(name), points(name)
@@ -279,6 +280,7 @@ def test_source_holds_the_tables() -> None:
     np.testing.assert_array_equal(scope["f"](x), program.run(x)[0])
 
 
+@pytest.mark.slow
 def test_element_types_are_those_of_scipy() -> None:
     for dtype in ("f8", "f4", "i8", "u1"):
         x = np.array([1, 2, 7], dtype)

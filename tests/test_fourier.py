@@ -39,7 +39,6 @@ def complex_samples(name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
         yield x, kwargs
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_kernels_give_numpys_numbers(name: str) -> None:
     function = TRANSFORMS[name].functions[0]
@@ -53,7 +52,6 @@ def test_kernels_give_numpys_numbers(name: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=0, atol=8 * eps * np.abs(wanted).max())
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_adjoints(name: str) -> None:
     """``Re(ct * F t)`` is ``Re(F^T ct * t)``, and F is its own derivative."""
@@ -123,7 +121,6 @@ def test_batches_and_loops() -> None:
     np.testing.assert_allclose(sg.compile(steps)(z[0]), z[0], atol=1e-13)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("norm", OTHER_WAY)
 @pytest.mark.parametrize("name", RECORDS)
 def test_element_formulas(name: str, norm: str) -> None:

@@ -388,7 +388,6 @@ def test_kmeans() -> None:
     close(output("kmeans", "dir", given), centroids - means)
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", ["ff", "fr", "rf", "rr"])
 def test_particle(function: str) -> None:
     w = output("particle", function, {"w": 0.0})
@@ -402,7 +401,6 @@ def test_particle(function: str) -> None:
     assert abs(x[0] - x[1] / before[1] * before[0]) < 1e-4
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("function", ["ff", "fr", "rf", "rr"])
 def test_saddle(function: str) -> None:
     found = output("saddle", function, {"start": [1.0, 1.0]})

@@ -203,6 +203,7 @@ def test_a_kernel_asks_for_what_is_baked_in(made: Any, other: Any) -> None:
         assert np.array_equal(sg.compile(f)(x, made), f(x, made))
 
 
+@pytest.mark.slow
 def test_a_kernel_asks_for_text_that_is_baked_in() -> None:
     word = 'it\'s "sin"\n\\\u2028'
     f = sg.compile(lambda x, how: 2 * x if how == word else x)

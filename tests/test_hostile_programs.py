@@ -185,6 +185,7 @@ MADE_HERE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_reads_text_as_code() -> None:
     """SymPy's parser is not called; ``sympify``, which would, is strict (``as_expr``)."""
     found = set()

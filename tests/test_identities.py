@@ -315,7 +315,6 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_identity(name: str) -> None:
     case = IDENTITIES[name]

@@ -348,7 +348,6 @@ def promotion(a: Any, b: Any, backend: str, functions: list[Any] = BINARY) -> in
     return len(wanted)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("left", VALUES)
 def test_promotion_is_numpys(left: str) -> None:
     # In one program all functions of a pair see the same example, so the sizes stay.
@@ -359,7 +358,6 @@ def test_promotion_is_numpys(left: str) -> None:
 PAIRS = [("float32", "float"), ("float32", "int32"), ("uint8", "int"), ("int16", "float32")]
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("left", "right"), PAIRS)
 def test_kernels_have_the_same_types(left: str, right: str) -> None:
     assert promotion(VALUES[left], VALUES[right], "llvm") > 10

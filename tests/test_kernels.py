@@ -410,6 +410,7 @@ UNPICKLE = """
 """
 
 
+@pytest.mark.slow
 def test_pickling_to_another_process(module: Any, tmp_path: Path, cache_dir: Path) -> None:
     functions = module.g, module.slope, module.nested
     value, (by_x, by_a) = module.g(x3, 2.0)
@@ -775,6 +776,7 @@ def test_kernels_with_vector_math(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("called", ["f(x)", "f.kernel(x)(x)"])
+@pytest.mark.quick(1)
 def test_vector_math_of_kernels_from_disk(called: str, tmp_path: Path) -> None:
     """The process that loads one first is not the one that compiled it and loaded the library."""
     code = f"""
@@ -837,6 +839,7 @@ def test_functions_outside_are_called_through_the_table(
         assert not _code.NEAR or b"nonlazybind" in attributes, name
 
 
+@pytest.mark.slow
 def test_kernels_that_call_many_functions() -> None:
     """Each function outside takes an entry of the object's table."""
     names = [

@@ -42,6 +42,7 @@ def run(code: str, folder: Path | None = None) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_programs_of_numpy_alone_import_no_scipy(tmp_path: Path) -> None:
     code = f"\nprint(sorted(set({HEAVY}) & set(sys.modules)))"
     for _ in ("compiled", "from the cache"):
@@ -92,6 +93,7 @@ except sg.errors.DefinitionError as error:
     assert "Kei" in run(code)
 
 
+@pytest.mark.slow
 def test_the_registry_settles_without_a_clash() -> None:
     code = """
 from symgrad._op import registry
@@ -106,6 +108,7 @@ print("settled")"""
     assert run(code) == "settled"
 
 
+@pytest.mark.slow
 def test_asking_for_fields_imports_what_they_hold() -> None:
     code = """
 from symgrad._op import registry
@@ -135,6 +138,7 @@ assert special.erf is sys.modules["scipy.special"].erf and late.real is special.
     assert run(code) == expected
 
 
+@pytest.mark.slow
 def test_scipy_imported_later_by_the_user_is_traced() -> None:
     code = """
 value = sg.value_and_grad(lambda x: np.sum(np.sin(x)))(X)

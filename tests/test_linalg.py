@@ -156,7 +156,6 @@ def remade(op: Op, operands: Any, params: Any) -> Any:
     return op(a, *rest, **params)
 
 
-@pytest.mark.sampled(3)
 @EACH
 def test_kernel_equals_numpy(op: Op, operands: Any, params: Any) -> None:
     compiled = sg.compile(lambda *xs: op(*xs, **params))
@@ -476,7 +475,6 @@ OF_NOTHING: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
 @pytest.mark.parametrize("name", OF_NOTHING)
 def test_values_and_gradients_of_nothing(name: str, shape: tuple[int, ...]) -> None:

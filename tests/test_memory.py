@@ -202,6 +202,7 @@ def test_sizes_are_numbers_of_bytes(value: object) -> None:
         sg.set_kept_memory(value)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_environment_sets_it() -> None:
     code = (
         "import numpy as np, symgrad as sg; f = sg.compile(np.sin); f(np.ones(100_000));"
@@ -224,6 +225,7 @@ def test_arrays_that_outlive_everything() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_numpy_with_another_layout_is_left_to_itself() -> None:
     code = (
         "import numpy as np, symgrad as sg;"

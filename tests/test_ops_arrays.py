@@ -142,7 +142,6 @@ def _quiet() -> Iterator[None]:
 # ---------------------------------------------------------------- composites against NumPy
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("symbolic", [False, True], ids=["fixed", "symbolic"])
 @pytest.mark.parametrize("name", COMPOSITES)
 def test_traced_equals_numpy(name: str, symbolic: bool) -> None:
@@ -158,7 +157,6 @@ POSITIVE = ("chdtr", "chdtrc", "gdtr", "gdtrc", "pdtr", "pdtrc")
 ORDERED, OPEN = ("searchsorted", "digitize", "interp"), ("partition", "argpartition")
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in COMPOSITES if name not in OPEN])
 def test_one_trace_serves_other_sizes(name: str) -> None:
     """Where the guards hold for other sizes, so must the graph."""

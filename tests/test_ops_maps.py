@@ -161,7 +161,6 @@ def cases(op: Op) -> Iterator[tuple[Any, Any, sp.Symbol]]:
             yield claim, op.sympy(*symbols), x
 
 
-@pytest.mark.sampled(2)
 @named(RULES)
 def test_rule_is_the_derivative(op: Op) -> None:
     claims = list(cases(op))
@@ -183,7 +182,6 @@ def test_an_operand_that_is_not_taken_has_no_derivative(op: Op) -> None:
             assert (claim.subs(at) != 0) == bool(reached[x].subs(at))
 
 
-@pytest.mark.sampled(3)
 @named(RULES)
 def test_a_wrong_rule_is_not_proved(op: Op) -> None:
     for claim, form, x in cases(op):
@@ -269,7 +267,6 @@ def test_without_a_rule_the_form_is_flat(op: Op) -> None:
 LOSING = {"I1e": 1000.0}
 
 
-@pytest.mark.sampled(3)
 @named([op for op in RULES if op.name not in ("Where", "Cast")])
 def test_rule_is_accurate(op: Op) -> None:
     """On doubles the rule agrees with the exact derivative, but for rounding."""
@@ -288,7 +285,6 @@ def test_rule_is_accurate(op: Op) -> None:
             assert ulps(got, want) <= bound, (point, got, want)
 
 
-@pytest.mark.sampled(3)
 @named([op for op in RULES if op.name not in ("Where", "Cast")])
 def test_second_derivative_is_exact(op: Op) -> None:
     """Rules are made of ops: traced and differentiated again they are still right."""
@@ -494,9 +490,9 @@ def compare(functions: list[Any], operands: list[Any], tolerance: float = 6.0) -
         assert not shown, f"{function}: operands, NumPy, kernel: {shown}"
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("arity", [1, 2])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u1", "?"])
+@pytest.mark.quick(1)
 def test_kernel_equals_numpy_on_edges(dtype: str, arity: int) -> None:
     operands = edges(dtype, arity)
     ops = [op for op in MAPS if applies(op, operands)]
@@ -506,6 +502,7 @@ def test_kernel_equals_numpy_on_edges(dtype: str, arity: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.quick(1)
 def test_kernel_of_extremes_of_zeros(dtype: Any) -> None:
     """The second of equal ones: the sign of a zero tells. ``clip`` keeps its argument's."""
     x, y = np.array([[0, -0.0, 0, -0.0] * 5, [-0.0, 0, 0, -0.0] * 5], dtype)
@@ -567,7 +564,6 @@ def test_kernel_of_zeta_and_polygamma() -> None:
     np.testing.assert_allclose(got, sc.polygamma(orders[left], x[left]), rtol=1e-11)
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "i1", "u8", "u2", "?"])
 def test_kernel_of_casts(dtype: str) -> None:
     (x,) = edges(dtype, 1)

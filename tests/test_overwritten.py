@@ -111,6 +111,7 @@ POINT = np.linspace(0.3, 0.9, N)
 
 
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.quick(3)
 def test_as_in_python(f: Callable[[Array], Any]) -> None:
     rolled = sg.compile(f, control_flow=True)
     value, slope = sg.value_and_grad(f)(POINT)

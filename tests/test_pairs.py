@@ -85,6 +85,7 @@ DENSITIES = [
 
 
 @pytest.mark.parametrize(("name", "intervals"), DENSITIES)
+@pytest.mark.quick(2)
 def test_densities_and_their_slopes(name: str, intervals: tuple[tuple[float, float], ...]) -> None:
     op = registry.ops[name]
     operands = [rng.uniform(low, high, 12) for low, high in intervals]
@@ -104,6 +105,7 @@ def test_densities_and_their_slopes(name: str, intervals: tuple[tuple[float, flo
 
 
 @pytest.mark.parametrize("name", ["GammaDensity", "BetaDensity", "StudentDensity"])
+@pytest.mark.quick(2)
 def test_rules_of_the_slopes(name: str) -> None:
     """The textbook's second derivatives, beside SymPy's."""
     op = registry.ops[name]
@@ -125,6 +127,7 @@ def share_of_t(v: Any, t: Any) -> Any:
     return tail if t < 0 else 1 - tail
 
 
+@pytest.mark.slow
 def test_students_distribution() -> None:
     """SciPy's is five units off, and its quantile ten thousand close to the middle."""
     v = np.concatenate([rng.uniform(0.5, 40.0, 20), [1.0, 2.0, 9.0]])

@@ -331,7 +331,6 @@ LONG = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", LONG)
 def test_long_formulas_are_read_in_reasonable_time(name: str) -> None:
     begin = time.process_time()

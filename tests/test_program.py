@@ -114,8 +114,8 @@ def squares(function: Callable[..., Any]) -> Callable[..., Any]:
     return loss
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", COMPOSITES)
+@pytest.mark.quick(4)
 def test_composites(name: str) -> None:
     for k, (function, values, real) in enumerate(islice(cases(COMPOSITES[name]), 16)):
         if any(map(np.iscomplexobj, values)):
@@ -145,8 +145,8 @@ def variants(op: Op, operands: list[Any]) -> Iterator[tuple[Callable[..., Any], 
         yield lambda *xs: op(number, *xs), operands[1:]
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", MAPS)
+@pytest.mark.quick(4)
 def test_maps(name: str) -> None:
     op = MAPS[name]
     rng = np.random.default_rng(0)

@@ -48,6 +48,7 @@ CASES: dict[str, tuple[Callable[..., Any], float, Callable[[Any], Any], Callable
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(1)
 def test_value_and_slope_keep_their_digits(name: str) -> None:
     """Not more than two units, for each of which the argument's rounding adds its condition."""
     function, scale, exact, slope = CASES[name]

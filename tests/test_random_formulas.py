@@ -115,6 +115,7 @@ def _compare(text: str, order: int) -> None:
 
 @given(functions(), st.sampled_from([0, 1]))
 @settings(max_examples=25 * settings.default.max_examples // 50)
+@pytest.mark.slow
 def test_formulas_have_the_numbers_of_the_function(text: str, order: int) -> None:
     compare(text, order, 0.0)
 

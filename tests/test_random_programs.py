@@ -278,6 +278,7 @@ def test_forward_and_reverse_agree(program: Program) -> None:
 
 @given(programs())
 @times(5)
+@pytest.mark.slow
 def test_gradient_kernels(program: Program) -> None:
     gradients(program, SIZES)
     gradients(program, SHORT)

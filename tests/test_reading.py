@@ -277,7 +277,6 @@ def value(e: Any, known: dict[Any, Any]) -> Any:
     return e.func(*(sp.sympify(value(a, known)) for a in e.args)) if e.args else e
 
 
-@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", READ)
 def test_the_numbers(name: str) -> None:
     case = READ[name]

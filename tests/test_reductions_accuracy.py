@@ -133,7 +133,6 @@ def rows() -> list[Any]:
     return found
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FOLDS)
 def test_folds_of_special_values(name: str) -> None:
     fold = FOLDS[name]
@@ -167,6 +166,7 @@ def test_folds_of_other_types(name: str, dtype: Any) -> None:
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.slow
 def test_integer_kernels() -> None:
     rng = np.random.default_rng(3)
 

@@ -162,6 +162,7 @@ def unrolled(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.quick(3)
 def test_values_and_gradients(f: Callable[[Array], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def both() -> Any:
         g = sg.value_and_grad(f)
@@ -196,6 +197,7 @@ def test_a_program_does_not_grow_with_its_loop() -> None:
 
 
 @pytest.mark.parametrize("f", [lorenz, elements, two_loops, overwritten], ids=lambda f: f.__name__)
+@pytest.mark.quick(1)
 def test_other_derivatives(f: Callable[[Array], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     direction = np.cos(np.arange(float(N)))
 
@@ -278,6 +280,7 @@ def test_decisions_of_all_rounds_are_one_condition() -> None:
     assert len(program.steps) < 250
 
 
+@pytest.mark.slow
 def test_programs_without_repeats_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(order: Any) -> None:
         raise AssertionError("read")
@@ -294,6 +297,7 @@ def test_programs_without_repeats_are_not_read(monkeypatch: pytest.MonkeyPatch) 
     assert len(sg.grad(f).program(np.linspace(0.1, 0.4, 4)).steps) > 6000
 
 
+@pytest.mark.slow
 def test_loops_within_the_steps_of_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     def inner(y: Any, a: Any) -> Any:
         for k in range(N):

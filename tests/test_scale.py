@@ -376,6 +376,7 @@ def test_random_programs_repeated_read_the_right_slots() -> None:
     np.testing.assert_allclose(g(0.3, 0.7), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_short_program_with_a_long_loop_body() -> None:
     f = pendulum(110)
 

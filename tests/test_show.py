@@ -183,6 +183,7 @@ def test_nothing_to_legalise() -> None:
     assert not any("Legalised" in t for t in titles(shown(lambda x: x + 1.5, 1.0)))
 
 
+@pytest.mark.slow
 def test_long_programs_are_cut() -> None:
     def chain(x: Any) -> Any:
         for _ in range(5000):

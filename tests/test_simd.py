@@ -222,6 +222,7 @@ LISTED = {
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.quick(1)
 def test_elements_have_the_same_bits_in_every_place(dtype: Any) -> None:
     """In registers, left over, alone: by one code. What is not is a number, of these functions."""
     maps = [op for op in registry.ops.values() if op.kind == "map"]
@@ -304,6 +305,7 @@ def test_long_programs_call_them() -> None:
         np.testing.assert_allclose(f(x), chain(x, count), rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_coefficients_are_those_of_the_fit() -> None:
     """The file is what its script writes."""
     script = Path(__file__).parents[1] / "docs" / "build_polynomials.py"

@@ -382,6 +382,7 @@ def test_static_sizes() -> None:
 # ---------------------------------------------------------------- inside numba
 
 
+@pytest.mark.slow
 def test_a_misfit_inside_njit_is_a_value_error() -> None:
     add = sg.compile(lambda x, y: x + y).kernel(np.ones(3), np.ones(3))
 
@@ -436,6 +437,7 @@ def test_divisors_of_any_sign() -> None:
         g(np.ones(5), 6)
 
 
+@pytest.mark.slow
 def test_many_sizes() -> None:
     """Sizes have names like n, t and t1, which the registers of the machine code have, too."""
     arrays = [np.linspace(0.0, 1.0, 2 + k) for k in range(24)]

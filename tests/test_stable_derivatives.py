@@ -186,6 +186,7 @@ def test_softmax_is_computed_once() -> None:
     assert [step.op.name for step in g.program(np.ones((3, 3))).steps].count("Max") == 2
 
 
+@pytest.mark.slow
 def test_softmax_as_it_is_written_first() -> None:
     """Its value is nan where exp overflows; its derivative is known all the same."""
 
@@ -214,6 +215,7 @@ def test_logsumexp_of_nothing() -> None:
     np.testing.assert_array_equal(sg.grad(logsumexp)(nothing), [0, 0])
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_lengths_far_out() -> None:
     """They are those of a vector of moderate length, times a power of the scale."""
     lengths: list[Callable[..., Any]] = [

@@ -239,7 +239,6 @@ def slope_of(rule: Shortcut, point: tuple[float, ...], k: int) -> float:
         return float(sg.grad(f, argnums=k)(*point))
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("rule", FORMULAS, **named)
 def test_shortcut_never_loses_digits_and_is_needed(
     rule: Shortcut, monkeypatch: pytest.MonkeyPatch
@@ -274,6 +273,7 @@ def test_shortcut_never_loses_digits_and_is_needed(
     assert needed, "the chain rule is as good"
 
 
+@pytest.mark.slow
 def test_shortcuts_leave_values_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     for rule in FORMULAS:
         for point in points(rule, 3):

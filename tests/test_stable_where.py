@@ -115,7 +115,6 @@ def each(f: Callable[..., Any]) -> Any:
     return lambda x: np.sum(sg.grad(f)(x))
 
 
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", CASES)
 def test_gradient(name: str) -> None:
     f, want, _ = CASES[name]
@@ -256,6 +255,7 @@ ROUGH = (np.sqrt, np.log, lambda x: 1 / x, lambda x: x**-1.5, np.arcsin, np.arcc
 
 
 @given(data=st.data())
+@pytest.mark.slow
 def test_random_trees_of_choices(data: st.DataObject) -> None:
     """Against the same tree with the choice made by Python, at each point by itself."""
 

@@ -188,7 +188,6 @@ NUMBERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_derivatives_have_the_right_numbers(name: str) -> None:
     f, args, _, _ = FORMULAS[name]
@@ -238,8 +237,8 @@ NAMED = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", NAMED)
+@pytest.mark.quick(2)
 def test_names_stand_for_what_they_say(name: str) -> None:
     f, args, order = NAMED[name]
     (equation,) = sg.formula(f, *args, wrt=0, order=order).equations
@@ -463,6 +462,7 @@ CASES_IN_CONDITIONS: list[Callable[..., Any]] = [
 
 
 @pytest.mark.parametrize("f", CASES_IN_CONDITIONS)
+@pytest.mark.quick(1)
 def test_cases_inside_of_sums_in_conditions_keep_their_index(f: Callable[..., Any]) -> None:
     formula = symbolic(f, X)
     slope = derivative(f, X)
@@ -501,6 +501,7 @@ def test_gaps_of_relations_between_whole_numbers() -> None:
             assert bool(gap.xreplace(here) >= 0) == bool(relation.xreplace(here))
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_products_of_what_is_joined() -> None:
     f = lambda x: np.prod(np.concatenate([x, x**2]))  # noqa: E731
     curvature = derivative(f, X, order=2)
@@ -553,6 +554,7 @@ def test_an_argument_that_is_not_traced_is_refused() -> None:
         derivative(lambda x, k: x**k, 1.0, 3.0, wrt=("x", "k"))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_minus_signs_are_put_where_nobody_reads_them() -> None:
     def naive(w: Any, X: Any, y: Any) -> Any:
         p = 1 / (1 + np.exp(-X @ w))
@@ -565,6 +567,7 @@ def test_minus_signs_are_put_where_nobody_reads_them() -> None:
     assert str(third) == "-x*cos(x) - 3*sin(x)"
 
 
+@pytest.mark.slow
 def test_functions_are_read_as_textbooks_define_them() -> None:
     """What is computed takes the largest element off; nobody wants to read that."""
     x, y = np.ones(3), np.array([1000.0, -1000.0, 999.0])

@@ -172,7 +172,6 @@ SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SHOWN)
 def test_every_form_is_well_formed(name: str) -> None:
     f, args, order = SHOWN[name]
@@ -285,6 +284,7 @@ def test_giving_up_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert late.strip("()") in found.html()
 
 
+@pytest.mark.slow
 def test_names_given_in_a_hurry_have_no_indices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.0)
 
@@ -317,6 +317,7 @@ def test_the_time_limit_reaches_into_a_running_function() -> None:
     assert Patience(5).attempt(lambda v: v + 1, 1, 0) == 2
 
 
+@pytest.mark.slow
 def test_the_time_limit_outlasts_callbacks_of_the_collector(monkeypatch: Any) -> None:
     lost: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", lost.append)
@@ -457,6 +458,7 @@ def test_what_is_written_often_is_visited_once() -> None:
     assert all(place[a] < place[part] for part in inner for a in part.args)
 
 
+@pytest.mark.slow
 def test_nested_maxima_are_compared_no_more_often_than_they_are_built() -> None:
     def f(a: Any) -> Any:
         y = a
@@ -527,6 +529,7 @@ TANGLED = {
 
 @pytest.mark.parametrize("name", TANGLED)
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.quick(1)
 def test_names_mean_the_same_in_all_equations(name: str, order: int) -> None:
     """What is read, with its names written out, is the derivative."""
     x, y = sp.symbols("x y", real=True)
@@ -660,6 +663,7 @@ def test_names_are_set_in_type() -> None:
     assert "<mi></mi>" not in f.mathml()
 
 
+@pytest.mark.slow
 def test_mixed_derivatives() -> None:
     def loss(w: Any, b: Any, X: Any) -> Any:
         return np.sum(np.log(1 + np.exp(X @ w + b)))

@@ -162,6 +162,7 @@ def test_whole_numbers_are_the_floats_that_they_are(name: str, number: int) -> N
                 assert np.array_equal(expected, op.evaluate(*plain), equal_nan=True)
 
 
+@pytest.mark.slow
 def test_gradients_of_other_sizes() -> None:
     """What is known of one size is not taken for another."""
     for rows, columns in ((5, 5), (2, 3), (1, 4), (30, 7)):

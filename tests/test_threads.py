@@ -271,6 +271,7 @@ def test_a_forked_process_starts_threads_of_its_own() -> None:
     assert g(X)[0] == value
 
 
+@pytest.mark.slow
 def test_a_process_ends_while_threads_are_at_work() -> None:
     code = """
 import threading

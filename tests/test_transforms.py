@@ -214,7 +214,6 @@ def named(records: list[Any]) -> Any:
 DIFFERENTIABLE_MAPS = [op for op in MAPS if op.reason is None]
 
 
-@pytest.mark.sampled(3)
 @named(DIFFERENTIABLE_MAPS)
 def test_map_derivatives(record: Op) -> None:
     case = map_case(record)
@@ -233,7 +232,6 @@ def test_maps_without_derivatives_have_zero(record: Op) -> None:
         assert sg.jvp(case.scalar, case.args, directions(case, 1))[1] == 0
 
 
-@pytest.mark.sampled(3)
 @named(MAPS)
 def test_map_batches(record: Op) -> None:
     case = map_case(record)
@@ -290,7 +288,6 @@ DIFFERENTIABLE = [
 ]
 
 
-@pytest.mark.sampled(8)
 @named(DIFFERENTIABLE)
 def test_composite_derivatives(record: Composite) -> None:
     for _, case in zip(range(2), composite_cases(record), strict=False):
@@ -298,7 +295,6 @@ def test_composite_derivatives(record: Composite) -> None:
             check_derivatives(case)
 
 
-@pytest.mark.sampled(3)
 @named(COMPOSITES)
 def test_composite_batches(record: Composite) -> None:
     for _, case in zip(range(1), composite_cases(record), strict=False):
@@ -306,8 +302,8 @@ def test_composite_batches(record: Composite) -> None:
             check_batches(case)
 
 
-@pytest.mark.sampled(2)
 @named(COMPOSITES[::6])
+@pytest.mark.quick(4)
 def test_composite_kernels(record: Composite) -> None:
     for _, case in zip(range(1), composite_cases(record), strict=False):
         check_kernel(case)
@@ -341,6 +337,7 @@ X = np.array([0.3, 0.7, 1.1])
 
 
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.quick(1)
 def test_transformations_compose(backend: str) -> None:
     with sg.backend(backend):  # type: ignore[arg-type]
         third = sg.grad(sg.grad(sg.grad(np.sin)))(0.3)
@@ -435,6 +432,7 @@ def test_products_with_matrices_of_one_element(backend: Any) -> None:
     np.testing.assert_allclose(gradients[2], 3 * v**3 * column**2, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_jacobian_of_a_long_function() -> None:
     """Columns and rows of a long function are not written out one by one."""
 

@@ -85,7 +85,6 @@ EXAMPLES: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.usefixtures("plain")
 def test_examples(name: str) -> None:
@@ -121,6 +120,7 @@ def residual(b1: Any, b2: Any, b3: Any, b4: Any, b5: Any, b6: Any, b7: Any, b8: 
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_whole_jacobian_of_nist_size() -> None:
     x = np.arange(1.0, 169.0)
     y = 10 + np.cos(x)
@@ -182,9 +182,9 @@ ORDERS = (
 SLOW = ("Y0", "Y1", "K0", "K1", "OwensT")
 
 
-@pytest.mark.sampled(8)
 @pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
 @pytest.mark.usefixtures("plain")
+@pytest.mark.quick(5)
 def test_every_smooth_op(op: Op) -> None:
     args: list[Any] = sample(op, 1 if op.name in SLOW else 2)
     if op.name == "Ldexp":
@@ -256,6 +256,7 @@ WRONG_PARTIALS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 @pytest.mark.parametrize("name", WRONG_PARTIALS)
 @pytest.mark.usefixtures("plain")
+@pytest.mark.quick(3)
 def test_wrong_partials_are_caught(name: str, broken: Callable[..., None]) -> None:
     f, wrong = WRONG_PARTIALS[name]
     verify(f, X)
@@ -474,6 +475,7 @@ def test_elements_beside_a_constant() -> None:
     assert found.max_ulp <= 1
 
 
+@pytest.mark.slow
 def test_held_constant() -> None:
     stop = OPS["StopGradient"]
     # No result depends on the shift of a logsumexp: checked by differentiating through it.

@@ -128,6 +128,7 @@ def test_a_wrong_rule_is_found_with_its_point(monkeypatch: pytest.MonkeyPatch) -
         sg.verify(lambda x: np.sinh(x), domain=(0.5, 1.0), points=2)
 
 
+@pytest.mark.slow
 def test_save_and_recheck(tmp_path: Path) -> None:
     file = tmp_path / "certificate.json"
     found = sg.verify(wobbly, domain={"x": (-5.0, 5.0), "y": (-2.0, 2.0)}, points=4)
@@ -181,6 +182,7 @@ def test_what_lies_outside_of_the_reals_is_told() -> None:
     assert "no real number" in str(found.kinks[0])
 
 
+@pytest.mark.slow
 def test_a_length_may_be_zero_in_the_domain() -> None:
     """Its derivative at 0 is a convention, and no mistake of the kernel."""
     for f in (lambda x, y: np.sqrt(x**2 + y**2), lambda x, y: np.linalg.norm(np.stack([x, y]))):
@@ -218,6 +220,7 @@ GUARDED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", GUARDED)
+@pytest.mark.quick(2)
 def test_kinks_of_a_branch_that_is_not_taken_are_none(name: str) -> None:
     found = sg.verify(GUARDED[name], np.array([1.0, 2.0]), domain=(-2.0, 2.0), points=6)
     assert {kink.what for kink in found.kinks} == {"branch"}

@@ -86,6 +86,7 @@ def test_what_has_no_limit_stays_unknown(f: Callable[..., Any]) -> None:
         (lambda x: special.shichi(x)[1], (-5.0, 5.0)),
     ],
 )
+@pytest.mark.quick(4)
 def test_right_kernels_pass_where_the_chain_rule_fails(f: Any, domain: Any) -> None:
     with sg.backend("numpy"):
         certificate = sg.verify(f, domain=domain, points=6)
@@ -164,6 +165,7 @@ def test_nan_is_told() -> None:
     assert "nan" not in str(sg.verify(f, 1.0))
 
 
+@pytest.mark.slow
 def test_decisions_of_assembled_parts_are_compared() -> None:
     """Zeros beside the parts are of their type: what is no part of a mask is false, not 0.0."""
     with sg.backend("numpy"):

@@ -80,6 +80,7 @@ def test_every_routine_has_a_case() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(3)
 def test_routines_are_as_exact_as_their_condition_allows(name: str) -> None:
     f, args = CASES[name]
     found = sg.verify(f, *args)
@@ -93,6 +94,7 @@ def test_routines_are_as_exact_as_their_condition_allows(name: str) -> None:
     ["Solve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse", "ComplexCholesky", "ComplexQR",
      "ComplexEigh", "ComplexSVD", "ComplexPseudoInverse", "Eig", "ComplexEig"],
 )  # fmt: skip
+@pytest.mark.quick(2)
 def test_a_wrong_rule_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     op = registry.ops[name]
     vjp: Any = op.vjp
@@ -118,6 +120,7 @@ def thin_svd(a: Any) -> Any:
 
 @pytest.mark.parametrize("f", [np.linalg.qr, thin_svd])
 @pytest.mark.parametrize("a", [NEARLY_SINGULAR, NEARLY_SINGULAR[:, :2], np.diag([3.0, 2.0, 1e-6])])
+@pytest.mark.quick(1)
 def test_small_singular_values_magnify_nothing_that_cancels(f: Any, a: Any) -> None:
     """Forward (the Jacobian of several results) and reverse (of one)."""
     both = sg.verify(f, a)
