@@ -15,7 +15,7 @@ import symgrad.numpy as snp
 from symgrad.errors import SymgradError
 
 #: Calls of one program: compiling takes longer than all of them.
-INPUTS = 10
+INPUTS = 20
 #: Kinds of lengths among them: each may be a trace of its own.
 KINDS = 3
 #: Lengths n and m; the first are those that the program is written for.
