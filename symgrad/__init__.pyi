@@ -38,11 +38,11 @@ from ._api._verify import verify as verify
 from ._api._verify_again import recheck as recheck
 from ._compile import Function as Function
 from ._compile import backend as backend
-from ._compile import get_kept_memory as get_kept_memory
-from ._compile import get_num_threads as get_num_threads
-from ._compile import set_kept_memory as set_kept_memory
-from ._compile import set_num_threads as set_num_threads
 from ._parse import parse as parse
+from ._runtime import get_kept_memory as get_kept_memory
+from ._runtime import get_num_threads as get_num_threads
+from ._runtime import set_kept_memory as set_kept_memory
+from ._runtime import set_num_threads as set_num_threads
 from ._schedule import Program as Program
 from ._schedule import load as load
 from ._show import show as show

@@ -32,9 +32,9 @@ settings.register_profile("repeatable", derandomize=True, max_examples=50, **_co
 settings.register_profile("explore", max_examples=1000, print_blob=True, **_common)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-from symgrad._compile._memory import load_memory  # noqa: E402
-from symgrad._compile._threads import load_pool  # noqa: E402
+from symgrad._compile._cache import loaded  # noqa: E402
 from symgrad._op import registry  # noqa: E402
+from symgrad._runtime import load_memory, load_pool  # noqa: E402
 
 # Tests run over all ops; tests/test_late.py, in processes of its own, over who loads them.
 registry.complete()
@@ -123,8 +123,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an empty kernel cache for one test alone."""
-    load_memory()  # once a process: they are not to appear in this cache
-    load_pool()
+    load_memory(loaded)  # once a process: they are not to appear in this cache
+    load_pool(loaded)
     folder = tmp_path / "cache"
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     return folder

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _cache, _code, _externals, _private, _recall
-from symgrad._lower import has_libmvec
+from symgrad._compile import _cache, _code, _private, _recall
+from symgrad._runtime import _externals, has_libmvec
 from symgrad.errors import DataError
 
 X = np.linspace(0.3, 2.0, 5)

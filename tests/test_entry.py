@@ -14,8 +14,9 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
-from symgrad._compile._python import _DTYPES, MISS
-from symgrad._lower import lower, write_entry
+from symgrad._lower import lower
+from symgrad._runtime import MISS, write_entry
+from symgrad._runtime._structures import DTYPES
 
 
 def compiled(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
@@ -23,7 +24,7 @@ def compiled(f: Callable[..., Any], *args: Any) -> Callable[..., Any]:
     return sg.compile(f)._specialization(args, {}).function
 
 
-@pytest.mark.parametrize("dtype", _DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_and_scalars_of_every_type(dtype: str) -> None:
     array = np.array([3, 0, 2]).astype(dtype)
     function = compiled(lambda a, s: (a[::-1], s), array, array[0])
@@ -88,7 +89,7 @@ def test_nothing_is_lost() -> None:
 
     for _ in range(10):
         work()
-    dtypes = [np.dtype(name) for name in _DTYPES]
+    dtypes = [np.dtype(name) for name in DTYPES]
     before = [sys.getrefcount(d) for d in dtypes]
     tracemalloc.start()
     try:

@@ -6,7 +6,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from symgrad._compile import _code
-from symgrad._lower._mathlib import register_bytes
+from symgrad._runtime._libraries import register_bytes
 
 STRIDED = """
 define double @total(ptr %x, i64 %n) #0 {

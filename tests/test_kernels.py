@@ -24,8 +24,9 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
 from symgrad._compile import _cache, _code
-from symgrad._lower import has_libmvec, lower
+from symgrad._lower import lower
 from symgrad._op import Composed, Cython, Instr, Libm, Real, define, registry
+from symgrad._runtime import has_libmvec
 
 x3 = np.array([0.1, 0.2, 0.3])
 

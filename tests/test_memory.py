@@ -18,8 +18,10 @@ import pytest
 from numpy._core import multiarray
 
 import symgrad as sg
-from symgrad._compile import _code, _function, _memory
-from symgrad._lower import memory
+from symgrad._compile import _code, _function
+from symgrad._runtime import _memory
+from symgrad._runtime import _memory_code as memory
+from symgrad._runtime._structures import MemoryHandler
 
 N = memory.LEAST // 8  # the shortest float64 vector that is kept
 x = np.linspace(0.1, 0.9, N)
@@ -229,7 +231,7 @@ def test_arrays_that_outlive_everything() -> None:
 def test_numpy_with_another_layout_is_left_to_itself() -> None:
     code = (
         "import numpy as np, symgrad as sg;"
-        "from symgrad._compile import _memory; _memory.memory.ARRAY_BYTES = 104;"
+        "from symgrad._runtime import _memory; _memory.ARRAY_BYTES = 104;"
         "y = sg.compile(np.sin)(np.ones(100_000));"
         "from numpy._core import multiarray; print(multiarray.get_handler_name(y))"
     )
@@ -240,7 +242,7 @@ def test_numpy_with_another_layout_is_left_to_itself() -> None:
 
 
 def test_the_handler_is_numpys_struct() -> None:
-    assert ctypes.sizeof(_memory._Handler) == 128 + 5 * ctypes.sizeof(ctypes.c_void_p)
+    assert ctypes.sizeof(MemoryHandler) == 128 + 5 * ctypes.sizeof(ctypes.c_void_p)
 
 
 def test_sizes_are_integers_of_any_kind() -> None:

@@ -15,9 +15,9 @@ import sympy as sp
 from scipy.special import cython_special
 
 import symgrad as sg
-from symgrad._lower._mathlib import Function, exported
 from symgrad._op import Cython, Libm, Op, define, registry
 from symgrad._ops import logic, rounding, unsupported
+from symgrad._runtime._libraries import Function, exported
 from symgrad.errors import DefinitionError, UnsupportedError
 from symgrad.special import special
 

@@ -12,7 +12,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._lower._mathlib import register_bytes
+from symgrad._runtime._libraries import register_bytes
 from symgrad._show import stages
 from symgrad._show._stages import cut
 from symgrad._symbolic._element import sympy_depth

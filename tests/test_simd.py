@@ -19,12 +19,13 @@ import scipy.special as sc
 
 import symgrad as sg
 from symgrad._compile._code import optimized
-from symgrad._lower import _mathlib, lower
+from symgrad._lower import lower
 from symgrad._lower._lanes import Form
-from symgrad._lower._mathlib import has_libmvec, register_bytes, vector_width
 from symgrad._lower._simd import FUNCTIONS
 from symgrad._lower._simd_variants import _definition, definitions, libm_name
 from symgrad._op import Libm, registry
+from symgrad._runtime import _libraries
+from symgrad._runtime._libraries import has_libmvec, register_bytes, vector_width
 
 pytestmark = pytest.mark.skipif(not register_bytes(), reason="a CPU without fused multiply-add")
 
@@ -326,9 +327,9 @@ def test_only_what_the_cpu_can_run_is_called(
 ) -> None:
     """glibc has its functions for AVX-512 on every CPU."""
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
-    monkeypatch.setattr(_mathlib, "register_bytes", register_bytes.__wrapped__)
-    monkeypatch.setattr(_mathlib, "vector_width", vector_width.__wrapped__)
-    assert _mathlib._letter.__wrapped__()[0] == letter
+    monkeypatch.setattr(_libraries, "register_bytes", register_bytes.__wrapped__)
+    monkeypatch.setattr(_libraries, "vector_width", vector_width.__wrapped__)
+    assert _libraries._letter.__wrapped__()[0] == letter
 
 
 @pytest.mark.parametrize("name", ["hypot", "arctan2", "arcsinh", "sinh", "cbrt", "arctan"])

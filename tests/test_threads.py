@@ -14,9 +14,9 @@ import pytest
 from scipy.special import erf
 
 import symgrad as sg
-from symgrad._compile import _threads
-from symgrad._lower import _cut, lower, pool
+from symgrad._lower import _cut, lower
 from symgrad._lower._plan import Nest, plan
+from symgrad._runtime import _threads
 
 RNG = np.random.default_rng(0)
 
@@ -123,7 +123,7 @@ def test_equal_bits_for_any_number_of_threads(name: str) -> None:
     given = arguments(description)
     g = sg.value_and_grad(f, argnums=tuple(range(len(given))))
     program = g._specialization(given, {}, short=True).program
-    assert (f"@{pool.RUN}(" in lower(program).text) == (name != "distant")
+    assert (f"@{_threads.RUN}(" in lower(program).text) == (name != "distant")
     found = same_for_any_number(g, given)
     with sg.backend("numpy"):
         wanted = leaves(g(*given))
@@ -180,11 +180,11 @@ def test_long_loops_are_cut_by_default() -> None:
 
 def helpers() -> int:
     """Return the number of helpers that have been started."""
-    return sum(state != pool.ABSENT for state in states())
+    return sum(state != _threads.ABSENT for state in states())
 
 
 def states() -> list[int]:
-    words = np.frombuffer(_threads._helpers, np.int64).reshape(-1, pool.HELPER_BYTES // 8)
+    words = np.frombuffer(_threads._helpers, np.int64).reshape(-1, _threads.HELPER_BYTES // 8)
     return [int(s) for s in words[:, 2]]
 
 
@@ -215,15 +215,14 @@ def test_many_python_threads_at_once() -> None:
         caller.join()
     assert not wrong
     # All calls together share the helpers of one.
-    assert set(states()[2:]) <= {pool.ABSENT, pool.IDLE, pool.LATE}
+    assert set(states()[2:]) <= {_threads.ABSENT, _threads.IDLE, _threads.LATE}
 
 
 @pytest.mark.slow  # a process that imports numba
 def test_parallel_says_whether_threads_are_used() -> None:
     code = """
 import numpy as np, symgrad as sg
-from symgrad._compile import _threads
-from symgrad._lower import pool
+from symgrad._runtime import _threads
 
 sg.set_num_threads(3)
 f = lambda x: np.sum(np.sin(x) * np.exp(-x))
@@ -293,16 +292,16 @@ def test_without_helpers_the_caller_does_all(monkeypatch: pytest.MonkeyPatch) ->
     """As where no thread can be started: a helper that has failed is not tried again."""
     g = sg.compile(wave)
     value = g(X)
-    words = np.frombuffer(_threads._helpers, np.int64).reshape(-1, pool.HELPER_BYTES // 8)
+    words = np.frombuffer(_threads._helpers, np.int64).reshape(-1, _threads.HELPER_BYTES // 8)
     sg.set_num_threads(64)
     g(X)
-    while any(s not in (pool.IDLE, pool.ABSENT) for s in states()):
+    while any(s not in (_threads.IDLE, _threads.ABSENT) for s in states()):
         pass  # the last of them fall asleep
     before = words[:, 2].copy()
-    words[:, 2] = pool.FAILED
+    words[:, 2] = _threads.FAILED
     try:
         assert g(X) == value
-        assert set(states()) == {pool.FAILED}
+        assert set(states()) == {_threads.FAILED}
     finally:
         words[:, 2] = before
 

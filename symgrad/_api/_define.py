@@ -13,9 +13,9 @@ import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
 
 from .._late import special
-from .._lower import bind_function
 from .._op import Composed, Emit, Op, Real, registry
 from .._op import define as define_op
+from .._runtime import bind_function
 from .._shapes import as_expr
 from .._trace import evaluate
 from ..errors import ArgumentError, DefinitionError

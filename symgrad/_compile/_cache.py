@@ -25,13 +25,13 @@ import numpy as np
 import scipy
 
 from .._graph import Constant
-from .._lower import Leaf, constant_symbol, lower, vector_math_default
+from .._lower import constant_symbol, lower
 from .._op import registry
+from .._runtime import Leaf, absent, externals, structures, vector_math_default
 from .._schedule import Program
 from .._state import now
 from ..errors import DataError
-from ._code import Code, compile_code, emit
-from ._externals import absent, externals
+from ._code import Code, compile_code, emit, load_object
 from ._files import read_files, write_files
 from ._layout import Layout, kernel_file
 from ._private import discard, private_folder
@@ -148,6 +148,7 @@ def _key(*parts: str) -> str:
     common = (
         str(FORMAT), llvmlite.__version__, np.__version__, scipy.__version__,
         str(llvm.llvm_version_info), sys.version, _machine(), _c_library(),
+        str(structures.FAULT),
     )  # fmt: skip
     return hashlib.sha256("\0".join((*common, *parts)).encode()).hexdigest()[:40]
 
@@ -191,9 +192,9 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         return Entry(code, home, False)
 
 
-def cached_object(text: str, cache: bool) -> bytes:
+def cached_object(text: str) -> bytes:
     """Return the object code of a module without loops to optimise, from the cache if there."""
-    folder = cache_folder() if cache else None
+    folder = cache_folder()
     if folder is None:
         return emit(text)
     home = folder / _key(text)
@@ -206,6 +207,11 @@ def cached_object(text: str, cache: bool) -> bytes:
         with contextlib.suppress(OSError):  # the disk is full, or somebody else's
             write_files(home, {OBJECT: content}, description)
         return content
+
+
+def loaded(text: str) -> Any:
+    """Return the engine of a module without loops to optimise; its code is in the cache."""
+    return load_object(cached_object(text))
 
 
 @lru_cache(maxsize=1024)
@@ -276,13 +282,13 @@ def _read(home: Path, known: Sequence[Constant]) -> Code:
     for symbol, file, dtype, shape in description["made"]:
         constants[symbol] = np.ndarray(shape, dtype, files[file]).copy()
     return Code(
-        description["name"],
-        tuple(Leaf(d, n) for d, n in description["inputs"]),
-        tuple(Leaf(d, n) for d, n in description["outputs"]),
-        tuple(description["symbols"]),
-        constants,
-        description["sizes"],
-        description["exports"],
-        [files[f"code{k}.o"] for k in range(description["objects"])],
-        (lambda: files[ASSEMBLY].decode()) if ASSEMBLY in files else None,
+        name=description["name"],
+        inputs=tuple(Leaf(d, n) for d, n in description["inputs"]),
+        outputs=tuple(Leaf(d, n) for d, n in description["outputs"]),
+        sizes=description["sizes"],
+        symbols=tuple(description["symbols"]),
+        constants=constants,
+        exports=description["exports"],
+        objects=[files[f"code{k}.o"] for k in range(description["objects"])],
+        assembly=(lambda: files[ASSEMBLY].decode()) if ASSEMBLY in files else None,
     )

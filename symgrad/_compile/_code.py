@@ -25,20 +25,22 @@ import numpy as np
 from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-from .._lower import (
-    SIMD_PREFIX,
-    Leaf,
-    Lowered,
+from .._lower import SIMD_PREFIX, Lowered, products
+from .._ops.callback import CALLBACKS
+from .._runtime import (
+    MISS,
+    Interface,
+    absent,
     bind_array,
+    bind_python,
     bind_symbol,
-    pool,
-    products,
+    externals,
+    python_function,
+    structures,
     threads_symbol,
     write_entry,
 )
-from .._ops.callback import CALLBACKS
-from ._externals import absent, externals
-from ._python import bind_python, python_function
+from .._runtime._threads import RUN
 from ._turn import llvm_turn
 
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
@@ -60,13 +62,13 @@ _NO_STUBS = """
 """
 
 
-@dataclass(frozen=True)
-class Code:
+@dataclass(frozen=True, kw_only=True)
+class Code(Interface):
     """A compiled program, in memory or from the disk.
 
     Attributes
     ----------
-    name, inputs, outputs, symbols, constants, sizes, exports:
+    symbols, constants, exports:
         As in :class:`Lowered`.
     objects:
         Object code of the modules, the one with the entry points first.
@@ -74,12 +76,8 @@ class Code:
         Gives the LLVM assembly to link into callers; None if the code is to be called.
     """
 
-    name: str
-    inputs: tuple[Leaf, ...]
-    outputs: tuple[Leaf, ...]
     symbols: tuple[str, ...]
     constants: Mapping[str, np.ndarray[Any, Any]]
-    sizes: int
     exports: Sequence[Sequence[str]]
     objects: Sequence[bytes]
     assembly: Callable[[], str] | None
@@ -92,7 +90,7 @@ class Code:
 
 def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     """Compile a lowered program; ``kinds`` says how Python passes its inputs."""
-    main = f"{lowered.text}\n{write_entry(lowered, kinds)}"
+    main = lowered.text if structures.FAULT else f"{lowered.text}\n{write_entry(lowered, kinds)}"
     if lowered.straight:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
@@ -101,8 +99,9 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     else:
         objects = [_emit_optimized(main)]
     return Code(
-        lowered.name, lowered.inputs, lowered.outputs, lowered.symbols, lowered.constants,
-        lowered.sizes, lowered.exports, objects, (lambda: lowered.text) if lowered.linked else None,
+        name=lowered.name, inputs=lowered.inputs, outputs=lowered.outputs, sizes=lowered.sizes,
+        symbols=lowered.symbols, constants=lowered.constants, exports=lowered.exports,
+        objects=objects, assembly=(lambda: lowered.text) if lowered.linked else None,
     )  # fmt: skip
 
 
@@ -253,7 +252,7 @@ def bind_all(code: Code) -> list[Any]:
     The constants are returned, which must live as long as the code that refers to them.
     """
     for symbol in code.symbols:
-        if symbol not in (pool.RUN, *products.SYMBOLS):  # bound by what loads them
+        if symbol not in (RUN, *products.SYMBOLS):  # bound by what loads them
             bind_symbol(symbol)
     arrays = []
     for symbol, array in code.constants.items():
@@ -292,8 +291,11 @@ def load(code: Code, threads: int) -> Callable[..., Any]:
     Each object gets an engine of its own: with several objects in one, position-independent
     code of the second finds its constants through the first one's offset table. The module
     with the entry points comes first and is loaded last, since it refers to the others.
+
+    Where machine code cannot read Python's objects, the function takes no call.
     """
-    bind_python()
+    if structures.FAULT is None:
+        bind_python()
     arrays = bind_all(code)
     for content, symbols in reversed(list(zip(code.objects, code.exports, strict=True))):
         engine = load_object(content)
@@ -301,9 +303,15 @@ def load(code: Code, threads: int) -> Callable[..., Any]:
             for symbol in symbols:
                 llvm.add_symbol(symbol, engine.get_function_address(symbol))
             _engines.append(engine)
+    if code.assembly is None:
+        _lasting.extend(arrays)
+    if structures.FAULT is not None:
+        return _missing
     place = engine.get_global_value_address(threads_symbol(code.name))
     ctypes.c_int64.from_address(place).value = threads
     address = engine.get_function_address(f"{code.name}.python")
-    if code.assembly is None:
-        _lasting.extend(arrays)
     return python_function(address, code.name, engine, arrays)
+
+
+def _missing(*_: Any) -> Any:
+    return MISS

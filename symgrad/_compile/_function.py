@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from .._forks import free_in_children
 from .._graph import apart
+from .._runtime import MISS, structures
 from .._schedule import Program, concrete
 from .._shapes import Size
 from .._state import now, within
@@ -35,7 +36,6 @@ from .._trace import (
 from ..errors import ArgumentError, TraceError
 from ._collector import collector_paused
 from ._layout import layout_of
-from ._python import MISS
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
 from ._specialization import Specialization
@@ -188,6 +188,8 @@ class Function:
         leaves = self._leaves(raw)
         chosen = now().backend
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
+        if name == "llvm" and structures.FAULT is not None:
+            name = "numba"
         try:
             found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name != "numpy")
         except EnclosedError:  # called with numbers, it closes over values being traced

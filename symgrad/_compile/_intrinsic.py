@@ -20,7 +20,7 @@ from numba.extending import intrinsic
 from numba.np import numpy_support
 from numba.np.arrayobj import _empty_nd_impl
 
-from .._lower import EXHAUSTED, OTHER_BRANCH, OUT_OF_RANGE, Leaf
+from .._runtime import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Leaf
 from ._code import Code
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -179,10 +179,10 @@ class _Codegen:
         status = self._call(builder, "run", [*leaves, *sizes, *pointers, results, threads])
         other = builder.icmp_unsigned(">=", status, I32(OTHER_BRANCH))
         self._raise_if(context, builder, other, ValueError(BRANCH), owned)
-        exhausted = builder.icmp_unsigned("==", status, I32(1))
-        self._raise_if(context, builder, exhausted, MemoryError(EXHAUSTED), owned)
+        exhausted = builder.icmp_unsigned("==", status, I32(EXHAUSTED))
+        self._raise_if(context, builder, exhausted, MemoryError(NO_MEMORY), owned)
         failed = builder.icmp_unsigned("!=", status, I32(0))
-        self._raise_if(context, builder, failed, IndexError(OUT_OF_RANGE), owned)
+        self._raise_if(context, builder, failed, IndexError(NO_PLACE), owned)
         for kind, value in borrowed:
             context.nrt.decref(builder, kind, value)
         packed = [

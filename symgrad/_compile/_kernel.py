@@ -15,11 +15,10 @@ from typing import Any
 import numba
 import numpy as np
 
-from .._lower import Leaf
+from .._runtime import MISS, Leaf
 from ._code import Code, keep_constants
 from ._intrinsic import MISFIT, make_intrinsic
 from ._layout import Layout, kernel_file
-from ._python import MISS
 from ._sealed import SealedCache
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .._forks import free_in_children, late_module
-from .._lower import bind_symbol, products
-from ._cache import cached_object
-from ._code import load_object
+from .._lower import products
+from .._runtime import bind_symbol
+from ._cache import loaded
 
 #: OpenBLAS's names of the kernels that it has for registers of 64 bytes.
 WIDE = frozenset(("SkylakeX", "Cooperlake", "SapphireRapids"))
@@ -63,6 +63,6 @@ def load_product(symbol: str) -> None:
         kind = symbol.rpartition(".")[2]
         bind_symbol(products.gemm_symbol(kind))
         text = products.product_text(kind, products.tile_bytes())
-        engine = load_object(cached_object(text, cache=True))
+        engine = loaded(text)
         llvm.add_symbol(symbol, engine.get_function_address(symbol))
         _engines[symbol] = engine

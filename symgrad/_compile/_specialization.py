@@ -13,24 +13,23 @@ import numpy as np
 from .._control import all_of, rerolled, tidy
 from .._forks import free_in_children, undisturbed
 from .._graph import Node, checked, shared
-from .._lower import pool, products
+from .._lower import products
 from .._ops.callback import CALLBACK, raising_after
 from .._rewrite import rewrite
+from .._runtime import MISS, load_memory, load_pool
+from .._runtime._threads import RUN
 from .._schedule import Program, schedule
 from .._shapes import evaluate_dim
 from .._state import within
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError, OutOfMemoryError
-from ._cache import Entry, cached_code
+from ._cache import Entry, cached_code, loaded
 from ._code import load
 from ._collector import collector_paused
 from ._layout import Layout, can_ask
-from ._memory import load_memory
 from ._pack import make_pack
 from ._products import load_product
-from ._python import MISS
 from ._recall import Recall
-from ._threads import load_pool
 
 
 class Specialization:
@@ -124,9 +123,9 @@ class Specialization:
         return entry, function
 
     def _loaded(self, entry: Entry) -> Callable[..., Any]:
-        load_memory()
-        if pool.RUN in entry.code.symbols:
-            load_pool()
+        load_memory(loaded)
+        if RUN in entry.code.symbols:
+            load_pool(loaded)
         for symbol in products.SYMBOLS.intersection(entry.code.symbols):
             load_product(symbol)
         function = load(entry.code, self.threads)

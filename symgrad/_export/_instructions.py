@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._lower._types import llvm_type
 from .._op import Cython, Emit, Instr, Intrinsic, Libm, Op
+from .._runtime._types import llvm_type
 from ..errors import UnsupportedError
 
 #: C's types of the element types.

@@ -10,9 +10,10 @@ from typing import Any
 
 import sympy as sp
 
+from .._runtime import GIVE, TAKE
 from .._shapes import Dimension, as_expr
 from ._emitter import Emitter
-from ._memory import taken
+from ._llvm_module import Module
 
 #: Up to this many scalar slots live on the stack, more in the arena.
 STACK_SLOTS = 1024
@@ -128,3 +129,15 @@ class Arena:
             position = e.op(f"add i64 {base}, {offsets[block]}")
             e.line(f"{pointer} = inttoptr i64 {position} to ptr")
         return "" if given else total
+
+
+def taken(module: Module) -> str:
+    """Return the name of the function that takes memory, declared in a module."""
+    module.declare(TAKE, "noalias ptr", ["i64"])
+    return TAKE
+
+
+def given(module: Module) -> str:
+    """Return the name of the function that gives memory back, declared in a module."""
+    module.declare(GIVE, "void", ["ptr", "i64"])
+    return GIVE

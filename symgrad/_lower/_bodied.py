@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from .._control import Branch, Loop
 from .._graph import Body, Literal, Node, SizeOf
+from .._runtime import EXHAUSTED
+from .._runtime._types import memory_text, memory_type
 from .._schedule import body_program
 from .._shapes import Dimension, as_expr
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
 from ._emitter import Emitter, size_parameters
 from ._loops import Frame, function_text
 from ._routines import in_memory
-from ._types import memory_text, memory_type
-from ._values import EXHAUSTED, Place
+from ._values import Place
 
 if TYPE_CHECKING:
     from ._unit import Unit

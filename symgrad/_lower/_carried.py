@@ -8,8 +8,8 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
+from .._runtime._types import memory_type
 from .._shapes import Dimension, Shape, as_expr, dim_product
-from ._types import memory_type
 from ._values import Place
 
 if TYPE_CHECKING:

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node
+from .._runtime import EXHAUSTED
+from .._runtime._threads import RUN
+from .._runtime._types import memory_text, memory_type
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
@@ -23,9 +26,7 @@ from ._loops import Frame, function_text
 from ._nest import NestWriter
 from ._parts import fill_function, fold_arrays, fold_numbers
 from ._plan import Nest
-from ._pool import RUN
-from ._types import memory_text, memory_type
-from ._values import EXHAUSTED, Place
+from ._values import Place
 
 
 def write_chunked(

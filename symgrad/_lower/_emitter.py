@@ -12,11 +12,11 @@ from typing import Any
 import sympy as sp
 
 from .._op import Cython
+from .._runtime import Function, cython_symbol
+from .._runtime._types import constant_text, llvm_type
 from ..errors import UnsupportedError
 from ._llvm_module import Module
-from ._mathlib import Function, cython_symbol
 from ._simd_variants import PURE, libm_name
-from ._types import constant_text, llvm_type
 
 
 def _size_register(size: Any) -> str:

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node
+from .._runtime._types import constant_text, llvm_type
 from .._shapes import Shape
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._plan import contraction_sizes
-from ._types import constant_text, llvm_type
 from ._values import Values
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import sympy as sp
 
-from ._mathlib import vector_width
+from .._runtime import vector_width
+from .._runtime._types import constant_text
 from ._simd_variants import Definition, definitions
-from ._types import constant_text
 
 #: With more instructions of SIMD functions than this in the places of their calls, they stay
 #: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.

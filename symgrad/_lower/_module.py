@@ -12,30 +12,20 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._runtime import Interface, Leaf, vector_math_default
 from .._schedule import Steps
 from .._state import now
 from ._llvm_module import Module
-from ._mathlib import vector_math_default
 from ._sizes import write_sizes
 from ._unit import Code, Unit, constant_symbol
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """Element type and rank of an input or output of a kernel."""
-
-    dtype: str
-    ndim: int
-
-
-@dataclass(frozen=True)
-class Lowered:
+@dataclass(frozen=True, kw_only=True)
+class Lowered(Interface):
     """A program as LLVM assembly, with all that loading and calling it needs.
 
     Attributes
     ----------
-    name:
-        Prefix of the two entry points, unique to the program.
     text:
         LLVM assembly of the module with the entry points.
     straight:
@@ -45,28 +35,20 @@ class Lowered:
         The functions that each module defines for the others, the main module's first.
     linked:
         Whether to link the code into its callers.
-    inputs, outputs:
-        Element types and ranks, in order.
     symbols:
         External functions to bind before loading.
     constants:
         Constant arrays by the symbol that the code refers to them by.
-    sizes:
-        Number of size symbols.
     steps:
         Number of steps that are written as code: a block that comes again counts once.
     """
 
-    name: str
     text: str
     straight: tuple[str, ...]
     exports: tuple[tuple[str, ...], ...]
     linked: bool
-    inputs: tuple[Leaf, ...]
-    outputs: tuple[Leaf, ...]
     symbols: tuple[str, ...]
     constants: dict[str, np.ndarray[Any, Any]]
-    sizes: int
     steps: int
 
 
@@ -81,18 +63,18 @@ def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
     globals_ = [f"@{symbol} = external global i8" for symbol in code.constants]
     text = "\n".join([*globals_, code.module.text()])
     return Lowered(
-        name,
-        text,
-        tuple(m.text() for m in code.straight),
-        ((f"{name}.sizes", f"{name}.run"), *map(tuple, code.exports)),
-        unit.linked and not code.straight,
-        tuple(Leaf(n.dtype.name, n.ndim) for n in program.inputs),
-        tuple(Leaf(n.dtype.name, n.ndim) for n in unit.plan.outputs),
-        tuple(sorted(set().union(*(m.symbols for m in (code.module, *code.straight))))),
-        {s: n.array for s, n in code.constants.items()},
-        len(code.sizes),
-        code.steps,
+        name=name,
+        inputs=tuple(Leaf(n.dtype.name, n.ndim) for n in program.inputs),
+        outputs=tuple(Leaf(n.dtype.name, n.ndim) for n in unit.plan.outputs),
+        sizes=len(code.sizes),
+        text=text,
+        straight=tuple(m.text() for m in code.straight),
+        exports=((f"{name}.sizes", f"{name}.run"), *map(tuple, code.exports)),
+        linked=unit.linked and not code.straight,
+        symbols=tuple(sorted(set().union(*(m.symbols for m in (code.module, *code.straight))))),
+        constants={s: n.array for s, n in code.constants.items()},
+        steps=code.steps,
     )
 
 
-__all__ = ["Leaf", "Lowered", "constant_symbol", "lower"]
+__all__ = ["Lowered", "constant_symbol", "lower"]

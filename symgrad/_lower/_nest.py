@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from .._graph import Node
+from .._runtime._types import constant_text, llvm_type, memory_text
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
 from ._emitter import Emitter
@@ -20,7 +21,6 @@ from ._fold import (
 from ._llvm_module import Module
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
-from ._types import constant_text, llvm_type, memory_text
 from ._values import Index, Place, Values
 
 #: Ask for the lines of a range of bytes, to be written.

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._runtime._types import memory_text, memory_type
 from ._emitter import Emitter
 from ._fold import cascade_functions, combine, identity_of
 from ._llvm_module import Module
-from ._types import memory_text, memory_type
 
 
 def fill_function(module: Module, kind: str) -> str:

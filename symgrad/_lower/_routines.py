@@ -17,12 +17,12 @@ import sympy as sp
 
 from .._graph import Node
 from .._op import Routine
+from .._runtime import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
+from .._runtime._types import constant_text, llvm_type
 from .._shapes import MOST_BYTES, Dimension, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
-from ._mathlib import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
-from ._types import constant_text, llvm_type
 from ._values import Place
 
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime import Variant, register_bytes, vector_twin, vector_width
 from ._lanes import Body, Form, Lanes, Mask
-from ._mathlib import Variant, register_bytes, vector_twin, vector_width
 from ._simd import FUNCTIONS, far_from
 
 #: What the names of these functions begin with.

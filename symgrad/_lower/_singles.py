@@ -8,13 +8,13 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
+from .._runtime._types import constant_text, llvm_type
 from .._shapes import Dimension, as_expr
 from ._emitter import Emitter
 from ._llvm_module import Module
 from ._loops import Frame, Loops, function_text
 from ._products import product
 from ._routines import in_memory, write_routine
-from ._types import constant_text, llvm_type
 from ._values import Values
 
 

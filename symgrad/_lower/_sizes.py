@@ -15,11 +15,11 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node, SizeOf
+from .._runtime._types import constant_text
 from .._schedule import Steps
 from .._shapes import MOST_BYTES, Dim, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module
-from ._types import constant_text
 
 #: An array in memory has at most so many bytes: the addresses that systems give to a process.
 IN_MEMORY = 1 << 48

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._mathlib import register_bytes, vector_width
+from .._runtime import register_bytes, vector_width
 
 #: Vectors in a row of a tile.
 VECTORS = 3

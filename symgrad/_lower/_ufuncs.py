@@ -16,11 +16,11 @@ import sympy as sp
 from .._op import Emit, Op, Real, Routine, registry
 from .._ops.contract import matrix_product
 from .._ops.reductions import reduced
+from .._runtime import ufunc_symbol
+from .._runtime._types import llvm_type, memory_type
 from .._shapes import Dimension, as_expr, dim_product
 from ._emitter import Emitter
-from ._mathlib import ufunc_symbol
 from ._routines import Call
-from ._types import llvm_type, memory_type
 
 # ---------------------------------------------------------------- elementwise functions
 

@@ -15,9 +15,11 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Node, topological
+from .._runtime import OTHER_BRANCH
+from .._runtime._types import memory_text, memory_type
 from .._schedule import Steps
 from .._shapes import Dimension, as_expr, dim_product
-from ._arena import Arena
+from ._arena import Arena, given
 from ._bodied import TAPE_CELL, is_bodied, write_bodied
 from ._chunked import write_chunked
 from ._cut import cut_of
@@ -25,7 +27,6 @@ from ._emitter import Emitter, size_parameters
 from ._fold import describe, folded_from, identity_of
 from ._llvm_module import Module
 from ._loops import Frame, parameter_types
-from ._memory import given
 from ._nest import NestWriter
 from ._overwritten import continued, overwritten, written_over
 from ._parts import fill_function
@@ -33,9 +34,8 @@ from ._plan import Nest, Plan, plan
 from ._repeats import Repeats
 from ._singles import product_work, write_single
 from ._sizes import sizes_of
-from ._types import memory_text, memory_type
 from ._unroll import prepare, unrolls
-from ._values import OTHER_BRANCH, Place
+from ._values import Place
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
 #: a longer one is compiled by itself, once, and called by its address.

@@ -21,12 +21,12 @@ import numpy as np
 from .._graph import Literal, Node, apply, checked, topological
 from .._op import Libm, registry
 from .._rewrite import rewrite
+from .._runtime import register_bytes
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._state import at, now, within
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._factors import direct
 from ._legalize import legalize, roles
-from ._mathlib import register_bytes
 from ._numpy import numpy_steps
 from ._views import reading
 

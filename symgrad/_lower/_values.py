@@ -16,19 +16,11 @@ import sympy as sp
 
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import Composed, Cython, Emit, Instr, Intrinsic, Libm
+from .._runtime import OUT_OF_RANGE
+from .._runtime._types import constant_text, llvm_type, memory_type
 from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter
-from ._types import constant_text, llvm_type, memory_type
-
-#: Status of a kernel that ran out of memory.
-EXHAUSTED = 1
-
-#: Status of a kernel that met an index outside of an axis.
-OUT_OF_RANGE = 4
-
-#: Status of a program that the values are not for: Python took another branch for others.
-OTHER_BRANCH = 8
 
 Index = tuple[Any, ...]
 Key = tuple[Node, Index]

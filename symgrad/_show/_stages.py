@@ -11,9 +11,10 @@ from typing import Any, TextIO
 from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Input, Node, topological
-from .._lower import lower, prepare, vector_math_default
+from .._lower import lower, prepare
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
+from .._runtime import vector_math_default
 from .._schedule import Program, guard_texts, schedule
 from .._state import within
 from .._symbolic import formula_of

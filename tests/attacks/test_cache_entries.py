@@ -20,8 +20,8 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _private
-from symgrad._compile._memory import load_memory
-from symgrad._compile._threads import load_pool
+from symgrad._compile._cache import loaded
+from symgrad._runtime import load_memory, load_pool
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
 
@@ -164,8 +164,8 @@ def damage(cache: Path, rng: np.random.Generator) -> None:
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a cache that is not damaged."""
-    load_memory()  # once a process: what children inherit is not read again
-    load_pool()
+    load_memory(loaded)  # once a process: what children inherit is not read again
+    load_pool(loaded)
     cache = tmp_path_factory.mktemp("cache") / "filled"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SYMGRAD_CACHE_DIR", str(cache))

@@ -21,14 +21,13 @@ import pytest
 from sympy.parsing import sympy_parser
 
 import symgrad as sg
+from symgrad._compile import _cache
 from symgrad._compile import _code as machine
-from symgrad._compile._memory import load_memory
 from symgrad._compile._products import load_product
-from symgrad._compile._python import MISS
-from symgrad._compile._threads import load_pool
 from symgrad._export._function import c_source
-from symgrad._lower import lower, pool, products
+from symgrad._lower import lower, products
 from symgrad._op import Composite, registry
+from symgrad._runtime import MISS, _threads, load_memory, load_pool
 from symgrad._schedule import Program
 from symgrad._schedule import _read as reading
 from symgrad._schedule._json import to_json
@@ -320,9 +319,9 @@ def passed(node: Any) -> str:
 
 def compiled(program: Program) -> Callable[..., Any]:
     code = machine.compile_code(lower(program), [passed(n) for n in program.inputs])
-    load_memory()
-    if pool.RUN in code.symbols:
-        load_pool()
+    load_memory(_cache.loaded)
+    if _threads.RUN in code.symbols:
+        load_pool(_cache.loaded)
     for symbol in products.SYMBOLS.intersection(code.symbols):
         load_product(symbol)
     return machine.load(code, 1)

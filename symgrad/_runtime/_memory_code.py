@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import sys
 
-from ._llvm_module import Module
+from ._structures import FLAGS_AT, HANDLER_AT
 
 #: Names by which code refers to the functions and to the state.
 TAKE, GIVE, EMPTY = "symgrad.memory.take", "symgrad.memory.give", "symgrad.memory.empty"
@@ -34,11 +34,6 @@ SLOTS, HEAD = 64, 4
 #: Words of the state.
 WORDS = HEAD + 2 * SLOTS
 
-#: Offsets in NumPy's array object: ``PyArrayObject_fields`` of ``ndarraytypes.h``.
-_FLAGS_AFTER, _HANDLER_AFTER = 48, 72
-#: The size of one of that layout.
-ARRAY_BYTES = object.__basicsize__ + 80
-
 _ADVISE = """
   %large = icmp uge i64 %bytes, 4194304
   br i1 %large, label %advise, label %done
@@ -55,17 +50,10 @@ advise: ; large pages, which NumPy asks for from the same size on
 
 _TEXT = """
 @STATE = external global [WORDS x i64]
-@HANDLER = external global i8
-@symgrad.python.ndarray = external global i8
 
 declare noalias ptr @malloc(i64)
-declare noalias ptr @calloc(i64, i64)
-declare noalias ptr @realloc(ptr, i64)
 declare void @free(ptr)
 declare i32 @madvise(ptr, i64, i32)
-declare void @symgrad.python.Py_IncRef(ptr)
-declare ptr @symgrad.numpy.PyArray_Empty(i32, ptr, ptr, i32)
-declare ptr @symgrad.numpy.PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 
 define internal i1 @lock() {
   %got = cmpxchg ptr @STATE, i64 0, i64 1 acquire monotonic
@@ -231,6 +219,18 @@ go:
   ret void
 }
 
+"""
+
+_ARRAY_TEXT = """
+@HANDLER = external global i8
+@symgrad.python.ndarray = external global i8
+
+declare noalias ptr @calloc(i64, i64)
+declare noalias ptr @realloc(ptr, i64)
+declare void @symgrad.python.Py_IncRef(ptr)
+declare ptr @symgrad.numpy.PyArray_Empty(i32, ptr, ptr, i32)
+declare ptr @symgrad.numpy.PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+
 define ptr @MALLOC(ptr %context, i64 %bytes) {
   %p = call ptr @TAKE(i64 %bytes)
   ret ptr %p
@@ -294,27 +294,23 @@ define ptr @PLAIN(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes) {
 """
 
 
-def taken(module: Module) -> str:
-    """Return the name of the function that takes memory, declared in a module."""
-    module.declare(TAKE, "noalias ptr", ["i64"])
-    return TAKE
+def text() -> str:
+    """Return the LLVM assembly of what takes and gives memory."""
+    text = _filled(_TEXT)
+    return text if sys.platform == "linux" else text.replace("declare i32 @madvise", "; ")
 
 
-def given(module: Module) -> str:
-    """Return the name of the function that gives memory back, declared in a module."""
-    module.declare(GIVE, "void", ["ptr", "i64"])
-    return GIVE
+def array_text() -> str:
+    """Return the LLVM assembly of what makes arrays of it, which goes behind :func:`text`."""
+    return _filled(_ARRAY_TEXT)
 
 
-def memory_text() -> str:
-    """Return the LLVM assembly of the module."""
-    header = object.__basicsize__
+def _filled(text: str) -> str:
     words = {
-        "STATE": STATE, "HANDLER_AT": header + _HANDLER_AFTER, "FLAGS_AT": header + _FLAGS_AFTER,
+        "STATE": STATE, "HANDLER_AT": HANDLER_AT, "FLAGS_AT": FLAGS_AT,
         "HANDLER": HANDLER, "WORDS": WORDS, "SLOTS": SLOTS, "HEAD": HEAD, "LEAST": LEAST,
         "TAKE": TAKE, "GIVE": GIVE, "EMPTY": EMPTY, "TRIM": TRIM, "PLAIN": PLAIN,
         **dict(zip(("MALLOC", "CALLOC", "REALLOC", "FREE"), HANDLERS, strict=True)),
         "ADVISE": _ADVISE if sys.platform == "linux" else "\n  br label %done\n",
     }  # fmt: skip
-    text = re.sub(r"\b[A-Z]+(?:_AT)?\b", lambda m: str(words.get(m[0], m[0])), _TEXT)
-    return text if sys.platform == "linux" else text.replace("declare i32 @madvise", "; ")
+    return re.sub(r"\b[A-Z]+(?:_AT)?\b", lambda m: str(words.get(m[0], m[0])), text)

@@ -7,7 +7,6 @@ name and can be cached on disk.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import platform
 import re
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 
 from .._forks import late_module
+from ._structures import Universal, capsule_name, capsule_pointer
 
 
 class Function(NamedTuple):
@@ -108,20 +108,6 @@ def cython_symbol(function: Function) -> str:
     return f"symgrad.{function.module}.{function.name}"
 
 
-def _capsule_name(capsule: Any) -> bytes:
-    name = ctypes.pythonapi.PyCapsule_GetName
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    found: bytes = name(capsule)
-    return found
-
-
-def capsule_pointer(capsule: Any) -> int:
-    """Return the address in a ``PyCapsule``, in which C libraries hand functions around."""
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return int(pointer(capsule, _capsule_name(capsule)))
-
-
 #: How Cython names the capsule of a function of doubles, which returns one or writes several.
 _OF_DOUBLES = re.compile(rb"(double|void) \(double(, double( \*)?)*(, int __pyx_skip_dispatch)?\)")
 
@@ -139,7 +125,7 @@ def exported(function: Function) -> Any:
     (found,) = (
         capsule
         for name, capsule in capsules.items()
-        if variant.fullmatch(name) and _OF_DOUBLES.fullmatch(_capsule_name(capsule))
+        if variant.fullmatch(name) and _OF_DOUBLES.fullmatch(capsule_name(capsule))
     )
     return found
 
@@ -162,28 +148,13 @@ def loop_symbol(module: str, ufunc: str, letter: str) -> str:
     return f"symgrad_loop.{module}.{ufunc}.{letter}"
 
 
-class _Universal(ctypes.Structure):
-    """The start of NumPy's ``PyUFuncObject``, which is part of its binary interface."""
-
-    _fields_ = (
-        ("count", ctypes.c_ssize_t),
-        ("type", ctypes.c_void_p),
-        ("nin", ctypes.c_int),
-        ("nout", ctypes.c_int),
-        ("nargs", ctypes.c_int),
-        ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)),
-        ("data", ctypes.POINTER(ctypes.c_void_p)),
-    )
-
-
 def _bind_loop(symbol: str) -> None:
     """Enter the addresses of a universal function's inner loop and of the loop's data."""
     _, _, rest = symbol.partition(".")
     home, name, letter = rest.rsplit(".", 2)
     ufunc = getattr(late_module(home), name)
     place = [types[1] for types in ufunc.types].index(letter)
-    record = _Universal.from_address(id(ufunc))
+    record = Universal.of(ufunc)
     llvm.add_symbol(symbol, record.functions[place])
     if record.data and record.data[place]:
         llvm.add_symbol(f"{symbol}.data", record.data[place])
@@ -205,7 +176,7 @@ def _ufunc_loop(symbol: str) -> tuple[int, int | None]:
     ufunc = getattr(late_module(home), name)
     known = [ufunc_symbol(path, types).rpartition(".")[2] for types in ufunc.types]
     place = known.index(wanted)
-    record = _Universal.from_address(id(ufunc))
+    record = Universal.of(ufunc)
     return record.functions[place], record.data[place] if record.data else None
 
 

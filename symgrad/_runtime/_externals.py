@@ -14,7 +14,7 @@ from functools import lru_cache
 import llvmlite.binding as llvm
 import numpy as np
 
-from .._lower import has_libmvec
+from ._libraries import has_libmvec
 
 #: How glibc's vector mathematics library names its functions.
 _VECTOR = re.compile(rb"_ZGV[bcde]N\d+v+_\w+")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -12,11 +13,10 @@ import numpy as np
 from numpy._core import multiarray
 
 from .._forks import free_in_children
-from .._lower import memory
 from ..errors import ArgumentError
-from ._cache import cached_object
-from ._code import load_object
+from . import _memory_code as code
 from ._python import bind_python
+from ._structures import ARRAY_BYTES, FAULT, MemoryHandler
 
 #: The environment variable that says how many bytes to keep.
 VARIABLE = "SYMGRAD_KEPT_MEMORY"
@@ -28,19 +28,8 @@ SHARE, DEFAULT = 16, 1 << 28
 _CAPSULE, NAME = b"mem_handler", b"symgrad"
 
 
-class _Handler(ctypes.Structure):
-    """NumPy's ``PyDataMem_Handler``, version 1."""
-
-    _fields_ = (
-        ("name", ctypes.c_char * 127),
-        ("version", ctypes.c_uint8),
-        ("context", ctypes.c_void_p),
-        *((name.rpartition(".")[2], ctypes.c_void_p) for name in memory.HANDLERS),
-    )
-
-
-_state = (ctypes.c_int64 * memory.WORDS)()
-_handler = _Handler(NAME, 1)
+_state = (ctypes.c_int64 * code.WORDS)()
+_handler = MemoryHandler(NAME, 1)
 _lock = free_in_children(threading.Lock())
 _engine: Any = None
 
@@ -106,44 +95,53 @@ def get_kept_memory() -> int:
     return _state[1]
 
 
-def load_memory() -> None:
-    """Make the functions known to LLVM that take and give memory."""
+def load_memory(load: Callable[[str], Any]) -> None:
+    """Make the functions known to LLVM that take and give memory.
+
+    ``load`` gives LLVM's engine of an assembly text, compiled.
+    """
     global _engine
     with _lock:
         if _engine is not None:
             return
-        bind_python()
-        make = ctypes.pythonapi.PyCapsule_New
-        make.restype = ctypes.py_object
-        make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-        capsule = make(ctypes.addressof(_handler), _CAPSULE, None)
-        llvm.add_symbol(memory.STATE, ctypes.addressof(_state))
-        llvm.add_symbol(memory.HANDLER, id(capsule))
-        engine = load_object(cached_object(memory.memory_text(), cache=True))
-        for symbol in memory.HANDLERS:
-            setattr(_handler, symbol.rpartition(".")[2], engine.get_function_address(symbol))
-        for symbol in (memory.TAKE, memory.GIVE):
+        llvm.add_symbol(code.STATE, ctypes.addressof(_state))
+        engine, capsule = _with_arrays(load) if FAULT is None else (load(code.text()), None)
+        for symbol in (code.TAKE, code.GIVE):
             llvm.add_symbol(symbol, engine.get_function_address(symbol))
         # Arrays may be freed after Python's modules are gone.
         for thing in (engine, capsule, _handler, _state):
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
-        empty = memory.EMPTY if _takes_handlers(engine) else memory.PLAIN
-        llvm.add_symbol(memory.EMPTY, engine.get_function_address(empty))
         _engine = engine
+
+
+def _with_arrays(load: Callable[[str], Any]) -> tuple[Any, Any]:
+    """Return the engine, and the capsule by which NumPy knows the handler of its arrays."""
+    bind_python()
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    capsule = make(ctypes.addressof(_handler), _CAPSULE, None)
+    llvm.add_symbol(code.HANDLER, id(capsule))
+    engine = load(code.text() + code.array_text())
+    for symbol in code.HANDLERS:
+        setattr(_handler, symbol.rpartition(".")[2], engine.get_function_address(symbol))
+    empty = code.EMPTY if _takes_handlers(engine) else code.PLAIN
+    llvm.add_symbol(code.EMPTY, engine.get_function_address(empty))
+    return engine, capsule
 
 
 def _takes_handlers(engine: Any) -> bool:
     """Tell whether a new array has our handler where NumPy looks for it."""
-    if np.ndarray.__basicsize__ != memory.ARRAY_BYTES:
+    if np.ndarray.__basicsize__ != ARRAY_BYTES:
         return False
-    limit, _state[2] = _state[2], 2 * memory.LEAST
+    limit, _state[2] = _state[2], 2 * code.LEAST
     kind = ctypes.PYFUNCTYPE(
         ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.py_object, ctypes.c_int64
     )
-    empty = kind(engine.get_function_address(memory.EMPTY))
+    empty = kind(engine.get_function_address(code.EMPTY))
     dtype = np.dtype(np.uint8)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # EMPTY takes it
-    array = empty(1, (ctypes.c_ssize_t * 1)(memory.LEAST), dtype, memory.LEAST)
+    array = empty(1, (ctypes.c_ssize_t * 1)(code.LEAST), dtype, code.LEAST)
     found = multiarray.get_handler_name(array) == NAME.decode() and array.flags.owndata
     del array
     _state[2] = 0
@@ -153,7 +151,7 @@ def _takes_handlers(engine: Any) -> bool:
 
 
 def _trim(engine: Any) -> None:
-    ctypes.CFUNCTYPE(None)(engine.get_function_address(memory.TRIM))()
+    ctypes.CFUNCTYPE(None)(engine.get_function_address(code.TRIM))()
 
 
 def _unlock() -> None:

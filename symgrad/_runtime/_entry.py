@@ -5,31 +5,20 @@ types of its arguments, reads sizes and data pointers off the arrays, makes the 
 through NumPy's C API, runs the program and wraps the results. After the inputs it takes, or
 not, one argument for each array among the results: an array to write to, or None. Arguments
 it is not made for make it return the object ``MISS``, and nothing has happened.
-
-Struct offsets follow CPython's and NumPy's stable layouts: a scalar's value and an array's
-fields come right after the object header (``PyArrayObject_fields`` in ``ndarraytypes.h``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._memory import EMPTY
+from ._interface import EXHAUSTED, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Interface, Leaf
+from ._memory_code import EMPTY
+from ._python import dtype_symbol, object_symbol, scalar_symbol
+from ._structures import DATA_AT, DTYPE_AT, FLAGS_AT, RANK_AT, SHAPE_AT, TYPE_AT, VALUE_AT
 from ._types import memory_type
-from ._values import OTHER_BRANCH
-
-if TYPE_CHECKING:
-    from ._module import Leaf, Lowered
-
-#: Size of CPython's object header; its last word is the type.
-HEADER = object.__basicsize__
-TYPE_AT = HEADER - 8
-DATA_AT, RANK_AT, SHAPE_AT = HEADER, HEADER + 8, HEADER + 16
-DTYPE_AT, FLAGS_AT = HEADER + 40, HEADER + 48
 
 #: NPY_ARRAY_C_CONTIGUOUS and NPY_ARRAY_ALIGNED: a kernel reads, so writeable does not matter.
 READABLE = 0x0001 | 0x0100
@@ -43,15 +32,6 @@ RELEASE_FROM = 8192
 #: Longest entry, in lines, that is optimised: of its straight checks LLVM can make little, and
 #: with hundreds of arguments and results it takes longer for them than for the program.
 OPTIMIZED = 2000
-
-#: What the entry says when the program fails, by the program's status.
-EXHAUSTED = "no memory for the kernel's temporaries"
-OUT_OF_RANGE = "a computed index is out of bounds for its axis"
-
-#: Python objects and NumPy C functions that the code refers to by name.
-MISS = "symgrad.python.miss"
-OBJECTS = {"ndarray": np.ndarray, "float": float, "int": int, "None": None,
-           "MemoryError": MemoryError, "IndexError": IndexError}  # fmt: skip
 
 DECLARATIONS = """
 declare ptr @symgrad.memory.empty(i32, ptr, ptr, i64)
@@ -92,21 +72,6 @@ done:
   ret i1 %apart
 }
 """
-
-
-def object_symbol(name: str) -> str:
-    """Return the symbol of one of :data:`OBJECTS`."""
-    return f"symgrad.python.{name}"
-
-
-def dtype_symbol(dtype: str) -> str:
-    """Return the symbol of NumPy's descriptor of a native dtype."""
-    return f"symgrad.dtype.{dtype}"
-
-
-def scalar_symbol(dtype: str) -> str:
-    """Return the symbol of NumPy's scalar type of a dtype."""
-    return f"symgrad.scalar.{dtype}"
 
 
 def threads_symbol(name: str) -> str:
@@ -155,26 +120,26 @@ class _Entry:
         self.require(self.op(f"icmp eq {kind} {value}, {wanted}"))
 
 
-def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
+def write_entry(program: Interface, kinds: Sequence[str]) -> str:
     """Return the text of ``NAME.python``, to go into the module of the entry points.
 
     Parameters
     ----------
-    lowered:
-        The program.
+    program:
+        How its functions are called.
     kinds:
         For each input ``"array"`` (an ndarray, or a NumPy scalar where the rank is 0),
         ``"float"`` or ``"int"`` (exactly these Python types).
     """
     e = _Entry()
-    arrays = [k for k, leaf in enumerate(lowered.outputs) if leaf.ndim]
+    arrays = [k for k, leaf in enumerate(program.outputs) if leaf.ndim]
     alone = e.op(f"icmp eq i64 %nargs, {len(kinds)}")
     placed = e.op(f"icmp eq i64 %nargs, {len(kinds) + len(arrays)}")
     e.require(e.op(f"or i1 {alone}, {placed}"))
     arguments: list[str] = []
     extents: list[str] = []
     counts: list[str] = []
-    for k, (leaf, kind) in enumerate(zip(lowered.inputs, kinds, strict=True)):
+    for k, (leaf, kind) in enumerate(zip(program.inputs, kinds, strict=True)):
         given = e.at("%args", 8 * k, "ptr")
         if leaf.ndim:
             data = _read_array(e, given, leaf, READABLE)
@@ -188,7 +153,7 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
             arguments.append(f"{memory_type(leaf.dtype)} {value}")
             if kind == "int":
                 extents.append(value)
-    found, shapes = _sizes(e, lowered, extents)
+    found, shapes = _sizes(e, program, extents)
     arguments += [f"i64 {e.at('%found', 8 * j, 'i64')}" for j in range(found)]
     none = e.object(object_symbol("None"))
     e.line(f"store ptr {none}, ptr %nothing")
@@ -198,20 +163,20 @@ def write_entry(lowered: Lowered, kinds: Sequence[str]) -> str:
         given = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
         absent = e.op(f"icmp eq ptr {given}, {none}")
         count = _product(e, [e.at("%found", 8 * i, "i64") for i in shapes[k]])
-        _check_target(e, given, absent, lowered.outputs[k], shapes[k], count)
+        _check_target(e, given, absent, program.outputs[k], shapes[k], count)
         targets[k] = given, absent
         counts.append(count)
     for k, (given, absent) in targets.items():
-        arguments.append(f"ptr {_make_array(e, k, lowered.outputs[k], shapes[k], given, absent)}")
-    steps = e.at("%found", 8 * (lowered.sizes + sum(leaf.ndim for leaf in lowered.outputs)), "i64")
+        arguments.append(f"ptr {_make_array(e, k, program.outputs[k], shapes[k], given, absent)}")
+    steps = e.at("%found", 8 * (program.sizes + sum(leaf.ndim for leaf in program.outputs)), "i64")
     work = _sum(e, [steps, *counts])
     arguments.append("ptr %results")
-    arguments.append(f"i64 {e.op(f'load i64, ptr @{threads_symbol(lowered.name)}')}")
-    status = _run(e, lowered.name, arguments, work)
+    arguments.append(f"i64 {e.op(f'load i64, ptr @{threads_symbol(program.name)}')}")
+    status = _run(e, program.name, arguments, work)
     _check(e, status)
-    result = _wrap(e, lowered.outputs)
+    result = _wrap(e, program.outputs)
     e.line(f"ret ptr {result}")
-    return "\n".join(_text(e, lowered))
+    return "\n".join(_text(e, program))
 
 
 def _read_array(e: _Entry, given: str, leaf: Leaf, wanted: int) -> str:
@@ -262,7 +227,7 @@ def _read_scalar(e: _Entry, given: str, leaf: Leaf, kind: str) -> str:
     exact = scalar_symbol(leaf.dtype) if kind == "array" else object_symbol(kind)
     e.require_same(e.at(given, TYPE_AT, "ptr"), "ptr", e.object(exact))
     if kind != "int":
-        return e.at(given, HEADER, memory_type(leaf.dtype))
+        return e.at(given, VALUE_AT, memory_type(leaf.dtype))
     value = e.op(f"call i64 @symgrad.python.PyLong_AsLongLong(ptr {given})")
     # -1 is a size that no trace has, and the sign of an integer beyond 64 bits.
     e.require(e.op(f"icmp ne i64 {value}, -1"))
@@ -284,15 +249,15 @@ def _sum(e: _Entry, terms: Sequence[str]) -> str:
     return result
 
 
-def _sizes(e: _Entry, lowered: Lowered, extents: Sequence[str]) -> tuple[int, list[range]]:
+def _sizes(e: _Entry, program: Interface, extents: Sequence[str]) -> tuple[int, list[range]]:
     """Call ``NAME.sizes``; return how many sizes it found, and where the results' shapes are."""
     given = "".join(f"i64 {x}, " for x in extents)
-    e.require_same(e.op(f"call i32 @{lowered.name}.sizes({given}ptr %found)"), "i32", 0)
-    shapes, start = [], lowered.sizes
-    for leaf in lowered.outputs:
+    e.require_same(e.op(f"call i32 @{program.name}.sizes({given}ptr %found)"), "i32", 0)
+    shapes, start = [], program.sizes
+    for leaf in program.outputs:
         shapes.append(range(start, start + leaf.ndim))
         start += leaf.ndim
-    return lowered.sizes, shapes
+    return program.sizes, shapes
 
 
 def _make_array(e: _Entry, k: int, leaf: Leaf, shape: range, given: str, absent: str) -> str:
@@ -351,7 +316,7 @@ def _check(e: _Entry, status: str) -> None:
     other = e.op(f"icmp uge i32 {status}, {OTHER_BRANCH}")
     e.line(f"br i1 {other}, label %other, label %{on}")
     e.lines.append(f"{on}:")
-    memory = e.op(f"icmp eq i32 {status}, 1")
+    memory = e.op(f"icmp eq i32 {status}, {EXHAUSTED}")
     kinds = [e.object(object_symbol(name)) for name in ("MemoryError", "IndexError")]
     kind = e.op(f"select i1 {memory}, ptr {kinds[0]}, ptr {kinds[1]}")
     text = e.op(f"select i1 {memory}, ptr @symgrad.exhausted, ptr @symgrad.out_of_range")
@@ -380,27 +345,27 @@ def _wrap(e: _Entry, outputs: Sequence[Leaf]) -> str:
     return packed
 
 
-def _drop(lowered: Lowered, name: str) -> Iterator[str]:
+def _drop(program: Interface, name: str) -> Iterator[str]:
     """Give back the objects made so far."""
-    for k in range(len(lowered.outputs)):
+    for k in range(len(program.outputs)):
         yield f"  %{name}{k} = getelementptr ptr, ptr %items, i64 {k}"
         yield f"  %{name}.{k} = load ptr, ptr %{name}{k}"
         yield f"  call void @symgrad.python.Py_DecRef(ptr %{name}.{k})"
 
 
-def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
-    outputs = max(len(lowered.outputs), 1)
-    miss = e.object(MISS)
+def _text(e: _Entry, program: Interface) -> Iterator[str]:
+    outputs = max(len(program.outputs), 1)
+    miss = e.object(object_symbol("miss"))
     for symbol in sorted(e.objects):
         yield f"@{symbol} = external global i8"
-    for name, text in (("exhausted", EXHAUSTED), ("out_of_range", OUT_OF_RANGE)):
+    for name, text in (("exhausted", NO_MEMORY), ("out_of_range", NO_PLACE)):
         yield f'@symgrad.{name} = private constant [{len(text) + 1} x i8] c"{text}\\00"'
     yield DECLARATIONS
     yield APART
-    yield f"@{threads_symbol(lowered.name)} = global i64 0"
+    yield f"@{threads_symbol(program.name)} = global i64 0"
     plain = " noinline optnone" if len(e.lines) > OPTIMIZED else ""
-    yield f"define ptr @{lowered.name}.python(ptr %self, ptr %args, i64 %nargs){plain} {{\nentry:"
-    yield f"  %found = alloca [{lowered.sizes + sum(x.ndim for x in lowered.outputs) + 1} x i64]"
+    yield f"define ptr @{program.name}.python(ptr %self, ptr %args, i64 %nargs){plain} {{\nentry:"
+    yield f"  %found = alloca [{program.sizes + sum(x.ndim for x in program.outputs) + 1} x i64]"
     yield f"  %results = alloca [{outputs} x i64]"
     yield f"  %items = alloca [{outputs} x ptr]"
     yield "  %nothing = alloca ptr"
@@ -409,9 +374,9 @@ def _text(e: _Entry, lowered: Lowered) -> Iterator[str]:
     yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
     yield from e.lines
     yield "failed:"
-    yield from _drop(lowered, "made")
+    yield from _drop(program, "made")
     yield "  ret ptr null\nother:"
-    yield from _drop(lowered, "idle")
+    yield from _drop(program, "idle")
     yield "  br label %miss\nmiss:"
     yield "  call void @symgrad.python.PyErr_Clear()"
     yield f"  call void @symgrad.python.Py_IncRef(ptr {miss})\n  ret ptr {miss}\n}}"

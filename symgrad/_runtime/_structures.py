@@ -1,0 +1,207 @@
+"""The structures of CPython and NumPy that machine code reads and writes, and whether they are so.
+
+A number's value and an array's fields come right after the object header; an array's are in the
+order of ``PyArrayObject_fields`` in NumPy's ``ndarraytypes.h``. What symgrad takes for granted of
+them is tested once, when this module is loaded: :data:`FAULT` says what is otherwise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath
+
+#: Size of CPython's object header, whose last word is the type; that of a build without the
+#: interpreter's lock, or with lists of all objects, is another.
+HEADER = 16
+TYPE_AT = HEADER - 8
+
+#: Where the value of a float, or of one of NumPy's numbers, is.
+VALUE_AT = HEADER
+
+#: Where the fields of an array are.
+DATA_AT, RANK_AT, SHAPE_AT, STRIDES_AT = HEADER, HEADER + 8, HEADER + 16, HEADER + 24
+DTYPE_AT, FLAGS_AT, HANDLER_AT = HEADER + 40, HEADER + 48, HEADER + 72
+#: The size of an array that has a memory handler there.
+ARRAY_BYTES = HEADER + 80
+
+#: Element types of programs' inputs and outputs.
+DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+          "float32", "float64")  # fmt: skip
+
+#: The version of NumPy's binary interface, and places in its table of C functions
+#: (``numpy/__multiarray_api.h``), the first of which tells the version.
+NUMPY_INTERFACE = 0x02000000
+NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
+
+
+class MethodDef(ctypes.Structure):
+    """``PyMethodDef``, which is part of CPython's stable interface."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+#: The flag of functions of ``(self, args, nargs)``, in the stable interface, too.
+METH_FASTCALL = 0x0080
+
+
+class MemoryHandler(ctypes.Structure):
+    """NumPy's ``PyDataMem_Handler``, version 1."""
+
+    _fields_ = (
+        ("name", ctypes.c_char * 127),
+        ("version", ctypes.c_uint8),
+        ("context", ctypes.c_void_p),
+        ("malloc", ctypes.c_void_p),
+        ("calloc", ctypes.c_void_p),
+        ("realloc", ctypes.c_void_p),
+        ("free", ctypes.c_void_p),
+    )
+
+
+class Universal(ctypes.Structure):
+    """The start of NumPy's ``PyUFuncObject``, which is part of its binary interface."""
+
+    _fields_ = (
+        ("count", ctypes.c_ssize_t),
+        ("type", ctypes.c_void_p),
+        ("nin", ctypes.c_int),
+        ("nout", ctypes.c_int),
+        ("nargs", ctypes.c_int),
+        ("identity", ctypes.c_int),
+        ("functions", ctypes.POINTER(ctypes.c_void_p)),
+        ("data", ctypes.POINTER(ctypes.c_void_p)),
+    )
+
+    @classmethod
+    def of(cls, ufunc: Any) -> Universal:
+        """Return the structure of a universal function.
+
+        Raises
+        ------
+        RuntimeError
+            If it is none: NumPy's own numbers of operands are others.
+        """
+        record = cls.from_address(id(ufunc))
+        if (record.nin, record.nout, record.nargs) != (ufunc.nin, ufunc.nout, ufunc.nargs):
+            raise RuntimeError('NumPy\'s universal functions are not known; use backend="numpy"')
+        return record
+
+
+def capsule_name(capsule: Any) -> bytes:
+    """Return the name of a ``PyCapsule``."""
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    found: bytes = name(capsule)
+    return found
+
+
+def capsule_pointer(capsule: Any) -> int:
+    """Return the address in a ``PyCapsule``, in which C libraries hand functions around."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, capsule_name(capsule)))
+
+
+def numpy_function(place: int) -> int:
+    """Return the address of one of NumPy's C functions, which it exports as a table."""
+    table = capsule_pointer(_multiarray_umath._ARRAY_API)
+    return int(ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))[place])
+
+
+# ---------------------------------------------------------------- the test
+
+
+def _word(thing: Any, at: int, kind: Any = ctypes.c_void_p) -> Any:
+    """Return what lies in an object; its identity is its address in CPython alone."""
+    return kind.from_address(id(thing) + at).value
+
+
+def _platform() -> bool:
+    return (
+        sys.implementation.name == "cpython"
+        and sys.byteorder == "little"
+        and ctypes.sizeof(ctypes.c_void_p) == 8
+        and object.__basicsize__ == HEADER
+    )
+
+
+def _floats() -> bool:
+    x = float("1.25")
+    return bool(_word(x, TYPE_AT) == id(float) and _word(x, VALUE_AT, ctypes.c_double) == x)
+
+
+def _numbers() -> bool:
+    numbers = [np.dtype(name).type(1) for name in DTYPES]
+    return all(
+        _word(x, TYPE_AT) == id(x.dtype.type)
+        and ctypes.string_at(id(x) + VALUE_AT, x.dtype.itemsize) == x.tobytes()
+        for x in numbers
+    )
+
+
+def _arrays() -> bool:
+    rows = np.zeros((2, 3), np.float32)
+    return all(map(_array, (rows, rows.T, np.zeros((4, 1, 0), np.int64)[::2], np.array(True))))
+
+
+def _array(a: Any) -> bool:
+    shape, strides = _word(a, SHAPE_AT), _word(a, STRIDES_AT)
+    if a.ndim and not (shape and strides == shape + 8 * a.ndim):  # NumPy has them in one block
+        return False
+    words = ctypes.c_ssize_t * a.ndim
+    return bool(
+        _word(a, TYPE_AT) == id(np.ndarray)
+        and _word(a, DATA_AT) == a.__array_interface__["data"][0]
+        and _word(a, RANK_AT, ctypes.c_int) == a.ndim
+        and (not a.ndim or tuple(words.from_address(shape)) == a.shape)
+        and (not a.ndim or tuple(words.from_address(strides)) == a.strides)
+        and _word(a, DTYPE_AT) == id(np.dtype(a.dtype.char))
+        and _word(a, FLAGS_AT, ctypes.c_int) == a.flags.num
+    )
+
+
+def _functions() -> bool:
+    if ctypes.CFUNCTYPE(ctypes.c_uint)(numpy_function(0))() != NUMPY_INTERFACE:
+        return False
+    dtype, pointer = np.dtype(np.int16), ctypes.POINTER(ctypes.c_ssize_t)
+    object_, scalar = ctypes.py_object, numpy_function(NUMPY_TABLE["PyArray_Scalar"])
+    make = ctypes.PYFUNCTYPE(object_, ctypes.c_char_p, object_, ctypes.c_void_p)(scalar)
+    number = make(b"\x02\x01", dtype, None)
+    empty = numpy_function(NUMPY_TABLE["PyArray_Empty"])
+    kind = ctypes.PYFUNCTYPE(object_, ctypes.c_int, pointer, object_, ctypes.c_int)
+    ctypes.pythonapi.Py_IncRef(object_(dtype))  # the call takes it
+    array = kind(empty)(2, (ctypes.c_ssize_t * 2)(3, 1), dtype, 0)
+    return (
+        type(number) is np.int16 and number == 0x0102
+        and array.shape == (3, 1) and array.dtype is dtype and array.flags.owndata
+    )  # fmt: skip
+
+
+#: What is taken for granted, each after what it needs.
+TESTS: dict[str, Callable[[], bool]] = {
+    "a build of CPython that is known": _platform,
+    "the layout of floats": _floats,
+    "the layout of NumPy's numbers": _numbers,
+    "the layout of NumPy's arrays": _arrays,
+    "NumPy's C functions": _functions,
+}
+
+
+def fault() -> str | None:
+    """Return the first of :data:`TESTS` that fails, or None: machine code may read objects."""
+    return next((what for what, holds in TESTS.items() if not holds()), None)
+
+
+#: What is not as machine code takes it to be, or None. Then no machine code touches Python's
+#: objects: calls go through Numba's dispatcher, which has Numba's own C code for that.
+FAULT: str | None = fault()
