@@ -15,8 +15,9 @@ from numpy._core import multiarray
 from .._forks import free_in_children
 from ..errors import ArgumentError
 from . import _memory_code as code
+from . import _structures
 from ._python import bind_python
-from ._structures import ARRAY_BYTES, FAULT, MemoryHandler
+from ._structures import ARRAY_BYTES, MemoryHandler
 
 #: The environment variable that says how many bytes to keep.
 VARIABLE = "SYMGRAD_KEPT_MEMORY"
@@ -105,7 +106,10 @@ def load_memory(load: Callable[[str], Any]) -> None:
         if _engine is not None:
             return
         llvm.add_symbol(code.STATE, ctypes.addressof(_state))
-        engine, capsule = _with_arrays(load) if FAULT is None else (load(code.text()), None)
+        if _structures.FAULT is None:
+            engine, capsule = _with_arrays(load)
+        else:
+            engine, capsule = load(code.text()), None
         for symbol in (code.TAKE, code.GIVE):
             llvm.add_symbol(symbol, engine.get_function_address(symbol))
         # Arrays may be freed after Python's modules are gone.

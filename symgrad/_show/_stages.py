@@ -14,7 +14,7 @@ from .._graph import Input, Node, topological
 from .._lower import lower, prepare
 from .._lower._plan import plan
 from .._rewrite import RULES, rewrite
-from .._runtime import vector_math_default
+from .._runtime import structures, vector_math_default
 from .._schedule import Program, guard_texts, schedule
 from .._state import within
 from .._symbolic import formula_of
@@ -244,7 +244,10 @@ def _lowered(program: Program) -> Stage:
     lowered = lower(program)
     where = "linked into the caller" if lowered.linked else "compiled by itself"
     count = sum(text.count("\n") + 1 for text in (lowered.text, *lowered.straight))
+    lines = tuple(assembly_lines(lowered.text, lowered.name))
+    if structures.FAULT is not None:
+        lines += (f"called through Numba's dispatcher: {structures.FAULT} is not given here",)
     return Stage(
         f"Lowered: {count} lines of LLVM assembly, {where}",
-        tuple(assembly_lines(lowered.text, lowered.name)),
+        lines,
     )

@@ -22,7 +22,8 @@ import symgrad as sg
 from symgrad._compile._function import Function
 from symgrad._export import c_source
 from symgrad._graph import Node
-from symgrad._lower import lower, prepare, vector_math_default, write_entry
+from symgrad._lower import lower, prepare
+from symgrad._runtime import vector_math_default, write_entry
 from symgrad._schedule import Program, schedule
 from symgrad._schedule._steps import leaf_text
 from symgrad._schedule._text import named_bodies
