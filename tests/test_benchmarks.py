@@ -46,6 +46,12 @@ def errors(name: str, peer: str, *, small: bool = True) -> dict[str, float]:
     return found
 
 
+def test_every_workload_is_here() -> None:
+    from harness._workload import NAMES as there
+
+    assert sorted(NAMES) == sorted(there)
+
+
 @pytest.mark.parametrize("name", [*SHORT, *(pytest.param(n, marks=pytest.mark.slow) for n in LONG)])
 def test_symgrad(name: str) -> None:
     worst = errors(name, "symgrad")
