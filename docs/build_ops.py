@@ -125,7 +125,10 @@ def owners() -> dict[str, ModuleType]:
 
 
 #: The sections that come first, in this order; the rest by the names of their modules.
-FIRST = ("arithmetic", "transcendental", "signs", "rounding", "logic", "special", "bessel")
+FIRST = (
+    "arithmetic", "transcendental", "logistic", "signs", "rounding", "logic", "elementary", "gamma",
+    "error_functions", "normal", "bessel",
+)  # fmt: skip
 
 
 def position(module: ModuleType) -> tuple[int, str]:

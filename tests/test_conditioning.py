@@ -12,7 +12,7 @@ import scipy.special as sc
 
 import symgrad as sg
 from symgrad._op import registry
-from symgrad.special.stirling import stirling_error
+from symgrad.special.densities import stirling_error
 
 DIGITS = 50
 BESSEL = ("Jv", "Yv", "Iv", "Kv", "Ive", "Kve")

@@ -25,7 +25,7 @@ from symgrad._op import Composite, Op, registry
 from symgrad._ops.logic import CONDITION
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
-from symgrad.special.special import ORDER
+from symgrad.special.records import ORDER
 
 Case = tuple[tuple[Any, ...], dict[str, Any]]
 Line = Callable[[Any], Any]

@@ -10,7 +10,7 @@ import pytest
 import scipy.special as sc
 
 import symgrad as sg
-from symgrad.special.elliptic_means import GAUSS
+from symgrad.special.elliptic import GAUSS
 
 RNG = np.random.default_rng(11)
 ANGLES = np.concatenate([RNG.uniform(-1.6, 1.6, 40), [1e-9, 1.5707963, 1.5708, 1.57081, -1.5708]])

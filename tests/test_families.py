@@ -14,7 +14,7 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Op, registry
-from symgrad.special import hazard
+from symgrad.special import normal
 
 FAMILIES = [op for op in registry.ops.values() if op.orders]
 #: Points at which the textbook's differences have few digits or none.
@@ -104,7 +104,7 @@ def test_the_polynomial_of_the_hazard_interpolates_it() -> None:
         x = mpmath.mpf("0.75") + mpmath.mpf("1.75") * s
         return mpmath.npdf(x) / mpmath.ncdf(-x) - x
 
-    tree = ast.parse(inspect.getsource(hazard.excess_middle))
+    tree = ast.parse(inspect.getsource(normal.excess_middle))
     table = next(n.iter for n in ast.walk(tree) if isinstance(n, ast.For) and n.iter.elts[3:])
     with mpmath.workdps(60):
         want = mpmath.chebyfit(excess, [-1, 1], len(table.elts))

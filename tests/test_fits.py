@@ -16,8 +16,7 @@ import scipy.special as sc
 
 import symgrad as sg
 from symgrad._op import registry
-from symgrad.special.fitted import fitted
-from symgrad.special.tables import TABLES
+from symgrad.special.tables import TABLES, fitted
 
 SCRIPT = Path(__file__).parents[1] / "docs" / "build_fits.py"
 DIGITS = 40

@@ -23,7 +23,7 @@ from symgrad._op import NonZero, Op, registry
 from symgrad._op._registry import Composite, Registry
 from symgrad._tensor import Tensor
 from symgrad.errors import DefinitionError, UnsupportedError
-from symgrad.special.bessel import BERNOULLI
+from symgrad.special.gamma import BERNOULLI
 
 MODELS = Path(__file__).with_name("late_models.py")
 #: Modules that cost more than they give to a program of NumPy's functions.

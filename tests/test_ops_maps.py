@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import mpmath
@@ -19,7 +20,7 @@ from symgrad._op import Cython, Libm, Op, define, registry
 from symgrad._ops import logic, rounding, unsupported
 from symgrad._runtime._libraries import Function, exported
 from symgrad.errors import DefinitionError, UnsupportedError
-from symgrad.special import special
+from symgrad.special import records
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
 RULES = [op for op in MAPS if op.partials is not None and op.reason is None and op.sympy]
@@ -156,7 +157,7 @@ def cases(op: Op) -> Iterator[tuple[Any, Any, sp.Symbol]]:
     assert op.sympy is not None
     for x, claim, domain in zip(symbols, slopes(op, symbols), op.domain, strict=True):
         if claim is sp.nan:
-            assert op.convention == special.ORDER
+            assert op.convention == records.ORDER
         elif domain.is_subset(sp.Reals) and not domain.is_subset(sp.Integers):
             yield claim, op.sympy(*symbols), x
 
@@ -319,7 +320,7 @@ def test_rule_without_a_form_agrees_with_differences(op: Op) -> None:
         x = operands[j]
         with sg.backend("numpy"):
             if np.isnan(slope(x)).all():
-                assert op.convention == special.ORDER
+                assert op.convention == records.ORDER
                 continue
             for rule, before in ((slope, total), (sg.grad(steepness), steepness)):
                 for k, got in enumerate(rule(x)):
@@ -682,3 +683,16 @@ def test_a_function_is_claimed_once() -> None:
         define(np.sin, **FIELDS)
     assert "Fresh" not in registry.ops
     assert registry.handler(np.sin) is registry.ops["Sin"]
+
+
+def test_helpers_of_different_ops_have_different_names() -> None:
+    """A program's source holds those of all its ops."""
+    found: dict[str, FunctionType] = {}
+    waiting = [helper for op in registry.ops.values() for helper in op.helpers]
+    while waiting:
+        helper = waiting.pop()
+        assert isinstance(helper, FunctionType)
+        if found.setdefault(helper.__name__, helper) is not helper:
+            pytest.fail(f"{helper.__module__} and {found[helper.__name__].__module__}")
+        called = map(helper.__globals__.get, helper.__code__.co_names)
+        waiting += [f for f in called if isinstance(f, FunctionType) and f not in found.values()]

@@ -14,7 +14,7 @@ import symgrad as sg
 from symgrad._op import Composite, Op, registry
 from symgrad._ops import logic
 from symgrad._trace import flatten
-from symgrad.special import special
+from symgrad.special import records
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
 COMPOSITES = [c for c in registry.composites.values() if c.functions]
@@ -93,7 +93,7 @@ def map_case(op: Op) -> Case:
             real.append(k)
             operands.append(rng.uniform(low, high, 6))
     params = PARAMS.get(op.name, {})
-    if op.convention == special.ORDER:  # the derivatives by orders and parameters are nan
+    if op.convention == records.ORDER:  # the derivatives by orders and parameters are nan
         real = real[-1:]
 
     def call(*xs: Any) -> Any:

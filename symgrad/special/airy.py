@@ -16,8 +16,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import Real
-from .fitted import fitted_fields
-from .oscillations import parts
+from .records import parts
 from .tables import (
     AIRY_LEFT_IMAGINARY,
     AIRY_LEFT_REAL,
@@ -31,7 +30,8 @@ from .tables import (
     AIRYBIPRIME_RIGHT,
     AIRYPRIME_LEFT_IMAGINARY,
     AIRYPRIME_LEFT_REAL,
-)  # fmt: skip
+    fitted_fields,
+)
 
 
 def airy_zeta(x: Any) -> Any:

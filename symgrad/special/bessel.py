@@ -1,202 +1,125 @@
-"""The gamma and zeta functions and the Bessel functions of ``scipy.special``.
+"""The Bessel functions of real order of ``scipy.special``, and their relatives.
 
-Derivatives raise the order of the function, so the families are closed under
-differentiation to any order. The derivative by the order itself is not known: nan.
+Derivatives raise the order of the function, so the families are closed under differentiation to any
+order. The derivative by the order itself is not known: nan. Those of ``ive(v, x)`` by x are the
+derivatives of its series, where ``ive`` of three orders cancels.
+
+Source: NIST Digital Library of Mathematical Functions, 10.6, 10.25 and 10.29.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Positive, define
-from .._ops.pairs import two_sum
+from .._op import HIGHEST, Composed, Op, Positive, Real, define
+from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_ke, order_family
 from .bessel_y import bessel_y
-from .differences import DIGAMMA_STEP, digamma_by_sums
-from .fallback import elsewhere, evaluated, of_scipy, source_of
-from .fitted import fitted, step
-from .gamma_quotients import beta_function
-from .scaled_bessel import IVE_SLOPE
-from .special import BOTH_POSITIVE, ORDER
-from .tables import GAMMA_MIDDLE, RGAMMA_MIDDLE
+from .records import ORDER, of_scipy, relative
+from .taylor import form_of_order
 
-POSITIVE = (Positive,)
+# ---------------------------------------------------------------- derivatives of ive
 
 
-# ---------------------------------------------------------------- gamma function
+def scaled_term(s: Any, x: Any, n: int) -> Any:
+    """Derivative n of ``exp(-x)*x**s``, over ``exp(-x)*x**(s - n)``."""
+    total: Any = (-1.0) ** n
+    fall: Any = 1.0
+    for j in range(n):
+        fall = fall * (s - j)
+        total = total * x + ((-1.0) ** (n - j - 1) * math.comb(n, j + 1)) * fall
+    return total
 
 
-def gamma_by_table(x: Any, other: Any, fit: Any, over: bool = False) -> Any:
-    """The gamma function, or one over it: up to 10 by a table from 1 to 2, beyond SciPy's."""
-    x = np.float64(1.0) * x
-    inside = (x > 0) & (x < 10.0)
-    below = np.where(inside & (x < 1.0), x, 1.0)
-    at = np.where(inside, np.where(x < 1.0, x + 1.0, x), 1.0)
-    product, base = 1.0 + 0.0 * at, at
-    for k in range(1, 9):
-        more = at - k >= 1.0
-        product = product * np.where(more, at - k, 1.0)
-        base = np.where(more, at - k, base)
-    if over:
-        found = fit(base, RGAMMA_MIDDLE) * below / product
-    else:
-        found = fit(base, GAMMA_MIDDLE) * product / below
-    return np.where(inside, found, elsewhere(other, inside, x))
+def scaled_neighbours(v: Any, x: Any, n: int, ive: Callable[..., Any]) -> Any:
+    """Derivative n of ``ive(v, x)`` as a mean over neighbouring orders."""
+    shares = {0: 1.0}
+    for _ in range(n):
+        after: dict[int, float] = {}
+        for k, share in shares.items():
+            for step, part in ((-1, 0.5), (0, -1.0), (1, 0.5)):
+                after[k + step] = after.get(k + step, 0.0) + part * share
+        shares = after
+    total: Any = 0.0
+    for k, share in shares.items():
+        term = share * ive(v + k, x)
+        total = total + (term * np.sign(x) if (n - k) % 2 else term)
+    return total
 
 
-_GAMMA = of_scipy("Gamma", sc.gamma, POSITIVE)
-GAMMA = define(
-    sc.gamma, name="Gamma", sympy=sp.gamma, partials=lambda y, x: (y * sc.psi(x),),
-    evaluate=evaluated(gamma_by_table, sc.gamma, fitted),
-    lower=Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
-    source=source_of("gamma_by_table", "special.gamma", "fitted"),
-    helpers=(elsewhere, fitted, gamma_by_table), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
-)  # fmt: skip
-_RGAMMA = of_scipy("Rgamma", sc.rgamma, POSITIVE)
-RGAMMA = define(
-    sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
-    partials=lambda y, x: (-y * sc.psi(x),), evaluate=evaluated(
-        gamma_by_table, sc.rgamma, fitted, True),
-    lower=Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
-    source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
-    helpers=(elsewhere, fitted, gamma_by_table), portable=lambda x: 1 / sc.gamma(x),
-    domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
-)  # fmt: skip
-GAMMALN = define(
-    sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
-    lower=Cython("gammaln"), domain=POSITIVE, samples=(2.5, 9),
-    doc="log(abs(gamma(x))).",
-)  # fmt: skip
-LOGGAMMA = define(
-    sc.loggamma, name="Loggamma", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
-    lower=Cython("loggamma"), domain=POSITIVE, samples=(2.5, 9),
-    doc="log(gamma(x)); nan for negative x.",
-)  # fmt: skip
-DIGAMMA = define(
-    sc.psi, name="Digamma", sympy=sp.digamma, partials=lambda y, x: (POLYGAMMA(1.0, x),),
-    lower=Cython("psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
-    portable=digamma_by_sums,
-)  # fmt: skip
+def scaled_term_pair(s: Any, x: Any, n: int) -> Any:
+    """The same for a pair s, as a pair: the terms differ in sign."""
+    total: Any = ((-1.0) ** n + 0.0 * x, 0.0 * x)
+    fall: Any = 1.0, 0.0
+    for j in range(n):
+        fall = pair_product(fall, pair_sum(s, (-float(j), 0.0)))
+        part = pair_product(fall, ((-1.0) ** (n - j - 1) * math.comb(n, j + 1), 0.0))
+        total = pair_sum(pair_product(total, (x, 0.0)), part)
+    return total
 
 
-def _betaln(a: Any, b: Any) -> Any:
-    return sc.gammaln(a) + sc.gammaln(b) - sc.gammaln(a + b)
+def ive_slope(v: Any, x: Any, order: int = 0, other: Callable[..., Any] = sc.ive) -> Any:
+    """The derivative of ``ive(v, x)`` by x, or a derivative of it: the first terms in pairs."""
+    n = order + 1
+    v, x = np.float64(1.0) * v, np.float64(1.0) * x
+    inside = (v > -1) & (v <= 60) & (x >= 1e-30) & (x <= 24)
+    s, at = np.where(inside, v, 0.0), np.where(inside, x, 1.0)
+    z = np.square(0.5 * at)
+    rest = 0.0 * at
+    for k in range(48, 3, -1):
+        rest = scaled_term(s + 2.0 * k, at, n) + z / ((k + 1) * (s + (k + 1.0))) * rest
+    square, total = two_product(0.5 * at, 0.5 * at), (rest, 0.0 * rest)
+    for k in range(3, -1, -1):
+        below = pair_product(two_sum(s, k + 1.0), (k + 1.0, 0.0))
+        total = pair_product(pair_quotient(square, below), total)
+        total = pair_sum(scaled_term_pair(two_sum(s, 2.0 * k), at, n), total)
+    # What s + 1 loses in rounding changes the gamma function by psi, close to log.
+    shape, lost = two_sum(s, 1.0)
+    over = sc.rgamma(shape)
+    scale = over, -over * lost * (np.log(shape) - 0.5 / shape)
+    scale = pair_product(scale, two_product((0.5 * at) ** s, np.exp(-at)))
+    total = pair_product(scale, total)
+    for _ in range(n):
+        total = pair_quotient(total, (at, 0.0))
+    beyond = scaled_neighbours(
+        np.where(inside, math.nan, v), np.where(inside, math.nan, x), n, other
+    )
+    return np.where(inside, total[0] + total[1], beyond)
 
 
-def _beta_by_logs(a: Any, b: Any) -> Any:
-    return np.exp(_betaln(a, b))
+def _form(v: Any, x: Any, order: int = 0) -> Any:
+    return form_of_order(lambda x: sp.exp(-x) * sp.besseli(v, x), x, order + 1)
 
 
-_BETA = of_scipy("Beta", sc.beta, BOTH_POSITIVE)
+def _evaluate(v: Any, x: Any, order: int = 0) -> Any:
+    return ive_slope(v, x, order).astype(np.result_type(v, x, 0.0))
 
 
-def _beta_form(a: Any, b: Any, slope: int = 0) -> Any:
-    first, second, both = (sp.polygamma(0, z) for z in (a, b, a + b))
-    return sp.beta(a, b) * (1, first - both, second - both)[slope]
+def _source(v: Any, x: Any, order: int = 0) -> str:
+    kind = np.result_type(v.dtype, x.dtype, 0.0)
+    narrow = "" if kind == np.float64 else f".astype(np.{kind})"
+    return f"ive_slope({v}, {x}, {order}, special.ive){narrow}"
 
 
-def _beta_partials(z: Any, a: Any, b: Any, slope: int = 0) -> Any:
-    if slope == 0:
-        return BETA(a, b, slope=1), BETA(a, b, slope=2)
-    f, by_a, by_b = BETA(a, b), -DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)
-    both = POLYGAMMA(1.0, a + b)
-    if slope == 1:
-        return z * by_a - f * DIGAMMA_STEP(a, b, order=1), z * by_b - f * both
-    return z * by_a - f * both, z * by_b - f * DIGAMMA_STEP(b, a, order=1)
-
-
-BETA: Op = define(
-    sc.beta, name="Beta", sympy=_beta_form, partials=_beta_partials, slopes=2,
-    evaluate=evaluated(beta_function, sc.beta),
-    lower=Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
-    source=source_of("beta_function"), helpers=(beta_function,), domain=BOTH_POSITIVE,
-    portable=lambda a, b, slope=0: beta_function(a, b, _beta_by_logs, slope),
-    samples=(0.5, 5), ulp=32.0,
-)  # fmt: skip
-BETALN = define(
-    sc.betaln, name="Betaln", lower=Cython("betaln"), domain=BOTH_POSITIVE,
-    sympy=lambda a, b: sp.loggamma(a) + sp.loggamma(b) - sp.loggamma(a + b),
-    partials=lambda z, a, b: (-DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)),
-    samples=(1.5, 5), ulp=32.0, portable=_betaln,
+_DOMAIN = (Real, Positive)
+_IVE = of_scipy("IveSlope", sc.ive, _DOMAIN)
+IVE_SLOPE: Op = define(
+    name="IveSlope", doc="The derivative of ive by its argument; a derivative of it.",
+    evaluate=_evaluate, sympy=_form, convention=ORDER, domain=_DOMAIN,
+    lower=Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)),
+    partials=lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1)),
+    samples=((0, 3), (0.2, 1.8)), ulp=64.0, orders=HIGHEST, source=_source,
+    helpers=(ive_slope,),
 )  # fmt: skip
 
 
-# ---------------------------------------------------------------- Hurwitz zeta function
-
-SHIFT = 10
-#: Bernoulli numbers over factorials, B(2j)/(2j)!, for the Euler-Maclaurin formula.
-BERNOULLI = tuple(
-    number / (divisor * math.factorial(2 * j))
-    for j, (number, divisor) in enumerate((
-        (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510),
-        (43867, 798),
-    ), 1)
-)  # fmt: skip
-
-
-def _zeta_right(s: Any, q: Any) -> Any:
-    """``sum((q + k)**-s, k = 0, 1, ...)`` for q > 0: ten terms, then Euler-Maclaurin."""
-    a = q + float(SHIFT)
-    inverse = 1 / (a * a)
-    tail, factor = 0.0, s
-    series = []
-    for j, coefficient in enumerate(BERNOULLI):
-        series.append((coefficient, factor))
-        factor = factor * (s + (2.0 * j + 1)) * (s + (2.0 * j + 2))
-    for coefficient, rising in reversed(series):
-        tail = tail * inverse + coefficient * rising
-    total = a ** (1.0 - s) * (1 / (s - 1.0) + 0.5 / a + tail * inverse)
-    low = 0.0 * total
-    for k in reversed(range(SHIFT)):
-        total, lost = two_sum(1 / (q + float(k)) ** s, total)
-        low = low + lost
-    return total + np.where(low == low, low, 0.0)
-
-
-def _zeta(s: Any, x: Any) -> Any:
-    s, x = s.astype(np.float64), x.astype(np.float64)
-    # Left of 0, for whole s, reflect: the sum over all integers has period 1, so with
-    # r = x - floor(x) it is zeta(s, r) + (-1)**s zeta(s, 1 - r), less the terms not wanted.
-    left = np.minimum(x, 0.0)
-    r, rest = left - np.floor(left), np.floor(left) + 1.0 - left
-    sign = np.where(np.remainder(s, 2.0) == 0, 1.0, -1.0)
-    reflected = _zeta_right(s, r) + sign * (_zeta_right(s, rest) - _zeta_right(s, 1.0 - left))
-    whole = np.where(np.floor(s) == s, reflected, math.nan)
-    result = np.where(x == np.floor(x), math.inf, whole)
-    result = np.where(x > 0, _zeta_right(s, np.where(x > 0, x, 1.0)), result)
-    return np.where(s > 1, result, np.where(s == 1, math.inf, math.nan))
-
-
-ZETA: Op = define(
-    sc.zeta, name="Zeta", doc="Hurwitz zeta function of s > 1 and x.", sympy=sp.zeta,
-    partials=lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)), lower=Composed(_zeta),
-    domain=(sp.Interval.open(1, sp.oo), Positive), samples=((1.5, 6), (0.2, 9)), ulp=8.0,
-    convention=ORDER,
-)  # fmt: skip
-
-
-def _polygamma(n: Any, x: Any) -> Any:
-    n, x = n.astype(np.float64), x.astype(np.float64)
-    sign = np.where(np.remainder(n, 2.0) == 0, -1.0, np.where(np.floor(n) == n, 1.0, math.nan))
-    high = sign * sc.gamma(n + 1.0) * ZETA(np.where(n == 0, 2.0, n + 1.0), x)
-    return np.where(n == 0, sc.psi(x), high)
-
-
-POLYGAMMA: Op = define(
-    sc.polygamma, name="Polygamma", doc="The n-th derivative of digamma.", sympy=sp.polygamma,
-    evaluate=lambda n, x: np.asarray(sc.polygamma(n, x)).astype(np.result_type(n, x, 0.0)),
-    source=lambda n, x: f"special.polygamma({n}, {x})",
-    partials=lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)), lower=Composed(_polygamma),
-    domain=(sp.Naturals, Positive), samples=((1, 4), (0.2, 9)), ulp=16.0, convention=ORDER,
-)  # fmt: skip
-
-
-# ---------------------------------------------------------------- Bessel functions
+# ---------------------------------------------------------------- records
 
 
 def _scaled(v: Any, x: Any) -> Any:
@@ -256,3 +179,26 @@ def _kve_slope(v: Any, x: Any, y: Any, slope: int = 0) -> Any:
 KVE: Op = order_family(
     sc.kve, _kve_form, bessel_ke, _kve_slope, power=1.0, slopes=2,
 )  # fmt: skip
+
+
+# ---------------------------------------------------------------- relatives
+
+
+@relative(sc.kn, "Modified Bessel function of a whole order.", (2, 2), (0.5, 3))
+def kn(n: Any, x: Any) -> Any:
+    return sc.kv(n * 1.0, x)
+
+
+@relative(sc.yn, "Bessel function of the second kind of a whole order.", (2, 2), (0.5, 3))
+def yn(n: Any, x: Any) -> Any:
+    return sc.yv(n * 1.0, x)
+
+
+@relative(sc.jve, "Bessel function, scaled: of a real argument, not at all.", (0.5, 2), (0.5, 3))
+def jve(v: Any, x: Any) -> Any:
+    return sc.jv(v, x)
+
+
+@relative(sc.yve, "Bessel function, scaled: of a real argument, not at all.", (0.5, 2), (0.5, 3))
+def yve(v: Any, x: Any) -> Any:
+    return sc.yv(v, x)

@@ -18,7 +18,6 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import HIGHEST, Op, Positive, define
-from .fitted import fitted_fields
 from .tables import (
     I0_MIDDLE,
     I0E1_FAR,
@@ -39,6 +38,7 @@ from .tables import (
     I1E_MIDDLE,
     I2_MIDDLE,
     I2E_FAR,
+    fitted_fields,
 )
 from .taylor import form_of_order
 

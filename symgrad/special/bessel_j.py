@@ -17,7 +17,6 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Op, Positive, define
 from .bessel import JV
-from .fitted import fitted_fields
 from .tables import (
     H0_IMAGINARY,
     H0_REAL,
@@ -36,6 +35,7 @@ from .tables import (
     Y1_NEAR,
     Y2_MIDDLE,
     Y2_NEAR,
+    fitted_fields,
 )
 
 

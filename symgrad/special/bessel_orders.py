@@ -21,8 +21,7 @@ import numpy as np
 from .._late import special as sc
 from .._op import Composed, Op, Positive, Real, define
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
-from .fallback import elsewhere, evaluated, of_scipy, source_of
-from .special import ORDER
+from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
 
 # ---------------------------------------------------------------- I and J
 
@@ -196,7 +195,7 @@ def decaying_slope(v: Any, x: Any) -> Any:
     return -0.5 * h * (total + low)
 
 
-def raised(v: Any, steps: int, pair: Any, u: Any, x: Any) -> Any:
+def raised_order(v: Any, steps: int, pair: Any, u: Any, x: Any) -> Any:
     """K of order v, a whole number of steps above u, from orders u and u + 1."""
     first, second = pair
     for k in range(1, steps + 1):
@@ -214,11 +213,11 @@ def bessel_k(v: Any, x: Any, other: Callable[..., Any] = sc.kv, power: float = 0
     order = np.where(inside, v, 0.0)
     u = order - np.rint(order)
     at = np.where(near, x, 0.05)
-    small = raised(order, 5, temme_pair(u, at), u, at)
+    small = raised_order(order, 5, temme_pair(u, at), u, at)
     if power:
         small = small * np.exp(power * at)
     at = np.where(inside & (x >= 0.1), x, 1.0)
-    large = raised(order, 5, decaying_pair(u, at), u, at)
+    large = raised_order(order, 5, decaying_pair(u, at), u, at)
     if power != 1:
         large = large * np.exp((power - 1.0) * at)
     return np.where(near, small, np.where(inside, large, elsewhere(other, inside, v, x)))
@@ -239,7 +238,7 @@ def bessel_ke(
 
 
 HELPERS = (
-    elsewhere, bessel_series, bessel_backward, temme_pair, decaying_pair, raised, bessel_j,
+    elsewhere, bessel_series, bessel_backward, temme_pair, decaying_pair, raised_order, bessel_j,
 )  # fmt: skip
 
 

@@ -27,8 +27,8 @@ from .._ops.pairs import (
     two_sum,
 )
 from .bessel_orders import bessel_j
-from .fallback import elsewhere
-from .gamma_pairs import EVEN, ODD, pair_polynomial
+from .gamma import EVEN, ODD, pair_polynomial
+from .records import elsewhere
 
 #: Taylor coefficients of (1 - cos(pi*u))/u**2, from u**20 on down, as pairs.
 TURN = (

@@ -21,11 +21,8 @@ import sympy as sp
 from .._late import special as sc
 from .._op import HIGHEST, Composed, Op, Positive, define, registry
 from .._ops.pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
-from .fallback import doubled_fields
+from .records import BOTH_POSITIVE, doubled_fields
 from .taylor import SERIES, series_product, series_quotient, series_sum
-
-BOTH_POSITIVE = (Positive, Positive)
-
 
 # ---------------------------------------------------------------- digamma(x + h) - digamma(x)
 

@@ -1,6 +1,7 @@
-"""The incomplete beta function, Student's t, Owen's T, and the densities they are integrals of.
+"""Densities and distribution functions: gamma, beta, Student's, and what they express.
 
-Derivatives by a parameter (degrees of freedom) are not known: nan.
+Derivatives by a parameter (degrees of freedom) are not known: nan. The formulas are those of
+:mod:`.densities` and :mod:`.incomplete`, which name their sources.
 """
 
 from __future__ import annotations
@@ -14,20 +15,75 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Composed, Op, Positive, Real, define
 from . import precisely
-from .densities import BETA, STUDENT, beta_density, t_density
+from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
-from .fallback import doubled_fields, evaluated, of_scipy, source_of
-from .gaussian import DENSITY
-from .incomplete_beta import INCOMPLETE_BETA, beta_share
-from .np_special import distribution
-from .owens import owens_t
-from .special import BOTH_POSITIVE, ORDER, UNIT
-from .student import STUDENT_SHARES, t_share
+from .incomplete import (
+    INCOMPLETE,
+    INCOMPLETE_BETA,
+    STUDENT_SHARES,
+    beta_share,
+    gamma_share,
+    t_share,
+)
+from .records import (
+    BOTH_POSITIVE,
+    ORDER,
+    UNIT,
+    distribution,
+    doubled_fields,
+    evaluated,
+    of_scipy,
+    source_of,
+)
+
+# ---------------------------------------------------------------- gamma distribution
+
+
+def gamma_form(a: Any, x: Any, slope: int = 0) -> Any:
+    """The gamma density, or a derivative, in SymPy."""
+    factor = (1, sp.log(x) - sp.polygamma(0, a), (a - 1) / x - 1)[slope]
+    return x ** (a - 1) * sp.exp(-x) / sp.gamma(a) * factor
+
+
+def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return GAMMA_DENSITY(a, x, slope=1), GAMMA_DENSITY(a, x, slope=2)
+    f = GAMMA_DENSITY(a, x)
+    by_a, by_x = np.log(x) - sc.psi(a), (a - 1 - x) / x
+    if slope == 1:
+        return y * by_a - f * polygamma(1, a), y * by_x + f / x
+    return y * by_a + f / x, y * by_x - f * ((a - 1) / (x * x))
+
+
+GAMMA_DENSITY: Op = define(
+    name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", sympy=gamma_form,
+    partials=_gamma_partials, slopes=2, domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)),
+    helpers=GAMMA, **doubled_fields(gamma_density),
+)  # fmt: skip
+_GAMMA_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
+           for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
+GAMMAINC = define(
+    sc.gammainc, name="Gammainc", sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
+    partials=lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)),
+    evaluate=evaluated(gamma_share, sc.gammainc),
+    lower=Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[0])),
+    source=source_of("gamma_share"), helpers=(*INCOMPLETE, gamma_share),
+    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
+)  # fmt: skip
+GAMMAINCC = define(
+    sc.gammaincc, name="Gammaincc", sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
+    partials=lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)),
+    evaluate=evaluated(gamma_share, sc.gammaincc, True),
+    lower=Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[1], True)),
+    source=source_of("gamma_share", "special.gammaincc", "True"),
+    helpers=(*INCOMPLETE, gamma_share),
+    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- beta and Student's densities
 
 THREE = (*BOTH_POSITIVE, *UNIT)
-
-
-# ---------------------------------------------------------------- densities
 
 
 def beta_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
@@ -98,12 +154,12 @@ T_DENSITY: Op = define(
 
 # ---------------------------------------------------------------- distribution functions
 
-_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
+_BETA_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
            for f in (sc.betainc, sc.betaincc)]  # fmt: skip
 BETAINC = define(
     sc.betainc, name="Betainc", sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
     evaluate=evaluated(beta_share, sc.betainc),
-    lower=Composed(lambda a, b, x: beta_share(a, b, x, _SHARES[0])),
+    lower=Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[0])),
     partials=lambda y, a, b, x: (math.nan, math.nan, BETA_DENSITY(a, b, x)),
     source=source_of("beta_share"), helpers=(*INCOMPLETE_BETA, beta_share), domain=THREE,
     samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
@@ -112,7 +168,7 @@ BETAINC = define(
 BETAINCC = define(
     sc.betaincc, name="Betaincc", sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
     evaluate=evaluated(beta_share, sc.betaincc, True),
-    lower=Composed(lambda a, b, x: beta_share(a, b, x, _SHARES[1], True)),
+    lower=Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[1], True)),
     partials=lambda y, a, b, x: (math.nan, math.nan, -BETA_DENSITY(a, b, x)),
     source=source_of("beta_share", "special.betaincc", "True"),
     helpers=(*INCOMPLETE_BETA, beta_share), domain=THREE,
@@ -128,32 +184,39 @@ STDTR = define(
     domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=128.0, convention=ORDER,
     doc="Distribution function of Student's t.",
 )  # fmt: skip
-_OWENS_T = of_scipy("OwensT", sc.owens_t, (Real, Real))
 
 
-def _owens_t_partials(y: Any, h: Any, a: Any, slope: int = 0) -> Any:
-    if slope == 0:
-        return OWENS_T(h, a, slope=1), OWENS_T(h, a, slope=2)
-    if slope == 1:
-        return -h * y - DENSITY(h) * DENSITY(h * a) * a, -h * DENSITY(h) * DENSITY(h * a)
-    return -h * (1 + a * a) * y, -a * (h * h + 2 / (1 + a * a)) * y
+# ---------------------------------------------------------------- others
 
 
-def _owens_t_form(h: Any, a: Any, slope: int = 0) -> Any:
-    if slope == 0:
-        return sp.Function("OwensT")(h, a)
-    if slope == 1:
-        return -sp.exp(-h * h / 2) * sp.erf(h * a / sp.sqrt(2)) / sp.sqrt(8 * sp.pi)
-    return sp.exp(-h * h * (1 + a * a) / 2) / (2 * sp.pi * (1 + a * a))
+@distribution(sc.chdtr, "Chi-square distribution function.", (1, 6), (0.5, 8))
+def chdtr(v: Any, x: Any) -> Any:
+    return sc.gammainc(v / 2.0, x / 2.0)
 
 
-OWENS_T: Op = define(
-    sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t, partials=_owens_t_partials,
-    slopes=2, reading=_owens_t_form, evaluate=evaluated(owens_t, sc.owens_t),
-    lower=Composed(lambda h, a, slope=0: owens_t(h, a, _OWENS_T, slope)),
-    source=source_of("owens_t"), helpers=(owens_t,), domain=(Real, Real),
-    samples=((0.2, 2), (0.2, 2)), ulp=64.0, doc="Owen's T function.",
-)  # fmt: skip
+@distribution(sc.chdtrc, "Chi-square survival function.", (1, 6), (0.5, 8))
+def chdtrc(v: Any, x: Any) -> Any:
+    return sc.gammaincc(v / 2.0, x / 2.0)
+
+
+@distribution(sc.gdtr, "Gamma distribution function.", (0.5, 2), (1, 4), (0.5, 3))
+def gdtr(a: Any, b: Any, x: Any) -> Any:
+    return sc.gammainc(b, a * x)
+
+
+@distribution(sc.gdtrc, "Gamma survival function.", (0.5, 2), (1, 4), (0.5, 3))
+def gdtrc(a: Any, b: Any, x: Any) -> Any:
+    return sc.gammaincc(b, a * x)
+
+
+@distribution(sc.pdtr, "Poisson distribution function.", (0.5, 6), (0.5, 5))
+def pdtr(k: Any, m: Any) -> Any:
+    return sc.gammaincc(np.floor(k) + 1.0, m)
+
+
+@distribution(sc.pdtrc, "Poisson survival function.", (0.5, 6), (0.5, 5))
+def pdtrc(k: Any, m: Any) -> Any:
+    return sc.gammainc(np.floor(k) + 1.0, m)
 
 
 @distribution(sc.fdtr, "F distribution function.", (1, 6), (1, 6), (0.5, 4))

@@ -1,18 +1,27 @@
-"""Exponential, sine and cosine integrals, by tables of what is left of them.
+"""Exponential, sine and cosine integrals, Fresnel's integrals, the dilogarithm.
 
-Close to 0 they are without their logarithm, far out without decay, growth or phase. The
-hyperbolic ones are half the sum and difference of Ei and E1 where the latter is small.
+By tables of what is left of them. Close to 0 they are without their logarithm or over powers of x,
+far out without decay, growth or phase. The hyperbolic ones are half the sum and difference of Ei
+and E1 where the latter is small. Those of whole orders go by a recurrence or a continued fraction.
 
-Source: NIST Digital Library of Mathematical Functions, 6.2 and 6.5.
+Source: NIST Digital Library of Mathematical Functions, 6.2, 6.5, 7.2, 7.5, 7.6, 8.19.12 and
+8.19.17.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
+from .._late import special as sc
+from .._op import Composed, Op, Positive, define
+from .._ops.pairs import two_product
+from . import precisely
+from .records import ORDER, POSITIVE, UNARY, elsewhere, evaluated, of_scipy, parts, source_of
 from .tables import (
     CHI_NEAR,
     CI_MIDDLE,
@@ -25,10 +34,17 @@ from .tables import (
     EXP1_FAR,
     EXP1_MIDDLE,
     EXP1_NEAR,
+    FRESNEL_F,
+    FRESNEL_G,
+    FRESNELC_MIDDLE,
+    FRESNELC_NEAR,
+    FRESNELS_MIDDLE,
+    FRESNELS_NEAR,
     SHI_NEAR,
     SI_MIDDLE,
     SI_NEAR,
     SPENCE_MIDDLE,
+    fitted_fields,
 )
 
 
@@ -114,3 +130,126 @@ def dilogarithm(x: Any, fit: Any) -> Any:
     found = np.where(low, reflected, near)
     found = np.where(far, -0.5 * np.square(np.log(np.maximum(x, 8.0))) - found, found)
     return np.where(x < 0, math.nan, found)
+
+
+def fresnel_far(a: Any, fit: Any) -> Any:
+    """``1/2 - S`` and ``1/2 - C`` of a > 4; the turns of the phase are taken off exactly."""
+    right = np.minimum(np.maximum(a, 4.0), 1e8)
+    u = 1.0 / np.maximum(a, 4.0)
+    square, low = two_product(right, right)
+    turn = 0.5 * math.pi * ((square - 4.0 * np.rint(0.25 * square)) + low)
+    sine, cosine = np.sin(turn), np.cos(turn)
+    w = np.square(np.square(u))
+    f = fit(w, FRESNEL_F) * (u / math.pi)
+    g = fit(w, FRESNEL_G) * (u / math.pi) * (u * (u / math.pi))
+    return f * cosine + g * sine, g * cosine - f * sine
+
+
+def fresnel_s(x: Any, fit: Any) -> Any:
+    """Fresnel's sine integral."""
+    a = np.fabs(x)
+    near = np.minimum(a, 1.0)
+    square = near * near
+    beyond = np.where(a > 4.0, 0.5 - fresnel_far(a, fit)[0], fit(a, FRESNELS_MIDDLE))
+    inner = near * square * fit(square * square, FRESNELS_NEAR)
+    return np.copysign(np.where(a > 1.0, beyond, inner), x)
+
+
+def fresnel_c(x: Any, fit: Any) -> Any:
+    """Fresnel's cosine integral."""
+    a = np.fabs(x)
+    near = np.minimum(a, 1.0)
+    power = np.square(near * near)
+    beyond = np.where(a > 4.0, 0.5 - fresnel_far(a, fit)[1], fit(a, FRESNELC_MIDDLE))
+    inner = near + near * (power * fit(power, FRESNELC_NEAR))
+    return np.copysign(np.where(a > 1.0, beyond, inner), x)
+
+
+def exponential_integral(n: Any, x: Any, other: Callable[..., Any] = sc.expn) -> Any:
+    """The integral of ``exp(-x*t)/t**n``, t from 1 on.
+
+    Below 1.8 from order 1 upwards, else by the continued fraction from its tail on.
+    """
+    n, x = np.float64(1.0) * n, np.float64(1.0) * x
+    near = (n >= 1) & (n <= 6) & (n == np.rint(n)) & (x > 0) & (x < 1.8)
+    far = (n >= 1) & (n <= 60) & (n == np.rint(n)) & (x >= 1.8) & (x <= 700)
+    order, at = np.where(near, n, 2.0), np.where(near, x, 1.0)
+    power, small = np.exp(-at), sc.exp1(at)
+    for k in range(1, 6):
+        small = np.where(order > k, (power - at * small) * (1.0 / k), small)
+    order, at = np.where(far, n, 2.0), np.where(far, x, 2.0)
+    tail = at + order + 120.0
+    for k in range(60, 0, -1):
+        tail = (at + order + (2.0 * k - 2.0)) - k * (order + (k - 1.0)) / tail
+    large = np.exp(-at) / tail
+    return np.where(near, small, np.where(far, large, elsewhere(other, near | far, n, x)))
+
+
+# ---------------------------------------------------------------- records
+
+EXP1 = define(
+    sc.exp1, name="Exp1", sympy=lambda x: sp.expint(1, x), partials=lambda y, x: (-np.exp(-x) / x,),
+    domain=(Positive,), samples=(0.1, 5), ulp=8.0, **fitted_fields(exp1, sc.exp1),
+)  # fmt: skip
+EXPI = define(
+    sc.expi, name="Expi", sympy=sp.Ei, partials=lambda y, x: (np.exp(x) / x,),
+    domain=(Positive,), samples=(0.6, 5), ulp=8.0,
+    **fitted_fields(expi, sc.expi),
+)  # fmt: skip
+
+
+def _over(f: np.ufunc, share: float, x: Any) -> Any:
+    """A sine over x: close to 0 as a series, whose derivatives are no differences."""
+    return np.where(np.fabs(x) < 1.0, sc.hyp0f1(1.5, share * np.square(x)), f(x) / x)
+
+
+SINE, COSINE = parts(
+    sc.sici, [fitted_fields(f) for f in (si, ci)], ("SineIntegral", "CosineIntegral"),
+    (lambda ops, x: (_over(np.sin, -0.25, x),), lambda ops, x: (np.cos(x) / x,)),
+    (sp.Si, sp.Ci), domain=POSITIVE, samples=(0.2, 9), ulp=128.0,
+)  # fmt: skip
+SINEH, COSINEH = parts(
+    sc.shichi, [fitted_fields(f) for f in (shi, chi)],
+    ("HyperbolicSineIntegral", "HyperbolicCosineIntegral"),
+    (lambda ops, x: (_over(np.sinh, 0.25, x),), lambda ops, x: (np.cosh(x) / x,)),
+    (sp.Shi, sp.Chi), domain=POSITIVE, samples=(0.6, 9), ulp=16.0,
+)  # fmt: skip
+FRESNELS, FRESNELC = parts(
+    sc.fresnel,
+    [fitted_fields(f) for f in (fresnel_s, fresnel_c)],
+    ("FresnelS", "FresnelC"),
+    (
+        lambda ops, x: (np.sin(math.pi / 2 * (x * x)),),
+        lambda ops, x: (np.cos(math.pi / 2 * (x * x)),),
+    ),
+    (sp.fresnels, sp.fresnelc), domain=UNARY, samples=(-2, 2), ulp=16.0,
+)  # fmt: skip
+
+
+def _expn_slope(y: Any, n: Any, x: Any) -> Any:
+    first = -np.exp(-x) / x  # n = 1, where E0 is no number of SciPy's for negative orders
+    return math.nan, np.where(n == 0, -y * (1 + 1 / x), np.where(n == 1, first, -EXPN(n - 1, x)))
+
+
+_EXPN = of_scipy("Expn", sc.expn, (sp.Naturals0, Positive))
+EXPN: Op = define(
+    sc.expn, name="Expn", sympy=None, precise=precisely.expn, partials=_expn_slope,
+    evaluate=evaluated(exponential_integral, sc.expn),
+    lower=Composed(lambda n, x: exponential_integral(n, x, _EXPN)),
+    source=source_of("exponential_integral"), helpers=(elsewhere, exponential_integral),
+    domain=(sp.Naturals0, Positive), samples=((0, 4), (0.2, 5)), ulp=16.0, convention=ORDER,
+    types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
+    doc="Generalized exponential integral of a whole order.",
+)  # fmt: skip
+
+
+def _spence_slope(x: Any) -> Any:
+    safe = np.where(x == 1, 1.0, x - 1)
+    return np.where(x == 1, -1.0, -np.log1p(safe) / safe)
+
+
+SPENCE: Op = define(
+    sc.spence, name="Spence", sympy=None, precise=precisely.spence,
+    partials=lambda y, x: (_spence_slope(x),), domain=POSITIVE, samples=(1.2, 6), ulp=16.0,
+    doc="Dilogarithm.", **fitted_fields(dilogarithm, sc.spence),
+)  # fmt: skip

@@ -1,22 +1,29 @@
-"""Hypergeometric series of one sign, or nearly, and the exponential integral of whole orders.
+"""Hypergeometric functions, Tricomi's, and Wright's: by series of one sign, or nearly.
 
 SciPy's hyp1f1 loses up to 800 ulp for parameters close to each other or to whole numbers, and its
-hyp0f1 goes by Bessel functions.
+hyp0f1 goes by Bessel functions. Of Wright's generalized Bessel function the first terms are pairs:
+its condition by x alone is the mean of k over the terms, so the more terms matter, the more a term
+may be off, but for those of k = 0, 1 and 2.
 
-Source: NIST Digital Library of Mathematical Functions, 8.19.12, 8.19.17, 13.2.2,
-13.2.39, 15.2.1, 15.8.1 and 16.2.1.
+Source: NIST Digital Library of Mathematical Functions, 10.46.1, 13.2.2, 13.2.39, 13.4.4, 15.2.1,
+15.8.1 and 16.2.1.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._late import special as sc
-from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
-from .fallback import elsewhere
+from .._op import Composed, Cython, Op, Positive, Real, define
+from .._ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
+from . import precisely
+from .gamma import rgamma_pair
+from .records import ORDER, POSITIVE, UNARY, elsewhere, evaluated, of_scipy, source_of
 
 
 def confluent(a: Any, b: Any, x: Any, other: Callable[..., Any] = sc.hyp1f1) -> Any:
@@ -79,21 +86,149 @@ def gauss(a: Any, b: Any, c: Any, x: Any, other: Callable[..., Any] = sc.hyp2f1)
     return np.where(inside, factor * total, elsewhere(other, inside, a, b, c, x))
 
 
-def exponential_integral(n: Any, x: Any, other: Callable[..., Any] = sc.expn) -> Any:
-    """The integral of ``exp(-x*t)/t**n``, t from 1 on.
+# ---------------------------------------------------------------- records
 
-    Below 1.8 from order 1 upwards, else by the continued fraction from its tail on.
+_HYP0F1 = of_scipy("Hyp0f1", sc.hyp0f1, (Positive, Real))
+HYP0F1: Op = define(
+    # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
+    # differences of nearly equal numbers that these have near 0.
+    sc.hyp0f1, name="Hyp0f1", sympy=lambda v, z: sp.hyper([], [v], z),
+    evaluate=evaluated(limit_function, sc.hyp0f1),
+    lower=Composed(lambda v, z: limit_function(v, z, _HYP0F1)),
+    partials=lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v),
+    source=source_of("limit_function"), helpers=(elsewhere, limit_function),
+    domain=(Positive, Real), samples=((1, 3), (-3, 3)), ulp=64.0, convention=ORDER,
+)  # fmt: skip
+
+_THREE = (Positive, Positive, Real)
+_HYP1F1 = of_scipy("Hyp1f1", sc.hyp1f1, _THREE)
+HYP1F1: Op = define(
+    sc.hyp1f1, name="Hyp1f1", sympy=lambda a, b, x: sp.hyper([a], [b], x),
+    evaluate=evaluated(confluent, sc.hyp1f1),
+    lower=Composed(lambda a, b, x: confluent(a, b, x, _HYP1F1)),
+    partials=lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)),
+    source=source_of("confluent"), helpers=(*PAIRS, elsewhere, confluent), domain=_THREE,
+    samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0, convention=ORDER,
+    doc="Confluent hypergeometric function.",
+)  # fmt: skip
+_FOUR = (Positive, Positive, Positive, Real)
+_HYP2F1 = of_scipy("Hyp2f1", sc.hyp2f1, _FOUR)
+HYP2F1: Op = define(
+    sc.hyp2f1, name="Hyp2f1", sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
+    evaluate=evaluated(gauss, sc.hyp2f1),
+    lower=Composed(lambda a, b, c, x: gauss(a, b, c, x, _HYP2F1)),
+    partials=lambda y, a, b, c, x: (
+        math.nan, math.nan, math.nan, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x),
+    ),
+    source=source_of("gauss"), helpers=(elsewhere, gauss), domain=_FOUR,
+    samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0, convention=ORDER,
+    doc="Gauss' hypergeometric function.",
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Tricomi's function
+
+_ALL_POSITIVE = (Positive, Positive, Positive)
+_HYPERU_OF_SCIPY = of_scipy("Hyperu", sc.hyperu, _ALL_POSITIVE)
+
+
+def hyperu_as_mean(
+    a: Any, b: Any, x: Any, other: Callable[..., Any] = sc.hyperu, slope: int = 0
+) -> Any:
+    """Tricomi's function: the mean of (1 + t/x)**(b - a - 1), t being gamma distributed, over x**a.
+
+    By the trapezoidal rule for u with t = exp(u - exp(-u)), whose error cancels in the mean. What
+    is computed from series divides by sin(pi*b). For other operands than these, SciPy's. With a
+    slope (3) its derivative by x: a factor of -t/x more.
+
+    Source: NIST Digital Library of Mathematical Functions, 13.4.4; H. Takahasi, M. Mori, Double
+    exponential formulas for numerical integration, Publ. RIMS 9, 1974.
     """
-    n, x = np.float64(1.0) * n, np.float64(1.0) * x
-    near = (n >= 1) & (n <= 6) & (n == np.rint(n)) & (x > 0) & (x < 1.8)
-    far = (n >= 1) & (n <= 60) & (n == np.rint(n)) & (x >= 1.8) & (x <= 700)
-    order, at = np.where(near, n, 2.0), np.where(near, x, 1.0)
-    power, small = np.exp(-at), sc.exp1(at)
-    for k in range(1, 6):
-        small = np.where(order > k, (power - at * small) * (1.0 / k), small)
-    order, at = np.where(far, n, 2.0), np.where(far, x, 2.0)
-    tail = at + order + 120.0
-    for k in range(60, 0, -1):
-        tail = (at + order + (2.0 * k - 2.0)) - k * (order + (k - 1.0)) / tail
-    large = np.exp(-at) / tail
-    return np.where(near, small, np.where(far, large, elsewhere(other, near | far, n, x)))
+    inside = (a >= 0.5) & (a <= 20.0) & (np.fabs(b) <= 20.0) & (x >= 0.01)
+    shape, at = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+    power = np.where(inside, b - a - 1.0, 0.0)
+    total = weights = 0.0 * shape, 0.0 * shape
+    for k in range(-52, 58):
+        s = k / 12.0 - math.exp(-k / 12.0)
+        t = math.exp(s)
+        weight = (1.0 + math.exp(-k / 12.0)) * np.exp(shape * s - t)
+        term = weight * (t if slope else 1.0)
+        high, low = two_sum(total[0], term * (1.0 + t / at) ** power)
+        total = high, total[1] + low
+        high, low = two_sum(weights[0], weight)
+        weights = high, weights[1] + low
+    mean = pair_quotient(pair_quotient(total, weights), (at**shape, 0.0))
+    if not slope:
+        return np.where(inside, mean[0] + mean[1], elsewhere(other, inside, a, b, x))
+    high, low = pair_quotient(mean, (-at, 0.0))
+    return np.where(inside, high + low, -a * elsewhere(other, inside, a + 1.0, b + 1.0, x))
+
+
+def _hyperu_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
+    u = sp.Function("Hyperu")
+    return -a * u(a + 1, b + 1, x) if slope else u(a, b, x)
+
+
+HYPERU: Op = define(
+    sc.hyperu, name="Hyperu", sympy=None, precise=precisely.hyperu, convention=ORDER,
+    evaluate=evaluated(hyperu_as_mean, sc.hyperu),
+    lower=Composed(
+        lambda a, b, x, slope=0: hyperu_as_mean(a, b, x, _HYPERU_OF_SCIPY, slope)
+    ),
+    partials=lambda y, a, b, x, slope=0: (
+        math.nan, math.nan,
+        a * (a + 1) * HYPERU(a + 2, b + 2, x) if slope else HYPERU(a, b, x, slope=3),
+    ),
+    reading=_hyperu_form, slopes=3,
+    domain=_ALL_POSITIVE, samples=((0.5, 1.5), (1.1, 1.9), (0.5, 3)), ulp=16.0,
+    doc="Tricomi's confluent hypergeometric function.",
+    source=source_of("hyperu_as_mean"),
+    helpers=(two_sum, two_product, pair_quotient, elsewhere, hyperu_as_mean),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Wright's functions
+
+
+def wright_bessel(
+    a: Any, b: Any, x: Any,
+    other: Callable[..., Any] = sc.wright_bessel, rgamma: Callable[..., Any] = sc.rgamma,
+) -> Any:  # fmt: skip
+    """The sum of ``x**k/(k!*gamma(a*k + b))``; SciPy's beyond a = 2, b = 8 and x = 4."""
+    a, b, x = np.float64(1.0) * a, np.float64(1.0) * b, np.float64(1.0) * x
+    inside = (a >= 0) & (a <= 2) & (b >= 1e-30) & (b <= 8) & (x >= 0) & (x <= 4)
+    s, t, at = (np.where(inside, operand, 1.0) for operand in (a, b, x))
+    rest = 0.0 * at
+    for k in range(32, 2, -1):
+        if k < 8:
+            product, low = two_product(s, float(k))
+            shape, lost = two_sum(product, t)
+            # What is lost in rounding changes the gamma function by psi, close to log.
+            term = rgamma(shape) * (1.0 - (low + lost) * (np.log(shape) - 0.5 / shape))
+        else:
+            term = rgamma(s * k + t)
+        rest = term + at * (1.0 / (k + 1)) * rest
+    total = rest, 0.0 * rest
+    for n in (2.0, 1.0, 0.0):
+        shape = pair_sum(two_product(s, n), (t, 0.0))
+        share = pair_product(pair_quotient((at, 0.0), (n + 1.0, 0.0)), total)
+        total = pair_sum(rgamma_pair(shape), share)
+    return np.where(inside, total[0] + total[1], elsewhere(other, inside, a, b, x))
+
+
+_WRIGHT_OF_SCIPY = of_scipy("WrightBessel", sc.wright_bessel, _ALL_POSITIVE)
+_RGAMMA_OF_SCIPY = of_scipy("WrightBesselGamma", sc.rgamma, POSITIVE)
+WRIGHT_BESSEL: Op = define(
+    sc.wright_bessel, name="WrightBessel", sympy=None, precise=precisely.wright_bessel,
+    evaluate=evaluated(wright_bessel, sc.wright_bessel),
+    lower=Composed(lambda a, b, x: wright_bessel(a, b, x, _WRIGHT_OF_SCIPY, _RGAMMA_OF_SCIPY)),
+    source=source_of("wright_bessel"), helpers=(wright_bessel,),
+    partials=lambda y, a, b, x: (math.nan, math.nan, WRIGHT_BESSEL(a, b + a, x)),
+    domain=_ALL_POSITIVE, samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0,
+    convention=ORDER, doc="Wright's generalized Bessel function.",
+)  # fmt: skip
+WRIGHT_OMEGA: Op = define(
+    sc.wrightomega, name="WrightOmega", sympy=lambda x: sp.LambertW(sp.exp(x)),
+    partials=lambda y, x: (y / (1 + y),), lower=Cython("wrightomega"),
+    domain=UNARY, samples=(-3, 5), ulp=8.0, doc="Solution y of y + log(y) = x.",
+)  # fmt: skip

@@ -17,15 +17,17 @@ import sympy as sp
 from .._late import special as sc
 from .._op import Composed, Cython, Op, Positive, define
 from . import precisely
-from .distributions import THREE, beta_form, t_form
-from .fallback import evaluated, of_scipy, source_of
-from .gaussian import HAZARD
-from .incomplete import INCOMPLETE, gamma_quantile
-from .incomplete_beta import INCOMPLETE_BETA, beta_quantile
-from .integrals import gamma_form
-from .np_special import distribution
-from .special import ORDER, UNIT
-from .student import STUDENT_SHARES, t_quantile
+from .distributions import THREE, beta_form, gamma_form, t_form
+from .incomplete import (
+    INCOMPLETE,
+    INCOMPLETE_BETA,
+    STUDENT_SHARES,
+    beta_quantile,
+    gamma_quantile,
+    t_quantile,
+)
+from .normal import HAZARD
+from .records import ORDER, UNIT, distribution, evaluated, of_scipy, source_of
 
 TWO = (Positive, *UNIT)
 

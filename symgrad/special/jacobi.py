@@ -18,10 +18,8 @@ from .._late import special as sc
 from .._op import Composed, Cython, Op, Real, registry
 from .._ops.pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
 from . import precisely
-from .carlson import ELLIPTIC_G, elliptic_g
-from .elliptic_means import GAUSS, excess_of_angle, within_means
-from .fallback import elsewhere
-from .oscillations import parts
+from .elliptic import ELLIPTIC_G, GAUSS, elliptic_g, excess_of_angle, within_means
+from .records import elsewhere, parts
 from .taylor import SERIES
 
 DOMAIN = (Real, sp.Interval.open(0, 1))

@@ -17,7 +17,6 @@ import numpy as np
 from .._late import special as sc
 from .._op import HIGHEST, Op, Positive, define
 from . import precisely
-from .fitted import fitted_fields
 from .tables import (
     BEI2_MIDDLE,
     BEI2_NEAR,
@@ -53,7 +52,8 @@ from .tables import (
     KER_NEAR,
     KERP_MIDDLE,
     KERP_NEAR,
-)  # fmt: skip
+    fitted_fields,
+)
 
 
 def kelvin_growth(x: Any, near: Any, middle: Any, cosine: Any, sine: Any) -> Any:

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._late import special as sc
+from .._op import Composed, Op, Real, define
 from .._ops.pairs import (
     pair_exponential,
     pair_product,
@@ -22,9 +24,11 @@ from .._ops.pairs import (
     pair_sum,
     two_product,
     two_sum,
-)  # fmt: skip
-from .elliptic_means import GAUSS
-from .fallback import elsewhere
+)
+from . import precisely
+from .elliptic import GAUSS
+from .normal import DENSITY
+from .records import elsewhere, evaluated, of_scipy, source_of
 
 
 def owens_by_height(h: Any, a: Any) -> Any:
@@ -71,3 +75,31 @@ def owens_t(h: Any, a: Any, other: Callable[..., Any] = sc.owens_t, slope: int =
         beyond = elsewhere(other, inside, h, a)
     found = pair_exponential((-0.5 * exponent[0], -0.5 * exponent[1]), factor)
     return np.where(inside, found, beyond)
+
+
+_OWENS_T = of_scipy("OwensT", sc.owens_t, (Real, Real))
+
+
+def _owens_t_partials(y: Any, h: Any, a: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return OWENS_T(h, a, slope=1), OWENS_T(h, a, slope=2)
+    if slope == 1:
+        return -h * y - DENSITY(h) * DENSITY(h * a) * a, -h * DENSITY(h) * DENSITY(h * a)
+    return -h * (1 + a * a) * y, -a * (h * h + 2 / (1 + a * a)) * y
+
+
+def _owens_t_form(h: Any, a: Any, slope: int = 0) -> Any:
+    if slope == 0:
+        return sp.Function("OwensT")(h, a)
+    if slope == 1:
+        return -sp.exp(-h * h / 2) * sp.erf(h * a / sp.sqrt(2)) / sp.sqrt(8 * sp.pi)
+    return sp.exp(-h * h * (1 + a * a) / 2) / (2 * sp.pi * (1 + a * a))
+
+
+OWENS_T: Op = define(
+    sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t, partials=_owens_t_partials,
+    slopes=2, reading=_owens_t_form, evaluate=evaluated(owens_t, sc.owens_t),
+    lower=Composed(lambda h, a, slope=0: owens_t(h, a, _OWENS_T, slope)),
+    source=source_of("owens_t"), helpers=(owens_t,), domain=(Real, Real),
+    samples=((0.2, 2), (0.2, 2)), ulp=64.0, doc="Owen's T function.",
+)  # fmt: skip

@@ -5,14 +5,18 @@ Source: NIST Digital Library of Mathematical Functions, 11.2 and 11.4.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._late import special as sc
+from .._op import Composed, Op, Positive, Real, define, registry
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
-from .fallback import elsewhere
+from . import precisely
+from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
 
 
 def struve_series(v: Any, x: Any, other: Callable[..., Any], sign: float, slope: int) -> Any:
@@ -62,3 +66,35 @@ def modified_struve(
 ) -> Any:
     """The modified Struve function, or its derivative by x (2)."""
     return struve_series(v, x, other, 1.0, slope)
+
+
+# ---------------------------------------------------------------- records
+
+
+def _struve(function: np.ufunc, name: str, doc: str, formula: Any) -> Op:
+    scipy = of_scipy(name, function, (Real, Positive))
+
+    def partials(y: Any, v: Any, x: Any, slope: int = 0) -> tuple[Any, Any]:
+        op = registry.ops[name]
+        if not slope:
+            return math.nan, op(v, x, slope=2)
+        return math.nan, op(v - 1, x, slope=2) - v / x * (y - op(v, x) / x)
+
+    return define(
+        function, name=name, sympy=None, precise=getattr(precisely, function.__name__),
+        partials=partials, slopes=2, evaluate=evaluated(formula, function),
+        lower=Composed(lambda v, x, slope=0: formula(v, x, scipy, slope)),
+        reading=lambda v, x, slope=0: struve_form(name, v, x, slope),
+        source=source_of(formula.__name__), helpers=(formula,), domain=(Real, Positive),
+        samples=((0, 3), (0.5, 5)), ulp=512.0, convention=ORDER, doc=doc,
+    )  # fmt: skip
+
+
+def struve_form(name: str, v: Any, x: Any, slope: int = 0) -> Any:
+    """A Struve function, or its derivative, as a formula to be read."""
+    f = sp.Function(name)
+    return f(v - 1, x) - v / x * f(v, x) if slope else f(v, x)
+
+
+STRUVE = _struve(sc.struve, "Struve", "Struve function.", struve)
+MODSTRUVE = _struve(sc.modstruve, "ModStruve", "Modified Struve function.", modified_struve)

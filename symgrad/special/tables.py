@@ -1,15 +1,26 @@
-"""The tables of polynomials by which special functions are computed: ``tables.txt``.
+"""Functions given by tables of polynomials: one for each interval of equal width.
+
+``fitted`` is the formula in NumPy; in kernels and in C it is one step, that finds the interval and
+reads its coefficients from a constant array.
 
 A table is where it begins, the width of its intervals, and for each a row: the value in the middle,
 what is left of it beyond a double, and the coefficients of the powers of the distance from the
-middle. The file says them in hexadecimal, exactly; ``docs/build_fits.py`` writes it and says what
-each table is.
+middle. The file ``tables.txt`` says them in hexadecimal, exactly; ``docs/build_fits.py`` writes it
+and says what each table is.
+
+Source: J.-M. Muller, Elementary Functions, 3rd edition, 2016, chapters 3 and 6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from .._op import Composed, Emit, Op, Real, registry
+from .records import result_of
 
 Table = tuple[float, float, tuple[tuple[float, ...], ...]]
 
@@ -35,3 +46,101 @@ def __getattr__(name: str) -> Table:
         return TABLES[name]
     except KeyError:
         raise AttributeError(f"there is no table {name}") from None
+
+
+# ---------------------------------------------------------------- evaluating a table
+
+
+def fitted(x: Any, table: Any) -> Any:
+    """The function of a table; outside of its intervals, the value at their ends.
+
+    In the distance s from an interval's middle: what is largest comes last, and what its double
+    does not hold comes before it.
+    """
+    low, width, rows = table
+    x = np.minimum(np.maximum(x, low), low + width * len(rows))
+    piece = np.minimum(np.floor((x - low) * (1 / width)), len(rows) - 1.0)
+    row = np.array(rows).T[:, np.where(piece == piece, piece, 0.0).astype(np.int64)]
+    s = x - (low + (piece + 0.5) * width)
+    square = s * s
+    even, odd = row[-1], row[-2]
+    for c in row[-3:1:-1]:
+        even, odd = odd, c + square * even
+    return row[0] + (row[1] + s * (odd + s * even))
+
+
+def _emit(e: Any, dtype: Any, x: str, table: str) -> str:
+    low, width, rows = TABLES[table]
+    terms = len(rows[0])
+
+    def number(value: float) -> str:
+        return str(e.const(value, np.float64))
+
+    def real(word: str, a: str, b: str) -> str:
+        return str(e.op(f"{word} double {a}, {b}"))
+
+    def bounded(x: str, bound: float, word: str) -> str:
+        beyond = e.op(f"fcmp {word} double {x}, {number(bound)}")
+        return str(e.op(f"select i1 {beyond}, double {number(bound)}, double {x}"))
+
+    x = bounded(bounded(x, low, "olt"), low + width * len(rows), "ogt")
+    place = real("fmul", real("fsub", x, number(low)), number(1 / width))
+    e.module.declare("llvm.fptosi.sat.i64.f64", "i64", ["double"])
+    place = bounded(place, len(rows) - 0.5, "ogt")
+    piece = e.op(f"call i64 @llvm.fptosi.sat.i64.f64(double {place})")
+    first = e.op(f"mul i64 {piece}, {terms}")
+    numbers = tuple([c for row in rows for c in row])
+
+    def entry(k: int) -> str:
+        return str(e.entry(numbers, e.op(f"add i64 {first}, {k}") if k else first))
+
+    steps = real("fmul", e.op(f"sitofp i64 {piece} to double"), number(width))
+    s = real("fsub", x, real("fadd", steps, number(low + 0.5 * width)))
+    square = real("fmul", s, s)
+    even, odd = entry(terms - 1), entry(terms - 2)
+    for k in range(terms - 3, 1, -1):
+        even, odd = odd, real("fadd", entry(k), real("fmul", square, even))
+    rest = real("fmul", s, real("fadd", odd, real("fmul", s, even)))
+    return real("fadd", entry(0), real("fadd", entry(1), rest))
+
+
+FITTED: Op = Op(
+    name="Fitted", kind="map", evaluate=fitted, lower=Emit(_emit), domain=(Real,),
+    types=lambda x, table: ((np.dtype(float),), np.dtype(float)),
+    reason="a step of other ops in kernels",
+)  # fmt: skip
+registry.steps[FITTED.name] = FITTED
+
+
+def step(x: Any, table: Table) -> Any:
+    """``fitted`` of a traced operand."""
+    return FITTED(x, table=NAMES[id(table)])
+
+
+def fitted_fields(formula: Callable[..., Any], ufunc: np.ufunc | None = None) -> dict[str, Any]:
+    """Return what a record says of the ``formula(x, fit, **params)`` that computes a function.
+
+    ``fit`` is what computes tables: :func:`fitted` or :func:`step`. The element types are those of
+    ``ufunc``, if there is one.
+    """
+    name = formula.__name__
+
+    def evaluate(x: Any, **params: Any) -> Any:
+        x = np.asarray(x)
+        result = np.result_type(x, 0.0) if ufunc is None else result_of(ufunc, x)
+        with np.errstate(all="ignore"):
+            found = formula(x.astype(np.float64), fitted, **params)
+        return np.asarray(found).astype(result)[()]
+
+    def source(x: Any, **params: Any) -> str:
+        single = x.dtype != np.float64
+        wide = f"{x}.astype(np.float64)" if single else str(x)
+        code = f"{name}({', '.join([wide, 'fitted', *map(str, params.values())])})"
+        return f"{code}.astype(np.{x.dtype.name})" if single else code
+
+    return {
+        "evaluate": evaluate,
+        "lower": Composed(lambda x, **params: formula(x.astype(np.float64), step, **params)),
+        "source": source,
+        "helpers": (formula, fitted),
+    }

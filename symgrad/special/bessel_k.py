@@ -20,7 +20,6 @@ import sympy as sp
 from .._late import special as sc
 from .._op import HIGHEST, Op, Positive, define
 from .._ops.pairs import two_product, two_sum
-from .fitted import fitted_fields
 from .tables import (
     I0_NEAR,
     I1_NEAR,
@@ -39,7 +38,8 @@ from .tables import (
     K1_NEAR,
     K1E_FAR,
     K1E_MIDDLE,
-)  # fmt: skip
+    fitted_fields,
+)
 from .taylor import SERIES, form_of_order, series_quotient, series_root, series_sum
 
 

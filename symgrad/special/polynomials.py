@@ -1,12 +1,11 @@
-"""Distribution functions of ``scipy.special`` and orthogonal polynomials, by other functions.
+"""Orthogonal polynomials of a known degree, by their recurrences.
 
-The derivative by an order or a parameter (degrees of freedom) is not known: nan.
+Source: NIST Digital Library of Mathematical Functions, 18.9.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,70 +13,6 @@ import numpy as np
 from .._late import special as sc
 from .._op import composite, refuse
 from .._ops.np_common import Sample, as_array, as_float, is_traced
-from .special import ORDER
-
-# ---------------------------------------------------------------- distribution functions
-
-
-def _points(*ranges: tuple[float, float]) -> Callable[..., Iterator[Sample]]:
-    def samples(rng: np.random.Generator) -> Iterator[Sample]:
-        *first, last = ranges
-        numbers = (  # a range of one number is that number, which may be whole
-            low if low == high else float(rng.uniform(low, high)) for low, high in first
-        )
-        yield (*numbers, rng.uniform(*last, 5)), {}
-
-    return samples
-
-
-def relative(
-    function: Any, doc: str, *ranges: tuple[float, float], convention: str | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated formula as what ``function`` means; its arguments lie in ``ranges``."""
-
-    def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
-        formula.__doc__ = doc
-        return composite(
-            function, name=function.__name__, samples=_points(*ranges), convention=convention
-        )(formula)
-
-    return enter
-
-
-distribution = partial(relative, convention=ORDER)
-
-
-@distribution(sc.chdtr, "Chi-square distribution function.", (1, 6), (0.5, 8))
-def chdtr(v: Any, x: Any) -> Any:
-    return sc.gammainc(v / 2.0, x / 2.0)
-
-
-@distribution(sc.chdtrc, "Chi-square survival function.", (1, 6), (0.5, 8))
-def chdtrc(v: Any, x: Any) -> Any:
-    return sc.gammaincc(v / 2.0, x / 2.0)
-
-
-@distribution(sc.gdtr, "Gamma distribution function.", (0.5, 2), (1, 4), (0.5, 3))
-def gdtr(a: Any, b: Any, x: Any) -> Any:
-    return sc.gammainc(b, a * x)
-
-
-@distribution(sc.gdtrc, "Gamma survival function.", (0.5, 2), (1, 4), (0.5, 3))
-def gdtrc(a: Any, b: Any, x: Any) -> Any:
-    return sc.gammaincc(b, a * x)
-
-
-@distribution(sc.pdtr, "Poisson distribution function.", (0.5, 6), (0.5, 5))
-def pdtr(k: Any, m: Any) -> Any:
-    return sc.gammaincc(np.floor(k) + 1.0, m)
-
-
-@distribution(sc.pdtrc, "Poisson survival function.", (0.5, 6), (0.5, 5))
-def pdtrc(k: Any, m: Any) -> Any:
-    return sc.gammainc(np.floor(k) + 1.0, m)
-
-
-# ---------------------------------------------------------------- orthogonal polynomials
 
 
 def _degree(name: str, n: Any) -> int:
@@ -163,3 +98,34 @@ for _name, _parameters in (
     ("laguerre", 0), ("genlaguerre", 1), ("gegenbauer", 1), ("jacobi", 2),
 ):  # fmt: skip
     _polynomial(_name, _parameters)
+
+
+@of_degree(sc.eval_chebyc, "Chebyshev polynomial of the first kind on [-2, 2].")
+def chebyc(n: Any, x: Any) -> Any:
+    return 2.0 * sc.eval_chebyt(n, 0.5 * x)
+
+
+@of_degree(sc.eval_chebys, "Chebyshev polynomial of the second kind on [-2, 2].")
+def chebys(n: Any, x: Any) -> Any:
+    return sc.eval_chebyu(n, 0.5 * x)
+
+
+@of_degree(sc.eval_sh_chebyt, "Chebyshev polynomial of the first kind on [0, 1].")
+def sh_chebyt(n: Any, x: Any) -> Any:
+    return sc.eval_chebyt(n, 2.0 * x - 1.0)
+
+
+@of_degree(sc.eval_sh_chebyu, "Chebyshev polynomial of the second kind on [0, 1].")
+def sh_chebyu(n: Any, x: Any) -> Any:
+    return sc.eval_chebyu(n, 2.0 * x - 1.0)
+
+
+@of_degree(sc.eval_sh_legendre, "Legendre polynomial on [0, 1].")
+def sh_legendre(n: Any, x: Any) -> Any:
+    return sc.eval_legendre(n, 2.0 * x - 1.0)
+
+
+@of_degree(sc.eval_sh_jacobi, "Jacobi polynomial on [0, 1].", 1.5, 0.5)
+def sh_jacobi(n: Any, p: Any, q: Any, x: Any) -> Any:
+    scale = np.exp(sc.gammaln(n + 1.0) + sc.gammaln(n + p) - sc.gammaln(2.0 * n + p))
+    return scale * sc.eval_jacobi(n, p - q, q - 1.0, 2.0 * x - 1.0)

@@ -1,8 +1,8 @@
-"""Derivatives of sin(x)/x and (exp(x) - 1)/x, of which the quotient rule loses digits near 0.
+"""``sin(x)/x`` and ``(exp(x) - 1)/x``, and their derivatives, which lose no digits near 0.
 
-Both are integrals of elementary functions over the unit interval, with power series; far from 0
-each derivative follows from the one before. They are families that are closed under
-differentiation.
+The quotient rule does. Both are integrals of elementary functions over the unit interval, with
+power series; far from 0 each derivative follows from the one before. They are families that are
+closed under differentiation.
 
 Source: NIST Digital Library of Mathematical Functions, 6.2 and 8.2, integrated by parts.
 """
@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import HIGHEST, Composed, NonZero, Op, define
+from .._late import special as sc
+from .._op import HIGHEST, Composed, Cython, NonZero, Op, define
+from .._ops import parts
+from .records import UNARY
 from .taylor import form_of_order
 
 
@@ -99,4 +102,25 @@ EXPREL_SLOPE: Op = define(
     evaluate=exprel_slope, lower=Composed(exprel_slope), domain=(NonZero,), samples=(-8, -0.2),
     ulp=8.0, orders=HIGHEST, source=lambda x, order=0: f"exprel_slope({x}, {order})",
     helpers=(_terms, exprel_slope),
+)  # fmt: skip
+
+
+def _sinc(x: Any) -> Any:
+    angle = math.pi * np.where(x == 0, 1e-20, x)
+    return np.sin(angle) / angle
+
+
+SINC = define(
+    np.sinc, name="Sinc", sympy=lambda x: sp.sinc(sp.pi * x), lower=Composed(_sinc),
+    partials=lambda y, x: (
+        (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, (-math.pi**2 / 4) * (x * x)),
+    ),
+    domain=UNARY, samples=(-0.9, 0.9), ulp=16.0,
+    parts=parts.sinc,
+)  # fmt: skip
+EXPREL = define(
+    sc.exprel, name="Exprel", sympy=lambda x: (sp.exp(x) - 1) / x,
+    partials=lambda y, x: (EXPREL_SLOPE(x),), lower=Cython("exprel"),
+    domain=(NonZero,), samples=(0.2, 3), ulp=8.0,
+    doc="(exp(x) - 1)/x, and 1 at 0.",
 )  # fmt: skip

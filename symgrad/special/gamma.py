@@ -1,0 +1,196 @@
+"""The gamma function, its logarithm and reciprocal, digamma, polygamma and zeta functions.
+
+Derivatives of zeta and polygamma raise the order, so the families are closed under differentiation.
+The derivative by the order itself is not known: nan.
+
+Source: NIST Digital Library of Mathematical Functions, 5.5.1, 5.7.1, 5.15, 25.11.5 and 25.11.9.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._late import special as sc
+from .._op import Composed, Cython, Op, Positive, define
+from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
+from .differences import digamma_by_sums
+from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, source_of
+from .tables import GAMMA_MIDDLE, RGAMMA_MIDDLE, fitted, step
+
+# ---------------------------------------------------------------- the gamma function as a pair
+
+#: Taylor coefficients of 1/gamma(1 + u), as pairs: the even ones from u**20 on down, the odd ones
+#: from u**21 on down with the other sign.
+EVEN = (
+    (-3.696805618642206e-12, 0.0), (1.0434267116911005e-10, 0.0), (5.002007644469223e-09, 0.0),
+    (-2.056338416977607e-07, 0.0), (-1.2504934821426706e-06, 0.0), (0.0001280502823881162, 0.0),
+    (-0.0011651675918590652, 0.0), (-0.009621971527876973, 0.0),
+    (0.16653861138229148, 1.0189144546842026e-17), (-0.6558780715202539, 2.137185197068536e-17),
+    (1.0, 0.0),
+)  # fmt: skip
+ODD = (
+    (-5.100370287454476e-13, 0.0), (-7.782263439905071e-12, 0.0), (1.18127457048702e-09, 0.0),
+    (-6.116095104481416e-09, 0.0), (-1.133027231981696e-06, 0.0), (2.013485478078824e-05, 0.0),
+    (0.00021524167411495098, 0.0), (-0.0072189432466631, 0.0),
+    (0.04219773455554433, 3.3579992682480134e-18), (0.04200263503409524, -1.4920306285650505e-18),
+    (-0.5772156649015329, 4.942915152430645e-18),
+)  # fmt: skip
+
+
+def pair_polynomial(x: Any, coefficients: Any) -> Any:
+    """A polynomial of a pair, from the highest coefficient on; the last three are pairs."""
+    rest = 0.0 * x[0]
+    for high, _ in coefficients[:-3]:
+        rest = rest * x[0] + high
+    total = rest, 0.0 * rest
+    for pair in coefficients[-3:]:
+        total = pair_sum(pair_product(total, x), pair)
+    return total
+
+
+def rgamma_pair(x: Any) -> Any:
+    """``1/gamma`` of a pair above 0 and up to 12."""
+    whole = np.rint(x[0])
+    u = pair_sum((x[0] - whole, 0.0), (x[1], 0.0))
+    square = pair_product(u, u)
+    odd = pair_product(u, pair_polynomial(square, ODD))
+    total = pair_sum(pair_polynomial(square, EVEN), (-odd[0], -odd[1]))  # 1/gamma(1 + u)
+    high, low = np.where(whole < 1.0, u[0], 1.0), np.where(whole < 1.0, u[1], 0.0)
+    total = pair_product(total, (high, low))
+    below = 1.0 + 0.0 * whole, 0.0 * whole
+    for k in range(1, 12):
+        more = whole > k
+        factor = pair_sum(u, (float(k), 0.0))
+        factor = np.where(more, factor[0], 1.0), np.where(more, factor[1], 0.0)
+        below = pair_product(below, factor)
+    return pair_quotient(total, below)
+
+
+# ---------------------------------------------------------------- the gamma function
+
+
+def gamma_by_table(x: Any, other: Any, fit: Any, over: bool = False) -> Any:
+    """The gamma function, or one over it: up to 10 by a table from 1 to 2, beyond SciPy's."""
+    x = np.float64(1.0) * x
+    inside = (x > 0) & (x < 10.0)
+    below = np.where(inside & (x < 1.0), x, 1.0)
+    at = np.where(inside, np.where(x < 1.0, x + 1.0, x), 1.0)
+    product, base = 1.0 + 0.0 * at, at
+    for k in range(1, 9):
+        more = at - k >= 1.0
+        product = product * np.where(more, at - k, 1.0)
+        base = np.where(more, at - k, base)
+    if over:
+        found = fit(base, RGAMMA_MIDDLE) * below / product
+    else:
+        found = fit(base, GAMMA_MIDDLE) * product / below
+    return np.where(inside, found, elsewhere(other, inside, x))
+
+
+_GAMMA = of_scipy("Gamma", sc.gamma, POSITIVE)
+GAMMA = define(
+    sc.gamma, name="Gamma", sympy=sp.gamma, partials=lambda y, x: (y * sc.psi(x),),
+    evaluate=evaluated(gamma_by_table, sc.gamma, fitted),
+    lower=Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
+    source=source_of("gamma_by_table", "special.gamma", "fitted"),
+    helpers=(elsewhere, fitted, gamma_by_table), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
+)  # fmt: skip
+_RGAMMA = of_scipy("Rgamma", sc.rgamma, POSITIVE)
+RGAMMA = define(
+    sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
+    partials=lambda y, x: (-y * sc.psi(x),), evaluate=evaluated(
+        gamma_by_table, sc.rgamma, fitted, True),
+    lower=Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
+    source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
+    helpers=(elsewhere, fitted, gamma_by_table), portable=lambda x: 1 / sc.gamma(x),
+    domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
+)  # fmt: skip
+GAMMALN = define(
+    sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
+    lower=Cython("gammaln"), domain=POSITIVE, samples=(2.5, 9),
+    doc="log(abs(gamma(x))).",
+)  # fmt: skip
+LOGGAMMA = define(
+    sc.loggamma, name="Loggamma", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
+    lower=Cython("loggamma"), domain=POSITIVE, samples=(2.5, 9),
+    doc="log(gamma(x)); nan for negative x.",
+)  # fmt: skip
+DIGAMMA = define(
+    sc.psi, name="Digamma", sympy=sp.digamma, partials=lambda y, x: (POLYGAMMA(1.0, x),),
+    lower=Cython("psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
+    portable=digamma_by_sums,
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- Hurwitz zeta function
+
+SHIFT = 10
+#: Bernoulli numbers over factorials, B(2j)/(2j)!, for the Euler-Maclaurin formula.
+BERNOULLI = tuple(
+    number / (divisor * math.factorial(2 * j))
+    for j, (number, divisor) in enumerate((
+        (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510),
+        (43867, 798),
+    ), 1)
+)  # fmt: skip
+
+
+def _zeta_right(s: Any, q: Any) -> Any:
+    """``sum((q + k)**-s, k = 0, 1, ...)`` for q > 0: ten terms, then Euler-Maclaurin."""
+    a = q + float(SHIFT)
+    inverse = 1 / (a * a)
+    tail, factor = 0.0, s
+    series = []
+    for j, coefficient in enumerate(BERNOULLI):
+        series.append((coefficient, factor))
+        factor = factor * (s + (2.0 * j + 1)) * (s + (2.0 * j + 2))
+    for coefficient, rising in reversed(series):
+        tail = tail * inverse + coefficient * rising
+    total = a ** (1.0 - s) * (1 / (s - 1.0) + 0.5 / a + tail * inverse)
+    low = 0.0 * total
+    for k in reversed(range(SHIFT)):
+        total, lost = two_sum(1 / (q + float(k)) ** s, total)
+        low = low + lost
+    return total + np.where(low == low, low, 0.0)
+
+
+def _zeta(s: Any, x: Any) -> Any:
+    s, x = s.astype(np.float64), x.astype(np.float64)
+    # Left of 0, for whole s, reflect: the sum over all integers has period 1, so with
+    # r = x - floor(x) it is zeta(s, r) + (-1)**s zeta(s, 1 - r), less the terms not wanted.
+    left = np.minimum(x, 0.0)
+    r, rest = left - np.floor(left), np.floor(left) + 1.0 - left
+    sign = np.where(np.remainder(s, 2.0) == 0, 1.0, -1.0)
+    reflected = _zeta_right(s, r) + sign * (_zeta_right(s, rest) - _zeta_right(s, 1.0 - left))
+    whole = np.where(np.floor(s) == s, reflected, math.nan)
+    result = np.where(x == np.floor(x), math.inf, whole)
+    result = np.where(x > 0, _zeta_right(s, np.where(x > 0, x, 1.0)), result)
+    return np.where(s > 1, result, np.where(s == 1, math.inf, math.nan))
+
+
+ZETA: Op = define(
+    sc.zeta, name="Zeta", doc="Hurwitz zeta function of s > 1 and x.", sympy=sp.zeta,
+    partials=lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)), lower=Composed(_zeta),
+    domain=(sp.Interval.open(1, sp.oo), Positive), samples=((1.5, 6), (0.2, 9)), ulp=8.0,
+    convention=ORDER,
+)  # fmt: skip
+
+
+def _polygamma(n: Any, x: Any) -> Any:
+    n, x = n.astype(np.float64), x.astype(np.float64)
+    sign = np.where(np.remainder(n, 2.0) == 0, -1.0, np.where(np.floor(n) == n, 1.0, math.nan))
+    high = sign * sc.gamma(n + 1.0) * ZETA(np.where(n == 0, 2.0, n + 1.0), x)
+    return np.where(n == 0, sc.psi(x), high)
+
+
+POLYGAMMA: Op = define(
+    sc.polygamma, name="Polygamma", doc="The n-th derivative of digamma.", sympy=sp.polygamma,
+    evaluate=lambda n, x: np.asarray(sc.polygamma(n, x)).astype(np.result_type(n, x, 0.0)),
+    source=lambda n, x: f"special.polygamma({n}, {x})",
+    partials=lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)), lower=Composed(_polygamma),
+    domain=(sp.Naturals, Positive), samples=((1, 4), (0.2, 9)), ulp=16.0, convention=ORDER,
+)  # fmt: skip

@@ -1,0 +1,177 @@
+"""How special functions are entered: as formulas in float64, and by SciPy where these do not hold.
+
+A formula holds in a box of operands. It is plain NumPy and runs traced, on arrays and in the source
+of programs; for operands outside of the box it takes SciPy's function, which in kernels is an op of
+its own (:func:`of_scipy`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._op import Composed, Cython, Op, Positive, Real, composite, define, registry
+from .._ops.np_common import Sample
+
+UNARY, POSITIVE = (Real,), (Positive,)
+BOTH_POSITIVE, UNIT = (Positive, Positive), (sp.Interval.open(0, 1),)
+ORDER = "by the order or parameter: nan (not known)"
+
+
+def elsewhere(function: Any, inside: Any, *operands: Any) -> Any:
+    """A function where its operands are not ``inside``: there it returns at once, since of nan."""
+    return function(*(np.where(inside, math.nan, x) for x in operands))
+
+
+def of_scipy(name: str, function: np.ufunc, domain: tuple[sp.Set, ...]) -> Op:
+    """Define SciPy's function as a step of an op's kernel."""
+    op = Op(
+        name=f"{name}OfSciPy", kind="map", evaluate=function, lower=Cython(function.__name__),
+        domain=domain, reason=f"a step of {name} in kernels",
+    )  # fmt: skip
+    registry.steps[op.name] = op
+    return op
+
+
+def source_of(name: str, *more: str) -> Callable[..., str]:
+    """Return an op's source: a call of its helper, which computes in float64."""
+
+    def source(*operands: Any, slope: int = 0) -> str:
+        kind = np.result_type(*(x.dtype for x in operands), 0.0)
+        narrow = "" if kind == np.float64 else f".astype(np.{kind})"
+        given = [*map(str, operands), *more, *([f"slope={slope}"] if slope else [])]
+        return f"{name}({', '.join(given)}){narrow}"
+
+    return source
+
+
+def result_of(function: np.ufunc, *operands: Any) -> Any:
+    """Return the element type of a function's result; float32 for bytes, as traced."""
+    kinds = [type(x) if type(x) in (int, float) else np.asarray(x).dtype for x in operands]
+    result = function.resolve_dtypes((*kinds, *(None,) * function.nout))[-1]
+    return np.dtype(np.float32) if result == np.float16 else result
+
+
+def evaluated(compute: Callable[..., Any], function: np.ufunc, *more: Any) -> Callable[..., Any]:
+    """Return an op's evaluation by what computes in float64; ``function`` is SciPy's."""
+
+    def evaluate(*operands: Any, **params: Any) -> Any:
+        with np.errstate(all="ignore"):
+            found = compute(*operands, function, *more, **params)
+        return found.astype(result_of(function, *operands))
+
+    return evaluate
+
+
+def doubled_fields(formula: Callable[..., Any]) -> dict[str, Any]:
+    """Return what a record says of the ``formula(*operands, slope=0)`` that needs float64."""
+
+    def evaluate(*operands: Any, slope: int = 0) -> Any:
+        result = np.result_type(*operands, 0.0)
+        with np.errstate(all="ignore"):
+            found = formula(*(np.float64(1.0) * x for x in operands), slope=slope)
+        return np.asarray(found).astype(result)[()]
+
+    def source(*operands: Any, slope: int = 0) -> str:
+        narrow = np.result_type(*(x.dtype for x in operands), 0.0)
+        wide = [str(x) if x.dtype == np.float64 else f"{x}.astype(np.float64)" for x in operands]
+        code = f"{formula.__name__}({', '.join([*wide, *([str(slope)] if slope else [])])})"
+        return code if narrow == np.float64 else f"{code}.astype(np.{narrow})"
+
+    return {
+        "evaluate": evaluate,
+        "lower": Composed(lambda *xs, slope=0: formula(*(x.astype(np.float64) for x in xs), slope)),
+        "source": source,
+    }
+
+
+# ---------------------------------------------------------------- several results
+
+
+def parts(
+    function: np.ufunc,
+    code: str | list[dict[str, Any]],
+    names: tuple[str, ...],
+    rules: tuple[Callable[..., Any], ...],
+    forms: tuple[Callable[..., Any] | None, ...],
+    exactly: tuple[Callable[..., Any] | None, ...] | None = None,
+    **fields: Any,
+) -> tuple[Op, ...]:
+    """Define an op for each result of ``function``, and the function as their tuple.
+
+    ``code`` is SciPy's function, or what the records say of how each result is computed.
+    ``rules`` take the results' ops and then the operands.
+    """
+    ops: list[Op] = []
+    for k, name in enumerate(names):
+        computed: dict[str, Any] = (
+            code[k]
+            if isinstance(code, list)
+            else {
+                "evaluate": lambda *xs, k=k: function(*xs)[k],
+                "lower": Cython(code, part=k, results=len(names)),
+                "source": lambda *xs, k=k: (
+                    f"special.{function.__name__}({', '.join(map(str, xs))})[{k}]"
+                ),
+            }
+        )
+        ops.append(define(
+            name=name, sympy=forms[k], precise=exactly[k] if exactly else None,
+            partials=_bound(rules[k], ops, len(fields["domain"])),
+            doc=f"Result {k} of scipy.special.{function.__name__}.", **computed, **fields,
+        ))  # fmt: skip
+    ranges = fields["samples"]
+    ranges = ranges if isinstance(ranges[0], tuple) else (ranges,)
+
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        *first, last = ranges
+        yield (*(float(rng.uniform(*pair)) for pair in first), rng.uniform(*last, 5)), {}
+
+    def together(*operands: Any) -> tuple[Any, ...]:
+        return tuple(op(*operands) for op in ops)
+
+    together.__doc__ = f"{', '.join(names)} together."
+    composite(function, name=function.__name__, samples=samples)(together)
+    return tuple(ops)
+
+
+def _bound(rule: Callable[..., Any], ops: list[Op], arity: int) -> Callable[..., Any]:
+    if arity == 1:
+        return lambda y, x: rule(ops, x)
+    return lambda y, u, m, **params: rule(ops, u, m, **params)
+
+
+# ---------------------------------------------------------------- functions that others express
+
+
+def _points(*ranges: tuple[float, float]) -> Callable[..., Iterator[Sample]]:
+    def samples(rng: np.random.Generator) -> Iterator[Sample]:
+        *first, last = ranges
+        numbers = (  # a range of one number is that number, which may be whole
+            low if low == high else float(rng.uniform(low, high)) for low, high in first
+        )
+        yield (*numbers, rng.uniform(*last, 5)), {}
+
+    return samples
+
+
+def relative(
+    function: Any, doc: str, *ranges: tuple[float, float], convention: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Enter the decorated formula as what ``function`` means; its arguments lie in ``ranges``."""
+
+    def enter(formula: Callable[..., Any]) -> Callable[..., Any]:
+        formula.__doc__ = doc
+        return composite(
+            function, name=function.__name__, samples=_points(*ranges), convention=convention
+        )(formula)
+
+    return enter
+
+
+distribution = partial(relative, convention=ORDER)
