@@ -136,6 +136,7 @@ def parts(
         return tuple(op(*operands) for op in ops)
 
     together.__doc__ = f"{', '.join(names)} together."
+    together.__module__ = rules[0].__module__
     composite(function, name=function.__name__, samples=samples)(together)
     return tuple(ops)
 
