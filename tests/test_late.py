@@ -69,6 +69,16 @@ print(slope, sg.compile(lambda x: 1 - special.erf(x))(9.0))"""
     np.testing.assert_allclose(tail, sc.erfc(9.0), rtol=1e-15)
 
 
+def test_special_functions_of_numbers_are_folded_whenever_they_are_loaded() -> None:
+    code = """
+sg.grad(chain)(X)  # the rules of rewriting are there before the functions
+from scipy import special
+print(sg.compile(lambda x: x * special.gamma(np.full_like(x, 4.0))).program(X))"""
+    program = run(code)
+    assert "6.0" in program
+    assert "gamma" not in program
+
+
 def test_ops_of_special_functions_are_found_by_name() -> None:
     code = """
 from symgrad._op import registry

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Constant, Literal, Node, apply, element_count
-from .._op import registry
+from .._op import Op, registry
 from .._trace import cast
 from ._identity import product_with_identity
 
@@ -44,6 +44,8 @@ class Rule:
         apply; None if it can do without.
     deep:
         Whether it looks at the operands of scalar operands, too.
+    maps:
+        Whether it may apply at all maps, but for those that users define.
     """
 
     name: str
@@ -52,6 +54,13 @@ class Rule:
     rounds: bool = False
     sees: frozenset[str] | None = None
     deep: bool = False
+    maps: bool = False
+
+    def concerns(self, op: Op) -> bool:
+        """Tell whether the rule may apply at nodes of an op."""
+        if op.name in self.ops:
+            return True
+        return self.maps and op.kind == "map" and registry.is_own(op)
 
 
 #: What a constant can look like.
@@ -251,8 +260,7 @@ def _reuse(node: Node, x: Node) -> Node:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("constant folding", tuple(n for n, op in OPS.items() if op.kind == "map"), _fold,
-         sees=frozenset(("Literal", "Constant"))),
+    Rule("constant folding", (), _fold, maps=True, sees=frozenset(("Literal", "Constant"))),
     Rule("x*1 = x", ("Multiply",), lambda n, x, y: _same(x, n) if equals(y, 1) else None,
          sees=NUMBER),
     Rule("1*x = x", ("Multiply",), lambda n, x, y: _same(y, n) if equals(x, 1) else None,
@@ -305,10 +313,9 @@ RULES: tuple[Rule, ...] = (
         lambda n, c, a, b: None if literal(c) is None else _same(a if literal(c) else b, n),
         sees=NUMBER,
     ),
-    Rule("the same number everywhere", tuple(n for n, op in OPS.items() if op.kind == "map"),
-         _fold_everywhere, sees=frozenset(("Broadcast",))),
-    Rule("needless broadcast", tuple(n for n, op in OPS.items() if op.kind == "map"), _narrow,
-         sees=frozenset(("Broadcast", "Reshape"))),
+    Rule("the same number everywhere", (), _fold_everywhere, maps=True,
+         sees=frozenset(("Broadcast",))),
+    Rule("needless broadcast", (), _narrow, maps=True, sees=frozenset(("Broadcast", "Reshape"))),
     Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",)), deep=True),
     Rule("reshape of reshape", ("Reshape",), _view_of("Reshape", _reuse)),
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._graph import Literal, Node
+from .._op import Op
 from .._state import now, within
 from ._rules import RULES, Rule
 
@@ -16,6 +17,18 @@ ROUNDS = 16
 
 #: What is known of quiet nodes is forgotten beyond this number: each written number may add some.
 MOST = 1 << 14
+
+
+class _Concerning(NamedTuple):
+    """The rules for an op.
+
+    ``needed`` are the ops one of which must be among the operands for any rule to apply; None if
+    there are rules that can do without. ``deep``: one looks at the operands of operands.
+    """
+
+    rules: tuple[Rule, ...]
+    needed: frozenset[str] | None
+    deep: bool
 
 
 class Simplifier:
@@ -32,26 +45,26 @@ class Simplifier:
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules: dict[str, list[Rule]] = {}
-        for rule in rules:
-            for name in rule.ops:
-                self._rules.setdefault(name, []).append(rule)
-        #: The ops one of which must be among the operands for any rule to apply; None if
-        #: there are rules that can do without.
-        self._needed = {name: _seen_by(found) for name, found in self._rules.items()}
-        self._deep = {name for name, found in self._rules.items() if any(r.deep for r in found)}
+        self._rules = tuple(rules)
+        self._known: dict[Op, _Concerning] = {}
         self._quiet: set[tuple[Any, ...]] = set()
+
+    def _concerning(self, op: Op) -> _Concerning:
+        found = tuple([rule for rule in self._rules if rule.concerns(op)])
+        known = _Concerning(found, _seen_by(found), any(rule.deep for rule in found))
+        return self._known.setdefault(op, known)
 
     def __call__(self, node: Node, counts: Counter[str] | None = None) -> Node:
         """Return ``node`` or what stands for it; ``counts`` counts how often each rule applied."""
-        needed = self._needed.get(node.op.name, _NONE)
+        known = self._known.get(node.op) or self._concerning(node.op)
+        needed = known.needed
         if needed is not None:
             for x in node.operands:
                 if x.op.name in needed:
                     break
             else:
                 return node
-        face = self._face(node)
+        face = self._face(node, known.deep)
         if face in self._quiet:
             return node
         if node.where is now().where:
@@ -65,7 +78,7 @@ class Simplifier:
             self._quiet.add(face)
         return found
 
-    def _face(self, node: Node) -> tuple[Any, ...] | None:
+    def _face(self, node: Node, deep: bool) -> tuple[Any, ...] | None:
         """Return what can be seen of a scalar step, None where rules look at more than that."""
         op, dtype = node.op, node.dtype
         if node.shape or node.items:
@@ -76,14 +89,14 @@ class Simplifier:
             if x.dtype is not dtype or (kind != "map" and kind != "leaf"):
                 return None
             face.append(x if type(x) is Literal else x.op)
-        if op.name in self._deep:
+        if deep:
             face += [y.op for x in node.operands for y in x.operands]
         return tuple(face)
 
     def _applied(self, node: Node, counts: Counter[str] | None) -> Node:
         for _ in range(ROUNDS):
             names = [x.op.name for x in node.operands]
-            for rule in self._rules.get(node.op.name, ()):
+            for rule in (self._known.get(node.op) or self._concerning(node.op)).rules:
                 if rule.sees is not None and rule.sees.isdisjoint(names):
                     continue
                 replacement = rule.then(node, *node.operands)
@@ -95,9 +108,6 @@ class Simplifier:
             else:
                 return node
         raise AssertionError(f"the rewrite rules do not come to rest at {node.op.name}")
-
-
-_NONE: frozenset[str] = frozenset()
 
 
 def _seen_by(rules: Sequence[Rule]) -> frozenset[str] | None:
