@@ -31,6 +31,7 @@ __all__ = [
     "ArgumentError",
     "BackwardError",
     "BranchError",
+    "CaptureWarning",
     "CheckError",
     "CycleError",
     "DTypeError",
@@ -156,6 +157,10 @@ class MissingExtraError(SymgradError, ImportError):
 
 class MissingProgramError(SymgradError, OSError):
     """A program that is no Python package is not installed; the message says how to install it."""
+
+
+class CaptureWarning(UserWarning):
+    """A compiled function reads something besides its arguments that is costly to follow."""
 
 
 class SimplificationWarning(UserWarning):

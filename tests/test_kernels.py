@@ -435,6 +435,7 @@ SCRIPT = """
     c = np.resize([1.5, 2.5, -2.0], 30)
 
     def f(x):
+        c = np.resize([1.5, 2.5, -2.0], 30)
         return np.sum(np.sin(x) * c) + np.sum(x // c)  # c < 0 is computed while lowering
 
     g = sg.value_and_grad(f)
@@ -474,8 +475,9 @@ def run_here(x: Any = LONG) -> tuple[int, Any]:
 
     A hit is 2: one for symgrad's object code, and one for what numba adds to it.
     """
-    c = np.resize([1.5, 2.5, -2.0], 30)
-    g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * c) + np.sum(x // c))
+    numbers = lambda: np.resize([1.5, 2.5, -2.0], 30)  # noqa: E731
+    g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * numbers()) + np.sum(x // numbers()))
+    c = numbers()
     value, slope = g(x)
     assert value == pytest.approx(np.sum(np.sin(x) * c + x // c), rel=1e-14)
     np.testing.assert_allclose(slope, np.cos(x) * c, rtol=1e-14)

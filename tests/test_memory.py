@@ -323,17 +323,18 @@ def test_a_function_keeps_the_specialisations_that_were_used_last(
 
 
 def test_constants_live_as_long_as_their_code() -> None:
-    numbers = np.arange(100.0)
-    f = sg.compile(lambda x: np.sum(x * numbers), cache=False)
+    f = sg.compile(lambda x: np.sum(x * np.arange(100.0)), cache=False)
     assert f(np.ones(100)) == 4950.0
     symbols = set(_code._constants)
-    dropped = sg.compile(lambda x: np.sum(x * np.cos(numbers)), cache=False)
-    np.testing.assert_allclose(dropped(np.ones(100)), np.sum(np.cos(numbers)))
+    dropped = sg.compile(lambda x: np.sum(x * np.cos(np.arange(100.0))), cache=False)
+    np.testing.assert_allclose(dropped(np.ones(100)), np.sum(np.cos(np.arange(100.0))))
     assert set(_code._constants) > symbols
     del dropped
     gc.collect()
     assert set(_code._constants) <= symbols
     assert f(np.ones(100)) == 4950.0
-    kernel = sg.compile(lambda x: np.sum(x * numbers[::-1]), cache=False).kernel(np.ones(100))
+    kernel = sg.compile(lambda x: np.sum(x * np.arange(99.0, -1.0, -1.0)), cache=False).kernel(
+        np.ones(100)
+    )
     gc.collect()
     assert kernel(np.ones(100)) == 4950.0

@@ -252,7 +252,7 @@ def test_another_compiler_is_another_key(
     sg.grad(wave)(X)
     monkeypatch.setattr(f"symgrad._compile._cache.{change}", lambda: "another")
     function = sg.grad(wave)
-    function._specialize([X], sg._trace.flatten(((X,), {}))[1], (X,), {}, short=True, kernel=True)
+    function._specialization((X,), {}, short=True, kernel=True)
     assert not recalled(function)
 
 

@@ -11,6 +11,7 @@ import builtins
 import copy
 import functools
 import importlib
+import inspect
 import math
 import random
 import sys
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as traced_numpy
+from .._compile import Scope
 from .._late import special
 from .._ops.np_common import is_traced
 from .._shapes import Size
@@ -125,29 +127,38 @@ def _named(value: Any) -> Any:
 # ---------------------------------------------------------------- the copy
 
 
+def _real(scope: dict[str, Any]) -> dict[str, Any]:
+    return scope.real if isinstance(scope, Scope) else scope
+
+
 class _Adapter:
-    """Copies functions of one module, with that module's names bound anew."""
+    """Copies functions of one module, with that module's names bound anew, for one call."""
 
     def __init__(self, scope: dict[str, Any]) -> None:
-        self.scope = scope
-        # A function takes over the builtins that its globals have when it is made.
-        inner = {**vars(builtins), "__import__": self.imported}
-        self.globals: dict[str, Any] = {"__builtins__": inner}
+        self.home = _real(scope)
+        self.scopes: dict[int, Scope] = {}
         self.made: dict[int, Callable[..., Any]] = {}
-        for name, value in scope.items():
-            if name != "__builtins__":
-                self.globals[name] = self.value(value)
+        self.after: list[Callable[[], None]] = []
 
     @staticmethod
     def imported(name: str, *args: Any) -> Any:
         """Carry out an import inside of a function."""
         return _ours(builtins.__import__(name, *args))
 
+    def scope(self, names: dict[str, Any]) -> Scope:
+        """Return the global names of a copy: those of now, bound anew."""
+        if id(names) not in self.scopes:
+            made = self.scopes[id(names)] = Scope(names, lambda _, value: self.value(value))
+            # A function takes over the builtins that its globals have when it is made.
+            made["__builtins__"] = {**vars(builtins), "__import__": self.imported}
+            self.after.append(made.hand_on)
+        return self.scopes[id(names)]
+
     def value(self, value: Any) -> Any:
         """Return what a name is bound to in the copy."""
         if isinstance(value, ModuleType):
             return _ours(value)
-        if isinstance(value, FunctionType) and value.__globals__ is self.scope:
+        if isinstance(value, FunctionType) and _real(value.__globals__) is self.home:
             return self.function(value)
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
             return Drawing(value)
@@ -160,10 +171,20 @@ class _Adapter:
         """Return the copy of a function."""
         if id(function) in self.made:
             return self.made[id(function)]
-        cells = tuple(CellType() for _ in function.__closure__ or ())
+        cells = []
+        for cell in function.__closure__ or ():
+            try:
+                held = cell.cell_contents
+            except ValueError:  # a name that is bound later: the cell itself is needed
+                held = None
+            changed = isinstance(held, (FunctionType, functools.partial)) or (
+                held is not None and self.value(held) is not held
+            )
+            cells.append(CellType() if changed else cell)
         made: Any = FunctionType(
-            function.__code__, self.globals, function.__name__, None, cells or None
-        )
+            function.__code__, self.scope(function.__globals__), function.__name__, None,
+            tuple(cells) or None,
+        )  # fmt: skip
         self.made[id(function)] = made
         functools.update_wrapper(made, function)
         del made.__wrapped__
@@ -172,10 +193,8 @@ class _Adapter:
         if function.__kwdefaults__ is not None:
             made.__kwdefaults__ = {k: self.value(v) for k, v in function.__kwdefaults__.items()}
         for cell, original in zip(cells, function.__closure__ or (), strict=True):
-            try:
+            if cell is not original:
                 cell.cell_contents = self.value(original.cell_contents)
-            except ValueError:  # a name that is bound later: the cell itself is needed
-                continue
         return self.made[id(function)]
 
     def method(self, method: MethodType) -> Callable[..., Any]:
@@ -188,14 +207,31 @@ class _Adapter:
         for base in reversed(kind.__mro__):
             for name, value in vars(base).items():
                 if isinstance(value, FunctionType):
-                    adapter = (
-                        self if value.__globals__ is self.scope else _Adapter(value.__globals__)
-                    )
-                    names[name] = adapter.function(value)
+                    if _real(value.__globals__) is self.home:
+                        names[name] = self.function(value)
+                    else:
+                        other = _Adapter(value.__globals__)
+                        names[name] = other.function(value)
+                        self.after.append(other.hand_on)
+        if isinstance(method.__func__, FunctionType):  # it may be another than its class's
+            names[method.__func__.__name__] = self.function(method.__func__)
         twin = copy.copy(owner)
         twin.__class__ = type(kind.__name__, (kind,), {"__module__": kind.__module__, **names})
+        before = dict(vars(twin))
+
+        def hand_on() -> None:
+            vars(owner).update(
+                {k: v for k, v in vars(twin).items() if before.get(k, twin) is not v}
+            )
+
+        self.after.append(hand_on)
         bound: Callable[..., Any] = getattr(twin, method.__func__.__name__)
         return bound
+
+    def hand_on(self) -> None:
+        """Hand on what was assigned to copies' names and attributes."""
+        for action in self.after:
+            action()
 
 
 def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -217,8 +253,8 @@ def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
     -------
     callable
         The function with the same code and other global names, for ``sg.grad`` and all
-        others. The original and its module stay as they are; what the module assigns to its
-        global names later is not seen. A method works on a copy of its object.
+        others. A copy is made at each call, so that it sees what its global names, closure
+        and object are then; what it assigns to them is handed on.
 
     Raises
     ------
@@ -238,13 +274,32 @@ def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> sg.grad(sg.adapt(f))(0.0)
     np.float64(1.0)
     """
-    if isinstance(f, MethodType):
-        return _Adapter(f.__func__.__globals__).method(f)
     if isinstance(f, functools.partial):
         return functools.partial(adapt(f.func), *f.args, **f.keywords)
-    if not isinstance(f, FunctionType):
+    if not isinstance(f, (FunctionType, MethodType)):
         raise ArgumentError(
             f"adapt takes a Python function or a method, not {type(f).__name__}: adapt the "
             "function first, then transform it, sg.grad(sg.adapt(f))"
         )
-    return _Adapter(f.__globals__).function(f)
+
+    def copied() -> tuple[Callable[..., Any], _Adapter]:
+        if isinstance(f, MethodType):
+            adapter = _Adapter(f.__func__.__globals__)
+            return adapter.method(f), adapter
+        adapter = _Adapter(f.__globals__)
+        return adapter.function(f), adapter
+
+    @functools.wraps(f)
+    def adapted(*args: Any, **kwargs: Any) -> Any:
+        function, adapter = copied()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            adapter.hand_on()
+
+    own: Any = adapted
+    own.__signature__ = inspect.signature(f)
+    del own.__wrapped__
+    own._recipe = adapt, (f,), {}
+    own.copied = lambda: copied()[0]
+    return adapted

@@ -25,15 +25,15 @@ from .._trace import (
     Signature,
     Traced,
     Tree,
-    argument_names,
     as_input,
     as_leaf,
     carried_out,
     flatten,
-    signature_of,
     trace,
 )
 from ..errors import ArgumentError, TraceError
+from ._call import Call, Given
+from ._captures import Captures
 from ._collector import collector_paused
 from ._layout import layout_of
 from ._recall import Recall, RecalledError, words_of
@@ -52,6 +52,9 @@ PATHS = 64
 
 #: Most specialisations that a function keeps; beyond, the one not asked for longest is dropped.
 KEPT = 256
+
+#: How often a trace is begun again because another thread has changed what it reads.
+RACES = 16
 
 #: Counts the searches, as a clock of what is used when.
 _searches = itertools.count(1)
@@ -137,6 +140,8 @@ class Function:
         self._dynamic, self._cache = dynamic, cache
         self._parallel = check_parallel(parallel)
         self.rounding = check_rounding(rounding)
+        #: What it reads besides its arguments.
+        self._captures = Captures(recipe)
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = free_in_children(threading.RLock())
         #: The compiled function of the last call, what packs its result, and whose they are.
@@ -176,8 +181,8 @@ class Function:
                     result = last.write(function, args, kwargs["out"])
                     if result is not MISS:
                         return result
-            except MemoryError as error:
-                raise last.shortage(args) from error
+            except MemoryError:  # said below, of which arrays
+                pass
         out = kwargs.pop("out", None) if self._writes_out else None
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
@@ -190,20 +195,22 @@ class Function:
         name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
         if name == "llvm" and structures.FAULT is not None:
             name = "numba"
+        call = Call(leaves, tree, args, kwargs)
         try:
-            found = self._specialize(leaves, tree, args, kwargs, short=True, kernel=name != "numpy")
+            found, given = self._found(call, kernel=name != "numpy")
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
-        result = found.result(leaves, out, name)
+        result = found.result(given.leaves, out, name)
         if result is MISS:
             # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
             # for them, which do not.
-            found = self._specialize(leaves, tree, args, kwargs, short=True, fixed=True)
-            result = found.result(leaves, out, name)
+            found, given = self._found(call, fixed=True)
+            result = found.result(given.leaves, out, name)
             if result is MISS:
-                raise found.shortage(leaves)
+                raise found.shortage(given.leaves)
         if out is None and name == "llvm" and chosen is None and found.direct:
-            self._fast = (found.caller, found.pack, found)
+            caller = given.reading.caller(found.caller, len(args))
+            self._fast = (caller, found.pack, found)
         return result
 
     def outermost(self, *args: Any, **kwargs: Any) -> Any:
@@ -215,49 +222,70 @@ class Function:
     def _leaves(self, raw: Sequence[Any]) -> list[Any]:
         return [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
 
-    def _specialize(
-        self,
-        leaves: Sequence[Any],
-        tree: Tree,
-        args: Sequence[Any],
-        kwargs: Any,
-        short: bool,
-        kernel: bool = False,
+    def _found(
+        self, call: Call, *, frozen: bool = False, short: bool = True, kernel: bool = False,
         fixed: bool = False,
-    ) -> Specialization:
-        """Return what is known of calls with such arguments.
+    ) -> tuple[Specialization, Given]:  # fmt: skip
+        """Return what is known of calls with such arguments, and what this call gives it.
 
-        ``kernel``: nothing but the kernel is asked for. ``fixed``: just for these sizes.
+        ``frozen``: what the function reads besides its arguments is a constant. ``short``: short
+        axes have sizes of their own. ``kernel``: nothing but the kernel is asked for. ``fixed``:
+        just for these sizes.
         """
-        signature, sizes = signature_of(leaves, tree, self._dynamic and not fixed, short)
-        for candidate in self._specializations.get(signature, ()):
-            if candidate.admits(leaves):
-                candidate.used = next(_searches)
-                return candidate
+        captures, level = self._captures, self._captures.level
+        for attempt in itertools.count():
+            reading, values = captures.now(frozen)
+            given = call.with_data(reading, values, self._dynamic and not fixed, short)
+            for candidate in self._specializations.get(given.signature, ()):
+                if candidate.admits(given.leaves):
+                    candidate.used = next(_searches)
+                    return candidate, given
+            try:
+                found = self._specialize(call, given, kernel)
+            except EnclosedError:
+                raise
+            except Exception:
+                # What it reads may be needed as numbers. If not, the error is the user's.
+                if reading.data and captures.fallback():
+                    continue
+                captures.restore(level)
+                raise
+            if captures.settle(reading, frozen) or attempt > RACES:
+                return found, given
+        raise AssertionError
+
+    def _specialize(self, call: Call, given: Given, kernel: bool) -> Specialization:
+        """Return what is known of calls with such arguments, or trace the function."""
+        signature, leaves, reading = given.signature, given.leaves, given.reading
         with self._lock, collector_paused(), within(walks={}):
             for candidate in self._specializations.get(signature, ()):
                 if candidate.admits(leaves):
                     return candidate
-            names = argument_names(self._body_function, args, kwargs)
-            body = functools.partial(self._body, _top=True)
+            names = call.names(self._body_function, reading)
+            body = functools.partial(self._captures.substituted(self._body, reading), _top=True)
             functools.update_wrapper(body, self._body_function, updated=())
             traced = [leaf.is_value for leaf in signature.leaves]
-            given = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
+            inputs = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]
             self._check_paths(signature)
             promised = self.rounding is not None
             threads = 1 if self._parallel is False else 0
             recall = self._recall(signature, names) if kernel else None
             try:
                 with within(promised=promised), apart(promised):
-                    examples = Examples(given, concrete)
+                    examples = Examples(inputs, concrete)
                     watch = None if recall is None else recall.watch
-                    graph = trace(body, signature, sizes, names, examples, watch)
+                    graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
-                again = functools.partial(trace, body, signature, sizes, names)
+                again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)
                 self._keep(signature, made)
                 return made
-            trees = dict(zip(_parameter_names(names, tree), _argument_trees(tree), strict=True))
+            trees = dict(
+                zip(
+                    _parameter_names(names, signature.tree), _argument_trees(signature.tree),
+                    strict=True,
+                )
+            )  # fmt: skip
             layout = layout_of(trees, signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
             made = Specialization(graph, layout, signature, self._cache, threads, promised, recall)
@@ -310,7 +338,8 @@ class Function:
         self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False
     ) -> Specialization:
         raw, tree = flatten((tuple(args), kwargs))
-        return self._specialize(self._leaves(raw), tree, args, kwargs, short, kernel)
+        call = Call(self._leaves(raw), tree, tuple(args), kwargs)
+        return self._found(call, frozen=True, short=short, kernel=kernel)[0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""

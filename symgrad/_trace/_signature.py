@@ -91,11 +91,15 @@ class LeafKind(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """The kinds of a call's arguments; hashable."""
+    """The kinds of a call's arguments; hashable.
+
+    ``state`` tells apart what the function reads besides its arguments.
+    """
 
     tree: Tree
     leaves: tuple[LeafKind, ...]
     dynamic: bool = True
+    state: int = 0
 
 
 def signature_of(

@@ -1,0 +1,57 @@
+"""A call's arguments, and with them what the function reads besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._trace import Signature, Tree, argument_names, flatten, signature_of
+from ._captures import Reading
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a call gives to compiled code: its arguments, and what the function reads besides."""
+
+    signature: Signature
+    sizes: list[int]
+    leaves: list[Any]
+    reading: Reading
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments of a call, as leaves and as they are."""
+
+    leaves: list[Any]
+    tree: Tree
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def with_data(
+        self, reading: Reading, values: Sequence[Any], dynamic: bool, short: bool
+    ) -> Given:
+        """Return the call with what is read as further positional arguments."""
+        signature, sizes = signature_of(self.leaves, self.tree, dynamic, short)
+        signature = signature._replace(state=reading.number)
+        if not values:
+            return Given(signature, sizes, self.leaves, reading)
+        at = self.tree.children[0].leaves
+        tree = flatten(((*self.args, *values), self.kwargs))[1]
+        kinds, data = reading.taken(values)
+        leaves = (*signature.leaves[:at], *kinds, *signature.leaves[at:])
+        signature = signature._replace(tree=tree, leaves=leaves)
+        return Given(signature, sizes, [*self.leaves[:at], *data, *self.leaves[at:]], reading)
+
+    def names(self, function: Callable[..., Any], reading: Reading) -> list[str]:
+        """Return an identifier for each leaf, with those of what is read."""
+        names = argument_names(function, self.args, self.kwargs)
+        at = self.tree.children[0].leaves
+        taken, data = set(names), []
+        for name in reading.names:
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            data.append(name)
+        return [*names[:at], *data, *names[at:]]

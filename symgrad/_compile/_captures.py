@@ -1,0 +1,406 @@
+"""Values that a function reads besides its arguments: looked at, at each call.
+
+What a function reads (:mod:`._reads`) is either *data*, numbers and arrays that the compiled code
+takes as further arguments, fetched at each call; or it shapes the trace (whole numbers, strings,
+functions, what Python code needs as numbers) and is compared at each call. Where a comparison
+fails, another trace is looked for, or made. The comparisons are one Python function with the
+user's own global names and cells, so that reading a name costs a few nanoseconds.
+
+Numbers of floating point are compared at first, and are data from their first change on: most
+never change, and numbers known make better code. Where a function cannot be traced with data
+(``math.sin(K)``, ``float(A[0])``), its floats are compared always, and then its arrays, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import sys
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._runtime import MISS
+from .._trace import LeafKind, as_leaf
+from ..errors import CaptureWarning
+from ._reads import LARGE, SMALL, Read, Walk, packed_form, read_by
+from ._substitutes import Substitutes
+
+#: Most states of what a function reads that are remembered.
+KEPT = 256
+
+#: Names in code that tell a number or an array from what stands for it in a trace.
+_TELLING = frozenset(
+    ("isinstance", "type", "issubclass", "isscalar", "hasattr", "callable", "__class__")
+)
+#: Those that make text of a number.
+_WRITING = frozenset(("str", "repr", "format", "print"))
+
+#: How much becomes an argument: arrays and numbers, arrays alone, nothing.
+ALL, ARRAYS, NOTHING = 0, 1, 2
+
+_numbers = itertools.count(1)
+
+
+class OverwrittenError(Exception):
+    """A function assigns to an array that it reads besides its arguments."""
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def same(a: Any, b: Any) -> bool:
+    """Tell whether two values are the same to a trace: ``1``, ``1.0`` and ``True`` differ."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (float, complex, tuple, np.generic)):  # zeros have signs
+        return repr(a) == repr(b) and (a == b or a != a)  # NaN
+    return bool(a == b)
+
+
+def content(array: np.ndarray[Any, Any]) -> Any:
+    """Return what an array is compared by: a copy, or of a large one a fingerprint."""
+    if array.nbytes <= LARGE:
+        return array.copy()
+    digest = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()
+    return array.dtype, array.shape, digest
+
+
+def unchanged(array: Any, before: Any) -> bool:
+    """Tell whether an array has the type, shape and content that it had."""
+    if type(before) is tuple:
+        return isinstance(array, np.ndarray) and content(array) == before
+    return (
+        type(array) is type(before)
+        and array.dtype == before.dtype
+        and array.shape == before.shape
+        and array.tobytes() == before.tobytes()
+    )
+
+
+class _Itself:
+    """An object as a key, by its identity."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def _key(read: Read) -> Any:
+    """Return a hashable key of what is at a place, equal for what makes the same trace."""
+    value = read.value
+    if isinstance(value, CodeType):
+        return value
+    if isinstance(value, np.ndarray):
+        digest = hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
+        return value.dtype.str, value.shape, digest
+    if read.how == "is":
+        return _Itself(value)
+    return type(value), repr(value) if isinstance(value, (float, complex)) else _hashable(value)
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return value
+
+
+# ---------------------------------------------------------------- one state
+
+
+class Reading:
+    """One state of what a function reads: what is compared, and what is fetched.
+
+    Attributes
+    ----------
+    number:
+        Tells its traces from those of other states.
+    data:
+        The expressions of what is fetched.
+    names:
+        Identifiers for the data.
+    nothing:
+        Whether there is nothing to compare or fetch.
+    """
+
+    def __init__(self, walk: Walk, level: int, loose: set[str], costly: bool = True) -> None:
+        self.level, self._costly = level, costly
+        free = set(walk.places.values()) - walk.held
+        self.data = [
+            r.text for r in walk.reads.values()
+            if r.how == "data" and r.text in free and _is_free(r, level, loose)
+        ]  # fmt: skip
+        fetched = set(self.data)
+        compared = [r for r in walk.reads.values() if r.text not in fetched]
+        self.compared = {r.text: _key(r) for r in compared}
+        self.key = (tuple(self.data), *self.compared.items(), *walk.own.values())
+        self.names = [_identifier(walk.reads[text].name) for text in self.data]
+        own = walk.own if "IPython" in sys.modules else {}  # its autoreload changes functions
+        self.nothing = not walk.reads and not own
+        self.number = 0
+        self._names = walk.cells, walk.constants, walk.main
+        self._expected: dict[str, Any] = {}
+        tests = [self._test(r.text, r.how, r.value, r.name) for r in compared]
+        self._tests = tests + [self._test(text, "is", code, "") for text, code in own.items()]
+        tests += [self._test(text, "is", code, "") for text, code in walk.own.items()]
+        self._arrays = {
+            r.text for r in walk.reads.values()
+            if isinstance(r.value, np.ndarray) and as_leaf(r.value, r.name) is not r.value
+        } if self.data else set()  # fmt: skip
+        self._fetch = self._made(
+            "def fetch():\n"
+            "    try:\n"
+            f"        if not ({' and '.join(tests) or 'True'}): return _sg_miss\n"
+            f"        return ({''.join(text + ', ' for text in self.data)})\n"
+            "    except _sg_errors: return _sg_miss\n"
+        )
+
+    def _test(self, text: str, how: str, value: Any, name: str) -> str:
+        """Return the comparison of a place, as an expression."""
+        expected = f"_sg_v{len(self._expected)}"
+        if isinstance(value, np.ndarray):
+            if value.nbytes > LARGE and self._costly:
+                warnings.warn(
+                    f"the array {name} has {value.nbytes:.2g} bytes, which are compared at each "
+                    "call, since the function uses its numbers while it is traced (as a mask, "
+                    "in float(), in NumPy functions of plain arrays). Pass it as an argument, or "
+                    "compute what depends on it outside",
+                    CaptureWarning,
+                    stacklevel=2,
+                )
+            self._expected[expected] = content(value)
+            return f"_sg_unchanged({text}, {expected})"
+        self._expected[expected] = value
+        if how == "is" or value is None or value is True or value is False:
+            return f"{text} is {expected}"
+        return f"({text} is {expected} or _sg_same({text}, {expected}))"
+
+    def _made(self, source: str, **more: Any) -> Any:
+        """Return a function of generated source, with the user's global names and cells."""
+        cells, constants, main = self._names
+        known = {
+            **constants, **self._expected, **more, "_sg_miss": MISS, "_sg_same": same,
+            "_sg_unchanged": unchanged, "_sg_len": len, "_sg_repr": repr, "_sg_leaf": _leaf,
+            "_sg_packed": packed_form, "_sg_errors": _ERRORS,
+        }  # fmt: skip
+        outer = f"def outer({', '.join([*known, *cells])}):\n"
+        body = "".join(f"    {line}\n" for line in source.splitlines())
+        whole = compile(outer + body, "<symgrad captures>", "exec")
+        code = _inner(_inner(whole))
+        filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
+        return FunctionType(code, {} if main is None else main, "call", None, tuple(filled))
+
+    def now(self) -> Any:
+        """Return the data of now, or MISS if this is not the state of now."""
+        values = self._fetch()
+        if values is MISS or not all(map(_is_datum, values)):
+            return MISS
+        return values
+
+    def caller(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
+        """Return a compiled function of ``count`` arguments that looks at what is read."""
+        if self.nothing:
+            return function
+        names = [f"_sg_a{k}" for k in range(count)]
+        given = "".join(f"{n}=_sg_miss, " for n in names)
+        data = [f"_sg_leaf({t})" if t in self._arrays else t for t in self.data]
+        fetched = [f"_sg_d{k}" for k in range(len(data))]
+        lines = [f"    if not ({' and '.join(self._tests) or 'True'}): return _sg_miss"]
+        lines += [f"    {name} = {text}" for name, text in zip(fetched, data, strict=True)]
+        passed = ", ".join([*names, *fetched])
+        made = self._made(
+            f"def call({given}*_sg_rest):\n"
+            "    try:\n" + "\n".join(f"    {line}" for line in lines) + "\n"
+            "    except _sg_errors: return _sg_miss\n"
+            # Arrays for the results follow the arguments; most calls have none.
+            f"    if _sg_rest: return _sg_function({passed}{', ' if passed else ''}*_sg_rest)\n"
+            f"    return _sg_function({passed})\n",
+            _sg_function=function,
+        )
+        made.__defaults__ = (MISS,) * count
+        return made  # type: ignore[no-any-return]
+
+    def taken(self, values: Sequence[Any]) -> tuple[list[LeafKind], list[Any]]:
+        """Return data as leaves of a call, and their kinds.
+
+        Their sizes are numbers of the trace, as those of constants.
+        """
+        leaves = [as_leaf(x, name) for x, name in zip(values, self.names, strict=True)]
+        return list(map(_kind, leaves)), leaves
+
+
+_ERRORS = (NameError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def _inner(code: CodeType) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _leaf(value: Any) -> Any:
+    return as_leaf(value, "what the function reads")
+
+
+def _is_datum(value: Any) -> bool:
+    kind = type(value)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return value.dtype.char in "fdFDbBhHiIlLqQ?"
+    return kind is float or kind is complex
+
+
+def _is_free(read: Read, level: int, loose: set[str]) -> bool:
+    """Tell whether a place is data."""
+    value = read.value
+    if level >= NOTHING:
+        return False
+    if type(value) is np.ndarray:
+        return value.dtype.char in "fdFD" or value.nbytes > SMALL
+    return level == ALL and read.text in loose
+
+
+def _kind(leaf: Any) -> LeafKind:
+    if isinstance(leaf, np.ndarray):
+        sizes = tuple(d if d < 2 else -d for d in leaf.shape)
+        return LeafKind("array", leaf.dtype.char, sizes)
+    return LeafKind("float" if type(leaf) is float else "complex")
+
+
+def _identifier(name: str) -> str:
+    text = "".join(c if c.isalnum() else "_" for c in name).strip("_")
+    return text if text and not text[0].isdigit() else f"read_{text}"
+
+
+# ---------------------------------------------------------------- all states
+
+
+class Captures:
+    """What a function reads besides its arguments, in all states met.
+
+    Parameters
+    ----------
+    recipe:
+        How the function is made: by which transformation, of what, with which options.
+    """
+
+    def __init__(self, recipe: tuple[Any, ...]) -> None:
+        self._make, (self._root, *self._rest), self._options = recipe
+        self._readings: list[Reading] = []
+        self._frozen: list[Reading] = []
+        self._states: OrderedDict[Any, int] = OrderedDict()
+        self._level = ALL
+        self._floats: dict[str, Any] = {}
+        self._loose: set[str] = set()
+
+    def now(self, frozen: bool = False) -> tuple[Reading, tuple[Any, ...]]:
+        """Return the state of now with its data; ``frozen``: all is compared."""
+        for known in self._frozen if frozen else self._readings:
+            values = known.now()
+            if values is not MISS:
+                return known, values
+        reading = self._look(frozen)
+        values = reading.now()
+        return reading, () if values is MISS else values
+
+    def _look(self, frozen: bool = False) -> Reading:
+        """Walk over the function again, and enter what is found."""
+        walk = read_by(self._root)
+        floats = {
+            r.text: r.value for r in walk.reads.values()
+            if r.how == "data" and not isinstance(r.value, np.ndarray)
+        }  # fmt: skip
+        if not frozen:
+            before = self._floats
+            self._loose |= {k for k, v in floats.items() if k in before and not same(before[k], v)}
+            self._floats = floats
+        level = self._level
+        if walk.formats or walk.mentioned & _WRITING:
+            level = max(level, ARRAYS)
+        if walk.mentioned & _TELLING:
+            level = NOTHING
+        reading = Reading(walk, NOTHING if frozen else level, self._loose, costly=not frozen)
+        number = self._states.get(reading.key)
+        reading.number = next(_numbers) if number is None else number
+        self._enter(reading, frozen)
+        return reading
+
+    def _enter(self, reading: Reading, frozen: bool) -> None:
+        self._states[reading.key] = reading.number
+        if len(self._states) > KEPT:
+            self._states.popitem(last=False)
+        # Lists are replaced, not changed: other threads may be walking through them.
+        if frozen:
+            self._frozen = [reading, *self._frozen[: KEPT - 1]]
+        else:
+            self._readings = [reading, *self._readings[: KEPT - 1]]
+
+    def settle(self, reading: Reading, frozen: bool = False) -> bool:
+        """Tell whether the state is still that in which a trace was begun.
+
+        What the trace itself has changed (a counter, a list of calls) counts as its own state
+        from now on; False if somebody else has changed something meanwhile.
+        """
+        if reading.now() is not MISS:
+            return True
+        walk = read_by(self._root)
+        after = Reading(walk, reading.level, self._loose, costly=False)
+        known = after.compared
+        for text in (reading.compared.keys() | known.keys()) - walk.own.keys():
+            if reading.compared.get(text) == known.get(text):
+                continue
+            read = walk.reads.get(text)
+            whole = text.startswith(("_sg_", "(")) or "[" in text  # of a container
+            if whole or read is None or isinstance(read.value, np.ndarray):
+                continue
+            if read.name.rpartition(".")[2] not in walk.stored:
+                return False
+        if after.key not in self._states:
+            after.number = reading.number
+            self._enter(after, frozen)
+        return True
+
+    def fallback(self) -> bool:
+        """Trace with fewer data from now on; False if there are none already."""
+        if self._level == NOTHING:
+            return False
+        floats = self._level == ALL and any(k in self._loose for k in self._floats)
+        self._level = ARRAYS if floats else NOTHING
+        self._readings = []
+        return True
+
+    def restore(self, level: int) -> None:
+        """Trace with as many data as before."""
+        if level != self._level:
+            self._level, self._readings = level, []
+
+    @property
+    def level(self) -> int:
+        """How much becomes an argument."""
+        return self._level
+
+    def substituted(self, body: Callable[..., Any], reading: Reading) -> Callable[..., Any]:
+        """Return a function's body with the data as its last positional arguments."""
+        if not reading.data:
+            return body
+        count = len(reading.data)
+
+        def with_data(*args: Any, **kwargs: Any) -> Any:
+            values = args[len(args) - count :]
+            twins = Substitutes(read_by(self._root), dict(zip(reading.data, values, strict=True)))
+            made = self._make(twins.of(self._root), *self._rest, **self._options)
+            result = made._body(*args[: len(args) - count], **kwargs)
+            if any(getattr(x, "overwritten", False) for x in values):
+                raise OverwrittenError
+            twins.hand_on()
+            return result
+
+        return with_data

@@ -1,0 +1,572 @@
+"""What a function reads besides its arguments: a walk over its code, with the values of now.
+
+Roots are the global names that its code loads, the cells that it closes over, its defaults, the
+object of a method, the parts of a ``functools.partial``. Functions of the user's that are reached
+are walked in turn. Of an object or a module that is reached only attributes count whose names
+stand anywhere in the code that was reached: more may be found than is read, never less. Not
+walked are Python's own modules and installed ones (NumPy, SciPy, ...), which are taken as fixed.
+
+Each finding is an expression in Python, by which code that :mod:`._captures` writes reads the
+same place again: ``config.alpha``, ``params['w']``, ``helper.__code__``.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import marshal
+import sys
+import sysconfig
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._op import Op
+from .._trace import Traced
+from ..errors import CaptureWarning
+
+#: Most places that are watched, and how deep they may lie in one another.
+MOST, DEEPEST = 4096, 24
+
+#: Arrays of whole numbers and truth values up to this many bytes are numbers of the trace (they
+#: are indices and masks mostly); larger ones are data, as all arrays of floats are.
+SMALL = 1024
+
+#: From this many bytes on, an array that has to be compared at each call is worth a warning.
+LARGE = 1 << 20
+
+#: Containers with more entries than this are compared as a whole if their entries are plain.
+SEPARATE = 16
+
+_PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range, frozenset)
+
+#: Names in code that may read any attribute of an object.
+_ANY = frozenset(
+    ("__dict__", "vars", "getattr", "asdict", "astuple", "fields", "replace", "attrgetter",
+     "copy", "deepcopy", "__getattr__", "__getattribute__")
+)  # fmt: skip
+
+#: Names of modules that everyone gives them; they are not watched where nothing else is.
+_USUAL = {"np": "numpy", "sp": ("sympy", "scipy"), "sg": "symgrad", "plt": "matplotlib.pyplot"}
+
+
+class Names(NamedTuple):
+    """The names in a function's code: global ones, imported modules, all, assigned to."""
+
+    globals: tuple[str, ...]
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
+    mentioned: frozenset[str]
+    stored: frozenset[str]
+    formats: bool
+
+
+@lru_cache(maxsize=4096)
+def names_in(code: CodeType) -> Names:
+    """Return the names in a function's code and in the functions that it defines."""
+    loaded: dict[str, None] = {}
+    imports: list[tuple[str, int, tuple[str, ...]]] = []
+    mentioned, stored, formats = set(code.co_names), set[str](), False
+    steps = list(dis.get_instructions(code))
+    for k, step in enumerate(steps):
+        name = step.opname
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded[step.argval] = None
+        elif name == "IMPORT_NAME":
+            level, listed = steps[k - 2].argval, steps[k - 1].argval
+            imports.append((step.argval, int(level or 0), tuple(listed or ())))
+        elif name.startswith(("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_GLOBAL")):
+            stored.add(step.argval)
+        elif name.startswith("FORMAT_"):
+            formats = True
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            inner = names_in(value)
+            loaded |= dict.fromkeys(inner.globals)
+            imports += inner.imports
+            mentioned |= inner.mentioned
+            stored |= inner.stored
+            formats = formats or inner.formats
+        elif isinstance(value, str) and value.isidentifier():
+            mentioned.add(value)  # getattr(config, "alpha")
+    return Names(tuple(loaded), tuple(imports), frozenset(mentioned), frozenset(stored), formats)
+
+
+# ---------------------------------------------------------------- whose code it is
+
+_HOMES = tuple(
+    str(Path(place))
+    for place in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]}
+)
+_HERE = str(Path(__file__).parents[1]) + "/"
+
+
+@lru_cache(maxsize=4096)
+def installed(file: str) -> bool:
+    """Tell whether code is Python's own, an installed package's or symgrad's."""
+    if "site-packages" in file or "dist-packages" in file or file.startswith(("<frozen", _HERE)):
+        return True
+    return file.startswith(_HOMES)
+
+
+def of_library(module: ModuleType | str) -> bool:
+    """Tell whether a module is fixed: Python's own, or installed."""
+    found = sys.modules.get(module) if isinstance(module, str) else module
+    if found is None:
+        return False
+    file = getattr(found, "__file__", None)
+    if file is None:
+        return found.__name__.partition(".")[0] in sys.stdlib_module_names
+    return installed(file)
+
+
+def users_class(kind: type) -> bool:
+    """Tell whether a class is the user's: written in Python, and not installed."""
+    return bool(kind.__flags__ & (1 << 9)) and not of_library(kind.__module__)
+
+
+# ---------------------------------------------------------------- what is found
+
+
+@dataclass(frozen=True)
+class Read:
+    """A place that is read.
+
+    Attributes
+    ----------
+    text:
+        The place, as an expression.
+    how:
+        ``"data"`` for a number or an array, which may become an argument; else how it is
+        compared: ``"is"`` or ``"equal"``.
+    value:
+        What is there now.
+    name:
+        The name that a user would know it by.
+    """
+
+    text: str
+    how: str
+    value: Any
+    name: str
+
+
+class Place(NamedTuple):
+    """Where a value is kept: in which object, and under which key."""
+
+    owner: int
+    key: Any
+
+
+class Walk:
+    """All that a function reads, and what holds it.
+
+    Attributes
+    ----------
+    reads:
+        The places by their expressions, in the order of the code.
+    places:
+        Where the data are that may be put in others' place: the expression by the place.
+    parts:
+        The objects that a copy can be made of, by identity: each with its parts.
+    held:
+        The expressions of data that are not to be put in others' place.
+    own:
+        The code of functions that are given, and not found at a place.
+    cells, constants:
+        What names in the expressions stand for: the user's cells, and other objects.
+    main:
+        The global names of most of the code, which stand for themselves.
+    stored:
+        Names that the code assigns to.
+    mentioned:
+        All names in the code.
+    """
+
+    def __init__(self, root: Any, mentioned: frozenset[str]) -> None:
+        self.reads: dict[str, Read] = {}
+        self.places: dict[Place, str] = {}
+        self.held: set[str] = set()
+        self.parts: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}
+        self.cells: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}
+        self.own: dict[str, CodeType] = {}
+        self._named: dict[int, str] = {}
+        self.main: dict[str, Any] | None = None
+        self.stored: set[str] = set()
+        self.mentioned: set[str] = set()
+        self.formats = self.exceeded = False
+        self._known = mentioned
+        self._seen: set[tuple[int, str, bool]] = set()
+        self._waiting: deque[tuple[Any, str, str, bool, int, Place | None]] = deque()
+        self.visit(root, self.constant(root), "", False, 0, None)
+        while self._waiting:
+            self._look(*self._waiting.popleft())
+
+    # ------------------------------------------------------------ names in expressions
+
+    def constant(self, value: Any) -> str:
+        """Return a name for an object that stays the same."""
+        name = self._named.get(id(value))
+        if name is None:
+            name = self._named[id(value)] = f"_sg_c{len(self.constants)}"
+            self.constants[name] = value
+        return name
+
+    def cell(self, cell: Any) -> str:
+        """Return a name for a cell that the user's function closes over."""
+        name = self._named.get(id(cell))
+        if name is None:
+            name = self._named[id(cell)] = f"_sg_k{len(self.cells)}"
+            self.cells[name] = cell
+        return name
+
+    def note(self, text: str, how: str, value: Any, name: str) -> None:
+        """Note a place."""
+        if text in self.constants:  # the object itself, which nobody can put another for
+            return
+        if len(self.reads) < MOST:
+            self.reads.setdefault(text, Read(text, how, value, name))
+        elif not self.exceeded:
+            self.exceeded = True
+            warnings.warn(
+                f"a compiled function reads more than {MOST} places besides its arguments "
+                f"(near {name or text}): changes of the others are not seen. Pass what changes "
+                "as an argument",
+                CaptureWarning,
+                stacklevel=2,
+            )
+
+    def visit(
+        self, value: Any, text: str, name: str, fixed: bool, depth: int, place: Place | None
+    ) -> None:
+        """Look at a value later.
+
+        ``fixed``: no copy of what it belongs to can be made, so it cannot be put in another's
+        place.
+        """
+        self._waiting.append((value, text, name, fixed, depth, place))
+
+    def _within(self, owner: Any, fixed: bool) -> Callable[[Any, Any], Place | None]:
+        """Return what enters a part of an object that a copy could be made of."""
+        if fixed:
+            return lambda key, value: None
+        parts = self.parts.setdefault(id(owner), (owner, []))[1]
+
+        def enter(key: Any, value: Any) -> Place:
+            parts.append((key, value))
+            return Place(id(owner), key)
+
+        return enter
+
+    # ------------------------------------------------------------ values
+
+    def _look(
+        self, value: Any, text: str, name: str, fixed: bool, depth: int, place: Place | None
+    ) -> None:
+        kind = type(value)
+        if isinstance(value, Enum):
+            self.note(text, "is", value, name)
+            return
+        if kind in _PLAIN or issubclass(kind, (int, str)):
+            self.note(text, "equal", value, name)
+            return
+        if isinstance(value, (float, complex, np.generic, np.ndarray)):
+            self._datum(value, text, name, fixed, place)
+            return
+        if kind is Traced or hasattr(kind, "overwritten") or isinstance(value, Op):
+            return
+        if hasattr(kind, "__symgrad_step__"):  # an eager tensor
+            self._datum(value._data, f"{text}._data", name, fixed, place)
+            return
+        if depth > DEEPEST or (id(value), text, fixed) in self._seen:
+            return
+        self._seen.add((id(value), text, fixed))
+        depth += 1
+        if transformed(value):
+            self.note(text, "is", value, name)
+            inner = value._recipe[1][0]
+            self._within(value, fixed)("inner", inner)
+            self.visit(inner, self.constant(inner), name, fixed, depth, None)
+        elif kind is FunctionType:
+            self._function(value, text, name, fixed, depth)
+        elif kind is MethodType:
+            self._method(value, text, name, fixed, depth)
+        elif isinstance(value, functools.partial):
+            self._partial(value, text, name, fixed, depth)
+        elif kind in (list, tuple) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            self._sequence(value, text, name, fixed, depth)
+        elif issubclass(kind, dict):
+            self._dict(value, text, name, fixed, depth)
+        elif kind in (set, deque, bytearray):
+            self.note(f"_sg_repr({text})", "equal", repr(value), name)
+        elif isinstance(value, ModuleType):
+            self._module(value, text, name, fixed, depth)
+        elif isinstance(value, type):
+            self.note(text, "is", value, name)
+            self._class(value, name, depth)
+        else:
+            self._instance(value, text, name, fixed, depth)
+
+    def _datum(self, value: Any, text: str, name: str, fixed: bool, place: Place | None) -> None:
+        if isinstance(value, np.ndarray) and value.dtype.char not in "fdFDbBhHiIlLqQ?":
+            self.note(f"_sg_repr({text}.tolist())", "equal", repr(value.tolist()), name)
+            return
+        if isinstance(value, np.generic) and value.dtype.char not in "fdFD":
+            self.note(text, "equal", value, name)
+            return
+        if fixed or place is None:
+            self.held.add(text)
+        else:
+            self.places[place] = text
+        self.note(text, "data", value, name)
+
+    def _function(self, f: FunctionType, text: str, name: str, fixed: bool, depth: int) -> None:
+        root = text in self.constants
+        if root:
+            self.own[f"{text}.__code__"] = f.__code__
+        else:
+            self.note(f"{text}.__code__", "is", f.__code__, name)
+        enter = self._within(f, fixed)
+        for k, cell in enumerate(f.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:  # bound later
+                continue
+            inner = self.cell(cell) if root else f"{text}.__closure__[{k}].cell_contents"
+            place = enter(("cell", k), value)
+            self.visit(value, inner, f.__code__.co_freevars[k], fixed, depth, place)
+        first = f.__code__.co_argcount - len(f.__defaults__ or ())
+        if f.__defaults__:
+            self.note(f"_sg_len({text}.__defaults__)", "equal", len(f.__defaults__), name)
+        for k, value in enumerate(f.__defaults__ or ()):
+            place, called = enter(("default", k), value), f.__code__.co_varnames[first + k]
+            self.visit(value, f"{text}.__defaults__[{k}]", called, fixed, depth, place)
+        for key, value in (f.__kwdefaults__ or {}).items():
+            place = enter(("kwdefault", key), value)
+            self.visit(value, f"{text}.__kwdefaults__[{key!r}]", key, fixed, depth, place)
+        if installed(f.__code__.co_filename):
+            return
+        names = names_in(f.__code__)
+        self.mentioned |= names.mentioned
+        self.stored |= names.stored
+        self.formats = self.formats or names.formats
+        scope = f.__globals__
+        if self.main is None:
+            self.main = scope
+        enter("globals", scope)
+        enter = self._within(scope, fixed)
+        within = self.constant(scope)
+        builtins = scope.get("__builtins__", {})
+        builtins = vars(builtins) if isinstance(builtins, ModuleType) else builtins
+        for key in names.globals:
+            here = key if scope is self.main else f"{within}[{key!r}]"
+            if key in scope:
+                value = scope[key]
+                self.visit(value, here, key, fixed, depth, enter(key, value))
+            elif key in builtins:
+                if scope is self.main:
+                    self.note(key, "is", builtins[key], key)
+                else:
+                    self.note(f"{key!r} in {within}", "is", False, key)
+        for imported, level, listed in names.imports:
+            if level:
+                package = scope.get("__package__") or ""
+                imported = ".".join([*package.split(".")[: 1 - level or None], imported]).strip(".")
+            module = sys.modules.get(imported)
+            if module is None or of_library(module):
+                continue
+            self.mentioned |= set(listed)
+            self.visit(module, self.constant(module), imported, True, depth, None)
+
+    def _method(self, method: MethodType, text: str, name: str, fixed: bool, depth: int) -> None:
+        enter = self._within(method, fixed)
+        owner, function = method.__self__, method.__func__
+        root = text in self.constants
+        self.visit(
+            function, self.constant(function) if root else f"{text}.__func__", name, fixed, depth,
+            enter("function", function),
+        )  # fmt: skip
+        self.visit(
+            owner, self.constant(owner) if root else f"{text}.__self__", "self", fixed, depth,
+            enter("self", owner),
+        )  # fmt: skip
+
+    def _partial(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+        if type(value) is not functools.partial:
+            fixed = True
+        enter = self._within(value, fixed)
+        self.note(f"{text}.__class__", "is", type(value), name)
+        self.visit(value.func, f"{text}.func", name, fixed, depth, enter("func", value.func))
+        self.note(f"_sg_len({text}.args)", "equal", len(value.args), name)
+        for k, x in enumerate(value.args):
+            self.visit(x, f"{text}.args[{k}]", name, fixed, depth, enter(("arg", k), x))
+        self.note(f"(*{text}.keywords,)", "equal", tuple(value.keywords), name)
+        for key, x in value.keywords.items():
+            place = enter(("keyword", key), x)
+            self.visit(x, f"{text}.keywords[{key!r}]", key, fixed, depth, place)
+
+    def _sequence(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+        if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
+            self.note(f"_sg_packed({text})", "equal", packed, name)
+            return
+        self.note(f"{text}.__class__", "is", type(value), name)
+        self.note(f"_sg_len({text})", "equal", len(value), name)
+        enter = self._within(value, fixed)
+        for k, x in enumerate(value):
+            self.visit(x, f"{text}[{k}]", f"{name}[{k}]", fixed, depth, enter(k, x))
+
+    def _dict(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+        if type(value) is not dict:
+            fixed = True
+        if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
+            self.note(f"_sg_packed({text})", "equal", packed, name)
+            return
+        self.note(f"{text}.__class__", "is", type(value), name)
+        self.note(f"(*{text},)", "equal", tuple(value), name)
+        enter = self._within(value, fixed)
+        for key, x in value.items():
+            place = enter(key, x)
+            index = repr(key) if type(key) in (str, int, bool) else self.constant(key)
+            self.visit(x, f"{text}[{index}]", f"{name}[{key!r}]", fixed, depth, place)
+
+    def _module(self, module: ModuleType, text: str, name: str, fixed: bool, depth: int) -> None:
+        if of_library(module):
+            usual = _USUAL.get(name, ())
+            if module.__name__ not in (usual, name) and module.__name__ not in usual:
+                self.note(text, "is", module, name)
+            return
+        self.note(text, "is", module, name)
+        enter = self._within(module, fixed)
+        for key in sorted(self._known & vars(module).keys()):
+            if not key.startswith("__"):
+                x = vars(module)[key]
+                self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
+
+    def _class(
+        self, kind: type, name: str, depth: int, through: str = "",
+        enter: Callable[[Any, Any], Place | None] = lambda key, value: None,
+        own: Iterable[str] = (),
+    ) -> None:  # fmt: skip
+        """Look at a class's functions and attributes.
+
+        ``through``: an object of the class, whose ``own`` attributes come first. No copy is made of
+        a class, so functions of its methods stay what they are.
+        """
+        known = set(own)
+        for base in kind.__mro__:
+            if not users_class(base):
+                continue
+            home = self.constant(base)
+            for key, x in vars(base).items():
+                special = key.startswith("__") and key.endswith("__")
+                if not special and key not in self._known:
+                    continue
+                first = bool(through) and not special and key not in known
+                known.add(key)
+                place = f"{through}.{key}" if first else f"{home}.{key}"
+                inner: list[tuple[Any, str]] = []
+                if isinstance(x, FunctionType):
+                    inner = [(x, f"{place}.__func__" if first else place)]
+                elif isinstance(x, staticmethod):
+                    inner = [(x.__func__, place)]
+                elif isinstance(x, classmethod):
+                    inner = [(x.__func__, f"{place}.__func__")]
+                elif isinstance(x, property):
+                    parts = ((getattr(x, p), f"{home}.{key}.{p}") for p in ("fget", "fset"))
+                    inner = [(f, text) for f, text in parts if f is not None]
+                elif isinstance(x, functools.cached_property):
+                    inner = [(x.func, f"{home}.{key}.func")]
+                elif not special and not isinstance(x, MemberDescriptorType):
+                    held = enter(key, x) if first else None
+                    self.visit(x, place, f"{name}.{key}", not first, depth, held)
+                for value, text in inner:
+                    self.visit(value, text, key, True, depth, None)
+
+    def _instance(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+        kind = type(value)
+        if isinstance(value, (BuiltinFunctionType, np.ufunc)):
+            if getattr(value, "__name__", "") != name:
+                self.note(text, "is", value, name)
+            return
+        if kind is not SimpleNamespace and not users_class(kind):
+            self._foreign(value, text, name, fixed, depth)
+            return
+        self.note(f"{text}.__class__", "is", kind, name)
+        # A copy is made of objects that are no more than their attributes.
+        fixed = fixed or (kind is not SimpleNamespace and not copied_simply(kind))
+        enter = self._within(value, fixed)
+        every = bool(self._known & _ANY) or hasattr(kind, "__getattr__")
+        own = set()
+        for key, x in attributes(value):
+            if every or key in self._known:
+                own.add(key)
+                self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
+        self._class(kind, name, depth, text, enter, own)
+
+    def _foreign(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+        """Look at an object of an installed package: its arrays, numbers and functions."""
+        self.note(text, "is", value, name)
+        for key, x in attributes(value):
+            plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, MethodType))
+            if key.isidentifier() and (plain or hasattr(x, "_recipe")):
+                self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
+
+
+def transformed(value: Any) -> bool:
+    """Tell whether a function is one that symgrad has made of another."""
+    if not hasattr(value, "_recipe") or isinstance(value, type):
+        return False
+    # A wrapper of the user's around it may have copied its attributes.
+    return not isinstance(value, FunctionType) or installed(value.__code__.co_filename)
+
+
+def attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield an object's own attributes: those in its dictionary, and in slots."""
+    yield from getattr(value, "__dict__", {}).items()
+    for base in type(value).__mro__:
+        for key, x in vars(base).items():
+            if isinstance(x, MemberDescriptorType) and users_class(base):
+                try:
+                    yield key, x.__get__(value)
+                except AttributeError:  # not set
+                    continue
+
+
+def copied_simply(kind: type) -> bool:
+    """Tell whether objects of a class are no more than their attributes."""
+    return getattr(kind, "__new__", None) is object.__new__ and all(
+        base is object or users_class(base) or base.__module__ in ("abc", "typing", "types")
+        for base in kind.__mro__
+    )
+
+
+def packed_form(value: Any) -> bytes | None:
+    """Return a nested container of plain values as bytes, which differ if any value does."""
+    try:
+        return marshal.dumps(value, 2)
+    except ValueError:  # there are other objects in it
+        return None
+
+
+def read_by(root: Any) -> Walk:
+    """Return all that a function reads besides its arguments."""
+    found = Walk(root, frozenset())
+    while not found.mentioned <= found._known:  # names found late may have been passed over
+        found = Walk(root, frozenset(found.mentioned | found._known))
+    return found

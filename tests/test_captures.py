@@ -1,0 +1,468 @@
+"""A compiled function returns what the plain function would compute now."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import math
+import pickle
+import threading
+import types
+import warnings
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import CaptureWarning
+
+X = np.array([0.5, 1.0, 2.0])
+SCALE = 2.0
+WEIGHTS = np.array([1.0, 2.0, 3.0])
+POWER = 2
+calls = 0
+
+
+def weighted(x: Any) -> Any:
+    return np.sum(SCALE * WEIGHTS * x**POWER)
+
+
+def slope(x: Any) -> Any:
+    return SCALE * WEIGHTS * POWER * x ** (POWER - 1)
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Bind a global name of this module."""
+    return lambda name, value: monkeypatch.setitem(globals(), name, value)
+
+
+def test_globals_are_those_of_now(names: Any) -> None:
+    g = sg.grad(weighted)
+    for name, value in (
+        ("SCALE", 3.0), ("SCALE", 4.0), ("SCALE", 5.0), ("SCALE", 3), ("POWER", 3),
+        ("WEIGHTS", np.array([0.0, -1.0, 1.0])), ("SCALE", 3.0), ("POWER", 2),
+        ("WEIGHTS", np.float32([1.0, 2.0, 4.0])), ("WEIGHTS", 2.0), ("SCALE", WEIGHTS),
+    ):  # fmt: skip
+        names(name, value)
+        for _ in range(2):
+            np.testing.assert_allclose(g(X), slope(X), rtol=1e-14)
+
+
+def test_arrays_are_arguments(names: Any) -> None:
+    g = sg.grad(weighted)
+    names("WEIGHTS", WEIGHTS.copy())
+    for k in range(5):
+        WEIGHTS[k % 3] += 1.0
+        np.testing.assert_allclose(g(X), slope(X), rtol=1e-14)
+        names("WEIGHTS", WEIGHTS * 1.5)
+        np.testing.assert_allclose(g(X), slope(X), rtol=1e-14)
+    assert g.traces == 1
+
+
+def test_floats_are_arguments_from_their_first_change_on(names: Any) -> None:
+    g = sg.grad(weighted)
+    for k in range(20):
+        names("SCALE", 0.5 * k)
+        np.testing.assert_allclose(g(X), slope(X), rtol=1e-14)
+    assert g.traces == 2
+
+
+def test_changing_back_costs_no_trace(names: Any) -> None:
+    g = sg.grad(weighted)
+    for power in (2, 3, 2, 3, 4, 2):
+        names("POWER", power)
+        np.testing.assert_allclose(g(X), slope(X), rtol=1e-14)
+    assert g.traces == 3
+
+
+def test_derivatives_at_values(names: Any) -> None:
+    for value in (2.0, 5.0, -1.0):
+        names("SCALE", value)
+        out, tangent = sg.jvp(weighted, (X,), (np.ones(3),))
+        assert out == pytest.approx(weighted(X), rel=1e-14)
+        assert tangent == pytest.approx(slope(X).sum(), rel=1e-14)
+        out, pullback = sg.vjp(weighted, X)
+        assert out == pytest.approx(weighted(X), rel=1e-14)
+        np.testing.assert_allclose(pullback(1.0)[0], slope(X), rtol=1e-14)
+        found = sg.hvp(weighted, (X,), (np.ones(3),))
+        np.testing.assert_allclose(found, 2 * value * WEIGHTS, rtol=1e-14)
+
+
+def test_zeros_and_types(names: Any) -> None:
+    f = sg.compile(lambda x: x / SCALE if isinstance(SCALE, float) else x * 0.0)
+    for value in (0.0, -0.0, 1, 1.0, True, np.float64(1.0)):
+        names("SCALE", value)
+        with np.errstate(divide="ignore"):
+            wanted = np.float64(1.0) / SCALE if isinstance(SCALE, float) else 0.0
+        assert f(1.0) == wanted
+
+
+def test_closures_and_nested_functions() -> None:
+    k, w = 2.0, np.ones(3)
+
+    def f(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return k * y * w
+
+        return np.sum(inner(x) * x)
+
+    g = sg.grad(f)
+    for k in (2.0, 3.0, 4):
+        for w in (np.ones(3), np.arange(3.0)):
+            np.testing.assert_allclose(g(X), 2 * k * w * X)
+            w[0] += 1.0
+            np.testing.assert_allclose(g(X), 2 * k * w * X)
+
+
+def test_helpers_that_are_defined_again(names: Any) -> None:
+    namespace: dict[str, Any] = {"np": np}
+    exec("def helper(x):\n    return x**2\ndef f(x):\n    return np.sum(helper(x))", namespace)
+    g = sg.grad(namespace["f"])
+    np.testing.assert_allclose(g(X), 2 * X)
+    exec("def helper(x):\n    return x**3", namespace)
+    np.testing.assert_allclose(g(X), 3 * X**2)
+    exec("def helper(x):\n    return x**2", namespace)  # the cell is run again
+    np.testing.assert_allclose(g(X), 2 * X)
+    assert g.traces == 2
+    exec("def other(x):\n    return np.sin(x)", namespace)
+    namespace["helper"].__code__ = namespace["other"].__code__  # as IPython's autoreload does
+    np.testing.assert_allclose(g(X), np.cos(X))
+    exec("def sum(x):\n    return 0.0", namespace)
+    namespace["helper"] = np.cos
+    np.testing.assert_allclose(g(X), -np.sin(X))
+
+
+def test_defaults() -> None:
+    def f(x: Any, k: float = 2.0, *, w: Any = np.ones(3)) -> Any:  # noqa: B008
+        return np.sum(k * w * x)
+
+    g = sg.grad(f)
+    np.testing.assert_allclose(g(X), 2.0)
+    f.__defaults__ = (3.0,)
+    np.testing.assert_allclose(g(X), 3.0)
+    assert f.__kwdefaults__ is not None
+    f.__kwdefaults__["w"][1] = 5.0
+    np.testing.assert_allclose(g(X), [3.0, 15.0, 3.0])
+
+
+@dataclass
+class Config:
+    alpha: float
+    order: int
+    weights: Any
+
+
+@dataclass(frozen=True)
+class Layer:
+    config: Config
+    name: str = "layer"
+
+    @property
+    def double(self) -> Any:
+        return 2.0 * self.config.alpha
+
+    def __call__(self, x: Any) -> Any:
+        return self.double * self.config.weights * x**self.config.order
+
+
+class Model:
+    bias = 1.0
+
+    def __init__(self) -> None:
+        self.layers = [Layer(Config(1.0, 2, np.ones(3))), Layer(Config(2.0, 1, np.arange(3.0)))]
+        self.options = {"shift": 0.5}
+        self.seen = 0
+
+    def value(self, x: Any) -> Any:
+        self.seen += 1
+        total = sum(layer(x) for layer in self.layers)
+        return np.sum(total * self.bias + self.options["shift"] * x)
+
+
+def test_objects_of_all_kinds() -> None:
+    model = Model()
+    plain = Model()
+    g, again = sg.value_and_grad(model.value), sg.value_and_grad(sg.adapt(model.value))
+
+    def check() -> None:
+        plain.__dict__.update(model.__dict__)
+        h = 1e-30j * np.eye(3)
+        wanted = [np.imag(plain.value(X + d)) / 1e-30 for d in h]
+        for function in (g, again):
+            value, gradient = function(X)
+            assert value == pytest.approx(plain.value(X), rel=1e-13)
+            np.testing.assert_allclose(gradient, wanted, rtol=1e-13)
+
+    check()
+    first = model.layers[0].config
+    first.alpha = 3.0
+    check()
+    first.order = 3
+    check()
+    first.weights[1] = 7.0
+    check()
+    first.weights = np.float64([1.0, 0.0, 2.0])
+    check()
+    model.layers.append(Layer(Config(0.5, 1, 2.0)))
+    check()
+    model.layers[1] = model.layers[0]
+    check()
+    model.options["shift"] = -1.0
+    check()
+    Model.bias = 2.0
+    try:
+        check()
+        model.bias = 4.0
+        check()
+    finally:
+        Model.bias = 1.0
+    assert type(model) is Model
+    assert all(type(layer) is Layer for layer in model.layers)
+    assert type(first.weights) is np.ndarray
+    assert isinstance(model.seen, int)
+    assert model.seen
+
+
+def test_modules_partials_and_compiled_functions(names: Any) -> None:
+    module = types.ModuleType("settings")
+    exec("import numpy as np\nk = 2.0\ndef h(x):\n    return k * np.sin(x)", vars(module))
+    part = functools.partial(lambda a, x: a * x, np.ones(3))
+    inner = sg.compile(lambda x: SCALE * x)
+    second = sg.grad(lambda x: np.sum(SCALE * x**3))
+    f = lambda x: np.sum(module.h(x) * module.k + part(x) + inner(x) + second(x))  # noqa: E731
+    g = sg.grad(f)
+
+    def check() -> None:
+        wanted = module.k**2 * np.cos(X) + part.args[0] + SCALE + 6 * SCALE * X
+        np.testing.assert_allclose(g(X), wanted, rtol=1e-14)
+
+    check()
+    module.k = 3.0
+    check()
+    part.args[0][1] = 4.0
+    check()
+    names("SCALE", 1.5)
+    check()
+    part = functools.partial(lambda a, x: a * x, 2.0 * np.ones(3))
+    check()
+
+
+def test_what_python_needs_as_numbers(names: Any) -> None:
+    n = np.array([2.0, 3.0, 1.0])
+    f = sg.grad(lambda x: np.sum(float(n[0]) * x + math.sin(SCALE) * x * n))
+    for k in range(3):
+        names("SCALE", 0.3 * k)
+        for _ in range(2):
+            np.testing.assert_allclose(f(X), n[0] + math.sin(SCALE) * n)
+            n[k] += 1.0
+
+
+def test_masks_and_indices() -> None:
+    mask, index = np.array([True, False, True]), np.array([0, 2])
+    f = sg.grad(lambda x: np.sum(x[mask] ** 2) + np.sum(x[index]))
+    for k in range(3):
+        wanted = 2 * X * mask + np.bincount(index, minlength=3)
+        np.testing.assert_allclose(f(X), wanted)
+        mask[k] ^= True
+        index[0] = k
+        np.testing.assert_allclose(f(X), 2 * X * mask + np.bincount(index, minlength=3))
+
+
+def test_decisions_on_what_is_read() -> None:
+    w = np.array([1.0, -1.0])
+    f = sg.compile(lambda x: x * 2.0 if w[0] > w[1] else x * 3.0)
+    assert f(1.0) == 2.0
+    w[0] = -2.0
+    assert f(1.0) == 3.0
+
+
+def test_a_large_array_that_must_be_compared_is_named() -> None:
+    big = np.zeros(200_000)
+    big[0] = 2.0
+    f = sg.compile(lambda x: x * big.tolist()[0])
+    with pytest.warns(CaptureWarning, match=r"the array big has 1\.6e\+06 bytes"):
+        assert f(1.0) == 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CaptureWarning)
+        big[0] = 5.0
+        assert f(1.0) == 5.0
+
+
+def test_what_the_function_assigns_is_not_lost() -> None:
+    namespace: dict[str, Any] = {"np": np, "n": 0, "seen": [], "w": np.ones(3)}
+    exec(
+        "def f(x):\n    global n\n    n += 1\n    seen.append(n)\n    return np.sum(w * x)",
+        namespace,
+    )
+    f = namespace["f"]
+    for g in (sg.grad(f), sg.grad(sg.adapt(f))):
+        namespace["n"] = 0
+        namespace["seen"].clear()
+        g(X)
+        assert namespace["n"] == 1
+        assert namespace["seen"] == [1]
+        traces = g.traces
+        g(X)
+        namespace["w"][0] += 1.0
+        np.testing.assert_allclose(g(X), namespace["w"])
+        assert g.traces == traces  # its own changes ask for no other trace
+    sg.adapt(f)(X)
+    assert namespace["n"] == 2
+
+
+def test_arrays_that_the_function_writes_to() -> None:
+    buffer = np.zeros(3)
+
+    def f(x: Any) -> Any:
+        buffer[0] = 2.0
+        return np.sum(buffer * x)
+
+    np.testing.assert_allclose(sg.grad(f)(X), [2.0, 0.0, 0.0])
+    assert buffer[0] == 2.0
+
+
+def test_adapt_sees_now(names: Any) -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(3)
+        y[0] = math.sin(x[0]) * SCALE
+        return np.sum(y * WEIGHTS)
+
+    adapted = sg.adapt(f)
+    g = sg.grad(adapted)
+    for value in (2.0, 3.0, 4.0):
+        names("SCALE", value)
+        names("WEIGHTS", np.full(3, value))
+        assert adapted(X) == f(X)
+        assert g(X)[0] == pytest.approx(math.cos(X[0]) * value**2, rel=1e-14)
+
+
+def test_control_flow(names: Any) -> None:
+    def f(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = SCALE * x + WEIGHTS
+        return np.sum(x)
+
+    g = sg.compile(f, control_flow=True)
+    for value in (0.5, 1.5, 0.25):
+        names("SCALE", value)
+        assert g(X, 20) == pytest.approx(f(X, 20), rel=1e-13)
+        names("WEIGHTS", WEIGHTS + 1.0)
+        assert g(X, 20) == pytest.approx(f(X, 20), rel=1e-13)
+
+
+def test_custom_rules_and_loops(names: Any) -> None:
+    @sg.custom_jvp
+    def squared(x: Any) -> Any:
+        return SCALE * x**2
+
+    @squared.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        return squared(x), 2.0 * SCALE * x * t
+
+    def f(x: Any) -> Any:
+        total, _ = sg.scan(lambda c, row: (c + squared(row) * WEIGHTS[0], None), 0.0, x)
+        return total
+
+    g = sg.grad(f)
+    for value in (2.0, 3.0, 4.0):
+        names("SCALE", value)
+        np.testing.assert_allclose(g(X), 2 * value * X * WEIGHTS[0])
+        names("WEIGHTS", WEIGHTS * 2.0)
+        np.testing.assert_allclose(g(X), 2 * value * X * WEIGHTS[0])
+
+
+def test_formulas_and_kernels_read_the_values_of_now(names: Any) -> None:
+    f = lambda x: SCALE * x**POWER  # noqa: E731
+    assert sg.formula(f, 1.0).text() == sg.formula(lambda x: 2.0 * x**2, 1.0).text()
+    kernel = sg.compile(f).kernel(1.0)
+    names("SCALE", 3.0)
+    names("POWER", 3)
+    assert sg.formula(f, 1.0).text() == sg.formula(lambda x: 3.0 * x**3, 1.0).text()
+    assert kernel(2.0) == 8.0  # frozen when made
+    assert sg.compile(f).kernel(1.0)(2.0) == 24.0
+
+
+def test_functions_that_read_nothing_are_called_directly() -> None:
+    g = sg.compile(lambda x: np.sum(x**2))
+    g(X)
+    assert g._fast is not None
+    assert g._fast[0] is g._fast[2].caller
+
+
+def test_results_in_given_memory(names: Any) -> None:
+    f = sg.compile(lambda x: SCALE * WEIGHTS * x)
+    out = np.empty(3)
+    for value in (2.0, 3.0, 4.0):
+        names("SCALE", value)
+        names("WEIGHTS", WEIGHTS + 1.0)
+        for _ in range(2):
+            f(X)
+            f(X, out=out)
+            np.testing.assert_allclose(out, SCALE * WEIGHTS * X)
+
+
+def test_tensors(names: Any) -> None:
+    f = sg.compile(lambda x: np.sum(SCALE * WEIGHTS * x))
+    for value in (2.0, 3.0, 4.0):
+        names("SCALE", value)
+        names("WEIGHTS", WEIGHTS + 1.0)
+        x = sg.tensor(X, requires_grad=True)
+        y = f(x)
+        assert y.item() == pytest.approx(np.sum(SCALE * WEIGHTS * X))
+        y.backward()
+        np.testing.assert_allclose(x.grad.numpy(), SCALE * WEIGHTS)
+
+
+def test_pickling(names: Any) -> None:
+    g = sg.grad(weighted)
+    g(X)
+    names("SCALE", 7.0)
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(g))(X), slope(X))
+
+
+def test_threads_that_change_what_is_read() -> None:
+    w = {"a": np.ones(3), "n": 1, "k": 1.0}
+    f = sg.compile(lambda x: np.sum(w["a"] * x) * w["k"] + 0.0 * w["n"])
+    f(X)
+    done, wrong = threading.Event(), []
+
+    def call() -> None:
+        while not done.is_set():
+            value = f(np.ones(3)) / 3.0
+            if value not in (1.0, 2.0, 4.0):
+                wrong.append(value)
+
+    threads = [threading.Thread(target=call) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for k in range(200):
+        w["a"] = np.full(3, 1.0 + k % 2)
+        w["k"] = 1.0 + (k // 2) % 2
+        w["n"] = k % 4
+    done.set()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_memory_is_freed() -> None:
+    w = np.ones(1000)
+    namespace = {"np": np, "w": w}
+    exec("def f(x):\n    return np.sum(w * x)", namespace)
+    g = sg.grad(namespace["f"])
+    g(np.ones(1000))
+    old = weakref.ref(w)
+    namespace["w"] = np.zeros(1000)
+    del w
+    g(np.ones(1000))
+    gc.collect()
+    assert old() is None
+    function = weakref.ref(namespace["f"])
+    del g, namespace
+    gc.collect()
+    assert function() is None
