@@ -27,9 +27,9 @@ import symgrad.scipy.linalg as sg_linalg
 from symgrad._api._call import Call
 from symgrad._api._verify_kernels import Kernels, chosen_leaves, problem_of
 from symgrad._api._verify_points import intervals_of, points_of
-from symgrad._lower import lower
 from symgrad._op import Op, registry
 from symgrad._ops.logic import CONDITION
+from symgrad._pipeline import lower
 from symgrad._verify import entries
 from symgrad._verify._measured import rule_of
 from symgrad._verify._numbers import Digits

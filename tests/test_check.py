@@ -411,5 +411,5 @@ def test_a_broken_rule_is_caught_where_it_is_applied(monkeypatch: pytest.MonkeyP
 
     wrong = _simplify.Simplifier([Rule("nonsense", ("Cosh",), rule)])
     monkeypatch.setattr(_simplify, "_ALL", wrong)
-    with pytest.raises(CheckError, match=r"after rewriting: .* 'map operands have the types"):
+    with pytest.raises(CheckError, match=r"after rewrite: .* 'map operands have the types"):
         sg.compile(np.cosh).program(1.0)

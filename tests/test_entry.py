@@ -14,7 +14,7 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
-from symgrad._lower import lower
+from symgrad._pipeline import lower
 from symgrad._runtime import MISS, write_entry
 from symgrad._runtime._structures import DTYPES
 

@@ -24,8 +24,8 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
 from symgrad._compile import _cache, _code
-from symgrad._lower import lower
 from symgrad._op import Composed, Cython, Instr, Libm, Real, define, registry
+from symgrad._pipeline import lower
 from symgrad._runtime import has_libmvec
 
 x3 = np.array([0.1, 0.2, 0.3])

@@ -10,8 +10,9 @@ import pytest
 from scipy import special
 
 import symgrad as sg
-from symgrad._lower import _chains, _segments, lower
+from symgrad._lower import _chains, _segments
 from symgrad._lower._segments import segments
+from symgrad._pipeline import lower
 
 
 def mixed(x, y, k):

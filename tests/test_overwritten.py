@@ -13,7 +13,7 @@ import pytest
 import symgrad as sg
 import symgrad.numpy as snp
 from symgrad._graph import element_count
-from symgrad._lower import lower
+from symgrad._pipeline import lower
 
 Array = Any
 N = 80  # more than what is added up as it is

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._lower import lower
+from symgrad._pipeline import lower
 
 
 def text(f: Callable[..., Any], *args: Any) -> str:

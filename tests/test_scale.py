@@ -20,7 +20,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._graph import _interned
-from symgrad._lower import lower
+from symgrad._pipeline import lower
 from symgrad._schedule import kahn
 from symgrad.errors import CycleError
 
@@ -231,7 +231,7 @@ SCRIPT = """
     import numpy as np
     import scipy.special as special
     import symgrad as sg
-    from symgrad._lower import lower
+    from symgrad._pipeline import lower
 
     def f(p, x, *, scale):
         h = np.tanh(x @ p["w"] + p["b"]) * scale

@@ -19,11 +19,11 @@ import scipy.special as sc
 
 import symgrad as sg
 from symgrad._compile._code import optimized
-from symgrad._lower import lower
 from symgrad._lower._lanes import Form
 from symgrad._lower._simd import FUNCTIONS
 from symgrad._lower._simd_variants import _definition, definitions, libm_name
 from symgrad._op import Libm, registry
+from symgrad._pipeline import lower
 from symgrad._runtime import _libraries
 from symgrad._runtime._libraries import has_libmvec, register_bytes, vector_width
 

@@ -25,8 +25,9 @@ import numpy as np
 import scipy
 
 from .._graph import Constant
-from .._lower import constant_symbol, lower
+from .._lower import constant_symbol
 from .._op import registry
+from .._pipeline import lower
 from .._runtime import Leaf, absent, externals, structures, vector_math_default
 from .._schedule import Program
 from .._state import now

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .._control import all_of, rerolled, tidy
 from .._forks import free_in_children, undisturbed
-from .._graph import Node, checked, shared
+from .._graph import Node
 from .._lower import products
 from .._ops.callback import CALLBACK, raising_after
-from .._rewrite import rewrite
+from .._pipeline import program_of
 from .._runtime import MISS, load_memory, load_pool
 from .._runtime._threads import RUN
-from .._schedule import Program, schedule
+from .._schedule import Program
 from .._shapes import evaluate_dim
 from .._state import within
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
@@ -77,15 +76,8 @@ class Specialization:
 
     def _programmed(self, graph: Graph) -> Program:
         """Return the graph as it is compiled."""
-        traced = checked("tracing", graph)
-        count = len(traced.outputs)
-        found = [*traced.outputs, *traced.conditions]
         with within(promised=self.promised):
-            found = rerolled(shared(found) if self.promised else found)
-            found = tidy(rewrite([*found[:count], *all_of(found[count:])]))
-        outputs, conditions = found[:count], found[count:]
-        checked("rewriting", found)
-        return checked("scheduling", schedule(graph.inputs, outputs, graph.guards, conditions))
+            return program_of(graph)
 
     @property
     def admission(self) -> Program:

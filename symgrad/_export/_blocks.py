@@ -14,9 +14,9 @@ from typing import Any
 import sympy as sp
 
 from .._control import Branch, Loop
-from .._graph import Body, Constant, Node, topological
-from .._lower._legalize import legalize
+from .._graph import Body, Constant, Node
 from .._op import PROJECTIONS, Cython
+from .._pipeline import portable
 from .._schedule import Program, schedule
 from ..errors import UnsupportedError
 from ._instructions import C99, TYPES, Writer, bare
@@ -38,9 +38,8 @@ def legal_program(program: Program) -> Program:
     UnsupportedError
         Naming an op that it cannot, and the user's line.
     """
-    count = len(program.outputs)
-    legal = legalize([*program.outputs, *program.conditions], portable=True)
-    for node in topological(legal):
+    legal = portable(program)
+    for node in legal.steps:
         if node.op.kind not in KINDS:
             what = f"a routine of a library ({node.op.doc})"
         elif isinstance(node.op.lower, Cython) and node.op.lower.name not in C99:
@@ -53,7 +52,7 @@ def legal_program(program: Program) -> Program:
             f"{name}{line} cannot be exported to C: it is {what}. Compute it in the "
             "calling program, and export the rest as a function of its result"
         )
-    return schedule(program.inputs, legal[:count], program.guards, legal[count:])
+    return legal
 
 
 class Block:

@@ -1,15 +1,25 @@
 """Lowering: a Program becomes LLVM assembly."""
 
 from . import _products as products
-from ._module import Lowered, constant_symbol, lower
+from ._factors import direct
+from ._legalize import legalize
+from ._module import Lowered, constant_symbol, emit
+from ._numpy import numpy_steps
+from ._plan import Plan, plan
 from ._simd_variants import PREFIX as SIMD_PREFIX
-from ._unroll import prepare
+from ._unroll import unroll, unrolls
 
 __all__ = [
     "SIMD_PREFIX",
     "Lowered",
+    "Plan",
     "constant_symbol",
-    "lower",
-    "prepare",
+    "direct",
+    "emit",
+    "legalize",
+    "numpy_steps",
+    "plan",
     "products",
+    "unroll",
+    "unrolls",
 ]

@@ -6,16 +6,18 @@ shapes of the results; ``NAME.run`` computes, into arrays that the caller has ma
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._runtime import Interface, Leaf, vector_math_default
+from .._runtime import Interface, Leaf
 from .._schedule import Steps
 from .._state import now
 from ._llvm_module import Module
+from ._plan import Plan
 from ._sizes import write_sizes
 from ._unit import Code, Unit, constant_symbol
 
@@ -52,11 +54,20 @@ class Lowered(Interface):
     steps: int
 
 
-def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
-    """Return ``program`` as LLVM assembly."""
-    vector = vector_math_default() if vector_math is None else vector_math
+def emit(program: Steps, planned: Callable[[Steps], Plan], vector_math: bool) -> Lowered:
+    """Return ``program`` as LLVM assembly.
+
+    Parameters
+    ----------
+    program:
+        The program, before it was made legal: its arguments, sizes and guards.
+    planned:
+        Gives the plan of its legal form, and of the bodies in that.
+    vector_math:
+        Whether loops may call the vector functions of the C library.
+    """
     name = f"symgrad.{'numpy.' if now().promised else ''}{program.fingerprint[:24]}"
-    code = Code(Module(vector), tuple(program.sizes))
+    code = Code(planned, Module(vector_math), tuple(program.sizes))
     unit = Unit(code, name, program)
     unit.run_function()
     write_sizes(code.module, name, program, code.sizes, unit.plan.outputs, sp.Add(*code.loops))
@@ -77,4 +88,4 @@ def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
     )
 
 
-__all__ = ["Lowered", "constant_symbol", "lower"]
+__all__ = ["Lowered", "constant_symbol", "emit"]

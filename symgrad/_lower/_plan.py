@@ -20,8 +20,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._graph import Constant, Input, Literal, Node, SizeOf, topological
+from .._graph import Constant, Input, Literal, Node, SizeOf
 from .._op import PROJECTIONS, Instr, Intrinsic
+from .._schedule import Steps
 from .._shapes import Shape
 from ._cuts import Cutter
 from ._legalize import is_matrix_product
@@ -112,8 +113,9 @@ class Plan:
 
 
 class _Planner:
-    def __init__(self, outputs: tuple[Node, ...], kept: tuple[Node, ...]) -> None:
-        self.outputs, self.kept = outputs, kept
+    def __init__(self, program: Steps) -> None:
+        self.outputs, self.kept = program.outputs, program.conditions
+        self.order = [*program.leaves, *program.steps]
         self.tasks: list[Task] = []
         self.nests: dict[Shape, list[int]] = {}
         self.at: dict[Node, int] = {}
@@ -285,7 +287,7 @@ class _Planner:
     # ---------------------------------------------------------------- everything
 
     def run(self) -> Plan:
-        for node in _writes_last(_numbers_first(topological((*self.outputs, *self.kept)))):
+        for node in _writes_last(_numbers_first(self.order)):
             if node.op.kind not in ("leaf", "view"):
                 self.place(node)
         results: dict[Node, int] = {}
@@ -362,9 +364,13 @@ def contraction_sizes(node: Node) -> dict[str, Any]:
     return sizes
 
 
-def plan(outputs: tuple[Node, ...], kept: tuple[Node, ...] = ()) -> Plan:
-    """Return the plan of a legalised graph; the numbers ``kept`` are stored, too."""
-    return _Planner(outputs, kept).run()
+def plan(program: Steps) -> Plan:
+    """Return the plan of a legal program, whose conditions are stored, too.
+
+    Steps are placed in the program's order; numbers made of constants come before all, and what
+    writes over an array comes behind what does not need it.
+    """
+    return _Planner(program).run()
 
 
 __all__ = ["Nest", "Plan", "Single", "Store", "contraction_sizes", "plan", "reduction_domain"]

@@ -7,7 +7,7 @@ that a million steps allocate once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,11 +30,11 @@ from ._loops import Frame, parameter_types
 from ._nest import NestWriter
 from ._overwritten import continued, overwritten, written_over
 from ._parts import fill_function
-from ._plan import Nest, Plan, plan
+from ._plan import Nest, Plan
 from ._repeats import Repeats
 from ._singles import product_work, write_single
 from ._sizes import sizes_of
-from ._unroll import prepare, unrolls
+from ._unroll import unrolls
 from ._values import Place
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
@@ -59,6 +59,8 @@ class Code:
 
     Attributes
     ----------
+    planned:
+        Gives the plan of a program, or of the body of a loop or a branch.
     module:
         The module with the entry points.
     sizes:
@@ -73,6 +75,7 @@ class Code:
         The work of the loops that may be cut for threads, in dozens of additions.
     """
 
+    planned: Callable[[Steps], Plan]
     module: Module
     sizes: tuple[sp.Symbol, ...]
     straight: list[Module] = field(default_factory=list)
@@ -109,13 +112,10 @@ class Unit:
     ) -> None:
         self.code, self.name, self.program, self.inner = code, name, program, inner
         self.module, self.sizes = code.module, code.sizes
-        wanted = [*program.outputs, *program.conditions]
-        self.module.unrolled |= unrolls(wanted)
-        ready = prepare(wanted, self.module.vector_math)
+        self.module.unrolled |= unrolls([*program.outputs, *program.conditions])
+        self.plan = code.planned(program)
         if self.sizes:
-            self.module.bounded.update(sizes_of(topological(ready)))
-        count = len(program.outputs)
-        self.plan: Plan = plan(tuple(ready[:count]), tuple(ready[count:]))
+            self.module.bounded.update(sizes_of(topological((*self.plan.outputs, *self.plan.kept))))
         self.steps = sum(len(t.nodes) for t in self.plan.tasks if isinstance(t, Nest))
         code.steps += self.steps
         self.linked = self.steps <= LINKED_STEPS

@@ -18,16 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Literal, Node, apply, checked, topological
+from .._graph import Literal, Node, apply, topological
 from .._op import Libm, registry
 from .._rewrite import rewrite
-from .._runtime import register_bytes
 from .._shapes import SHORT_LAST_AXIS, Shape
-from .._state import at, now, within
+from .._state import at, within
 from .._trace import Traced, as_node, bind_nodes, cast
-from ._factors import direct
 from ._legalize import legalize, roles
-from ._numpy import numpy_steps
 from ._views import reading
 
 #: The most parts of an array, and the most nodes of a graph: more would be slower to compile
@@ -45,17 +42,6 @@ _COMBINE: dict[str, Callable[..., Any]] = {
     "add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
     "or": np.logical_or, "and": np.logical_and,
 }  # fmt: skip
-
-
-def prepare(outputs: Sequence[Node], simd: bool = False) -> list[Node]:
-    """Bring a graph to the form that is planned: short axes unrolled, ops with instructions.
-
-    With ``simd`` loops may call SIMD functions, where this CPU has them.
-    """
-    if now().promised:
-        return legalize(numpy_steps(outputs))
-    outputs = direct(outputs)
-    return legalize(unroll(outputs), simd and register_bytes() > 0, numbers=unrolls(outputs))
 
 
 def unrolls(outputs: Sequence[Node]) -> bool:
@@ -82,7 +68,7 @@ def unroll(outputs: Sequence[Node]) -> list[Node]:
         if CALL * _wide_calls(outputs) > unrolled.count:
             return list(outputs)
         found = [unrolled.whole(n) for n in outputs]
-    return checked("unrolling", rewrite(found))
+    return rewrite(found)
 
 
 def short(shape: Shape) -> tuple[int, ...]:

@@ -11,14 +11,14 @@ from typing import Any, TextIO
 from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Input, Node, topological
-from .._lower import lower, prepare
 from .._lower._plan import plan
+from .._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
 from .._rewrite import RULES, rewrite
 from .._runtime import structures, vector_math_default
 from .._schedule import Program, guard_texts, schedule
 from .._state import within
 from .._symbolic import formula_of
-from .._trace import flatten
+from .._trace import Graph, flatten
 from ..errors import ArgumentError, UnsupportedError
 from ._assembly import assembly_lines
 from ._derived import derived, paths
@@ -201,26 +201,31 @@ def cut(lines: list[str], limit: int = LIMIT) -> tuple[str, ...]:
 
 
 def _compiled(last: Specialization) -> Iterator[Stage]:
-    """Yield the stages from the rewritten program to machine code."""
-    yield _rewritten(last)
-    yield Stage("Scheduled", tuple(_levels(last.program)))
-    legal = prepare(last.program.outputs, vector_math_default())
-    written_out = schedule(last.program.inputs, legal)
-    if legal != list(last.program.outputs):
-        title = "Legalised: ops without an instruction or a library function are written out"
-        yield Stage(title, _listing(written_out))
-    tasks = task_lines(plan(tuple(legal)), written_out)
+    """Yield the passes from the traced graph to machine code, those that change something."""
+    graph, program = last.graph, last.program
+    yield from _changes(SIMPLIFYING, graph)
+    yield Stage("Scheduled", tuple(_levels(program)))
+    yield from _changes(lowering(program, vector_math_default()), program)
+    ready = legal(program)
+    tasks = task_lines(plan(ready), ready)
     yield Stage("Planned: what shares a loop, what is stored", cut(list(tasks)))
-    yield _lowered(last.program)
+    yield _lowered(program)
 
 
-def _rewritten(made: Specialization) -> Stage:
-    before = len(_steps(made.graph.outputs))
-    counts: Counter[str] = Counter()
-    after = len(_steps(rewrite(made.graph.outputs, RULES, counts)))
-    lines = [f"{count:4} x  {name}" for name, count in counts.most_common()]
-    program = made.program
-    return Stage(f"Rewritten: {_count(before)} to {after}", (*lines, *_listing(program)))
+def _changes(passes: Sequence[Pass], given: Graph | Program) -> Iterator[Stage]:
+    """Yield what each pass makes of a graph, if that is another one; rewriting in any case."""
+    before = Roots(given.outputs, given.conditions)
+    for step, after in through(passes, before):
+        listing = _listing(schedule(given.inputs, after.outputs, {}, after.conditions))
+        if step.name == "rewrite":
+            counts: Counter[str] = Counter()
+            rewrite(before.nodes, RULES, counts)
+            rules = [f"{count:4} x  {name}" for name, count in counts.most_common()]
+            sizes = f"{_count(len(_steps(before.nodes)))} to {len(_steps(after.nodes))}"
+            yield Stage(f"{step.says}: {sizes}", (*rules, *listing))
+        elif after.nodes != before.nodes:
+            yield Stage(step.says, listing)
+        before = after
 
 
 def _steps(outputs: Sequence[Node]) -> tuple[Node, ...]:

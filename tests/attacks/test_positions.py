@@ -11,9 +11,9 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._lower import lower
 from symgrad._op import Op, registry
 from symgrad._ops.logic import CONDITION
+from symgrad._pipeline import lower
 
 OPS = sorted(
     (op for op in registry.ops.values() if op.kind == "map" and op.results is None),

@@ -25,8 +25,9 @@ from symgrad._compile import _cache
 from symgrad._compile import _code as machine
 from symgrad._compile._products import load_product
 from symgrad._export._function import c_source
-from symgrad._lower import lower, products
+from symgrad._lower import products
 from symgrad._op import Composite, registry
+from symgrad._pipeline import lower
 from symgrad._runtime import MISS, _threads, load_memory, load_pool
 from symgrad._schedule import Program
 from symgrad._schedule import _read as reading

@@ -22,8 +22,8 @@ import symgrad as sg
 from symgrad._compile._function import Function
 from symgrad._export import c_source
 from symgrad._graph import Node
-from symgrad._lower import lower, prepare
-from symgrad._runtime import vector_math_default, write_entry
+from symgrad._pipeline import legal, lower
+from symgrad._runtime import write_entry
 from symgrad._schedule import Program, schedule
 from symgrad._schedule._steps import leaf_text
 from symgrad._schedule._text import named_bodies
@@ -92,8 +92,7 @@ def passes(made: Any) -> Iterator[tuple[str, str]]:
     yield "rewrite and schedule", f"{listing(program)}\nfingerprint {program.fingerprint}"
     with within(promised=made.promised):
         if len(program.steps) <= LONG:
-            legal = prepare(program.outputs, vector_math_default())
-            yield "legalise", listing(schedule(program.inputs, legal))
+            yield "legalise", listing(legal(program))
         lowered = lower(program)
         yield "emit", "\n; ----\n".join((lowered.text, *lowered.straight))
         yield "entry", write_entry(lowered, made.kinds)

@@ -1,0 +1,152 @@
+"""The main line: what becomes of a function on its way to machine code.
+
+    trace, transform -> share, roll, join, rewrite, tidy -> schedule        a program
+                     -> name axes, unroll, legalise -> schedule -> plan -> emit     its code
+
+A function is traced by being called (``_trace``). A transformation is a function, too: its body
+has the graph of what it transforms and extends it (``_reverse``, ``_forward``, ``_batch``), so
+the graph that a trace gives is the transformed one. From there on each pass takes what a graph
+is wanted for, and returns what is to be computed instead. Kahn's algorithm puts the steps into
+an order, once for the program and once for what has instructions, and that order is the order
+of NumPy's source, of C and of machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from ._control import all_of, rerolled, tidy
+from ._graph import Node, checked, shared
+from ._lower import (
+    Lowered,
+    direct,
+    emit,
+    legalize,
+    numpy_steps,
+    plan,
+    unroll,
+    unrolls,
+)
+from ._rewrite import rewrite
+from ._runtime import register_bytes, vector_math_default
+from ._schedule import Program, Steps, schedule
+from ._state import now
+from ._trace import Graph
+
+
+class Roots(NamedTuple):
+    """What a graph is wanted for: its results, and conditions under which they are right."""
+
+    outputs: Sequence[Node]
+    conditions: Sequence[Node] = ()
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All of them."""
+        return [*self.outputs, *self.conditions]
+
+
+class Pass(NamedTuple):
+    """A pass: its name, what a listing says above its result, and the function."""
+
+    name: str
+    says: str
+    run: Callable[[Roots], Roots]
+
+
+def each(change: Callable[[Sequence[Node]], Sequence[Node]]) -> Callable[[Roots], Roots]:
+    """Return a pass that makes no difference between results and conditions."""
+
+    def run(roots: Roots) -> Roots:
+        found, count = change(roots.nodes), len(roots.outputs)
+        return Roots(found[:count], found[count:])
+
+    return run
+
+
+def share(roots: Roots) -> Roots:
+    """Make equal steps one, where tracing has kept each apart: where the rounding is promised."""
+    return each(shared)(roots) if now().promised else roots
+
+
+def join(roots: Roots) -> Roots:
+    """Make conditions on neighbouring elements of an array one condition."""
+    return Roots(roots.outputs, all_of(roots.conditions))
+
+
+#: From the traced graph to the program.
+SIMPLIFYING = (
+    Pass("share", "Shared: equal steps are one", share),
+    Pass("roll", "Rolled: what Python has written out is loops", each(rerolled)),
+    Pass("join", "Joined: neighbouring conditions are one", join),
+    Pass("rewrite", "Rewritten", each(rewrite)),
+    Pass("tidy", "Tidied: loops and branches without what nobody uses", each(tidy)),
+)
+
+
+def lowering(program: Steps, vector_math: bool) -> tuple[Pass, ...]:
+    """Return the passes from a program to what has instructions or library functions."""
+    written_out = "Legalised: ops without an instruction or a library function are written out"
+    if now().promised:
+        return (
+            Pass("round", "Rounded: ops are written out as NumPy computes them", each(numpy_steps)),
+            Pass("legalise", written_out, each(legalize)),
+        )
+    simd = vector_math and register_bytes() > 0
+    numbers = unrolls(Roots(program.outputs, program.conditions).nodes)
+    return (
+        Pass("name axes", "Axes named: transposes are letters of products", each(direct)),
+        Pass("unroll", "Unrolled: short axes are values of their own", each(unroll)),
+        Pass("legalise", written_out, each(partial(legalize, simd=simd, numbers=numbers))),
+    )
+
+
+def through(passes: Sequence[Pass], roots: Roots) -> Iterator[tuple[Pass, Roots]]:
+    """Yield each pass with what it makes of what the one before it has made."""
+    for each_pass in passes:
+        roots = each_pass.run(roots)
+        checked(each_pass.name, roots.nodes)
+        yield each_pass, roots
+
+
+def program_of(graph: Graph) -> Program:
+    """Return the program of a traced graph: simplified, and in order."""
+    checked("tracing", graph)
+    *_, (_, roots) = through(SIMPLIFYING, Roots(graph.outputs, graph.conditions))
+    program = schedule(graph.inputs, roots.outputs, graph.guards, roots.conditions)
+    return checked("scheduling", program)
+
+
+def legal(program: Steps, vector_math: bool | None = None) -> Program:
+    """Return a program, or the body of a loop, in steps that have instructions, in order."""
+    vector = vector_math_default() if vector_math is None else vector_math
+    roots = Roots(program.outputs, program.conditions)
+    *_, (_, roots) = through(lowering(program, vector), roots)
+    return schedule(program.inputs, roots.outputs, program.guards, roots.conditions)
+
+
+def portable(program: Steps) -> Program:
+    """Return a program, or the body of a loop, in steps that C has, in order."""
+    roots = each(partial(legalize, portable=True))(Roots(program.outputs, program.conditions))
+    return schedule(program.inputs, roots.outputs, program.guards, roots.conditions)
+
+
+def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
+    """Return a program as LLVM assembly: of each legal program, its tasks, by its plan."""
+    vector = vector_math_default() if vector_math is None else vector_math
+    return emit(program, lambda p: plan(legal(p, vector)), vector)
+
+
+__all__ = [
+    "SIMPLIFYING",
+    "Pass",
+    "Roots",
+    "legal",
+    "lower",
+    "lowering",
+    "portable",
+    "program_of",
+    "through",
+]
