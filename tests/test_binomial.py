@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from math import comb
 from typing import Any
 
 import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._control._binomial import fewest_steps, reached, split
+from symgrad._control._binomial import fewest_runs, reached, split
 from symgrad._graph import element_count
 from symgrad._op import registry
 from symgrad.errors import ArgumentError
 
 Array = Any
 PLACE, CARRY = 8, 8
+
+
+def fewest_steps(steps: int, slots: int) -> int:
+    """Return the fewest forward steps by which ``steps`` can be undone."""
+    runs = fewest_runs(steps, slots)
+    return runs * steps - comb(slots + runs, runs - 1) if runs else 0
 
 
 @lru_cache(None)

@@ -1,25 +1,58 @@
 """Kernels for Numba's world: the dispatcher of a compiled program, made when asked for.
 
-This is the only part of symgrad that imports numba.
+An intrinsic links and calls the program's module. Numba sees a tiny function with one call in
+it, whatever the size of the program: it has nothing to type-infer, and the result is an
+ordinary dispatcher, callable in ``@njit`` and ``prange``, ``nogil`` and cacheable.
+
+This and what keeps the dispatchers' files (``_sealed``) are all of symgrad that imports numba.
 """
 
 from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import errors as numba_errors
+from numba.core import types
+from numba.extending import intrinsic
+from numba.np import numpy_support
+from numba.np.arrayobj import _empty_nd_impl
 
-from .._runtime import MISS, Leaf
+from .._runtime import EXHAUSTED, MISS, NO_MEMORY, NO_PLACE, OTHER_BRANCH, Leaf
 from ._code import Code, keep_constants
-from ._intrinsic import MISFIT, make_intrinsic
 from ._layout import Layout, kernel_file
 from ._sealed import SealedCache
+
+I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER = I8.as_pointer()
+
+BRANCH = (
+    "the values take another branch than this kernel was made for; make one with "
+    "g.kernel(*args) for values like these"
+)
+
+MISFIT = (
+    "the sizes of the arguments do not fit this kernel: it was made for arguments of other "
+    "sizes (0, 1 and short axes of matrices are special, equal sizes stay equal, and no number "
+    "made of them may leave 64 bits); make one with "
+    "g.kernel(*args) for arguments like these"
+)
+
+WRONG_TARGET = "an array to write the result into has another shape than the result"
+
+GONE = (
+    "Numba compiles a kernel that makes arrays only where the current folder exists, and this "
+    "process's is gone: os.chdir to one that exists before the kernel's first call"
+)
 
 
 def make_kernel(
@@ -81,3 +114,214 @@ def _in_memory(code: Code, layout: Layout, call: Any) -> Any:
     exec(compile(source, filename, "exec"), scope)  # noqa: S102  of names made here
     kernel: Callable[..., Any] = scope["kernel"]
     return kernel
+
+
+# ---------------------------------------------------------------- the call
+
+
+def leaf_type(leaf: Leaf) -> Any:
+    """Return the numba type of a kernel's input or output."""
+    element = numpy_support.from_dtype(np.dtype(leaf.dtype))
+    return types.Array(element, leaf.ndim, "C") if leaf.ndim else element
+
+
+def make_intrinsic(code: Code, size_inputs: tuple[bool, ...]) -> Any:
+    """Return the intrinsic ``call(arguments, targets, threads)``, which returns result leaves.
+
+    The arguments are tuples of leaves. ``size_inputs`` says of each input whether it is a size
+    (a Python integer); ``targets`` are the arrays to write into, or none at all; ``threads`` is
+    how many may be used, 0 for as many as set.
+    """
+    results = [leaf_type(leaf) for leaf in code.outputs]
+    returned = results[0] if len(results) == 1 else types.Tuple(results)
+
+    @intrinsic
+    def call(typing_context: Any, arguments: Any, targets: Any, threads: Any) -> Any:
+        _check_types(code, arguments)
+        _check_targets(code, targets)
+        return returned(arguments, targets, threads), _Codegen(code, size_inputs, results, returned)
+
+    return call
+
+
+def _check_types(code: Code, arguments: Any) -> None:
+    for k, (leaf, given) in enumerate(zip(code.inputs, arguments, strict=True)):
+        wanted = leaf_type(leaf)
+        if isinstance(given, types.Array):
+            fits = given.dtype == getattr(wanted, "dtype", wanted) and given.ndim == leaf.ndim
+        else:
+            fits = leaf.ndim == 0 and isinstance(given, (types.Number, types.Boolean))
+        if not fits:
+            raise numba_errors.TypingError(
+                f"argument {k} of the symgrad kernel is {given}, but it was made for {wanted}; "
+                "make a kernel with g.kernel(*args) for arguments like these"
+            )
+
+
+def _check_targets(code: Code, targets: Any) -> None:
+    wanted = [leaf_type(leaf) for leaf in code.outputs if leaf.ndim]
+    for kind, given in zip(wanted, targets, strict=bool(targets)):
+        if given != kind:
+            raise numba_errors.TypingError(
+                f"the symgrad kernel writes into {kind}, but was given {given}: make it with "
+                "np.empty, in C order"
+            )
+
+
+@contextmanager
+def _folder_named() -> Iterator[None]:
+    """Say which file Numba has not found: it asks for source lines relative to where it is."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(GONE) from error
+
+
+def _copy(a: Any) -> Any:
+    # What np.ascontiguousarray gives for a read-only array is read-only in older Numba.
+    out = np.empty(a.shape, a.dtype)
+    out[...] = a
+    return out
+
+
+class _Codegen:
+    """Generates the call: sizes, result arrays, then the program."""
+
+    def __init__(
+        self, code: Code, size_inputs: tuple[bool, ...], results: list[Any], returned: Any
+    ) -> None:
+        self.code, self.size_inputs = code, size_inputs
+        self.results, self.returned = results, returned
+
+    @_folder_named()
+    def __call__(self, context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        code = self.code
+        given = signature.args[0]
+        values = [builder.extract_value(args[0], k) for k in range(len(given))]
+        borrowed: list[tuple[Any, Any]] = []
+        leaves, extents = [], []
+        for k, (leaf, kind, value) in enumerate(zip(code.inputs, given, values, strict=True)):
+            if isinstance(kind, types.Array):
+                value, kind = self._contiguous(context, builder, kind, value, borrowed)
+                array = context.make_array(kind)(context, builder, value)
+                if leaf.ndim == 0:
+                    leaves.append(builder.load(array.data))
+                    continue
+                shape = [builder.extract_value(array.shape, j) for j in range(leaf.ndim)]
+                extents += shape
+                leaves.append(builder.bitcast(array.data, POINTER))
+            else:
+                value = context.cast(builder, value, kind, leaf_type(leaf))
+                if self.size_inputs[k]:
+                    extents.append(value)
+                if leaf.dtype == "bool":
+                    value = builder.zext(value, I8)
+                leaves.append(value)
+        ranks = [leaf.ndim for leaf in code.outputs]
+        found = self._alloca(builder, code.sizes + sum(ranks) + 1)
+        self._link(context)
+        status = self._call(builder, "sizes", [*extents, found])
+        failed = builder.icmp_unsigned("!=", status, I32(0))
+        # The tuple of arguments is what the kernel's frame still holds.
+        owned = [(given, args[0]), *borrowed]
+        self._raise_if(context, builder, failed, ValueError(MISFIT), owned)
+        numbers = [
+            builder.load(builder.gep(found, [I64(j)])) for j in range(code.sizes + sum(ranks))
+        ]
+        sizes, dims = numbers[: code.sizes], iter(numbers[code.sizes :])
+        targets = iter(self._targets(context, builder, signature.args[1], args[1]))
+        outputs: list[Any] = []
+        wrong = ir.Constant(ir.IntType(1), 0)
+        for leaf, kind in zip(code.outputs, self.results, strict=True):
+            shape = [next(dims) for _ in range(leaf.ndim)]
+            target = next(targets, None) if leaf.ndim else None
+            if target is not None:
+                for j, extent in enumerate(shape):
+                    given_extent = builder.extract_value(target.shape, j)
+                    differs = builder.icmp_unsigned("!=", given_extent, extent)
+                    wrong = builder.or_(wrong, differs)
+                context.nrt.incref(builder, kind, target._getvalue())
+                outputs.append(target)
+            else:
+                outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
+        owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
+        self._raise_if(context, builder, wrong, ValueError(WRONG_TARGET), owned)
+        results = self._alloca(builder, max(len(ranks), 1))
+        pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
+        threads = context.cast(builder, args[2], signature.args[2], types.int64)
+        status = self._call(builder, "run", [*leaves, *sizes, *pointers, results, threads])
+        other = builder.icmp_unsigned(">=", status, I32(OTHER_BRANCH))
+        self._raise_if(context, builder, other, ValueError(BRANCH), owned)
+        exhausted = builder.icmp_unsigned("==", status, I32(EXHAUSTED))
+        self._raise_if(context, builder, exhausted, MemoryError(NO_MEMORY), owned)
+        failed = builder.icmp_unsigned("!=", status, I32(0))
+        self._raise_if(context, builder, failed, IndexError(NO_PLACE), owned)
+        for kind, value in borrowed:
+            context.nrt.decref(builder, kind, value)
+        packed = [
+            o._getvalue() if o is not None else self._scalar(builder, results, k, leaf)
+            for k, (o, leaf) in enumerate(zip(outputs, code.outputs, strict=True))
+        ]
+        return packed[0] if len(packed) == 1 else context.make_tuple(builder, self.returned, packed)
+
+    @staticmethod
+    def _targets(context: Any, builder: Any, kinds: Any, values: Any) -> list[Any]:
+        parts = [builder.extract_value(values, k) for k in range(len(kinds))]
+        return [context.make_array(k)(context, builder, v)
+                for k, v in zip(kinds, parts, strict=True)]  # fmt: skip
+
+    @staticmethod
+    def _raise_if(
+        context: Any, builder: Any, condition: Any, error: Exception, owned: list[tuple[Any, Any]]
+    ) -> None:
+        """Give back the arrays made so far and raise."""
+        with builder.if_then(condition, likely=False):
+            for kind, value in owned:
+                context.nrt.decref(builder, kind, value)
+            context.call_conv.return_user_exc(builder, type(error), error.args)
+
+    @staticmethod
+    def _alloca(builder: Any, count: int) -> Any:
+        with builder.goto_entry_block():
+            return builder.alloca(I64, size=max(count, 1))
+
+    @staticmethod
+    def _scalar(builder: Any, results: Any, k: int, leaf: Leaf) -> Any:
+        element = np.dtype(leaf.dtype)
+        if element.kind == "f":
+            kind: Any = ir.DoubleType() if element.itemsize == 8 else ir.FloatType()
+        else:
+            kind = ir.IntType(8 * element.itemsize)
+        pointer = builder.bitcast(builder.gep(results, [I64(k)]), kind.as_pointer())
+        value = builder.load(pointer)
+        return builder.trunc(value, ir.IntType(1)) if element.kind == "b" else value
+
+    @staticmethod
+    def _contiguous(
+        context: Any, builder: Any, kind: Any, value: Any, borrowed: list[tuple[Any, Any]]
+    ) -> tuple[Any, Any]:
+        """Copy an array that is not known to be C-contiguous."""
+        if kind.layout == "C" or kind.ndim == 0:
+            return value, kind
+        target = types.Array(kind.dtype, kind.ndim, "C")
+        copied = context.compile_internal(builder, _copy, target(kind), (value,))
+        borrowed.append((target, copied))
+        return copied, target
+
+    def _link(self, context: Any) -> None:
+        """Add the program's module to the library that is being compiled, once."""
+        if self.code.assembly is None:
+            return
+        library = context.active_code_library
+        linked = library.__dict__.setdefault("_symgrad_linked", set())
+        if self.code.name not in linked:
+            linked.add(self.code.name)
+            library.add_llvm_module(llvm.parse_assembly(self.code.assembly()))
+
+    def _call(self, builder: Any, part: str, arguments: list[Any]) -> Any:
+        name = f"{self.code.name}.{part}"
+        known = builder.module.globals.get(name)
+        if known is None:
+            kind = ir.FunctionType(I32, [a.type for a in arguments])
+            known = ir.Function(builder.module, kind, name)
+        return builder.call(known, arguments)

@@ -48,12 +48,6 @@ def fewest_runs(steps: int, slots: int) -> int:
     return runs
 
 
-def fewest_steps(steps: int, slots: int) -> int:
-    """Return the fewest forward steps by which ``steps`` can be undone."""
-    runs = fewest_runs(steps, slots)
-    return runs * steps - comb(slots + runs, runs - 1) if runs else 0
-
-
 def reached(slots: int, runs: int) -> Any:
     """Return the table ``C(c + r, c)`` for up to ``slots`` and ``runs``."""
     largest = np.iinfo(np.int64).max
