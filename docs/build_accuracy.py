@@ -27,7 +27,7 @@ import symgrad.scipy.linalg as sg_linalg
 from symgrad._api._call import Call
 from symgrad._api._verify_kernels import Kernels, chosen_leaves, problem_of
 from symgrad._api._verify_points import intervals_of, points_of
-from symgrad._op import Op, registry
+from symgrad._op import Evidence, Op, Words, registry
 from symgrad._ops.logic import CONDITION
 from symgrad._pipeline import lower
 from symgrad._verify import entries
@@ -117,7 +117,7 @@ def fixed_operands(op: Op) -> dict[int, Any]:
         if domain is CONDITION:
             fixed[k] = True
         elif domain.is_subset(sp.Integers):
-            fixed[k] = math.ceil(0.5 * sum(op.samples[k]))
+            fixed[k] = math.ceil(0.5 * sum(Evidence.of(op).samples[k]))
     return fixed
 
 
@@ -139,8 +139,8 @@ def function_of(op: Op) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, 
         [inspect.Parameter(names[k], kind) for k in free]
     )
     f.__name__ = op.name
-    domain = {names[k]: tuple(map(float, op.samples[k])) for k in free}
-    return f, tuple(0.5 * sum(op.samples[k]) for k in free), domain
+    domain = {names[k]: tuple(map(float, Evidence.of(op).samples[k])) for k in free}
+    return f, tuple(0.5 * sum(Evidence.of(op).samples[k]) for k in free), domain
 
 
 Place = tuple[float, ...]
@@ -273,7 +273,7 @@ def largest(own: Conditioning, found: Sequence[Sequence[Found]], aim: float) -> 
 
 def row(op: Op, points: int = POINTS) -> str:
     """Return an op's line of the table."""
-    intervals = ", ".join(f"[{low:g}, {high:g}]" for low, high in op.samples)
+    intervals = ", ".join(f"[{low:g}, {high:g}]" for low, high in Evidence.of(op).samples)
     f, args, domain = function_of(op)
     own, places = Conditioning(op), random_points(op, min(points, FEWER.get(op.name, points)))
     ways = [None, *range(len(args))]
@@ -554,7 +554,7 @@ MATRICES = (
 def arrays() -> Iterator[Op]:
     """Yield the ops on arrays that have a derivative."""
     for op in own():
-        known = op.kind != "routine" or op.exact is not None or op.transpose is not None
+        known = op.kind != "routine" or Evidence.of(op).exact is not None or op.linear is not None
         if op.kind not in ("map", "leaf") and known and (op.reason is None or op.name == "LU"):
             yield op
 
@@ -589,7 +589,9 @@ def flat_rows() -> Iterator[str]:
     for op in own():
         if op.kind != "leaf" and op.name not in listed:
             beside = BESIDE.get(op.name)
-            why = f"part of {beside}" if beside else op.reason or f"not certified: {op.doc}"
+            why = (
+                f"part of {beside}" if beside else op.reason or f"not certified: {Words.of(op).doc}"
+            )
             yield f"| {op.name} | {why} |"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from symgrad._op import Composite, Op, registry
+from symgrad._op import Composite, Map, Op, registry
 from symgrad._ops.np_common import DECLARED
 from symgrad._ops.np_refused import PASSED, REFUSED
 from symgrad._ops.unsupported import REFUSED as REFUSED_UNIVERSAL
@@ -47,7 +47,8 @@ def named(function: Any) -> str | None:
 
 def names(record: Op | Composite) -> Iterator[str]:
     """Yield NumPy's names for a record, whatever version is installed."""
-    found = [n for n in map(named, record.functions) if n is not None]
+    answered = record.functions if isinstance(record, Map | Composite) else ()
+    found = [n for n in map(named, answered) if n is not None]
     first = found[0] if found else f"np.{record.name}"
     yield from dict.fromkeys((*DECLARED.get(first, ()), *found))
 
@@ -57,9 +58,9 @@ def fates() -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for record in (*registry.ops.values(), *registry.composites.values()):
         for name in names(record):
-            if record.convention == "writes into its argument":
+            if isinstance(record, Composite) and record.convention == "writes into its argument":
                 fate = "writes"
-            elif record.reason is not None if isinstance(record, Op) else not record.differentiable:
+            elif not record.differentiable:
                 fate = "without a derivative"
             else:
                 fate = "differentiable"

@@ -22,7 +22,7 @@ import symgrad._control
 import symgrad._ops
 import symgrad.special
 from symgrad._graph import Input, Node, as_sympy, topological
-from symgrad._op import Composite, Op, registry
+from symgrad._op import ArrayOp, Composite, Evidence, Map, Op, Words, registry
 from symgrad._ops.np_common import DECLARED
 from symgrad._reverse import pull_back
 from symgrad._schedule import schedule
@@ -82,9 +82,14 @@ def named(function: Any) -> str:
     return f"{module}.{name}"
 
 
+def answered(record: Op | Composite) -> tuple[Any, ...]:
+    """Return the functions of NumPy and SciPy that a record answers to."""
+    return record.functions if isinstance(record, Map | Composite) else ()
+
+
 def names(record: Op | Composite) -> list[str]:
     """Return the functions of a record, each once; all names, whatever NumPy is installed."""
-    found = list(dict.fromkeys(map(named, record.functions)))
+    found = list(dict.fromkeys(map(named, answered(record))))
     group = DECLARED.get(found[0] if found else f"np.{record.name}", ())
     return list(dict.fromkeys((*group, *found)))
 
@@ -170,11 +175,12 @@ def formula(value: Any) -> str:
     return sp.sstr(form).replace("Ne(c, 0)", "c")
 
 
-def operands(op: Op) -> tuple[Input, list[Input]]:
+def operands(op: Map) -> tuple[Input, list[Input]]:
     """Return stand-ins for the result and the operands, named as in the rule."""
     names = ["y", "x"] if op.arity == 1 else ["z", "x", "y"] if op.arity == 2 else []
-    if op.partials is not None:
-        names = list(inspect.signature(op.partials).parameters)
+    rule = op.linear.transpose if op.linear else op.partials
+    if rule is not None:
+        names = list(inspect.signature(rule).parameters)
     names = names[: op.arity + 1]
     types = ["bool" if d.contains(sp.true) == True else  # noqa: E712
              "int64" if d.is_subset(sp.Integers) else "float64" for d in op.domain]  # fmt: skip
@@ -182,7 +188,7 @@ def operands(op: Op) -> tuple[Input, list[Input]]:
     return Input(names[0], (), "float64"), inputs
 
 
-def where(op: Op, inputs: list[Input]) -> Iterator[str]:
+def where(op: Map, inputs: list[Input]) -> Iterator[str]:
     """Yield the domain in words, where it is not the whole line."""
     for domain, node in zip(op.domain, inputs, strict=True):
         if node.dtype == bool or domain == sp.Reals:
@@ -199,7 +205,7 @@ def where(op: Op, inputs: list[Input]) -> Iterator[str]:
             yield f"{name} > {low}" if not right else f"{left}{name}{right}"
 
 
-def map_row(op: Op) -> str:
+def map_row(op: Map) -> str:
     """Return the table row of an elementwise op."""
     result, inputs = operands(op)
     params = {"dtype": "float32"} if op.name == "Cast" else {}
@@ -210,10 +216,11 @@ def map_row(op: Op) -> str:
         slopes = partials(op, Traced(result), list(map(Traced, inputs)), params)
         shown = [formula(s) for s, x in zip(slopes, inputs, strict=True) if x.dtype.kind == "f"]
         derivative = ", ".join(map(code, shown))
-    notes = [op.doc.rstrip(".")] if op.doc else []
+    notes = [Words.of(op).doc.rstrip(".")] if Words.of(op).doc else []
     domain = ", ".join(where(op, inputs)) if op.reason is None else ""
-    notes += [n for n in (domain, op.convention, op.reason) if n]
-    cells = (op.name, functions(op), value, derivative or "none", f"{op.ulp:g}", "; ".join(notes))
+    notes += [n for n in (domain, Words.of(op).convention, op.reason) if n]
+    ulp = f"{Evidence.of(op).ulp:g}"
+    cells = (op.name, functions(op), value, derivative or "none", ulp, "; ".join(notes))
     return f"| {' | '.join(cells)} |"
 
 
@@ -262,7 +269,7 @@ def element(node: Node) -> str:
     """Return the formula of one element of an array op's result."""
     index = sp.symbols("i j", integer=True, nonnegative=True)[: node.ndim]
     given = [sp.IndexedBase(x.name, shape=x.shape) for x in node.operands]  # type: ignore[attr-defined]
-    assert node.op.element is not None
+    assert isinstance(node.op, ArrayOp)
     form = node.op.element(index, *given, **node.params)
     bound = sorted(form.atoms(sp.Dummy), key=lambda s: (s.name, s.dummy_index))
     letters = iter("ls")
@@ -292,7 +299,7 @@ def array_row(op: Op) -> str:
         node = call().node
         assert node.op is op, f"the example of {op.name} gives {node.op.name}"
         written, value, back = code(written) if written else "", code(element(node)), adjoint(node)
-    notes = "; ".join(n for n in (op.doc, op.convention, op.reason) if n)
+    notes = "; ".join(n for n in (Words.of(op).doc, Words.of(op).convention, op.reason) if n)
     return f"| {op.name} | {op.kind} | {written} | {value} | {back} | {notes} |"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ._graph import Node, apply, checked, topological
-from ._op import PROJECTIONS
+from ._op import PROJECTIONS, ArrayOp, Bodied
 from ._ops import RESHAPE
 from ._shapes import Dimension, as_size
 from ._state import at, within
@@ -49,8 +49,7 @@ def batch(
             operands = [done.get(x, same.get(x, x)) for x in node.operands]
             if any(flags):
                 at(node.where)
-                if node.op.results is not None:
-                    assert node.op.batch is not None
+                if isinstance(node.op, Bodied):
                     results[node] = node.op.batch(size, operands, flags, node)
                     continue
                 done[node] = _rule(node, operands, flags, size)
@@ -67,7 +66,7 @@ def _rule(node: Node, operands: list[Node], flags: list[bool], size: Dimension) 
             _align(x, node.ndim) if flag else x for x, flag in zip(operands, flags, strict=True)
         )
         return apply(node.op, aligned, node.items, (size, *node.shape), node.dtype)
-    assert node.op.batch is not None
+    assert isinstance(node.op, ArrayOp)
     result: Any = node.op.batch(as_size(size), flags, *map(Traced, operands), **node.params)
     return as_node(result)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ._graph import Literal, Node, checked, topological
 from ._guards import Guarded, added, ahead, conditions, narrowed, settled
-from ._op import PROJECTIONS, Op
+from ._op import PROJECTIONS, Bodied, Linear, Op
 from ._rewrite import Way, shortcuts
 from ._state import at, within
 from ._trace import Traced, as_node, cast, partials
@@ -48,7 +48,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                 if slope is not None:
                     found[node] = Guarded(slope)
                 continue
-            inner = node.op.results is not None
+            inner = isinstance(node.op, Bodied)
             if node in found or (node.dtype.kind != "f" and not inner):
                 continue
             way = ways.get(node)
@@ -57,8 +57,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                 continue
             at(node.where)
             if inner:
-                assert node.op.jvp is not None
-                results[node] = node.op.jvp(_settled(given), node)
+                results[node] = node.op.products.jvp(_settled(given), node)
                 continue
             tangent = _rule(node, given) if way is None else _past(way, given)
             if tangent is not None:
@@ -81,12 +80,14 @@ def _add(parts: Sequence[Node]) -> Node:
 
 def _rule(node: Node, tangents: Sequence[Guarded | None]) -> Guarded | None:
     op, xs = node.op, [Traced(x) for x in node.operands]
-    if op.kind == "map" and (op.transpose is None or op.taken is not None):
-        return None if op.reason is not None else _elementwise(node, tangents, xs)
-    if op.transpose is not None:
-        value = _linear(op, node, _plain(tangents), xs)
+    if not op.differentiable:
+        return None
+    if op.kind == "map":
+        return _elementwise(node, tangents, xs)
+    if op.linear is not None:
+        value = _linear(op, op.linear, node, _plain(tangents), xs)
     else:
-        value = op.jvp(_plain(tangents), Traced(node), *xs, **node.params) if op.jvp else None
+        value = op.products.jvp(_plain(tangents), Traced(node), *xs, **node.params)
     if value is None:
         return None
     return Guarded(as_node(value), ahead(node, tangents, xs))
@@ -123,9 +124,9 @@ def _past(way: Way, tangents: Sequence[Guarded | None]) -> Guarded:
     return Guarded(as_node(way.push(pushed)), guard, not guard)
 
 
-def _linear(op: Op, node: Node, tangents: list[Any], xs: list[Any]) -> Any:
+def _linear(op: Op, rule: Linear, node: Node, tangents: list[Any], xs: list[Any]) -> Any:
     """A linear op applied to its tangents, zeros where there is none."""
-    linear = op.linear if op.linear is not None else tuple(range(len(xs)))
+    linear = rule.places(len(xs))
     if all(tangents[k] is None for k in linear):
         return None
     operands = [

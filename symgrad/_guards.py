@@ -201,8 +201,8 @@ def through(op: Op, guard: Guard, shape: Shape, xs: Sequence[Any], params: Any) 
     spread: Callable[[Any], Sequence[Any]] | None = None
     if op.support is not None:
         spread = lambda mask: op.support(mask, *xs, **params)  # noqa: E731
-    elif op.transpose is not None and op.kind in _MOVES:
-        spread = lambda mask: op.transpose(mask, *xs, **params)  # noqa: E731
+    elif (linear := op.linear) is not None and op.kind in _MOVES:
+        spread = lambda mask: linear.transpose(mask, *xs, **params)  # noqa: E731
     return behind(guard, shape, xs, spread, picks)
 
 
@@ -250,9 +250,9 @@ def ahead(node: Node, tangents: Sequence[Guarded | None], xs: Sequence[Any]) -> 
         return single
     op = node.op
     moves = op.kind in _MOVES
-    if op.transpose is None or not (moves or op.kind == "reduce"):
+    if op.linear is None or not (moves or op.kind == "reduce"):
         return single
-    linear = op.linear if op.linear is not None else tuple(range(len(xs)))
+    linear = op.linear.places(len(xs))
     masks = [
         x if k not in linear else _where_nonzero(t, x)
         for k, (x, t) in enumerate(zip(xs, tangents, strict=True))

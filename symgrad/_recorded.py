@@ -76,7 +76,7 @@ class Recordings:
                 return None
             marks.append(x if type(x) is Literal else x in active)
         # With the rule: who replaces it, to test what becomes of a wrong one, gets that one.
-        key = (op, op.partials, node.items, dtype, *marks)
+        key = (op, op.rule, node.items, dtype, *marks)
         found = self.known.get(key)
         if found is None:
             if key not in self.known:

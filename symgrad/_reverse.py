@@ -31,7 +31,7 @@ from ._guards import (
     summed,
     through,
 )
-from ._op import PROJECTIONS, Op, registry
+from ._op import PROJECTIONS, Bodied, Linear, Op, Products, registry
 from ._ops import unbroadcast
 from ._recorded import Recordings
 from ._rewrite import Way, shortcuts, simplified
@@ -43,9 +43,7 @@ _ADD = registry.ops["Add"]
 
 def differentiable(op: Op) -> bool:
     """Tell whether derivatives flow through ``op`` at all."""
-    if op.kind == "map":
-        return op.reason is None
-    return op.kind in PROJECTIONS or bool(op.transpose or op.vjp)
+    return op.kind in PROJECTIONS or op.differentiable
 
 
 def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
@@ -53,7 +51,7 @@ def dependents(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
     found = set(wrt)
     for node in order:
         if (
-            (node.dtype.kind == "f" or node.op.results is not None)
+            (node.dtype.kind == "f" or isinstance(node.op, Bodied))
             and not found.isdisjoint(node.operands)
             and differentiable(node.op)
         ):
@@ -171,9 +169,8 @@ def _inner(
     node: Node, results: dict[Node, dict[Node, Node]], active: set[Node]
 ) -> Sequence[Node | None]:
     """Return the cotangents of the operands of a loop or a branch."""
-    assert node.op.vjp is not None
     wanted = [x in active for x in node.operands]
-    found: Sequence[Node | None] = node.op.vjp(results.pop(node), node, wanted)
+    found: Sequence[Node | None] = node.op.products.vjp(results.pop(node), node, wanted)
     return found
 
 
@@ -221,7 +218,7 @@ def _rule(node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
     op, xs = node.op, [Traced(x) for x in node.operands]
     wanted = [x in active for x in node.operands]
     own = conditions(op, Traced(node), xs, node.params)
-    if op.kind == "map" and (op.transpose is None or op.taken is not None):
+    if op.kind == "map":
         value, guards = ct.value, [ct.guard] * len(xs)
         slopes = partials(op, Traced(node), xs, node.params)
         raw = [scale(Traced(value), p) if w else None for w, p in zip(wanted, slopes, strict=True)]
@@ -230,7 +227,7 @@ def _rule(node: Node, ct: Guarded, active: set[Node]) -> list[Guarded | None]:
         value = settled(ct)
         guards = through(op, ct.guard, node.shape, xs, node.params) if ct.guard else [()] * len(xs)
         raw = _pulled(op, Traced(value), Traced(node), xs, node.params, wanted)
-        exact = [op.transpose is not None] * len(xs)
+        exact = [op.linear is not None] * len(xs)
         ct = Guarded(value)
     parts: list[Guarded | None] = []
     for x, part, before, new, kept in zip(node.operands, raw, guards, own, exact, strict=True):
@@ -279,7 +276,7 @@ def pull(
     """
     raw: Sequence[Any]
     raw = _pulled(op, ct, y, xs, params, wanted)
-    if op.taken is not None and op.transpose is None:
+    if op.taken is not None and op.linear is None:
         raw = [
             part if part is None or c is None else only(c, part)
             for part, c in zip(raw, op.taken(y, *xs, **params), strict=True)
@@ -291,14 +288,14 @@ def _pulled(
     op: Op, ct: Any, y: Any, xs: Sequence[Any], params: Mapping[str, Any], wanted: Sequence[bool]
 ) -> list[Any]:
     raw: Sequence[Any]
-    if op.transpose is not None:
-        raw = op.transpose(ct, *xs, **params)
-    elif op.kind == "map":
-        slopes = partials(op, y, xs, params)
-        return [scale(ct, p) if w else None for w, p in zip(wanted, slopes, strict=True)]
-    else:
-        assert op.vjp is not None
-        raw = op.vjp(ct, y, *xs, **params)
+    match op.rule:
+        case Linear(transpose):
+            raw = transpose(ct, *xs, **params)
+        case Products(vjp):
+            raw = vjp(ct, y, *xs, **params)
+        case _:
+            slopes = partials(op, y, xs, params)
+            return [scale(ct, p) if w else None for w, p in zip(wanted, slopes, strict=True)]
     return [part if w else None for w, part in zip(wanted, raw, strict=True)]
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import symgrad as sg
 import symgrad.torch as torch
 from symgrad._control import _reroll
-from symgrad._op import registry
+from symgrad._op import Evidence, registry
 from symgrad._tensor._compiled import AFTER, table
 from symgrad.errors import ArgumentError, UnsupportedError
 
@@ -163,10 +163,10 @@ def promised(function: Any, *data: Any, **options: Any) -> None:
 def test_every_elementwise_function(part: int, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     ops = [op for op in registry.ops.values() if op.kind == "map" and not op.name.startswith("Int")
-           and op.samples and op.name not in INTEGER]  # fmt: skip
+           and Evidence.of(op).samples and op.name not in INTEGER]  # fmt: skip
     assert len(ops) > 190
     ops = ops[part::8]
-    data = [[rng.uniform(*pair, size=shape) for pair in op.samples] for op in ops]
+    data = [[rng.uniform(*pair, size=shape) for pair in Evidence.of(op).samples] for op in ops]
 
     def function(data: Any) -> Any:
         return [op(*xs) for op, xs in zip(ops, data, strict=True)]

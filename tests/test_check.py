@@ -28,7 +28,7 @@ from symgrad._graph._check import GRAPH_LAWS, PROGRAM_LAWS, describe
 from symgrad._graph._interned import new_node, node_class
 from symgrad._graph._laws import NODE_LAWS
 from symgrad._lower._legalize import legalize
-from symgrad._op import Composite, Op, registry
+from symgrad._op import Composite, NoRule, Op, View, registry
 from symgrad._rewrite import Rule, _simplify
 from symgrad._schedule import schedule
 from symgrad._shapes import Dim
@@ -84,7 +84,10 @@ def branch(*cases: list[float]) -> Node:
     return node("Branch", x((), I8), shape=(), dtype="V", bodies=bodies, kept=False)
 
 
-STRANGER = Op(name="Stranger", kind="view", evaluate=np.copy, shape=lambda s: s, reason="a test")
+STRANGER = View(
+    "Stranger", evaluate=np.copy, shape=lambda s: s, element=lambda i, x: x[i],
+    batch=lambda size, _, x: x, rule=NoRule("a test"),
+)  # fmt: skip
 
 #: Nodes whose shape rule takes operands and parameters as they come.
 UNFIT: list[tuple[Callable[[], Any], str]] = [

@@ -21,7 +21,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Composite, Op, registry
+from symgrad._op import Composite, Evidence, Map, Op, Partials, Products, Words, registry
 from symgrad._ops.logic import CONDITION
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
@@ -43,7 +43,7 @@ SECOND = ((270, -27, 2), -490, 180)
 def differentiable(record: Op | Composite) -> bool:
     """Tell whether derivatives of a function of NumPy or SciPy are claimed."""
     if isinstance(record, Op):
-        return record.kind == "map" and record.reason is None and bool(record.functions)
+        return isinstance(record, Map) and record.differentiable and bool(record.functions)
     return (
         record.differentiable
         and bool(record.functions)
@@ -71,26 +71,26 @@ def narrowed(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, ...
     return tuple(1 if rng.random() < 0.3 else n for n in kept)
 
 
-def whole(op: Op) -> list[bool]:
+def whole(op: Map) -> list[bool]:
     """Tell of which operands there is no derivative: whole numbers, truth values, orders."""
     counted = [d.is_subset(sp.Integers) or d is CONDITION for d in op.domain]
-    middle: list[Any] = [0.5 * (low + high) for low, high in op.samples]
+    middle: list[Any] = [0.5 * (low + high) for low, high in Evidence.of(op).samples]
     middle = [int(x) if c else np.float64(x) for x, c in zip(middle, counted, strict=True)]
     with np.errstate(all="ignore"):
-        if op.convention == ORDER:
+        if Words.of(op).convention == ORDER:
             middle[0] = np.rint(middle[0])
         slopes = op.partials(op.evaluate(*middle), *middle) if op.partials else middle
     nan = [p is not None and np.any(np.isnan(p)) for p in slopes]
     return [bool(n) or c for n, c in zip(nan, counted, strict=True)]
 
 
-def of_map(op: Op, rng: np.random.Generator) -> Iterator[Case]:
+def of_map(op: Map, rng: np.random.Generator) -> Iterator[Case]:
     """Yield operands of an elementwise function, of shapes that broadcast."""
     steps = whole(op)
     while True:
         shape = shape_of(rng)
         operands: list[Any] = []
-        for (low, high), step in zip(op.samples, steps, strict=True):
+        for (low, high), step in zip(Evidence.of(op).samples, steps, strict=True):
             inside = rng.uniform(0.15, 0.85, narrowed(rng, shape))
             x = low + (high - low) * inside
             operands.append(np.rint(x).astype(int) if step else x)
@@ -317,8 +317,9 @@ def test_derivatives_along_complex_lines(name: str) -> None:
 def test_a_wrong_rule_is_caught(name: str, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the value of a derivative, and in its dependence on the arguments alone."""
     op = registry.ops[name]
-    slot = "partials" if op.partials else "vjp"
-    rule: Any = getattr(op, slot)
+    known = op.rule
+    assert isinstance(known, Partials | Products)
+    rule = known.of if isinstance(known, Partials) else known.vjp
 
     def wrong(*args: Any, **params: Any) -> Any:
         def off(x: Any) -> Any:
@@ -328,7 +329,8 @@ def test_a_wrong_rule_is_caught(name: str, order: int, monkeypatch: pytest.Monke
 
         return tuple(map(off, rule(*args, **params)))
 
-    monkeypatch.setitem(vars(op), slot, wrong)
+    found = Partials(wrong) if isinstance(known, Partials) else Products(wrong, known.jvp)
+    monkeypatch.setitem(vars(op), "rule", found)
     function = {"Cumprod": "cumprod", "Solve": "solve"}.get(name, name)
     with pytest.raises(AssertionError, match="Mismatched elements"):
         test_derivatives(function)
@@ -342,5 +344,5 @@ def test_a_replaced_rule_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> N
 
     for _ in range(3):
         assert slope() == np.cos(1.0)
-    monkeypatch.setitem(vars(registry.ops["Sin"]), "partials", lambda y, x: (7.0 * x,))
+    monkeypatch.setitem(vars(registry.ops["Sin"]), "rule", Partials(lambda y, x: (7.0 * x,)))
     assert slope() == 7.0

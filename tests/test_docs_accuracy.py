@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._op import Instr, Intrinsic, Libm, registry
+from symgrad._op import Code, Evidence, Instr, Intrinsic, Libm, registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLUMNS = 11
@@ -47,7 +47,7 @@ def test_no_op_is_missing() -> None:
 
 def test_the_page_lists_every_op_with_its_interval(build: ModuleType) -> None:
     want = [
-        [op.name, ", ".join(f"[{low:g}, {high:g}]" for low, high in op.samples)]
+        [op.name, ", ".join(f"[{low:g}, {high:g}]" for low, high in Evidence.of(op).samples)]
         for op in build.covered()
     ]
     assert [row[:2] for row in rows(1)] == want, BUILD
@@ -67,11 +67,11 @@ def test_errors_are_those_that_the_records_state() -> None:
     for name, _, *cells in rows(1):
         value, left, _, slope_left, in_loops, _, _, slope_left_in_loops = numbers(cells[:8])
         op = registry.ops[name]
-        assert not isinstance(op.lower, DIRECT) or not left > 1.5, name
-        assert not value > max(4, op.ulp), name
-        assert not in_loops > max(4, op.ulp), name
+        assert not isinstance(Code.of(op).lower, DIRECT) or not left > 1.5, name
+        assert not value > max(4, Evidence.of(op).ulp), name
+        assert not in_loops > max(4, Evidence.of(op).ulp), name
         # Derivatives are made of some ops, each with its own error.
-        bound = max(4, left, op.ulp / 2)
+        bound = max(4, left, Evidence.of(op).ulp / 2)
         assert not max(slope_left, slope_left_in_loops) > bound, name
     for name, _, _, *cells in rows(2):
         assert not max(numbers(cells)[1::2]) > 2, name

@@ -15,7 +15,7 @@ import scipy.special
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Op, registry
+from symgrad._op import Evidence, Op, registry
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -73,14 +73,14 @@ def test_constants_are_exact(build: ModuleType, value: float, text: str) -> None
 REAL = [
     op
     for op in registry.ops.values()
-    if op.kind == "map" and op.sympy is not None and op.exact_form and op.reason is None
+    if op.sympy is not None and Evidence.of(op).exact_form and op.differentiable
     and all(d.is_subset(sp.Reals) and not d.is_subset(sp.Integers) for d in op.domain)
 ]  # fmt: skip
 
 
 def sampled(op: Op, count: int) -> list[Any]:
     rng = np.random.default_rng(sum(map(ord, op.name)))
-    return [rng.uniform(low, high, count) for low, high in op.samples]
+    return [rng.uniform(low, high, count) for low, high in Evidence.of(op).samples]
 
 
 def error(op: Op, point: tuple[Any, ...], got: float) -> float:
@@ -98,6 +98,6 @@ def test_stated_errors_hold_for_kernels() -> None:
     worse = {}
     for op, xs, ys in zip(REAL, operands, results, strict=True):
         worst = max(error(op, p, y) for p, y in zip(zip(*xs, strict=True), ys, strict=True))
-        if worst > op.ulp:
-            worse[op.name] = (op.ulp, worst)
+        if worst > Evidence.of(op).ulp:
+            worse[op.name] = (Evidence.of(op).ulp, worst)
     assert worse == {}

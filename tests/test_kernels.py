@@ -24,7 +24,19 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import symgrad as sg
 from symgrad._compile import _cache, _code
-from symgrad._op import Composed, Cython, Instr, Libm, Real, define, registry
+from symgrad._op import (
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Instr,
+    Libm,
+    Map,
+    Partials,
+    Real,
+    define,
+    registry,
+)
 from symgrad._pipeline import lower
 from symgrad._runtime import has_libmvec
 
@@ -694,8 +706,10 @@ def test_the_machine_is_described_with_its_features(monkeypatch: pytest.MonkeyPa
 def own_op(scale: float, lower_: Any) -> Any:
     registry.ops.pop("TestScale", None)
     op = registry.users["TestScale"] = define(
-        name="TestScale", evaluate=lambda x: scale * x, sympy=lambda x: scale * x,
-        partials=lambda y, x: (scale,), lower=lower_, domain=(Real,), samples=(-1, 1),
+        Map("TestScale", evaluate=lambda x: scale * x, sympy=lambda x: scale * x, domain=(Real,),
+            rule=Partials(lambda y, x: (scale,))),
+        Code(lower_),
+        Evidence(samples=(-1, 1)),
     )  # fmt: skip
     return op
 
@@ -848,7 +862,7 @@ def test_kernels_that_call_many_functions() -> None:
     names = [
         name
         for name, op in registry.ops.items()
-        if op.kind == "map" and isinstance(op.lower, Cython | Libm) and len(op.domain) == 1
+        if op.kind == "map" and isinstance(Code.of(op).lower, Cython | Libm) and len(op.domain) == 1
     ]
     assert len(names) > 30
     x = np.linspace(0.3, 0.7, 5)

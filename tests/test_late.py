@@ -19,7 +19,7 @@ import sympy as sp
 import symgrad as sg
 from symgrad._graph._types import resolve
 from symgrad._late import LateFunction, LateModule, resolved, special
-from symgrad._op import NonZero, Op, registry
+from symgrad._op import Map, NonZero, registry
 from symgrad._op._registry import Composite, Registry
 from symgrad._tensor import Tensor
 from symgrad.errors import DefinitionError, UnsupportedError
@@ -165,13 +165,13 @@ print("traced")"""
 
 SCIPYS = [
     op for op in registry.ops.values()
-    if op.types is None and op.kind == "map" and op.head is not None
+    if isinstance(op, Map) and op.types is None and op.head is not None
     and getattr(np, op.head.__name__, None) is not op.head
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("op", SCIPYS, ids=lambda op: op.name)
-def test_types_of_scipys_functions_are_those_of_one_float(op: Op) -> None:
+def test_types_of_scipys_functions_are_those_of_one_float(op: Map) -> None:
     """What :func:`resolve` assumes of functions whose module it does not import."""
     double, single = np.dtype(np.float64), np.dtype(np.float32)
     cases = [(double, kinds) for kinds in product((double, float), repeat=op.arity)]

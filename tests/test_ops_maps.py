@@ -16,13 +16,13 @@ import sympy as sp
 from scipy.special import cython_special
 
 import symgrad as sg
-from symgrad._op import Cython, Libm, Op, define, registry
+from symgrad._op import Code, Cython, Evidence, Libm, Map, Op, Partials, Words, define, registry
 from symgrad._ops import logic, rounding, unsupported
 from symgrad._runtime._libraries import Function, exported
 from symgrad.errors import DefinitionError, UnsupportedError
 from symgrad.special import records
 
-MAPS = [op for op in registry.ops.values() if op.kind == "map"]
+MAPS = [op for op in registry.ops.values() if isinstance(op, Map)]
 RULES = [op for op in MAPS if op.partials is not None and op.reason is None and op.sympy]
 FORMLESS = [op for op in MAPS if op.partials is not None and op.sympy is None]
 STEPS = [op for op in MAPS if op.reason is not None and op.sympy is not None]
@@ -157,7 +157,7 @@ def cases(op: Op) -> Iterator[tuple[Any, Any, sp.Symbol]]:
     assert op.sympy is not None
     for x, claim, domain in zip(symbols, slopes(op, symbols), op.domain, strict=True):
         if claim is sp.nan:
-            assert op.convention == records.ORDER
+            assert Words.of(op).convention == records.ORDER
         elif domain.is_subset(sp.Reals) and not domain.is_subset(sp.Integers):
             yield claim, op.sympy(*symbols), x
 
@@ -197,7 +197,7 @@ def sampled(op: Op, count: int = 12) -> list[Any]:
     """Return random operands from the record's ranges."""
     rng = np.random.default_rng(sum(map(ord, op.name)))
     operands: list[Any] = []
-    for domain, (low, high) in zip(op.domain, op.samples, strict=True):
+    for domain, (low, high) in zip(op.domain, Evidence.of(op).samples, strict=True):
         if domain is logic.CONDITION:
             operands.append(rng.random(count) < 0.5)
         elif domain.is_subset(sp.Integers):
@@ -241,7 +241,7 @@ def unequal(got: Any, want: Any, tolerance: float) -> Any:
     return ~(same | near | (np.isnan(got) & np.isnan(want)))
 
 
-@named([op for op in MAPS if op.sympy is not None and op.exact_form])
+@named([op for op in MAPS if op.sympy is not None and Evidence.of(op).exact_form])
 def test_numpy_computes_the_form(op: Op) -> None:
     operands = sampled(op)
     result = np.asarray(op.evaluate(*operands))
@@ -250,7 +250,7 @@ def test_numpy_computes_the_form(op: Op) -> None:
         if isinstance(want, bool):
             assert bool(got) == want, point
         else:
-            assert ulps(got, want) <= max(op.ulp, 2.0), (point, got, want)
+            assert ulps(got, want) <= max(Evidence.of(op).ulp, 2.0), (point, got, want)
 
 
 @named([op for op in STEPS if op.name != "StopGradient"])
@@ -282,7 +282,7 @@ def test_rule_is_accurate(op: Op) -> None:
         for got, point in zip(values, zip(*operands, strict=True), strict=True):
             at = dict(zip(symbols, map(number, point), strict=True))
             want = truly(lambda *_, at=at, claim=claim: claim.subs(at), point)
-            bound = LOSING.get(op.name, max(64.0, 8 * op.ulp))
+            bound = LOSING.get(op.name, max(64.0, 8 * Evidence.of(op).ulp))
             assert ulps(got, want) <= bound, (point, got, want)
 
 
@@ -320,7 +320,7 @@ def test_rule_without_a_form_agrees_with_differences(op: Op) -> None:
         x = operands[j]
         with sg.backend("numpy"):
             if np.isnan(slope(x)).all():
-                assert op.convention == records.ORDER
+                assert Words.of(op).convention == records.ORDER
                 continue
             for rule, before in ((slope, total), (sg.grad(steepness), steepness)):
                 for k, got in enumerate(rule(x)):
@@ -591,15 +591,16 @@ def test_kernel_of_where() -> None:
     compare([np.where, lambda c, x, y: np.where(x, x, 2.5)], [small > 0, small, small], 0.0)
 
 
-@named([op for op in MAPS if isinstance(op.lower, Cython)])
+@named([op for op in MAPS if isinstance(Code.of(op).lower, Cython)])
 def test_scipy_exports_the_function(op: Op) -> None:
-    assert isinstance(op.lower, Cython)
-    kind = exported(Function(cython_special.__name__, op.lower.name))
+    lower = Code.of(op).lower
+    assert isinstance(lower, Cython)
+    kind = exported(Function(cython_special.__name__, lower.name))
     arguments = ", ".join(["double"] * op.arity)
-    if op.lower.results == 1:
+    if lower.results == 1:
         assert f'"double ({arguments}, int __pyx_skip_dispatch)"' in str(kind)
     else:
-        assert f'"void ({arguments}{", double *" * op.lower.results})"' in str(kind)
+        assert f'"void ({arguments}{", double *" * lower.results})"' in str(kind)
 
 
 # ---------------------------------------------------------------- composites
@@ -646,41 +647,52 @@ def test_every_ufunc_is_handled_or_refused(name: str, ufunc: np.ufunc) -> None:
 
 @named(MAPS)
 def test_record_is_whole(op: Op) -> None:
-    assert len(op.samples) == op.arity >= 1
-    assert all(low < high for low, high in op.samples)
+    assert len(Evidence.of(op).samples) == op.arity >= 1
+    assert all(low < high for low, high in Evidence.of(op).samples)
     assert all(isinstance(domain, sp.Set) for domain in op.domain)
-    assert op.lower is not None
-    assert op.sympy is not None or op.precise is not None or op.reason
+    assert Code.of(op).lower is not None
+    assert op.sympy is not None or Evidence.of(op).precise is not None or op.reason
     assert op.partials is not None or op.reason
-    assert op.functions or op.doc, "an op without a NumPy function says what it is"
+    assert op.functions or Words.of(op).doc, "an op without a NumPy function says what it is"
+
+
+def _fresh(x: Any) -> Any:
+    return np.sin(x)
 
 
 FIELDS: dict[str, Any] = {
-    "name": "Fresh", "sympy": sp.sin, "lower": Libm("sin"), "domain": (sp.Reals,),
-    "samples": (0, 1), "partials": lambda y, x: (x,), "evaluate": np.sin,
+    "name": "Fresh", "sympy": sp.sin, "domain": (sp.Reals,), "functions": (_fresh,),
+    "rule": Partials(lambda y, x: (x,)),
 }  # fmt: skip
+FACETS = (Code(Libm("sin")), Evidence(samples=(0, 1)))
 
 
 @pytest.mark.parametrize(
     ("holes", "message"),
     [
-        ({"partials": None, "sympy": None}, "partials"),
-        ({"evaluate": None}, "evaluate"),
-        ({"domain": ()}, "domain"),
-        ({"samples": ()}, "samples"),
+        ({"rule": None, "sympy": None}, "rule="),
+        ({"functions": ()}, "evaluate="),
+        ({"domain": ()}, "domain="),
         ({"name": "Sin"}, "'Sin' is defined twice"),
         ({"name": "where"}, "'where' is defined twice"),
     ],
 )
 def test_a_record_with_holes_is_refused(holes: dict[str, Any], message: str) -> None:
     with pytest.raises(DefinitionError, match=message):
-        define(**(FIELDS | holes))
+        define(Map(**(FIELDS | holes)), *FACETS)
+    assert "Fresh" not in registry.ops
+
+
+@pytest.mark.parametrize(("facets", "message"), [(FACETS[:1], "Evidence"), (FACETS[1:], "Code")])
+def test_an_op_without_a_facet_is_refused(facets: Any, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        define(Map(**FIELDS), *facets)
     assert "Fresh" not in registry.ops
 
 
 def test_a_function_is_claimed_once() -> None:
     with pytest.raises(DefinitionError, match=r"numpy\.sin is claimed twice, by Fresh"):
-        define(np.sin, **FIELDS)
+        define(Map(**(FIELDS | {"functions": (np.sin,)})), *FACETS)
     assert "Fresh" not in registry.ops
     assert registry.handler(np.sin) is registry.ops["Sin"]
 

@@ -12,7 +12,7 @@ import scipy.special as sc
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import registry
+from symgrad._op import Evidence, registry
 from symgrad._ops import pairs
 
 rng = np.random.default_rng(0)
@@ -111,7 +111,7 @@ def test_rules_of_the_slopes(name: str) -> None:
     op = registry.ops[name]
     assert op.sympy is not None
     symbols = sp.symbols(f"x:{op.arity}", positive=True)
-    at = [0.5 * (low + high) + 0.1 for low, high in op.samples]
+    at = [0.5 * (low + high) + 0.1 for low, high in Evidence.of(op).samples]
     for slope in range(1, op.slopes + 1):
         form = op.sympy(*symbols, slope=slope)
         for by, x in enumerate(symbols):

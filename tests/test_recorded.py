@@ -11,7 +11,7 @@ import pytest
 import symgrad as sg
 from symgrad._graph import Input, Literal, Node
 from symgrad._guards import Guarded
-from symgrad._op import Op, registry
+from symgrad._op import Map, Op, registry
 from symgrad._recorded import Recordings
 from symgrad._reverse import _on_nodes, _rule, differentiable
 from symgrad._trace import Traced, as_node
@@ -19,12 +19,12 @@ from symgrad._trace import Traced, as_node
 FLOAT = np.dtype(float)
 MAPS = [
     op for op in registry.ops.values()
-    if op.kind == "map" and op.name not in ("Cast", "Ldexp") and differentiable(op)
+    if isinstance(op, Map) and op.name not in ("Cast", "Ldexp") and differentiable(op)
     and op.taken is None
 ]  # fmt: skip
 
 
-def operands(op: Op) -> Iterator[list[Node]]:
+def operands(op: Map) -> Iterator[list[Node]]:
     """Yield inputs, and numbers in the place of one of them."""
     xs: list[Node] = [Input("x", (), FLOAT) for _ in range(op.arity)]
     yield xs

@@ -22,7 +22,7 @@ from symgrad._compile._code import optimized
 from symgrad._lower._lanes import Form
 from symgrad._lower._simd import FUNCTIONS
 from symgrad._lower._simd_variants import _definition, definitions, libm_name
-from symgrad._op import Libm, registry
+from symgrad._op import Code, Evidence, Libm, registry
 from symgrad._pipeline import lower
 from symgrad._runtime import _libraries
 from symgrad._runtime._libraries import has_libmvec, register_bytes, vector_width
@@ -227,7 +227,7 @@ LISTED = {
 def test_elements_have_the_same_bits_in_every_place(dtype: Any) -> None:
     """In registers, left over, alone: by one code. What is not is a number, of these functions."""
     maps = [op for op in registry.ops.values() if op.kind == "map"]
-    used = {op.lower.name: op for op in maps if isinstance(op.lower, Libm)}
+    used = {Code.of(op).lower.name: op for op in maps if isinstance(Code.of(op).lower, Libm)}
     used |= {"pow": registry.ops["Power"], "ndtr": registry.ops["Ndtr"]}
     found = {name for name, op in used.items() if definitions(name, dtype, op.arity)}
     recent = definitions("tan", dtype)  # glibc from 2.35 on
@@ -235,7 +235,7 @@ def test_elements_have_the_same_bits_in_every_place(dtype: Any) -> None:
     random = np.random.default_rng(5)
     for name in sorted(found):
         op = used[name]
-        ranges = op.samples if isinstance(op.samples[0], tuple) else (op.samples,) * op.arity
+        ranges = Evidence.of(op).samples
         x = [random.uniform(*r, 43).astype(dtype) for r in ranges]
         f = sg.compile(lambda *x, op=op: op(*x))
         whole = f(*x)

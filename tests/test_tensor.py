@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import symgrad as sg
 import symgrad.torch as torch
 from symgrad._graph import Literal
-from symgrad._op import registry
+from symgrad._op import Evidence, registry
 from symgrad._reverse import pull_back
 from symgrad._schedule import schedule
 from symgrad._trace import evaluate
@@ -213,7 +213,7 @@ def test_elementwise_functions(op: Any) -> None:
     data = [
         np.round(x) if domain.is_subset(sp.Integers) else x
         for x, domain in zip(
-            (rng.uniform(low, high, (2, 3)) for low, high in op.samples), op.domain, strict=True
+            (rng.uniform(*pair, (2, 3)) for pair in Evidence.of(op).samples), op.domain, strict=True
         )
     ]
     tensors = list(map(leaf, data))

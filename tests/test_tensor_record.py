@@ -14,7 +14,7 @@ import pytest
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._op import Op, registry
+from symgrad._op import Evidence, Op, registry
 from symgrad._reverse import differentiable
 from symgrad._tensor._record import plans
 from symgrad.errors import BackwardError
@@ -89,7 +89,7 @@ def test_what_has_a_derivative_makes_floats_of_floats(op: Op) -> None:
     if op.name == "Ldexp":
         pytest.skip("its second operand is an integer")
     if differentiable(op):
-        low = [s[0] if isinstance(s, tuple) else s for s in (op.samples * 2)[: op.arity]]
+        low = [pair[0] for pair in Evidence.of(op).samples]
         assert np.asarray(op.evaluate(*(np.full(3, float(x)) for x in low))).dtype == np.float64
 
 

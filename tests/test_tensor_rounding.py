@@ -47,7 +47,7 @@ def rounding_bound(program: Program, values: list[Any]) -> list[Any]:
                 )  # fmt: skip
                 error[node] = given + np.spacing(np.abs(y))
             else:  # linear, with coefficients 0 and 1
-                assert node.op.transpose is not None or node.op.combine == "add"
+                assert node.op.linear is not None
                 moved = node.op.evaluate(*errors, **node.params)
                 error[node] = moved + (np.spacing(np.abs(y)) if node.op.kind == "reduce" else 0.0)
     return [error[x] for x in program.outputs]

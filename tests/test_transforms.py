@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Composite, Op, registry
+from symgrad._op import Composite, Evidence, Op, Words, registry
 from symgrad._ops import logic
 from symgrad._trace import flatten
 from symgrad.special import records
@@ -84,7 +84,7 @@ def map_case(op: Op) -> Case:
     rng = np.random.default_rng(sum(map(ord, op.name)))
     operands: list[Any] = []
     real = []
-    for k, (domain, (low, high)) in enumerate(zip(op.domain, op.samples, strict=True)):
+    for k, (domain, (low, high)) in enumerate(zip(op.domain, Evidence.of(op).samples, strict=True)):
         if domain is logic.CONDITION:
             operands.append(rng.random(6) < 0.5)
         elif domain.is_subset(sp.Integers):
@@ -93,7 +93,7 @@ def map_case(op: Op) -> Case:
             real.append(k)
             operands.append(rng.uniform(low, high, 6))
     params = PARAMS.get(op.name, {})
-    if op.convention == records.ORDER:  # the derivatives by orders and parameters are nan
+    if Words.of(op).convention == records.ORDER:  # the derivatives by orders and parameters are nan
         real = real[-1:]
 
     def call(*xs: Any) -> Any:
@@ -267,7 +267,7 @@ def test_map_kernels(start: int) -> None:
         for x, y in zip(flatten(a)[0], flatten(b)[0], strict=True):
             x, y = np.asarray(x), np.asarray(y)
             assert (x.dtype, x.shape) == (y.dtype, y.shape)
-            limit = 32 * max(op.ulp, 1) * np.finfo(np.float64).eps
+            limit = 32 * max(Evidence.of(op).ulp, 1) * np.finfo(np.float64).eps
             np.testing.assert_allclose(x, y, rtol=limit, atol=limit, err_msg=op.name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ import symgrad._api._verify_kernels as verify_module
 import symgrad._verify._certify as certify_module
 import symgrad._verify._expansion as expansion_module
 from symgrad._api._verify import verify
-from symgrad._op import Op, registry
+from symgrad._op import Evidence, Linear, Op, Partials, Words, registry
 from symgrad._verify._closures import closure
 from symgrad._verify._compare import compare
 from symgrad._verify._digits import evaluate, reach
@@ -151,7 +152,7 @@ def test_long_chains_do_not_recurse() -> None:
 def sample(op: Op, count: int) -> list[np.ndarray[Any, Any]]:
     rng = np.random.default_rng(len(op.name))
     args = []
-    for (low, high), domain in zip(op.samples, op.domain, strict=True):
+    for (low, high), domain in zip(Evidence.of(op).samples, op.domain, strict=True):
         x = rng.uniform(low, high, count)
         args.append(np.round(x) if domain.is_subset(sp.Integers) else x)
     return args
@@ -174,7 +175,7 @@ ORDERS = (
     "Gammainc",
     "Gammaincc",
     "IveSlope",
-    *(op.name for op in registry.ops.values() if op.precise and op.convention),
+    *(o.name for o in registry.ops.values() if Evidence.of(o).precise and Words.of(o).convention),
     "Betainc",
     "Betaincc",
 )
@@ -199,7 +200,9 @@ def test_every_smooth_op(op: Op) -> None:
 @pytest.mark.usefixtures("plain")
 def test_an_op_without_a_form_of_any_kind_is_refused(broken: Callable[..., None]) -> None:
     rule_of.cache_clear()
-    broken(registry.ops["Spence"], precise=None)
+    spence = registry.ops["Spence"]
+    facets = {**spence.beside, Evidence: dataclasses.replace(Evidence.of(spence), precise=None)}
+    broken(spence, beside=facets)
     with pytest.raises(UnsupportedError, match="Spence has no formula"):
         verify(lambda x: special.spence(x), 1.5)
     rule_of.cache_clear()
@@ -207,7 +210,7 @@ def test_an_op_without_a_form_of_any_kind_is_refused(broken: Callable[..., None]
 
 @pytest.mark.usefixtures("plain")
 def test_differences_find_a_wrong_rule(broken: Callable[..., None]) -> None:
-    broken(registry.ops["Spence"], partials=lambda y, x: (-np.log(x) / (x - 1) * (1 + 1e-9),))
+    broken(registry.ops["Spence"], rule=Partials(lambda y, x: (-np.log(x) / (x - 1) * (1 + 1e-9),)))
     with pytest.raises(VerificationError, match="the derivative by x is wrong"):
         verify(lambda x: special.spence(x), 1.5)
 
@@ -260,14 +263,14 @@ WRONG_PARTIALS: dict[str, tuple[Callable[..., Any], Any]] = {
 def test_wrong_partials_are_caught(name: str, broken: Callable[..., None]) -> None:
     f, wrong = WRONG_PARTIALS[name]
     verify(f, X)
-    broken(OPS[name], partials=wrong)
+    broken(OPS[name], rule=Partials(wrong))
     with pytest.raises(VerificationError, match="the derivative by x is wrong"):
         verify(f, X)
 
 
 @pytest.mark.usefixtures("plain")
 def test_the_message_names_the_place(broken: Callable[..., None]) -> None:
-    broken(OPS["Sin"], partials=lambda y, x: (-np.cos(x),))
+    broken(OPS["Sin"], rule=Partials(lambda y, x: (-np.cos(x),)))
     with pytest.raises(VerificationError) as caught:
         verify(lambda x: np.exp(np.sin(x) * 2), np.array([0.3]), wrt="x")
     message = str(caught.value)
@@ -305,7 +308,8 @@ def test_wrong_array_rules_are_caught(
     name: str, field: str, f: Any, broken: Callable[..., None]
 ) -> None:
     verify(f, A)
-    broken(OPS[name], **{field: _negated(getattr(OPS[name], field))})
+    rule: Any = OPS[name].rule
+    broken(OPS[name], rule=dataclasses.replace(rule, **{field: _negated(getattr(rule, field))}))
     with pytest.raises(VerificationError, match="the derivative by a is wrong"):
         verify(f, A)
 
@@ -313,9 +317,11 @@ def test_wrong_array_rules_are_caught(
 @pytest.mark.usefixtures("plain")
 def test_misplaced_cotangents_are_caught(broken: Callable[..., None]) -> None:
     # Right numbers in wrong places.
-    right = OPS["Transpose"].transpose
-    assert right is not None
-    broken(OPS["Transpose"], transpose=lambda ct, x, axes: (right(ct[::-1], x, axes)[0],))
+    linear = OPS["Transpose"].linear
+    assert linear is not None
+    right = linear.transpose
+    wrong = Linear(lambda ct, x, axes: (right(ct[::-1], x, axes)[0],))
+    broken(OPS["Transpose"], rule=wrong)
     with pytest.raises(VerificationError):
         verify(lambda a: np.sum(a.T[::-1] ** 3 * np.arange(4)), A)
 
@@ -333,7 +339,7 @@ def test_an_inaccurate_rule_is_caught(broken: Callable[..., None]) -> None:
     # (1 - tanh(x))*(1 + tanh(x)) is the derivative, but has no digits left far out.
     f = lambda x: np.tanh(x)  # noqa: E731
     verify(f, 15.0)
-    broken(OPS["Tanh"], partials=lambda y, x: ((1 - y) * (1 + y),))
+    broken(OPS["Tanh"], rule=Partials(lambda y, x: ((1 - y) * (1 + y),)))
     verify(f, 0.5)
     with pytest.raises(VerificationError):
         verify(f, 15.0)
@@ -442,7 +448,7 @@ def test_the_signs_of_zeros_are_no_errors(f: Callable[..., Any], point: Any) -> 
 
 @pytest.mark.usefixtures("plain")
 def test_other_shares_at_ties_are_caught(broken: Callable[..., None]) -> None:
-    broken(OPS["Absolute"], partials=lambda y, x: (np.where(x >= 0, 1.0, -1.0),))
+    broken(OPS["Absolute"], rule=Partials(lambda y, x: (np.where(x >= 0, 1.0, -1.0),)))
     verify(lambda x: np.abs(x), 0.5)
     with pytest.raises(VerificationError):
         verify(lambda x: np.abs(x), 0.0)
@@ -586,7 +592,7 @@ def test_the_report_as_text_and_json() -> None:
 def test_limit(broken: Callable[..., None]) -> None:
     with pytest.raises(VerificationError):
         verify(lambda x: np.sin(x) * np.cos(x), X, limit=0.0)
-    broken(OPS["Sin"], partials=lambda y, x: (-np.cos(x),))
+    broken(OPS["Sin"], rule=Partials(lambda y, x: (-np.cos(x),)))
     report = verify(np.sin, 1.0, limit=math.inf)
     assert report.max_ulp > 1e15
 

@@ -14,7 +14,7 @@ from sympy.printing.numpy import NumPyPrinter
 
 from .._late import special
 from .._op import Composed, Emit, Op, Real, registry
-from .._op import define as define_op
+from .._op import define_map as define_op
 from .._runtime import bind_function
 from .._shapes import as_expr
 from .._trace import evaluate

@@ -17,7 +17,7 @@ import numpy as np
 from .._batch import batch
 from .._graph import BODIES, RULE, Body, Input, Literal, Node, Rule, apply
 from .._graph._types import TOKEN
-from .._op import FLAG, define_array
+from .._op import FLAG, BranchOp, Products, Words, define
 from .._reverse import pull_back
 from .._rewrite import rewrite
 from .._shapes import Dimension, same, show
@@ -293,17 +293,12 @@ def fitted(what: str, function: Callable[..., Any], slope: Node, like: Node) -> 
     return cast(slope, like.dtype)
 
 
-CUSTOM = define_array(
-    "Custom",
-    "branch",
-    lambda index, *operands, bodies, kept, rule: run_branch(
-        index, *operands, bodies=bodies, kept=kept
-    ),
-    doc="a function with a derivative rule of the user's",
-    params={"bodies": BODIES, "kept": FLAG, "rule": RULE},
-    vjp=_pull,
-    jvp=_push,
-    batch=_batch,
-    results=BRANCH.results,
-    fits=BRANCH.fits,
-)
+CUSTOM = define(
+    BranchOp("Custom",
+        evaluate=lambda index, *operands, bodies, kept, rule: run_branch(
+            index, *operands, bodies=bodies, kept=kept
+        ),
+        params={"bodies": BODIES, "kept": FLAG, "rule": RULE}, rule=Products(_pull, _push),
+        batch=_batch, results=BRANCH.results, fits=BRANCH.fits),
+    Words("a function with a derivative rule of the user's"),
+)  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Body, Input, Node, element_count, topological
-from .._op import Cython, Libm
+from .._op import Code, Cython, Libm
 from .._reverse import dependents, pull_back
 from .._rewrite import rewrite
 from .._trace import Traced, as_node, substitute
@@ -274,5 +274,5 @@ def dear(node: Node) -> bool:
     """Tell whether to write a value down rather than to compute it again."""
     op = node.op
     if op.kind == "map":
-        return isinstance(op.lower, (Libm, Cython))
+        return isinstance(Code.of(op).lower, (Libm, Cython))
     return op.kind in ("contract", "scan") and node.dtype.kind == "f"

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._graph import Body, Input, Literal, Node, apply
 from .._graph._types import TOKEN
-from .._op import registry
+from .._op import Bodied, registry
 from .._ops import BROADCAST
 from .._shapes import Dimension, Shape
 from .._trace import bind_nodes
@@ -157,7 +157,7 @@ def tape(node: Node, index: int) -> Node:
 
 def project(node: Node, index: int, kind: str) -> Node:
     """Return a result of a loop or a branch as a projection of the given kind."""
-    assert node.op.results is not None
+    assert isinstance(node.op, Bodied)
     shape, dtype = node.op.results(node, index, kind)
     return apply(
         OPS["Result" if kind == "result" else "Tape"], (node,), (("index", index),), shape, dtype

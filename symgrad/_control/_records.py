@@ -13,7 +13,22 @@ import numpy as np
 
 from .._graph import BODIES, BODY, Node
 from .._graph._laws import agree
-from .._op import COUNT, FLAG, SIZE, define_array, optional, or_none
+from .._op import (
+    COUNT,
+    FLAG,
+    SIZE,
+    BranchOp,
+    Code,
+    LoopOp,
+    NoRule,
+    Products,
+    Result,
+    Tape,
+    Words,
+    define,
+    optional,
+    or_none,
+)
 from .._shapes import Shape
 from ._binomial import pull_slots
 from ._branch_rules import batch_branch, pull_branch, push_branch
@@ -86,56 +101,38 @@ def _alike(a: Sequence[Node], b: Sequence[Node]) -> bool:
                         for x, y in zip(a, b, strict=True))  # fmt: skip
 
 
-LOOP = define_array(
-    "Loop",
-    "loop",
-    run_loop,
-    doc="a body that is run again and again, carrying values along",
-    params={
-        "body": BODY,
-        "carries": COUNT,
-        "cond": or_none(BODY),
-        "elements": COUNT,
-        "length": or_none(SIZE),
-        "reverse": FLAG,
-        "slots": optional(COUNT),
-    },
-    helpers=(run_loop,),
-    vjp=_pull_loop,
-    jvp=push_loop,
-    batch=batch_loop,
-    results=_loop_results,
-    fits=_loop_fits,
-)
-BRANCH = define_array(
-    "Branch",
-    "branch",
-    run_branch,
-    doc="one of several bodies, chosen by a number",
-    params={"bodies": BODIES, "kept": FLAG},
-    helpers=(run_branch,),
-    vjp=pull_branch,
-    jvp=push_branch,
-    batch=batch_branch,
-    results=_branch_results,
-    fits=_branch_fits,
-)
-RESULT = define_array(
-    "Result",
-    "result",
-    lambda results, index: results[index],
-    doc="a result of a loop or a branch",
-    params={"index": COUNT},
-    source=lambda results, index: f"{results}[{index}]",
-    reason="its cotangent is one of those that the loop's rule takes",
-)
-TAPE = define_array(
-    "Tape",
-    "tape",
-    lambda results, index: results[index],
-    doc="what a loop wrote down in each step, for another loop to read",
-    params={"index": COUNT},
-    source=lambda results, index: f"{results}[{index}]",
-    merge=merged,
-    reason="its cotangent is one of those that the loop's rule takes",
-)
+LOOP = define(
+    LoopOp("Loop", evaluate=run_loop,
+        params={
+            "body": BODY,
+            "carries": COUNT,
+            "cond": or_none(BODY),
+            "elements": COUNT,
+            "length": or_none(SIZE),
+            "reverse": FLAG,
+            "slots": optional(COUNT),
+        },
+        rule=Products(_pull_loop, push_loop), batch=batch_loop, results=_loop_results,
+        fits=_loop_fits),
+    Code(helpers=(run_loop,)),
+    Words("a body that is run again and again, carrying values along"),
+)  # fmt: skip
+BRANCH = define(
+    BranchOp("Branch", evaluate=run_branch, params={"bodies": BODIES, "kept": FLAG},
+        rule=Products(pull_branch, push_branch), batch=batch_branch, results=_branch_results,
+        fits=_branch_fits),
+    Code(helpers=(run_branch,)),
+    Words("one of several bodies, chosen by a number"),
+)  # fmt: skip
+RESULT = define(
+    Result("Result", evaluate=lambda results, index: results[index], params={"index": COUNT},
+        rule=NoRule("its cotangent is one of those that the loop's rule takes")),
+    Code(source=lambda results, index: f"{results}[{index}]"),
+    Words("a result of a loop or a branch"),
+)  # fmt: skip
+TAPE = define(
+    Tape("Tape", evaluate=lambda results, index: results[index], params={"index": COUNT},
+        rule=NoRule("its cotangent is one of those that the loop's rule takes"), merge=merged),
+    Code(source=lambda results, index: f"{results}[{index}]"),
+    Words("what a loop wrote down in each step, for another loop to read"),
+)  # fmt: skip

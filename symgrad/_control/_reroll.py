@@ -15,6 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Body, Constant, Input, Literal, Node, apply, element_count, topological
+from .._op import Bodied
 from .._ops import SLICE, TRANSPOSE
 from .._ops.indexing import GATHER
 from .._rewrite import rewrite
@@ -156,7 +157,7 @@ class _Reroller:
             if self.start <= at < stop:
                 k, j = divmod(at - self.start, self.period)
                 used.setdefault(j, set()).add(k)
-                if node.op.results is not None:
+                if isinstance(node.op, Bodied):
                     raise _NotALoop
             else:
                 stack.extend(node.operands)
@@ -172,7 +173,7 @@ class _Reroller:
                     rounds, own = divmod(source - self.start, self.period)
                     if rounds < 0:
                         self.lag[own] = max(self.lag.get(own, 0), -rounds)
-        if any(self._step(0, j).op.results is not None for j in self.lag):
+        if any(isinstance(self._step(0, j).op, Bodied) for j in self.lag):
             raise _NotALoop
 
     def _carried(self, j: int) -> set[int]:
@@ -315,6 +316,6 @@ def _progression(values: Sequence[Any]) -> int | None:
 
 
 def _bytes(node: Node) -> int:
-    if node.op.results is not None:
+    if isinstance(node.op, Bodied):
         return 1 << 40  # a loop and its results stay in one round
     return element_count(node) * int(node.dtype.itemsize)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node, apply, topological
-from .._op import PROJECTIONS
+from .._op import PROJECTIONS, Bodied
 from .._state import within
 from .._trace import Examples, Traced, as_node, substitute
 from ..errors import UnsupportedError
@@ -33,7 +33,7 @@ def straight(outputs: Sequence[Node], examples: Examples) -> list[Node]:
     UnsupportedError
         If a loop is too long, or a condition depends on more than the example call.
     """
-    if not any(n.op.results is not None for n in topological(outputs)):
+    if not any(isinstance(n.op, Bodied) for n in topological(outputs)):
         return list(outputs)
     return _Writer(examples).written(outputs)
 
@@ -51,7 +51,7 @@ class _Writer:
                 continue
             operands = tuple([done[x] for x in node.operands])
             with within(where=node.where):
-                if node.op.results is not None:
+                if isinstance(node.op, Bodied):
                     write = self.loop if node.op.kind == "loop" else self.branch
                     results[node] = write(node, operands)
                     done[node] = node
@@ -68,7 +68,7 @@ class _Writer:
         self.more(len(body))
         found = substitute(outputs, dict(zip(inputs, values, strict=True)))
         # What has been written out before is not walked again.
-        return self.written(found) if any(n.op.results is not None for n in body) else found
+        return self.written(found) if any(isinstance(n.op, Bodied) for n in body) else found
 
     def more(self, steps: int) -> None:
         """Count steps that are written out, and refuse too many."""

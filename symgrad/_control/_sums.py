@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._graph import Node, element_count
+from .._op import Scatter
 from .._trace import Traced, as_node, bind_nodes
 
 #: Arrays of up to this many elements are added up as they are.
@@ -44,9 +45,9 @@ def summed(node: Node, stacks: bool, depth: int = DEPTH) -> Sum:
     """Return how to add ``node`` up; ``stacks``: whether the loop stacks results."""
     op = node.op
     if element_count(node) > SMALL and depth:
-        if op.stacked is not None and stacks:
+        if isinstance(op, Scatter) and op.stacked is not None and stacks:
             return Sum((), node.operands, lambda added, stacked: _placed(node, stacked))
-        if op.kind == "assemble" or (op.kind == "view" and op.transpose is not None):
+        if op.kind in ("assemble", "view"):
             parts = [summed(x, stacks, depth - 1) for x in node.operands]
             return _joined(node, parts)
         if op.means(np.add) and all(x.shape == node.shape for x in node.operands):
@@ -70,6 +71,7 @@ def _joined(node: Node, parts: list[Sum]) -> Sum:
 
 
 def _placed(node: Node, stacked: Iterator[Node]) -> Node:
+    assert isinstance(node.op, Scatter)
     assert node.op.stacked is not None
     values = [Traced(next(stacked)) for _ in node.operands]
     return as_node(node.op.stacked(*values, **node.params))

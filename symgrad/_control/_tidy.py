@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from .._graph import Body, Literal, Node, apply, topological
-from .._op import PROJECTIONS
+from .._op import PROJECTIONS, Bodied
 from .._rewrite import rewrite
 from .._state import within
 from .._trace import substitute
@@ -21,7 +21,7 @@ from ._parts import Branch, Loop, pick, project
 def tidy(outputs: Sequence[Node]) -> list[Node]:
     """Return ``outputs`` without superfluous loops, results and branches."""
     found = list(outputs)
-    if not any(kind.op.results is not None for kind in {type(n) for n in topological(found)}):
+    if not any(isinstance(kind.op, Bodied) for kind in {type(n) for n in topological(found)}):
         return found
     found = rewrite(inlined(found))
     return prune(merge(found))
@@ -133,7 +133,7 @@ def prune(outputs: Sequence[Node]) -> list[Node]:
         if node.op.kind in PROJECTIONS and node in needed:
             used.setdefault(node.operands[0], set()).add(node.params["index"])
             needed.add(node.operands[0])
-        elif node.op.results is not None and node in needed:
+        elif isinstance(node.op, Bodied) and node in needed:
             make = _kept_loop if node.op.kind == "loop" else _kept_branch
             plans[node] = make(node, used.get(node, set()))
             needed.update(pick(node.operands, plans[node].operands))

@@ -15,7 +15,7 @@ import sympy as sp
 
 from .._control import Branch, Loop
 from .._graph import Body, Constant, Node
-from .._op import PROJECTIONS, Cython
+from .._op import PROJECTIONS, Bodied, Code, Cython, Words
 from .._pipeline import portable
 from .._schedule import Program, schedule
 from ..errors import UnsupportedError
@@ -40,9 +40,10 @@ def legal_program(program: Program) -> Program:
     """
     legal = portable(program)
     for node in legal.steps:
+        lower = Code.of(node.op).lower
         if node.op.kind not in KINDS:
-            what = f"a routine of a library ({node.op.doc})"
-        elif isinstance(node.op.lower, Cython) and node.op.lower.name not in C99:
+            what = f"a routine of a library ({Words.of(node.op).doc})"
+        elif isinstance(lower, Cython) and lower.name not in C99:
             what = "a function of SciPy, which C99 does not have"
         else:
             continue
@@ -83,7 +84,7 @@ class Block:
             assert isinstance(node, Constant)
             self.names[node] = memory.constant(node, program.names[node])
         for node in program.steps:
-            if node not in self.kept or node.op.results is not None:
+            if node not in self.kept or isinstance(node.op, Bodied):
                 continue
             if node in targets:
                 self.names[node] = targets[node]
@@ -105,7 +106,7 @@ class Block:
             if node.where is not None and str(node.where) != line:
                 line = str(node.where)
                 self.w.line(f"/* {line} */")
-            if node.op.results is None:
+            if not isinstance(node.op, Bodied):
                 self.loops.fill(node)
             else:
                 self._results(node)

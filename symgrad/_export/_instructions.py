@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Cython, Emit, Instr, Intrinsic, Libm, Op
+from .._op import Code, Cython, Emit, Instr, Intrinsic, Libm, Op
 from .._runtime._types import llvm_type
 from ..errors import UnsupportedError
 
@@ -213,7 +213,7 @@ class Writer:
 
 def map_text(writer: Writer, op: Op, dtypes: list[Any], values: list[str], params: Any) -> str:
     """Return the register with the value of an elementwise op."""
-    lower, dtype = op.lower, dtypes[0]
+    lower, dtype = Code.of(op).lower, dtypes[0]
     if isinstance(lower, Instr):
         text = getattr(lower, dtype.kind)
         if text is not None:

@@ -15,6 +15,7 @@ from sympy.core.function import AppliedUndef
 from sympy.printing.c import C99CodePrinter
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._op import ArrayOp, Placing, Reduce, Scan
 from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text
@@ -176,7 +177,7 @@ class Loops:
             values = [self.w.token(self.value(x, aligned(index, x.shape))) for x in node.operands]
             token = map_text(self.w, op, [x.dtype for x in node.operands], values, node.params)
             return self.w.text(token)
-        if op.element is None:
+        if not isinstance(op, ArrayOp):
             raise UnsupportedError(f"{op.name} has no element formula: it cannot be exported to C")
         asked: dict[sp.Symbol, tuple[Node, Index]] = {}
         operands = [Operand(x, asked) for x in node.operands]
@@ -193,7 +194,8 @@ class Loops:
             return self._fold("multiply", formula.function, formula.limits, node, asked)
         if isinstance(formula, AppliedUndef):
             body, *limits = formula.args
-            return self._fold(str(node.op.combine), body, limits, node, asked)
+            assert isinstance(node.op, Reduce)
+            return self._fold(node.op.combine, body, limits, node, asked)
         if isinstance(formula, sp.Mul):
             return f"({'*'.join(self._formula(a, node, asked) for a in formula.args)})"
         if formula.is_Integer:
@@ -261,6 +263,7 @@ class Loops:
     def _scan(self, node: Node) -> None:
         axis, backwards = node.params["axis"], node.params["reverse"]
         others = tuple(d for k, d in enumerate(node.shape) if k != axis)
+        assert isinstance(node.op, Scan)
         combine, c = node.op.combine, TYPES[node.dtype.name]
 
         def run(rest: Index) -> None:
@@ -273,7 +276,7 @@ class Loops:
             if combine == "recurrence":
                 self.w.line(f"{carry} = {values[0]}*{carry} + {values[1]};")
             else:
-                self.w.line(_FOLDS[str(combine)][1].format(a=carry, v=values[0]))
+                self.w.line(_FOLDS[combine][1].format(a=carry, v=values[0]))
             self.w.line(f"{self.names[node]}[{flat(index, node.shape)}] = {carry};")
             self.w.close()
 
@@ -282,8 +285,8 @@ class Loops:
     def _placed(self, node: Node) -> None:
         """Zeros, to which the parts are added at their places, or over which they are written."""
         name, op = self.names[node], node.op
-        assert op.place is not None
-        sign = "=" if op.combine == "last" else "+="
+        assert isinstance(op, Placing)
+        sign, where = "=" if op.last else "+=", op.place
 
         def begin(index: Index) -> None:
             first = bare(self.value(node.operands[1], index)) if op.over else "0"
@@ -296,7 +299,7 @@ class Loops:
             def add(index: Index, number: int = number, part: Node = part) -> None:
                 asked: dict[sp.Symbol, tuple[Node, Index]] = {}
                 operands = [Operand(x, asked) for x in node.operands]
-                place = op.place(number, index, *operands, **node.params)  # type: ignore[misc]
+                place = where(number, index, *operands, **node.params)
                 target = tuple(
                     self._wrapped(self._place(p, node, asked), d) if p in asked else as_expr(p)
                     for p, d in zip(place, node.shape, strict=True)

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import sympy as sp
 
-from .._op import Op, is_size, registry
+from .._op import ArrayOp, Bodied, Map, Op, is_size, registry
 from .._shapes import Shape, as_size, broadcast, hint, same, show
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
@@ -77,7 +77,7 @@ def _operands(node: Node | Draft) -> str | None:
     count, op = len(node.operands), node.op
     if op.kind == "leaf":
         return f"a leaf has no operands, this one has {count}" if count else None
-    if op.kind == "map" and op.arity != count:
+    if isinstance(op, Map) and op.arity != count:
         return f"{op.name} takes {op.arity} operands, it has {count}"
     return None if count else f"{op.name} needs an operand"
 
@@ -133,13 +133,13 @@ def _sound_bodies(node: Node | Draft) -> str | None:
             broken = broken_law(inner)
             if broken is not None:
                 return f"in its body, {inner.op.name} breaks the law {broken[0]!r}: {broken[1]}"
-    return node.op.fits(node) if bodies(node) and node.op.fits is not None else None
+    return node.op.fits(node) if isinstance(node.op, Bodied) else None
 
 
 def _projected(node: Node | Draft) -> str | None:
     if node.op.kind not in ("result", "tape"):
         return None
-    if len(node.operands) != 1 or node.operands[0].op.results is None:
+    if len(node.operands) != 1 or not isinstance(node.operands[0].op, Bodied):
         return "its operand is no loop and no branch"
     return None
 
@@ -204,7 +204,7 @@ def _regions(node: Node | Draft) -> str | None:
 
 def _operand_shapes(node: Node | Draft) -> str | None:
     """What the record says of operands and parameters that a shape rule takes as they come."""
-    if node.op.fits is None or bodies(node):
+    if not isinstance(node.op, ArrayOp) or node.op.fits is None:
         return None
     try:
         return node.op.fits(node)
@@ -242,13 +242,13 @@ def shape_by_rule(node: Node | Draft) -> Shape:
         return _projection(node)[0]
     if node.op.kind in ("loop", "branch"):
         return ()
-    assert node.op.shape is not None
+    assert isinstance(node.op, ArrayOp)
     return tuple(node.op.shape(*shapes, **node.params))
 
 
 def _projection(node: Node | Draft) -> tuple[Shape, np.dtype[Any]]:
     [source] = node.operands
-    assert source.op.results is not None
+    assert isinstance(source.op, Bodied)
     found: tuple[Shape, np.dtype[Any]] = source.op.results(
         source, node.params["index"], node.op.kind
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Op
+from .._op import Leaf, NoRule, Op
 from .._shapes import Dimension, Shape, as_expr
 from ._interned import intern, new_node
 from ._node import Node
@@ -19,7 +19,7 @@ def _leaf(name: str) -> Op:
     def evaluate(*_: Any, **__: Any) -> Any:
         raise TypeError(f"{name} is a leaf and has no operands to compute from")
 
-    return Op(name=name, kind="leaf", evaluate=evaluate, reason="a leaf")
+    return Leaf(name, evaluate=evaluate, rule=NoRule("a leaf"))
 
 
 class Input(Node):

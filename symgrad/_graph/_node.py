@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import sympy as sp
 
-from .._op import Op
+from .._op import Op, Words
 from .._shapes import Shape, hint
 from ._walk import topological
 from ._where import Where
@@ -89,7 +89,7 @@ class Node(sp.Expr):  # type: ignore[misc]
         return {n._formula([]) for n in topological([self]) if n.op.name == "Input"}
 
     def _formula(self, operands: Sequence[sp.Expr]) -> sp.Expr:
-        form = self.op.sympy or (self.op.reading if self.op.kind == "map" else None)
+        form = self.op.sympy or (Words.of(self.op).reading if self.op.kind == "map" else None)
         if form is not None:
             return form(*operands, **self.params)
         statics = [sp.Symbol(f"{k}={v}") for k, v in self.items]

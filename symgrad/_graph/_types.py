@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Op
+from .._op import Map, Op
 from ..errors import DTypeError
 
 SUPPORTED = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
@@ -63,7 +63,7 @@ def _one_float(kinds: tuple[Kind, ...]) -> np.dtype[Any] | None:
 
 @lru_cache(maxsize=4096)
 def resolve(
-    op: Op, kinds: tuple[Kind, ...], items: tuple[tuple[str, Any], ...] = ()
+    op: Map, kinds: tuple[Kind, ...], items: tuple[tuple[str, Any], ...] = ()
 ) -> tuple[tuple[np.dtype[Any], ...], np.dtype[Any]]:
     """Return the element types that the map ``op`` computes in and its result type."""
     # A Python bool is no weaker than NumPy's.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .._control import Branch, Loop
 from .._graph import Body, Literal, Node, SizeOf
+from .._op import Bodied
 from .._runtime import EXHAUSTED
 from .._runtime._types import memory_text, memory_type
 from .._schedule import body_program
@@ -36,7 +37,7 @@ FIRST_ROOM = 64
 
 def is_bodied(node: Node) -> bool:
     """Tell whether a task is a loop or a branch."""
-    return node.op.results is not None
+    return isinstance(node.op, Bodied)
 
 
 def write_bodied(unit: Unit, name: str, node: Node, frame: Frame) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
+from .._op import Placing
 from .._shapes import as_expr, dim_product
 from ._fold import Reduction, describe, folded_from
 from ._loops import BLOCK, loop_symbol
@@ -116,7 +117,7 @@ def _shift(nest: Nest, axis: int) -> int | None:
 
 def _apart(target: Node, stores: list[Store], index: tuple[Any, ...], axis: int) -> int | None:
     op = target.op
-    assert op.place is not None
+    assert isinstance(op, Placing)
     if op.kind == "assemble" and (len(stores) == 1 or target.params.get("disjoint", False)):
         return 0  # a part's elements go to different places
     operands = [_Computed(x) for x in target.operands]
@@ -126,7 +127,7 @@ def _apart(target: Node, stores: list[Store], index: tuple[Any, ...], axis: int)
         for coordinates in zip(*places, strict=True)
         if (starts := _starts(coordinates, index[axis])) is not None
     ]
-    if not found or (op.combine == "last" and min(found)):
+    if not found or (op.last and min(found)):
         return None
     return min(found)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node
+from .._op import Reduce
 from .._runtime._types import constant_text, llvm_type
 from .._shapes import Shape
 from ._emitter import Emitter
@@ -67,9 +68,8 @@ class Reduction:
 
 def describe(node: Node) -> Reduction:
     """Return what to fold for a reduction or contraction node."""
-    if node.op.kind == "reduce":
+    if isinstance(node.op, Reduce):
         operand = node.operands[0]
-        assert node.op.combine is not None
         return Reduction(node, node.params["axes"], lambda v, i: v.get(operand, i),
                          node.op.combine, operand.dtype)  # fmt: skip
     letters = list(contraction_sizes(node))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._graph import Literal, Node, apply, topological
-from .._op import Composed, Cython, registry
+from .._op import Bodied, Code, Composed, Cython, Reduce, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
 from .._state import at, within
@@ -49,13 +49,14 @@ def _expand(outputs: Sequence[Node], simd: bool, portable: bool, numbers: bool) 
 
 
 def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -> Node:
-    lower = node.op.lower
-    if portable and node.op.portable is not None:
-        lower = Composed(node.op.portable)
+    code = Code.of(node.op)
+    lower = code.lower
+    if portable and code.portable is not None:
+        lower = Composed(code.portable)
     numbers = isinstance(lower, Composed) and 0 not in node.shape  # the formula says which
     if (
         node.op.kind != "leaf"
-        and node.op.results is None
+        and not isinstance(node.op, Bodied)
         and not numbers
         and _concerns_nothing(node)
     ):
@@ -94,7 +95,7 @@ def _of_nothing(node: Node, operands: tuple[Node, ...]) -> Node:
                 items = tuple((k, regions if k == "regions" else v) for k, v in node.items)
                 inner = tuple(operands[k] for k in parts)
                 return apply(op, inner, items, node.shape, node.dtype)
-        elif op.kind == "reduce":
+        elif isinstance(op, Reduce):
             value = 1 if op.combine in ("multiply", "and") else 0
         elif op.kind not in ("contract", "scatter"):
             return apply(op, operands, node.items, node.shape, node.dtype)

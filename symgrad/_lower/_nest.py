@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from .._graph import Node
+from .._op import Placing
 from .._runtime._types import constant_text, llvm_type, memory_text
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
@@ -130,14 +131,14 @@ class NestWriter:
     def put(self, target: Node, part: int, place: Place, value: str) -> None:
         """Write an element of a part into the whole, adding where parts may overlap."""
         e, op = self.emitter, target.op
-        assert op.place is not None
+        assert isinstance(op, Placing)
         first = 1 + op.over if op.kind == "scatter" else len(target.operands)
         index = self.values.computed_index(
             functools.partial(op.place, part, self.index, **target.params), target, first
         )
         self.note_row(place, index, target)
         apart = op.kind == "assemble" and target.params.get("disjoint", True)
-        if apart or op.combine == "last":
+        if apart or op.last:
             self.values.store(place, index, target.shape, value, self.rank, apart)
             return
         pointer = self.values.address(place, index, target.shape)

@@ -19,7 +19,7 @@ import sympy as sp
 
 from .._graph import Node, apply, topological
 from .._late import special
-from .._op import Composed, Instr, Op, registry
+from .._op import Code, Composed, Evidence, Instr, Op, Reduce, Scan, registry
 from .._ops.callback import CALLBACK, token_of
 from .._ops.contract import matrix_product
 from .._shapes import Shape, hint
@@ -39,7 +39,7 @@ _MOVING = frozenset((
 ))  # fmt: skip
 
 #: A scan that adds one element after the other, as NumPy does.
-_IN_TURN = ("scan", "add")
+_IN_TURN = "add"
 
 #: Formulas may use composed ops themselves, this deep.
 DEPTH = 8
@@ -77,7 +77,7 @@ def _mapped(outputs: Sequence[Node], change: Callable[[Node], Node]) -> list[Nod
 
 def _written_out(node: Node) -> Node:
     """Return an op whose reference is a formula as that formula."""
-    lower = node.op.lower
+    lower = Code.of(node.op).lower
     if not isinstance(lower, Composed) or lower.formula is not node.op.evaluate:
         return node
     found = cast(as_node(lower.formula(*map(Traced, node.operands), **node.params)), node.dtype)
@@ -91,11 +91,12 @@ def _step(node: Node) -> Node:
     if op.kind in _MOVING or op is CALLBACK or whole or empty:
         return node
     if op.kind == "map":
-        correct = op.ulp <= CORRECT or isinstance(op.lower, Instr)
+        correct = Evidence.of(op).ulp <= CORRECT or isinstance(Code.of(op).lower, Instr)
         return node if correct else _elementwise(node)
-    if op.kind == "reduce" and op.combine == "add":
+    if isinstance(op, Reduce) and op.combine == "add":
         return bind_nodes(SUM, node.operands, node.params)
-    if (op.kind == "reduce" and op.combine != "multiply") or (op.kind, op.combine) == _IN_TURN:
+    in_turn = isinstance(op, Scan) and op.combine == _IN_TURN
+    if in_turn or (isinstance(op, Reduce) and op.combine != "multiply"):
         return node
     if op.kind == "contract":
         return _product(node)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._graph import Constant, Input, Literal, Node, SizeOf
-from .._op import PROJECTIONS, Instr, Intrinsic
+from .._op import PROJECTIONS, Bodied, Code, Instr, Intrinsic
 from .._schedule import Steps
 from .._shapes import Shape
 from ._cuts import Cutter
@@ -41,9 +41,9 @@ def weight(node: Node) -> int:
     """Return the cost of one element of an op, in units of an addition."""
     if node.op.kind == "gather":
         return 4
-    if isinstance(node.op.lower, Instr):
+    if isinstance(Code.of(node.op).lower, Instr):
         return 6 if node.op.name == "Divide" else 1
-    return 2 if isinstance(node.op.lower, Intrinsic) else 20
+    return 2 if isinstance(Code.of(node.op).lower, Intrinsic) else 20
 
 
 @dataclass(eq=False)
@@ -227,7 +227,7 @@ class _Planner:
         elif kind in PROJECTIONS:
             self.at[node] = self.at[node.operands[0]]
             self.stored[node] = None
-        elif node.op.results is not None:
+        elif isinstance(node.op, Bodied):
             for x in node.operands:
                 # Numbers come as they are: from a slot, or written into the code.
                 if x.shape or not isinstance(x, (Input, Literal, SizeOf)):

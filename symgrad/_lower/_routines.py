@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
-from .._op import Routine
+from .._op import Code, Written
 from .._runtime import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
 from .._runtime._types import constant_text, llvm_type
 from .._shapes import MOST_BYTES, Dimension, as_expr, dim_product
@@ -273,8 +273,8 @@ def write_routine(
     scratch: Callable[[Frame, Dimension], str],
 ) -> None:  # fmt: skip
     """Add the function of one routine, with loops over its batch, to the module."""
-    lower = node.op.lower
-    assert isinstance(lower, Routine)
+    lower = Code.of(node.op).lower
+    assert isinstance(lower, Written)
     nodes = (*node.operands, node)
     axes = lower.core(**node.params) if callable(lower.core) else lower.core
     if axes is None:

@@ -8,6 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Node
+from .._op import Scan
 from .._runtime._types import constant_text, llvm_type
 from .._shapes import Dimension, as_expr
 from ._emitter import Emitter
@@ -56,7 +57,8 @@ def _scan(module: Module, name: str, node: Node, frame: Frame) -> None:
     carry = e.op(f"alloca {kind}")
     # -0.0 + x is x for every x, also -0.0.
     start = {"add": -0.0 if node.dtype.kind == "f" else 0, "multiply": 1, "recurrence": 0}
-    first = constant_text(start[node.op.combine or ""], node.dtype)
+    assert isinstance(node.op, Scan)
+    first = constant_text(start[node.op.combine], node.dtype)
     before = {deep - 1: [f"  store {kind} {first}, ptr {carry}"]}
     position = e.index(step)
     e.depth = deep

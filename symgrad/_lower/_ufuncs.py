@@ -13,7 +13,19 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Emit, Op, Real, Routine, registry
+from .._op import (
+    ArrayOp,
+    Code,
+    Emit,
+    Map,
+    NoRule,
+    Op,
+    Real,
+    Routine,
+    Written,
+    define_step,
+    registry,
+)
 from .._ops.contract import matrix_product
 from .._ops.reductions import reduced
 from .._runtime import ufunc_symbol
@@ -147,13 +159,17 @@ def _write_product(call: Any, a: str, b: str, out: str) -> None:
 # ---------------------------------------------------------------- records of these steps
 
 
+#: It is never differentiated.
+_STEP = NoRule("a step that only kernels have")
+
+
 def _record(name: str, write: Callable[..., None], shape: Any, types: Any = None) -> Op:
-    """A step that only kernels have: it is never differentiated, and needs no rules."""
-    op = registry.steps[name] = Op(
-        name=name, kind="routine", evaluate=partial(_only_compiled, name), shape=shape,
-        types=types, lower=Routine(write, None),
+    compiled = partial(_only_compiled, name)
+    return define_step(
+        Routine(name, evaluate=compiled, shape=shape, element=compiled, batch=compiled,
+                types=types, rule=_STEP),
+        Code(Written(write, None)),
     )  # fmt: skip
-    return op
 
 
 def _only_compiled(name: str, *_: Any, **__: Any) -> Any:
@@ -162,19 +178,20 @@ def _only_compiled(name: str, *_: Any, **__: Any) -> Any:
 
 #: The loop of a universal function for one number, by how many operands it has.
 NUMBERS = tuple(
-    Op(
-        name=f"NumPyNumber{n}", kind="map", evaluate=partial(_only_compiled, "NumPyNumber"),
-        domain=(Real,) * n, lower=Emit(_emit_number),
-        types=lambda *given, types, **_: (given, np.dtype(types[-1])),
+    define_step(
+        Map(f"NumPyNumber{n}", evaluate=partial(_only_compiled, "NumPyNumber"), domain=(Real,) * n,
+            types=lambda *given, types, **_: (given, np.dtype(types[-1])), rule=_STEP),
+        Code(Emit(_emit_number)),
     )
     for n in range(1, 5)
 )  # fmt: skip
-registry.steps.update((op.name, op) for op in NUMBERS)
 MAP = _record(
     "NumPyLoop", _write_map, lambda *_, shape, **__: shape,
     lambda *_, dtype, **__: np.dtype(dtype),
 )  # fmt: skip
 SUM = _record("NumPySum", _write_sum, reduced)
-PRODUCT = _record("NumPyProduct", _write_product, registry.ops["Contract"].shape)
+_CONTRACT = registry.ops["Contract"]
+assert isinstance(_CONTRACT, ArrayOp)
+PRODUCT = _record("NumPyProduct", _write_product, _CONTRACT.shape)
 
 __all__ = ["MAP", "NUMBERS", "PRODUCT", "SUM"]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Literal, Node, apply, topological
-from .._op import Libm, registry
+from .._op import Code, Libm, Placing, Reduce, registry
 from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._state import at, within
@@ -87,7 +87,7 @@ def _wide_calls(outputs: Sequence[Node]) -> int:
     sizes = [math.prod(n.shape) for n in nodes if n.shape and not long(n.shape)]
     if max(sizes, default=0) < WIDE:
         return 0
-    calls = [n for n in topological(legalize(outputs)) if isinstance(n.op.lower, Libm)]
+    calls = [n for n in topological(legalize(outputs)) if isinstance(Code.of(n.op).lower, Libm)]
     return sum(size for n in calls if not long(n.shape) and (size := math.prod(n.shape)) >= WIDE)
 
 
@@ -244,7 +244,8 @@ def _read(part: Node, read: tuple[Any, ...], own: tuple[int, ...], shape: Shape)
 
 
 def _reduce(u: _Unroller, node: Node) -> Parts | None:
-    function = _COMBINE.get(node.op.combine or "")
+    assert isinstance(node.op, Reduce)
+    function = _COMBINE.get(node.op.combine)
     if function is None:
         return None
     (x,) = node.operands
@@ -319,7 +320,7 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
         if any(target[k] not in axes for k in short(x.shape)):
             return None
     found = {}
-    over = node.op.combine == "last"
+    over = isinstance(node.op, Placing) and node.op.last
     options = {k: v for k, v in node.items if k == "disjoint"}
     for place in places(node.shape):
         at = dict(zip(axes, place, strict=True))

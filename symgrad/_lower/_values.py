@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
-from .._op import Composed, Cython, Emit, Instr, Intrinsic, Libm
+from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm
 from .._runtime import OUT_OF_RANGE
 from .._runtime._types import constant_text, llvm_type, memory_type
 from .._shapes import Shape
@@ -125,7 +125,7 @@ class Values:
         if kind == "view":
             if node.op.alias and self._memory(node) is not None:
                 return []
-            assert node.op.element is not None
+            assert isinstance(node.op, ArrayOp)
             return [node.op.element(index, _Operand(node.operands[0]), **node.params)]
         if kind == "gather":
             return self._gather(node, index)
@@ -133,7 +133,7 @@ class Values:
 
     def _gather(self, node: Node, index: Index) -> list[Key]:
         """The computed positions first; once they are known, the element they point to."""
-        assert node.op.element is not None
+        assert isinstance(node.op, ArrayOp)
         source, *positions = node.operands
         extents = {p: source.shape[a] for p, a in zip(positions, node.params["axes"], strict=True)}
         asked: list[Key] = []
@@ -306,7 +306,7 @@ def flat(index: Index, shape: Shape) -> Any:
 
 def emit_map(e: Emitter, node: Node, values: Sequence[str]) -> str:
     """Emit one elementwise op on registers."""
-    lower = node.op.lower
+    lower = Code.of(node.op).lower
     dtype = node.operands[0].dtype
     e.elements = bool(node.shape) or e.module.unrolled
     if isinstance(lower, Instr):

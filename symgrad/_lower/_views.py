@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from .._op import Op
+from .._op import ArrayOp, Op
 from .._shapes import Shape, as_expr
 
 
@@ -36,7 +36,7 @@ def reading(
     element runs with the view's axis of that number, counted among the axes that are not
     fixed. None if an index is neither.
     """
-    assert op.element is not None
+    assert isinstance(op, ArrayOp)
     at = dict(zip(fixed, place, strict=True))
     free = [k for k in range(len(shape)) if k not in at]
     symbols = {k: sp.Dummy("i", integer=True, nonnegative=True) for k in free}

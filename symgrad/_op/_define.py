@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 
 import sympy as sp
 
 from .._state import now
 from ..errors import DefinitionError
-from ._lowering import Lowering
-from ._params import Param, optional, up_to
-from ._record import Kind, Op
+from ._facets import Code, Evidence, Facet, Words
+from ._kinds import (
+    Assemble,
+    BranchOp,
+    Contract,
+    Gather,
+    Kind,
+    LoopOp,
+    Map,
+    Op,
+    Reduce,
+    Result,
+    Routine,
+    Scan,
+    Scatter,
+    Tape,
+    View,
+)
 from ._registry import Composite, registry
+from ._rules import Linear, NoRule, Partials, Products
 
 Real = sp.Reals
 Positive = sp.Interval.open(0, sp.oo)
@@ -21,86 +38,80 @@ Positive = sp.Interval.open(0, sp.oo)
 NonZero = sp.Union(sp.Interval.open(-sp.oo, 0), Positive, evaluate=False)
 
 
-def define(
-    *functions: Callable[..., Any],
-    name: str,
-    sympy: Callable[..., Any] | None,
-    lower: Lowering,
-    domain: tuple[sp.Set, ...],
-    samples: tuple[Any, ...],
-    partials: Callable[..., Any] | None = None,
-    reason: str | None = None,
-    evaluate: Callable[..., Any] | None = None,
-    **fields: Any,
-) -> Op:
-    """Define an elementwise op and enter it in the registry.
+K = TypeVar("K", bound=Op)
+
+
+def define(op: K, *facets: Facet) -> K:
+    """Enter an op in the registry, and what stands beside its record.
 
     Raises
     ------
     DefinitionError
-        If a field is missing without a ``reason``, or the name or a function is taken.
+        If a facet that ops of this kind need is missing, or the name or a function is taken.
     """
-    if partials is None and reason is None and sympy is None:
-        raise DefinitionError(
-            f"{name}: give partials=, or a SymPy form to derive them from, "
-            "or say in reason= why it has no derivative"
-        )
-    if evaluate is None and not functions:
-        raise DefinitionError(f"{name}: give evaluate= or a NumPy function")
-    if not domain or not samples:
-        raise DefinitionError(f"{name}: give domain= and samples=")
-    fields.setdefault("params", _of_family(fields))
-    op = Op(
-        name=name,
-        kind="map",
-        evaluate=evaluate or functions[0],
-        functions=functions,
-        sympy=sympy,
-        partials=partials,
-        reason=reason,
-        lower=lower,
-        domain=domain,
-        samples=samples if isinstance(samples[0], tuple) else (samples,) * len(domain),
-        **fields,
-    )
+    given = {type(facet): facet for facet in facets}
+    code, evidence = given.get(Code), given.get(Evidence)
+    if isinstance(op, (Map, Routine)) and not (isinstance(code, Code) and code.lower):
+        raise DefinitionError(f"{op.name}: give Code, how it is lowered")
+    if isinstance(op, Map):
+        if not (isinstance(evidence, Evidence) and evidence.samples):
+            raise DefinitionError(f"{op.name}: give Evidence, where it is sampled")
+        given[Evidence] = evidence.over(op.arity)
     registry.add(op)
+    for facet in given.values():
+        facet.put(op)
     return op
 
 
-def _of_family(fields: Mapping[str, Any]) -> dict[str, Param]:
-    """Return the parameter of a family of maps; the function itself goes without it."""
-    named = {"order": fields.get("orders", 0), "slope": fields.get("slopes", 0)}
-    return {name: optional(up_to(highest)) for name, highest in named.items() if highest}
+def define_step(op: K, code: Code) -> K:
+    """Enter an op that only kernels have: programs are not written in it."""
+    registry.steps[op.name] = op
+    code.put(op)
+    return op
 
 
-#: The highest derivative of families of maps.
-HIGHEST = 16
-
-REQUIRED = {
-    "view": ("shape", "element", "transpose", "batch"),
-    "reduce": ("shape", "element", "batch", "combine"),
-    "scan": ("shape", "element", "batch"),
-    "contract": ("shape", "element", "vjp", "jvp", "batch"),
-    "assemble": ("shape", "element", "transpose", "batch", "place"),
-    "gather": ("shape", "element", "transpose", "batch"),
-    "scatter": ("shape", "element", "transpose", "batch", "place"),
-    "routine": ("shape", "element", "batch", "lower"),
-    "loop": ("vjp", "jvp", "batch", "results", "fits"),
-    "branch": ("vjp", "jvp", "batch", "results", "fits"),
-    "result": (),
-    "tape": (),
-}
+_KINDS: dict[str, Any] = {
+    cls.kind: cls
+    for cls in (Map, View, Reduce, Scan, Contract, Assemble, Gather, Scatter, Routine, LoopOp,
+                BranchOp, Result, Tape)
+}  # fmt: skip
 
 
-def define_array(name: str, kind: Kind, evaluate: Callable[..., Any], **fields: Any) -> Op:
+def flat(kind: str, **fields: Any) -> tuple[Op, list[Facet]]:
+    """Sort flat fields."""
+    facets: list[Facet] = []
+    for cls in (Code, Evidence, Words):
+        own = {f.name: fields.pop(f.name) for f in dataclasses.fields(cls) if f.name in fields}
+        if own:
+            facets.append(cls(**own))
+    partials, reason = fields.pop("partials", None), fields.pop("reason", None)
+    transpose, linear = fields.pop("transpose", None), fields.pop("linear", None)
+    vjp, jvp = fields.pop("vjp", None), fields.pop("jvp", None)
+    if kind in ("assemble", "scatter") and fields.pop("combine", None):
+        fields["last"] = True
+    if reason is not None:
+        fields["rule"] = NoRule(reason)
+    elif transpose is not None:
+        fields["rule"] = Linear(transpose, linear)
+    elif partials is not None:
+        fields["rule"] = Partials(partials)
+    elif vjp is not None:
+        fields["rule"] = Products(vjp, jvp)
+    return _KINDS[kind](**fields), facets
+
+
+def define_map(*functions: Callable[..., Any], **fields: Any) -> Map:
+    """Define an elementwise op and enter it in the registry."""
+    op: Any
+    op, facets = flat("map", functions=functions, **fields)
+    define(op, *facets)
+    return op  # type: ignore[no-any-return]
+
+
+def define_array(name: str, kind: Kind, evaluate: Callable[..., Any], **fields: Any) -> Any:
     """Define an op of another kind than map and enter it in the registry."""
-    op = Op(name=name, kind=kind, evaluate=evaluate, **fields)
-    missing = [f for f in REQUIRED[kind] if getattr(op, f) is None]
-    has_rule = op.transpose or (op.vjp and op.jvp)
-    if missing or not (has_rule or op.reason):
-        missing += [] if has_rule or op.reason else ["transpose, vjp and jvp, or reason"]
-        raise DefinitionError(f"{name}: a {kind} op also needs {', '.join(missing)}")
-    registry.add(op)
+    op, facets = flat(kind, name=name, evaluate=evaluate, **fields)
+    define(op, *facets)
     return op
 
 

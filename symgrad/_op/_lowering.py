@@ -62,7 +62,7 @@ class Emit:
 
 
 @dataclass(frozen=True)
-class Routine:
+class Written:
     """Lowered by a function that writes LLVM IR for one vector or matrix of a batch.
 
     ``write(call, **params)`` is given what ``symgrad._lower._routines.Call`` is: pointers to
@@ -104,4 +104,4 @@ class Exact:
     vectors: Callable[..., tuple[range, ...]] | None = None
 
 
-Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Routine
+Lowering = Instr | Intrinsic | Libm | Cython | Composed | Emit | Written

@@ -14,7 +14,7 @@ import sympy as sp
 from .._forks import free_in_children, late_module
 from .._late import LateFields, LateFunction, loaded, resolved, special
 from ..errors import DefinitionError, UnsupportedError
-from ._record import Op
+from ._kinds import Map, Op
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,8 @@ class Registry:
         if record.name in self.ops or record.name in self.composites:
             raise DefinitionError(f"op {record.name!r} is defined twice")
         handler = record if isinstance(record, Op) else record.function
-        fresh = dict.fromkeys(record.given("functions"))
+        answers = isinstance(record, (Map, Composite))
+        fresh = dict.fromkeys(record.given("functions") if answers else ())
         for function in fresh:
             if function in self._handlers or function in self._late:
                 raise DefinitionError(f"{_name(function)} is claimed twice, by {record.name}")

@@ -10,18 +10,23 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import (
+    Code,
     Composed,
     Emit,
+    Evidence,
     Instr,
     Intrinsic,
     Libm,
+    Map,
     NonZero,
-    Op,
+    NoRule,
+    Partials,
     Positive,
     Real,
+    Words,
     define,
-    registry,
-)  # fmt: skip
+    define_step,
+)
 from .._spell import infix
 from . import parts
 from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, divmod_text, power_text
@@ -45,56 +50,59 @@ def _negative(e: Any, dtype: Any, x: str) -> str:
 
 
 ADD = define(
-    np.add, name="Add", sympy=lambda x, y: x + y, partials=lambda z, x, y: (1, 1),
-    lower=Instr(f="fadd", i="add", u="add", b="or"), domain=BINARY, samples=(-3, 3), ulp=0.5,
-    source=infix("+"),
-    parts=parts.add,
+    Map("Add", functions=(np.add,), domain=BINARY, sympy=lambda x, y: x + y,
+        rule=Partials(lambda z, x, y: (1, 1)), parts=parts.add),
+    Code(Instr(f="fadd", i="add", u="add", b="or"), source=infix("+")),
+    Evidence(samples=(-3, 3), ulp=0.5),
 )  # fmt: skip
 SUBTRACT = define(
-    np.subtract, name="Subtract", sympy=lambda x, y: x - y, partials=lambda z, x, y: (1, -1),
-    lower=Instr(f="fsub", i="sub", u="sub"), domain=BINARY, samples=(-3, 3), ulp=0.5,
-    source=infix("-"),
-    parts=parts.subtract,
+    Map("Subtract", functions=(np.subtract,), domain=BINARY, sympy=lambda x, y: x - y,
+        rule=Partials(lambda z, x, y: (1, -1)), parts=parts.subtract),
+    Code(Instr(f="fsub", i="sub", u="sub"), source=infix("-")),
+    Evidence(samples=(-3, 3), ulp=0.5),
 )  # fmt: skip
 MULTIPLY = define(
-    np.multiply, name="Multiply", sympy=lambda x, y: x * y, partials=lambda z, x, y: (y, x),
-    lower=Instr(f="fmul", i="mul", u="mul", b="and"), domain=BINARY, samples=(-3, 3), ulp=0.5,
-    source=infix("*"),
-    parts=parts.multiply,
+    Map("Multiply", functions=(np.multiply,), domain=BINARY, sympy=lambda x, y: x * y,
+        rule=Partials(lambda z, x, y: (y, x)), parts=parts.multiply),
+    Code(Instr(f="fmul", i="mul", u="mul", b="and"), source=infix("*")),
+    Evidence(samples=(-3, 3), ulp=0.5),
 )  # fmt: skip
 DIVIDE = define(
-    np.divide, name="Divide", sympy=lambda x, y: x / y, partials=lambda z, x, y: (1 / y, -z / y),
-    lower=Instr(f="fdiv"), domain=(Real, NonZero), samples=((-3, 3), (0.5, 3)), ulp=0.5,
-    source=infix("/"),
-    parts=parts.divide,
+    Map("Divide", functions=(np.divide,), domain=(Real, NonZero), sympy=lambda x, y: x / y,
+        rule=Partials(lambda z, x, y: (1 / y, -z / y)), parts=parts.divide),
+    Code(Instr(f="fdiv"), source=infix("/")),
+    Evidence(samples=((-3, 3), (0.5, 3)), ulp=0.5),
 )  # fmt: skip
 NEGATIVE = define(
-    np.negative, name="Negative", sympy=lambda x: -x, partials=lambda y, x: (-1,),
-    lower=Emit(_negative), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    source=lambda x: f"-{x}",
-    parts=lambda z: (-z.real, -z.imag),
+    Map("Negative", functions=(np.negative,), domain=UNARY, sympy=lambda x: -x,
+        rule=Partials(lambda y, x: (-1,)), parts=lambda z: (-z.real, -z.imag)),
+    Code(Emit(_negative), source=lambda x: f"-{x}"),
+    Evidence(samples=(-3, 3), ulp=0.0),
 )  # fmt: skip
 POSITIVE = define(
-    np.positive, name="Positive", sympy=lambda x: x, partials=lambda y, x: (1,),
-    lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    parts=lambda z: z,
+    Map("Positive", functions=(np.positive,), domain=UNARY, sympy=lambda x: x,
+        rule=Partials(lambda y, x: (1,)), parts=lambda z: z),
+    Code(Emit(lambda e, dtype, x: x)),
+    Evidence(samples=(-3, 3), ulp=0.0),
 )  # fmt: skip
 CONJUGATE = define(
-    np.conjugate, name="Conjugate", sympy=lambda x: x, partials=lambda y, x: (1,),
-    lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    doc="The value itself: symgrad computes with real numbers.",
-    parts=lambda z: (z.real, -z.imag),
+    Map("Conjugate", functions=(np.conjugate,), domain=UNARY, sympy=lambda x: x,
+        rule=Partials(lambda y, x: (1,)), parts=lambda z: (z.real, -z.imag)),
+    Code(Emit(lambda e, dtype, x: x)),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words("The value itself: symgrad computes with real numbers."),
 )  # fmt: skip
 SQUARE = define(
-    np.square, name="Square", sympy=lambda x: x**2, partials=lambda y, x: (2 * x,),
-    lower=Composed(lambda x: x * x), domain=UNARY, samples=(-3, 3), ulp=0.5,
-    parts=parts.square,
+    Map("Square", functions=(np.square,), domain=UNARY, sympy=lambda x: x**2,
+        rule=Partials(lambda y, x: (2 * x,)), parts=parts.square),
+    Code(Composed(lambda x: x * x)),
+    Evidence(samples=(-3, 3), ulp=0.5),
 )  # fmt: skip
 RECIPROCAL = define(
-    np.reciprocal, name="Reciprocal", sympy=lambda x: 1 / x, partials=lambda y, x: (-y * y,),
-    lower=Composed(lambda x: 1 / x if is_float(x) else np.where(np.absolute(x) == 1, x, 0)),
-    domain=(NonZero,), samples=(0.5, 3), ulp=0.5,
-    parts=lambda z: 1.0 / z,
+    Map("Reciprocal", functions=(np.reciprocal,), domain=(NonZero,), sympy=lambda x: 1 / x,
+        rule=Partials(lambda y, x: (-y * y,)), parts=lambda z: 1.0 / z),
+    Code(Composed(lambda x: 1 / x if is_float(x) else np.where(np.absolute(x) == 1, x, 0))),
+    Evidence(samples=(0.5, 3), ulp=0.5),
 )  # fmt: skip
 
 
@@ -129,20 +137,26 @@ def _fmod(e: Any, dtype: Any, x: str, y: str) -> str:
 
 
 FLOOR_DIVIDE = define(
-    np.floor_divide, name="FloorDivide", sympy=lambda x, y: sp.floor(x / y), reason=STEP,
-    lower=Composed(_floor_divide), domain=(Real, NonZero), samples=((-9, 9), (0.5, 3)), ulp=0.0,
+    Map("FloorDivide", functions=(np.floor_divide,), domain=(Real, NonZero),
+        sympy=lambda x, y: sp.floor(x / y), rule=NoRule(STEP)),
+    Code(Composed(_floor_divide)),
+    Evidence(samples=((-9, 9), (0.5, 3)), ulp=0.0),
 )  # fmt: skip
 REMAINDER = define(
-    np.remainder, name="Remainder", sympy=lambda x, y: x - y * sp.floor(x / y),
-    partials=lambda z, x, y: (1, -np.floor_divide(x, y)), lower=Composed(_remainder),
-    domain=(Real, NonZero), samples=((-9, 9), (0.5, 3)), ulp=0.5,
-    convention="at the jumps the derivative of the piece to the right",
+    Map("Remainder", functions=(np.remainder,), domain=(Real, NonZero),
+        sympy=lambda x, y: x - y * sp.floor(x / y),
+        rule=Partials(lambda z, x, y: (1, -np.floor_divide(x, y)))),
+    Code(Composed(_remainder)),
+    Evidence(samples=((-9, 9), (0.5, 3)), ulp=0.5),
+    Words(convention="at the jumps the derivative of the piece to the right"),
 )  # fmt: skip
 FMOD = define(
-    np.fmod, name="Fmod", sympy=lambda x, y: x - y * sp.sign(x / y) * sp.floor(sp.Abs(x / y)),
-    # (r - x)/y is minus the quotient up to rounding; truncating x/y could miss it by one.
-    partials=lambda z, x, y: (1, np.rint((z - x) / y)),
-    lower=Emit(_fmod), domain=(Real, NonZero), samples=((-9, 9), (0.5, 3)), ulp=0.0,
+    Map("Fmod", functions=(np.fmod,), domain=(Real, NonZero),
+        sympy=lambda x, y: x - y * sp.sign(x / y) * sp.floor(sp.Abs(x / y)),
+        # (r - x)/y is minus the quotient up to rounding; truncating x/y could miss it by one.
+        rule=Partials(lambda z, x, y: (1, np.rint((z - x) / y)))),
+    Code(Emit(_fmod)),
+    Evidence(samples=((-9, 9), (0.5, 3)), ulp=0.0),
 )  # fmt: skip
 
 
@@ -163,27 +177,31 @@ def _power(e: Any, dtype: Any, x: str, y: str) -> str:
 
 POWER_CONVENTION = "x**0 has derivative 0 in x everywhere; 0**y has derivative 0 in y"
 FLOAT_POWER = define(
-    np.float_power, name="FloatPower", sympy=lambda x, y: x**y, partials=_power_partials,
-    lower=Libm("pow"), domain=(Positive, Real), samples=((0.2, 3), (-3, 3)), ulp=1.0,
-    convention=POWER_CONVENTION,
-    parts=parts.power,
+    Map("FloatPower", functions=(np.float_power,), domain=(Positive, Real),
+        sympy=lambda x, y: x**y, rule=Partials(_power_partials), parts=parts.power),
+    Code(Libm("pow")),
+    Evidence(samples=((0.2, 3), (-3, 3)), ulp=1.0),
+    Words(convention=POWER_CONVENTION),
 )  # fmt: skip
 POWER = define(
-    np.power, name="Power", sympy=sp.Pow, partials=_power_partials, lower=Emit(_power),
-    domain=(Positive, Real), samples=((0.2, 3), (-3, 3)), ulp=1.0, convention=POWER_CONVENTION,
-    parts=parts.power,
+    Map("Power", functions=(np.power,), domain=(Positive, Real), sympy=sp.Pow,
+        rule=Partials(_power_partials), parts=parts.power),
+    Code(Emit(_power)),
+    Evidence(samples=((0.2, 3), (-3, 3)), ulp=1.0),
+    Words(convention=POWER_CONVENTION),
 )  # fmt: skip
 SQRT = define(
-    np.sqrt, name="Sqrt", sympy=sp.sqrt, partials=lambda y, x: (0.5 / y,),
-    lower=Intrinsic("sqrt"), domain=(Positive,), samples=(0.1, 9), ulp=0.5,
-    convention="infinite derivative at 0",
-    parts=parts.sqrt,
+    Map("Sqrt", functions=(np.sqrt,), domain=(Positive,), sympy=sp.sqrt,
+        rule=Partials(lambda y, x: (0.5 / y,)), parts=parts.sqrt),
+    Code(Intrinsic("sqrt")),
+    Evidence(samples=(0.1, 9), ulp=0.5),
+    Words(convention="infinite derivative at 0"),
 )  # fmt: skip
-_CBRT_OF_LIBRARY = Op(
-    name="CbrtOfLibrary", kind="map", evaluate=np.cbrt, lower=Libm("cbrt"), domain=(NonZero,),
-    reason="a step of Cbrt in kernels",
+_CBRT_OF_LIBRARY = define_step(
+    Map("CbrtOfLibrary", evaluate=np.cbrt, domain=(NonZero,),
+        rule=NoRule("a step of Cbrt in kernels")),
+    Code(Libm("cbrt")),
 )  # fmt: skip
-registry.steps[_CBRT_OF_LIBRARY.name] = _CBRT_OF_LIBRARY
 
 
 def _cube_root(x: Any) -> Any:
@@ -204,15 +222,20 @@ def _cube_root(x: Any) -> Any:
 
 
 CBRT = define(
-    np.cbrt, sc.cbrt, name="Cbrt", sympy=lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3),
-    # The root's rounding counts once in y/x, twice in 1/(y*y); 0 and infinity are twice themselves.
-    partials=lambda y, x: (np.where(x + x == x, 1.0 / (y * y), np.fabs(y / x)) / 3.0,),
-    lower=Composed(_cube_root), domain=(NonZero,),
-    samples=(-9, 9), ulp=4.0, convention="infinite derivative at 0",
+    Map("Cbrt", functions=(np.cbrt, sc.cbrt), domain=(NonZero,),
+        sympy=lambda x: sp.sign(x) * sp.Abs(x) ** sp.Rational(1, 3),
+        # The root's rounding counts once in y/x, twice in 1/(y*y); 0 and infinity are twice
+        # themselves.
+        rule=Partials(lambda y, x: (np.where(x + x == x, 1.0 / (y * y), np.fabs(y / x)) / 3.0,))),
+    Code(Composed(_cube_root)),
+    Evidence(samples=(-9, 9), ulp=4.0),
+    Words(convention="infinite derivative at 0"),
 )  # fmt: skip
 HYPOT = define(
-    np.hypot, name="Hypot", sympy=lambda x, y: sp.sqrt(x**2 + y**2),
-    partials=lambda z, x, y: (x / np.where(z == 0, 1, z), y / np.where(z == 0, 1, z)),
-    lower=Libm("hypot"), domain=(NonZero, NonZero), samples=(-3, 3), ulp=1.0,
-    convention="derivative 0 at (0, 0)",
+    Map("Hypot", functions=(np.hypot,), domain=(NonZero, NonZero),
+        sympy=lambda x, y: sp.sqrt(x**2 + y**2),
+        rule=Partials(lambda z, x, y: (x / np.where(z == 0, 1, z), y / np.where(z == 0, 1, z)))),
+    Code(Libm("hypot")),
+    Evidence(samples=(-3, 3), ulp=1.0),
+    Words(convention="derivative 0 at (0, 0)"),
 )  # fmt: skip

@@ -19,7 +19,20 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._forks import free_in_children
-from .._op import COUNT, DTYPE, SHAPE, TOKEN, Op, Routine, define_array, several
+from .._op import (
+    COUNT,
+    DTYPE,
+    SHAPE,
+    TOKEN,
+    ArrayOp,
+    Code,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+    several,
+)
 from .._shapes import show
 from .._spell import spell
 from ..errors import ArgumentError, ShapeError, UnsupportedError
@@ -184,19 +197,13 @@ def _fits(node: Any) -> str | None:
     return None
 
 
-CALLBACK: Op = define_array(
-    "Callback",
-    "routine",
-    lambda *xs, token, shape, dtype, ranks: call_back(token, shape, dtype, ranks, *xs),
-    doc="a Python function that is not traced; its derivative is for the user to give",
-    fits=_fits,
-    params={"token": TOKEN, "shape": SHAPE, "dtype": DTYPE, "ranks": several(COUNT)},
-    types=lambda *dtypes, dtype, **_: np.dtype(dtype),
-    shape=_shape,
-    element=no_formula("a Python function that is not traced"),
-    vjp=_no_vjp,
-    jvp=_no_jvp,
-    batch=batched_alike(lambda: CALLBACK),
-    lower=Routine(_write, lambda ranks, **_: ranks),
-    source=_source,
-)
+CALLBACK: ArrayOp = define(
+    Routine("Callback",
+        evaluate=lambda *xs, token, shape, dtype, ranks: call_back(token, shape, dtype, ranks, *xs),
+        params={"token": TOKEN, "shape": SHAPE, "dtype": DTYPE, "ranks": several(COUNT)},
+        types=lambda *dtypes, dtype, **_: np.dtype(dtype), shape=_shape,
+        element=no_formula("a Python function that is not traced"),
+        rule=Products(_no_vjp, _no_jvp), batch=batched_alike(lambda: CALLBACK), fits=_fits),
+    Code(Written(_write, lambda ranks, **_: ranks), source=_source),
+    Words("a Python function that is not traced; its derivative is for the user to give"),
+)  # fmt: skip

@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Composed, Op, Routine, define_array
+from .._op import (
+    ArrayOp,
+    Code,
+    Composed,
+    Evidence,
+    Op,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+)
 from . import exactly_complex
 from .factorizations import (
     CHOLESKY,
@@ -58,7 +69,7 @@ def _packed(value: Any) -> Any:
 
 
 def complex_twin(
-    name: str, real: Op, lower: Any, doc: str, exact: Callable[..., Any],
+    name: str, real: ArrayOp, lower: Any, doc: str, exact: Callable[..., Any],
     helper: Callable[..., Any] | None = None, convention: str | None = None,
 ) -> Op:  # fmt: skip
     """Define the op that ``real`` is for complex matrices, in pairs of reals.
@@ -76,21 +87,20 @@ def complex_twin(
     helper:
         The plain NumPy function that the op's source calls; without one it is the last operand.
     """
-    shape, vjp, jvp = real.shape, real.vjp, real.jvp
-    assert shape is not None and vjp is not None and jvp is not None  # noqa: PT018
-    assert real.exact is not None
-    assert isinstance(real.fits, Cores)
-    vectors = real.exact.vectors and exactly_complex.vectors_of(real.exact.vectors)
+    shape, fits, rule, known = real.shape, real.fits, real.products, Evidence.of(real).exact
+    assert known is not None
+    assert isinstance(fits, Cores)
+    vectors = known.vectors and exactly_complex.vectors_of(known.vectors)
 
     def evaluate(*operands: Any, **params: Any) -> Any:
         return as_pairs(real.evaluate(*map(as_complex, operands), **params))
 
     def pulled(ct: Any, y: Any, *operands: Any, **params: Any) -> Any:
-        back = vjp(*map(join_pairs, (ct, y, *operands)), **params)
+        back = rule.vjp(*map(join_pairs, (ct, y, *operands)), **params)
         return tuple(map(_packed, back))
 
     def pushed(t: Any, y: Any, *operands: Any, **params: Any) -> Any:
-        return _packed(jvp(tuple(map(_joined, t)), *map(join_pairs, (y, *operands)), **params))
+        return _packed(rule.jvp(tuple(map(_joined, t)), *map(join_pairs, (y, *operands)), **params))
 
     def source(*operands: Any, **params: Any) -> str:
         if helper is None:
@@ -99,54 +109,46 @@ def complex_twin(
         given = ", ".join([*(f"as_complex({x})" for x in operands), *options])
         return f"as_pairs({helper.__name__}({given}))"
 
-    op: Op = define_array(
-        name,
-        "routine",
-        evaluate,
-        doc=doc,
-        params=real.params,
-        fits=real.fits.in_pairs(),
-        types=lambda *dtypes, **params: dtypes[-1],
-        shape=lambda *shapes, **params: (*shape(*(s[:-1] for s in shapes), **params), 2),
-        element=no_formula(doc),
-        exact=dataclasses.replace(real.exact, compute=exact, core=3, vectors=vectors),
-        vjp=pulled,
-        jvp=pushed,
-        batch=batched_alike(lambda: op),
-        lower=lower,
-        source=source,
-        helpers=() if helper is None else (as_complex, as_pairs, helper),
-        convention=convention or real.convention,
-    )
+    op: ArrayOp = define(
+        Routine(name, evaluate=evaluate, params=real.params,
+            types=lambda *dtypes, **params: dtypes[-1],
+            shape=lambda *shapes, **params: (*shape(*(s[:-1] for s in shapes), **params), 2),
+            element=no_formula(doc), rule=Products(pulled, pushed),
+            batch=batched_alike(lambda: op), fits=fits.in_pairs()),
+        Code(lower, source=source,
+            helpers=() if helper is None else (as_complex, as_pairs, helper)),
+        Evidence(exact=dataclasses.replace(known, compute=exact, core=3, vectors=vectors)),
+        Words(doc, convention=convention or Words.of(real).convention),
+    )  # fmt: skip
     return op
 
 
 COMPLEX_TRIANGULAR = complex_twin(
-    "ComplexSolveTriangular", TRIANGULAR, Routine(write_triangular, (3, 3, 3), pairs=True),
+    "ComplexSolveTriangular", TRIANGULAR, Written(write_triangular, (3, 3, 3), pairs=True),
     "solutions of complex triangular systems, one for each row of the last operand",
     exactly_complex.triangular,
     triangular_solution,
 )  # fmt: skip
 COMPLEX_CHOLESKY = complex_twin(
-    "ComplexCholesky", CHOLESKY, Routine(write_cholesky, (3, 3), pairs=True),
+    "ComplexCholesky", CHOLESKY, Written(write_cholesky, (3, 3), pairs=True),
     "lower triangular factor of Hermitian positive definite matrices", exactly_complex.cholesky,
     cholesky_factor,
     "Hermitian perturbations; nan if a matrix is not positive definite",
 )  # fmt: skip
 COMPLEX_QR = complex_twin(
-    "ComplexQR", QR, Routine(write_qr, (3, 3), pairs=True),
+    "ComplexQR", QR, Written(write_qr, (3, 3), pairs=True),
     "unitary and triangular factor of complex matrices: Q above the transpose of R",
     exactly_complex.qr, qr_factors,
 )  # fmt: skip
 COMPLEX_EIGH = complex_twin(
-    "ComplexEigh", EIGH, Routine(write_eigh, (3, 3), pairs=True),
+    "ComplexEigh", EIGH, Written(write_eigh, (3, 3), pairs=True),
     "eigenvalues of Hermitian matrices, above the eigenvectors of the transposes as rows",
     exactly_complex.eigen, eigen_pairs,
     "Hermitian perturbations; vectors do not turn in the complex plane, nor among each other "
     "for equal eigenvalues",
 )  # fmt: skip
 COMPLEX_SVD = complex_twin(
-    "ComplexSVD", SVD, Routine(write_svd, (3, 2), pairs=True),
+    "ComplexSVD", SVD, Written(write_svd, (3, 2), pairs=True),
     "singular values and vectors of complex matrices: U, s and the adjoint of V, one behind the "
     "other", exactly_complex.singular, singular_parts,
     "columns of U do not turn in the complex plane, nor vectors of equal singular values among "

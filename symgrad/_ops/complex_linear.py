@@ -12,7 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Composed, Exact, Op, Routine, define_array
+from .._op import (
+    ArrayOp,
+    Code,
+    Composed,
+    Evidence,
+    Exact,
+    NoRule,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+)
 from . import exactly, exactly_complex
 from .complex_factorizations import as_complex, as_pairs, complex_twin
 from .linear import (
@@ -35,20 +47,14 @@ def complex_lu_factors(a: Any) -> Any:
     return as_pairs(lu_factors(as_complex(a)))
 
 
-COMPLEX_LU: Op = define_array(
-    "ComplexLU",
-    "routine",
-    complex_lu_factors,
-    doc="LU factorisation of complex matrices, for solutions and determinants",
-    fits=Cores("n n 2"),
-    shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2),
-    element=no_formula("an LU factorisation"),
-    reason=FACTORS,
-    batch=batched_alike(lambda: COMPLEX_LU),
-    lower=Routine(write_lu, (3, 3), pairs=True),
-    source=lambda a: f"complex_lu_factors({a})",
-    helpers=(complex_lu_factors,),
-)
+COMPLEX_LU: ArrayOp = define(
+    Routine("ComplexLU", evaluate=complex_lu_factors,
+        shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2), element=no_formula("an LU factorisation"),
+        rule=NoRule(FACTORS), batch=batched_alike(lambda: COMPLEX_LU), fits=Cores("n n 2")),
+    Code(Written(write_lu, (3, 3), pairs=True), source=lambda a: f"complex_lu_factors({a})",
+        helpers=(complex_lu_factors,)),
+    Words("LU factorisation of complex matrices, for solutions and determinants"),
+)  # fmt: skip
 
 
 def complex_lu_solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
@@ -57,7 +63,7 @@ def complex_lu_solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
 
 
 COMPLEX_SOLVE = complex_twin(
-    "ComplexSolve", SOLVE, Routine(write_solve, (3, 3, 3, 3), pairs=True),
+    "ComplexSolve", SOLVE, Written(write_solve, (3, 3, 3, 3), pairs=True),
     "solutions of complex systems, one for each row of the last operand, by LU factors",
     exactly_complex.solution, complex_lu_solution,
 )  # fmt: skip
@@ -92,23 +98,17 @@ def _log_jvp(t: Any, y: Any, a: Any, factors: Any) -> Any:
     return np.stack([size, np.sum(q * real + p * imag, axis=(-2, -1))], axis=-1)
 
 
-COMPLEX_LOG_DET: Op = define_array(
-    "ComplexLogDet",
-    "routine",
-    lambda a, factors: log_pivots(factors),
-    doc="logarithm of a complex determinant's absolute value, and its angle, from LU factors",
-    fits=Cores("n n 2", "n+1 n 2"),
-    shape=lambda a, factors: (*a[:-3], 2),
-    element=no_formula("a determinant"),
-    exact=Exact(exactly.complex_log_determinant, core=3),
-    vjp=_log_vjp,
-    jvp=_log_jvp,
-    batch=batched_alike(lambda: COMPLEX_LOG_DET),
-    lower=Composed(lambda a, factors: log_pivots(factors)),
-    source=lambda a, factors: f"log_pivots({factors})",
-    helpers=(log_pivots,),
-    convention="the derivative at a singular matrix is nan",
-)
+COMPLEX_LOG_DET: ArrayOp = define(
+    Routine("ComplexLogDet", evaluate=lambda a, factors: log_pivots(factors),
+        shape=lambda a, factors: (*a[:-3], 2), element=no_formula("a determinant"),
+        rule=Products(_log_vjp, _log_jvp), batch=batched_alike(lambda: COMPLEX_LOG_DET),
+        fits=Cores("n n 2", "n+1 n 2")),
+    Code(Composed(lambda a, factors: log_pivots(factors)),
+        source=lambda a, factors: f"log_pivots({factors})", helpers=(log_pivots,)),
+    Evidence(exact=Exact(exactly.complex_log_determinant, core=3)),
+    Words("logarithm of a complex determinant's absolute value, and its angle, from LU factors",
+        convention="the derivative at a singular matrix is nan"),
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- for numpy.linalg

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import LETTERS, Op, define_array
+from .._op import LETTERS, ArrayOp, Code, Contract, Products, Words, define
 from .._shapes import Shape, same, show
 from ..errors import ShapeError
 from .movement import by_rows
@@ -137,26 +137,20 @@ def _fits(node: Any) -> str | None:
     return alike(node.operands, node.operands[0].dtype)
 
 
-CONTRACT: Op = define_array(
-    "Contract",
-    "contract",
-    lambda x, y, a, b, out: np.einsum(f"{a},{b}->{out}", x, y, optimize=True),
-    in_order=contracted,
-    doc="sum of products over named axes (pairwise einsum)",
-    fits=_fits,
-    params={"a": LETTERS, "b": LETTERS, "out": LETTERS},
-    types=lambda x, y, **_: np.result_type(x, y),
-    shape=_shape,
-    element=_element,
-    vjp=lambda ct, z, x, y, a, b, out: (
-        CONTRACT(ct, y, a=out, b=b, out=a),
-        CONTRACT(ct, x, a=out, b=a, out=b),
-    ),
-    jvp=_jvp,
-    support=lambda mask, x, y, a, b, out: (
-        _reached(mask, a, out, x),
-        _reached(mask, b, out, y),
-    ),
-    batch=_batch,
-    source=lambda x, y, a, b, out: f'np.einsum("{a},{b}->{out}", {x}, {y}, optimize=True)',
-)
+CONTRACT: ArrayOp = define(
+    Contract("Contract",
+        evaluate=lambda x, y, a, b, out: np.einsum(f"{a},{b}->{out}", x, y, optimize=True),
+        in_order=contracted, params={"a": LETTERS, "b": LETTERS, "out": LETTERS},
+        types=lambda x, y, **_: np.result_type(x, y), shape=_shape, element=_element,
+        rule=Products(lambda ct, z, x, y, a, b, out: (
+            CONTRACT(ct, y, a=out, b=b, out=a),
+            CONTRACT(ct, x, a=out, b=a, out=b),
+        ), _jvp),
+        support=lambda mask, x, y, a, b, out: (
+            _reached(mask, a, out, x),
+            _reached(mask, b, out, y),
+        ),
+        batch=_batch, fits=_fits),
+    Code(source=lambda x, y, a, b, out: f'np.einsum("{a},{b}->{out}", {x}, {y}, optimize=True)'),
+    Words("sum of products over named axes (pairwise einsum)"),
+)  # fmt: skip

@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import INTEGER, SHAPE, SIZE, Op, define_array
+from .._op import (
+    INTEGER,
+    SHAPE,
+    SIZE,
+    ArrayOp,
+    Assemble,
+    Code,
+    Linear,
+    View,
+    Words,
+    define,
+)
 from .._shapes import Shape, as_dim, as_size, same, show
 from .._spell import spell
 from .operands import agree
@@ -81,33 +92,25 @@ def _embed_fits(node: Any) -> str | None:
     return f"{show(have)} is no diagonal {offset} of an array of shape {show(want)}"
 
 
-DIAGONAL: Op = define_array(
-    "Diagonal",
-    "view",
-    lambda x, offset, size: np.diagonal(x, offset, -2, -1),
-    doc="a diagonal of the last two axes",
-    fits=_diagonal_fits,
-    params={"offset": INTEGER, "size": SIZE},
-    shape=lambda x, offset, size: (*x[:-2], size),
-    element=_diagonal_element,
-    transpose=lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),),
-    support=lambda mask, x, offset, size: (DIAG_EMBED(mask, offset=offset, shape=x.shape),),
-    batch=lambda n, _, x, offset, size: DIAGONAL(x, offset=offset, size=size),
-    source=lambda x, offset, size: f"np.diagonal({x}, {offset}, -2, -1)",
-)
+DIAGONAL: ArrayOp = define(
+    View("Diagonal", evaluate=lambda x, offset, size: np.diagonal(x, offset, -2, -1),
+        params={"offset": INTEGER, "size": SIZE}, shape=lambda x, offset, size: (*x[:-2], size),
+        element=_diagonal_element,
+        rule=Linear(lambda ct, x, offset, size: (DIAG_EMBED(ct, offset=offset, shape=x.shape),)),
+        support=lambda mask, x, offset, size: (DIAG_EMBED(mask, offset=offset, shape=x.shape),),
+        batch=lambda n, _, x, offset, size: DIAGONAL(x, offset=offset, size=size),
+        fits=_diagonal_fits),
+    Code(source=lambda x, offset, size: f"np.diagonal({x}, {offset}, -2, -1)"),
+    Words("a diagonal of the last two axes"),
+)  # fmt: skip
 
-DIAG_EMBED: Op = define_array(
-    "DiagEmbed",
-    "assemble",
-    embedded,
-    doc="put the last axis on a diagonal of a zero matrix",
-    fits=_embed_fits,
-    params={"offset": INTEGER, "shape": SHAPE},
-    shape=lambda x, offset, shape: shape,
-    element=_embed_element,
-    transpose=lambda ct, x, offset, shape: (DIAGONAL(ct, offset=offset, size=x.shape[-1]),),
-    place=_embed_place,
-    batch=lambda n, _, x, offset, shape: DIAG_EMBED(x, offset=offset, shape=(n, *shape)),
-    source=lambda x, offset, shape: f"embedded({x}, {offset}, {spell(shape)})",
-    helpers=(embedded,),
-)
+DIAG_EMBED: ArrayOp = define(
+    Assemble("DiagEmbed", evaluate=embedded, params={"offset": INTEGER, "shape": SHAPE},
+        shape=lambda x, offset, shape: shape, element=_embed_element, place=_embed_place,
+        rule=Linear(lambda ct, x, offset, shape: (DIAGONAL(ct, offset=offset, size=x.shape[-1]),)),
+        batch=lambda n, _, x, offset, shape: DIAG_EMBED(x, offset=offset, shape=(n, *shape)),
+        fits=_embed_fits),
+    Code(source=lambda x, offset, shape: f"embedded({x}, {offset}, {spell(shape)})",
+        helpers=(embedded,)),
+    Words("put the last axis on a diagonal of a zero matrix"),
+)  # fmt: skip

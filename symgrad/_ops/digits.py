@@ -8,7 +8,19 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Emit, NonZero, composite, define
+from .._op import (
+    Code,
+    Composed,
+    Emit,
+    Evidence,
+    Map,
+    NonZero,
+    NoRule,
+    Partials,
+    Words,
+    composite,
+    define,
+)
 from .np_common import Sample, as_array
 
 _REASON = "whole numbers have no derivative"
@@ -50,9 +62,10 @@ def _gcd(e: Any, dtype: Any, x: str, y: str) -> str:
 
 
 GCD = define(
-    np.gcd, name="Gcd", sympy=sp.Function("gcd"), reason=_REASON, lower=Emit(_gcd),
-    domain=_WHOLE, samples=(-40, 40), ulp=0.0, exact_form=False,
-    doc="Greatest common divisor.",
+    Map("Gcd", functions=(np.gcd,), domain=_WHOLE, sympy=sp.Function("gcd"), rule=NoRule(_REASON)),
+    Code(Emit(_gcd)),
+    Evidence(samples=(-40, 40), ulp=0.0, exact_form=False),
+    Words("Greatest common divisor."),
 )  # fmt: skip
 
 
@@ -63,9 +76,10 @@ def _lcm(x: Any, y: Any) -> Any:
 
 
 LCM = define(
-    np.lcm, name="Lcm", sympy=sp.Function("lcm"), reason=_REASON, lower=Composed(_lcm),
-    domain=_WHOLE, samples=(-40, 40), ulp=0.0, exact_form=False,
-    doc="Least common multiple.",
+    Map("Lcm", functions=(np.lcm,), domain=_WHOLE, sympy=sp.Function("lcm"), rule=NoRule(_REASON)),
+    Code(Composed(_lcm)),
+    Evidence(samples=(-40, 40), ulp=0.0, exact_form=False),
+    Words("Least common multiple."),
 )  # fmt: skip
 
 
@@ -79,9 +93,11 @@ def _count(e: Any, dtype: Any, x: str) -> str:
 
 
 BITWISE_COUNT = define(
-    np.bitwise_count, name="BitwiseCount", sympy=sp.Function("bitwise_count"), reason=_REASON,
-    lower=Emit(_count), domain=(sp.Integers,), samples=(-99, 99), ulp=0.0, exact_form=False,
-    doc="How many bits of the magnitude are set.",
+    Map("BitwiseCount", functions=(np.bitwise_count,), domain=(sp.Integers,),
+        sympy=sp.Function("bitwise_count"), rule=NoRule(_REASON)),
+    Code(Emit(_count)),
+    Evidence(samples=(-99, 99), ulp=0.0, exact_form=False),
+    Words("How many bits of the magnitude are set."),
 )  # fmt: skip
 
 
@@ -139,18 +155,22 @@ def _exponent_form(x: Any) -> Any:
 
 
 EXPONENT = define(
-    name="BinaryExponent", evaluate=binary_exponent, sympy=_exponent_form,
-    types=lambda k: ((_real(k),), np.dtype(np.int32)), reason="piecewise constant",
-    lower=Emit(_exponent), domain=(NonZero,), samples=(0.3, 9), ulp=0.0, exact_form=False,
-    doc="The exponent of np.frexp.", source=lambda x: f"np.frexp({x})[1]",
+    Map("BinaryExponent", evaluate=binary_exponent, domain=(NonZero,),
+        types=lambda k: ((_real(k),), np.dtype(np.int32)), sympy=_exponent_form,
+        rule=NoRule("piecewise constant")),
+    Code(Emit(_exponent), source=lambda x: f"np.frexp({x})[1]"),
+    Evidence(samples=(0.3, 9), ulp=0.0, exact_form=False),
+    Words("The exponent of np.frexp."),
 )  # fmt: skip
 MANTISSA = define(
-    name="BinaryMantissa", evaluate=binary_mantissa,
-    sympy=lambda x: x / sp.Integer(2) ** _exponent_form(x),
-    types=lambda k: ((_real(k),), _real(k)), lower=Emit(_mantissa), domain=(NonZero,),
-    partials=lambda y, x: (y / x,), samples=(0.3, 9), ulp=0.0,
-    exact_form=False, doc="The mantissa of np.frexp.", source=lambda x: f"np.frexp({x})[0]",
-    convention="at powers of two the derivative of the piece to the right",
+    Map("BinaryMantissa", evaluate=binary_mantissa, domain=(NonZero,),
+        types=lambda k: ((_real(k),), _real(k)),
+        sympy=lambda x: x / sp.Integer(2) ** _exponent_form(x),
+        rule=Partials(lambda y, x: (y / x,))),
+    Code(Emit(_mantissa), source=lambda x: f"np.frexp({x})[0]"),
+    Evidence(samples=(0.3, 9), ulp=0.0, exact_form=False),
+    Words("The mantissa of np.frexp.",
+        convention="at powers of two the derivative of the piece to the right"),
 )  # fmt: skip
 
 

@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from .._late import lapack
-from .._op import Exact, Op, Routine, define_array
+from .._op import (
+    ArrayOp,
+    Code,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+)
 from . import exactly, exactly_complex
 from .complex_factorizations import as_complex, as_pairs
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like
@@ -192,42 +202,29 @@ def _jvp(t: Any, y: Any, a: Any) -> Any:
 
 _VECTORS = exactly_complex.vectors_of(exactly.eigen_vectors)
 
-EIG: Op = define_array(
-    "Eig",
-    "routine",
-    general_eigen_pairs,
-    parts=lambda a: join_pairs(COMPLEX_EIG(packed(a))),
-    doc="eigenvalues of transposed matrices above the eigenvectors as rows, in pairs of reals",
-    fits=Cores("n n"),
-    shape=lambda a: (*a[:-2], a[-1] + 1, a[-1], 2),
-    element=no_formula("an eigenvalue"),
-    exact=Exact(exactly_complex.general, vectors=_VECTORS),
-    vjp=_vjp,
-    jvp=_jvp,
-    batch=batched_alike(lambda: EIG),
-    lower=Routine(_write_real, (2, 3)),
-    source=lambda a: f"general_eigen_pairs({a})",
-    helpers=(as_pairs, general_eigen_pairs),
-    convention=CONVENTION,
-)
+EIG: ArrayOp = define(
+    Routine("Eig", evaluate=general_eigen_pairs, shape=lambda a: (*a[:-2], a[-1] + 1, a[-1], 2),
+        element=no_formula("an eigenvalue"), rule=Products(_vjp, _jvp),
+        parts=lambda a: join_pairs(COMPLEX_EIG(packed(a))), batch=batched_alike(lambda: EIG),
+        fits=Cores("n n")),
+    Code(Written(_write_real, (2, 3)), source=lambda a: f"general_eigen_pairs({a})",
+        helpers=(as_pairs, general_eigen_pairs)),
+    Evidence(exact=Exact(exactly_complex.general, vectors=_VECTORS)),
+    Words("eigenvalues of transposed matrices above the eigenvectors as rows, in pairs of reals",
+        convention=CONVENTION),
+)  # fmt: skip
 
-COMPLEX_EIG: Op = define_array(
-    "ComplexEig",
-    "routine",
-    lambda a: general_eigen_pairs(as_complex(a)),
-    doc="eigenvalues of transposed complex matrices, above the eigenvectors as rows",
-    fits=Cores("n n 2"),
-    shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2),
-    element=no_formula("an eigenvalue"),
-    exact=Exact(exactly_complex.complex_general, core=3, vectors=_VECTORS),
-    vjp=_vjp,
-    jvp=_jvp,
-    batch=batched_alike(lambda: COMPLEX_EIG),
-    lower=Routine(_write_complex, (3, 3), pairs=True),
-    source=lambda a: f"general_eigen_pairs(as_complex({a}))",
-    helpers=(as_complex, as_pairs, general_eigen_pairs),
-    convention=CONVENTION,
-)
+COMPLEX_EIG: ArrayOp = define(
+    Routine("ComplexEig", evaluate=lambda a: general_eigen_pairs(as_complex(a)),
+        shape=lambda a: (*a[:-3], a[-2] + 1, a[-2], 2), element=no_formula("an eigenvalue"),
+        rule=Products(_vjp, _jvp), batch=batched_alike(lambda: COMPLEX_EIG), fits=Cores("n n 2")),
+    Code(Written(_write_complex, (3, 3), pairs=True),
+        source=lambda a: f"general_eigen_pairs(as_complex({a}))",
+        helpers=(as_complex, as_pairs, general_eigen_pairs)),
+    Evidence(exact=Exact(exactly_complex.complex_general, core=3, vectors=_VECTORS)),
+    Words("eigenvalues of transposed complex matrices, above the eigenvectors as rows",
+        convention=CONVENTION),
+)  # fmt: skip
 
 
 def general_eigen(x: Any) -> tuple[Any, Any]:

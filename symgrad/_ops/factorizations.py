@@ -17,7 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Exact, Op, Routine, define_array
+from .._op import (
+    ArrayOp,
+    Code,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+)
 from . import exactly
 from .linear import (
     TRIANGULAR,
@@ -93,24 +103,17 @@ def _cholesky_jvp(t: Any, l: Any, a: Any) -> Any:
     return _real_diagonal(l @ _half(adjoint(_over(adjoint(right), l, lower=True, conjugate=True))))
 
 
-CHOLESKY: Op = define_array(
-    "Cholesky",
-    "routine",
-    cholesky_factor,
-    parts=in_pairs("ComplexCholesky"),
-    doc="lower triangular factor of symmetric positive definite matrices",
-    fits=Cores("n n"),
-    shape=lambda a: a,
-    element=no_formula("a Cholesky factorisation"),
-    exact=Exact(exactly.cholesky, symmetric=True),
-    vjp=_cholesky_vjp,
-    jvp=_cholesky_jvp,
-    batch=batched_alike(lambda: CHOLESKY),
-    lower=Routine(write_cholesky, (2, 2)),
-    source=lambda a: f"cholesky_factor({a})",
-    helpers=(cholesky_factor,),
-    convention="symmetric perturbations; nan if a matrix is not positive definite",
-)
+CHOLESKY: ArrayOp = define(
+    Routine("Cholesky", evaluate=cholesky_factor, shape=lambda a: a,
+        element=no_formula("a Cholesky factorisation"),
+        rule=Products(_cholesky_vjp, _cholesky_jvp), parts=in_pairs("ComplexCholesky"),
+        batch=batched_alike(lambda: CHOLESKY), fits=Cores("n n")),
+    Code(Written(write_cholesky, (2, 2)), source=lambda a: f"cholesky_factor({a})",
+        helpers=(cholesky_factor,)),
+    Evidence(exact=Exact(exactly.cholesky, symmetric=True)),
+    Words("lower triangular factor of symmetric positive definite matrices",
+        convention="symmetric perturbations; nan if a matrix is not positive definite"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- QR
 
@@ -188,24 +191,16 @@ def _qr_jvp(t: Any, y: Any, a: Any) -> Any:
     return np.concatenate([dq, swapped(dr)], axis=-2)
 
 
-QR: Op = define_array(
-    "QR",
-    "routine",
-    qr_factors,
-    parts=in_pairs("ComplexQR"),
-    doc="orthogonal and triangular factor of matrices: Q above the transpose of R",
-    fits=Cores("m n", ordered=lambda size: size["m"] >= size["n"]),
-    shape=lambda a: (*a[:-2], a[-2] + a[-1], a[-1]),
-    element=no_formula("a QR factorisation"),
-    exact=Exact(exactly.qr, vectors=exactly.qr_vectors),
-    vjp=_qr_vjp,
-    jvp=_qr_jvp,
-    batch=batched_alike(lambda: QR),
-    lower=Routine(write_qr, (2, 2)),
-    source=lambda a: f"qr_factors({a})",
-    helpers=(qr_factors,),
-    convention="infinite or nan derivatives if the columns are linearly dependent",
-)
+QR: ArrayOp = define(
+    Routine("QR", evaluate=qr_factors, shape=lambda a: (*a[:-2], a[-2] + a[-1], a[-1]),
+        element=no_formula("a QR factorisation"), rule=Products(_qr_vjp, _qr_jvp),
+        parts=in_pairs("ComplexQR"), batch=batched_alike(lambda: QR),
+        fits=Cores("m n", ordered=lambda size: size["m"] >= size["n"])),
+    Code(Written(write_qr, (2, 2)), source=lambda a: f"qr_factors({a})", helpers=(qr_factors,)),
+    Evidence(exact=Exact(exactly.qr, vectors=exactly.qr_vectors)),
+    Words("orthogonal and triangular factor of matrices: Q above the transpose of R",
+        convention="infinite or nan derivatives if the columns are linearly dependent"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- symmetric eigenvalues
 
@@ -274,21 +269,13 @@ def _eigh_jvp(t: Any, y: Any, a: Any) -> Any:
     return np.concatenate([dw[..., None, :], swapped(dv)], axis=-2)
 
 
-EIGH: Op = define_array(
-    "Eigh",
-    "routine",
-    eigen_pairs,
-    parts=in_pairs("ComplexEigh"),
-    doc="eigenvalues of symmetric matrices, above the eigenvectors as rows",
-    fits=Cores("n n"),
-    shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
-    element=no_formula("an eigenvalue"),
-    exact=Exact(exactly.eigen, symmetric=True, vectors=exactly.eigen_vectors),
-    vjp=_eigh_vjp,
-    jvp=_eigh_jvp,
-    batch=batched_alike(lambda: EIGH),
-    lower=Routine(write_eigh, (2, 2)),
-    source=lambda a: f"eigen_pairs({a})",
-    helpers=(eigen_pairs,),
-    convention="symmetric perturbations; no share of what turns vectors of equal eigenvalues",
-)
+EIGH: ArrayOp = define(
+    Routine("Eigh", evaluate=eigen_pairs, shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
+        element=no_formula("an eigenvalue"), rule=Products(_eigh_vjp, _eigh_jvp),
+        parts=in_pairs("ComplexEigh"), batch=batched_alike(lambda: EIGH), fits=Cores("n n")),
+    Code(Written(write_eigh, (2, 2)), source=lambda a: f"eigen_pairs({a})",
+        helpers=(eigen_pairs,)),
+    Evidence(exact=Exact(exactly.eigen, symmetric=True, vectors=exactly.eigen_vectors)),
+    Words("eigenvalues of symmetric matrices, above the eigenvectors as rows",
+        convention="symmetric perturbations; no share of what turns vectors of equal eigenvalues"),
+)  # fmt: skip

@@ -15,7 +15,18 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import FLAG, SIZE, Op, Routine, define_array, one_of
+from .._op import (
+    FLAG,
+    SIZE,
+    ArrayOp,
+    Code,
+    Linear,
+    Routine,
+    Words,
+    Written,
+    define,
+    one_of,
+)
 from .._shapes import as_dim, as_size
 from .movement import RESHAPE
 from .np_common import iota
@@ -91,23 +102,18 @@ def _write_fourier(r: Any, inverse: bool, norm: str) -> None:
               (rows, n, n), (n * width, 0, n * width, width, width), data=True)  # fmt: skip
 
 
-FOURIER: Op = define_array(
-    "Fourier",
-    "routine",
-    fourier,
-    doc="discrete Fourier transforms of rows of complex numbers",
-    fits=Cores("r n 2", batched=False),
-    params={"inverse": FLAG, "norm": NORM},
-    shape=lambda x, inverse, norm: x,
-    element=_fourier_element,
-    transpose=lambda ct, x, inverse, norm: (
-        FOURIER(ct, inverse=not inverse, norm=OTHER_WAY[norm]),
-    ),
-    batch=lambda size, _, x, **params: _batched(FOURIER, x, lambda y: y.shape[1:], **params),
-    lower=Routine(_write_fourier, (3, 3)),
-    source=lambda x, inverse, norm: f"fourier({x}, {inverse}, {norm!r})",
-    helpers=(fourier,),
-)
+FOURIER: ArrayOp = define(
+    Routine("Fourier", evaluate=fourier, params={"inverse": FLAG, "norm": NORM},
+        shape=lambda x, inverse, norm: x, element=_fourier_element,
+        rule=Linear(lambda ct, x, inverse, norm: (
+            FOURIER(ct, inverse=not inverse, norm=OTHER_WAY[norm]),
+        )),
+        batch=lambda size, _, x, **params: _batched(FOURIER, x, lambda y: y.shape[1:], **params),
+        fits=Cores("r n 2", batched=False)),
+    Code(Written(_write_fourier, (3, 3)),
+        source=lambda x, inverse, norm: f"fourier({x}, {inverse}, {norm!r})", helpers=(fourier,)),
+    Words("discrete Fourier transforms of rows of complex numbers"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- real rows
 
@@ -172,40 +178,30 @@ def _signal_ordered(size: Any, n: Any, norm: str) -> bool:
     return bool(size["m"] == half(as_size(n)) and as_size(n) > 0)
 
 
-REAL_FOURIER: Op = define_array(
-    "RealFourier",
-    "routine",
-    real_fourier,
-    doc="discrete Fourier transforms of rows of real numbers, the first half",
-    fits=Cores("r n", batched=False, ordered=lambda size, norm: size["n"] > 0),
-    params={"norm": NORM},
-    shape=lambda x, norm: (x[0], as_dim(half(x[1])), 2),
-    element=_real_element,
-    transpose=lambda ct, x, norm: (
-        REAL_SIGNAL(ct * _inner(ct, x.shape[1], ct.shape[1], 0.5), n=x.shape[1],
-                    norm=OTHER_WAY[norm]),
-    ),
-    batch=lambda size, _, x, norm: _batched(REAL_FOURIER, x, lambda y: y.shape[1:], norm=norm),
-    lower=Routine(_write_real, (2, 3)),
-    source=lambda x, norm: f"real_fourier({x}, {norm!r})",
-    helpers=(real_fourier,),
+REAL_FOURIER: ArrayOp = define(
+    Routine("RealFourier", evaluate=real_fourier, params={"norm": NORM},
+        shape=lambda x, norm: (x[0], as_dim(half(x[1])), 2), element=_real_element,
+        rule=Linear(lambda ct, x, norm: (
+            REAL_SIGNAL(ct * _inner(ct, x.shape[1], ct.shape[1], 0.5), n=x.shape[1],
+                        norm=OTHER_WAY[norm]),
+        )),
+        batch=lambda size, _, x, norm: _batched(REAL_FOURIER, x, lambda y: y.shape[1:], norm=norm),
+        fits=Cores("r n", batched=False, ordered=lambda size, norm: size["n"] > 0)),
+    Code(Written(_write_real, (2, 3)), source=lambda x, norm: f"real_fourier({x}, {norm!r})",
+        helpers=(real_fourier,)),
+    Words("discrete Fourier transforms of rows of real numbers, the first half"),
 )  # fmt: skip
-REAL_SIGNAL: Op = define_array(
-    "RealSignal",
-    "routine",
-    real_signal,
-    doc="rows of n real numbers from the first half of their discrete Fourier transforms",
-    fits=Cores("r m 2", batched=False, ordered=_signal_ordered),
-    params={"n": SIZE, "norm": NORM},
-    shape=lambda y, n, norm: (y[0], n),
-    element=_signal_element,
-    transpose=lambda ct, y, n, norm: (
-        REAL_FOURIER(ct, norm=OTHER_WAY[norm]) * _inner(ct, n, y.shape[1], 2.0),
-    ),
-    batch=lambda size, _, y, n, norm: _batched(
-        REAL_SIGNAL, y, lambda x: x.shape[1:], n=n, norm=norm
-    ),
-    lower=Routine(_write_signal, (3, 2)),
-    source=lambda y, n, norm: f"real_signal({y}, {n}, {norm!r})",
-    helpers=(real_signal,),
-)
+REAL_SIGNAL: ArrayOp = define(
+    Routine("RealSignal", evaluate=real_signal, params={"n": SIZE, "norm": NORM},
+        shape=lambda y, n, norm: (y[0], n), element=_signal_element,
+        rule=Linear(lambda ct, y, n, norm: (
+            REAL_FOURIER(ct, norm=OTHER_WAY[norm]) * _inner(ct, n, y.shape[1], 2.0),
+        )),
+        batch=lambda size, _, y, n, norm: _batched(
+            REAL_SIGNAL, y, lambda x: x.shape[1:], n=n, norm=norm
+        ),
+        fits=Cores("r m 2", batched=False, ordered=_signal_ordered)),
+    Code(Written(_write_signal, (3, 2)),
+        source=lambda y, n, norm: f"real_signal({y}, {n}, {norm!r})", helpers=(real_signal,)),
+    Words("rows of n real numbers from the first half of their discrete Fourier transforms"),
+)  # fmt: skip

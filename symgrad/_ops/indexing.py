@@ -7,7 +7,18 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import AXES, COUNT, SHAPE, Op, define_array
+from .._op import (
+    AXES,
+    COUNT,
+    SHAPE,
+    ArrayOp,
+    Code,
+    Gather,
+    Linear,
+    Scatter,
+    Words,
+    define,
+)
 from .._shapes import Dimension, Shape, Size, as_dim, as_expr, as_size, guard, hint, same
 from .._spell import spell
 from ..errors import IndexingError
@@ -156,49 +167,36 @@ def _scatter_fits(node: Any) -> str | None:
     return indexed(node, v, node.params["shape"], indices)
 
 
-GATHER: Op = define_array(
-    "Gather",
-    "gather",
-    _gather,
-    doc="read elements at positions given by integer arrays",
-    fits=_gather_fits,
-    params={"axes": AXES, "at": COUNT},
-    shape=_gather_shape,
-    element=_gather_element,
-    linear=(0,),
-    transpose=lambda ct, x, *indices, axes, at: (
-        SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape),
-        *(None for _ in indices),
-    ),
-    support=lambda mask, x, *indices, axes, at: (
-        SCATTER(mask, *indices, axes=axes, at=at, shape=x.shape),
-        *(None for _ in indices),
-    ),
-    batch=_gather_batch,
-    source=_gather_source,
-)
-SCATTER: Op = define_array(
-    "Scatter",
-    "scatter",
-    _scatter,
-    doc="add elements at positions given by integer arrays",
-    fits=_scatter_fits,
-    params={"axes": AXES, "at": COUNT, "shape": SHAPE},
-    shape=lambda *_, axes, at, shape: shape,
-    element=_scatter_element,
-    linear=(0,),
-    transpose=lambda ct, v, *indices, axes, at, shape: (
-        GATHER(ct, *indices, axes=axes, at=at),
-        *(None for _ in indices),
-    ),
-    batch=_scatter_batch,
-    stacked=lambda v, *indices, axes, at, shape: SCATTER(
-        np.moveaxis(v, 0, at), *indices, axes=axes, at=at, shape=shape
-    ),
-    place=scatter_place,
-    source=_scatter_source,
-    helpers=(scattered,),
-)
+GATHER: ArrayOp = define(
+    Gather("Gather", evaluate=_gather, params={"axes": AXES, "at": COUNT}, shape=_gather_shape,
+        element=_gather_element,
+        rule=Linear(lambda ct, x, *indices, axes, at: (
+            SCATTER(ct, *indices, axes=axes, at=at, shape=x.shape),
+            *(None for _ in indices),
+        ), (0,)),
+        support=lambda mask, x, *indices, axes, at: (
+            SCATTER(mask, *indices, axes=axes, at=at, shape=x.shape),
+            *(None for _ in indices),
+        ),
+        batch=_gather_batch, fits=_gather_fits),
+    Code(source=_gather_source),
+    Words("read elements at positions given by integer arrays"),
+)  # fmt: skip
+SCATTER: ArrayOp = define(
+    Scatter("Scatter", evaluate=_scatter, params={"axes": AXES, "at": COUNT, "shape": SHAPE},
+        shape=lambda *_, axes, at, shape: shape, element=_scatter_element, place=scatter_place,
+        rule=Linear(lambda ct, v, *indices, axes, at, shape: (
+            GATHER(ct, *indices, axes=axes, at=at),
+            *(None for _ in indices),
+        ), (0,)),
+        batch=_scatter_batch,
+        stacked=lambda v, *indices, axes, at, shape: SCATTER(
+            np.moveaxis(v, 0, at), *indices, axes=axes, at=at, shape=shape
+        ),
+        fits=_scatter_fits),
+    Code(source=_scatter_source, helpers=(scattered,)),
+    Words("add elements at positions given by integer arrays"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- index expressions
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Emit, define
+from .._op import Code, Emit, Evidence, Map, NoRule, Words, define
 
 _REASON = "whole numbers have no derivative"
 _ANY = (-(2**63), 2**63 - 1)
@@ -86,18 +86,13 @@ def _integer(
     name: str, evaluate: np.ufunc, emit: Any, form: Any, samples: Any = ((-9, 9), (1, 9))
 ) -> Any:
     return define(
-        name=name,
-        evaluate=evaluate,
-        sympy=form,
-        reason=_REASON,
-        types=lambda *kinds: evaluate_types(evaluate, kinds),
-        lower=Emit(emit),
-        domain=(sp.Integers, sp.Integers),
-        samples=samples,
-        ulp=0.0,
-        doc=f"np.{evaluate.__name__} of whole numbers.",
-        source=lambda x, y: f"np.{evaluate.__name__}({x}, {y})",
-    )
+        Map(name, evaluate=evaluate, domain=(sp.Integers, sp.Integers),
+            types=lambda *kinds: evaluate_types(evaluate, kinds), sympy=form,
+            rule=NoRule(_REASON)),
+        Code(Emit(emit), source=lambda x, y: f"np.{evaluate.__name__}({x}, {y})"),
+        Evidence(samples=samples, ulp=0.0),
+        Words(f"np.{evaluate.__name__} of whole numbers."),
+    )  # fmt: skip
 
 
 def evaluate_types(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -115,15 +110,10 @@ INT_REMAINDER = _integer(
     lambda e, d, x, y: divmod_text(e, d, x, y, True)[1], lambda x, y: x - y * sp.floor(x / y),
 )  # fmt: skip
 SCALE = define(
-    name="Scale",
-    evaluate=lambda n: np.ldexp(1.0, n),
-    doc="2.0**n for an int64 n within -1022..1023, exactly: the exponent bits of a double.",
-    sympy=lambda n: sp.Integer(2) ** n,
-    reason=_REASON,
-    types=lambda n: ((np.dtype(np.int64),), np.dtype(np.float64)),
-    lower=Emit(_scale),
-    domain=(sp.Integers,),
-    samples=(-1000, 1000),
-    ulp=0.0,
-    source=lambda n: f"np.ldexp(1.0, {n})",
-)
+    Map("Scale", evaluate=lambda n: np.ldexp(1.0, n), domain=(sp.Integers,),
+        types=lambda n: ((np.dtype(np.int64),), np.dtype(np.float64)),
+        sympy=lambda n: sp.Integer(2) ** n, rule=NoRule(_REASON)),
+    Code(Emit(_scale), source=lambda n: f"np.ldexp(1.0, {n})"),
+    Evidence(samples=(-1000, 1000), ulp=0.0),
+    Words("2.0**n for an int64 n within -1022..1023, exactly: the exponent bits of a double."),
+)  # fmt: skip

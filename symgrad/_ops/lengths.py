@@ -14,7 +14,19 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, NonZero, Op, Positive, define
+from .._op import (
+    Code,
+    Composed,
+    Evidence,
+    Map,
+    NonZero,
+    NoRule,
+    Op,
+    Partials,
+    Positive,
+    Words,
+    define,
+)
 
 
 def length_scale(length: Any) -> Any:
@@ -25,11 +37,12 @@ def length_scale(length: Any) -> Any:
 
 
 LENGTH_SCALE: Op = define(
-    name="LengthScale", doc="A power of two, mostly 1, that brings squares into range.",
-    # What is multiplied by it is divided by it: in formulas it is 1.
-    sympy=lambda y: sp.Integer(1), reason="it cancels in what is computed with it",
-    evaluate=length_scale, lower=Composed(length_scale), domain=(Positive,), samples=(0.2, 3),
-    source=lambda y: f"length_scale({y})", helpers=(length_scale,),
+    Map("LengthScale", evaluate=length_scale, domain=(Positive,),
+        # What is multiplied by it is divided by it: in formulas it is 1.
+        sympy=lambda y: sp.Integer(1), rule=NoRule("it cancels in what is computed with it")),
+    Code(Composed(length_scale), source=lambda y: f"length_scale({y})", helpers=(length_scale,)),
+    Evidence(samples=(0.2, 3)),
+    Words("A power of two, mostly 1, that brings squares into range."),
 )  # fmt: skip
 
 
@@ -71,16 +84,19 @@ def _direction3_partials(s: Any, x: Any, y: Any, z: Any) -> Any:
 
 
 DIRECTION: Op = define(
-    name="Direction", doc="x/sqrt(x**2 + y**2), the derivative of a length.",
-    sympy=lambda x, y: x / sp.sqrt(x**2 + y**2), partials=_direction_partials,
-    evaluate=direction, lower=Composed(direction), domain=(NonZero, NonZero), samples=(0.5, 3),
-    source=lambda *xs: f"direction({', '.join(map(str, xs))})",
-    helpers=(length_scale, over_length, direction), convention="0 at (0, 0)",
+    Map("Direction", evaluate=direction, domain=(NonZero, NonZero),
+        sympy=lambda x, y: x / sp.sqrt(x**2 + y**2), rule=Partials(_direction_partials)),
+    Code(Composed(direction), source=lambda *xs: f"direction({', '.join(map(str, xs))})",
+        helpers=(length_scale, over_length, direction)),
+    Evidence(samples=(0.5, 3)),
+    Words("x/sqrt(x**2 + y**2), the derivative of a length.", convention="0 at (0, 0)"),
 )  # fmt: skip
 DIRECTION3: Op = define(
-    name="Direction3", doc="x/sqrt(x**2 + y**2 + z**2), the derivative of a length.",
-    sympy=lambda x, y, z: x / sp.sqrt(x**2 + y**2 + z**2), partials=_direction3_partials,
-    evaluate=direction, lower=Composed(direction), domain=(NonZero,) * 3, samples=(0.5, 3),
-    source=lambda *xs: f"direction({', '.join(map(str, xs))})",
-    helpers=(length_scale, over_length, direction), convention="0 at (0, 0, 0)",
+    Map("Direction3", evaluate=direction, domain=(NonZero,) * 3,
+        sympy=lambda x, y, z: x / sp.sqrt(x**2 + y**2 + z**2),
+        rule=Partials(_direction3_partials)),
+    Code(Composed(direction), source=lambda *xs: f"direction({', '.join(map(str, xs))})",
+        helpers=(length_scale, over_length, direction)),
+    Evidence(samples=(0.5, 3)),
+    Words("x/sqrt(x**2 + y**2 + z**2), the derivative of a length.", convention="0 at (0, 0, 0)"),
 )  # fmt: skip

@@ -20,7 +20,23 @@ import numpy as np
 import sympy as sp
 
 from .._late import blas, lapack
-from .._op import FLAG, Composed, Exact, Op, Routine, define_array, registry
+from .._op import (
+    FLAG,
+    ArrayOp,
+    Code,
+    Composed,
+    Evidence,
+    Exact,
+    NoRule,
+    Op,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+    define_array,
+    registry,
+)
 from ..errors import UnsupportedError
 from . import exactly
 from .movement import BROADCAST, RESHAPE
@@ -143,22 +159,14 @@ def write_lu(r: Any) -> None:
     r.loop(r.size(n), convert)
 
 
-LU: Op = define_array(
-    "LU",
-    "routine",
-    lu_factors,
-    parts=in_pairs("ComplexLU"),
-    doc="LU factorisation with row exchanges, for solutions and determinants",
-    fits=Cores("n n"),
-    shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
-    element=no_formula("an LU factorisation"),
-    exact=Exact(exactly.lu),
-    reason=FACTORS,
-    batch=batched_alike(lambda: LU),
-    lower=Routine(write_lu, (2, 2)),
-    source=lambda a: f"lu_factors({a})",
-    helpers=(lu_factors,),
-)
+LU: ArrayOp = define(
+    Routine("LU", evaluate=lu_factors, shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
+        element=no_formula("an LU factorisation"), rule=NoRule(FACTORS),
+        parts=in_pairs("ComplexLU"), batch=batched_alike(lambda: LU), fits=Cores("n n")),
+    Code(Written(write_lu, (2, 2)), source=lambda a: f"lu_factors({a})", helpers=(lu_factors,)),
+    Evidence(exact=Exact(exactly.lu)),
+    Words("LU factorisation with row exchanges, for solutions and determinants"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- solutions
 
@@ -216,27 +224,20 @@ def _solve_batch(size: Any, batched: Any, a: Any, factors: Any, b: Any, trans: b
     return batched_alike(lambda: SOLVE)(size, batched, a, factors, b, trans=trans)
 
 
-SOLVE: Op = define_array(
-    "Solve",
-    "routine",
-    lambda a, factors, b, trans: lu_solution(factors, b, trans),
-    parts=in_pairs("ComplexSolve"),
-    doc="solutions of linear systems, one for each row of the last operand, by LU factors",
-    fits=Cores("n n", "n+1 n", "k n"),
-    params={"trans": FLAG},
-    types=lambda a, factors, b, trans: b,
-    shape=lambda a, factors, b, trans: b,
-    element=no_formula("the solution of a linear system"),
-    exact=Exact(exactly.solution, reads=(0, 2)),
-    reading=_solve_reading,
-    vjp=_solve_vjp,
-    jvp=_solve_jvp,
-    batch=_solve_batch,
-    lower=Routine(write_solve, (2, 2, 2, 2)),
-    source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
-    helpers=(lu_solution,),
-    convention="infinities and nan for a singular matrix",
-)
+SOLVE: ArrayOp = define(
+    Routine("Solve", evaluate=lambda a, factors, b, trans: lu_solution(factors, b, trans),
+        params={"trans": FLAG}, types=lambda a, factors, b, trans: b,
+        shape=lambda a, factors, b, trans: b,
+        element=no_formula("the solution of a linear system"),
+        rule=Products(_solve_vjp, _solve_jvp), parts=in_pairs("ComplexSolve"), batch=_solve_batch,
+        fits=Cores("n n", "n+1 n", "k n")),
+    Code(Written(write_solve, (2, 2, 2, 2)),
+        source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
+        helpers=(lu_solution,)),
+    Evidence(exact=Exact(exactly.solution, reads=(0, 2))),
+    Words("solutions of linear systems, one for each row of the last operand, by LU factors",
+        convention="infinities and nan for a singular matrix", reading=_solve_reading),
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- triangular systems
@@ -276,28 +277,22 @@ def _triangular_jvp(t: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, un
     return TRIANGULAR(a, source, lower=lower, trans=trans, unit=unit)
 
 
-TRIANGULAR: Op = define_array(
-    "SolveTriangular",
-    "routine",
-    triangular_solution,
-    parts=in_pairs("ComplexSolveTriangular"),
-    doc="solutions of triangular systems, one for each row of the last operand",
-    fits=Cores("n n", "k n"),
-    params={"lower": FLAG, "trans": FLAG, "unit": FLAG},
-    types=lambda a, b, **_: b,
-    shape=lambda a, b, lower, trans, unit: b,
-    element=no_formula("the solution of a linear system"),
-    exact=Exact(exactly.triangular, reads=(0, 1)),
-    vjp=_triangular_vjp,
-    jvp=_triangular_jvp,
-    batch=batched_alike(lambda: TRIANGULAR),
-    lower=Routine(write_triangular, (2, 2, 2)),
-    source=lambda a, b, lower, trans, unit: (
-        f"triangular_solution({a}, {b}, {lower}, {trans}, {unit})"
-    ),
-    helpers=(triangular_solution,),
-    convention="infinities and nan for a zero on the diagonal",
-)
+TRIANGULAR: ArrayOp = define(
+    Routine("SolveTriangular", evaluate=triangular_solution,
+        params={"lower": FLAG, "trans": FLAG, "unit": FLAG}, types=lambda a, b, **_: b,
+        shape=lambda a, b, lower, trans, unit: b,
+        element=no_formula("the solution of a linear system"),
+        rule=Products(_triangular_vjp, _triangular_jvp), parts=in_pairs("ComplexSolveTriangular"),
+        batch=batched_alike(lambda: TRIANGULAR), fits=Cores("n n", "k n")),
+    Code(Written(write_triangular, (2, 2, 2)),
+        source=lambda a, b, lower, trans, unit: (
+            f"triangular_solution({a}, {b}, {lower}, {trans}, {unit})"
+        ),
+        helpers=(triangular_solution,)),
+    Evidence(exact=Exact(exactly.triangular, reads=(0, 1))),
+    Words("solutions of triangular systems, one for each row of the last operand",
+        convention="infinities and nan for a zero on the diagonal"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- determinants
 
@@ -349,7 +344,7 @@ def _determinant(name: str, formula: Any, slope: Any, exact: Any, **fields: Any)
         return np.sum(t[0] * slope(y, a, factors), axis=(-2, -1))
 
     rules = {} if slope is None else {"vjp": vjp, "jvp": jvp}
-    op: Op = define_array(
+    op: ArrayOp = define_array(
         name, "routine", lambda a, factors: np.asarray(formula(factors)),
         shape=lambda a, factors: a[:-2], element=no_formula("a determinant"),
         exact=Exact(exact), batch=batched_alike(lambda: op),

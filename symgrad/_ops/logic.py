@@ -9,7 +9,25 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import DTYPE, Composed, Emit, Instr, Op, Real, composite, define, refuse
+from .._op import (
+    DTYPE,
+    Code,
+    Composed,
+    Emit,
+    Evidence,
+    Instr,
+    Linear,
+    Map,
+    NoRule,
+    Op,
+    Partials,
+    Real,
+    Words,
+    composite,
+    define,
+    define_map,
+    refuse,
+)
 from .._shapes import as_expr
 from .._spell import infix
 from ..errors import DTypeError
@@ -49,7 +67,7 @@ def _relation(form: Any) -> Callable[[Any, Any], Any]:
 def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str, **fields: Any) -> Op:
     signed = i if i in ("eq", "ne") else f"s{i}"
     unsigned = i if i in ("eq", "ne") else f"u{i}"
-    return define(
+    return define_map(
         ufunc,
         name=name,
         sympy=_relation(form),
@@ -89,16 +107,12 @@ def _as_truth(x: Any) -> Any:
 
 def _logical(ufunc: np.ufunc, name: str, form: Any, bits: Any, arity: int = 2) -> Op:
     return define(
-        ufunc,
-        name=name,
-        sympy=lambda *xs: form(*map(truth, xs)),
-        reason=TRUTH,
-        lower=Composed(lambda *xs: bits(*map(_as_truth, xs))),
-        domain=(Real,) * arity,
-        samples=(-3, 3),
-        ulp=0.0,
-        parts=parts.truths(ufunc),
-    )
+        Map(name, functions=(ufunc,), domain=(Real,) * arity,
+            sympy=lambda *xs: form(*map(truth, xs)), rule=NoRule(TRUTH),
+            parts=parts.truths(ufunc)),
+        Code(Composed(lambda *xs: bits(*map(_as_truth, xs)))),
+        Evidence(samples=(-3, 3), ulp=0.0),
+    )  # fmt: skip
 
 
 LOGICAL_AND = _logical(np.logical_and, "LogicalAnd", sp.And, lambda x, y: x & y)
@@ -115,9 +129,10 @@ def _bits(ufunc: np.ufunc, name: str, form: Any, lower: Any, source: Any, arity:
         return form(*xs) if all(map(is_truth, xs)) else opaque(*map(number, xs))
 
     return define(
-        ufunc, name=name, sympy=combine, reason=TRUTH, lower=lower,
-        domain=(sp.Integers,) * arity, samples=(0, 9), ulp=0.0, exact_form=False,
-        source=source,
+        Map(name, functions=(ufunc,), domain=(sp.Integers,) * arity, sympy=combine,
+            rule=NoRule(TRUTH)),
+        Code(lower, source=source),
+        Evidence(samples=(0, 9), ulp=0.0, exact_form=False),
     )  # fmt: skip
 
 
@@ -135,13 +150,16 @@ BITWISE_XOR = _bits(
 )
 INVERT = _bits(np.invert, "Invert", sp.Not, Emit(_invert), lambda x: f"~{x}", 1)
 LEFT_SHIFT = define(
-    np.left_shift, name="LeftShift", sympy=lambda x, n: x * sp.Integer(2) ** n, reason=TRUTH,
-    lower=Emit(shift_text(True)), domain=WHOLE, samples=((-9, 9), (0, 9)), ulp=0.0,
+    Map("LeftShift", functions=(np.left_shift,), domain=WHOLE,
+        sympy=lambda x, n: x * sp.Integer(2) ** n, rule=NoRule(TRUTH)),
+    Code(Emit(shift_text(True))),
+    Evidence(samples=((-9, 9), (0, 9)), ulp=0.0),
 )  # fmt: skip
 RIGHT_SHIFT = define(
-    np.right_shift, name="RightShift", sympy=lambda x, n: sp.floor(x / sp.Integer(2) ** n),
-    reason=TRUTH, lower=Emit(shift_text(False)), domain=WHOLE, samples=((-99, 99), (0, 9)),
-    ulp=0.0,
+    Map("RightShift", functions=(np.right_shift,), domain=WHOLE,
+        sympy=lambda x, n: sp.floor(x / sp.Integer(2) ** n), rule=NoRule(TRUTH)),
+    Code(Emit(shift_text(False))),
+    Evidence(samples=((-99, 99), (0, 9)), ulp=0.0),
 )  # fmt: skip
 
 
@@ -151,10 +169,11 @@ RIGHT_SHIFT = define(
 def _kind(ufunc: np.ufunc, name: str, form: Any, formula: Any, whole: Any) -> Op:
     finite = ufunc is np.isfinite
     return define(
-        ufunc, name=name, sympy=lambda x: form, reason=TRUTH, domain=UNARY, samples=(-3, 3),
-        lower=Composed(lambda x: (formula if x.dtype.kind == "f" else whole)(x)), ulp=0.0,
-        parts=(lambda z: ufunc(z.real) & ufunc(z.imag)) if finite else parts.either(ufunc),
-        doc=f"np.{ufunc.__name__}; of a real number in a formula always {form}.",
+        Map(name, functions=(ufunc,), domain=UNARY, sympy=lambda x: form, rule=NoRule(TRUTH),
+            parts=(lambda z: ufunc(z.real) & ufunc(z.imag)) if finite else parts.either(ufunc)),
+        Code(Composed(lambda x: (formula if x.dtype.kind == "f" else whole)(x))),
+        Evidence(samples=(-3, 3), ulp=0.0),
+        Words(f"np.{ufunc.__name__}; of a real number in a formula always {form}."),
     )  # fmt: skip
 
 
@@ -222,13 +241,13 @@ def _select(e: Any, dtype: Any, condition: str, a: str, b: str) -> str:
 
 
 WHERE = define(
-    name="Where", evaluate=np.where, types=_where_types, lower=Emit(_select), ulp=0.0,
-    sympy=lambda c, a, b: sp.Piecewise((a, truth(c)), (b, True)),
-    partials=lambda y, c, a, b: (None, 1, 1),
-    taken=lambda y, c, a, b: (None, (c, True), (c, False)), linear=(1, 2),
-    transpose=lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)),
-    domain=(CONDITION, Real, Real), samples=(-3, 3), doc="np.where(condition, a, b).",
-    source=lambda c, a, b: f"np.where({c}, {a}, {b})",
+    Map("Where", evaluate=np.where, domain=(CONDITION, Real, Real), types=_where_types,
+        sympy=lambda c, a, b: sp.Piecewise((a, truth(c)), (b, True)),
+        rule=Linear(lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)), (1, 2)),
+        taken=lambda y, c, a, b: (None, (c, True), (c, False))),
+    Code(Emit(_select), source=lambda c, a, b: f"np.where({c}, {a}, {b})"),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words("np.where(condition, a, b)."),
 )  # fmt: skip
 
 
@@ -294,17 +313,19 @@ def _cast_parts(z: Any, dtype: Any) -> Any:
 
 
 CAST: Op = define(
-    name="Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), sympy=_cast_form,
-    partials=lambda y, x, dtype=None: (1,), lower=Emit(_cast), domain=UNARY, samples=(-3, 3),
-    types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), ulp=0.5, exact_form=False,
-    parts=_cast_parts, params={"dtype": DTYPE},
-    doc="Conversion to the element type dtype; its derivative is 1 between real types.",
-    source=lambda x, dtype: f"{x}.astype(np.{dtype})",
+    Map("Cast", evaluate=lambda x, dtype: np.asarray(x).astype(dtype), domain=UNARY,
+        params={"dtype": DTYPE},
+        types=lambda kind, dtype=None: ((kind,), np.dtype(dtype or kind)), sympy=_cast_form,
+        rule=Partials(lambda y, x, dtype=None: (1,)), parts=_cast_parts),
+    Code(Emit(_cast), source=lambda x, dtype: f"{x}.astype(np.{dtype})"),
+    Evidence(samples=(-3, 3), ulp=0.5, exact_form=False),
+    Words("Conversion to the element type dtype; its derivative is 1 between real types."),
 )  # fmt: skip
 STOP_GRADIENT: Op = define(
-    name="StopGradient", doc="The value itself, held constant in derivatives.",
-    evaluate=lambda x: x, sympy=lambda x: x, types=lambda k: ((k,), k),
-    lower=Emit(lambda e, dtype, x: x), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    reason="its derivative is zero by definition", source=str,
-    parts=lambda z: (STOP_GRADIENT(z.real), STOP_GRADIENT(z.imag)),
+    Map("StopGradient", evaluate=lambda x: x, domain=UNARY, types=lambda k: ((k,), k),
+        sympy=lambda x: x, rule=NoRule("its derivative is zero by definition"),
+        parts=lambda z: (STOP_GRADIENT(z.real), STOP_GRADIENT(z.imag))),
+    Code(Emit(lambda e, dtype, x: x), source=str),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words("The value itself, held constant in derivatives."),
 )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Op, Real, define
+from .._op import Code, Composed, Evidence, Map, Op, Partials, Real, Words, define
 from .pairs import pair_product, pair_quotient, two_sum
 
 
@@ -73,24 +73,28 @@ def _expit_slope_partials(y: Any, x: Any, slope: int = 0) -> Any:
 
 
 EXPIT_SLOPE: Op = define(
-    name="ExpitSlope", doc="expit(x)*expit(-x), the derivative of expit.", sympy=_expit_slope_form,
-    evaluate=expit_slope, lower=Composed(expit_slope), partials=_expit_slope_partials, slopes=1,
-    domain=(Real,), samples=(-3, 3), source=lambda x, slope=0: f"expit_slope({x}, {slope})",
-    helpers=(expit_slope,),
+    Map("ExpitSlope", evaluate=expit_slope, domain=(Real,), sympy=_expit_slope_form,
+        rule=Partials(_expit_slope_partials), slopes=1),
+    Code(Composed(expit_slope), source=lambda x, slope=0: f"expit_slope({x}, {slope})",
+        helpers=(expit_slope,)),
+    Evidence(samples=(-3, 3)),
+    Words("expit(x)*expit(-x), the derivative of expit."),
 )  # fmt: skip
 EXPIT = define(
-    sc.expit, name="Expit", sympy=lambda x: 1 / (1 + sp.exp(-x)),
-    partials=lambda y, x: (EXPIT_SLOPE(x),), lower=Composed(logistic),
-    domain=(Real,), samples=(-3, 3),
+    Map("Expit", functions=(sc.expit,), domain=(Real,), sympy=lambda x: 1 / (1 + sp.exp(-x)),
+        rule=Partials(lambda y, x: (EXPIT_SLOPE(x),))),
+    Code(Composed(logistic)),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 LOGIT = define(
-    sc.logit, name="Logit", sympy=lambda x: sp.log(x / (1 - x)),
-    partials=lambda y, x: (1 / (x * (1 - x)),), lower=Composed(_logit),
-    domain=(sp.Interval.open(0, 1),), samples=(0.1, 0.9),
+    Map("Logit", functions=(sc.logit,), domain=(sp.Interval.open(0, 1),),
+        sympy=lambda x: sp.log(x / (1 - x)), rule=Partials(lambda y, x: (1 / (x * (1 - x)),))),
+    Code(Composed(_logit)),
+    Evidence(samples=(0.1, 0.9)),
 )  # fmt: skip
 LOG_EXPIT = define(
-    sc.log_expit, name="LogExpit", sympy=lambda x: -sp.log(1 + sp.exp(-x)),
-    partials=lambda y, x: (sc.expit(-x),),
-    lower=Composed(lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.fabs(x)))),
-    domain=(Real,), samples=(-3, 3),
+    Map("LogExpit", functions=(sc.log_expit,), domain=(Real,),
+        sympy=lambda x: -sp.log(1 + sp.exp(-x)), rule=Partials(lambda y, x: (sc.expit(-x),))),
+    Code(Composed(lambda x: np.minimum(x, 0.0) - np.log1p(np.exp(-np.fabs(x))))),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip

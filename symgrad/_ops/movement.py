@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import AXES, SHAPE, Op, define_array
+from .._op import AXES, SHAPE, ArrayOp, Code, Linear, View, Words, define
 from .._shapes import Dimension, Shape, as_expr, dim_expand, dim_product, evaluate_dim, same, show
 from .._spell import spell
 from ..errors import ShapeError
@@ -59,19 +59,14 @@ def _broadcast_fits(node: Any) -> str | None:
     return None if fit else f"{show(have)} is not broadcast to {show(want)}"
 
 
-BROADCAST: Op = define_array(
-    "Broadcast",
-    "view",
-    lambda x, shape: np.broadcast_to(x, shape),
-    doc="repeat along new and length-one axes",
-    fits=_broadcast_fits,
-    params={"shape": SHAPE},
-    shape=lambda x, shape: shape,
-    element=_broadcast_element,
-    transpose=lambda ct, x, shape: (unbroadcast(ct, x.shape),),
-    batch=_broadcast_batch,
-    source=lambda x, shape: f"np.broadcast_to({x}, {spell(shape)})",
-)
+BROADCAST: ArrayOp = define(
+    View("Broadcast", evaluate=lambda x, shape: np.broadcast_to(x, shape),
+        params={"shape": SHAPE}, shape=lambda x, shape: shape, element=_broadcast_element,
+        rule=Linear(lambda ct, x, shape: (unbroadcast(ct, x.shape),)), batch=_broadcast_batch,
+        fits=_broadcast_fits),
+    Code(source=lambda x, shape: f"np.broadcast_to({x}, {spell(shape)})"),
+    Words("repeat along new and length-one axes"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- reshape
 
@@ -136,19 +131,14 @@ def _reshape_shape(x: Shape, shape: Shape) -> Shape:
     return shape
 
 
-RESHAPE: Op = define_array(
-    "Reshape",
-    "view",
-    lambda x, shape: np.reshape(x, shape),
-    alias=True,
-    doc="the same elements in C order under another shape",
-    params={"shape": SHAPE},
-    shape=_reshape_shape,
-    element=_reshape_element,
-    transpose=lambda ct, x, shape: (RESHAPE(ct, shape=x.shape),),
-    batch=lambda size, _, x, shape: RESHAPE(x, shape=(size, *shape)),
-    source=lambda x, shape: f"np.reshape({x}, {spell(shape)})",
-)
+RESHAPE: ArrayOp = define(
+    View("Reshape", evaluate=lambda x, shape: np.reshape(x, shape), params={"shape": SHAPE},
+        shape=_reshape_shape, element=_reshape_element,
+        rule=Linear(lambda ct, x, shape: (RESHAPE(ct, shape=x.shape),)),
+        batch=lambda size, _, x, shape: RESHAPE(x, shape=(size, *shape)), alias=True),
+    Code(source=lambda x, shape: f"np.reshape({x}, {spell(shape)})"),
+    Words("the same elements in C order under another shape"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- transpose
 
@@ -158,15 +148,12 @@ def inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(k) for k in np.argsort(axes))
 
 
-TRANSPOSE: Op = define_array(
-    "Transpose",
-    "view",
-    lambda x, axes: np.transpose(x, axes),
-    doc="permute the axes",
-    params={"axes": AXES},
-    shape=lambda x, axes: tuple(x[k] for k in axes),
-    element=lambda i, x, axes: x[tuple(i[k] for k in inverse(axes))],
-    transpose=lambda ct, x, axes: (TRANSPOSE(ct, axes=inverse(axes)),),
-    batch=lambda size, _, x, axes: TRANSPOSE(x, axes=(0, *(k + 1 for k in axes))),
-    source=lambda x, axes: f"np.transpose({x}, {axes})",
-)
+TRANSPOSE: ArrayOp = define(
+    View("Transpose", evaluate=lambda x, axes: np.transpose(x, axes), params={"axes": AXES},
+        shape=lambda x, axes: tuple(x[k] for k in axes),
+        element=lambda i, x, axes: x[tuple(i[k] for k in inverse(axes))],
+        rule=Linear(lambda ct, x, axes: (TRANSPOSE(ct, axes=inverse(axes)),)),
+        batch=lambda size, _, x, axes: TRANSPOSE(x, axes=(0, *(k + 1 for k in axes)))),
+    Code(source=lambda x, axes: f"np.transpose({x}, {axes})"),
+    Words("permute the axes"),
+)  # fmt: skip

@@ -18,7 +18,19 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import FLAG, REGION, REGIONS, SHAPE, Op, define_array
+from .._op import (
+    FLAG,
+    REGION,
+    REGIONS,
+    SHAPE,
+    ArrayOp,
+    Assemble,
+    Code,
+    Linear,
+    View,
+    Words,
+    define,
+)
 from .._shapes import Dimension, Shape, dim_expand, hint
 from .._spell import size_text, spell
 from .movement import BROADCAST
@@ -91,23 +103,20 @@ def _slice_element(index: Any, x: Any, region: Region) -> Any:
     return x[_inside(index, region)]
 
 
-SLICE: Op = define_array(
-    "Slice",
-    "view",
-    lambda x, region: x[slices(region)],
-    doc="read a region: integer indices and slices with steps",
-    params={"region": REGION},
-    shape=lambda x, region: tuple(n for _, _, n in region if n is not None),
-    element=_slice_element,
-    transpose=lambda ct, x, region: (
-        ASSEMBLE(ct, shape=x.shape, regions=(region,), disjoint=True),
-    ),
-    support=lambda mask, x, region: (
-        ASSEMBLE(mask, shape=x.shape, regions=(region,), disjoint=True),
-    ),
-    batch=lambda size, _, x, region: SLICE(x, region=(whole(size), *region)),
-    source=_slice_source,
-)
+SLICE: ArrayOp = define(
+    View("Slice", evaluate=lambda x, region: x[slices(region)], params={"region": REGION},
+        shape=lambda x, region: tuple(n for _, _, n in region if n is not None),
+        element=_slice_element,
+        rule=Linear(lambda ct, x, region: (
+            ASSEMBLE(ct, shape=x.shape, regions=(region,), disjoint=True),
+        )),
+        support=lambda mask, x, region: (
+            ASSEMBLE(mask, shape=x.shape, regions=(region,), disjoint=True),
+        ),
+        batch=lambda size, _, x, region: SLICE(x, region=(whole(size), *region))),
+    Code(source=_slice_source),
+    Words("read a region: integer indices and slices with steps"),
+)  # fmt: skip
 
 
 def placed(shape: Shape, *pieces: tuple[Any, Any]) -> Any:
@@ -328,22 +337,16 @@ def _assemble_fits(node: Any) -> str | None:
     return wrong or (overlapping(node.params["regions"]) if node.params["disjoint"] else None)
 
 
-ASSEMBLE: Op = define_array(
-    "Assemble",
-    "assemble",
-    _assemble,
-    doc="write the operands into regions of a zero array, adding where they overlap",
-    fits=_assemble_fits,
-    params={"shape": SHAPE, "regions": REGIONS, "disjoint": FLAG},
-    types=lambda *dtypes, **_: np.result_type(*dtypes),
-    shape=lambda *_, shape, regions, disjoint: shape,
-    element=_assemble_element,
-    transpose=lambda ct, *parts, shape, regions, disjoint: tuple(
-        SLICE(ct, region=region) for region in regions
-    ),
-    batch=_assemble_batch,
-    merge=_assemble_merge,
-    place=lambda k, index, *_, shape, regions, disjoint: _inside(index, regions[k]),
-    source=_assemble_source,
-    helpers=(placed, added),
-)
+ASSEMBLE: ArrayOp = define(
+    Assemble("Assemble", evaluate=_assemble,
+        params={"shape": SHAPE, "regions": REGIONS, "disjoint": FLAG},
+        types=lambda *dtypes, **_: np.result_type(*dtypes),
+        shape=lambda *_, shape, regions, disjoint: shape, element=_assemble_element,
+        place=lambda k, index, *_, shape, regions, disjoint: _inside(index, regions[k]),
+        rule=Linear(lambda ct, *parts, shape, regions, disjoint: tuple(
+            SLICE(ct, region=region) for region in regions
+        )),
+        batch=_assemble_batch, merge=_assemble_merge, fits=_assemble_fits),
+    Code(source=_assemble_source, helpers=(placed, added)),
+    Words("write the operands into regions of a zero array, adding where they overlap"),
+)  # fmt: skip

@@ -9,7 +9,22 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Emit, Libm, Op, Real, composite, define, refuse
+from .._op import (
+    Code,
+    Composed,
+    Emit,
+    Evidence,
+    Libm,
+    Map,
+    NoRule,
+    Op,
+    Partials,
+    Real,
+    composite,
+    define,
+    define_map,
+    refuse,
+)
 from .arithmetic import STEP
 from .integers import SCALE
 from .np_common import join_parts
@@ -21,7 +36,7 @@ def _step(name: str, form: Any, *functions: Any) -> Op:
     def emit(e: Any, dtype: Any, x: str) -> str:
         return str(e.call_intrinsic(intrinsic, dtype, x)) if dtype.kind == "f" else x
 
-    return define(
+    return define_map(
         *functions, name=name, sympy=form, reason=STEP, lower=Emit(emit), domain=(Real,),
         samples=(-9, 9), ulp=0.0, exact_form=name != "Rint",
     )  # fmt: skip
@@ -145,19 +160,23 @@ def _ldexp(x: Any, n: Any) -> Any:
 
 NO_FORM = "about the number format, not the number"
 LDEXP = define(
-    np.ldexp, name="Ldexp", sympy=lambda x, n: x * sp.Integer(2) ** n,
-    partials=lambda z, x, n: (np.ldexp(x.dtype.type(1), n), None), lower=Composed(_ldexp),
-    domain=(Real, sp.Integers), samples=((-3, 3), (-9, 9)), ulp=0.5,
+    Map("Ldexp", functions=(np.ldexp,), domain=(Real, sp.Integers),
+        sympy=lambda x, n: x * sp.Integer(2) ** n,
+        rule=Partials(lambda z, x, n: (np.ldexp(x.dtype.type(1), n), None))),
+    Code(Composed(_ldexp)),
+    Evidence(samples=((-3, 3), (-9, 9)), ulp=0.5),
 )  # fmt: skip
 NEXTAFTER = define(
-    np.nextafter, name="Nextafter", sympy=None, reason=NO_FORM, lower=Libm("nextafter"),
-    domain=(Real, Real), samples=(-3, 3), ulp=0.0,
+    Map("Nextafter", functions=(np.nextafter,), domain=(Real, Real), sympy=None,
+        rule=NoRule(NO_FORM)),
+    Code(Libm("nextafter")),
+    Evidence(samples=(-3, 3), ulp=0.0),
 )  # fmt: skip
 SPACING = define(
-    np.spacing, name="Spacing", sympy=None, reason=NO_FORM,
-    lower=Composed(
+    Map("Spacing", functions=(np.spacing,), domain=(Real,), sympy=None, rule=NoRule(NO_FORM)),
+    Code(Composed(
         lambda x: np.where(x == 0, np.nextafter(np.fabs(x), 1.0),
                            np.nextafter(x, np.copysign(math.inf, x)) - x)
-    ),
-    domain=(Real,), samples=(-3, 3), ulp=0.0,
+    )),
+    Evidence(samples=(-3, 3), ulp=0.0),
 )  # fmt: skip

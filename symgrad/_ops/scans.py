@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import AXIS, FLAG, Op, define_array
+from .._op import AXIS, FLAG, ArrayOp, Code, Linear, Products, Scan, Words, define
 from .._shapes import show
 from .complex_products import running_product
 from .movement import BROADCAST
@@ -142,50 +142,30 @@ def _fits(node: Any) -> str | None:
     return alike(node.operands, last.dtype)
 
 
-CUMSUM: Op = define_array(
-    "Cumsum",
-    "scan",
-    _running(np.cumsum),
-    doc="running sum along an axis",
-    fits=_fits,
-    params={"axis": AXIS, "reverse": FLAG},
-    shape=lambda x, axis, reverse: x,
-    element=_running_element(sp.Sum),
-    transpose=lambda ct, x, axis, reverse: (CUMSUM(ct, axis=axis, reverse=not reverse),),
-    source=_running_source("cumsum"),
-    batch=lambda n, _, x, axis, reverse: CUMSUM(x, axis=axis + 1, reverse=reverse),
-    combine="add",
-)
-CUMPROD: Op = define_array(
-    "Cumprod",
-    "scan",
-    _running(np.cumprod),
-    parts=running_product,
-    doc="running product along an axis",
-    fits=_fits,
-    params={"axis": AXIS, "reverse": FLAG},
-    shape=lambda x, axis, reverse: x,
-    element=_running_element(sp.Product),
-    vjp=_cumprod_vjp,
-    jvp=_cumprod_jvp,
-    source=_running_source("cumprod"),
-    batch=lambda n, _, x, axis, reverse: CUMPROD(x, axis=axis + 1, reverse=reverse),
-    combine="multiply",
-)
-RECURRENCE: Op = define_array(
-    "Recurrence",
-    "scan",
-    recurrence,
-    doc="linear recurrence r[i] = a[i]*r[i-1] + b[i] along an axis",
-    fits=_fits,
-    params={"axis": AXIS, "reverse": FLAG},
-    types=lambda a, b, **_: np.result_type(a, b),
-    shape=lambda a, b, axis, reverse: b,
-    element=_recurrence_element,
-    vjp=_recurrence_vjp,
-    jvp=_recurrence_jvp,
-    source=lambda a, b, axis, reverse: f"recurrence({a}, {b}, {axis}, {reverse})",
-    helpers=(recurrence,),
-    batch=_recurrence_batch,
-    combine="recurrence",
-)
+CUMSUM: ArrayOp = define(
+    Scan("Cumsum", evaluate=_running(np.cumsum), params={"axis": AXIS, "reverse": FLAG},
+        shape=lambda x, axis, reverse: x, element=_running_element(sp.Sum),
+        rule=Linear(lambda ct, x, axis, reverse: (CUMSUM(ct, axis=axis, reverse=not reverse),)),
+        batch=lambda n, _, x, axis, reverse: CUMSUM(x, axis=axis + 1, reverse=reverse),
+        combine="add", fits=_fits),
+    Code(source=_running_source("cumsum")),
+    Words("running sum along an axis"),
+)  # fmt: skip
+CUMPROD: ArrayOp = define(
+    Scan("Cumprod", evaluate=_running(np.cumprod), params={"axis": AXIS, "reverse": FLAG},
+        shape=lambda x, axis, reverse: x, element=_running_element(sp.Product),
+        rule=Products(_cumprod_vjp, _cumprod_jvp), parts=running_product,
+        batch=lambda n, _, x, axis, reverse: CUMPROD(x, axis=axis + 1, reverse=reverse),
+        combine="multiply", fits=_fits),
+    Code(source=_running_source("cumprod")),
+    Words("running product along an axis"),
+)  # fmt: skip
+RECURRENCE: ArrayOp = define(
+    Scan("Recurrence", evaluate=recurrence, params={"axis": AXIS, "reverse": FLAG},
+        types=lambda a, b, **_: np.result_type(a, b), shape=lambda a, b, axis, reverse: b,
+        element=_recurrence_element, rule=Products(_recurrence_vjp, _recurrence_jvp),
+        batch=_recurrence_batch, combine="recurrence", fits=_fits),
+    Code(source=lambda a, b, axis, reverse: f"recurrence({a}, {b}, {axis}, {reverse})",
+        helpers=(recurrence,)),
+    Words("linear recurrence r[i] = a[i]*r[i-1] + b[i] along an axis"),
+)  # fmt: skip

@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Emit, Intrinsic, NonZero, Real, define
+from .._op import (
+    Code,
+    Composed,
+    Emit,
+    Evidence,
+    Intrinsic,
+    Map,
+    NonZero,
+    NoRule,
+    Partials,
+    Real,
+    Words,
+    define,
+)
 from . import complex_order, parts
 from .arithmetic import BINARY, STEP, UNARY, is_float
 
@@ -23,14 +36,18 @@ def _absolute(e: Any, dtype: Any, x: str) -> str:
 
 
 ABSOLUTE = define(
-    np.absolute, name="Absolute", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
-    lower=Emit(_absolute), domain=UNARY, samples=(-3, 3), ulp=0.0, convention="derivative 0 at 0",
-    parts=parts.absolute,
+    Map("Absolute", functions=(np.absolute,), domain=UNARY, sympy=sp.Abs,
+        rule=Partials(lambda y, x: (np.sign(x),)), parts=parts.absolute),
+    Code(Emit(_absolute)),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention="derivative 0 at 0"),
 )  # fmt: skip
 FABS = define(
-    np.fabs, name="Fabs", sympy=sp.Abs, partials=lambda y, x: (np.sign(x),),
-    lower=Intrinsic("fabs"), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    convention="derivative 0 at 0",
+    Map("Fabs", functions=(np.fabs,), domain=UNARY, sympy=sp.Abs,
+        rule=Partials(lambda y, x: (np.sign(x),))),
+    Code(Intrinsic("fabs")),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention="derivative 0 at 0"),
 )  # fmt: skip
 
 
@@ -41,28 +58,33 @@ def _sign(x: Any) -> Any:
 
 
 SIGN = define(
-    np.sign, name="Sign", sympy=sp.sign, reason=STEP, lower=Composed(_sign),
-    domain=UNARY, samples=(-3, 3), ulp=0.0,
-    parts=parts.sign,
+    Map("Sign", functions=(np.sign,), domain=UNARY, sympy=sp.sign, rule=NoRule(STEP),
+        parts=parts.sign),
+    Code(Composed(_sign)),
+    Evidence(samples=(-3, 3), ulp=0.0),
 )  # fmt: skip
 COPYSIGN = define(
-    np.copysign, name="Copysign", sympy=lambda x, y: sp.Abs(x) * sp.sign(y),
-    partials=lambda z, x, y: (np.sign(x) * np.copysign(1.0, y), None),
-    lower=Intrinsic("copysign"), domain=(Real, NonZero), samples=(-3, 3), ulp=0.0,
-    convention="derivative 0 at 0", exact_form=False,
+    Map("Copysign", functions=(np.copysign,), domain=(Real, NonZero),
+        sympy=lambda x, y: sp.Abs(x) * sp.sign(y),
+        rule=Partials(lambda z, x, y: (np.sign(x) * np.copysign(1.0, y), None))),
+    Code(Intrinsic("copysign")),
+    Evidence(samples=(-3, 3), ulp=0.0, exact_form=False),
+    Words(convention="derivative 0 at 0"),
 )  # fmt: skip
 SIGNBIT = define(
-    np.signbit, name="Signbit", sympy=lambda x: x < 0, reason=STEP,
-    lower=Composed(lambda x: np.copysign(1.0, x) < 0), domain=UNARY, samples=(-3, 3), ulp=0.0,
-    exact_form=False,
+    Map("Signbit", functions=(np.signbit,), domain=UNARY, sympy=lambda x: x < 0,
+        rule=NoRule(STEP)),
+    Code(Composed(lambda x: np.copysign(1.0, x) < 0)),
+    Evidence(samples=(-3, 3), ulp=0.0, exact_form=False),
 )  # fmt: skip
 HEAVISIDE = define(
-    np.heaviside, name="Heaviside", sympy=sp.Heaviside,
-    partials=lambda z, x, h: (None, 1.0 - np.fabs(np.sign(x))),
-    lower=Composed(
+    Map("Heaviside", functions=(np.heaviside,), domain=(NonZero, Real), sympy=sp.Heaviside,
+        rule=Partials(lambda z, x, h: (None, 1.0 - np.fabs(np.sign(x))))),
+    Code(Composed(
         lambda x, h: np.where(x == 0, h, np.where(x > 0, 1, np.where(x < 0, 0, x)))
-    ),
-    domain=(NonZero, Real), samples=(-3, 3), ulp=0.0, convention="derivative 0 at the step",
+    )),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention="derivative 0 at the step"),
 )  # fmt: skip
 
 
@@ -73,11 +95,13 @@ def share(x: Any, y: Any) -> Any:
 
 
 SHARE = define(
-    name="Share", doc="What x has of max(x, y): 1, 0, or half at a tie.", reason=STEP,
-    evaluate=lambda x, y: share(*(np.asarray(v, np.result_type(x, y, 0.0)) for v in (x, y))),
-    sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)), lower=Composed(share),
-    domain=BINARY, samples=(-3, 3), ulp=0.0,
-    source=lambda x, y: f"share({x}, {y})", helpers=(share,),
+    Map("Share",
+        evaluate=lambda x, y: share(*(np.asarray(v, np.result_type(x, y, 0.0)) for v in (x, y))),
+        domain=BINARY, sympy=lambda x, y: sp.Heaviside(x - y, sp.Rational(1, 2)),
+        rule=NoRule(STEP)),
+    Code(Composed(share), source=lambda x, y: f"share({x}, {y})", helpers=(share,)),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words("What x has of max(x, y): 1, 0, or half at a tie."),
 )  # fmt: skip
 
 
@@ -121,24 +145,36 @@ def _lower(z: Any, x: Any, y: Any) -> Any:
 
 TIE = "equal shares at ties"
 MAXIMUM = define(
-    np.maximum, name="Maximum", sympy=sp.Max, lower=_extreme("max"), domain=BINARY,
-    partials=lambda z, x, y: (SHARE(x, y), SHARE(y, x)), samples=(-3, 3), ulp=0.0, convention=TIE,
-    taken=_upper, parts=complex_order.greatest,
+    Map("Maximum", functions=(np.maximum,), domain=BINARY, sympy=sp.Max,
+        rule=Partials(lambda z, x, y: (SHARE(x, y), SHARE(y, x))), taken=_upper,
+        parts=complex_order.greatest),
+    Code(_extreme("max")),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention=TIE),
 )  # fmt: skip
 MINIMUM = define(
-    np.minimum, name="Minimum", sympy=sp.Min, lower=_extreme("min"), domain=BINARY,
-    partials=lambda z, x, y: (SHARE(y, x), SHARE(x, y)), samples=(-3, 3), ulp=0.0, convention=TIE,
-    taken=_lower, parts=complex_order.least,
+    Map("Minimum", functions=(np.minimum,), domain=BINARY, sympy=sp.Min,
+        rule=Partials(lambda z, x, y: (SHARE(y, x), SHARE(x, y))), taken=_lower,
+        parts=complex_order.least),
+    Code(_extreme("min")),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention=TIE),
 )  # fmt: skip
 FMAX = define(
-    np.fmax, name="Fmax", sympy=sp.Max, lower=_extreme("fmax"), domain=BINARY, samples=(-3, 3),
-    partials=lambda z, x, y: (_present(x, y, SHARE(x, y)), _present(y, x, SHARE(y, x))),
-    taken=lambda z, x, y: (((x < y) | np.isnan(x), False), ((y < x) | np.isnan(y), False)),
-    parts=complex_order.greatest_present, ulp=0.0, convention=TIE,
+    Map("Fmax", functions=(np.fmax,), domain=BINARY, sympy=sp.Max,
+        rule=Partials(lambda z, x, y: (_present(x, y, SHARE(x, y)), _present(y, x, SHARE(y, x)))),
+        taken=lambda z, x, y: (((x < y) | np.isnan(x), False), ((y < x) | np.isnan(y), False)),
+        parts=complex_order.greatest_present),
+    Code(_extreme("fmax")),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention=TIE),
 )  # fmt: skip
 FMIN = define(
-    np.fmin, name="Fmin", sympy=sp.Min, lower=_extreme("fmin"), domain=BINARY, samples=(-3, 3),
-    partials=lambda z, x, y: (_present(x, y, SHARE(y, x)), _present(y, x, SHARE(x, y))),
-    taken=lambda z, x, y: (((y < x) | np.isnan(x), False), ((x < y) | np.isnan(y), False)),
-    parts=complex_order.least_present, ulp=0.0, convention=TIE,
+    Map("Fmin", functions=(np.fmin,), domain=BINARY, sympy=sp.Min,
+        rule=Partials(lambda z, x, y: (_present(x, y, SHARE(y, x)), _present(y, x, SHARE(x, y)))),
+        taken=lambda z, x, y: (((y < x) | np.isnan(x), False), ((x < y) | np.isnan(y), False)),
+        parts=complex_order.least_present),
+    Code(_extreme("fmin")),
+    Evidence(samples=(-3, 3), ulp=0.0),
+    Words(convention=TIE),
 )  # fmt: skip

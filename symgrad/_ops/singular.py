@@ -13,7 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from .._op import FLAG, Composed, Exact, Op, Routine, define_array
+from .._op import (
+    FLAG,
+    ArrayOp,
+    Code,
+    Composed,
+    Evidence,
+    Exact,
+    Products,
+    Routine,
+    Words,
+    Written,
+    define,
+)
 from . import exactly
 from .factorizations import beside, gaps, widen
 from .linear import adjoint, batched_alike, in_pairs, no_formula, unit_like
@@ -123,25 +135,17 @@ def _svd_ordered(size: Any, wide: bool) -> bool:
     return bool(size["m"] <= size["n"] if wide else size["n"] <= size["m"])
 
 
-SVD: Op = define_array(
-    "SVD",
-    "routine",
-    lambda a, wide: singular_parts(a),
-    parts=in_pairs("ComplexSVD"),
-    doc="singular values and vectors: U, s and the transpose of V, one behind the other",
-    fits=Cores("m n", ordered=_svd_ordered),
-    params={"wide": FLAG},
-    shape=_svd_shape,
-    element=no_formula("a singular value"),
-    exact=Exact(exactly.singular, vectors=exactly.singular_vectors),
-    vjp=_svd_vjp,
-    jvp=_svd_jvp,
-    batch=batched_alike(lambda: SVD),
-    lower=Routine(write_svd, (2, 1)),
-    source=lambda a, wide: f"singular_parts({a})",
-    helpers=(singular_parts,),
-    convention="no share of what turns vectors of equal singular values; 1/0 counts as 0",
-)
+SVD: ArrayOp = define(
+    Routine("SVD", evaluate=lambda a, wide: singular_parts(a), params={"wide": FLAG},
+        shape=_svd_shape, element=no_formula("a singular value"),
+        rule=Products(_svd_vjp, _svd_jvp), parts=in_pairs("ComplexSVD"),
+        batch=batched_alike(lambda: SVD), fits=Cores("m n", ordered=_svd_ordered)),
+    Code(Written(write_svd, (2, 1)), source=lambda a, wide: f"singular_parts({a})",
+        helpers=(singular_parts,)),
+    Evidence(exact=Exact(exactly.singular, vectors=exactly.singular_vectors)),
+    Words("singular values and vectors: U, s and the transpose of V, one behind the other",
+        convention="no share of what turns vectors of equal singular values; 1/0 counts as 0"),
+)  # fmt: skip
 
 
 # ---------------------------------------------------------------- pseudo-inverse
@@ -163,21 +167,13 @@ def _pinv_jvp(t: Any, p: Any, a: Any, value: Any) -> Any:
     return outside + inside - p @ t[0] @ p
 
 
-PINV: Op = define_array(
-    "PseudoInverse",
-    "routine",
-    lambda a, value: value,
-    parts=in_pairs("ComplexPseudoInverse"),
-    doc="a pseudo-inverse that is known, with its derivative by the matrix",
-    fits=Cores("m n", "n m"),
-    types=lambda a, value: a,
-    shape=lambda a, value: value,
-    element=no_formula("a pseudo-inverse"),
-    exact=Exact(exactly.pseudo_inverse),
-    vjp=_pinv_vjp,
-    jvp=_pinv_jvp,
-    batch=batched_alike(lambda: PINV),
-    lower=Composed(lambda a, value: value),
-    source=lambda a, value: str(value),
-    convention="the rank stays what it is",
-)
+PINV: ArrayOp = define(
+    Routine("PseudoInverse", evaluate=lambda a, value: value, types=lambda a, value: a,
+        shape=lambda a, value: value, element=no_formula("a pseudo-inverse"),
+        rule=Products(_pinv_vjp, _pinv_jvp), parts=in_pairs("ComplexPseudoInverse"),
+        batch=batched_alike(lambda: PINV), fits=Cores("m n", "n m")),
+    Code(Composed(lambda a, value: value), source=lambda a, value: str(value)),
+    Evidence(exact=Exact(exactly.pseudo_inverse)),
+    Words("a pseudo-inverse that is known, with its derivative by the matrix",
+        convention="the rank stays what it is"),
+)  # fmt: skip

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Exact, Op, Routine, define_array
+from .._op import (
+    ArrayOp,
+    Code,
+    Evidence,
+    Exact,
+    NoRule,
+    Routine,
+    Words,
+    Written,
+    define,
+)
 from . import complex_order, exactly
 from .linear import batched_alike, no_formula
 from .operands import Cores
@@ -130,19 +140,13 @@ def _write_argsort(r: Any) -> None:
     r.e.line(f"call void @{name}(ptr {x}, ptr {out}, ptr {r.work(n, 'i64')}, i64 {r.size(n)})")
 
 
-ARGSORT: Op = define_array(
-    "Argsort",
-    "routine",
-    lambda x: np.argsort(x, axis=-1, kind="stable"),
-    doc="positions that sort along the last axis: stable, nan last",
-    fits=Cores("n", kinds="biuf"),
-    parts=complex_order.order,
-    types=lambda x: np.int64,
-    shape=lambda x: x,
-    element=no_formula("a position in an order"),
-    exact=Exact(exactly.order, core=1),
-    reason="integer-valued",
-    batch=batched_alike(lambda: ARGSORT),
-    lower=Routine(_write_argsort, (1, 1)),
-    source=lambda x: f'np.argsort({x}, axis=-1, kind="stable")',
-)
+ARGSORT: ArrayOp = define(
+    Routine("Argsort", evaluate=lambda x: np.argsort(x, axis=-1, kind="stable"),
+        types=lambda x: np.int64, shape=lambda x: x, element=no_formula("a position in an order"),
+        rule=NoRule("integer-valued"), parts=complex_order.order,
+        batch=batched_alike(lambda: ARGSORT), fits=Cores("n", kinds="biuf")),
+    Code(Written(_write_argsort, (1, 1)),
+        source=lambda x: f'np.argsort({x}, axis=-1, kind="stable")'),
+    Evidence(exact=Exact(exactly.order, core=1)),
+    Words("positions that sort along the last axis: stable, nan last"),
+)  # fmt: skip

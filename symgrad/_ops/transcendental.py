@@ -9,7 +9,20 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Libm, NonZero, Op, Positive, Real, define
+from .._op import (
+    Code,
+    Composed,
+    Evidence,
+    Libm,
+    Map,
+    NonZero,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+)
 from . import parts
 from .logistic import sech_squared
 
@@ -24,43 +37,50 @@ LOG10E = 0.4342944819032518  # 1/math.log(10.0) is off by one unit
 # ---------------------------------------------------------------- exponentials, logarithms
 
 EXP = define(
-    np.exp, name="Exp", sympy=sp.exp, partials=lambda y, x: (y,),
-    lower=Libm("exp"), domain=UNARY, samples=(-3, 3), ulp=2.0,
-    parts=parts.exp,
+    Map("Exp", functions=(np.exp,), domain=UNARY, sympy=sp.exp, rule=Partials(lambda y, x: (y,)),
+        parts=parts.exp),
+    Code(Libm("exp")),
+    Evidence(samples=(-3, 3), ulp=2.0),
 )  # fmt: skip
 EXP2 = define(
-    np.exp2, sc.exp2, name="Exp2", sympy=lambda x: sp.Integer(2) ** x,
-    partials=lambda y, x: (LN2 * y,), lower=Libm("exp2"), domain=UNARY, samples=(-3, 3), ulp=2.0,
-    parts=lambda z: np.exp(parts.LN2 * z),
+    Map("Exp2", functions=(np.exp2, sc.exp2), domain=UNARY, sympy=lambda x: sp.Integer(2) ** x,
+        rule=Partials(lambda y, x: (LN2 * y,)), parts=lambda z: np.exp(parts.LN2 * z)),
+    Code(Libm("exp2")),
+    Evidence(samples=(-3, 3), ulp=2.0),
 )  # fmt: skip
 EXPM1 = define(
-    # exp(x), not y + 1, which is all rounding far to the left.
-    np.expm1, sc.expm1, name="Expm1", sympy=lambda x: sp.exp(x) - 1,
-    partials=lambda y, x: (np.exp(x),), lower=Libm("expm1"), domain=UNARY, samples=(-3, 3),
-    parts=parts.expm1,
+    Map("Expm1",
+        # exp(x), not y + 1, which is all rounding far to the left.
+        functions=(np.expm1, sc.expm1), domain=UNARY, sympy=lambda x: sp.exp(x) - 1,
+        rule=Partials(lambda y, x: (np.exp(x),)), parts=parts.expm1),
+    Code(Libm("expm1")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 LOG = define(
-    np.log, name="Log", sympy=sp.log, partials=lambda y, x: (1 / x,),
-    lower=Libm("log"), domain=(Positive,), samples=(0.1, 9), ulp=2.0,
-    parts=parts.log,
+    Map("Log", functions=(np.log,), domain=(Positive,), sympy=sp.log,
+        rule=Partials(lambda y, x: (1 / x,)), parts=parts.log),
+    Code(Libm("log")),
+    Evidence(samples=(0.1, 9), ulp=2.0),
 )  # fmt: skip
 LOG2 = define(
-    np.log2, name="Log2", sympy=lambda x: sp.log(x) / sp.log(2),
-    partials=lambda y, x: ((1 / LN2) / x,), lower=Libm("log2"), domain=(Positive,),
-    samples=(0.1, 9), ulp=2.0,
-    parts=lambda z: np.log(z) / parts.LN2,
+    Map("Log2", functions=(np.log2,), domain=(Positive,), sympy=lambda x: sp.log(x) / sp.log(2),
+        rule=Partials(lambda y, x: ((1 / LN2) / x,)), parts=lambda z: np.log(z) / parts.LN2),
+    Code(Libm("log2")),
+    Evidence(samples=(0.1, 9), ulp=2.0),
 )  # fmt: skip
 LOG10 = define(
-    np.log10, name="Log10", sympy=lambda x: sp.log(x) / sp.log(10),
-    partials=lambda y, x: (LOG10E / x,), lower=Libm("log10"), domain=(Positive,),
-    samples=(0.1, 9), ulp=2.0,
-    parts=lambda z: np.log(z) / parts.LN10,
+    Map("Log10", functions=(np.log10,), domain=(Positive,),
+        sympy=lambda x: sp.log(x) / sp.log(10), rule=Partials(lambda y, x: (LOG10E / x,)),
+        parts=lambda z: np.log(z) / parts.LN10),
+    Code(Libm("log10")),
+    Evidence(samples=(0.1, 9), ulp=2.0),
 )  # fmt: skip
 LOG1P = define(
-    np.log1p, sc.log1p, name="Log1p", sympy=lambda x: sp.log(1 + x),
-    partials=lambda y, x: (1 / (1 + x),), lower=Libm("log1p"),
-    domain=(sp.Interval.open(-1, sp.oo),), samples=(-0.9, 9),
-    parts=parts.log1p,
+    Map("Log1p", functions=(np.log1p, sc.log1p), domain=(sp.Interval.open(-1, sp.oo),),
+        sympy=lambda x: sp.log(1 + x), rule=Partials(lambda y, x: (1 / (1 + x),)),
+        parts=parts.log1p),
+    Code(Libm("log1p")),
+    Evidence(samples=(-0.9, 9)),
 )  # fmt: skip
 
 
@@ -70,60 +90,70 @@ def _gap(x: Any, y: Any) -> Any:
 
 
 LOGADDEXP = define(
-    np.logaddexp, name="Logaddexp", sympy=lambda x, y: sp.log(sp.exp(x) + sp.exp(y)),
-    partials=lambda z, x, y: (sc.expit(_gap(x, y)), sc.expit(_gap(y, x))),
-    lower=Composed(
+    Map("Logaddexp", functions=(np.logaddexp,), domain=(Real, Real),
+        sympy=lambda x, y: sp.log(sp.exp(x) + sp.exp(y)),
+        rule=Partials(lambda z, x, y: (sc.expit(_gap(x, y)), sc.expit(_gap(y, x))))),
+    Code(Composed(
         lambda x, y: np.where(
             x == y, x + LN2, np.maximum(x, y) + np.log1p(np.exp(-np.fabs(x - y)))
         )
-    ),
-    domain=(Real, Real), samples=(0.2, 3), convention="equal shares at equal infinities",
+    )),
+    Evidence(samples=(0.2, 3)),
+    Words(convention="equal shares at equal infinities"),
 )  # fmt: skip
 LOGADDEXP2 = define(
-    np.logaddexp2, name="Logaddexp2", sympy=lambda x, y: sp.log(2**x + 2**y) / sp.log(2),
-    partials=lambda z, x, y: (sc.expit(LN2 * _gap(x, y)), sc.expit(LN2 * _gap(y, x))),
-    lower=Composed(
+    Map("Logaddexp2", functions=(np.logaddexp2,), domain=(Real, Real),
+        sympy=lambda x, y: sp.log(2**x + 2**y) / sp.log(2),
+        rule=Partials(lambda z, x, y: (sc.expit(LN2 * _gap(x, y)), sc.expit(LN2 * _gap(y, x))))),
+    Code(Composed(
         lambda x, y: np.where(
             x == y, x + 1, np.maximum(x, y) + np.log1p(np.exp2(-np.fabs(x - y))) / LN2
         )
-    ),
-    domain=(Real, Real), samples=(0.2, 3), convention="equal shares at equal infinities",
+    )),
+    Evidence(samples=(0.2, 3)),
+    Words(convention="equal shares at equal infinities"),
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------- trigonometry
 
 SIN = define(
-    np.sin, name="Sin", sympy=sp.sin, partials=lambda y, x: (np.cos(x),),
-    lower=Libm("sin"), domain=UNARY, samples=(-3, 3),
-    parts=parts.sin,
+    Map("Sin", functions=(np.sin,), domain=UNARY, sympy=sp.sin,
+        rule=Partials(lambda y, x: (np.cos(x),)), parts=parts.sin),
+    Code(Libm("sin")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 COS = define(
-    np.cos, name="Cos", sympy=sp.cos, partials=lambda y, x: (-np.sin(x),),
-    lower=Libm("cos"), domain=UNARY, samples=(-3, 3),
-    parts=parts.cos,
+    Map("Cos", functions=(np.cos,), domain=UNARY, sympy=sp.cos,
+        rule=Partials(lambda y, x: (-np.sin(x),)), parts=parts.cos),
+    Code(Libm("cos")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 TAN = define(
-    np.tan, name="Tan", sympy=sp.tan, partials=lambda y, x: (1 + y * y,),
-    lower=Libm("tan"), domain=(BETWEEN_POLES,), samples=(-1.5, 1.5),
-    parts=parts.tan,
+    Map("Tan", functions=(np.tan,), domain=(BETWEEN_POLES,), sympy=sp.tan,
+        rule=Partials(lambda y, x: (1 + y * y,)), parts=parts.tan),
+    Code(Libm("tan")),
+    Evidence(samples=(-1.5, 1.5)),
 )  # fmt: skip
 ARCSIN = define(
-    np.arcsin, name="Arcsin", sympy=sp.asin,
-    partials=lambda y, x: (1 / np.sqrt((1 - x) * (1 + x)),), lower=Libm("asin"),
-    domain=(INSIDE,), samples=(-0.9, 0.9), convention="infinite derivative at -1 and 1",
-    parts=parts.arcsin,
+    Map("Arcsin", functions=(np.arcsin,), domain=(INSIDE,), sympy=sp.asin,
+        rule=Partials(lambda y, x: (1 / np.sqrt((1 - x) * (1 + x)),)), parts=parts.arcsin),
+    Code(Libm("asin")),
+    Evidence(samples=(-0.9, 0.9)),
+    Words(convention="infinite derivative at -1 and 1"),
 )  # fmt: skip
 ARCCOS = define(
-    np.arccos, name="Arccos", sympy=sp.acos,
-    partials=lambda y, x: (-1 / np.sqrt((1 - x) * (1 + x)),), lower=Libm("acos"),
-    domain=(INSIDE,), samples=(-0.9, 0.9), convention="infinite derivative at -1 and 1",
-    parts=parts.arccos,
+    Map("Arccos", functions=(np.arccos,), domain=(INSIDE,), sympy=sp.acos,
+        rule=Partials(lambda y, x: (-1 / np.sqrt((1 - x) * (1 + x)),)), parts=parts.arccos),
+    Code(Libm("acos")),
+    Evidence(samples=(-0.9, 0.9)),
+    Words(convention="infinite derivative at -1 and 1"),
 )  # fmt: skip
 ARCTAN = define(
-    np.arctan, name="Arctan", sympy=sp.atan, partials=lambda y, x: (1 / (1 + x * x),),
-    lower=Libm("atan"), domain=UNARY, samples=(-3, 3),
-    parts=parts.arctan,
+    Map("Arctan", functions=(np.arctan,), domain=UNARY, sympy=sp.atan,
+        rule=Partials(lambda y, x: (1 / (1 + x * x),)), parts=parts.arctan),
+    Code(Libm("atan")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 
 
@@ -135,32 +165,39 @@ def _arctan2_partials(z: Any, y: Any, x: Any) -> Any:
 
 
 ARCTAN2 = define(
-    np.arctan2, name="Arctan2", sympy=sp.atan2, partials=_arctan2_partials, lower=Libm("atan2"),
-    domain=(Real, NonZero), samples=(-3, 3), convention="derivative 0 at (0, 0)",
+    Map("Arctan2", functions=(np.arctan2,), domain=(Real, NonZero), sympy=sp.atan2,
+        rule=Partials(_arctan2_partials)),
+    Code(Libm("atan2")),
+    Evidence(samples=(-3, 3)),
+    Words(convention="derivative 0 at (0, 0)"),
 )  # fmt: skip
 DEG2RAD = define(
-    np.deg2rad, np.radians, name="Deg2rad", sympy=lambda x: x * sp.pi / 180,
-    partials=lambda y, x: (DEGREE,), lower=Composed(lambda x: x * DEGREE),
-    domain=UNARY, samples=(-180, 180), ulp=1.5,
+    Map("Deg2rad", functions=(np.deg2rad, np.radians), domain=UNARY,
+        sympy=lambda x: x * sp.pi / 180, rule=Partials(lambda y, x: (DEGREE,))),
+    Code(Composed(lambda x: x * DEGREE)),
+    Evidence(samples=(-180, 180), ulp=1.5),
 )  # fmt: skip
 RAD2DEG = define(
-    np.rad2deg, np.degrees, name="Rad2deg", sympy=lambda x: x * 180 / sp.pi,
-    partials=lambda y, x: (180.0 / math.pi,), lower=Composed(lambda x: x * (180.0 / math.pi)),
-    domain=UNARY, samples=(-3, 3), ulp=1.5,
+    Map("Rad2deg", functions=(np.rad2deg, np.degrees), domain=UNARY,
+        sympy=lambda x: x * 180 / sp.pi, rule=Partials(lambda y, x: (180.0 / math.pi,))),
+    Code(Composed(lambda x: x * (180.0 / math.pi))),
+    Evidence(samples=(-3, 3), ulp=1.5),
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------- hyperbolic functions
 
 SINH = define(
-    np.sinh, name="Sinh", sympy=sp.sinh, partials=lambda y, x: (np.cosh(x),),
-    lower=Libm("sinh"), domain=UNARY, samples=(-3, 3),
-    parts=parts.sinh,
+    Map("Sinh", functions=(np.sinh,), domain=UNARY, sympy=sp.sinh,
+        rule=Partials(lambda y, x: (np.cosh(x),)), parts=parts.sinh),
+    Code(Libm("sinh")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 COSH = define(
-    np.cosh, name="Cosh", sympy=sp.cosh, partials=lambda y, x: (np.sinh(x),),
-    lower=Libm("cosh"), domain=UNARY, samples=(-3, 3),
-    parts=parts.cosh,
+    Map("Cosh", functions=(np.cosh,), domain=UNARY, sympy=sp.cosh,
+        rule=Partials(lambda y, x: (np.sinh(x),)), parts=parts.cosh),
+    Code(Libm("cosh")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 
 
@@ -175,32 +212,38 @@ def _sech_partials(y: Any, x: Any, slope: int = 0) -> Any:
 
 
 SECH_SQUARED: Op = define(
-    # A record of its own: 1 - tanh(x)**2 keeps no digits for large x, cosh(x)**2 overflows.
-    name="SechSquared", doc="1/cosh(x)**2, the derivative of tanh.", evaluate=sech_squared,
-    sympy=_sech_form, partials=_sech_partials, slopes=1, lower=Composed(sech_squared),
-    domain=UNARY, samples=(-3, 3), source=lambda x, slope=0: f"sech_squared({x}, {slope})",
-    helpers=(sech_squared,),
+    Map("SechSquared", evaluate=sech_squared, domain=UNARY, sympy=_sech_form,
+        rule=Partials(_sech_partials), slopes=1),
+    Code(Composed(sech_squared), source=lambda x, slope=0: f"sech_squared({x}, {slope})",
+        helpers=(sech_squared,)),
+    Evidence(samples=(-3, 3)),
+    Words(
+        # A record of its own: 1 - tanh(x)**2 keeps no digits for large x, cosh(x)**2 overflows.
+        "1/cosh(x)**2, the derivative of tanh."),
 )  # fmt: skip
 TANH = define(
-    np.tanh, name="Tanh", sympy=sp.tanh, partials=lambda y, x: (SECH_SQUARED(x),),
-    lower=Libm("tanh"), domain=UNARY, samples=(-3, 3),
-    parts=parts.tanh,
+    Map("Tanh", functions=(np.tanh,), domain=UNARY, sympy=sp.tanh,
+        rule=Partials(lambda y, x: (SECH_SQUARED(x),)), parts=parts.tanh),
+    Code(Libm("tanh")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 ARCSINH = define(
-    np.arcsinh, name="Arcsinh", sympy=sp.asinh, partials=lambda y, x: (1 / np.hypot(1.0, x),),
-    lower=Libm("asinh"), domain=UNARY, samples=(-3, 3),
-    parts=parts.arcsinh,
+    Map("Arcsinh", functions=(np.arcsinh,), domain=UNARY, sympy=sp.asinh,
+        rule=Partials(lambda y, x: (1 / np.hypot(1.0, x),)), parts=parts.arcsinh),
+    Code(Libm("asinh")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 ARCCOSH = define(
-    np.arccosh, name="Arccosh", sympy=sp.acosh,
-    partials=lambda y, x: (1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),), lower=Libm("acosh"),
-    domain=(sp.Interval.open(1, sp.oo),), samples=(1.1, 9),
-    convention="infinite derivative at 1",
-    parts=parts.arccosh,
+    Map("Arccosh", functions=(np.arccosh,), domain=(sp.Interval.open(1, sp.oo),), sympy=sp.acosh,
+        rule=Partials(lambda y, x: (1 / (np.sqrt(x - 1) * np.sqrt(x + 1)),)), parts=parts.arccosh),
+    Code(Libm("acosh")),
+    Evidence(samples=(1.1, 9)),
+    Words(convention="infinite derivative at 1"),
 )  # fmt: skip
 ARCTANH = define(
-    np.arctanh, name="Arctanh", sympy=sp.atanh, partials=lambda y, x: (1 / ((1 - x) * (1 + x)),),
-    lower=Libm("atanh"), domain=(INSIDE,), samples=(-0.9, 0.9),
-    convention="infinite derivative at -1 and 1",
-    parts=parts.arctanh,
+    Map("Arctanh", functions=(np.arctanh,), domain=(INSIDE,), sympy=sp.atanh,
+        rule=Partials(lambda y, x: (1 / ((1 - x) * (1 + x)),)), parts=parts.arctanh),
+    Code(Libm("atanh")),
+    Evidence(samples=(-0.9, 0.9)),
+    Words(convention="infinite derivative at -1 and 1"),
 )  # fmt: skip

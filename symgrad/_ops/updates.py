@@ -11,7 +11,20 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import AXES, COUNT, REGIONS, SHAPE, Op, define_array
+from .._op import (
+    AXES,
+    COUNT,
+    REGIONS,
+    SHAPE,
+    ArrayOp,
+    Assemble,
+    Code,
+    Linear,
+    NoRule,
+    Scatter,
+    Words,
+    define,
+)
 from .._shapes import Shape, show
 from .._spell import spell
 from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
@@ -81,23 +94,14 @@ def _update_fits(node: Any) -> str | None:
 
 
 #: The first region is the whole array, whose part is what is written over.
-UPDATE: Op = define_array(
-    "Update",
-    "assemble",
-    _update,
-    doc="an array with regions written over, which do not overlap each other",
-    fits=_update_fits,
-    params={"shape": SHAPE, "regions": REGIONS},
-    types=lambda base, *_, **__: base,
-    shape=lambda *_, shape, regions: shape,
-    element=_update_element,
-    transpose=_update_transpose,
-    batch=_update_batch,
-    place=_update_place,
-    combine="last",
-    source=_update_source,
-    helpers=(updated,),
-)
+UPDATE: ArrayOp = define(
+    Assemble("Update", evaluate=_update, params={"shape": SHAPE, "regions": REGIONS},
+        types=lambda base, *_, **__: base, shape=lambda *_, shape, regions: shape,
+        element=_update_element, place=_update_place, rule=Linear(_update_transpose),
+        batch=_update_batch, last=True, fits=_update_fits),
+    Code(source=_update_source, helpers=(updated,)),
+    Words("an array with regions written over, which do not overlap each other"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- the last writer
 
@@ -139,26 +143,20 @@ def _writer_fits(node: Any) -> str | None:
 
 
 #: The numbers are 1, 2, ... in the order of writing, so the last one is the greatest.
-WRITER: Op = define_array(
-    "Writer",
-    "scatter",
-    lambda numbers, places, axes, shape: written_last(numbers, places, shape),
-    doc="which of several assignments wrote each place last, 0 if none did",
-    fits=_writer_fits,
-    params={"axes": AXES, "shape": SHAPE},
-    types=lambda numbers, places, axes, shape: np.int64,
-    shape=lambda numbers, places, axes, shape: shape,
-    element=_writer_element,
-    transpose=lambda ct, numbers, places, axes, shape: (None, None),
-    batch=_writer_batch,
-    place=lambda _, index, numbers, places, axes, shape: (places[tuple(index)],),
-    combine="last",
-    source=lambda numbers, places, axes, shape: (
+WRITER: ArrayOp = define(
+    Scatter("Writer",
+        evaluate=lambda numbers, places, axes, shape: written_last(numbers, places, shape),
+        params={"axes": AXES, "shape": SHAPE},
+        types=lambda numbers, places, axes, shape: np.int64,
+        shape=lambda numbers, places, axes, shape: shape, element=_writer_element,
+        place=lambda _, index, numbers, places, axes, shape: (places[tuple(index)],),
+        rule=NoRule("integer-valued"), batch=_writer_batch, last=True, fits=_writer_fits),
+    Code(source=lambda numbers, places, axes, shape: (
         f"written_last({numbers}, {places}, {spell(shape)})"
     ),
-    helpers=(written_last,),
-    reason="integer-valued",
-)
+        helpers=(written_last,)),
+    Words("which of several assignments wrote each place last, 0 if none did"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------- at computed places
 
@@ -258,40 +256,19 @@ def _at_fits(node: Any) -> str | None:
 
 #: Both are for places that differ: those of one number for each axis, or of one in each row
 #: of a batch.
-PUT: Op = define_array(
-    "Put",
-    "scatter",
-    _at(add=False),
-    doc="an array with elements written over at positions given by integers",
-    fits=_at_fits,
-    params={"axes": AXES, "at": COUNT, "shape": SHAPE},
-    types=lambda v, base, *_, axes, at, shape: base,
-    shape=lambda *_, axes, at, shape: shape,
-    element=_at_element(add=False),
-    linear=(0, 1),
-    transpose=_put_transpose,
-    batch=_at_batch(lambda: PUT),
-    place=_at_place,
-    combine="last",
-    over=True,
-    source=_at_source(add=False),
-    helpers=(written_at,),
-)
-ADD_AT: Op = define_array(
-    "AddAt",
-    "scatter",
-    _at(add=True),
-    doc="an array with values added at positions given by integers",
-    fits=_at_fits,
-    params={"axes": AXES, "at": COUNT, "shape": SHAPE},
-    types=lambda v, base, *_, axes, at, shape: base,
-    shape=lambda *_, axes, at, shape: shape,
-    element=_at_element(add=True),
-    linear=(0, 1),
-    transpose=_add_transpose,
-    batch=_at_batch(lambda: ADD_AT),
-    place=_at_place,
-    over=True,
-    source=_at_source(add=True),
-    helpers=(written_at,),
-)
+PUT: ArrayOp = define(
+    Scatter("Put", evaluate=_at(add=False), params={"axes": AXES, "at": COUNT, "shape": SHAPE},
+        types=lambda v, base, *_, axes, at, shape: base, shape=lambda *_, axes, at, shape: shape,
+        element=_at_element(add=False), place=_at_place, rule=Linear(_put_transpose, (0, 1)),
+        batch=_at_batch(lambda: PUT), last=True, over=True, fits=_at_fits),
+    Code(source=_at_source(add=False), helpers=(written_at,)),
+    Words("an array with elements written over at positions given by integers"),
+)  # fmt: skip
+ADD_AT: ArrayOp = define(
+    Scatter("AddAt", evaluate=_at(add=True), params={"axes": AXES, "at": COUNT, "shape": SHAPE},
+        types=lambda v, base, *_, axes, at, shape: base, shape=lambda *_, axes, at, shape: shape,
+        element=_at_element(add=True), place=_at_place, rule=Linear(_add_transpose, (0, 1)),
+        batch=_at_batch(lambda: ADD_AT), over=True, fits=_at_fits),
+    Code(source=_at_source(add=True), helpers=(written_at,)),
+    Words("an array with values added at positions given by integers"),
+)  # fmt: skip

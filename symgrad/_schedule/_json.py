@@ -19,6 +19,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf
+from .._op import Bodied
 from .._shapes import Dim, Dimension
 from .._spell import relation_text, size_text
 from ..errors import DataError
@@ -131,7 +132,7 @@ def _step(node: Node, operands: list[int]) -> dict[str, Any]:
     fields: dict[str, Any] = {"op": node.op.name, "operands": operands}
     if node.items:
         fields["params"] = {k: _param(v) for k, v in node.items}
-    if node.op.results is None:  # the others are no values themselves
+    if not isinstance(node.op, Bodied):  # the others are no values themselves
         fields |= {"dtype": node.dtype.name, "shape": _shape(node)}
     if node.where is not None:
         name = os.path.basename(node.where.filename)

@@ -11,7 +11,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Iota, Literal, Node, SizeOf
-from .._op import PROJECTIONS, Op
+from .._op import PROJECTIONS, ArrayOp, Bodied, Map, Words
 from .._shapes import Shape, as_expr
 from .._symbolic import index_symbols, readable_number
 from .._symbolic._indices import rename_bound
@@ -53,7 +53,7 @@ def _line(node: Node, names: Mapping[Node, str], taken: set[str]) -> str:
     elif node.op.kind in PROJECTIONS:
         part = f"{_place(names[node.operands[0]], ())}^{{({node.params['index']})}}"
         right = f"{{{part}}}_{{{','.join(map(_index_text, index))}}}" if index else part
-    elif node.op.results is not None:
+    elif isinstance(node.op, Bodied):
         right = _call(node, (), names)
     else:
         try:
@@ -114,7 +114,8 @@ def _number(node: Node) -> Any:
 def _mapped(node: Node, index: Index, names: Mapping[Node, str]) -> str:
     values = [_value(x, index, names) for x in node.operands]
     text = None
-    if node.op.sympy is not None or (node.op.reading and node.items):
+    assert isinstance(node.op, Map)
+    if node.op.sympy is not None or (Words.of(node.op).reading and node.items):
         # Numbers take part in the layout of a formula (3 x, not x 3), names do not.
         numbers = [_number(x) if isinstance(x, (Literal, SizeOf)) else None for x in node.operands]
         text = _template(node.op, node.items, tuple(numbers))
@@ -126,7 +127,7 @@ def _mapped(node: Node, index: Index, names: Mapping[Node, str]) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]) -> str | None:
+def _template(op: Map, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]) -> str | None:
     """An op's formula with places for the operands that are no numbers.
 
     None if it has none of them: that no real number is nan does not say what a step computes.
@@ -136,7 +137,7 @@ def _template(op: Op, items: tuple[tuple[str, Any], ...], fixed: tuple[Any, ...]
         for k, number in enumerate(fixed) if number is None
     }  # fmt: skip
     operands = [places.get(k, number) for k, number in enumerate(fixed)]
-    written = op.sympy or op.reading
+    written = op.sympy or Words.of(op).reading
     assert written is not None
     with sp.evaluate(False):
         form = written(*operands, **dict(items))
@@ -173,7 +174,7 @@ class _Operand:
 
 
 def _element(node: Node, index: Index, names: Mapping[Node, str], taken: set[str]) -> str:
-    assert node.op.element is not None
+    assert isinstance(node.op, ArrayOp)
     operands = [_Operand(x, names[x]) for x in node.operands]
     formula = as_expr(node.op.element(index, *operands, **node.params))
     for over in formula.atoms(AppliedUndef):

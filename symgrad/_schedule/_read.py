@@ -24,7 +24,7 @@ import sympy as sp
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, Where, apply, printable
 from .._graph._laws import RULE_ERRORS, Draft, broken_law, shape_by_rule
 from .._graph._types import SUPPORTED, TOKEN
-from .._op import registry
+from .._op import Bodied, registry
 from .._shapes import Dim, Dimension, Shape, as_expr, hint, recording
 from .._spell import parse_relation, parse_size
 from .._state import within
@@ -281,7 +281,7 @@ class _Reader:
         items = tuple(sorted((k, self.param(v, what, 0)) for k, v in params.items()))
         shape: Shape = ()
         dtype = TOKEN
-        if op.results is None:
+        if not isinstance(op, Bodied):
             shape, dtype = self.shape(record, what), _dtype(record, what)
         draft = Draft(op, operands, items, shape, dtype)
         broken = broken_law(draft)

@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
-from .._op import Op
+from .._op import Bodied, Op
 from .._ops.movement import by_rows
 from .._shapes import evaluate_dim, show
 from .._state import now
@@ -102,7 +102,7 @@ def computed(
                 result = _in_order(node.op, operands, params)
             else:
                 result = node.op.evaluate(*operands, **params)
-            several = node.op.results is not None
+            several = isinstance(node.op, Bodied)
             env[node] = result if several else np.asarray(result, node.dtype)[()]
     return env
 
@@ -126,7 +126,7 @@ def _in_order(op: Op, operands: Sequence[Any], params: Mapping[str, Any]) -> Any
     if op.kind != "contract":  # matrices go to BLAS as they lie
         operands = list(map(by_rows, operands))
     result = op.reference(*operands, **params)
-    return result if op.results is not None else by_rows(result)
+    return result if isinstance(op, Bodied) else by_rows(result)
 
 
 def _argument(node: Node, value: Any) -> Any:

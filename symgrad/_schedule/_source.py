@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Body, Constant, Iota, Literal, Node, SizeOf
-from .._op import Op
+from .._op import Bodied, Code, Map, Op
 from .._spell import Operand, size_text, spell
 from ..errors import ArgumentError, UnsupportedError
 from ._steps import Steps, body_program
@@ -84,7 +84,7 @@ class _Writer:
         self.constants: dict[Constant, str] = {} if outer is None else outer.constants
         self.shapes: tuple[str, ...] = outer.shapes if outer else tuple(map(str, program.sizes))
         for node in program.steps:
-            self._need(node.op.helpers)
+            self._need(Code.of(node.op).helpers)
         taken = {*_RESERVED, *keyword.kwlist, *self.helpers, *self.tables}
         if not name.isidentifier() or name in taken:
             raise ArgumentError(f"{name!r} cannot be the name of the function in the code")
@@ -213,7 +213,7 @@ class _Writer:
         lines: list[tuple[str, str]] = []
         for node in self.program.steps:
             where = str(node.where) if node.where else ""
-            if node.op.results is None:
+            if not isinstance(node.op, Bodied):
                 lines.append((f"{self.names[node]} = {self.right(node)}", where))
                 continue
             for name, body in named_bodies(node):
@@ -249,7 +249,7 @@ class _Writer:
             return repr(value) if value is None or isinstance(value, bool) else size_text(value)
 
         arguments = [*self.operands(node), *(f"{k}={text(v)}" for k, v in node.items)]
-        return f"{node.op.helpers[0].__name__}({', '.join(arguments)})"
+        return f"{Code.of(node.op).helpers[0].__name__}({', '.join(arguments)})"
 
     # ---------------------------------------------------------------- right-hand sides
 
@@ -257,16 +257,17 @@ class _Writer:
         op = node.op
         operands = [Operand(t, x.shape, x.dtype)
                     for t, x in zip(self.operands(node), node.operands, strict=True)]  # fmt: skip
-        if op.source is not None:
-            text = op.source(*operands, **node.params)
+        source = Code.of(op).source
+        if source is not None:
+            text = source(*operands, **node.params)
         else:
             arguments = [*map(str, operands), *(f"{k}={v!r}" for k, v in node.items)]
             text = f"{function_name(op)}({', '.join(arguments)})"
-        if op.kind == "map" and op.ufunc is None:
+        if isinstance(op, Map) and op.ufunc is None:
             # What is no universal function may keep a 0-d array, or compute wider.
             if node.dtype.name == "float32" and "dtype" not in node.params:
                 text = f"np.asarray({text}, np.float32)"
-            if not node.shape and (op.source is None or "(" in text):
+            if not node.shape and (source is None or "(" in text):
                 text += "[()]" if not text.endswith("[()]") else ""
         return text
 
@@ -277,7 +278,7 @@ class _Writer:
         int64, and two of them would be computed by Python, which knows no infinity of 1/0.
         """
         free = [x for x in node.operands if not isinstance(x, (Literal, SizeOf))]
-        ufunc = node.op.ufunc
+        ufunc = node.op.ufunc if isinstance(node.op, Map) else None
         # SciPy's universal functions do not all treat Python numbers as weak.
         weak = ufunc is not None and getattr(np, ufunc.__name__, None) is ufunc
         alone = not free if node.op.kind == "map" else node.op.kind != "view"
@@ -347,7 +348,7 @@ def _nested(numbers: Any, shape: tuple[int, ...]) -> str:
 
 def function_name(op: Op) -> str:
     """Return the name of the NumPy or SciPy function that an op is."""
-    function = op.head
+    function = op.head if isinstance(op, Map) else None
     name = getattr(function, "__name__", "")
     if function is not None and op.evaluate is function:
         if getattr(np, name, None) is function:

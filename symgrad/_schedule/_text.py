@@ -10,7 +10,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Body, Node
-from .._op import Op
+from .._op import Bodied, Map, Op
 from .._shapes import Shape, as_expr
 from .._spell import relation_text
 from ._steps import Steps, body_program
@@ -71,13 +71,13 @@ def guard_texts(guards: Mapping[sp.Basic, bool]) -> list[str]:
 
 def type_text(node: Node) -> str:
     """Return element type and shape, as ``float64[n, 3]``; a loop or a branch has none."""
-    if node.op.results is not None:
+    if isinstance(node.op, Bodied):
         return ""
     return f"{node.dtype.name}{shape_text(node.shape)}"
 
 
 @lru_cache(maxsize=1024)
-def _template(op: Op, items: tuple[tuple[str, Any], ...]) -> str | None:
+def _template(op: Map, items: tuple[tuple[str, Any], ...]) -> str | None:
     """The op's mathematics with places for the operands' names, made once per op."""
     if op.sympy is None:
         return None
@@ -99,10 +99,10 @@ def step_text(node: Node, names: Mapping[Node, str]) -> str:
 
 def call_text(op: Op, operands: Sequence[str], items: Iterable[tuple[str, Any]] = ()) -> str:
     """Return an op applied to named operands as mathematics."""
-    template = _template(op, tuple(items)) if op.kind == "map" else None
+    template = _template(op, tuple(items)) if isinstance(op, Map) else None
     if template is not None:
         return template.format(*operands)
-    if op.results is not None:  # bodies are written out, and the rest follows from them
+    if isinstance(op, Bodied):  # bodies are written out, and the rest follows from them
         items = [(k, v) for k, v in items if k in ("length", "reverse", "kept") and v]
     params = [f"{k}={_param_text(v)}" for k, v in items]
     return f"{op.name.lower()}({', '.join([*operands, *params])})"

@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from .._graph import Input, Node
+from .._op import Words
 from .._schedule import schedule
 from .._shapes import as_expr
 from .._symbolic import (
@@ -269,7 +270,7 @@ class _Walk:
 
 def _is_shown(node: Node) -> bool:
     """Conditions and views read best where they are used; factors stand in no formula."""
-    factors = node.op.kind == "routine" and node.op.reading is None
+    factors = node.op.kind == "routine" and Words.of(node.op).reading is None
     return node.dtype.kind != "b" and node.op.kind != "view" and not factors
 
 

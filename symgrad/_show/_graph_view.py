@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Where
-from .._op import Op
+from .._op import Code, Map, Op, Reduce
 from .._schedule._text import call_text
 from .._spell import Operand
 from .._symbolic import derivative_of
@@ -177,19 +177,21 @@ def cut(text: str, longest: int = LONGEST) -> str:
 def formula_text(op: Op, operands: Sequence[Operand], params: dict[str, Any]) -> str:
     """Return an op applied to its operands: as mathematics, else as NumPy code."""
     texts = [operand.text for operand in operands]
-    if op.kind != "map" and op.source is not None:
-        return _PRODUCT.sub(r"\4 @ \5", op.source(*operands, **params).replace("np.", ""))
+    source = Code.of(op).source
+    if op.kind != "map" and source is not None:
+        return _PRODUCT.sub(r"\4 @ \5", source(*operands, **params).replace("np.", ""))
     items = sorted((k, v) for k, v in params.items() if not isinstance(v, np.ndarray))
     text = call_text(op, texts, items)
     if "Piecewise" in text:  # SymPy's form of a choice is no name that users know
-        known = op.head.__name__ if op.head else op.name.lower()
+        head = op.head if isinstance(op, Map) else None
+        known = head.__name__ if head else op.name.lower()
         text = f"{known}({', '.join(texts)})"
     return text
 
 
 @lru_cache(maxsize=4096)
 def _slope_template(
-    op: Op, items: tuple[tuple[str, Any], ...], slot: int, numbers: tuple[float | None, ...]
+    op: Map, items: tuple[tuple[str, Any], ...], slot: int, numbers: tuple[float | None, ...]
 ) -> str:
     places = [sp.Symbol(f"\x00{k}\x01", real=True) for k in range(op.arity)]
     operands = [
@@ -211,11 +213,11 @@ def slope_text(
 ) -> str:
     """Return the local derivative by one operand as a formula, or nothing if it has none."""
     names = [v.name for v in operands]
-    if op.kind == "view" or (op.kind == "reduce" and op.combine == "add"):
+    if op.kind == "view" or (isinstance(op, Reduce) and op.combine == "add"):
         return "1"  # elements are moved, or added
     if op.kind == "contract":
         return "*".join(name for k, name in enumerate(names) if k != slot)
-    if op.kind != "map" or op.sympy is None:
+    if not isinstance(op, Map) or op.sympy is None:
         return ""
     numbers = tuple(
         float(v.value) if v.kind == "constant" and v.value is not None and v.value.ndim == 0

@@ -15,6 +15,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._op import ArrayOp, Words
 from .._parse import MAX_POWER_BITS, power_bits
 from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
@@ -180,9 +181,9 @@ class Elements:
             # Filled in by the op's own form: SymPy's evaluation needs the real operands.
             formula: Any = [x[_aligned(index, x.shape)] for x in operands]
         else:
-            element = node.op.reading or node.op.element
-            if element is None:
-                raise UnsupportedError(f"the program has no formula: {node.op.doc}")
+            if not isinstance(node.op, ArrayOp):
+                raise UnsupportedError(f"the program has no formula: {Words.of(node.op).doc}")
+            element = Words.of(node.op).reading or node.op.element
             try:
                 formula = element(index, *operands, **node.params)
             except UnsupportedError as error:
@@ -277,7 +278,7 @@ def _filled(node: Node, formula: Any, known: Mapping[sp.Symbol, Any], exact: boo
 
 
 def _mapped(node: Node, operands: list[Any], exact: bool) -> Any:
-    first, second = node.op.reading, node.op.sympy
+    first, second = Words.of(node.op).reading, node.op.sympy
     form = second or first if exact else first or second
     if form is None:
         return sp.Function(node.op.name)(*operands)

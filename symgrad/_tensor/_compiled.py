@@ -30,6 +30,7 @@ from .._api._transforms import compile
 from .._forks import free_in_children
 from .._graph import Input, Literal, apart, apply
 from .._graph import Node as GraphNode
+from .._op import Bodied
 from .._reverse import pull_back
 from .._state import now, within
 from .._trace import Traced, as_node
@@ -191,7 +192,7 @@ def describe(order: Sequence[Node]) -> tuple[Any, list[Any]] | None:
             continue
         assert isinstance(node, Backward)
         saved, rule, seq = node.saved, node.rule, node.seq
-        if saved is None or node.op.results is not None:
+        if saved is None or isinstance(node.op, Bodied):
             return None
         key.append(rule)  # there is one for an op and the operands that want gradients
         if node.params:

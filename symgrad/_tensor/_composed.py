@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._graph import Input, Literal, Node, apart, topological
-from .._op import Op, registry
+from .._op import Code, Kind, Linear, Op, Products, registry
 from .._ops import np_logsumexp, np_statistics
 from .._ops.reductions import kept, restore
 from .._reverse import pull_back
@@ -58,7 +58,7 @@ class Formula:
         return [None if k is None else values[k] for k in self.results]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Composed(Op):
     """The op of such a step.
 
@@ -66,16 +66,22 @@ class Composed(Op):
     ----------
     steps:
         The op as the compiler's steps, on traced values and on tensors.
+    taken, support:
+        See :class:`Op`.
     reads_result:
         Whether the way back reads the result.
     """
 
     steps: Callable[..., Any]
+    taken: Callable[..., Any] | None = None
+    support: Callable[..., Any] | None = None
     reads_result: bool = False
+    kind: ClassVar[Kind] = "routine"
     #: All that there are.
     known: ClassVar[list[Composed]] = []
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.known.append(self)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
@@ -87,6 +93,20 @@ class Composed(Op):
 # ---------------------------------------------------------------- folds
 
 
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Fold(Composed):
+    """A reduction as one step."""
+
+    kind = "reduce"
+
+
+def _fold(name: str, call: str, **fields: Any) -> Fold:
+    """Return a reduction that is written as ``call`` of the operand and its axes."""
+    op = Fold(name, **fields)
+    Code(source=lambda x, axes: call.format(x=x, axes=axes)).put(op)
+    return op
+
+
 def _keeping(op: Op, fold: np.ufunc) -> Composed:
     """Return a reduction with ``keepdims=True`` as one step; its rules are the reduction's."""
 
@@ -96,11 +116,10 @@ def _keeping(op: Op, fold: np.ufunc) -> Composed:
     def evaluate(x: Any, axes: tuple[int, ...]) -> Any:
         return fold.reduce(x, axis=axes, keepdims=True)
 
-    return Composed(
-        name=op.name, kind="reduce", combine=op.combine, evaluate=evaluate, steps=steps,
-        transpose=op.transpose, vjp=op.vjp, taken=op.taken, support=op.support,
-        reads_result=op.transpose is None,
-        source=lambda x, axes: f"np.{op.name.lower()}({x}, axis={axes}, keepdims=True)",
+    return _fold(
+        op.name, f"np.{op.name.lower()}({{x}}, axis={{axes}}, keepdims=True)",
+        evaluate=evaluate, steps=steps, rule=op.rule, taken=op.taken, support=op.support,
+        reads_result=op.linear is None,
     )  # fmt: skip
 
 
@@ -121,16 +140,16 @@ def _from_mean(ct: Any, x: Any, axes: tuple[int, ...]) -> tuple[Any]:
 
 
 _SUM, _MAX, _MIN = (registry.ops[name] for name in ("Sum", "Max", "Min"))
-_MEAN = Composed(
-    name="Mean", kind="reduce", evaluate=_mean, steps=lambda x, axes: np.mean(x, axis=axes),
-    transpose=_from_mean, support=_SUM.support,
-    source=lambda x, axes: f"np.mean({x}, axis={axes})",
+_MEAN = _fold(
+    "Mean", "np.mean({x}, axis={axes})",
+    evaluate=_mean, steps=lambda x, axes: np.mean(x, axis=axes),
+    rule=Linear(_from_mean), support=_SUM.support,
 )  # fmt: skip
-_KEEPING_MEAN = Composed(
-    name="Mean", kind="reduce", evaluate=lambda x, axes: _mean(x, axes, keepdims=True),
+_KEEPING_MEAN = _fold(
+    "Mean", "np.mean({x}, axis={axes}, keepdims=True)",
+    evaluate=lambda x, axes: _mean(x, axes, keepdims=True),
     steps=lambda x, axes: np.mean(x, axis=axes, keepdims=True),
-    transpose=_from_mean, support=_SUM.support,
-    source=lambda x, axes: f"np.mean({x}, axis={axes}, keepdims=True)",
+    rule=Linear(_from_mean), support=_SUM.support,
 )  # fmt: skip
 
 #: NumPy's reductions as steps, without and with ``keepdims``.
@@ -152,6 +171,11 @@ def _way_back(op: Composed, shape: Any, dtype: Any, items: Any) -> Formula:
         y = as_node(op.steps(Traced(x), **dict(items)))
         ct = Input("ct", y.shape, y.dtype)
         return Formula([ct, x], pull_back([y], [ct], [x]))
+
+
+def no_push(*_: Any, **__: Any) -> Any:
+    """The other product with the Jacobian: tensors go back alone."""
+    raise NotImplementedError
 
 
 #: A context in which NumPy says nothing.
@@ -178,9 +202,10 @@ def _step(
         return f"{name.lower()}({', '.join([str(x), *(f'{k}={v}' for k, v in params.items())])})"
 
     op = Composed(
-        name=name, kind="routine", evaluate=silently if silent else compute, steps=steps,
-        vjp=back, source=source, **fields,
+        name, evaluate=silently if silent else compute, steps=steps, rule=Products(back, no_push),
+        **fields,
     )  # fmt: skip
+    Code(source=source).put(op)
     return op
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._op import Bodied
 from .._schedule import Program, concrete
 from .._schedule._run import leaf_value
 from .._show._draw import SUFFIXES, Drawing
@@ -139,7 +140,7 @@ def _of_program(program: Program, values: Sequence[Any]) -> View:
         )
     arrays = [np.asarray(getattr(v, "_data", v), n.dtype)
               for n, v in zip(program.inputs, values, strict=True)]  # fmt: skip
-    if any(n.op.results is not None for n in program.steps):
+    if any(isinstance(n.op, Bodied) for n in program.steps):
         return program_view(program, arrays)  # loops: their results are no tensors
     return _replayed(program, arrays)
 

@@ -13,6 +13,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Constant, Input, Node, as_sympy
+from .._op import ArrayOp
 from .._shapes import as_expr
 from .._symbolic import derivative_of
 from ..errors import UnsupportedError
@@ -126,7 +127,7 @@ class _Reader:
 def _formula(node: Node, index: tuple[int, ...]) -> tuple[Any, dict[Any, int]]:
     op = node.op
     sizes = [int(np.prod(x.shape, dtype=int)) for x in node.operands]
-    if op.element is None or max(sizes, default=0) > LARGEST:
+    if not isinstance(op, ArrayOp) or max(sizes, default=0) > LARGEST:
         largest = max(sizes, default=0)
         raise UnsupportedError(
             f"there are no paths to be shown through {op.name} of {largest} elements: "

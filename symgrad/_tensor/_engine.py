@@ -329,7 +329,7 @@ def _guarded(node: Backward, ct: Any, mask: Any, tensors: bool) -> tuple[list[An
         elif op.kind == "map":
             whole = np.broadcast_to(own, ct.shape)
             masks[k] = whole if ct.shape == x.shape else unbroadcast(whole, x.shape) != 0
-        elif op.transpose is None:
+        elif op.linear is None:
             parts[k] = np.where(own, part, 0.0)
     return parts, masks
 
@@ -342,8 +342,8 @@ def _behind(node: Backward, mask: Any, xs: list[Any]) -> list[Any]:
     found: Any = None
     if op.support is not None:
         found = op.support(mask, *xs, **node.params)
-    elif op.transpose is not None and op.kind in _MOVES:
-        found = op.transpose(mask, *xs, **node.params)
+    elif op.linear is not None and op.kind in _MOVES:
+        found = op.linear.transpose(mask, *xs, **node.params)
     elif not mask.any():
         found = [np.zeros(x.shape, np.bool_) for x in xs]
     if found is None:

@@ -78,7 +78,7 @@ def _rule_of(op: Op, wanted: Sequence[bool], params: Mapping[str, Any]) -> Rule:
     """Return the rule of ``op`` for gradients of the wanted operands."""
     needs, reads_result = _read_by(op, wanted)
     plain = Rule(needs, needs, reads_result)
-    if op.kind != "map" or op.transpose is not None:
+    if op.kind != "map" or op.linear is not None:
         return plain
     inputs = [Input(f"x{k}", (), np.float64) for k in range(len(wanted) + 2)]
     ct, y, *xs = map(Traced, inputs)
@@ -95,8 +95,8 @@ def _rule_of(op: Op, wanted: Sequence[bool], params: Mapping[str, Any]) -> Rule:
 
 def _read_by(op: Op, wanted: Sequence[bool]) -> tuple[tuple[bool, ...], bool]:
     """Return what the rule of an op may read: operands, result."""
-    if op.transpose is not None:  # linear: it reads the operands in which it is not
-        linear = op.linear if op.linear is not None else range(len(wanted))
+    if op.linear is not None:  # it reads the operands in which it is not
+        linear = op.linear.places(len(wanted))
         return tuple(k not in linear for k in range(len(wanted))), False
     if op.kind == "contract":  # linear in each: for the one it reads the other
         return (wanted[1], wanted[0]), False

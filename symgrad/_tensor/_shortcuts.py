@@ -17,7 +17,7 @@ import numpy as np
 
 from .._graph import Input, Literal
 from .._graph import Node as GraphNode
-from .._op import registry
+from .._op import Bodied, registry
 from .._ops import unbroadcast
 from .._ops.movement import by_rows
 from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
@@ -247,8 +247,8 @@ class _Local:
             return made
         if (
             isinstance(node, Backward) and depth > 0 and self.count < MOST
-            and node.saved is not None and node.op.results is None and node not in self.barred
-            and (node.extra is None or node.extra.empty)
+            and node.saved is not None and not isinstance(node.op, Bodied)
+            and node not in self.barred and (node.extra is None or node.extra.empty)
         ):  # fmt: skip
             return self._op(node, depth)
         made = self.made[node] = Input(f"x{len(self.made)}", shape, dtype)

@@ -16,9 +16,10 @@ import numpy as np
 from .._api._at_values import vjp
 from .._api._transforms import compile
 from .._compile import Function
-from .._op import Op
+from .._op import Code, Op, Products
 from .._trace import Traced, Tree, flatten, is_value
 from ..errors import UnsupportedError
+from ._composed import no_push
 from ._mode import mode
 from ._record import bind
 from ._tensor import Tensor, wrap
@@ -27,13 +28,14 @@ from ._tensor import Tensor, wrap
 MOST = 64
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class _Whole(Op):
     """The op of a step; on traced values it is the function itself."""
 
     traced: Callable[..., Any]
     #: Its rule computes the result again, if it needs it.
     reads_result: ClassVar[bool] = False
+    kind = "routine"
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         if any(isinstance(x, Traced) for x in operands):
@@ -64,9 +66,9 @@ class _Step:
         self.results: Tree | None = None
         self.found: list[Any] = []
         self.op = _Whole(
-            name=name, kind="routine", evaluate=self.evaluate, vjp=self.pulled, traced=self.flat,
-            source=lambda *xs: f"{name}({', '.join(map(str, xs))})",
-        )  # fmt: skip
+            name, evaluate=self.evaluate, rule=Products(self.pulled, no_push), traced=self.flat
+        )
+        Code(source=lambda *xs: f"{name}({', '.join(map(str, xs))})").put(self.op)
         self.compiled: Callable[..., Any] | None = None
         self.behind: _Step | None = None
 

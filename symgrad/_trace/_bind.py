@@ -13,7 +13,7 @@ import numpy as np
 
 from .._graph import Constant, Literal, Node, SizeOf, apply
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
-from .._op import Op
+from .._op import ArrayOp, Map, Op
 from .._ops import BROADCAST, CAST, RESHAPE
 from .._shapes import Shape, Size, as_dim, broadcast, hint, is_one, show
 from ..errors import ArgumentError, ShapeError
@@ -95,7 +95,7 @@ def _fits(value: int, dtype: np.dtype[Any]) -> bool:
     return int(info.min) <= value <= int(info.max)
 
 
-def bind_map(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
+def bind_map(op: Map, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
     """Return the node of an elementwise op, with NumPy's promotion and broadcasting."""
     if not params and len(operands) == 1:
         node = getattr(operands[0], "node", None)
@@ -149,7 +149,7 @@ def with_plain_ones(node: Node, shape: Shape) -> Node:
 
 def bind(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
     """Return the node of ``op`` applied to traced values, arrays and numbers."""
-    if op.kind == "map":
+    if isinstance(op, Map):
         return bind_map(op, operands, params)
     nodes = tuple(map(as_node, operands))
     return bind_nodes(op, nodes, params)
@@ -161,7 +161,7 @@ def bind_nodes(op: Op, nodes: tuple[Node, ...], params: dict[str, Any]) -> Node:
     frozen = dict(items)
     if op is BROADCAST:
         nodes = (with_plain_ones(nodes[0], tuple(map(as_dim, frozen["shape"]))),)
-    assert op.shape is not None
+    assert isinstance(op, ArrayOp)
     try:
         shape = tuple(map(as_dim, op.shape(*(n.shape for n in nodes), **frozen)))
     except ShapeError as error:

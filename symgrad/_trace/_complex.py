@@ -15,7 +15,7 @@ import numpy as np
 
 from .._graph import Node
 from .._graph._types import promote
-from .._op import Op, registry
+from .._op import Linear, Map, Op, registry
 from .._ops import CAST
 from ..errors import DTypeError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
@@ -384,18 +384,18 @@ def bind_complex(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> A
     if op.kind == "contract":
         a, b = map(lifted, operands)
         return _bilinear(op, a, b, params)
-    if op.kind in _LINEAR and op.transpose is not None:
-        return _linear(op, operands, params)
+    if op.kind in _LINEAR and op.linear is not None:
+        return _linear(op, op.linear, operands, params)
     raise UnsupportedError(
         f"{op.name} is not defined for complex values"
-        f"{'' if op.domain else ' here'}: take z.real, z.imag or np.abs(z), or write it in "
-        "functions that are (see the page on complex numbers, docs/complex.md)"
+        f"{'' if isinstance(op, Map) else ' here'}: take z.real, z.imag or np.abs(z), or write it "
+        "in functions that are (see the page on complex numbers, docs/complex.md)"
     )
 
 
-def _linear(op: Op, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+def _linear(op: Op, rule: Linear, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Apply an op that is linear in its operands, or some of them, to each part."""
-    places = range(len(operands)) if op.linear is None else op.linear
+    places = rule.places(len(operands))
     values = [complex_of(x) if k in places else x for k, x in enumerate(operands)]
     for k, x in enumerate(operands):
         if k not in places and is_complex(x):

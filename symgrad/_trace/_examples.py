@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply
-from .._op import registry
+from .._op import Bodied, registry
 from .._shapes import hint
 from .._state import now
 
@@ -90,7 +90,7 @@ class Examples:
             return np.arange(hint(node.size))
         params = {k: self.bind(v, self.sizes) for k, v in node.items}
         found = node.op.evaluate(*[self.values[x] for x in node.operands], **params)
-        return found if node.op.results is not None else np.asarray(found, node.dtype)[()]
+        return found if isinstance(node.op, Bodied) else np.asarray(found, node.dtype)[()]
 
 
 def share(stand_in: Node, node: Node) -> None:

@@ -12,7 +12,7 @@ import sympy as sp
 from sympy.codegen import cfunctions
 
 from .._late import special
-from .._op import Op, registry
+from .._op import Map, Op, registry
 from .._shapes import as_expr
 from ..errors import UnsupportedError
 
@@ -198,7 +198,7 @@ def _own_form(function: Any) -> Callable[..., Any] | None:
 
 
 @lru_cache(maxsize=1024)
-def _derived(op: Op) -> tuple[tuple[sp.Symbol, ...], tuple[sp.Expr, ...]]:
+def _derived(op: Map) -> tuple[tuple[sp.Symbol, ...], tuple[sp.Expr, ...]]:
     assert op.sympy is not None
     symbols = tuple(sp.Symbol(f"x{k}", real=True) for k in range(op.arity))
     form = op.sympy(*symbols)
@@ -210,6 +210,7 @@ def partials(op: Op, y: Any, xs: Sequence[Any], params: Mapping[str, Any]) -> Se
 
     From the record's rule, or from the derivative of its SymPy form where there is none.
     """
+    assert isinstance(op, Map)
     if op.partials is not None:
         given: Sequence[Any] = op.partials(y, *xs, **params)
         return given

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
+from .._op import Bodied
 from .._shapes import guard, hint
 
 #: Larger graphs are not searched for a number.
@@ -27,7 +28,7 @@ def known_value(node: Node) -> Any:
     nodes = topological([node], limit=LIMIT)
     if len(nodes) == LIMIT:
         return None
-    if any(isinstance(n, Input) or n.op.results is not None for n in nodes):
+    if any(isinstance(n, Input) or isinstance(n.op, Bodied) for n in nodes):
         return None
     values: dict[Node, Any] = {}
     symbols: dict[sp.Symbol, None] = {}

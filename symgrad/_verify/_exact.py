@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Input, Node, topological
+from .._op import Evidence
 from ._expansion import Adjoint, Expansion, Pulled, pull
 from ._limits import CANCELLING, Nudge, limit
 from ._numbers import Digits, finite
@@ -76,7 +77,7 @@ class Exactness:
 
     def deeper(self, node: Node, place: tuple[int, ...]) -> Iterator[Exact]:
         """Yield the element with more and more digits."""
-        if any(x.op.exact is not None for x in topological([node])):
+        if any(Evidence.of(x.op).exact is not None for x in topological([node])):
             return  # what LAPACK computes has digits of its own
         for times in DEEPER[:1] if self._expansion.special else DEEPER:
             yield self._of(self._more(times), node, place)

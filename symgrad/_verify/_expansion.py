@@ -18,6 +18,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
+from .._op import Evidence, Words
 from .._rewrite import is_length
 from ..errors import UnsupportedError, VerificationError
 from ._limits import Nudge
@@ -129,13 +130,14 @@ class Expansion:
         if node.op.kind == "leaf":
             yield from ()
             return self._leaf(node, index)
-        if node.op.exact is not None:
+        if Evidence.of(node.op).exact is not None:
             return (yield from self._routine(node, index))
-        if node.op.kind == "routine" and node.op.transpose is None:
+        if node.op.kind == "routine" and node.op.linear is None:
             line = f", called at {node.where}" if node.where else ""
             raise UnsupportedError(
-                f"{node.op.name}{line}, has no exact values to compare with ({node.op.doc}): "
-                "verify the rest of the function, with its result as an argument"
+                f"{node.op.name}{line}, has no exact values to compare with "
+                f"({Words.of(node.op).doc}): verify the rest of the function, with its "
+                "result as an argument"
             )
         if node.op.kind != "map":
             if node.op.kind == "reduce" and _size(node.operands[0]) > SCALARS * _size(node):
@@ -157,8 +159,9 @@ class Expansion:
         return made
 
     def _routine(self, node: Node, index: tuple[int, ...]) -> Steps:
-        assert node.op.exact is not None
-        batch = index[: len(node.operands[0].shape) - node.op.exact.core]
+        exact = Evidence.of(node.op).exact
+        assert exact is not None
+        batch = index[: len(node.operands[0].shape) - exact.core]
         matrix = self._matrices.get((node, batch))
         if matrix is None:
             known = {}

@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Literal, Node, topological
+from .._op import Words
 from .._rewrite import is_length
 from ._measured import rule_of
 from ._numbers import Digits, finite, is_nan
@@ -128,7 +129,7 @@ def _choice(node: Node, values: Sequence[Mapping[Node, Any]]) -> Kink | None:
     if len(picks) < 2:
         return None
     where = str(node.where) if node.where else None
-    return Kink(step_text(node), where, "branch", node.op.convention, 0)
+    return Kink(step_text(node), where, "branch", Words.of(node.op).convention, 0)
 
 
 def _used(
@@ -196,9 +197,9 @@ def _kink(
     if outside:
         return Kink(step_text(node), where, "outside", None, outside)
     if (below and above) or at:
-        return Kink(step_text(node), where, "branch", node.op.convention, at)
+        return Kink(step_text(node), where, "branch", Words.of(node.op).convention, at)
     if ends:
-        convention = "derivative 0 at 0" if is_length(node) else node.op.convention
+        convention = "derivative 0 at 0" if is_length(node) else Words.of(node.op).convention
         return Kink(step_text(node), where, "edge", convention, ends)
     return None
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from .._graph import Node
+from .._op import Evidence, Words
 from .._ops.exactly import FAILURES
 from ..errors import UnsupportedError
 from ._numbers import Digits, finite
@@ -78,7 +79,7 @@ class Matrix:
         return [(k, p) for k, p in zip(self.keys, self.parts, strict=True) if k[0] == operand]
 
     def _look_symmetric(self, known: Mapping[tuple[int, tuple[int, ...]], Scalar]) -> None:
-        exact = self.node.op.exact
+        exact = Evidence.of(self.node.op).exact
         assert exact is not None
         if not exact.symmetric:
             return
@@ -89,8 +90,8 @@ class Matrix:
             size = abs(scalar.value) + abs(other.value)
             if gap > self.context.ldexp(size, -SYMMETRIC) + scalar.error + other.error:
                 raise UnsupportedError(
-                    f"{self.node.op.doc}: the matrix is not symmetric, and derivatives are those "
-                    "by symmetric ones; verify f with 0.5*(a + a.T) in the place of a"
+                    f"{Words.of(self.node.op).doc}: the matrix is not symmetric, and derivatives "
+                    "are those by symmetric ones; verify f with 0.5*(a + a.T) in the place of a"
                 )
 
     def _numpy(self, known: Mapping[tuple[int, tuple[int, ...]], Scalar]) -> Sequence[Any]:
@@ -121,7 +122,7 @@ class Matrix:
 
         if not all(finite(p.value) for p in self.parts):
             return None
-        exact = self.node.op.exact
+        exact = Evidence.of(self.node.op).exact
         assert exact is not None
         try:
             return list(exact.compute(fine, read, self.like, **self.node.params))
@@ -155,7 +156,7 @@ class Matrix:
 
     def fellows(self, element: int) -> range:
         """Return the elements of the orthonormal vectors with an element in them, or it alone."""
-        exact = self.node.op.exact
+        exact = Evidence.of(self.node.op).exact
         assert exact is not None
         ranges = exact.vectors(self.shapes[0], **self.node.params) if exact.vectors else ()
         return next((r for r in ranges if element in r), range(element, element + 1))
@@ -200,8 +201,8 @@ class Element(Scalar):
         values = matrix.values
         if values is not None and values[element] is None:
             raise UnsupportedError(
-                f"an element of {matrix.node.op.doc} is not determined: two values are equal, or "
-                "one is 0, so any turned vectors would do as well"
+                f"an element of {Words.of(matrix.node.op).doc} is not determined: two values are "
+                "equal, or one is 0, so any turned vectors would do as well"
             )
         super().__init__(
             context, context.nan if values is None else context.mpf(values[element]), dtype,
@@ -277,12 +278,12 @@ def reads(node: Node, batch: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]
     UnsupportedError
         If the matrix is large.
     """
-    exact = node.op.exact
+    exact = Evidence.of(node.op).exact
     assert exact is not None
     shapes = {k: core_shape(node.operands[k], batch) for k in exact.reads}
     if max(map(math.prod, shapes.values())) > ELEMENTS:
         raise UnsupportedError(
-            f"{node.op.doc}: matrices of more than {ELEMENTS} elements take too long to compute "
-            "exactly; verify with smaller ones (one compiled kernel serves all sizes)"
+            f"{Words.of(node.op).doc}: matrices of more than {ELEMENTS} elements take too long to "
+            "compute exactly; verify with smaller ones (one compiled kernel serves all sizes)"
         )
     return [(k, place) for k, shape in shapes.items() for place in np.ndindex(*shape)]

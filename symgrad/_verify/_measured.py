@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 from mpmath.libmp import NoConvergence
 
-from .._op import Op
+from .._op import Evidence, Map, Words
 from ._digits import FAILURES
 from ._numbers import Digits, finite, real
 from ._rules import Formula, Known, Rule, operand_symbols
@@ -40,7 +40,7 @@ class Measured(Formula):
         The operands to differentiate by.
     """
 
-    def __init__(self, op: Op, params: dict[str, Any], by: tuple[int, ...] = ()) -> None:
+    def __init__(self, op: Map, params: dict[str, Any], by: tuple[int, ...] = ()) -> None:
         self.op, self.params, self.by = op, params, by
         self.constant = self.selects = self.zero = False
         self.special = True
@@ -65,11 +65,14 @@ class Measured(Formula):
             operands = [np.float64(float(v)) for v in values]
             guess = float(self.op.evaluate(*operands, **self.params))
 
+        precise = Evidence.of(self.op).precise
+        assert precise is not None
+
         def at(*moves: tuple[int, Any]) -> Any:
             moved = list(values)
             for k, move in moves:
                 moved[k] += move
-            found = self.op.precise(fine, guess, *moved, **self.params)  # type: ignore[misc]
+            found = precise(fine, guess, *moved, **self.params)
             return real(fine, found)
 
         sizes = {k: max(fine.one, abs(values[k])) * fine.mpf(10) ** step for k in self.by}
@@ -88,7 +91,9 @@ class Measured(Formula):
 class MeasuredRule(Rule):
     """The calculus of an elementwise op that is computed in multiple precision."""
 
-    def __init__(self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str) -> None:
+    def __init__(
+        self, op: Map, items: tuple[tuple[str, Any], ...], kinds: str, result: str
+    ) -> None:
         self._describe(op, items, kinds, result)
         self.symbols = operand_symbols(kinds)
         self.real = [k == "f" and result == "f" for k in kinds]
@@ -103,10 +108,11 @@ class MeasuredRule(Rule):
 
     def _unknown(self) -> list[bool]:
         """Tell by which operands the record states that the derivative is not known."""
-        if self.op.convention is None or self.op.partials is None:
+        if Words.of(self.op).convention is None or self.op.partials is None:
             return [False] * self.op.arity
         with np.errstate(all="ignore"):
-            middle = [np.float64(low + 0.5 * (high - low)) for low, high in self.op.samples]
+            samples = Evidence.of(self.op).samples
+            middle = [np.float64(low + 0.5 * (high - low)) for low, high in samples]
             stated = self.op.partials(self.op.evaluate(*middle), *middle, **self.params)
             return [p is not None and bool(np.isnan(p)) for p in stated]
 
@@ -119,13 +125,13 @@ class MeasuredRule(Rule):
 
 @lru_cache(maxsize=4096)
 def rule_of(
-    op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known = ()
+    op: Map, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known = ()
 ) -> Rule:
     """Return the rule of an op for operands and a result of these kinds.
 
     ``known`` gives the operands that are simple numbers, with their values: the derivative
     of ``x**2`` is simpler than that of ``x**y``.
     """
-    if op.sympy is None and op.precise is not None:
+    if op.sympy is None and Evidence.of(op).precise is not None:
         return MeasuredRule(op, items, kinds, result)
     return Rule(op, items, kinds, result, known)

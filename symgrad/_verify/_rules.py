@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
-from .._op import Op
+from .._op import Evidence, Map, Words
 from .._shapes import as_expr
 from .._symbolic import is_condition
 from ..errors import UnsupportedError
@@ -95,9 +95,9 @@ class Rule(Calculus):
     """
 
     def __init__(
-        self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known
+        self, op: Map, items: tuple[tuple[str, Any], ...], kinds: str, result: str, known: Known
     ) -> None:
-        if op.sympy is None and op.partials is not None:
+        if op.sympy is None and op.rule is not None and op.differentiable:
             raise UnsupportedError(
                 f"{op.name} has no formula, by which its derivative could be evaluated exactly"
             )
@@ -115,15 +115,16 @@ class Rule(Calculus):
         super().__init__(form, symbols, [k == "f" and result == "f" for k in kinds])
 
     def _describe(
-        self, op: Op, items: tuple[tuple[str, Any], ...], kinds: str, result: str
+        self, op: Map, items: tuple[tuple[str, Any], ...], kinds: str, result: str
     ) -> None:
+        evidence = Evidence.of(op)
         self.op, self.params = op, dict(items)
         self.kinds, self.result = kinds, result
-        self.known = op.sympy is not None or op.precise is not None
+        self.known = op.sympy is not None or evidence.precise is not None
         self.held = op.name == "StopGradient"
-        self.exact = self.known and op.exact_form
-        self.rounding = 0.0 if op.ulp == 0 else max(1.0, op.ulp / 4)
-        self.mixed = 0.0 if op.ulp <= 0.5 else self.rounding
+        self.exact = self.known and evidence.exact_form
+        self.rounding = 0.0 if evidence.ulp == 0 else max(1.0, evidence.ulp / 4)
+        self.mixed = 0.0 if evidence.ulp <= 0.5 else self.rounding
 
     def apply(self, context: Any, values: Sequence[Any], dtypes: Sequence[Any]) -> Any:
         """Return the op's exact result.
@@ -152,7 +153,7 @@ class Rule(Calculus):
 
     def convention(self, context: Any, k: int, value: Any, values: Sequence[Any]) -> Any:
         """Return slope ``k`` where it does not exist, as the record states it, or None."""
-        if self.op.convention is None or self.op.partials is None:
+        if Words.of(self.op).convention is None or self.op.partials is None:
             return None
         operands = [np.float64(float(v)) for v in values]
         with np.errstate(all="ignore"):

@@ -17,6 +17,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from .._graph import Node
+from .._op import ArrayOp
 from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._closures import Closure, closure
@@ -62,7 +63,7 @@ class Template:
     """
 
     def __init__(self, node: Node, context: Any, leaf: Callable[..., Scalar]) -> None:
-        assert node.op.element is not None
+        assert isinstance(node.op, ArrayOp)
         self.node, self.context, self.leaf = node, context, leaf
         self.nothing = leaf(sp.Integer(0), node.dtype)
         self.reads: dict[sp.Symbol, tuple[Node, tuple[Any, ...]]] = {}

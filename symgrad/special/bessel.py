@@ -17,7 +17,19 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Composed, Op, Positive, Real, define
+from .._op import (
+    HIGHEST,
+    Code,
+    Composed,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+)
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .bessel_orders import bessel_i, bessel_j, bessel_k, bessel_ke, order_family
 from .bessel_y import bessel_y
@@ -110,12 +122,13 @@ def _source(v: Any, x: Any, order: int = 0) -> str:
 _DOMAIN = (Real, Positive)
 _IVE = of_scipy("IveSlope", sc.ive, _DOMAIN)
 IVE_SLOPE: Op = define(
-    name="IveSlope", doc="The derivative of ive by its argument; a derivative of it.",
-    evaluate=_evaluate, sympy=_form, convention=ORDER, domain=_DOMAIN,
-    lower=Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)),
-    partials=lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1)),
-    samples=((0, 3), (0.2, 1.8)), ulp=64.0, orders=HIGHEST, source=_source,
-    helpers=(ive_slope,),
+    Map("IveSlope", evaluate=_evaluate, domain=_DOMAIN, sympy=_form,
+        rule=Partials(lambda y, v, x, order=0: (math.nan, IVE_SLOPE(v, x, order=order + 1))),
+        orders=HIGHEST),
+    Code(Composed(lambda v, x, order=0: ive_slope(v, x, order, _IVE)), source=_source,
+        helpers=(ive_slope,)),
+    Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0),
+    Words("The derivative of ive by its argument; a derivative of it.", convention=ORDER),
 )  # fmt: skip
 
 

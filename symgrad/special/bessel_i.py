@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Op, Positive, define
+from .._op import HIGHEST, Op, Positive, define_map
 from .tables import (
     I0_MIDDLE,
     I0E1_FAR,
@@ -136,7 +136,7 @@ def _form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-I0E_SLOPE: Op = define(
+I0E_SLOPE: Op = define_map(
     name="I0eSlope", doc="The derivative of i0e for x > 0; a derivative of it.", sympy=_form,
     partials=lambda y, x, order=0: (I0E_SLOPE(x, order=order + 1),), domain=(Positive,),
     samples=(0.2, 1.8), ulp=8.0, orders=HIGHEST, **fitted_fields(i0e_slope),
@@ -150,7 +150,7 @@ def _form_of_one(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-I1E_SLOPE: Op = define(
+I1E_SLOPE: Op = define_map(
     name="I1eSlope", doc="The derivative of i1e for x > 0; a derivative of it.",
     sympy=_form_of_one, partials=lambda y, x, order=0: (I1E_SLOPE(x, order=order + 1),),
     domain=(Positive,), samples=(0.2, 1.8), ulp=512.0,  # it is 0 at 1.55
@@ -161,7 +161,7 @@ I1E_SLOPE: Op = define(
 def _growing(ufunc: np.ufunc, formula: Any, slope: Callable[..., Any], *more: Any) -> Op:
     name, order = ufunc.__name__, int(ufunc.__name__[1])
     scale: Callable[..., Any] = (lambda x: sp.exp(-sp.Abs(x))) if name[2:] else lambda x: 1
-    return define(
+    return define_map(
         ufunc, *more, name=name.capitalize(), partials=slope, domain=(Positive,),
         sympy=lambda x: scale(x) * sp.besseli(order, x), samples=(0.2, 1.8), ulp=8.0,
         **fitted_fields(formula, ufunc),
@@ -170,7 +170,7 @@ def _growing(ufunc: np.ufunc, formula: Any, slope: Callable[..., Any], *more: An
 
 I0 = _growing(sc.i0, i0, lambda y, x: (I1(x),), np.i0)
 I1: Op = _growing(sc.i1, i1, lambda y, x: (0.5 * (I0(x) + I2(x)),))
-I2: Op = define(
+I2: Op = define_map(
     name="BesselI2", doc="Modified Bessel function of order 2.", ulp=8.0, samples=(0.2, 1.8),
     sympy=lambda x: sp.besseli(2, x), partials=lambda y, x: (0.5 * (I1(x) + sc.iv(3.0, x)),),
     domain=(Positive,), **fitted_fields(i2),

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Op, Positive, define
+from .._op import Op, Positive, define_map
 from .bessel import JV
 from .tables import (
     H0_IMAGINARY,
@@ -113,31 +113,31 @@ def y2(x: Any, fit: Any) -> Any:
 
 
 _KIND: dict[str, Any] = {"domain": (Positive,), "samples": (0.2, 1.8), "ulp": 8.0}
-J0: Op = define(
+J0: Op = define_map(
     sc.j0, name="J0", sympy=lambda x: sp.besselj(0, x), partials=lambda y, x: (-J1(x),),
     **_KIND, **fitted_fields(j0, sc.j0),
 )  # fmt: skip
-J1: Op = define(
+J1: Op = define_map(
     sc.j1, name="J1", sympy=lambda x: sp.besselj(1, x),
     partials=lambda y, x: (0.5 * (J0(x) - J2(x)),), **_KIND, **fitted_fields(j1, sc.j1),
 )  # fmt: skip
-J2: Op = define(
+J2: Op = define_map(
     name="BesselJ2", doc="Bessel function of order 2.", sympy=lambda x: sp.besselj(2, x),
     partials=lambda y, x: (0.5 * (J1(x) - J3(x)),), **_KIND, **fitted_fields(j2),
 )  # fmt: skip
-J3: Op = define(
+J3: Op = define_map(
     name="BesselJ3", doc="Bessel function of order 3.", sympy=lambda x: sp.besselj(3, x),
     partials=lambda y, x: (0.5 * (J2(x) - JV(4.0, x)),), **_KIND, **fitted_fields(j3),
 )  # fmt: skip
-Y0: Op = define(
+Y0: Op = define_map(
     sc.y0, name="Y0", sympy=lambda x: sp.bessely(0, x), partials=lambda y, x: (-Y1(x),),
     **{**_KIND, "ulp": 64.0}, **fitted_fields(y0, sc.y0),  # it is 0 at 0.894
 )  # fmt: skip
-Y1: Op = define(
+Y1: Op = define_map(
     sc.y1, name="Y1", sympy=lambda x: sp.bessely(1, x),
     partials=lambda y, x: (0.5 * (Y0(x) - Y2(x)),), **_KIND, **fitted_fields(y1, sc.y1),
 )  # fmt: skip
-Y2: Op = define(
+Y2: Op = define_map(
     name="BesselY2", doc="Bessel function of the second kind of order 2.", **_KIND,
     sympy=lambda x: sp.bessely(2, x), partials=lambda y, x: (Y1(x) - 2 * y / x,),
     **fitted_fields(y2),

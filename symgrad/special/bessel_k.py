@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Op, Positive, define
+from .._op import HIGHEST, Op, Positive, define_map
 from .._ops.pairs import two_product, two_sum
 from .tables import (
     I0_NEAR,
@@ -157,7 +157,7 @@ def _form(x: Any, order: int = 0) -> Any:
 
 
 _slope = fitted_fields(k0e_slope)
-K0E_SLOPE: Op = define(
+K0E_SLOPE: Op = define_map(
     name="K0eSlope", doc="The derivative of k0e; a derivative of it.", sympy=_form,
     partials=lambda y, x, order=0: (K0E_SLOPE(x, order=order + 1),), domain=(Positive,),
     samples=(0.2, 1.8), ulp=8.0, orders=HIGHEST,
@@ -168,7 +168,7 @@ K0E_SLOPE: Op = define(
 def _decay(ufunc: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
     name, order = ufunc.__name__, int(ufunc.__name__[1])
     scale: Callable[..., Any] = sp.exp if name[2:] else lambda x: 1
-    return define(
+    return define_map(
         ufunc, name=name.capitalize(), partials=slope, domain=(Positive,),
         sympy=lambda x: scale(x) * sp.besselk(order, x), samples=(0.2, 1.8), ulp=8.0,
         **fitted_fields(formula, ufunc),

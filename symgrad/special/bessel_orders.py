@@ -19,7 +19,18 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import Composed, Op, Positive, Real, define
+from .._op import (
+    Code,
+    Composed,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+)
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
 
@@ -257,11 +268,13 @@ def order_family(
     other = of_scipy(name, function, domain)
     text = (f"special.{function.__name__}", str(power)) if power else ()
     return define(
-        function, name=name, sympy=form, domain=domain, samples=((0, 3), (0.2, 1.8)), ulp=64.0,
-        evaluate=evaluated(compute, function, *given),
-        lower=Composed(lambda v, x, **params: compute(v, x, other, *given, **params)),
-        partials=lambda y, v, x, **params: (math.nan, slope(v, x, y, **params)),
-        convention=ORDER, slopes=slopes,
-        source=source_of(compute.__name__, *text),
-        helpers=tuple(dict.fromkeys((*HELPERS, compute))),
+        Map(name, functions=(function,), evaluate=evaluated(compute, function, *given),
+            domain=domain, sympy=form,
+            rule=Partials(lambda y, v, x, **params: (math.nan, slope(v, x, y, **params))),
+            slopes=slopes),
+        Code(Composed(lambda v, x, **params: compute(v, x, other, *given, **params)),
+            source=source_of(compute.__name__, *text),
+            helpers=tuple(dict.fromkeys((*HELPERS, compute)))),
+        Evidence(samples=((0, 3), (0.2, 1.8)), ulp=64.0),
+        Words(convention=ORDER),
     )  # fmt: skip

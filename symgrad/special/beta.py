@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, define
+from .._op import Code, Composed, Cython, Evidence, Map, Op, Partials, Words, define
 from .._ops.pairs import (
     pair_exponential,
     pair_logarithm,
@@ -160,18 +160,19 @@ def _beta_partials(z: Any, a: Any, b: Any, slope: int = 0) -> Any:
 
 
 BETA: Op = define(
-    sc.beta, name="Beta", sympy=_beta_form, partials=_beta_partials, slopes=2,
-    evaluate=evaluated(beta_function, sc.beta),
-    lower=Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
-    source=source_of("beta_function"), helpers=(beta_function,), domain=BOTH_POSITIVE,
-    portable=lambda a, b, slope=0: beta_function(a, b, _beta_by_logs, slope),
-    samples=(0.5, 5), ulp=32.0,
+    Map("Beta", functions=(sc.beta,), evaluate=evaluated(beta_function, sc.beta),
+        domain=BOTH_POSITIVE, sympy=_beta_form, rule=Partials(_beta_partials), slopes=2),
+    Code(Composed(lambda a, b, slope=0: beta_function(a, b, _BETA, slope)),
+        portable=lambda a, b, slope=0: beta_function(a, b, _beta_by_logs, slope),
+        source=source_of("beta_function"), helpers=(beta_function,)),
+    Evidence(samples=(0.5, 5), ulp=32.0),
 )  # fmt: skip
 BETALN = define(
-    sc.betaln, name="Betaln", lower=Cython("betaln"), domain=BOTH_POSITIVE,
-    sympy=lambda a, b: sp.loggamma(a) + sp.loggamma(b) - sp.loggamma(a + b),
-    partials=lambda z, a, b: (-DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)),
-    samples=(1.5, 5), ulp=32.0, portable=_betaln,
+    Map("Betaln", functions=(sc.betaln,), domain=BOTH_POSITIVE,
+        sympy=lambda a, b: sp.loggamma(a) + sp.loggamma(b) - sp.loggamma(a + b),
+        rule=Partials(lambda z, a, b: (-DIGAMMA_STEP(a, b), -DIGAMMA_STEP(b, a)))),
+    Code(Cython("betaln"), portable=_betaln),
+    Evidence(samples=(1.5, 5), ulp=32.0),
 )  # fmt: skip
 
 
@@ -197,12 +198,12 @@ def _binomial_partials(y: Any, n: Any, k: Any, slope: int = 0) -> Any:
 
 
 BINOM: Op = define(
-    sc.binom, name="Binom", sympy=_binomial_form, partials=_binomial_partials, slopes=2,
-    evaluate=evaluated(binomial, sc.binom),
-    lower=Composed(lambda n, k, slope=0: binomial(n, k, _BINOM, slope)),
-    source=source_of("binomial"), helpers=(binomial,),
-    domain=BOTH_POSITIVE, samples=((4.2, 6), (0.3, 3)), ulp=64.0,
-    doc="Binomial coefficient of real numbers.", exact_form=False,
+    Map("Binom", functions=(sc.binom,), evaluate=evaluated(binomial, sc.binom),
+        domain=BOTH_POSITIVE, sympy=_binomial_form, rule=Partials(_binomial_partials), slopes=2),
+    Code(Composed(lambda n, k, slope=0: binomial(n, k, _BINOM, slope)),
+        source=source_of("binomial"), helpers=(binomial,)),
+    Evidence(samples=((4.2, 6), (0.3, 3)), ulp=64.0, exact_form=False),
+    Words("Binomial coefficient of real numbers."),
 )  # fmt: skip
 
 
@@ -225,9 +226,11 @@ def _pochhammer_partials(y: Any, a: Any, m: Any, slope: int = 0) -> Any:
 
 
 POCH: Op = define(
-    sc.poch, name="Poch", sympy=_pochhammer_form, partials=_pochhammer_partials, slopes=2,
-    evaluate=evaluated(pochhammer, sc.poch),
-    lower=Composed(lambda a, m, slope=0: pochhammer(a, m, _POCH, slope)),
-    source=source_of("pochhammer"), helpers=(pochhammer,), domain=BOTH_POSITIVE,
-    samples=((0.5, 4), (0.3, 3)), ulp=64.0, doc="gamma(a + m)/gamma(a).",
+    Map("Poch", functions=(sc.poch,), evaluate=evaluated(pochhammer, sc.poch),
+        domain=BOTH_POSITIVE, sympy=_pochhammer_form, rule=Partials(_pochhammer_partials),
+        slopes=2),
+    Code(Composed(lambda a, m, slope=0: pochhammer(a, m, _POCH, slope)),
+        source=source_of("pochhammer"), helpers=(pochhammer,)),
+    Evidence(samples=((0.5, 4), (0.3, 3)), ulp=64.0),
+    Words("gamma(a + m)/gamma(a)."),
 )  # fmt: skip

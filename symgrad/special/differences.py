@@ -19,7 +19,20 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Composed, Op, Positive, define, registry
+from .._op import (
+    HIGHEST,
+    Code,
+    Composed,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Words,
+    define,
+    define_map,
+    registry,
+)
 from .._ops.pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
 from .records import BOTH_POSITIVE, doubled_fields
 from .taylor import SERIES, series_product, series_quotient, series_sum
@@ -93,16 +106,17 @@ def _step_of_arrays(x: Any, h: Any, order: int = 0) -> Any:
 
 
 DIGAMMA_STEP: Op = define(
-    name="DigammaStep", doc="psi(x + h) - psi(x) for positive x and x + h; a derivative by x.",
-    evaluate=_step_of_arrays,
-    lower=Composed(lambda x, h, order=0: digamma_step(x, h, order, polygamma)),
-    sympy=lambda x, h, order=0: sp.polygamma(order, x + h) - sp.polygamma(order, x),
-    partials=lambda y, x, h, order=0: (
-        DIGAMMA_STEP(x, h, order=order + 1), polygamma(order + 1, x + h),
-    ),
-    domain=BOTH_POSITIVE, samples=((0.5, 9), (0.5, 5)), ulp=8.0,
-    orders=HIGHEST, source=lambda x, h, order=0: f"digamma_step({x}, {h}, {order})",
-    helpers=(*SERIES, digamma_step),
+    Map("DigammaStep", evaluate=_step_of_arrays, domain=BOTH_POSITIVE,
+        sympy=lambda x, h, order=0: sp.polygamma(order, x + h) - sp.polygamma(order, x),
+        rule=Partials(lambda y, x, h, order=0: (
+            DIGAMMA_STEP(x, h, order=order + 1), polygamma(order + 1, x + h),
+        )),
+        orders=HIGHEST),
+    Code(Composed(lambda x, h, order=0: digamma_step(x, h, order, polygamma)),
+        source=lambda x, h, order=0: f"digamma_step({x}, {h}, {order})",
+        helpers=(*SERIES, digamma_step)),
+    Evidence(samples=((0.5, 9), (0.5, 5)), ulp=8.0),
+    Words("psi(x + h) - psi(x) for positive x and x + h; a derivative by x."),
 )  # fmt: skip
 
 
@@ -131,15 +145,16 @@ def digamma_half(v: Any, order: int = 0) -> Any:
 
 
 DIGAMMA_HALF: Op = define(
-    name="DigammaHalf", doc="psi((v + 1)/2) - psi(v/2) - 1/v; a derivative of it.",
-    evaluate=digamma_half, lower=Composed(digamma_half), domain=(Positive,), samples=(0.5, 9),
-    sympy=lambda v, order=0: (
-        (sp.polygamma(order, (v + 1) / 2) - sp.polygamma(order, v / 2)) / 2**order
-        - (-1) ** order * sp.factorial(order) / v ** (order + 1)
-    ),
-    partials=lambda y, v, order=0: (DIGAMMA_HALF(v, order=order + 1),), ulp=8.0,
-    orders=HIGHEST, source=lambda v, order=0: f"digamma_half({v}, {order})",
-    helpers=(*SERIES, digamma_half),
+    Map("DigammaHalf", evaluate=digamma_half, domain=(Positive,),
+        sympy=lambda v, order=0: (
+            (sp.polygamma(order, (v + 1) / 2) - sp.polygamma(order, v / 2)) / 2**order
+            - (-1) ** order * sp.factorial(order) / v ** (order + 1)
+        ),
+        rule=Partials(lambda y, v, order=0: (DIGAMMA_HALF(v, order=order + 1),)), orders=HIGHEST),
+    Code(Composed(digamma_half), source=lambda v, order=0: f"digamma_half({v}, {order})",
+        helpers=(*SERIES, digamma_half)),
+    Evidence(samples=(0.5, 9), ulp=8.0),
+    Words("psi((v + 1)/2) - psi(v/2) - 1/v; a derivative of it."),
 )  # fmt: skip
 
 
@@ -172,7 +187,7 @@ def log_excess(u: Any, slope: int = 0) -> Any:
     return np.where(w < 0.5, small, large)
 
 
-LOG_EXCESS: Op = define(
+LOG_EXCESS: Op = define_map(
     name="LogExcess", doc="log1p(u) - u/(1 + u) for u >= 0.",
     sympy=lambda u, slope=0: u / (1 + u) ** 2 if slope else sp.log(1 + u) - u / (1 + u),
     slopes=1, domain=(Positive,), samples=(0.1, 9), ulp=8.0,

@@ -13,7 +13,19 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Op, Positive, Real, define
+from .._op import (
+    Code,
+    Composed,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+    define_map,
+)
 from . import precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
 from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
@@ -55,7 +67,7 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     return y * by_a + f / x, y * by_x - f * ((a - 1) / (x * x))
 
 
-GAMMA_DENSITY: Op = define(
+GAMMA_DENSITY: Op = define_map(
     name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", sympy=gamma_form,
     partials=_gamma_partials, slopes=2, domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)),
     helpers=GAMMA, **doubled_fields(gamma_density),
@@ -63,21 +75,24 @@ GAMMA_DENSITY: Op = define(
 _GAMMA_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
            for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
 GAMMAINC = define(
-    sc.gammainc, name="Gammainc", sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
-    partials=lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)),
-    evaluate=evaluated(gamma_share, sc.gammainc),
-    lower=Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[0])),
-    source=source_of("gamma_share"), helpers=(*INCOMPLETE, gamma_share),
-    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
+    Map("Gammainc", functions=(sc.gammainc,), evaluate=evaluated(gamma_share, sc.gammainc),
+        domain=BOTH_POSITIVE, sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
+        rule=Partials(lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)))),
+    Code(Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[0])),
+        source=source_of("gamma_share"), helpers=(*INCOMPLETE, gamma_share)),
+    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0),
+    Words(convention=ORDER),
 )  # fmt: skip
 GAMMAINCC = define(
-    sc.gammaincc, name="Gammaincc", sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
-    partials=lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)),
-    evaluate=evaluated(gamma_share, sc.gammaincc, True),
-    lower=Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[1], True)),
-    source=source_of("gamma_share", "special.gammaincc", "True"),
-    helpers=(*INCOMPLETE, gamma_share),
-    domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)), ulp=64.0, convention=ORDER,
+    Map("Gammaincc", functions=(sc.gammaincc,),
+        evaluate=evaluated(gamma_share, sc.gammaincc, True), domain=BOTH_POSITIVE,
+        sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
+        rule=Partials(lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)))),
+    Code(Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[1], True)),
+        source=source_of("gamma_share", "special.gammaincc", "True"),
+        helpers=(*INCOMPLETE, gamma_share)),
+    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0),
+    Words(convention=ORDER),
 )  # fmt: skip
 
 
@@ -112,7 +127,7 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
     return tuple([y * own[k] + f * second[k] for k in range(3)])
 
 
-BETA_DENSITY: Op = define(
+BETA_DENSITY: Op = define_map(
     name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", sympy=beta_form,
     partials=_beta_partials, slopes=3, domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
     helpers=BETA, **doubled_fields(beta_density),
@@ -145,7 +160,7 @@ def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     return y * by_v + f * both, y * by_t - f * ((v + 1) * (v - square) / np.square(whole))
 
 
-T_DENSITY: Op = define(
+T_DENSITY: Op = define_map(
     name="StudentDensity", doc="Density of Student's t distribution.", sympy=t_form,
     partials=_t_partials, slopes=2, domain=(Positive, Real), samples=((1, 9), (-3, 3)),
     helpers=STUDENT, **doubled_fields(t_density),
@@ -157,32 +172,33 @@ T_DENSITY: Op = define(
 _BETA_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
            for f in (sc.betainc, sc.betaincc)]  # fmt: skip
 BETAINC = define(
-    sc.betainc, name="Betainc", sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
-    evaluate=evaluated(beta_share, sc.betainc),
-    lower=Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[0])),
-    partials=lambda y, a, b, x: (math.nan, math.nan, BETA_DENSITY(a, b, x)),
-    source=source_of("beta_share"), helpers=(*INCOMPLETE_BETA, beta_share), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-    doc="Regularized incomplete beta function.",
+    Map("Betainc", functions=(sc.betainc,), evaluate=evaluated(beta_share, sc.betainc),
+        domain=THREE, sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
+        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, BETA_DENSITY(a, b, x)))),
+    Code(Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[0])),
+        source=source_of("beta_share"), helpers=(*INCOMPLETE_BETA, beta_share)),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0),
+    Words("Regularized incomplete beta function.", convention=ORDER),
 )  # fmt: skip
 BETAINCC = define(
-    sc.betaincc, name="Betaincc", sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
-    evaluate=evaluated(beta_share, sc.betaincc, True),
-    lower=Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[1], True)),
-    partials=lambda y, a, b, x: (math.nan, math.nan, -BETA_DENSITY(a, b, x)),
-    source=source_of("beta_share", "special.betaincc", "True"),
-    helpers=(*INCOMPLETE_BETA, beta_share), domain=THREE,
-    samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, convention=ORDER,
-    doc="Complement of the regularized incomplete beta function.",
+    Map("Betaincc", functions=(sc.betaincc,), evaluate=evaluated(beta_share, sc.betaincc, True),
+        domain=THREE, sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
+        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, -BETA_DENSITY(a, b, x)))),
+    Code(Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[1], True)),
+        source=source_of("beta_share", "special.betaincc", "True"),
+        helpers=(*INCOMPLETE_BETA, beta_share)),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0),
+    Words("Complement of the regularized incomplete beta function.", convention=ORDER),
 )  # fmt: skip
 _STDTR = of_scipy("StudentCdf", sc.stdtr, (Positive, Real))
 STDTR = define(
-    sc.stdtr, name="StudentCdf", sympy=None, precise=precisely.student,
-    partials=lambda y, v, t: (math.nan, T_DENSITY(v, t)), evaluate=evaluated(t_share, sc.stdtr),
-    lower=Composed(lambda v, t: t_share(v, t, _STDTR)), source=source_of("t_share"),
-    helpers=(*STUDENT_SHARES, t_share),
-    domain=(Positive, Real), samples=((1, 9), (-3, 3)), ulp=128.0, convention=ORDER,
-    doc="Distribution function of Student's t.",
+    Map("StudentCdf", functions=(sc.stdtr,), evaluate=evaluated(t_share, sc.stdtr),
+        domain=(Positive, Real), sympy=None,
+        rule=Partials(lambda y, v, t: (math.nan, T_DENSITY(v, t)))),
+    Code(Composed(lambda v, t: t_share(v, t, _STDTR)), source=source_of("t_share"),
+        helpers=(*STUDENT_SHARES, t_share)),
+    Evidence(samples=((1, 9), (-3, 3)), ulp=128.0, precise=precisely.student),
+    Words("Distribution function of Student's t.", convention=ORDER),
 )  # fmt: skip
 
 

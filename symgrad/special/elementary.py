@@ -12,7 +12,21 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, NonZero, Op, Positive, Real, define
+from .._op import (
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    NonZero,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+    define_map,
+)
 from .records import BOTH_POSITIVE, UNARY, relative
 
 # ---------------------------------------------------------------- entropy
@@ -31,47 +45,59 @@ def _log_ratio(x: Any, y: Any) -> Any:
 
 
 XLOGY = define(
-    sc.xlogy, name="Xlogy", sympy=lambda x, y: x * sp.log(y),
-    partials=lambda z, x, y: (np.log(y), _over(x, y)),
-    lower=Composed(lambda x, y: np.where((x == 0) & (y == y), 0.0, x * np.log(y))),
-    domain=(Real, Positive), samples=((-3, 3), (0.2, 3)), convention="0/0 counts as 0",
+    Map("Xlogy", functions=(sc.xlogy,), domain=(Real, Positive), sympy=lambda x, y: x * sp.log(y),
+        rule=Partials(lambda z, x, y: (np.log(y), _over(x, y)))),
+    Code(Composed(lambda x, y: np.where((x == 0) & (y == y), 0.0, x * np.log(y)))),
+    Evidence(samples=((-3, 3), (0.2, 3))),
+    Words(convention="0/0 counts as 0"),
 )  # fmt: skip
 XLOG1PY = define(
-    sc.xlog1py, name="Xlog1py", sympy=lambda x, y: x * sp.log(1 + y),
-    partials=lambda z, x, y: (np.log1p(y), _over(x, 1 + y)),
-    lower=Composed(lambda x, y: np.where((x == 0) & (y == y), 0.0, x * np.log1p(y))),
-    domain=(Real, Positive), samples=((-3, 3), (0.2, 3)), convention="0/0 counts as 0",
+    Map("Xlog1py", functions=(sc.xlog1py,), domain=(Real, Positive),
+        sympy=lambda x, y: x * sp.log(1 + y),
+        rule=Partials(lambda z, x, y: (np.log1p(y), _over(x, 1 + y)))),
+    Code(Composed(lambda x, y: np.where((x == 0) & (y == y), 0.0, x * np.log1p(y)))),
+    Evidence(samples=((-3, 3), (0.2, 3))),
+    Words(convention="0/0 counts as 0"),
 )  # fmt: skip
 ENTR = define(
-    sc.entr, name="Entr", sympy=lambda x: -x * sp.log(x), partials=lambda y, x: (-np.log(x) - 1,),
-    lower=Composed(
+    Map("Entr", functions=(sc.entr,), domain=(Positive,), sympy=lambda x: -x * sp.log(x),
+        rule=Partials(lambda y, x: (-np.log(x) - 1,))),
+    Code(Composed(
         lambda x: np.where(x == 0, 0.0, np.where(x < 0, -math.inf, -x * np.log(x)))
-    ),
-    domain=(Positive,), samples=(0.1, 0.9), convention="infinite derivative at 0",
+    )),
+    Evidence(samples=(0.1, 0.9)),
+    Words(convention="infinite derivative at 0"),
 )  # fmt: skip
 REL_ENTR = define(
-    sc.rel_entr, name="RelEntr", sympy=lambda x, y: x * sp.log(x / y),
-    partials=lambda z, x, y: (np.log(x / y) + 1, -(x / y)), lower=Cython("rel_entr"),
-    domain=BOTH_POSITIVE, samples=((0.1, 0.9), (1, 3)),
+    Map("RelEntr", functions=(sc.rel_entr,), domain=BOTH_POSITIVE,
+        sympy=lambda x, y: x * sp.log(x / y),
+        rule=Partials(lambda z, x, y: (np.log(x / y) + 1, -(x / y)))),
+    Code(Cython("rel_entr")),
+    Evidence(samples=((0.1, 0.9), (1, 3))),
 )  # fmt: skip
 KL_DIV = define(
-    sc.kl_div, name="KlDiv", sympy=lambda x, y: x * sp.log(x / y) - x + y,
-    partials=lambda z, x, y: (_log_ratio(x, y), (y - x) / y), lower=Cython("kl_div"),
-    domain=BOTH_POSITIVE, samples=((0.1, 0.5), (1, 3)), ulp=16.0,
+    Map("KlDiv", functions=(sc.kl_div,), domain=BOTH_POSITIVE,
+        sympy=lambda x, y: x * sp.log(x / y) - x + y,
+        rule=Partials(lambda z, x, y: (_log_ratio(x, y), (y - x) / y))),
+    Code(Cython("kl_div")),
+    Evidence(samples=((0.1, 0.5), (1, 3)), ulp=16.0),
 )  # fmt: skip
 
 
 # ---------------------------------------------------------------- exponentials
 
 EXP10 = define(
-    sc.exp10, name="Exp10", sympy=lambda x: sp.Integer(10) ** x,
-    partials=lambda y, x: (y * math.log(10.0),), lower=Cython("exp10"), domain=UNARY,
-    samples=(-3, 3),
+    Map("Exp10", functions=(sc.exp10,), domain=UNARY, sympy=lambda x: sp.Integer(10) ** x,
+        rule=Partials(lambda y, x: (y * math.log(10.0),))),
+    Code(Cython("exp10")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 COSM1 = define(
-    sc.cosm1, name="Cosm1", sympy=lambda x: sp.cos(x) - 1, partials=lambda y, x: (-np.sin(x),),
-    lower=Composed(lambda x: -2 * np.square(np.sin(0.5 * x))), domain=UNARY, samples=(0.2, 3),
-    ulp=8.0, doc="cos(x) - 1, exact near 0.",
+    Map("Cosm1", functions=(sc.cosm1,), domain=UNARY, sympy=lambda x: sp.cos(x) - 1,
+        rule=Partials(lambda y, x: (-np.sin(x),))),
+    Code(Composed(lambda x: -2 * np.square(np.sin(0.5 * x)))),
+    Evidence(samples=(0.2, 3), ulp=8.0),
+    Words("cos(x) - 1, exact near 0."),
 )  # fmt: skip
 
 
@@ -86,19 +112,23 @@ def _pseudo_huber_slope(d: Any, r: Any) -> Any:
 
 
 PSEUDO_HUBER = define(
-    sc.pseudo_huber, name="PseudoHuber",
-    sympy=lambda d, r: d**2 * (sp.sqrt(1 + (r / d) ** 2) - 1),
-    partials=lambda y, d, r: (_pseudo_huber_slope(d, r), r / np.sqrt(1 + (r / d) ** 2)),
-    lower=Cython("pseudo_huber"), domain=(Positive, Real), samples=((0.5, 2), (0.2, 3)),
-    ulp=16.0,
+    Map("PseudoHuber", functions=(sc.pseudo_huber,), domain=(Positive, Real),
+        sympy=lambda d, r: d**2 * (sp.sqrt(1 + (r / d) ** 2) - 1),
+        rule=Partials(lambda y, d, r: (_pseudo_huber_slope(d, r), r / np.sqrt(1 + (r / d) ** 2)))),
+    Code(Cython("pseudo_huber")),
+    Evidence(samples=((0.5, 2), (0.2, 3)), ulp=16.0),
 )  # fmt: skip
 HUBER = define(
-    sc.huber, name="Huber",
-    sympy=lambda d, r: sp.Piecewise((r**2 / 2, sp.Abs(r) <= d), (d * (sp.Abs(r) - d / 2), True)),
-    partials=lambda y, d, r: (
-        np.where(np.abs(r) <= d, 0.0, np.abs(r) - d), np.where(np.abs(r) <= d, r, d * np.sign(r)),
-    ),
-    lower=Cython("huber"), domain=(Positive, Real), samples=((0.5, 2), (-3, 3)), ulp=4.0,
+    Map("Huber", functions=(sc.huber,), domain=(Positive, Real),
+        sympy=lambda d, r: sp.Piecewise(
+            (r**2 / 2, sp.Abs(r) <= d), (d * (sp.Abs(r) - d / 2), True)
+        ),
+        rule=Partials(lambda y, d, r: (
+            np.where(np.abs(r) <= d, 0.0, np.abs(r) - d),
+            np.where(np.abs(r) <= d, r, d * np.sign(r)),
+        ))),
+    Code(Cython("huber")),
+    Evidence(samples=((0.5, 2), (-3, 3)), ulp=4.0),
 )  # fmt: skip
 
 
@@ -117,10 +147,11 @@ def _boxcox_slope(x: Any, k: Any) -> Any:
 
 
 BOXCOX = define(
-    sc.boxcox, name="Boxcox", sympy=lambda x, k: (x**k - 1) / k, lower=Composed(_boxcox),
-    partials=lambda y, x, k: (x ** (k - 1), _boxcox_slope(x, k)),
-    domain=(Positive, NonZero),
-    samples=((1.5, 4), (0.5, 2)), ulp=32.0,
+    Map("Boxcox", functions=(sc.boxcox,), domain=(Positive, NonZero),
+        sympy=lambda x, k: (x**k - 1) / k,
+        rule=Partials(lambda y, x, k: (x ** (k - 1), _boxcox_slope(x, k)))),
+    Code(Composed(_boxcox)),
+    Evidence(samples=((1.5, 4), (0.5, 2)), ulp=32.0),
 )  # fmt: skip
 
 
@@ -153,11 +184,11 @@ def inv_boxcox1p(x: Any, k: Any) -> Any:
 DEGREE = math.pi / 180
 
 _KINDS: dict[str, Any] = {"domain": (Real,), "samples": (-80, 80), "ulp": 8.0}
-SINDG: Op = define(
+SINDG: Op = define_map(
     sc.sindg, name="SinDegrees", sympy=lambda x: sp.sin(sp.pi * x / 180), lower=Cython("sindg"),
     partials=lambda y, x: (DEGREE * COSDG(x),), doc="Sine of an angle in degrees.", **_KINDS,
 )  # fmt: skip
-COSDG: Op = define(
+COSDG: Op = define_map(
     sc.cosdg, name="CosDegrees", sympy=lambda x: sp.cos(sp.pi * x / 180), lower=Cython("cosdg"),
     partials=lambda y, x: (-DEGREE * SINDG(x),), doc="Cosine of an angle in degrees.", **_KINDS,
 )  # fmt: skip

@@ -27,7 +27,20 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Composed, Cython, Op, Real, define
+from .._op import (
+    HIGHEST,
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Real,
+    Words,
+    define,
+    define_map,
+)
 from .records import UNIT, elsewhere, evaluated, of_scipy, relative, source_of
 from .tables import (
     COMPLETE_D1_LOG,
@@ -226,24 +239,26 @@ def _integrand(p: Any, m: Any, power: int, order: int) -> Any:
 
 
 ELLIPTIC_D: Op = define(
-    name="EllipticD", doc="(ellipkinc(p, m) - ellipeinc(p, m))/m; a derivative of it by m.",
-    evaluate=elliptic_d, sympy=_d_form, lower=Composed(elliptic_d), domain=(Real, SHARE),
-    partials=lambda y, p, m, order=0: (
-        _integrand(p, m, 1, order), ELLIPTIC_D(p, m, order=order + 1),
-    ),
-    samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
-    orders=HIGHEST, source=lambda p, m, order=0: f"elliptic_d({p}, {m}, {order})",
-    helpers=(*SERIES, elliptic_d),
+    Map("EllipticD", evaluate=elliptic_d, domain=(Real, SHARE), sympy=_d_form,
+        rule=Partials(lambda y, p, m, order=0: (
+            _integrand(p, m, 1, order), ELLIPTIC_D(p, m, order=order + 1),
+        )),
+        orders=HIGHEST),
+    Code(Composed(elliptic_d), source=lambda p, m, order=0: f"elliptic_d({p}, {m}, {order})",
+        helpers=(*SERIES, elliptic_d)),
+    Evidence(samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0),
+    Words("(ellipkinc(p, m) - ellipeinc(p, m))/m; a derivative of it by m."),
 )  # fmt: skip
 ELLIPTIC_G: Op = define(
-    name="EllipticG", doc="Twice the derivative of ellipkinc(p, m) by m; one more by m.",
-    evaluate=elliptic_g, sympy=_g_form, lower=Composed(elliptic_g), domain=(Real, SHARE),
-    partials=lambda y, p, m, order=0: (
-        _integrand(p, m, 3, order), ELLIPTIC_G(p, m, order=order + 1),
-    ),
-    samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0,
-    orders=HIGHEST, source=lambda p, m, order=0: f"elliptic_g({p}, {m}, {order})",
-    helpers=(*SERIES, elliptic_g),
+    Map("EllipticG", evaluate=elliptic_g, domain=(Real, SHARE), sympy=_g_form,
+        rule=Partials(lambda y, p, m, order=0: (
+            _integrand(p, m, 3, order), ELLIPTIC_G(p, m, order=order + 1),
+        )),
+        orders=HIGHEST),
+    Code(Composed(elliptic_g), source=lambda p, m, order=0: f"elliptic_g({p}, {m}, {order})",
+        helpers=(*SERIES, elliptic_g)),
+    Evidence(samples=((0.2, 1.4), (0.2, 0.8)), ulp=16.0),
+    Words("Twice the derivative of ellipkinc(p, m) by m; one more by m."),
 )  # fmt: skip
 
 
@@ -300,11 +315,11 @@ def _fields(formula: Any) -> dict[str, Any]:
     return {**fields, "helpers": helpers, **kind}
 
 
-COMPLETE_D: Op = define(
+COMPLETE_D: Op = define_map(
     name="CompleteD", doc="(ellipk(m) - ellipe(m))/m; a derivative of it.", sympy=_complete_d_form,
     partials=lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),), **_fields(complete_d),
 )  # fmt: skip
-COMPLETE_G: Op = define(
+COMPLETE_G: Op = define_map(
     name="CompleteG", doc="Twice the derivative of ellipk(m); one more.", sympy=_complete_g_form,
     partials=lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),), **_fields(complete_g),
 )  # fmt: skip
@@ -313,40 +328,44 @@ COMPLETE_G: Op = define(
 # ---------------------------------------------------------------- Legendre's integrals
 
 ELLIPK: Op = define(
-    sc.ellipk, name="Ellipk", sympy=sp.elliptic_k,
-    partials=lambda y, m: (0.5 * COMPLETE_G(m),),
-    lower=Cython("ellipk"), domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
-    doc="Complete elliptic integral of the first kind.",
+    Map("Ellipk", functions=(sc.ellipk,), domain=(SHARE,), sympy=sp.elliptic_k,
+        rule=Partials(lambda y, m: (0.5 * COMPLETE_G(m),))),
+    Code(Cython("ellipk")),
+    Evidence(samples=(0.2, 0.8), ulp=16.0),
+    Words("Complete elliptic integral of the first kind."),
 )  # fmt: skip
 ELLIPE: Op = define(
-    sc.ellipe, name="Ellipe", sympy=sp.elliptic_e,
-    partials=lambda y, m: (-0.5 * COMPLETE_D(m),), lower=Cython("ellipe"),
-    domain=(SHARE,), samples=(0.2, 0.8), ulp=16.0,
-    doc="Complete elliptic integral of the second kind.",
+    Map("Ellipe", functions=(sc.ellipe,), domain=(SHARE,), sympy=sp.elliptic_e,
+        rule=Partials(lambda y, m: (-0.5 * COMPLETE_D(m),))),
+    Code(Cython("ellipe")),
+    Evidence(samples=(0.2, 0.8), ulp=16.0),
+    Words("Complete elliptic integral of the second kind."),
 )  # fmt: skip
 _ELLIPKINC = of_scipy("Ellipkinc", sc.ellipkinc, (Real, SHARE))
 ELLIPKINC: Op = define(
-    sc.ellipkinc, name="Ellipkinc", sympy=sp.elliptic_f,
-    evaluate=evaluated(first_kind_incomplete, sc.ellipkinc),
-    source=source_of("first_kind_incomplete"), helpers=(elsewhere, first_kind_incomplete),
-    partials=lambda y, p, m: (
-        1 / elliptic_root(p, m), 0.5 * ELLIPTIC_G(p, m),
-    ),
-    lower=Composed(lambda p, m: first_kind_incomplete(p, m, _ELLIPKINC)),
-    domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0,
-    doc="Incomplete elliptic integral of the first kind.",
+    Map("Ellipkinc", functions=(sc.ellipkinc,),
+        evaluate=evaluated(first_kind_incomplete, sc.ellipkinc), domain=(Real, SHARE),
+        sympy=sp.elliptic_f,
+        rule=Partials(lambda y, p, m: (
+            1 / elliptic_root(p, m), 0.5 * ELLIPTIC_G(p, m),
+        ))),
+    Code(Composed(lambda p, m: first_kind_incomplete(p, m, _ELLIPKINC)),
+        source=source_of("first_kind_incomplete"), helpers=(elsewhere, first_kind_incomplete)),
+    Evidence(samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0),
+    Words("Incomplete elliptic integral of the first kind."),
 )  # fmt: skip
 _ELLIPEINC = of_scipy("Ellipeinc", sc.ellipeinc, (Real, SHARE))
 ELLIPEINC: Op = define(
-    sc.ellipeinc, name="Ellipeinc", sympy=sp.elliptic_e,
-    evaluate=evaluated(second_kind_incomplete, sc.ellipeinc),
-    source=source_of("second_kind_incomplete"), helpers=(elsewhere, second_kind_incomplete),
-    partials=lambda y, p, m: (
-        elliptic_root(p, m), -0.5 * ELLIPTIC_D(p, m),
-    ),
-    lower=Composed(lambda p, m: second_kind_incomplete(p, m, _ELLIPEINC)),
-    domain=(Real, SHARE), samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0,
-    doc="Incomplete elliptic integral of the second kind.",
+    Map("Ellipeinc", functions=(sc.ellipeinc,),
+        evaluate=evaluated(second_kind_incomplete, sc.ellipeinc), domain=(Real, SHARE),
+        sympy=sp.elliptic_e,
+        rule=Partials(lambda y, p, m: (
+            elliptic_root(p, m), -0.5 * ELLIPTIC_D(p, m),
+        ))),
+    Code(Composed(lambda p, m: second_kind_incomplete(p, m, _ELLIPEINC)),
+        source=source_of("second_kind_incomplete"), helpers=(elsewhere, second_kind_incomplete)),
+    Evidence(samples=((0.2, 1.4), (0.2, 0.8)), ulp=8.0),
+    Words("Incomplete elliptic integral of the second kind."),
 )  # fmt: skip
 
 
@@ -363,10 +382,11 @@ def _ellipkm1_slope(y: Any, p: Any) -> Any:
 
 
 ELLIPKM1 = define(
-    sc.ellipkm1, name="Ellipkm1", sympy=lambda p: sp.elliptic_k(1 - p),
-    partials=lambda y, p: (_ellipkm1_slope(y, p),),
-    lower=Cython("ellipkm1"), domain=UNIT, samples=(0.2, 0.8), ulp=16.0,
-    doc="Complete elliptic integral of the first kind around m = 1.",
+    Map("Ellipkm1", functions=(sc.ellipkm1,), domain=UNIT, sympy=lambda p: sp.elliptic_k(1 - p),
+        rule=Partials(lambda y, p: (_ellipkm1_slope(y, p),))),
+    Code(Cython("ellipkm1")),
+    Evidence(samples=(0.2, 0.8), ulp=16.0),
+    Words("Complete elliptic integral of the first kind around m = 1."),
 )  # fmt: skip
 
 

@@ -18,7 +18,21 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Composed, Cython, Libm, Op, Real, define
+from .._op import (
+    HIGHEST,
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Libm,
+    Map,
+    Op,
+    Partials,
+    Real,
+    Words,
+    define,
+    define_map,
+)
 from .._ops.pairs import two_product
 from .normal import bell, hazard_excess
 from .records import UNARY
@@ -44,22 +58,30 @@ from .taylor import SERIES, form_of_order, series_product
 ROOT_PI = 1.772453850905516  # math.sqrt(math.pi) is off by one unit
 
 BELL = define(
-    name="Bell", doc="exp(-x*x), accurate in the tails.", evaluate=lambda x: bell(x, 1.0),
-    sympy=lambda x: sp.exp(-(x**2)), partials=lambda y, x: (-2 * x * y,),
-    lower=Composed(lambda x: bell(x, 1.0), "bell"), domain=UNARY, samples=(-3, 3), ulp=6.0,
-    source=lambda x: f"bell({x}, 1.0)", helpers=(bell,),
+    Map("Bell", evaluate=lambda x: bell(x, 1.0), domain=UNARY, sympy=lambda x: sp.exp(-(x**2)),
+        rule=Partials(lambda y, x: (-2 * x * y,))),
+    Code(Composed(lambda x: bell(x, 1.0), "bell"), source=lambda x: f"bell({x}, 1.0)",
+        helpers=(bell,)),
+    Evidence(samples=(-3, 3), ulp=6.0),
+    Words("exp(-x*x), accurate in the tails."),
 )  # fmt: skip
 ERF = define(
-    sc.erf, name="Erf", sympy=sp.erf, partials=lambda y, x: ((2 / ROOT_PI) * BELL(x),),
-    lower=Libm("erf"), domain=UNARY, samples=(-3, 3),
+    Map("Erf", functions=(sc.erf,), domain=UNARY, sympy=sp.erf,
+        rule=Partials(lambda y, x: ((2 / ROOT_PI) * BELL(x),))),
+    Code(Libm("erf")),
+    Evidence(samples=(-3, 3)),
 )  # fmt: skip
 ERFC = define(
-    sc.erfc, name="Erfc", sympy=sp.erfc, partials=lambda y, x: ((-2 / ROOT_PI) * BELL(x),),
-    lower=Libm("erfc"), domain=UNARY, samples=(-3, 3), ulp=8.0,
+    Map("Erfc", functions=(sc.erfc,), domain=UNARY, sympy=sp.erfc,
+        rule=Partials(lambda y, x: ((-2 / ROOT_PI) * BELL(x),))),
+    Code(Libm("erfc")),
+    Evidence(samples=(-3, 3), ulp=8.0),
 )  # fmt: skip
 ERFINV = define(
-    sc.erfinv, name="Erfinv", sympy=sp.erfinv, partials=lambda y, x: (ROOT_PI / 2 / BELL(y),),
-    lower=Cython("erfinv"), domain=(sp.Interval.open(-1, 1),), samples=(-0.9, 0.9),
+    Map("Erfinv", functions=(sc.erfinv,), domain=(sp.Interval.open(-1, 1),), sympy=sp.erfinv,
+        rule=Partials(lambda y, x: (ROOT_PI / 2 / BELL(y),))),
+    Code(Cython("erfinv")),
+    Evidence(samples=(-0.9, 0.9)),
 )  # fmt: skip
 
 
@@ -122,14 +144,14 @@ def _erfcx_form(x: Any, order: int = 0) -> Any:
 
 
 _slope = fitted_fields(erfcx_slope)
-ERFCX_SLOPE: Op = define(
+ERFCX_SLOPE: Op = define_map(
     name="ErfcxSlope", doc="The derivative of erfcx; a derivative of it.", sympy=_erfcx_form,
     partials=lambda y, x, order=0: (ERFCX_SLOPE(x, order=order + 1),), domain=(Real,),
     samples=(-3, 3), ulp=32.0, orders=HIGHEST,
     **{**_slope, "helpers": (*SERIES, bell, hazard_excess, *_slope["helpers"])},
 )  # fmt: skip
 _value = fitted_fields(erfcx, sc.erfcx)
-ERFCX: Op = define(
+ERFCX: Op = define_map(
     sc.erfcx, name="Erfcx", sympy=lambda x: sp.exp(x**2) * sp.erfc(x),
     partials=lambda y, x: (ERFCX_SLOPE(x),), domain=(Real,), samples=(-3, 3), ulp=32.0,
     **_value,
@@ -207,19 +229,19 @@ def _dawsn_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-DAWSN_SLOPE: Op = define(
+DAWSN_SLOPE: Op = define_map(
     name="DawsnSlope", doc="The derivative of dawsn; a derivative of it.", sympy=_dawsn_form,
     partials=lambda y, x, order=0: (DAWSN_SLOPE(x, order=order + 1),),
     domain=(Real,), samples=(-3, 3), ulp=32.0,  # it is 0 at 0.92
     orders=HIGHEST, **fitted_fields(dawsn_slope),
 )  # fmt: skip
-DAWSN: Op = define(
+DAWSN: Op = define_map(
     sc.dawsn, name="Dawsn", sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
     partials=lambda y, x: (DAWSN_SLOPE(x),), domain=(Real,), samples=(-3, 3), ulp=8.0,
     **fitted_fields(dawsn, sc.dawsn),
 )  # fmt: skip
 
-ERFI = define(
+ERFI = define_map(
     sc.erfi, name="Erfi", sympy=sp.erfi, partials=lambda y, x: (2 / ROOT_PI * np.exp(x * x),),
     domain=UNARY, samples=(-2, 2), ulp=16.0, **fitted_fields(erfi, sc.erfi),
 )  # fmt: skip

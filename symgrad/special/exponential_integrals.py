@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Op, Positive, define
+from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Words, define, define_map
 from .._ops.pairs import two_product
 from . import precisely
 from .records import ORDER, POSITIVE, UNARY, elsewhere, evaluated, of_scipy, parts, source_of
@@ -187,11 +187,11 @@ def exponential_integral(n: Any, x: Any, other: Callable[..., Any] = sc.expn) ->
 
 # ---------------------------------------------------------------- records
 
-EXP1 = define(
+EXP1 = define_map(
     sc.exp1, name="Exp1", sympy=lambda x: sp.expint(1, x), partials=lambda y, x: (-np.exp(-x) / x,),
     domain=(Positive,), samples=(0.1, 5), ulp=8.0, **fitted_fields(exp1, sc.exp1),
 )  # fmt: skip
-EXPI = define(
+EXPI = define_map(
     sc.expi, name="Expi", sympy=sp.Ei, partials=lambda y, x: (np.exp(x) / x,),
     domain=(Positive,), samples=(0.6, 5), ulp=8.0,
     **fitted_fields(expi, sc.expi),
@@ -233,13 +233,14 @@ def _expn_slope(y: Any, n: Any, x: Any) -> Any:
 
 _EXPN = of_scipy("Expn", sc.expn, (sp.Naturals0, Positive))
 EXPN: Op = define(
-    sc.expn, name="Expn", sympy=None, precise=precisely.expn, partials=_expn_slope,
-    evaluate=evaluated(exponential_integral, sc.expn),
-    lower=Composed(lambda n, x: exponential_integral(n, x, _EXPN)),
-    source=source_of("exponential_integral"), helpers=(elsewhere, exponential_integral),
-    domain=(sp.Naturals0, Positive), samples=((0, 4), (0.2, 5)), ulp=16.0, convention=ORDER,
-    types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)),
-    doc="Generalized exponential integral of a whole order.",
+    Map("Expn", functions=(sc.expn,), evaluate=evaluated(exponential_integral, sc.expn),
+        domain=(sp.Naturals0, Positive),
+        types=lambda n, x: ((np.dtype(float), np.dtype(float)), np.dtype(float)), sympy=None,
+        rule=Partials(_expn_slope)),
+    Code(Composed(lambda n, x: exponential_integral(n, x, _EXPN)),
+        source=source_of("exponential_integral"), helpers=(elsewhere, exponential_integral)),
+    Evidence(samples=((0, 4), (0.2, 5)), ulp=16.0, precise=precisely.expn),
+    Words("Generalized exponential integral of a whole order.", convention=ORDER),
 )  # fmt: skip
 
 
@@ -248,7 +249,7 @@ def _spence_slope(x: Any) -> Any:
     return np.where(x == 1, -1.0, -np.log1p(safe) / safe)
 
 
-SPENCE: Op = define(
+SPENCE: Op = define_map(
     sc.spence, name="Spence", sympy=None, precise=precisely.spence,
     partials=lambda y, x: (_spence_slope(x),), domain=POSITIVE, samples=(1.2, 6), ulp=16.0,
     doc="Dilogarithm.", **fitted_fields(dilogarithm, sc.spence),

@@ -15,7 +15,18 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Positive, define
+from .._op import (
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Words,
+    define,
+)
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_sum
 from .differences import digamma_by_sums
 from .records import ORDER, POSITIVE, elsewhere, evaluated, of_scipy, source_of
@@ -93,36 +104,46 @@ def gamma_by_table(x: Any, other: Any, fit: Any, over: bool = False) -> Any:
 
 _GAMMA = of_scipy("Gamma", sc.gamma, POSITIVE)
 GAMMA = define(
-    sc.gamma, name="Gamma", sympy=sp.gamma, partials=lambda y, x: (y * sc.psi(x),),
-    evaluate=evaluated(gamma_by_table, sc.gamma, fitted),
-    lower=Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
-    source=source_of("gamma_by_table", "special.gamma", "fitted"),
-    helpers=(elsewhere, fitted, gamma_by_table), domain=POSITIVE, samples=(0.2, 9), ulp=8.0,
+    Map("Gamma", functions=(sc.gamma,), evaluate=evaluated(gamma_by_table, sc.gamma, fitted),
+        domain=POSITIVE, sympy=sp.gamma, rule=Partials(lambda y, x: (y * sc.psi(x),))),
+    Code(Composed(lambda x: gamma_by_table(x, _GAMMA, step)),
+        source=source_of("gamma_by_table", "special.gamma", "fitted"),
+        helpers=(elsewhere, fitted, gamma_by_table)),
+    Evidence(samples=(0.2, 9), ulp=8.0),
 )  # fmt: skip
 _RGAMMA = of_scipy("Rgamma", sc.rgamma, POSITIVE)
 RGAMMA = define(
-    sc.rgamma, name="Rgamma", sympy=lambda x: 1 / sp.gamma(x),
-    partials=lambda y, x: (-y * sc.psi(x),), evaluate=evaluated(
-        gamma_by_table, sc.rgamma, fitted, True),
-    lower=Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
-    source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
-    helpers=(elsewhere, fitted, gamma_by_table), portable=lambda x: 1 / sc.gamma(x),
-    domain=POSITIVE, samples=(0.2, 9), ulp=16.0, doc="1/gamma(x).",
+    Map("Rgamma", functions=(sc.rgamma,),
+        evaluate=evaluated(
+            gamma_by_table, sc.rgamma, fitted, True),
+        domain=POSITIVE, sympy=lambda x: 1 / sp.gamma(x),
+        rule=Partials(lambda y, x: (-y * sc.psi(x),))),
+    Code(Composed(lambda x: gamma_by_table(x, _RGAMMA, step, True)),
+        portable=lambda x: 1 / sc.gamma(x),
+        source=source_of("gamma_by_table", "special.rgamma", "fitted", "True"),
+        helpers=(elsewhere, fitted, gamma_by_table)),
+    Evidence(samples=(0.2, 9), ulp=16.0),
+    Words("1/gamma(x)."),
 )  # fmt: skip
 GAMMALN = define(
-    sc.gammaln, name="Gammaln", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
-    lower=Cython("gammaln"), domain=POSITIVE, samples=(2.5, 9),
-    doc="log(abs(gamma(x))).",
+    Map("Gammaln", functions=(sc.gammaln,), domain=POSITIVE, sympy=sp.loggamma,
+        rule=Partials(lambda y, x: (sc.psi(x),))),
+    Code(Cython("gammaln")),
+    Evidence(samples=(2.5, 9)),
+    Words("log(abs(gamma(x)))."),
 )  # fmt: skip
 LOGGAMMA = define(
-    sc.loggamma, name="Loggamma", sympy=sp.loggamma, partials=lambda y, x: (sc.psi(x),),
-    lower=Cython("loggamma"), domain=POSITIVE, samples=(2.5, 9),
-    doc="log(gamma(x)); nan for negative x.",
+    Map("Loggamma", functions=(sc.loggamma,), domain=POSITIVE, sympy=sp.loggamma,
+        rule=Partials(lambda y, x: (sc.psi(x),))),
+    Code(Cython("loggamma")),
+    Evidence(samples=(2.5, 9)),
+    Words("log(gamma(x)); nan for negative x."),
 )  # fmt: skip
 DIGAMMA = define(
-    sc.psi, name="Digamma", sympy=sp.digamma, partials=lambda y, x: (POLYGAMMA(1.0, x),),
-    lower=Cython("psi"), domain=POSITIVE, samples=(2, 9), ulp=8.0,
-    portable=digamma_by_sums,
+    Map("Digamma", functions=(sc.psi,), domain=POSITIVE, sympy=sp.digamma,
+        rule=Partials(lambda y, x: (POLYGAMMA(1.0, x),))),
+    Code(Cython("psi"), portable=digamma_by_sums),
+    Evidence(samples=(2, 9), ulp=8.0),
 )  # fmt: skip
 
 
@@ -173,10 +194,11 @@ def _zeta(s: Any, x: Any) -> Any:
 
 
 ZETA: Op = define(
-    sc.zeta, name="Zeta", doc="Hurwitz zeta function of s > 1 and x.", sympy=sp.zeta,
-    partials=lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)), lower=Composed(_zeta),
-    domain=(sp.Interval.open(1, sp.oo), Positive), samples=((1.5, 6), (0.2, 9)), ulp=8.0,
-    convention=ORDER,
+    Map("Zeta", functions=(sc.zeta,), domain=(sp.Interval.open(1, sp.oo), Positive),
+        sympy=sp.zeta, rule=Partials(lambda y, s, x: (math.nan, -s * ZETA(s + 1.0, x)))),
+    Code(Composed(_zeta)),
+    Evidence(samples=((1.5, 6), (0.2, 9)), ulp=8.0),
+    Words("Hurwitz zeta function of s > 1 and x.", convention=ORDER),
 )  # fmt: skip
 
 
@@ -188,9 +210,11 @@ def _polygamma(n: Any, x: Any) -> Any:
 
 
 POLYGAMMA: Op = define(
-    sc.polygamma, name="Polygamma", doc="The n-th derivative of digamma.", sympy=sp.polygamma,
-    evaluate=lambda n, x: np.asarray(sc.polygamma(n, x)).astype(np.result_type(n, x, 0.0)),
-    source=lambda n, x: f"special.polygamma({n}, {x})",
-    partials=lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)), lower=Composed(_polygamma),
-    domain=(sp.Naturals, Positive), samples=((1, 4), (0.2, 9)), ulp=16.0, convention=ORDER,
+    Map("Polygamma", functions=(sc.polygamma,),
+        evaluate=lambda n, x: np.asarray(sc.polygamma(n, x)).astype(np.result_type(n, x, 0.0)),
+        domain=(sp.Naturals, Positive), sympy=sp.polygamma,
+        rule=Partials(lambda y, n, x: (math.nan, POLYGAMMA(n + 1.0, x)))),
+    Code(Composed(_polygamma), source=lambda n, x: f"special.polygamma({n}, {x})"),
+    Evidence(samples=((1, 4), (0.2, 9)), ulp=16.0),
+    Words("The n-th derivative of digamma.", convention=ORDER),
 )  # fmt: skip

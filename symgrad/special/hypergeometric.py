@@ -19,7 +19,19 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Positive, Real, define
+from .._op import (
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+)
 from .._ops.pairs import PAIRS, pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
 from .gamma import rgamma_pair
@@ -90,39 +102,41 @@ def gauss(a: Any, b: Any, c: Any, x: Any, other: Callable[..., Any] = sc.hyp2f1)
 
 _HYP0F1 = of_scipy("Hyp0f1", sc.hyp0f1, (Positive, Real))
 HYP0F1: Op = define(
-    # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
-    # differences of nearly equal numbers that these have near 0.
-    sc.hyp0f1, name="Hyp0f1", sympy=lambda v, z: sp.hyper([], [v], z),
-    evaluate=evaluated(limit_function, sc.hyp0f1),
-    lower=Composed(lambda v, z: limit_function(v, z, _HYP0F1)),
-    partials=lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v),
-    source=source_of("limit_function"), helpers=(elsewhere, limit_function),
-    domain=(Positive, Real), samples=((1, 3), (-3, 3)), ulp=64.0, convention=ORDER,
+    Map("Hyp0f1",
+        # Sums of z**k/(v)_k/k!: a family that contains every derivative of sin(x)/x, without the
+        # differences of nearly equal numbers that these have near 0.
+        functions=(sc.hyp0f1,), evaluate=evaluated(limit_function, sc.hyp0f1),
+        domain=(Positive, Real), sympy=lambda v, z: sp.hyper([], [v], z),
+        rule=Partials(lambda y, v, z: (math.nan, HYP0F1(v + 1, z) / v))),
+    Code(Composed(lambda v, z: limit_function(v, z, _HYP0F1)), source=source_of("limit_function"),
+        helpers=(elsewhere, limit_function)),
+    Evidence(samples=((1, 3), (-3, 3)), ulp=64.0),
+    Words(convention=ORDER),
 )  # fmt: skip
 
 _THREE = (Positive, Positive, Real)
 _HYP1F1 = of_scipy("Hyp1f1", sc.hyp1f1, _THREE)
 HYP1F1: Op = define(
-    sc.hyp1f1, name="Hyp1f1", sympy=lambda a, b, x: sp.hyper([a], [b], x),
-    evaluate=evaluated(confluent, sc.hyp1f1),
-    lower=Composed(lambda a, b, x: confluent(a, b, x, _HYP1F1)),
-    partials=lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)),
-    source=source_of("confluent"), helpers=(*PAIRS, elsewhere, confluent), domain=_THREE,
-    samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0, convention=ORDER,
-    doc="Confluent hypergeometric function.",
+    Map("Hyp1f1", functions=(sc.hyp1f1,), evaluate=evaluated(confluent, sc.hyp1f1), domain=_THREE,
+        sympy=lambda a, b, x: sp.hyper([a], [b], x),
+        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, a / b * HYP1F1(a + 1, b + 1, x)))),
+    Code(Composed(lambda a, b, x: confluent(a, b, x, _HYP1F1)), source=source_of("confluent"),
+        helpers=(*PAIRS, elsewhere, confluent)),
+    Evidence(samples=((0.5, 3), (0.5, 3), (-2, 2)), ulp=512.0),
+    Words("Confluent hypergeometric function.", convention=ORDER),
 )  # fmt: skip
 _FOUR = (Positive, Positive, Positive, Real)
 _HYP2F1 = of_scipy("Hyp2f1", sc.hyp2f1, _FOUR)
 HYP2F1: Op = define(
-    sc.hyp2f1, name="Hyp2f1", sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
-    evaluate=evaluated(gauss, sc.hyp2f1),
-    lower=Composed(lambda a, b, c, x: gauss(a, b, c, x, _HYP2F1)),
-    partials=lambda y, a, b, c, x: (
-        math.nan, math.nan, math.nan, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x),
-    ),
-    source=source_of("gauss"), helpers=(elsewhere, gauss), domain=_FOUR,
-    samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0, convention=ORDER,
-    doc="Gauss' hypergeometric function.",
+    Map("Hyp2f1", functions=(sc.hyp2f1,), evaluate=evaluated(gauss, sc.hyp2f1), domain=_FOUR,
+        sympy=lambda a, b, c, x: sp.hyper([a, b], [c], x),
+        rule=Partials(lambda y, a, b, c, x: (
+            math.nan, math.nan, math.nan, a * b / c * HYP2F1(a + 1, b + 1, c + 1, x),
+        ))),
+    Code(Composed(lambda a, b, c, x: gauss(a, b, c, x, _HYP2F1)), source=source_of("gauss"),
+        helpers=(elsewhere, gauss)),
+    Evidence(samples=((0.5, 2), (0.5, 2), (0.5, 3), (-0.5, 0.5)), ulp=512.0),
+    Words("Gauss' hypergeometric function.", convention=ORDER),
 )  # fmt: skip
 
 
@@ -170,20 +184,20 @@ def _hyperu_form(a: Any, b: Any, x: Any, slope: int = 0) -> Any:
 
 
 HYPERU: Op = define(
-    sc.hyperu, name="Hyperu", sympy=None, precise=precisely.hyperu, convention=ORDER,
-    evaluate=evaluated(hyperu_as_mean, sc.hyperu),
-    lower=Composed(
+    Map("Hyperu", functions=(sc.hyperu,), evaluate=evaluated(hyperu_as_mean, sc.hyperu),
+        domain=_ALL_POSITIVE, sympy=None,
+        rule=Partials(lambda y, a, b, x, slope=0: (
+            math.nan, math.nan,
+            a * (a + 1) * HYPERU(a + 2, b + 2, x) if slope else HYPERU(a, b, x, slope=3),
+        )),
+        slopes=3),
+    Code(Composed(
         lambda a, b, x, slope=0: hyperu_as_mean(a, b, x, _HYPERU_OF_SCIPY, slope)
     ),
-    partials=lambda y, a, b, x, slope=0: (
-        math.nan, math.nan,
-        a * (a + 1) * HYPERU(a + 2, b + 2, x) if slope else HYPERU(a, b, x, slope=3),
-    ),
-    reading=_hyperu_form, slopes=3,
-    domain=_ALL_POSITIVE, samples=((0.5, 1.5), (1.1, 1.9), (0.5, 3)), ulp=16.0,
-    doc="Tricomi's confluent hypergeometric function.",
-    source=source_of("hyperu_as_mean"),
-    helpers=(two_sum, two_product, pair_quotient, elsewhere, hyperu_as_mean),
+        source=source_of("hyperu_as_mean"),
+        helpers=(two_sum, two_product, pair_quotient, elsewhere, hyperu_as_mean)),
+    Evidence(samples=((0.5, 1.5), (1.1, 1.9), (0.5, 3)), ulp=16.0, precise=precisely.hyperu),
+    Words("Tricomi's confluent hypergeometric function.", convention=ORDER, reading=_hyperu_form),
 )  # fmt: skip
 
 
@@ -219,16 +233,18 @@ def wright_bessel(
 _WRIGHT_OF_SCIPY = of_scipy("WrightBessel", sc.wright_bessel, _ALL_POSITIVE)
 _RGAMMA_OF_SCIPY = of_scipy("WrightBesselGamma", sc.rgamma, POSITIVE)
 WRIGHT_BESSEL: Op = define(
-    sc.wright_bessel, name="WrightBessel", sympy=None, precise=precisely.wright_bessel,
-    evaluate=evaluated(wright_bessel, sc.wright_bessel),
-    lower=Composed(lambda a, b, x: wright_bessel(a, b, x, _WRIGHT_OF_SCIPY, _RGAMMA_OF_SCIPY)),
-    source=source_of("wright_bessel"), helpers=(wright_bessel,),
-    partials=lambda y, a, b, x: (math.nan, math.nan, WRIGHT_BESSEL(a, b + a, x)),
-    domain=_ALL_POSITIVE, samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0,
-    convention=ORDER, doc="Wright's generalized Bessel function.",
+    Map("WrightBessel", functions=(sc.wright_bessel,),
+        evaluate=evaluated(wright_bessel, sc.wright_bessel), domain=_ALL_POSITIVE, sympy=None,
+        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, WRIGHT_BESSEL(a, b + a, x)))),
+    Code(Composed(lambda a, b, x: wright_bessel(a, b, x, _WRIGHT_OF_SCIPY, _RGAMMA_OF_SCIPY)),
+        source=source_of("wright_bessel"), helpers=(wright_bessel,)),
+    Evidence(samples=((0.3, 2), (0.5, 3), (0.2, 3)), ulp=512.0, precise=precisely.wright_bessel),
+    Words("Wright's generalized Bessel function.", convention=ORDER),
 )  # fmt: skip
 WRIGHT_OMEGA: Op = define(
-    sc.wrightomega, name="WrightOmega", sympy=lambda x: sp.LambertW(sp.exp(x)),
-    partials=lambda y, x: (y / (1 + y),), lower=Cython("wrightomega"),
-    domain=UNARY, samples=(-3, 5), ulp=8.0, doc="Solution y of y + log(y) = x.",
+    Map("WrightOmega", functions=(sc.wrightomega,), domain=UNARY,
+        sympy=lambda x: sp.LambertW(sp.exp(x)), rule=Partials(lambda y, x: (y / (1 + y),))),
+    Code(Cython("wrightomega")),
+    Evidence(samples=(-3, 5), ulp=8.0),
+    Words("Solution y of y + log(y) = x."),
 )  # fmt: skip

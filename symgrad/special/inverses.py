@@ -15,7 +15,19 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Positive, define
+from .._op import (
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Words,
+    define,
+    define_map,
+)
 from . import precisely
 from .distributions import THREE, beta_form, gamma_form, t_form
 from .incomplete import (
@@ -70,7 +82,7 @@ def _quantile(
     def lowered(*operands: Any, slope: int = 0) -> Any:
         return compute(*operands, step, *more, slope=slope)
 
-    op = define(
+    op = define_map(
         function, name=name, sympy=None, evaluate=evaluated(compute, function, *more),
         lower=Composed(lowered), partials=partials, reading=reading, slopes=size,
         source=source_of(compute.__name__, *shown), convention=ORDER, **fields,
@@ -111,10 +123,13 @@ STDTRIT = _quantile(
     helpers=(*STUDENT_SHARES, t_quantile), doc="Quantile function of Student's t.",
 )  # fmt: skip
 NDTRI_EXP: Op = define(
-    sc.ndtri_exp, name="NdtriExp", sympy=None, precise=precisely.normal_log_quantile,
-    partials=lambda x, y: (1 / HAZARD(x),), lower=Cython("ndtri_exp"),
-    domain=(sp.Interval.open(-sp.oo, 0),), samples=(-9, -0.2), ulp=512.0,  # it is 0 at log(1/2)
-    doc="Normal quantile of exp(y).",
+    Map("NdtriExp", functions=(sc.ndtri_exp,), domain=(sp.Interval.open(-sp.oo, 0),), sympy=None,
+        rule=Partials(lambda x, y: (1 / HAZARD(x),))),
+    Code(Cython("ndtri_exp")),
+    Evidence(samples=(-9, -0.2),
+        # it is 0 at log(1/2)
+        ulp=512.0, precise=precisely.normal_log_quantile),
+    Words("Normal quantile of exp(y)."),
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Cython, Op, Real, registry
+from .._op import Code, Composed, Cython, Map, NoRule, Op, Real, define_step
 from .._ops.pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
 from . import precisely
 from .elliptic import ELLIPTIC_G, GAUSS, elliptic_g, excess_of_angle, within_means
@@ -26,13 +26,11 @@ DOMAIN = (Real, sp.Interval.open(0, 1))
 
 
 def _of_scipy(name: str, part: int) -> Op:
-    op = Op(
-        name=f"{name}OfSciPy", kind="map", evaluate=lambda u, m: sc.ellipj(u, m)[part],
-        lower=Cython("ellipj", part=part, results=4), domain=DOMAIN,
-        reason=f"a step of {name} in kernels",
+    return define_step(
+        Map(f"{name}OfSciPy", evaluate=lambda u, m: sc.ellipj(u, m)[part], domain=DOMAIN,
+            rule=NoRule(f"a step of {name} in kernels")),
+        Code(Cython("ellipj", part=part, results=4)),
     )  # fmt: skip
-    registry.steps[op.name] = op
-    return op
 
 
 def amplitude_and_rest(u: Any, m: Any, given: Any) -> tuple[Any, Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import HIGHEST, Op, Positive, define
+from .._op import HIGHEST, Op, Positive, define_map
 from . import precisely
 from .tables import (
     BEI2_MIDDLE,
@@ -222,7 +222,7 @@ def keip_slope(x: Any, fit: Any, order: int = 0) -> Any:
 
 
 _slope = fitted_fields(keip_slope)
-KEIP_SLOPE: Op = define(
+KEIP_SLOPE: Op = define_map(
     name="KeipSlope", doc="The derivative of keip; a derivative of it.", sympy=None,
     precise=precisely.kei_slope, partials=lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),),
     domain=(Positive,), samples=(0.5, 4), ulp=64.0,  # it is 0 at 0.97
@@ -236,7 +236,7 @@ KEIP_SLOPE: Op = define(
 def _kelvin(function: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
     name = function.__name__
     samples = (0.5, 3.5) if name == "beip" else (0.5, 4)  # beip is 0 at 3.77
-    return define(
+    return define_map(
         function, name=name.capitalize(), sympy=None, precise=precisely.KELVIN[name],
         ulp=512.0 if name == "ber" else 8.0,  # ber is 0 at 2.85
         domain=(Positive,), samples=samples, partials=lambda y, x: (slope(y, x),),
@@ -256,7 +256,7 @@ KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KEIP_SLOPE(x))
 
 
 def _second(name: str, part: str, formula: Any, partials: Any) -> Op:
-    return define(
+    return define_map(
         name=name, doc=f"{part} part of I2(x*exp(pi*i/4)).", sympy=None, ulp=8.0,
         precise=precisely.KELVIN[name.lower()], domain=(Positive,), samples=(0.5, 4), slopes=1,
         partials=partials, **fitted_fields(formula),

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Composed, Op, define
+from .._op import HIGHEST, Code, Composed, Evidence, Map, Op, Partials, Words, define, define_map
 from .._ops.pairs import two_product
 from .records import UNARY, elsewhere, of_scipy
 from .tables import (
@@ -196,29 +196,33 @@ def hazard_excess(x: Any, fit: Any, order: int = 0) -> Any:
 # ---------------------------------------------------------------- records
 
 DENSITY_SLOPE: Op = define(
-    name="NormalDensitySlope", doc="The derivative of the standard normal density.",
-    evaluate=density_slope, lower=Composed(density_slope),
-    sympy=lambda x: -x * sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
-    partials=lambda y, x: ((x - 1) * (x + 1) * DENSITY(x),), domain=UNARY, samples=(-3, 3),
-    source=lambda x: f"density_slope({x})", helpers=(density_slope,),
+    Map("NormalDensitySlope", evaluate=density_slope, domain=UNARY,
+        sympy=lambda x: -x * sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
+        rule=Partials(lambda y, x: ((x - 1) * (x + 1) * DENSITY(x),))),
+    Code(Composed(density_slope), source=lambda x: f"density_slope({x})",
+        helpers=(density_slope,)),
+    Evidence(samples=(-3, 3)),
+    Words("The derivative of the standard normal density."),
 )  # fmt: skip
 DENSITY: Op = define(
-    name="NormalDensity", doc="Density of the standard normal distribution.",
-    evaluate=normal_density,
-    sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
-    partials=lambda y, x: (DENSITY_SLOPE(x),),
-    lower=Composed(normal_density, "normal_density"), domain=UNARY, samples=(-3, 3),
-    source=lambda x: f"normal_density({x})", helpers=(normal_density,),
+    Map("NormalDensity", evaluate=normal_density, domain=UNARY,
+        sympy=lambda x: sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi),
+        rule=Partials(lambda y, x: (DENSITY_SLOPE(x),))),
+    Code(Composed(normal_density, "normal_density"), source=lambda x: f"normal_density({x})",
+        helpers=(normal_density,)),
+    Evidence(samples=(-3, 3)),
+    Words("Density of the standard normal distribution."),
 )  # fmt: skip
 
 NDTR = define(
-    sc.ndtr, name="Ndtr", sympy=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
-    # SciPy's loses the rounding of x/sqrt(2), 1400 units in the last place far to the left.
-    partials=lambda y, x: (DENSITY(x),), domain=UNARY, samples=(-3, 3), ulp=30.0,
-    lower=Composed(normal_distribution, "ndtr"),
-    reading=lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2,
+    Map("Ndtr", functions=(sc.ndtr,), domain=UNARY, sympy=lambda x: sp.erfc(-x / sp.sqrt(2)) / 2,
+        # SciPy's loses the rounding of x/sqrt(2), 1400 units in the last place far to the left.
+        rule=Partials(lambda y, x: (DENSITY(x),))),
+    Code(Composed(normal_distribution, "ndtr")),
+    Evidence(samples=(-3, 3), ulp=30.0),
+    Words(reading=lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2),
 )  # fmt: skip
-HAZARD = define(
+HAZARD = define_map(
     name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
     # Both are the same. To the left the first one's derivative cancels, to the right the second.
     partials=lambda y, x: (np.where(x > -1, -y * EXCESS(-x), -1 - EXCESS(-x, order=1)),),
@@ -234,7 +238,7 @@ def _excess_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-EXCESS: Op = define(
+EXCESS: Op = define_map(
     name="HazardExcess", doc="Hazard of the normal distribution less its argument; a derivative.",
     sympy=_excess_form,
     partials=lambda y, x, order=0: (EXCESS(x, order=order + 1),),
@@ -253,10 +257,12 @@ def _log_ndtr(x: Any) -> Any:
 
 
 LOG_NDTR = define(
-    sc.log_ndtr, name="LogNdtr", sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
-    partials=lambda y, x: (HAZARD(x),), lower=Composed(_log_ndtr),
-    portable=log_ndtr_by_parts, domain=UNARY,
-    samples=(-3, 3), ulp=30.0, reading=lambda x: sp.log((1 + sp.erf(x / sp.sqrt(2))) / 2),
+    Map("LogNdtr", functions=(sc.log_ndtr,), domain=UNARY,
+        sympy=lambda x: sp.log(sp.erfc(-x / sp.sqrt(2)) / 2),
+        rule=Partials(lambda y, x: (HAZARD(x),))),
+    Code(Composed(_log_ndtr), portable=log_ndtr_by_parts),
+    Evidence(samples=(-3, 3), ulp=30.0),
+    Words(reading=lambda x: sp.log((1 + sp.erf(x / sp.sqrt(2))) / 2)),
 )  # fmt: skip
 
 
@@ -320,21 +326,21 @@ def _with_tail(formula: Any, ufunc: Any = None) -> dict[str, Any]:
     return {**fields, "helpers": (by_tail, *fields["helpers"])}
 
 
-ERFCINV_SLOPE: Op = define(
+ERFCINV_SLOPE: Op = define_map(
     name="ErfcinvSlope", doc="The derivative of erfcinv.", ulp=8.0,
     sympy=lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfcinv(x) ** 2),
     partials=lambda y, x: (2 * ERFCINV(x) * (y * y),), **_OF_ERFC, **_with_tail(erfcinv_slope),
 )  # fmt: skip
-ERFCINV: Op = define(
+ERFCINV: Op = define_map(
     sc.erfcinv, name="Erfcinv", sympy=sp.erfcinv, ulp=8.0,
     partials=lambda y, x: (ERFCINV_SLOPE(x),), **_OF_ERFC, **_with_tail(erfcinv, sc.erfcinv),
 )  # fmt: skip
-NDTRI_SLOPE: Op = define(
+NDTRI_SLOPE: Op = define_map(
     name="NdtriSlope", doc="The derivative of ndtri.", ulp=8.0,
     sympy=lambda p: sp.sqrt(2 * sp.pi) * sp.exp(sp.erfinv(2 * p - 1) ** 2),
     partials=lambda y, p: (NDTRI(p) * (y * y),), **_OF_NDTR, **_with_tail(ndtri_slope),
 )  # fmt: skip
-NDTRI: Op = define(
+NDTRI: Op = define_map(
     sc.ndtri, name="Ndtri", sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1), ulp=8.0,
     partials=lambda y, p: (NDTRI_SLOPE(p),), **_OF_NDTR, **_with_tail(ndtri, sc.ndtri),
 )  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Op, Real, define
+from .._op import Code, Composed, Evidence, Map, Op, Partials, Real, Words, define
 from .._ops.pairs import (
     pair_exponential,
     pair_product,
@@ -97,9 +97,10 @@ def _owens_t_form(h: Any, a: Any, slope: int = 0) -> Any:
 
 
 OWENS_T: Op = define(
-    sc.owens_t, name="OwensT", sympy=None, precise=precisely.owens_t, partials=_owens_t_partials,
-    slopes=2, reading=_owens_t_form, evaluate=evaluated(owens_t, sc.owens_t),
-    lower=Composed(lambda h, a, slope=0: owens_t(h, a, _OWENS_T, slope)),
-    source=source_of("owens_t"), helpers=(owens_t,), domain=(Real, Real),
-    samples=((0.2, 2), (0.2, 2)), ulp=64.0, doc="Owen's T function.",
+    Map("OwensT", functions=(sc.owens_t,), evaluate=evaluated(owens_t, sc.owens_t),
+        domain=(Real, Real), sympy=None, rule=Partials(_owens_t_partials), slopes=2),
+    Code(Composed(lambda h, a, slope=0: owens_t(h, a, _OWENS_T, slope)),
+        source=source_of("owens_t"), helpers=(owens_t,)),
+    Evidence(samples=((0.2, 2), (0.2, 2)), ulp=64.0, precise=precisely.owens_t),
+    Words("Owen's T function.", reading=_owens_t_form),
 )  # fmt: skip

@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import Composed, Cython, Op, Positive, Real, composite, define, registry
+from .._op import (
+    Code,
+    Composed,
+    Cython,
+    Map,
+    NoRule,
+    Op,
+    Positive,
+    Real,
+    composite,
+    define_map,
+    define_step,
+)
 from .._ops.np_common import Sample
 
 UNARY, POSITIVE = (Real,), (Positive,)
@@ -30,12 +42,11 @@ def elsewhere(function: Any, inside: Any, *operands: Any) -> Any:
 
 def of_scipy(name: str, function: np.ufunc, domain: tuple[sp.Set, ...]) -> Op:
     """Define SciPy's function as a step of an op's kernel."""
-    op = Op(
-        name=f"{name}OfSciPy", kind="map", evaluate=function, lower=Cython(function.__name__),
-        domain=domain, reason=f"a step of {name} in kernels",
+    return define_step(
+        Map(f"{name}OfSciPy", evaluate=function, domain=domain,
+            rule=NoRule(f"a step of {name} in kernels")),
+        Code(Cython(function.__name__)),
     )  # fmt: skip
-    registry.steps[op.name] = op
-    return op
 
 
 def source_of(name: str, *more: str) -> Callable[..., str]:
@@ -120,7 +131,7 @@ def parts(
                 ),
             }
         )
-        ops.append(define(
+        ops.append(define_map(
             name=name, sympy=forms[k], precise=exactly[k] if exactly else None,
             partials=_bound(rules[k], ops, len(fields["domain"])),
             doc=f"Result {k} of scipy.special.{function.__name__}.", **computed, **fields,

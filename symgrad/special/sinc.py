@@ -16,7 +16,19 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Composed, Cython, NonZero, Op, define
+from .._op import (
+    HIGHEST,
+    Code,
+    Composed,
+    Cython,
+    Evidence,
+    Map,
+    NonZero,
+    Op,
+    Partials,
+    Words,
+    define,
+)
 from .._ops import parts
 from .records import UNARY
 from .taylor import form_of_order
@@ -90,18 +102,20 @@ def _exprel_form(x: Any, order: int = 0) -> Any:
 
 
 SINC_SLOPE: Op = define(
-    name="SincSlope", doc="The derivative of sin(x)/x; a derivative of it.", sympy=_sinc_form,
-    partials=lambda y, x, order=0: (SINC_SLOPE(x, order=order + 1),),
-    evaluate=sinc_slope, lower=Composed(sinc_slope), domain=(NonZero,), samples=(0.2, 4), ulp=8.0,
-    orders=HIGHEST, source=lambda x, order=0: f"sinc_slope({x}, {order})",
-    helpers=(_terms, sinc_slope),
+    Map("SincSlope", evaluate=sinc_slope, domain=(NonZero,), sympy=_sinc_form,
+        rule=Partials(lambda y, x, order=0: (SINC_SLOPE(x, order=order + 1),)), orders=HIGHEST),
+    Code(Composed(sinc_slope), source=lambda x, order=0: f"sinc_slope({x}, {order})",
+        helpers=(_terms, sinc_slope)),
+    Evidence(samples=(0.2, 4), ulp=8.0),
+    Words("The derivative of sin(x)/x; a derivative of it."),
 )  # fmt: skip
 EXPREL_SLOPE: Op = define(
-    name="ExprelSlope", doc="The derivative of (exp(x) - 1)/x; a derivative of it.",
-    sympy=_exprel_form, partials=lambda y, x, order=0: (EXPREL_SLOPE(x, order=order + 1),),
-    evaluate=exprel_slope, lower=Composed(exprel_slope), domain=(NonZero,), samples=(-8, -0.2),
-    ulp=8.0, orders=HIGHEST, source=lambda x, order=0: f"exprel_slope({x}, {order})",
-    helpers=(_terms, exprel_slope),
+    Map("ExprelSlope", evaluate=exprel_slope, domain=(NonZero,), sympy=_exprel_form,
+        rule=Partials(lambda y, x, order=0: (EXPREL_SLOPE(x, order=order + 1),)), orders=HIGHEST),
+    Code(Composed(exprel_slope), source=lambda x, order=0: f"exprel_slope({x}, {order})",
+        helpers=(_terms, exprel_slope)),
+    Evidence(samples=(-8, -0.2), ulp=8.0),
+    Words("The derivative of (exp(x) - 1)/x; a derivative of it."),
 )  # fmt: skip
 
 
@@ -111,16 +125,18 @@ def _sinc(x: Any) -> Any:
 
 
 SINC = define(
-    np.sinc, name="Sinc", sympy=lambda x: sp.sinc(sp.pi * x), lower=Composed(_sinc),
-    partials=lambda y, x: (
-        (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, (-math.pi**2 / 4) * (x * x)),
-    ),
-    domain=UNARY, samples=(-0.9, 0.9), ulp=16.0,
-    parts=parts.sinc,
+    Map("Sinc", functions=(np.sinc,), domain=UNARY, sympy=lambda x: sp.sinc(sp.pi * x),
+        rule=Partials(lambda y, x: (
+            (-math.pi**2 / 3) * x * sc.hyp0f1(2.5, (-math.pi**2 / 4) * (x * x)),
+        )),
+        parts=parts.sinc),
+    Code(Composed(_sinc)),
+    Evidence(samples=(-0.9, 0.9), ulp=16.0),
 )  # fmt: skip
 EXPREL = define(
-    sc.exprel, name="Exprel", sympy=lambda x: (sp.exp(x) - 1) / x,
-    partials=lambda y, x: (EXPREL_SLOPE(x),), lower=Cython("exprel"),
-    domain=(NonZero,), samples=(0.2, 3), ulp=8.0,
-    doc="(exp(x) - 1)/x, and 1 at 0.",
+    Map("Exprel", functions=(sc.exprel,), domain=(NonZero,), sympy=lambda x: (sp.exp(x) - 1) / x,
+        rule=Partials(lambda y, x: (EXPREL_SLOPE(x),))),
+    Code(Cython("exprel")),
+    Evidence(samples=(0.2, 3), ulp=8.0),
+    Words("(exp(x) - 1)/x, and 1 at 0."),
 )  # fmt: skip

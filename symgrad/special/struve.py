@@ -13,7 +13,19 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Composed, Op, Positive, Real, define, registry
+from .._op import (
+    Code,
+    Composed,
+    Evidence,
+    Map,
+    Op,
+    Partials,
+    Positive,
+    Real,
+    Words,
+    define,
+    registry,
+)
 from .._ops.pairs import pair_product, pair_quotient, pair_sum, two_product, two_sum
 from . import precisely
 from .records import ORDER, elsewhere, evaluated, of_scipy, source_of
@@ -81,12 +93,13 @@ def _struve(function: np.ufunc, name: str, doc: str, formula: Any) -> Op:
         return math.nan, op(v - 1, x, slope=2) - v / x * (y - op(v, x) / x)
 
     return define(
-        function, name=name, sympy=None, precise=getattr(precisely, function.__name__),
-        partials=partials, slopes=2, evaluate=evaluated(formula, function),
-        lower=Composed(lambda v, x, slope=0: formula(v, x, scipy, slope)),
-        reading=lambda v, x, slope=0: struve_form(name, v, x, slope),
-        source=source_of(formula.__name__), helpers=(formula,), domain=(Real, Positive),
-        samples=((0, 3), (0.5, 5)), ulp=512.0, convention=ORDER, doc=doc,
+        Map(name, functions=(function,), evaluate=evaluated(formula, function),
+            domain=(Real, Positive), sympy=None, rule=Partials(partials), slopes=2),
+        Code(Composed(lambda v, x, slope=0: formula(v, x, scipy, slope)),
+            source=source_of(formula.__name__), helpers=(formula,)),
+        Evidence(samples=((0, 3), (0.5, 5)), ulp=512.0,
+            precise=getattr(precisely, function.__name__)),
+        Words(doc, convention=ORDER, reading=lambda v, x, slope=0: struve_form(name, v, x, slope)),
     )  # fmt: skip
 
 

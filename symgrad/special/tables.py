@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Composed, Emit, Op, Real, registry
+from .._op import Code, Composed, Emit, Map, NoRule, Real, define_step
 from .records import result_of
 
 Table = tuple[float, float, tuple[tuple[float, ...], ...]]
@@ -104,12 +104,11 @@ def _emit(e: Any, dtype: Any, x: str, table: str) -> str:
     return real("fadd", entry(0), real("fadd", entry(1), rest))
 
 
-FITTED: Op = Op(
-    name="Fitted", kind="map", evaluate=fitted, lower=Emit(_emit), domain=(Real,),
-    types=lambda x, table: ((np.dtype(float),), np.dtype(float)),
-    reason="a step of other ops in kernels",
+FITTED = define_step(
+    Map("Fitted", evaluate=fitted, domain=(Real,), rule=NoRule("a step of other ops in kernels"),
+        types=lambda x, table: ((np.dtype(float),), np.dtype(float))),
+    Code(Emit(_emit)),
 )  # fmt: skip
-registry.steps[FITTED.name] = FITTED
 
 
 def step(x: Any, table: Table) -> Any:

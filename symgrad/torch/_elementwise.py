@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.special as special
 
-from .._op import Op, registry
+from .._op import Evidence, Op, registry
 from .._tensor._record import Step, apply, bind
 from .._tensor._tensor import Tensor
 from .._trace import Traced
@@ -28,7 +28,7 @@ def _elementwise(name: str, ufunc: np.ufunc) -> Callable[..., Any]:
     record: Any = registry.handlers[ufunc]
     function = (_unary if ufunc.nin == 1 else _binary)(ufunc, record)
     module = "np" if getattr(np, ufunc.__name__, None) is ufunc else "special"
-    numbers = ", ".join(str(low + (high - low) * 0.75) for low, high in record.samples)
+    numbers = ", ".join(str(low + (high - low) * 0.75) for low, high in Evidence.of(record).samples)
     tensors = ", ".join(f"torch.tensor({x})" for x in numbers.split(", "))
     where = "import numpy as np" if module == "np" else "from scipy import special"
     function.__name__ = function.__qualname__ = name

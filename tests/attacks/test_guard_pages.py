@@ -13,7 +13,7 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Op, registry
+from symgrad._op import Evidence, Map, Op, registry
 from symgrad._ops import logic
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
@@ -119,7 +119,7 @@ def judge(case: Any, isolated: Any, function: Callable[..., Any], arrays: list[A
 
 def _operands(op: Op, rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> list[Array]:
     found = []
-    for domain, (low, high) in zip(op.domain, op.samples, strict=True):
+    for domain, (low, high) in zip(op.domain, Evidence.of(op).samples, strict=True):
         if domain is logic.CONDITION:
             found.append(rng.random(shape) < 0.5)
         elif domain.is_subset(sp.Integers):
@@ -131,7 +131,7 @@ def _operands(op: Op, rng: np.random.Generator, shape: tuple[int, ...], dtype: A
 
 MAPS = [
     op for op in registry.ops.values()
-    if op.kind == "map" and op.samples and len(op.samples) == op.arity and op.functions
+    if isinstance(op, Map) and op.functions
 ]  # fmt: skip
 COMPOSITES = [record for record in registry.composites.values() if record.functions]
 

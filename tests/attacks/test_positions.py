@@ -11,12 +11,12 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._op import Op, registry
+from symgrad._op import Evidence, Map, Op, registry
 from symgrad._ops.logic import CONDITION
 from symgrad._pipeline import lower
 
 OPS = sorted(
-    (op for op in registry.ops.values() if op.kind == "map" and op.results is None),
+    (op for op in registry.ops.values() if isinstance(op, Map)),
     key=lambda op: op.name,
 )
 #: Functions of complex numbers, of which the registry has the parts.
@@ -62,7 +62,7 @@ def _operands(op: Op | None, n: int, dtype: Any, rng: np.random.Generator) -> li
         x, y = rng.normal(size=(2, n)), rng.normal(size=(2, n))
         return [(v[0] + 1j * v[1]).astype(dtype) for v in (x, y)]
     found = []
-    ranges = op.samples if isinstance(op.samples[0], tuple) else (op.samples,) * op.arity
+    ranges = Evidence.of(op).samples
     for domain, (low, high) in zip(op.domain, ranges, strict=True):
         x = rng.uniform(low, high, n)
         if domain is CONDITION:
