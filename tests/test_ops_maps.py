@@ -700,7 +700,7 @@ def test_a_function_is_claimed_once() -> None:
 def test_helpers_of_different_ops_have_different_names() -> None:
     """A program's source holds those of all its ops."""
     found: dict[str, FunctionType] = {}
-    waiting = [helper for op in registry.ops.values() for helper in op.helpers]
+    waiting = [helper for op in registry.ops.values() for helper in Code.of(op).helpers]
     while waiting:
         helper = waiting.pop()
         assert isinstance(helper, FunctionType)
