@@ -140,16 +140,16 @@ def test_out_is_written_to_directly() -> None:
     function = compiled(np.sin, x)
     out = np.empty(5)
     before = sys.getrefcount(out)
-    assert function(x, out) is out
+    assert function(x, MISS, out) is out
     np.testing.assert_allclose(out, np.sin(x), rtol=1e-15)
-    assert function(x, None) is not out
+    assert function(x, MISS, None) is not out
     fixed = np.zeros(5)
     fixed.flags.writeable = False
     for bad in (fixed, np.zeros(4), np.zeros((5, 1)), np.zeros(5, "f4"), np.zeros(10)[::2], x):
-        assert function(x, bad) is MISS
+        assert function(x, MISS, bad) is MISS
     memory = np.zeros(9)
-    assert function(memory[:5], memory[4:]) is MISS  # one element in common
-    assert function(memory[:4], memory[4:8]) is not MISS
+    assert function(memory[:5], MISS, memory[4:]) is MISS  # one element in common
+    assert function(memory[:4], MISS, memory[4:8]) is not MISS
     assert not fixed.any()
     assert sys.getrefcount(out) == before
 
@@ -170,16 +170,16 @@ def test_targets_are_checked_against_all_others() -> None:
     many = [np.full(4, float(k)) for k in range(12)]
     function = compiled(lambda xs: [np.sin(x) for x in xs], many)
     memory = np.zeros(16)
-    assert function(*many, *[None] * 11, memory[:4]) is not MISS
+    assert function(*many, MISS, *[None] * 11, memory[:4]) is not MISS
     for k in (0, 5, 11):
-        assert function(*many, *[None] * 11, many[k]) is MISS
+        assert function(*many, MISS, *[None] * 11, many[k]) is MISS
         targets = [None] * 12
         targets[k] = memory[:4]
-        assert function(*many, *targets) is not MISS
+        assert function(*many, MISS, *targets) is not MISS
         targets[(k + 3) % 12] = memory[3:7]
-        assert function(*many, *targets) is MISS
+        assert function(*many, MISS, *targets) is MISS
         targets[(k + 3) % 12] = memory[4:8]
-        assert function(*many, *targets) is not MISS
+        assert function(*many, MISS, *targets) is not MISS
 
 
 def test_the_length_of_the_entry_is_linear() -> None:
@@ -254,3 +254,16 @@ def test_kernels_that_write_into_given_arrays() -> None:
         assert rtsys.get_allocation_stats().alloc - before < 10  # not one a step
     finally:
         _nrt_python.memsys_disable_stats()
+
+
+def test_one_more_argument_is_not_written_to() -> None:
+    f = sg.compile(lambda x, y=None: np.sin(x) if y is None else x * y)
+    x, y = np.ones(3), np.full(3, 2.0)
+    np.testing.assert_array_equal(f(x), np.sin(x))
+    np.testing.assert_array_equal(f(x, y), 2.0)
+    np.testing.assert_array_equal(y, 2.0)
+    g = sg.compile(np.sin)
+    g(x)
+    with pytest.raises(TypeError):
+        g(x, y, y)
+    np.testing.assert_array_equal(y, 2.0)

@@ -89,7 +89,8 @@ def make_kernel(
 
 def _plain(code: Code, function: Callable[..., Any], kinds: Sequence[str]) -> Callable[..., Any]:
     def call(arguments: Any, targets: Any, _: int) -> Any:
-        found = function(*map(_given, arguments, code.inputs, kinds), *targets)
+        mark = (MISS,) if targets else ()
+        found = function(*map(_given, arguments, code.inputs, kinds), *mark, *targets)
         if found is MISS:
             raise ValueError(MISFIT)
         return found

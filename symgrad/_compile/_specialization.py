@@ -248,7 +248,7 @@ class Specialization:
             x is not None and not rank for x, rank in zip(given, self._ranks, strict=True)
         ):
             return MISS
-        result = function(*values, *arrays)
+        result = function(*values, MISS, *arrays) if arrays else function(*values)
         return result if result is MISS or self.pack is None else self.pack(result)
 
     def _targets(self, out: Any) -> list[Any]:

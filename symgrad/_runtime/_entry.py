@@ -3,8 +3,9 @@
 ``NAME.python`` has CPython's vectorcall-style C signature ``(self, args, nargs)``. It checks the
 types of its arguments, reads sizes and data pointers off the arrays, makes the result arrays
 through NumPy's C API, runs the program and wraps the results. After the inputs it takes, or
-not, one argument for each array among the results: an array to write to, or None. Arguments
-it is not made for make it return the object ``MISS``, and nothing has happened.
+not, the object ``MISS`` and one argument for each array among the results: an array to write to,
+or None. (Without that mark, one more argument of the user's would be written to.) Arguments it is
+not made for make it return ``MISS``, and nothing has happened.
 """
 
 from __future__ import annotations
@@ -134,8 +135,13 @@ def write_entry(program: Interface, kinds: Sequence[str]) -> str:
     e = _Entry()
     arrays = [k for k, leaf in enumerate(program.outputs) if leaf.ndim]
     alone = e.op(f"icmp eq i64 %nargs, {len(kinds)}")
-    placed = e.op(f"icmp eq i64 %nargs, {len(kinds) + len(arrays)}")
+    placed = e.op(f"icmp eq i64 %nargs, {len(kinds) + 1 + len(arrays)}")
     e.require(e.op(f"or i1 {alone}, {placed}"))
+    none, miss = e.object(object_symbol("None")), e.object(object_symbol("miss"))
+    e.line(f"store ptr {none}, ptr %nothing")
+    place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds)}")
+    mark = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
+    e.require(e.op(f"or i1 {alone}, {e.op(f'icmp eq ptr {mark}, {miss}')}"))
     arguments: list[str] = []
     extents: list[str] = []
     counts: list[str] = []
@@ -155,11 +161,9 @@ def write_entry(program: Interface, kinds: Sequence[str]) -> str:
                 extents.append(value)
     found, shapes = _sizes(e, program, extents)
     arguments += [f"i64 {e.at('%found', 8 * j, 'i64')}" for j in range(found)]
-    none = e.object(object_symbol("None"))
-    e.line(f"store ptr {none}, ptr %nothing")
     targets: dict[int, tuple[str, str]] = {}
     for j, k in enumerate(arrays):
-        place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds) + j}")
+        place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds) + 1 + j}")
         given = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
         absent = e.op(f"icmp eq ptr {given}, {none}")
         count = _product(e, [e.at("%found", 8 * i, "i64") for i in shapes[k]])
