@@ -251,6 +251,33 @@ def test_modules_partials_and_compiled_functions(names: Any) -> None:
     check()
 
 
+class Settings:
+    def __init__(self) -> None:
+        self.order, self.rate, self.weights = 2, 3.0, np.ones(3)
+
+
+def test_objects_and_functions_as_arguments(names: Any) -> None:
+    g = sg.grad(lambda x, how, part: np.sum(part(x) + how.rate * how.weights * x**how.order))
+    settings = Settings()
+
+    def part(x: Any) -> Any:
+        return SCALE * x
+
+    def check() -> None:
+        rest = settings.rate * settings.weights * settings.order * X ** (settings.order - 1)
+        for _ in range(2):
+            np.testing.assert_allclose(g(X, settings, part), SCALE + rest)
+
+    check()
+    for name, value in (("order", 3), ("rate", 5.0), ("rate", 6.0), ("weights", np.arange(3.0))):
+        setattr(settings, name, value)
+        check()
+    settings.weights[0] = 7.0
+    check()
+    names("SCALE", 4.0)
+    check()
+
+
 def test_what_python_needs_as_numbers(names: Any) -> None:
     n = np.array([2.0, 3.0, 1.0])
     f = sg.grad(lambda x: np.sum(float(n[0]) * x + math.sin(SCALE) * x * n))

@@ -6,8 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .._trace import Signature, Tree, argument_names, flatten, signature_of
 from ._captures import Reading
+from ._reads import is_read
+
+_PLAIN = (np.ndarray, float, int, complex, bool, str, type(None))
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,11 @@ class Call:
     tree: Tree
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+    @property
+    def objects(self) -> tuple[Any, ...]:
+        """The arguments that things may be read from."""
+        return tuple(x for x in self.leaves if type(x) not in _PLAIN and is_read(x))
 
     def with_data(
         self, reading: Reading, values: Sequence[Any], dynamic: bool, short: bool

@@ -290,16 +290,32 @@ class Captures:
     ----------
     recipe:
         How the function is made: by which transformation, of what, with which options.
+    objects:
+        Arguments of the user's own classes, and functions, which it reads from.
     """
 
-    def __init__(self, recipe: tuple[Any, ...]) -> None:
+    def __init__(self, recipe: tuple[Any, ...], objects: tuple[Any, ...] = ()) -> None:
         self._make, (self._root, *self._rest), self._options = recipe
+        self._recipe, self._objects = recipe, objects
+        self._others: OrderedDict[tuple[int, ...], Captures] = OrderedDict()
         self._readings: list[Reading] = []
         self._frozen: list[Reading] = []
         self._states: OrderedDict[Any, int] = OrderedDict()
         self._level = ALL
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
+
+    def given(self, objects: tuple[Any, ...]) -> Captures:
+        """Return what is read in calls with these objects among the arguments."""
+        if not objects:
+            return self
+        key = tuple(map(id, objects))
+        found = self._others.get(key)
+        if found is None:
+            found = self._others[key] = Captures(self._recipe, objects)
+            while len(self._others) > KEPT:
+                self._others.popitem(last=False)
+        return found
 
     def now(self, frozen: bool = False) -> tuple[Reading, tuple[Any, ...]]:
         """Return the state of now with its data; ``frozen``: all is compared."""
@@ -313,7 +329,7 @@ class Captures:
 
     def _look(self, frozen: bool = False) -> Reading:
         """Walk over the function again, and enter what is found."""
-        walk = read_by(self._root)
+        walk = read_by(self._root, self._objects)
         floats = {
             r.text: r.value for r in walk.reads.values()
             if r.how == "data" and not isinstance(r.value, np.ndarray)
@@ -351,7 +367,7 @@ class Captures:
         """
         if reading.now() is not MISS:
             return True
-        walk = read_by(self._root)
+        walk = read_by(self._root, self._objects)
         after = Reading(walk, reading.level, self._loose, costly=False)
         known = after.compared
         for text in (reading.compared.keys() | known.keys()) - walk.own.keys():
@@ -395,7 +411,9 @@ class Captures:
 
         def with_data(*args: Any, **kwargs: Any) -> Any:
             values = args[len(args) - count :]
-            twins = Substitutes(read_by(self._root), dict(zip(reading.data, values, strict=True)))
+            twins = Substitutes(
+                read_by(self._root, self._objects), dict(zip(reading.data, values, strict=True))
+            )
             made = self._make(twins.of(self._root), *self._rest, **self._options)
             result = made._body(*args[: len(args) - count], **kwargs)
             if any(getattr(x, "overwritten", False) for x in values):

@@ -232,7 +232,8 @@ class Function:
         axes have sizes of their own. ``kernel``: nothing but the kernel is asked for. ``fixed``:
         just for these sizes.
         """
-        captures, level = self._captures, self._captures.level
+        captures = self._captures.given(call.objects)
+        level = captures.level
         for attempt in itertools.count():
             reading, values = captures.now(frozen)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
@@ -241,7 +242,7 @@ class Function:
                     candidate.used = next(_searches)
                     return candidate, given
             try:
-                found = self._specialize(call, given, kernel)
+                found = self._specialize(call, given, captures, kernel)
             except EnclosedError:
                 raise
             except Exception:
@@ -254,7 +255,9 @@ class Function:
                 return found, given
         raise AssertionError
 
-    def _specialize(self, call: Call, given: Given, kernel: bool) -> Specialization:
+    def _specialize(
+        self, call: Call, given: Given, captures: Captures, kernel: bool
+    ) -> Specialization:
         """Return what is known of calls with such arguments, or trace the function."""
         signature, leaves, reading = given.signature, given.leaves, given.reading
         with self._lock, collector_paused(), within(walks={}):
@@ -262,7 +265,7 @@ class Function:
                 if candidate.admits(leaves):
                     return candidate
             names = call.names(self._body_function, reading)
-            body = functools.partial(self._captures.substituted(self._body, reading), _top=True)
+            body = functools.partial(captures.substituted(self._body, reading), _top=True)
             functools.update_wrapper(body, self._body_function, updated=())
             traced = [leaf.is_value for leaf in signature.leaves]
             inputs = [as_input(x) for x, flag in zip(leaves, traced, strict=True) if flag]

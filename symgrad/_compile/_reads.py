@@ -19,7 +19,7 @@ import sys
 import sysconfig
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -198,7 +198,9 @@ class Walk:
         All names in the code.
     """
 
-    def __init__(self, root: Any, mentioned: frozenset[str]) -> None:
+    def __init__(
+        self, root: Any, objects: Sequence[Any], mentioned: frozenset[str] = frozenset()
+    ) -> None:
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
@@ -211,10 +213,12 @@ class Walk:
         self.stored: set[str] = set()
         self.mentioned: set[str] = set()
         self.formats = self.exceeded = False
-        self._known = mentioned
+        self.known = mentioned
         self._seen: set[tuple[int, str, bool]] = set()
         self._waiting: deque[tuple[Any, str, str, bool, int, Place | None]] = deque()
         self.visit(root, self.constant(root), "", False, 0, None)
+        for given in objects:
+            self.visit(given, self.constant(given), type(given).__name__, True, 0, None)
         while self._waiting:
             self._look(*self._waiting.popleft())
 
@@ -453,7 +457,7 @@ class Walk:
             return
         self.note(text, "is", module, name)
         enter = self._within(module, fixed)
-        for key in sorted(self._known & vars(module).keys()):
+        for key in sorted(self.known & vars(module).keys()):
             if not key.startswith("__"):
                 x = vars(module)[key]
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
@@ -475,7 +479,7 @@ class Walk:
             home = self.constant(base)
             for key, x in vars(base).items():
                 special = key.startswith("__") and key.endswith("__")
-                if not special and key not in self._known:
+                if not special and key not in self.known:
                     continue
                 first = bool(through) and not special and key not in known
                 known.add(key)
@@ -511,10 +515,10 @@ class Walk:
         # A copy is made of objects that are no more than their attributes.
         fixed = fixed or (kind is not SimpleNamespace and not copied_simply(kind))
         enter = self._within(value, fixed)
-        every = bool(self._known & _ANY) or hasattr(kind, "__getattr__")
+        every = bool(self.known & _ANY) or hasattr(kind, "__getattr__")
         own = set()
         for key, x in attributes(value):
-            if every or key in self._known:
+            if every or key in self.known:
                 own.add(key)
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
         self._class(kind, name, depth, text, enter, own)
@@ -564,9 +568,20 @@ def packed_form(value: Any) -> bytes | None:
         return None
 
 
-def read_by(root: Any) -> Walk:
-    """Return all that a function reads besides its arguments."""
-    found = Walk(root, frozenset())
-    while not found.mentioned <= found._known:  # names found late may have been passed over
-        found = Walk(root, frozenset(found.mentioned | found._known))
+def read_by(root: Any, objects: Sequence[Any] = ()) -> Walk:
+    """Return all that a function reads besides its arguments.
+
+    ``objects``: arguments that are no numbers, whose attributes it reads, too.
+    """
+    found = Walk(root, objects)
+    while not found.mentioned <= found.known:  # names found late may have been passed over
+        found = Walk(root, objects, frozenset(found.mentioned | found.known))
     return found
+
+
+def is_read(value: Any) -> bool:
+    """Tell whether an argument is an object that a function may read things from."""
+    kind = type(value)
+    if kind in (FunctionType, MethodType, functools.partial) or transformed(value):
+        return True
+    return kind is SimpleNamespace or (users_class(kind) and not isinstance(value, Enum))
