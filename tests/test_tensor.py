@@ -136,7 +136,7 @@ FUNCTIONS = [
     lambda x: x[np.array([0, 1, 1]), [0, 2, 2]].sum() ** 2,
     lambda x: np.where(x > 1, x**2, np.exp(-x)).mean(),
     lambda x: np.max(x) * np.min(x) + np.var(x),
-    lambda x: np.cumsum(x, axis=1)[1, 2] / x.std(),
+    lambda x: np.cumsum(x, axis=1)[1, 2] / np.std(x),
     lambda x: np.einsum("ij,kj->ik", x, x).sum(),
     lambda x: np.stack([x, x * x]).transpose(2, 0, 1).reshape(-1)[3:].sum(),
     lambda x: np.logaddexp(x, 0.5).sum() - np.hypot(x, x[0]).sum(),

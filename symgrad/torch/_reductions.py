@@ -29,12 +29,12 @@ def _reduction(
         keepdims: bool = False, **more: Any,
     ) -> Any:  # fmt: skip
         keep = bool(keepdims if keepdim is None else keepdim)
+        if "ddof" in options:
+            _as_ddof(more, 0 if axis is not None or keepdims else 1)
         if dim is not None:
             if selected is not None:
                 return selected(input, dim, keep)
             axis = axis_of(dim, axis)
-        if more and "ddof" in options:
-            _as_ddof(more)
         if isinstance(input, Tensor):
             key = (function, axis, type(axis), keep, *more.items())
             return planned(key, (input,), reduced, function, input, axis, keep, more)
@@ -63,24 +63,25 @@ def _reduction(
     return reduce
 
 
-def _as_ddof(options: dict[str, Any]) -> None:
-    """Say ``correction=`` and ``unbiased=``, PyTorch's words, in NumPy's."""
+def _as_ddof(options: dict[str, Any], usual: int) -> None:
+    """Say ``correction=`` and ``unbiased=``, PyTorch's words, in NumPy's; ``usual`` if neither."""
     if "correction" in options:
         options["ddof"] = options.pop("correction")
     if "unbiased" in options:
         options["ddof"] = int(options.pop("unbiased"))
+    options.setdefault("ddof", usual)
 
 
 sum = _reduction(np.sum, "sum of the elements", "tensor([3., 7.])")
 mean = _reduction(np.mean, "mean of the elements", "tensor([1.5000, 3.5000])")
 prod = _reduction(np.prod, "product of the elements", "tensor([ 2., 12.])")
 std = _reduction(
-    np.std, "standard deviation, divided by n as in NumPy (``ddof=1``: by n - 1, as in PyTorch)",
-    "tensor([0.5000, 0.5000])",
+    np.std, "standard deviation, divided by n - 1; by n with ``correction=0`` or ``axis=``",
+    "tensor([0.7071, 0.7071])",
 )  # fmt: skip
 var = _reduction(
-    np.var, "variance, divided by n as in NumPy (``ddof=1``: by n - 1, as in PyTorch)",
-    "tensor([0.2500, 0.2500])",
+    np.var, "variance, divided by n - 1; by n with ``correction=0`` or ``axis=``",
+    "tensor([0.5000, 0.5000])",
 )  # fmt: skip
 argmax = _reduction(np.argmax, "place of the largest element", "tensor([1, 1])")
 argmin = _reduction(np.argmin, "place of the smallest element", "tensor([0, 0])")
