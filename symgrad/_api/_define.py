@@ -13,8 +13,8 @@ import sympy as sp
 from sympy.printing.numpy import NumPyPrinter
 
 from .._late import special
-from .._op import Composed, Emit, Op, Real, registry
-from .._op import define_map as define_op
+from .._op import Code, Composed, Emit, Evidence, Map, Op, Partials, Real, Words, registry
+from .._op import define as define_op
 from .._runtime import bind_function
 from .._shapes import as_expr
 from .._trace import evaluate
@@ -83,9 +83,10 @@ def define(
     if len(sets) != count:
         raise ArgumentError(f"define: {name} has {count} arguments, domain= has {len(sets)} sets")
     pairs = tuple(samples)
-    fields: dict[str, Any] = {"domain": sets, "samples": pairs, "doc": doc}
-    fields["partials"] = None if partials is None else _listed(partials)
-    op = _machine(name, function, count, fields) if compiled else _formula(name, function, fields)
+    rule = None if partials is None else Partials(_listed(partials))
+    make = _machine if compiled else _formula
+    record, code = make(name, function, sets, rule)
+    op = define_op(record, code, Evidence(samples=pairs), Words(doc))
     registry.users[name] = op
     return op
 
@@ -107,8 +108,10 @@ def _forget(name: str) -> None:
         registry.ops.pop(name, None)
 
 
-def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) -> Op:
-    symbols = sp.symbols(f"x:{len(fields['domain'])}", real=True)
+def _formula(
+    name: str, function: Callable[..., Any], domain: tuple[sp.Set, ...], rule: Partials | None
+) -> tuple[Map, Code]:
+    symbols = sp.symbols(f"x:{len(domain)}", real=True)
     try:
         expression = function(*symbols)
     except (TypeError, AttributeError) as error:
@@ -142,10 +145,8 @@ def _formula(name: str, function: Callable[..., Any], fields: dict[str, Any]) ->
     scope = {"np": np, "special": special}
     code = f"lambda {', '.join(map(str, symbols))}: {text}"
     reference = np.errstate(all="ignore")(eval(code, scope))  # noqa: S307  SymPy's printing
-    return define_op(
-        name=name, sympy=function, evaluate=reference, lower=Composed(compute), source=source,
-        **fields,
-    )  # fmt: skip
+    record = Map(name, evaluate=reference, domain=domain, sympy=function, rule=rule)
+    return record, Code(Composed(compute), source=source)
 
 
 def _substituted(text: str, names: Sequence[str], values: Sequence[str]) -> str:
@@ -157,8 +158,11 @@ def _substituted(text: str, names: Sequence[str], values: Sequence[str]) -> str:
     return f"({text})"
 
 
-def _machine(name: str, function: Any, count: int, fields: dict[str, Any]) -> Op:
-    if fields["partials"] is None:
+def _machine(
+    name: str, function: Any, domain: tuple[sp.Set, ...], rule: Partials | None
+) -> tuple[Map, Code]:
+    count = len(domain)
+    if rule is None:
         raise DefinitionError(
             f"{name}: machine code has no derivative by itself: give partials=lambda y, x: ..."
         )
@@ -180,7 +184,7 @@ def _machine(name: str, function: Any, count: int, fields: dict[str, Any]) -> Op
 
     # Numba's own ufunc, on plain arrays.
     ufunc = numba.vectorize([signature])(function.py_func)
-    return define_op(name=name, sympy=None, evaluate=ufunc, lower=Emit(emit), **fields)
+    return Map(name, evaluate=ufunc, domain=domain, rule=rule), Code(Emit(emit))
 
 
 __all__ = ["define"]

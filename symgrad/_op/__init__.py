@@ -1,32 +1,28 @@
 """The op record and the registry.
 
-An op is one record in one place. The record knows the NumPy functions it answers to, its
-SymPy form, its derivative rule, its shape and type rule, its element formula, its lowering
-and where to sample it in tests. The passes (reverse, forward, batch, rewrite, schedule,
-lower) know no op by name: they read the record.
+An op is one record in one place, with facets beside it. The record says what it is: its operands,
+shape and type rule, element formula, derivative rule. ``Code`` says how it is computed,
+``Evidence`` what it is tested and certified against, ``Words`` what is told of it. The passes
+(reverse, forward, batch, rewrite, schedule, lower) know no op by name: they read the record.
 
-There are few *kinds* of op, and each pass treats a kind in one way:
+There are few *kinds* of op, with a record each, and each pass treats a kind in one way:
 
-=========  ==========================================================================
-map        elementwise with broadcasting; gives ``partials``
-view       one operand, each result element is one operand element; linear
-reduce     folds axes away
-scan       runs along one axis, each result element depends on the one before
-contract   sums products over named indices (pairwise einsum)
-assemble   writes its operands into regions of a zero array; linear
-gather     reads elements at computed positions; linear in its first operand
-scatter    adds elements at computed positions; the transpose of gather
-routine    a library's computation on whole vectors or matrices (the last axes)
-loop       runs a body again and again; its results are projected out of it
-branch     runs one of several bodies; its results are projected out of it
-result     one result of a loop or a branch
-tape       what a loop wrote down in each step, for another loop to read
-leaf       inputs, literals, constants, sizes
-=========  ==========================================================================
-
-Rules are plain NumPy over the operands and the result. So one rule runs on traced values
-(compiled adjoints, derivatives of derivatives), on arrays (eager), and on SymPy symbols
-(where the tests prove it against ``sympy.diff``).
+=================  ==========================================================================
+:class:`Map`       elementwise with broadcasting
+:class:`View`      one operand, each result element is one operand element; linear
+:class:`Reduce`    folds axes away
+:class:`Scan`      runs along one axis, each result element depends on the one before
+:class:`Contract`  sums products over named indices (pairwise einsum)
+:class:`Assemble`  writes its operands into regions of a zero array; linear
+:class:`Gather`    reads elements at computed positions; linear in its first operand
+:class:`Scatter`   adds elements at computed positions; the transpose of gather
+:class:`Routine`   a library's computation on whole vectors or matrices (the last axes)
+:class:`LoopOp`    runs a body again and again; its results are projected out of it
+:class:`BranchOp`  runs one of several bodies; its results are projected out of it
+:class:`Result`    one result of a loop or a branch
+:class:`Tape`      what a loop wrote down in each step, for another loop to read
+:class:`Leaf`      inputs, literals, constants, sizes
+=================  ==========================================================================
 """
 
 from ._define import (
@@ -35,8 +31,6 @@ from ._define import (
     Real,
     composite,
     define,
-    define_array,
-    define_map,
     define_step,
 )
 from ._facets import Code, Evidence, Facet, Words
@@ -145,8 +139,6 @@ __all__ = [
     "Written",
     "composite",
     "define",
-    "define_array",
-    "define_map",
     "define_step",
     "is_size",
     "one_of",

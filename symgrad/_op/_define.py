@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
@@ -11,26 +10,9 @@ import sympy as sp
 
 from .._state import now
 from ..errors import DefinitionError
-from ._facets import Code, Evidence, Facet, Words
-from ._kinds import (
-    Assemble,
-    BranchOp,
-    Contract,
-    Gather,
-    Kind,
-    LoopOp,
-    Map,
-    Op,
-    Reduce,
-    Result,
-    Routine,
-    Scan,
-    Scatter,
-    Tape,
-    View,
-)
+from ._facets import Code, Evidence, Facet
+from ._kinds import Map, Op, Routine
 from ._registry import Composite, registry
-from ._rules import Linear, NoRule, Partials, Products
 
 Real = sp.Reals
 Positive = sp.Interval.open(0, sp.oo)
@@ -67,51 +49,6 @@ def define_step(op: K, code: Code) -> K:
     """Enter an op that only kernels have: programs are not written in it."""
     registry.steps[op.name] = op
     code.put(op)
-    return op
-
-
-_KINDS: dict[str, Any] = {
-    cls.kind: cls
-    for cls in (Map, View, Reduce, Scan, Contract, Assemble, Gather, Scatter, Routine, LoopOp,
-                BranchOp, Result, Tape)
-}  # fmt: skip
-
-
-def flat(kind: str, **fields: Any) -> tuple[Op, list[Facet]]:
-    """Sort flat fields."""
-    facets: list[Facet] = []
-    for cls in (Code, Evidence, Words):
-        own = {f.name: fields.pop(f.name) for f in dataclasses.fields(cls) if f.name in fields}
-        if own:
-            facets.append(cls(**own))
-    partials, reason = fields.pop("partials", None), fields.pop("reason", None)
-    transpose, linear = fields.pop("transpose", None), fields.pop("linear", None)
-    vjp, jvp = fields.pop("vjp", None), fields.pop("jvp", None)
-    if kind in ("assemble", "scatter") and fields.pop("combine", None):
-        fields["last"] = True
-    if reason is not None:
-        fields["rule"] = NoRule(reason)
-    elif transpose is not None:
-        fields["rule"] = Linear(transpose, linear)
-    elif partials is not None:
-        fields["rule"] = Partials(partials)
-    elif vjp is not None:
-        fields["rule"] = Products(vjp, jvp)
-    return _KINDS[kind](**fields), facets
-
-
-def define_map(*functions: Callable[..., Any], **fields: Any) -> Map:
-    """Define an elementwise op and enter it in the registry."""
-    op: Any
-    op, facets = flat("map", functions=functions, **fields)
-    define(op, *facets)
-    return op  # type: ignore[no-any-return]
-
-
-def define_array(name: str, kind: Kind, evaluate: Callable[..., Any], **fields: Any) -> Any:
-    """Define an op of another kind than map and enter it in the registry."""
-    op, facets = flat(kind, name=name, evaluate=evaluate, **fields)
-    define(op, *facets)
     return op
 
 

@@ -34,7 +34,6 @@ from .._op import (
     Words,
     Written,
     define,
-    define_array,
     registry,
 )
 from ..errors import UnsupportedError
@@ -334,7 +333,7 @@ def inverse_transpose(a: Any, factors: Any) -> Any:
     return SOLVE(a, factors, unit_like(a), trans=False)
 
 
-def _determinant(name: str, formula: Any, slope: Any, exact: Any, **fields: Any) -> Op:
+def _determinant(name: str, formula: Any, slope: Any, exact: Any, words: Words) -> Op:
     """Define a number of a matrix that is computed from its factors; ``a`` gets the slope."""
 
     def vjp(ct: Any, y: Any, a: Any, factors: Any) -> Any:
@@ -343,14 +342,15 @@ def _determinant(name: str, formula: Any, slope: Any, exact: Any, **fields: Any)
     def jvp(t: Any, y: Any, a: Any, factors: Any) -> Any:
         return np.sum(t[0] * slope(y, a, factors), axis=(-2, -1))
 
-    rules = {} if slope is None else {"vjp": vjp, "jvp": jvp}
-    op: ArrayOp = define_array(
-        name, "routine", lambda a, factors: np.asarray(formula(factors)),
-        shape=lambda a, factors: a[:-2], element=no_formula("a determinant"),
-        exact=Exact(exact), batch=batched_alike(lambda: op),
-        lower=Composed(lambda a, factors: formula(factors)),
-        source=lambda a, factors: f"{formula.__name__}({factors})", helpers=(formula,),
-        **rules, **fields,
+    op: ArrayOp = define(
+        Routine(name, evaluate=lambda a, factors: np.asarray(formula(factors)),
+            shape=lambda a, factors: a[:-2], element=no_formula("a determinant"),
+            rule=NoRule("piecewise constant") if slope is None else Products(vjp, jvp),
+            batch=batched_alike(lambda: op)),
+        Code(Composed(lambda a, factors: formula(factors)),
+            source=lambda a, factors: f"{formula.__name__}({factors})", helpers=(formula,)),
+        Evidence(exact=Exact(exact)),
+        words,
     )  # fmt: skip
     return op
 
@@ -361,19 +361,18 @@ def _det_slope(y: Any, a: Any, factors: Any) -> Any:
 
 DET = _determinant(
     "Det", lu_determinant, _det_slope, exactly.determinant,
-    doc="determinant, from LU factors", reading=_det_reading,
-    convention="the derivative at a singular matrix is nan",
+    Words("determinant, from LU factors", reading=_det_reading,
+        convention="the derivative at a singular matrix is nan"),
 )  # fmt: skip
 LOG_DET = _determinant(
     "LogAbsDet", lu_logarithm, lambda y, a, factors: inverse_transpose(a, factors),
     exactly.log_determinant,
-    doc="logarithm of the determinant's absolute value, from LU factors",
-    reading=lambda index, a, factors: of_matrix("LogAbsDet", a, index),
-    convention="the derivative at a singular matrix is nan",
+    Words("logarithm of the determinant's absolute value, from LU factors",
+        reading=lambda index, a, factors: of_matrix("LogAbsDet", a, index),
+        convention="the derivative at a singular matrix is nan"),
 )  # fmt: skip
 SIGN_DET = _determinant(
     "SignDet", lu_sign, None, exactly.sign_determinant,
-    doc="sign of the determinant, from LU factors",
-    reading=lambda *args: sp.sign(_det_reading(*args)),
-    reason="piecewise constant",
+    Words("sign of the determinant, from LU factors",
+        reading=lambda *args: sp.sign(_det_reading(*args))),
 )  # fmt: skip

@@ -25,7 +25,6 @@ from .._op import (
     Words,
     composite,
     define,
-    define_map,
     refuse,
 )
 from .._shapes import as_expr
@@ -64,21 +63,16 @@ def _relation(form: Any) -> Callable[[Any, Any], Any]:
     return compare
 
 
-def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str, **fields: Any) -> Op:
+def _compare(ufunc: np.ufunc, name: str, f: str, i: str, form: Any, sign: str, parts: Any) -> Op:
     signed = i if i in ("eq", "ne") else f"s{i}"
     unsigned = i if i in ("eq", "ne") else f"u{i}"
-    return define_map(
-        ufunc,
-        name=name,
-        sympy=_relation(form),
-        reason=TRUTH,
-        lower=Instr(f"fcmp {f}", f"icmp {signed}", f"icmp {unsigned}", f"icmp {unsigned}"),
-        domain=BINARY,
-        samples=(-3, 3),
-        ulp=0.0,
-        source=infix(sign),
-        **fields,
-    )
+    lower = Instr(f"fcmp {f}", f"icmp {signed}", f"icmp {unsigned}", f"icmp {unsigned}")
+    return define(
+        Map(name, functions=(ufunc,), domain=BINARY, sympy=_relation(form), rule=NoRule(TRUTH),
+            parts=parts),
+        Code(lower, source=infix(sign)),
+        Evidence(samples=(-3, 3), ulp=0.0),
+    )  # fmt: skip
 
 
 EQUAL = _compare(np.equal, "Equal", "oeq", "eq", sp.Eq, "==", parts=parts.equal)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import AXES, define_array
+from .._op import AXES, ArrayOp, Code, Linear, NoRule, Products, Reduce, Words, define
 from .._shapes import Shape, as_size, show
 from . import complex_order
 from .complex_products import product_over
@@ -111,11 +111,14 @@ def _fits(node: Any) -> str | None:
     return None
 
 
-def _reduction(name: str, function: Any, element: Any, combine: str, **fields: Any) -> Any:
-    return define_array(
+def _reduction(
+    name: str, function: Any, element: Any, combine: str, doc: str, *,
+    convention: str | None = None, **fields: Any,
+) -> ArrayOp:  # fmt: skip
+    """Define a fold; ``fields`` are its rule and what it says beside."""
+    record = Reduce(
         name,
-        "reduce",
-        lambda x, axes: function(x, axis=axes),
+        evaluate=lambda x, axes: function(x, axis=axes),
         params={"axes": AXES},
         fits=_fits,
         shape=reduced,
@@ -123,9 +126,10 @@ def _reduction(name: str, function: Any, element: Any, combine: str, **fields: A
         batch=_batch(name),
         combine=combine,
         support=lambda mask, x, axes: (restore(mask, x, axes),),
-        source=_source(name.lower(), typed=name in ("Sum", "Prod")),
         **fields,
     )
+    source = _source(name.lower(), typed=name in ("Sum", "Prod"))
+    return define(record, Code(source=source), Words(doc, convention=convention))
 
 
 def _in_type(ufunc: Any) -> Any:
@@ -137,50 +141,56 @@ _shared = "equal shares among ties"
 
 SUM = _reduction(
     "Sum", _in_type(np.add), _fold(sp.Sum), "add",
-    doc="sum over axes",
-    transpose=lambda ct, x, axes: (restore(ct, x, axes),),
+    "sum over axes",
+    rule=Linear(lambda ct, x, axes: (restore(ct, x, axes),)),
 )  # fmt: skip
 PROD = _reduction(
     "Prod", _in_type(np.multiply), _fold(sp.Product), "multiply",
-    doc="product over axes",
+    "product over axes",
     parts=product_over,
-    vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
-    jvp=lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
+    rule=Products(
+        lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
+        lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
+    ),
 )  # fmt: skip
 MAX = _reduction(
     "Max", np.maximum.reduce, _named("Max"), "maximum",
-    doc="maximum over axes; nan if one is nan",
+    "maximum over axes; nan if one is nan",
     parts=complex_order.largest,
-    vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
-    jvp=lambda t, y, x, axes: np.sum(
+    rule=Products(
+        lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
+        lambda t, y, x, axes: np.sum(
         np.where(x < restore(y, x, axes), 0.0, t[0] * _share(x, y, axes)), axis=axes
+    ),
     ),
     taken=lambda y, x, axes: ((x < restore(y, x, axes), False),),
     convention=_shared,
 )  # fmt: skip
 MIN = _reduction(
     "Min", np.minimum.reduce, _named("Min"), "minimum",
-    doc="minimum over axes; nan if one is nan",
+    "minimum over axes; nan if one is nan",
     parts=complex_order.smallest,
-    vjp=lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
-    jvp=lambda t, y, x, axes: np.sum(
+    rule=Products(
+        lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
+        lambda t, y, x, axes: np.sum(
         np.where(restore(y, x, axes) < x, 0.0, t[0] * _share(x, y, axes)), axis=axes
+    ),
     ),
     taken=lambda y, x, axes: ((restore(y, x, axes) < x, False),),
     convention=_shared,
 )  # fmt: skip
 
 
-ANY = _reduction("Any", np.any, _named("Any"), "or", doc="whether one is true",
-                 types=lambda *_, **__: np.bool_, reason="boolean")  # fmt: skip
-ALL = _reduction("All", np.all, _named("All"), "and", doc="whether all are true",
-                 types=lambda *_, **__: np.bool_, reason="boolean")  # fmt: skip
+ANY = _reduction("Any", np.any, _named("Any"), "or", "whether one is true",
+                 types=lambda *_, **__: np.bool_, rule=NoRule("boolean"))  # fmt: skip
+ALL = _reduction("All", np.all, _named("All"), "and", "whether all are true",
+                 types=lambda *_, **__: np.bool_, rule=NoRule("boolean"))  # fmt: skip
 ARGMAX = _reduction("Argmax", lambda x, axis: np.argmax(x, axis=axis[0]), _named("Argmax"),
-                    "argmax", doc="index of the first maximum along one axis",
+                    "argmax", "index of the first maximum along one axis",
                     parts=complex_order.last_place,
-                    types=lambda *_, **__: np.int64, reason="integer-valued")  # fmt: skip
+                    types=lambda *_, **__: np.int64, rule=NoRule("integer-valued"))  # fmt: skip
 ARGMIN = _reduction("Argmin", lambda x, axis: np.argmin(x, axis=axis[0]), _named("Argmin"),
-                    "argmin", doc="index of the first minimum along one axis",
+                    "argmin", "index of the first minimum along one axis",
                     parts=complex_order.first_place,
-                    types=lambda *_, **__: np.int64, reason="integer-valued")  # fmt: skip
+                    types=lambda *_, **__: np.int64, rule=NoRule("integer-valued"))  # fmt: skip
 _OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN)}

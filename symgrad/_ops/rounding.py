@@ -22,7 +22,6 @@ from .._op import (
     Real,
     composite,
     define,
-    define_map,
     refuse,
 )
 from .arithmetic import STEP
@@ -36,10 +35,11 @@ def _step(name: str, form: Any, *functions: Any) -> Op:
     def emit(e: Any, dtype: Any, x: str) -> str:
         return str(e.call_intrinsic(intrinsic, dtype, x)) if dtype.kind == "f" else x
 
-    return define_map(
-        *functions, name=name, sympy=form, reason=STEP, lower=Emit(emit), domain=(Real,),
-        samples=(-9, 9), ulp=0.0, exact_form=name != "Rint",
-    )  # fmt: skip
+    return define(
+        Map(name, functions=functions, domain=(Real,), sympy=form, rule=NoRule(STEP)),
+        Code(Emit(emit)),
+        Evidence(samples=(-9, 9), ulp=0.0, exact_form=name != "Rint"),
+    )
 
 
 FLOOR = _step("Floor", sp.floor, np.floor)

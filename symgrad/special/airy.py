@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Real
+from .._op import Evidence, Real
 from .records import parts
 from .tables import (
     AIRY_LEFT_IMAGINARY,
@@ -30,7 +30,8 @@ from .tables import (
     AIRYBIPRIME_RIGHT,
     AIRYPRIME_LEFT_IMAGINARY,
     AIRYPRIME_LEFT_REAL,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 
 
@@ -89,7 +90,9 @@ def airy_bi_prime(x: Any, fit: Any) -> Any:
 
 
 AI, AIP, BI, BIP = parts(
-    sc.airy, [fitted_fields(f, sc.airy) for f in (airy_ai, airy_ai_prime, airy_bi, airy_bi_prime)],
+    sc.airy,
+    [(by_tables(f, sc.airy), table_code(f))
+     for f in (airy_ai, airy_ai_prime, airy_bi, airy_bi_prime)],
     ("AiryAi", "AiryAiPrime", "AiryBi", "AiryBiPrime"),
     (
         lambda ops, x: (ops[1](x),),
@@ -98,5 +101,5 @@ AI, AIP, BI, BIP = parts(
         lambda ops, x: (x * ops[2](x),),
     ),
     (sp.airyai, sp.airyaiprime, sp.airybi, sp.airybiprime),
-    domain=(Real,), samples=(0.1, 3), ulp=8.0,
+    domain=(Real,), evidence=Evidence(samples=(0.1, 3), ulp=8.0),
 )  # fmt: skip

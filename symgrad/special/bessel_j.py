@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Op, Positive, define_map
+from .._op import Evidence, Map, Op, Partials, Positive, Words, define
 from .bessel import JV
 from .tables import (
     H0_IMAGINARY,
@@ -35,7 +35,8 @@ from .tables import (
     Y1_NEAR,
     Y2_MIDDLE,
     Y2_NEAR,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 
 
@@ -112,33 +113,48 @@ def y2(x: Any, fit: Any) -> Any:
     return second_kind(x, near, fit(x, Y2_MIDDLE), fit(u, H2_IMAGINARY), fit(u, H2_REAL))
 
 
-_KIND: dict[str, Any] = {"domain": (Positive,), "samples": (0.2, 1.8), "ulp": 8.0}
-J0: Op = define_map(
-    sc.j0, name="J0", sympy=lambda x: sp.besselj(0, x), partials=lambda y, x: (-J1(x),),
-    **_KIND, **fitted_fields(j0, sc.j0),
+J0: Op = define(
+    Map("J0", functions=(sc.j0,), evaluate=by_tables(j0, sc.j0), domain=(Positive,),
+        sympy=lambda x: sp.besselj(0, x), rule=Partials(lambda y, x: (-J1(x),))),
+    table_code(j0),
+    Evidence(samples=(0.2, 1.8), ulp=8.0),
 )  # fmt: skip
-J1: Op = define_map(
-    sc.j1, name="J1", sympy=lambda x: sp.besselj(1, x),
-    partials=lambda y, x: (0.5 * (J0(x) - J2(x)),), **_KIND, **fitted_fields(j1, sc.j1),
+J1: Op = define(
+    Map("J1", functions=(sc.j1,), evaluate=by_tables(j1, sc.j1), domain=(Positive,),
+        sympy=lambda x: sp.besselj(1, x), rule=Partials(lambda y, x: (0.5 * (J0(x) - J2(x)),))),
+    table_code(j1),
+    Evidence(samples=(0.2, 1.8), ulp=8.0),
 )  # fmt: skip
-J2: Op = define_map(
-    name="BesselJ2", doc="Bessel function of order 2.", sympy=lambda x: sp.besselj(2, x),
-    partials=lambda y, x: (0.5 * (J1(x) - J3(x)),), **_KIND, **fitted_fields(j2),
+J2: Op = define(
+    Map("BesselJ2", evaluate=by_tables(j2), domain=(Positive,), sympy=lambda x: sp.besselj(2, x),
+        rule=Partials(lambda y, x: (0.5 * (J1(x) - J3(x)),))),
+    table_code(j2),
+    Evidence(samples=(0.2, 1.8), ulp=8.0),
+    Words("Bessel function of order 2."),
 )  # fmt: skip
-J3: Op = define_map(
-    name="BesselJ3", doc="Bessel function of order 3.", sympy=lambda x: sp.besselj(3, x),
-    partials=lambda y, x: (0.5 * (J2(x) - JV(4.0, x)),), **_KIND, **fitted_fields(j3),
+J3: Op = define(
+    Map("BesselJ3", evaluate=by_tables(j3), domain=(Positive,), sympy=lambda x: sp.besselj(3, x),
+        rule=Partials(lambda y, x: (0.5 * (J2(x) - JV(4.0, x)),))),
+    table_code(j3),
+    Evidence(samples=(0.2, 1.8), ulp=8.0),
+    Words("Bessel function of order 3."),
 )  # fmt: skip
-Y0: Op = define_map(
-    sc.y0, name="Y0", sympy=lambda x: sp.bessely(0, x), partials=lambda y, x: (-Y1(x),),
-    **{**_KIND, "ulp": 64.0}, **fitted_fields(y0, sc.y0),  # it is 0 at 0.894
+Y0: Op = define(
+    Map("Y0", functions=(sc.y0,), evaluate=by_tables(y0, sc.y0), domain=(Positive,),
+        sympy=lambda x: sp.bessely(0, x), rule=Partials(lambda y, x: (-Y1(x),))),
+    table_code(y0),
+    Evidence(samples=(0.2, 1.8), ulp=64.0),
 )  # fmt: skip
-Y1: Op = define_map(
-    sc.y1, name="Y1", sympy=lambda x: sp.bessely(1, x),
-    partials=lambda y, x: (0.5 * (Y0(x) - Y2(x)),), **_KIND, **fitted_fields(y1, sc.y1),
+Y1: Op = define(
+    Map("Y1", functions=(sc.y1,), evaluate=by_tables(y1, sc.y1), domain=(Positive,),
+        sympy=lambda x: sp.bessely(1, x), rule=Partials(lambda y, x: (0.5 * (Y0(x) - Y2(x)),))),
+    table_code(y1),
+    Evidence(samples=(0.2, 1.8), ulp=8.0),
 )  # fmt: skip
-Y2: Op = define_map(
-    name="BesselY2", doc="Bessel function of the second kind of order 2.", **_KIND,
-    sympy=lambda x: sp.bessely(2, x), partials=lambda y, x: (Y1(x) - 2 * y / x,),
-    **fitted_fields(y2),
+Y2: Op = define(
+    Map("BesselY2", evaluate=by_tables(y2), domain=(Positive,), sympy=lambda x: sp.bessely(2, x),
+        rule=Partials(lambda y, x: (Y1(x) - 2 * y / x,))),
+    table_code(y2),
+    Evidence(samples=(0.2, 1.8), ulp=8.0),
+    Words("Bessel function of the second kind of order 2."),
 )  # fmt: skip

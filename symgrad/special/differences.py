@@ -30,11 +30,10 @@ from .._op import (
     Positive,
     Words,
     define,
-    define_map,
     registry,
 )
 from .._ops.pairs import pair_logarithm, pair_quotient, pair_sum, two_sum
-from .records import BOTH_POSITIVE, doubled_fields
+from .records import BOTH_POSITIVE, doubled, doubled_code
 from .taylor import SERIES, series_product, series_quotient, series_sum
 
 # ---------------------------------------------------------------- digamma(x + h) - digamma(x)
@@ -187,12 +186,14 @@ def log_excess(u: Any, slope: int = 0) -> Any:
     return np.where(w < 0.5, small, large)
 
 
-LOG_EXCESS: Op = define_map(
-    name="LogExcess", doc="log1p(u) - u/(1 + u) for u >= 0.",
-    sympy=lambda u, slope=0: u / (1 + u) ** 2 if slope else sp.log(1 + u) - u / (1 + u),
-    slopes=1, domain=(Positive,), samples=(0.1, 9), ulp=8.0,
-    partials=lambda y, u, slope=0: (
-        (1 - u) / (np.square(1 + u) * (1 + u)) if slope else LOG_EXCESS(u, slope=1),
-    ),
-    helpers=(log_excess,), **doubled_fields(log_excess),
+LOG_EXCESS: Op = define(
+    Map("LogExcess", evaluate=doubled(log_excess), domain=(Positive,),
+        sympy=lambda u, slope=0: u / (1 + u) ** 2 if slope else sp.log(1 + u) - u / (1 + u),
+        rule=Partials(lambda y, u, slope=0: (
+            (1 - u) / (np.square(1 + u) * (1 + u)) if slope else LOG_EXCESS(u, slope=1),
+        )),
+        slopes=1),
+    doubled_code(log_excess, log_excess),
+    Evidence(samples=(0.1, 9), ulp=8.0),
+    Words("log1p(u) - u/(1 + u) for u >= 0."),
 )  # fmt: skip

@@ -24,7 +24,6 @@ from .._op import (
     Real,
     Words,
     define,
-    define_map,
 )
 from . import precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
@@ -42,7 +41,8 @@ from .records import (
     ORDER,
     UNIT,
     distribution,
-    doubled_fields,
+    doubled,
+    doubled_code,
     evaluated,
     of_scipy,
     source_of,
@@ -67,10 +67,12 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     return y * by_a + f / x, y * by_x - f * ((a - 1) / (x * x))
 
 
-GAMMA_DENSITY: Op = define_map(
-    name="GammaDensity", doc="x**(a - 1)*exp(-x)/gamma(a).", sympy=gamma_form,
-    partials=_gamma_partials, slopes=2, domain=BOTH_POSITIVE, samples=((0.5, 5), (0.3, 6)),
-    helpers=GAMMA, **doubled_fields(gamma_density),
+GAMMA_DENSITY: Op = define(
+    Map("GammaDensity", evaluate=doubled(gamma_density), domain=BOTH_POSITIVE, sympy=gamma_form,
+        rule=Partials(_gamma_partials), slopes=2),
+    doubled_code(gamma_density, *GAMMA),
+    Evidence(samples=((0.5, 5), (0.3, 6))),
+    Words("x**(a - 1)*exp(-x)/gamma(a)."),
 )  # fmt: skip
 _GAMMA_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
            for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
@@ -127,10 +129,12 @@ def _beta_partials(y: Any, a: Any, b: Any, x: Any, slope: int = 0) -> Any:
     return tuple([y * own[k] + f * second[k] for k in range(3)])
 
 
-BETA_DENSITY: Op = define_map(
-    name="BetaDensity", doc="x**(a - 1)*(1 - x)**(b - 1)/beta(a, b).", sympy=beta_form,
-    partials=_beta_partials, slopes=3, domain=THREE, samples=((0.5, 5), (0.5, 5), (0.1, 0.9)),
-    helpers=BETA, **doubled_fields(beta_density),
+BETA_DENSITY: Op = define(
+    Map("BetaDensity", evaluate=doubled(beta_density), domain=THREE, sympy=beta_form,
+        rule=Partials(_beta_partials), slopes=3),
+    doubled_code(beta_density, *BETA),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9))),
+    Words("x**(a - 1)*(1 - x)**(b - 1)/beta(a, b)."),
 )  # fmt: skip
 
 
@@ -160,10 +164,12 @@ def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     return y * by_v + f * both, y * by_t - f * ((v + 1) * (v - square) / np.square(whole))
 
 
-T_DENSITY: Op = define_map(
-    name="StudentDensity", doc="Density of Student's t distribution.", sympy=t_form,
-    partials=_t_partials, slopes=2, domain=(Positive, Real), samples=((1, 9), (-3, 3)),
-    helpers=STUDENT, **doubled_fields(t_density),
+T_DENSITY: Op = define(
+    Map("StudentDensity", evaluate=doubled(t_density), domain=(Positive, Real), sympy=t_form,
+        rule=Partials(_t_partials), slopes=2),
+    doubled_code(t_density, *STUDENT),
+    Evidence(samples=((1, 9), (-3, 3))),
+    Words("Density of Student's t distribution."),
 )  # fmt: skip
 
 

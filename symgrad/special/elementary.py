@@ -25,7 +25,6 @@ from .._op import (
     Real,
     Words,
     define,
-    define_map,
 )
 from .records import BOTH_POSITIVE, UNARY, relative
 
@@ -183,14 +182,20 @@ def inv_boxcox1p(x: Any, k: Any) -> Any:
 
 DEGREE = math.pi / 180
 
-_KINDS: dict[str, Any] = {"domain": (Real,), "samples": (-80, 80), "ulp": 8.0}
-SINDG: Op = define_map(
-    sc.sindg, name="SinDegrees", sympy=lambda x: sp.sin(sp.pi * x / 180), lower=Cython("sindg"),
-    partials=lambda y, x: (DEGREE * COSDG(x),), doc="Sine of an angle in degrees.", **_KINDS,
+SINDG: Op = define(
+    Map("SinDegrees", functions=(sc.sindg,), domain=(Real,),
+        sympy=lambda x: sp.sin(sp.pi * x / 180), rule=Partials(lambda y, x: (DEGREE * COSDG(x),))),
+    Code(Cython("sindg")),
+    Evidence(samples=(-80, 80), ulp=8.0),
+    Words("Sine of an angle in degrees."),
 )  # fmt: skip
-COSDG: Op = define_map(
-    sc.cosdg, name="CosDegrees", sympy=lambda x: sp.cos(sp.pi * x / 180), lower=Cython("cosdg"),
-    partials=lambda y, x: (-DEGREE * SINDG(x),), doc="Cosine of an angle in degrees.", **_KINDS,
+COSDG: Op = define(
+    Map("CosDegrees", functions=(sc.cosdg,), domain=(Real,),
+        sympy=lambda x: sp.cos(sp.pi * x / 180),
+        rule=Partials(lambda y, x: (-DEGREE * SINDG(x),))),
+    Code(Cython("cosdg")),
+    Evidence(samples=(-80, 80), ulp=8.0),
+    Words("Cosine of an angle in degrees."),
 )  # fmt: skip
 
 

@@ -39,7 +39,6 @@ from .._op import (
     Real,
     Words,
     define,
-    define_map,
 )
 from .records import UNIT, elsewhere, evaluated, of_scipy, relative, source_of
 from .tables import (
@@ -55,7 +54,8 @@ from .tables import (
     COMPLETE_G_LOG,
     COMPLETE_G_MIDDLE,
     COMPLETE_G_NEAR,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 from .taylor import SERIES, form_of_order, series_product, series_quotient, series_root, series_sum
 
@@ -308,20 +308,19 @@ def _complete_g_form(m: Any, order: int = 0) -> Any:
     return form_of_order(lambda m: (sp.elliptic_e(m) / (1 - m) - sp.elliptic_k(m)) / m, m, order)
 
 
-def _fields(formula: Any) -> dict[str, Any]:
-    fields = fitted_fields(formula)
-    helpers = (*SERIES, complete_chosen, *fields["helpers"])
-    kind = {"domain": (SHARE,), "samples": (0.2, 0.8), "ulp": 8.0, "orders": HIGHEST}
-    return {**fields, "helpers": helpers, **kind}
-
-
-COMPLETE_D: Op = define_map(
-    name="CompleteD", doc="(ellipk(m) - ellipe(m))/m; a derivative of it.", sympy=_complete_d_form,
-    partials=lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),), **_fields(complete_d),
+COMPLETE_D: Op = define(
+    Map("CompleteD", evaluate=by_tables(complete_d), domain=(SHARE,), sympy=_complete_d_form,
+        rule=Partials(lambda y, m, order=0: (COMPLETE_D(m, order=order + 1),)), orders=HIGHEST),
+    table_code(complete_d, *SERIES, complete_chosen),
+    Evidence(samples=(0.2, 0.8), ulp=8.0),
+    Words("(ellipk(m) - ellipe(m))/m; a derivative of it."),
 )  # fmt: skip
-COMPLETE_G: Op = define_map(
-    name="CompleteG", doc="Twice the derivative of ellipk(m); one more.", sympy=_complete_g_form,
-    partials=lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),), **_fields(complete_g),
+COMPLETE_G: Op = define(
+    Map("CompleteG", evaluate=by_tables(complete_g), domain=(SHARE,), sympy=_complete_g_form,
+        rule=Partials(lambda y, m, order=0: (COMPLETE_G(m, order=order + 1),)), orders=HIGHEST),
+    table_code(complete_g, *SERIES, complete_chosen),
+    Evidence(samples=(0.2, 0.8), ulp=8.0),
+    Words("Twice the derivative of ellipk(m); one more."),
 )  # fmt: skip
 
 

@@ -31,7 +31,6 @@ from .._op import (
     Real,
     Words,
     define,
-    define_map,
 )
 from .._ops.pairs import two_product
 from .normal import bell, hazard_excess
@@ -51,7 +50,8 @@ from .tables import (
     ERFCX_FAR,
     ERFCX_MIDDLE,
     ERFI_NEAR,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 from .taylor import SERIES, form_of_order, series_product
 
@@ -143,18 +143,18 @@ def _erfcx_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-_slope = fitted_fields(erfcx_slope)
-ERFCX_SLOPE: Op = define_map(
-    name="ErfcxSlope", doc="The derivative of erfcx; a derivative of it.", sympy=_erfcx_form,
-    partials=lambda y, x, order=0: (ERFCX_SLOPE(x, order=order + 1),), domain=(Real,),
-    samples=(-3, 3), ulp=32.0, orders=HIGHEST,
-    **{**_slope, "helpers": (*SERIES, bell, hazard_excess, *_slope["helpers"])},
+ERFCX_SLOPE: Op = define(
+    Map("ErfcxSlope", evaluate=by_tables(erfcx_slope), domain=(Real,), sympy=_erfcx_form,
+        rule=Partials(lambda y, x, order=0: (ERFCX_SLOPE(x, order=order + 1),)), orders=HIGHEST),
+    table_code(erfcx_slope, *SERIES, bell, hazard_excess),
+    Evidence(samples=(-3, 3), ulp=32.0),
+    Words("The derivative of erfcx; a derivative of it."),
 )  # fmt: skip
-_value = fitted_fields(erfcx, sc.erfcx)
-ERFCX: Op = define_map(
-    sc.erfcx, name="Erfcx", sympy=lambda x: sp.exp(x**2) * sp.erfc(x),
-    partials=lambda y, x: (ERFCX_SLOPE(x),), domain=(Real,), samples=(-3, 3), ulp=32.0,
-    **_value,
+ERFCX: Op = define(
+    Map("Erfcx", functions=(sc.erfcx,), evaluate=by_tables(erfcx, sc.erfcx), domain=(Real,),
+        sympy=lambda x: sp.exp(x**2) * sp.erfc(x), rule=Partials(lambda y, x: (ERFCX_SLOPE(x),))),
+    table_code(erfcx),
+    Evidence(samples=(-3, 3), ulp=32.0),
 )  # fmt: skip
 
 
@@ -229,19 +229,26 @@ def _dawsn_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-DAWSN_SLOPE: Op = define_map(
-    name="DawsnSlope", doc="The derivative of dawsn; a derivative of it.", sympy=_dawsn_form,
-    partials=lambda y, x, order=0: (DAWSN_SLOPE(x, order=order + 1),),
-    domain=(Real,), samples=(-3, 3), ulp=32.0,  # it is 0 at 0.92
-    orders=HIGHEST, **fitted_fields(dawsn_slope),
+DAWSN_SLOPE: Op = define(
+    Map("DawsnSlope", evaluate=by_tables(dawsn_slope), domain=(Real,), sympy=_dawsn_form,
+        rule=Partials(lambda y, x, order=0: (DAWSN_SLOPE(x, order=order + 1),)), orders=HIGHEST),
+    table_code(dawsn_slope),
+    Evidence(samples=(-3, 3),
+        # it is 0 at 0.92
+        ulp=32.0),
+    Words("The derivative of dawsn; a derivative of it."),
 )  # fmt: skip
-DAWSN: Op = define_map(
-    sc.dawsn, name="Dawsn", sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
-    partials=lambda y, x: (DAWSN_SLOPE(x),), domain=(Real,), samples=(-3, 3), ulp=8.0,
-    **fitted_fields(dawsn, sc.dawsn),
+DAWSN: Op = define(
+    Map("Dawsn", functions=(sc.dawsn,), evaluate=by_tables(dawsn, sc.dawsn), domain=(Real,),
+        sympy=lambda x: sp.sqrt(sp.pi) / 2 * sp.exp(-(x**2)) * sp.erfi(x),
+        rule=Partials(lambda y, x: (DAWSN_SLOPE(x),))),
+    table_code(dawsn),
+    Evidence(samples=(-3, 3), ulp=8.0),
 )  # fmt: skip
 
-ERFI = define_map(
-    sc.erfi, name="Erfi", sympy=sp.erfi, partials=lambda y, x: (2 / ROOT_PI * np.exp(x * x),),
-    domain=UNARY, samples=(-2, 2), ulp=16.0, **fitted_fields(erfi, sc.erfi),
+ERFI = define(
+    Map("Erfi", functions=(sc.erfi,), evaluate=by_tables(erfi, sc.erfi), domain=UNARY,
+        sympy=sp.erfi, rule=Partials(lambda y, x: (2 / ROOT_PI * np.exp(x * x),))),
+    table_code(erfi),
+    Evidence(samples=(-2, 2), ulp=16.0),
 )  # fmt: skip

@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Words, define, define_map
+from .._op import Code, Composed, Evidence, Map, Op, Partials, Positive, Words, define
 from .._ops.pairs import two_product
 from . import precisely
 from .records import ORDER, POSITIVE, UNARY, elsewhere, evaluated, of_scipy, parts, source_of
@@ -44,7 +44,8 @@ from .tables import (
     SI_MIDDLE,
     SI_NEAR,
     SPENCE_MIDDLE,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 
 
@@ -187,14 +188,17 @@ def exponential_integral(n: Any, x: Any, other: Callable[..., Any] = sc.expn) ->
 
 # ---------------------------------------------------------------- records
 
-EXP1 = define_map(
-    sc.exp1, name="Exp1", sympy=lambda x: sp.expint(1, x), partials=lambda y, x: (-np.exp(-x) / x,),
-    domain=(Positive,), samples=(0.1, 5), ulp=8.0, **fitted_fields(exp1, sc.exp1),
+EXP1 = define(
+    Map("Exp1", functions=(sc.exp1,), evaluate=by_tables(exp1, sc.exp1), domain=(Positive,),
+        sympy=lambda x: sp.expint(1, x), rule=Partials(lambda y, x: (-np.exp(-x) / x,))),
+    table_code(exp1),
+    Evidence(samples=(0.1, 5), ulp=8.0),
 )  # fmt: skip
-EXPI = define_map(
-    sc.expi, name="Expi", sympy=sp.Ei, partials=lambda y, x: (np.exp(x) / x,),
-    domain=(Positive,), samples=(0.6, 5), ulp=8.0,
-    **fitted_fields(expi, sc.expi),
+EXPI = define(
+    Map("Expi", functions=(sc.expi,), evaluate=by_tables(expi, sc.expi), domain=(Positive,),
+        sympy=sp.Ei, rule=Partials(lambda y, x: (np.exp(x) / x,))),
+    table_code(expi),
+    Evidence(samples=(0.6, 5), ulp=8.0),
 )  # fmt: skip
 
 
@@ -204,25 +208,28 @@ def _over(f: np.ufunc, share: float, x: Any) -> Any:
 
 
 SINE, COSINE = parts(
-    sc.sici, [fitted_fields(f) for f in (si, ci)], ("SineIntegral", "CosineIntegral"),
+    sc.sici, [(by_tables(f), table_code(f)) for f in (si, ci)], ("SineIntegral", "CosineIntegral"),
     (lambda ops, x: (_over(np.sin, -0.25, x),), lambda ops, x: (np.cos(x) / x,)),
-    (sp.Si, sp.Ci), domain=POSITIVE, samples=(0.2, 9), ulp=128.0,
+    (sp.Si, sp.Ci), domain=POSITIVE,
+    evidence=Evidence(samples=(0.2, 9), ulp=128.0),
 )  # fmt: skip
 SINEH, COSINEH = parts(
-    sc.shichi, [fitted_fields(f) for f in (shi, chi)],
+    sc.shichi, [(by_tables(f), table_code(f)) for f in (shi, chi)],
     ("HyperbolicSineIntegral", "HyperbolicCosineIntegral"),
     (lambda ops, x: (_over(np.sinh, 0.25, x),), lambda ops, x: (np.cosh(x) / x,)),
-    (sp.Shi, sp.Chi), domain=POSITIVE, samples=(0.6, 9), ulp=16.0,
+    (sp.Shi, sp.Chi), domain=POSITIVE,
+    evidence=Evidence(samples=(0.6, 9), ulp=16.0),
 )  # fmt: skip
 FRESNELS, FRESNELC = parts(
     sc.fresnel,
-    [fitted_fields(f) for f in (fresnel_s, fresnel_c)],
+    [(by_tables(f), table_code(f)) for f in (fresnel_s, fresnel_c)],
     ("FresnelS", "FresnelC"),
     (
         lambda ops, x: (np.sin(math.pi / 2 * (x * x)),),
         lambda ops, x: (np.cos(math.pi / 2 * (x * x)),),
     ),
-    (sp.fresnels, sp.fresnelc), domain=UNARY, samples=(-2, 2), ulp=16.0,
+    (sp.fresnels, sp.fresnelc), domain=UNARY,
+    evidence=Evidence(samples=(-2, 2), ulp=16.0),
 )  # fmt: skip
 
 
@@ -249,8 +256,10 @@ def _spence_slope(x: Any) -> Any:
     return np.where(x == 1, -1.0, -np.log1p(safe) / safe)
 
 
-SPENCE: Op = define_map(
-    sc.spence, name="Spence", sympy=None, precise=precisely.spence,
-    partials=lambda y, x: (_spence_slope(x),), domain=POSITIVE, samples=(1.2, 6), ulp=16.0,
-    doc="Dilogarithm.", **fitted_fields(dilogarithm, sc.spence),
+SPENCE: Op = define(
+    Map("Spence", functions=(sc.spence,), evaluate=by_tables(dilogarithm, sc.spence),
+        domain=POSITIVE, rule=Partials(lambda y, x: (_spence_slope(x),))),
+    table_code(dilogarithm),
+    Evidence(samples=(1.2, 6), ulp=16.0, precise=precisely.spence),
+    Words("Dilogarithm."),
 )  # fmt: skip

@@ -26,7 +26,6 @@ from .._op import (
     Positive,
     Words,
     define,
-    define_map,
 )
 from . import precisely
 from .distributions import THREE, beta_form, gamma_form, t_form
@@ -52,7 +51,11 @@ def _quantile(
     upper: bool | None = None,
     *,
     operands: str,
-    **fields: Any,
+    domain: tuple[sp.Set, ...],
+    evidence: Evidence,
+    helpers: tuple[Callable[..., Any], ...],
+    doc: str,
+    name: str = "",
 ) -> Op:
     """Define an inverse of a distribution function.
 
@@ -62,9 +65,9 @@ def _quantile(
     """
     more = () if upper is None else (upper,)
     shown = [f"special.{function.__name__}", *map(str, more)]
-    size, sign = len(fields["domain"]), -1 if upper else 1
-    name = fields.pop("name", function.__name__.capitalize())
-    step = of_scipy(name, function, fields["domain"])
+    size, sign = len(domain), -1 if upper else 1
+    name = name or function.__name__.capitalize()
+    step = of_scipy(name, function, domain)
 
     def partials(x: Any, *operands: Any, slope: int = 0) -> Any:
         if not slope:
@@ -82,44 +85,54 @@ def _quantile(
     def lowered(*operands: Any, slope: int = 0) -> Any:
         return compute(*operands, step, *more, slope=slope)
 
-    op = define_map(
-        function, name=name, sympy=None, evaluate=evaluated(compute, function, *more),
-        lower=Composed(lowered), partials=partials, reading=reading, slopes=size,
-        source=source_of(compute.__name__, *shown), convention=ORDER, **fields,
+    op = define(
+        Map(name, functions=(function,), evaluate=evaluated(compute, function, *more),
+            domain=domain, rule=Partials(partials), slopes=size),
+        Code(Composed(lowered), source=source_of(compute.__name__, *shown), helpers=helpers),
+        evidence,
+        Words(doc, convention=ORDER, reading=reading),
     )  # fmt: skip
     return op
 
 
+_BETA_SAMPLES, _GAMMA_SAMPLES = ((0.5, 5), (0.5, 5), (0.1, 0.9)), ((0.5, 5), (0.1, 0.9))
 _BETA: dict[str, Any] = {
-    "operands": "xaby", "compute": beta_quantile, "form": beta_form, "domain": THREE, "ulp": 64.0,
+    "operands": "xaby", "compute": beta_quantile, "form": beta_form, "domain": THREE,
     "fall": lambda a, b, x: (b - 1) / (1 - x) - (a - 1) / x,
-    "samples": ((0.5, 5), (0.5, 5), (0.1, 0.9)), "helpers": (*INCOMPLETE_BETA, beta_quantile),
+    "helpers": (*INCOMPLETE_BETA, beta_quantile),
 }  # fmt: skip
 BETAINCINV = _quantile(
-    sc.betaincinv, upper=False, precise=precisely.beta_quantile,
+    sc.betaincinv, upper=False,
+    evidence=Evidence(samples=_BETA_SAMPLES, ulp=64.0, precise=precisely.beta_quantile),
     doc="Inverse of the regularized incomplete beta function.", **_BETA,
 )  # fmt: skip
 BETAINCCINV = _quantile(
-    sc.betainccinv, upper=True, precise=precisely.beta_upper_quantile,
+    sc.betainccinv, upper=True,
+    evidence=Evidence(samples=_BETA_SAMPLES, ulp=64.0, precise=precisely.beta_upper_quantile),
     doc="Inverse of the complement of the incomplete beta function.", **_BETA,
 )  # fmt: skip
 _GAMMA: dict[str, Any] = {
-    "operands": "xay", "compute": gamma_quantile, "form": gamma_form, "domain": TWO, "ulp": 64.0,
-    "fall": lambda a, x: (x - a + 1) / x, "samples": ((0.5, 5), (0.1, 0.9)),
+    "operands": "xay", "compute": gamma_quantile, "form": gamma_form, "domain": TWO,
+    "fall": lambda a, x: (x - a + 1) / x,
     "helpers": (*INCOMPLETE, gamma_quantile),
 }  # fmt: skip
 GAMMAINCINV = _quantile(
-    sc.gammaincinv, upper=False, precise=precisely.gamma_quantile,
+    sc.gammaincinv, upper=False,
+    evidence=Evidence(samples=_GAMMA_SAMPLES, ulp=64.0, precise=precisely.gamma_quantile),
     doc="Inverse of the regularized lower incomplete gamma function.", **_GAMMA,
 )  # fmt: skip
 GAMMAINCCINV = _quantile(
-    sc.gammainccinv, upper=True, precise=precisely.gamma_upper_quantile,
+    sc.gammainccinv, upper=True,
+    evidence=Evidence(samples=_GAMMA_SAMPLES, ulp=64.0, precise=precisely.gamma_upper_quantile),
     doc="Inverse of the regularized upper incomplete gamma function.", **_GAMMA,
 )  # fmt: skip
 STDTRIT = _quantile(
     sc.stdtrit, t_quantile, t_form,
     lambda v, t: (v + 1) * t / (v + t * t), name="StudentQuantile", operands="tvp",
-    precise=precisely.student_quantile, domain=TWO, samples=((1, 9), (0.1, 0.9)), ulp=64.0,
+    domain=TWO,
+    evidence=Evidence(
+        samples=((1, 9), (0.1, 0.9)), ulp=64.0, precise=precisely.student_quantile
+    ),
     helpers=(*STUDENT_SHARES, t_quantile), doc="Quantile function of Student's t.",
 )  # fmt: skip
 NDTRI_EXP: Op = define(

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import Code, Composed, Cython, Map, NoRule, Op, Real, define_step
+from .._op import Code, Composed, Cython, Evidence, Map, NoRule, Op, Real, define_step
 from .._ops.pairs import pair_product, pair_quotient, pair_root, pair_sum, two_sum
 from . import precisely
 from .elliptic import ELLIPTIC_G, GAUSS, elliptic_g, excess_of_angle, within_means
@@ -139,7 +139,7 @@ _SN, _CN, _AM = (
 _WAYS = ((scipy_am, _AM), (scipy_sn, _SN), (scipy_cn, _CN))
 
 
-def _computed(compute: Callable[..., Any]) -> dict[str, Any]:
+def _computed(compute: Callable[..., Any]) -> tuple[Callable[..., Any], Code]:
     names = ", ".join(way.__name__ for way, _ in _WAYS)
 
     def evaluate(u: Any, m: Any, slope: int = 0) -> Any:
@@ -152,12 +152,9 @@ def _computed(compute: Callable[..., Any]) -> dict[str, Any]:
         more = f", {slope}" if slope else ""
         return f"{compute.__name__}({u}, {m}, {names}{more}){narrow}"
 
-    return {
-        "evaluate": evaluate,
-        "lower": Composed(lambda u, m, slope=0: compute(u, m, *(op for _, op in _WAYS), slope)),
-        "source": source,
-        "helpers": (*(way for way, _ in _WAYS), *SERIES, elsewhere, compute),
-    }
+    lower = Composed(lambda u, m, slope=0: compute(u, m, *(op for _, op in _WAYS), slope))
+    helpers = (*(way for way, _ in _WAYS), *SERIES, elsewhere, compute)
+    return evaluate, Code(lower, source=source, helpers=helpers)
 
 
 def _slopes(ops: Any, u: Any, m: Any) -> tuple[Any, ...]:
@@ -202,6 +199,7 @@ def _amplitude_rule(ops: Any, u: Any, m: Any, slope: int = 0) -> Any:
 SN, CN, DN, AM = parts(
     sc.ellipj, [_computed(f) for f in (jacobi_sn, jacobi_cn, jacobi_dn, jacobi_am)],
     ("JacobiSn", "JacobiCn", "JacobiDn", "JacobiAm"),
-    (_sine_rule, _cosine_rule, _delta_rule, _amplitude_rule), (None,) * 4, precisely.JACOBI,
-    domain=DOMAIN, samples=((0.2, 1.5), (0.2, 0.8)), ulp=64.0, slopes=2,
+    (_sine_rule, _cosine_rule, _delta_rule, _amplitude_rule), (None,) * 4,
+    domain=DOMAIN, evidence=Evidence(samples=((0.2, 1.5), (0.2, 0.8)), ulp=64.0),
+    slopes=2, exactly=precisely.JACOBI,
 )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._late import special as sc
-from .._op import HIGHEST, Op, Positive, define_map
+from .._op import HIGHEST, Evidence, Map, Op, Partials, Positive, Words, define
 from . import precisely
 from .tables import (
     BEI2_MIDDLE,
@@ -52,7 +52,8 @@ from .tables import (
     KER_NEAR,
     KERP_MIDDLE,
     KERP_NEAR,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 
 
@@ -221,12 +222,14 @@ def keip_slope(x: Any, fit: Any, order: int = 0) -> Any:
     return np.where(x < 0, math.nan, right)
 
 
-_slope = fitted_fields(keip_slope)
-KEIP_SLOPE: Op = define_map(
-    name="KeipSlope", doc="The derivative of keip; a derivative of it.", sympy=None,
-    precise=precisely.kei_slope, partials=lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),),
-    domain=(Positive,), samples=(0.5, 4), ulp=64.0,  # it is 0 at 0.97
-    orders=HIGHEST, **_slope,
+KEIP_SLOPE: Op = define(
+    Map("KeipSlope", evaluate=by_tables(keip_slope), domain=(Positive,),
+        rule=Partials(lambda y, x, order=0: (KEIP_SLOPE(x, order=order + 1),)), orders=HIGHEST),
+    table_code(keip_slope),
+    Evidence(samples=(0.5, 4),
+        # it is 0 at 0.97
+        ulp=64.0, precise=precisely.kei_slope),
+    Words("The derivative of keip; a derivative of it."),
 )  # fmt: skip
 
 
@@ -236,11 +239,14 @@ KEIP_SLOPE: Op = define_map(
 def _kelvin(function: np.ufunc, formula: Any, slope: Callable[..., Any]) -> Op:
     name = function.__name__
     samples = (0.5, 3.5) if name == "beip" else (0.5, 4)  # beip is 0 at 3.77
-    return define_map(
-        function, name=name.capitalize(), sympy=None, precise=precisely.KELVIN[name],
-        ulp=512.0 if name == "ber" else 8.0,  # ber is 0 at 2.85
-        domain=(Positive,), samples=samples, partials=lambda y, x: (slope(y, x),),
-        doc=f"Kelvin function {name}.", **fitted_fields(formula, function),
+    return define(
+        Map(name.capitalize(), functions=(function,), evaluate=by_tables(formula, function),
+            domain=(Positive,), rule=Partials(lambda y, x: (slope(y, x),))),
+        table_code(formula),
+        Evidence(samples=samples,
+            # ber is 0 at 2.85
+            ulp=512.0 if name == "ber" else 8.0, precise=precisely.KELVIN[name]),
+        Words(f"Kelvin function {name}."),
     )  # fmt: skip
 
 
@@ -256,10 +262,12 @@ KEIP: Op = _kelvin(sc.keip, keip, lambda y, x: KEIP_SLOPE(x))
 
 
 def _second(name: str, part: str, formula: Any, partials: Any) -> Op:
-    return define_map(
-        name=name, doc=f"{part} part of I2(x*exp(pi*i/4)).", sympy=None, ulp=8.0,
-        precise=precisely.KELVIN[name.lower()], domain=(Positive,), samples=(0.5, 4), slopes=1,
-        partials=partials, **fitted_fields(formula),
+    return define(
+        Map(name, evaluate=by_tables(formula), domain=(Positive,), rule=Partials(partials),
+            slopes=1),
+        table_code(formula),
+        Evidence(samples=(0.5, 4), ulp=8.0, precise=precisely.KELVIN[name.lower()]),
+        Words(f"{part} part of I2(x*exp(pi*i/4))."),
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from .._late import special as sc
-from .._op import HIGHEST, Code, Composed, Evidence, Map, Op, Partials, Words, define, define_map
+from .._op import HIGHEST, Code, Composed, Evidence, Map, Op, Partials, Words, define
 from .._ops.pairs import two_product
 from .records import UNARY, elsewhere, of_scipy
 from .tables import (
@@ -43,7 +43,8 @@ from .tables import (
     NDTRI_FAR,
     NDTRI_MIDDLE,
     NDTRI_TAIL,
-    fitted_fields,
+    by_tables,
+    table_code,
 )
 from .taylor import form_of_order, series_product, series_quotient, series_root, series_sum
 
@@ -222,12 +223,15 @@ NDTR = define(
     Evidence(samples=(-3, 3), ulp=30.0),
     Words(reading=lambda x: (1 + sp.erf(x / sp.sqrt(2))) / 2),
 )  # fmt: skip
-HAZARD = define_map(
-    name="NormalHazard", doc="exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr.",
-    # Both are the same. To the left the first one's derivative cancels, to the right the second.
-    partials=lambda y, x: (np.where(x > -1, -y * EXCESS(-x), -1 - EXCESS(-x, order=1)),),
-    sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
-    domain=UNARY, samples=(-3, 3), ulp=8.0, **fitted_fields(normal_hazard),
+HAZARD = define(
+    Map("NormalHazard", evaluate=by_tables(normal_hazard), domain=UNARY,
+        sympy=lambda x: sp.sqrt(2 / sp.pi) * sp.exp(-(x**2) / 2) / sp.erfc(-x / sp.sqrt(2)),
+        # Both are the same. To the left the first one's derivative cancels, to the right the
+        # second.
+        rule=Partials(lambda y, x: (np.where(x > -1, -y * EXCESS(-x), -1 - EXCESS(-x, order=1)),))),
+    table_code(normal_hazard),
+    Evidence(samples=(-3, 3), ulp=8.0),
+    Words("exp(-x*x/2)/sqrt(2*pi)/ndtr(x), the derivative of log_ndtr."),
 )  # fmt: skip
 
 
@@ -238,12 +242,12 @@ def _excess_form(x: Any, order: int = 0) -> Any:
     return form_of_order(plain, x, order)
 
 
-EXCESS: Op = define_map(
-    name="HazardExcess", doc="Hazard of the normal distribution less its argument; a derivative.",
-    sympy=_excess_form,
-    partials=lambda y, x, order=0: (EXCESS(x, order=order + 1),),
-    domain=UNARY, samples=(-3, 3), ulp=64.0,
-    orders=HIGHEST, **fitted_fields(hazard_excess),
+EXCESS: Op = define(
+    Map("HazardExcess", evaluate=by_tables(hazard_excess), domain=UNARY, sympy=_excess_form,
+        rule=Partials(lambda y, x, order=0: (EXCESS(x, order=order + 1),)), orders=HIGHEST),
+    table_code(hazard_excess),
+    Evidence(samples=(-3, 3), ulp=64.0),
+    Words("Hazard of the normal distribution less its argument; a derivative."),
 )  # fmt: skip
 _LOG_NDTR = of_scipy("LogNdtr", sc.log_ndtr, UNARY)
 
@@ -317,30 +321,34 @@ def ndtri_slope(p: Any, fit: Any) -> Any:
 
 
 UNIT, TWICE = (sp.Interval.open(0, 1),), (sp.Interval.open(0, 2),)
-_OF_ERFC: dict[str, Any] = {"domain": TWICE, "samples": (0.1, 1.9)}
-_OF_NDTR: dict[str, Any] = {"domain": UNIT, "samples": (0.1, 0.4)}
 
 
-def _with_tail(formula: Any, ufunc: Any = None) -> dict[str, Any]:
-    fields = fitted_fields(formula, ufunc)
-    return {**fields, "helpers": (by_tail, *fields["helpers"])}
-
-
-ERFCINV_SLOPE: Op = define_map(
-    name="ErfcinvSlope", doc="The derivative of erfcinv.", ulp=8.0,
-    sympy=lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfcinv(x) ** 2),
-    partials=lambda y, x: (2 * ERFCINV(x) * (y * y),), **_OF_ERFC, **_with_tail(erfcinv_slope),
+ERFCINV_SLOPE: Op = define(
+    Map("ErfcinvSlope", evaluate=by_tables(erfcinv_slope), domain=TWICE,
+        sympy=lambda x: -sp.sqrt(sp.pi) / 2 * sp.exp(sp.erfcinv(x) ** 2),
+        rule=Partials(lambda y, x: (2 * ERFCINV(x) * (y * y),))),
+    table_code(erfcinv_slope, by_tail),
+    Evidence(samples=(0.1, 1.9), ulp=8.0),
+    Words("The derivative of erfcinv."),
 )  # fmt: skip
-ERFCINV: Op = define_map(
-    sc.erfcinv, name="Erfcinv", sympy=sp.erfcinv, ulp=8.0,
-    partials=lambda y, x: (ERFCINV_SLOPE(x),), **_OF_ERFC, **_with_tail(erfcinv, sc.erfcinv),
+ERFCINV: Op = define(
+    Map("Erfcinv", functions=(sc.erfcinv,), evaluate=by_tables(erfcinv, sc.erfcinv), domain=TWICE,
+        sympy=sp.erfcinv, rule=Partials(lambda y, x: (ERFCINV_SLOPE(x),))),
+    table_code(erfcinv, by_tail),
+    Evidence(samples=(0.1, 1.9), ulp=8.0),
 )  # fmt: skip
-NDTRI_SLOPE: Op = define_map(
-    name="NdtriSlope", doc="The derivative of ndtri.", ulp=8.0,
-    sympy=lambda p: sp.sqrt(2 * sp.pi) * sp.exp(sp.erfinv(2 * p - 1) ** 2),
-    partials=lambda y, p: (NDTRI(p) * (y * y),), **_OF_NDTR, **_with_tail(ndtri_slope),
+NDTRI_SLOPE: Op = define(
+    Map("NdtriSlope", evaluate=by_tables(ndtri_slope), domain=UNIT,
+        sympy=lambda p: sp.sqrt(2 * sp.pi) * sp.exp(sp.erfinv(2 * p - 1) ** 2),
+        rule=Partials(lambda y, p: (NDTRI(p) * (y * y),))),
+    table_code(ndtri_slope, by_tail),
+    Evidence(samples=(0.1, 0.4), ulp=8.0),
+    Words("The derivative of ndtri."),
 )  # fmt: skip
-NDTRI: Op = define_map(
-    sc.ndtri, name="Ndtri", sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1), ulp=8.0,
-    partials=lambda y, p: (NDTRI_SLOPE(p),), **_OF_NDTR, **_with_tail(ndtri, sc.ndtri),
+NDTRI: Op = define(
+    Map("Ndtri", functions=(sc.ndtri,), evaluate=by_tables(ndtri, sc.ndtri), domain=UNIT,
+        sympy=lambda p: sp.sqrt(2) * sp.erfinv(2 * p - 1),
+        rule=Partials(lambda y, p: (NDTRI_SLOPE(p),))),
+    table_code(ndtri, by_tail),
+    Evidence(samples=(0.1, 0.4), ulp=8.0),
 )  # fmt: skip

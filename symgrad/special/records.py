@@ -7,8 +7,9 @@ its own (:func:`of_scipy`).
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,13 +20,16 @@ from .._op import (
     Code,
     Composed,
     Cython,
+    Evidence,
     Map,
     NoRule,
     Op,
+    Partials,
     Positive,
     Real,
+    Words,
     composite,
-    define_map,
+    define,
     define_step,
 )
 from .._ops.np_common import Sample
@@ -79,8 +83,8 @@ def evaluated(compute: Callable[..., Any], function: np.ufunc, *more: Any) -> Ca
     return evaluate
 
 
-def doubled_fields(formula: Callable[..., Any]) -> dict[str, Any]:
-    """Return what a record says of the ``formula(*operands, slope=0)`` that needs float64."""
+def doubled(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an op's evaluation by a ``formula(*operands, slope=0)`` that needs float64."""
 
     def evaluate(*operands: Any, slope: int = 0) -> Any:
         result = np.result_type(*operands, 0.0)
@@ -88,17 +92,20 @@ def doubled_fields(formula: Callable[..., Any]) -> dict[str, Any]:
             found = formula(*(np.float64(1.0) * x for x in operands), slope=slope)
         return np.asarray(found).astype(result)[()]
 
+    return evaluate
+
+
+def doubled_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> Code:
+    """Return how an op is computed by such a formula; ``helpers`` are it and what it calls."""
+
     def source(*operands: Any, slope: int = 0) -> str:
         narrow = np.result_type(*(x.dtype for x in operands), 0.0)
         wide = [str(x) if x.dtype == np.float64 else f"{x}.astype(np.float64)" for x in operands]
         code = f"{formula.__name__}({', '.join([*wide, *([str(slope)] if slope else [])])})"
         return code if narrow == np.float64 else f"{code}.astype(np.{narrow})"
 
-    return {
-        "evaluate": evaluate,
-        "lower": Composed(lambda *xs, slope=0: formula(*(x.astype(np.float64) for x in xs), slope)),
-        "source": source,
-    }
+    lower = Composed(lambda *xs, slope=0: formula(*(x.astype(np.float64) for x in xs), slope))
+    return Code(lower, source=source, helpers=helpers)
 
 
 # ---------------------------------------------------------------- several results
@@ -106,38 +113,31 @@ def doubled_fields(formula: Callable[..., Any]) -> dict[str, Any]:
 
 def parts(
     function: np.ufunc,
-    code: str | list[dict[str, Any]],
+    computed: Sequence[tuple[Callable[..., Any], Code]],
     names: tuple[str, ...],
     rules: tuple[Callable[..., Any], ...],
     forms: tuple[Callable[..., Any] | None, ...],
+    *,
+    domain: tuple[sp.Set, ...],
+    evidence: Evidence,
+    slopes: int = 0,
     exactly: tuple[Callable[..., Any] | None, ...] | None = None,
-    **fields: Any,
 ) -> tuple[Op, ...]:
     """Define an op for each result of ``function``, and the function as their tuple.
 
-    ``code`` is SciPy's function, or what the records say of how each result is computed.
-    ``rules`` take the results' ops and then the operands.
+    ``computed`` says how each result is evaluated, and its code. ``rules`` take the results' ops
+    and then the operands.
     """
     ops: list[Op] = []
-    for k, name in enumerate(names):
-        computed: dict[str, Any] = (
-            code[k]
-            if isinstance(code, list)
-            else {
-                "evaluate": lambda *xs, k=k: function(*xs)[k],
-                "lower": Cython(code, part=k, results=len(names)),
-                "source": lambda *xs, k=k: (
-                    f"special.{function.__name__}({', '.join(map(str, xs))})[{k}]"
-                ),
-            }
-        )
-        ops.append(define_map(
-            name=name, sympy=forms[k], precise=exactly[k] if exactly else None,
-            partials=_bound(rules[k], ops, len(fields["domain"])),
-            doc=f"Result {k} of scipy.special.{function.__name__}.", **computed, **fields,
+    for k, (name, (evaluate, code)) in enumerate(zip(names, computed, strict=True)):
+        rule = Partials(_bound(rules[k], ops, len(domain)))
+        ops.append(define(
+            Map(name, evaluate=evaluate, domain=domain, sympy=forms[k], rule=rule, slopes=slopes),
+            code,
+            dataclasses.replace(evidence, precise=exactly[k] if exactly else None),
+            Words(f"Result {k} of scipy.special.{function.__name__}."),
         ))  # fmt: skip
-    ranges = fields["samples"]
-    ranges = ranges if isinstance(ranges[0], tuple) else (ranges,)
+    ranges = evidence.samples if isinstance(evidence.samples[0], tuple) else (evidence.samples,)
 
     def samples(rng: np.random.Generator) -> Iterator[Sample]:
         *first, last = ranges

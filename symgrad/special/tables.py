@@ -116,13 +116,12 @@ def step(x: Any, table: Table) -> Any:
     return FITTED(x, table=NAMES[id(table)])
 
 
-def fitted_fields(formula: Callable[..., Any], ufunc: np.ufunc | None = None) -> dict[str, Any]:
-    """Return what a record says of the ``formula(x, fit, **params)`` that computes a function.
+def by_tables(formula: Callable[..., Any], ufunc: np.ufunc | None = None) -> Callable[..., Any]:
+    """Return an op's evaluation by the ``formula(x, fit, **params)`` that computes a function.
 
     ``fit`` is what computes tables: :func:`fitted` or :func:`step`. The element types are those of
     ``ufunc``, if there is one.
     """
-    name = formula.__name__
 
     def evaluate(x: Any, **params: Any) -> Any:
         x = np.asarray(x)
@@ -131,15 +130,18 @@ def fitted_fields(formula: Callable[..., Any], ufunc: np.ufunc | None = None) ->
             found = formula(x.astype(np.float64), fitted, **params)
         return np.asarray(found).astype(result)[()]
 
+    return evaluate
+
+
+def table_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> Code:
+    """Return how an op is computed by such a formula; ``helpers`` are what it calls."""
+    name = formula.__name__
+
     def source(x: Any, **params: Any) -> str:
         single = x.dtype != np.float64
         wide = f"{x}.astype(np.float64)" if single else str(x)
         code = f"{name}({', '.join([wide, 'fitted', *map(str, params.values())])})"
         return f"{code}.astype(np.{x.dtype.name})" if single else code
 
-    return {
-        "evaluate": evaluate,
-        "lower": Composed(lambda x, **params: formula(x.astype(np.float64), step, **params)),
-        "source": source,
-        "helpers": (formula, fitted),
-    }
+    lower = Composed(lambda x, **params: formula(x.astype(np.float64), step, **params))
+    return Code(lower, source=source, helpers=(*helpers, formula, fitted))
