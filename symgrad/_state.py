@@ -66,7 +66,10 @@ class State(NamedTuple):
     backend: str | None = None
 
 
-_current: ContextVar[State] = ContextVar("state", default=State())  # noqa: B039 - immutable
+#: What holds where neither a trace nor a pass runs, and no backend is chosen.
+PLAIN = State()
+
+_current: ContextVar[State] = ContextVar("state", default=PLAIN)
 
 #: Returns the state that holds just now.
 now = _current.get
@@ -89,4 +92,4 @@ def at(where: Any) -> None:
     _current.set(_state((where, *_current.get()[1:])))
 
 
-__all__ = ["State", "at", "now", "within"]
+__all__ = ["PLAIN", "State", "at", "now", "within"]

@@ -18,7 +18,7 @@ from .._graph import apart
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
 from .._shapes import Size
-from .._state import now, within
+from .._state import PLAIN, now, within
 from .._trace import (
     EnclosedError,
     Examples,
@@ -170,7 +170,7 @@ class Function:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
-        if fast is not None and now().backend is None:
+        if fast is not None and now() is PLAIN:
             function, pack, last = fast
             try:
                 if not kwargs:
