@@ -29,7 +29,7 @@ def simplest_assembly(node: Node, operands: tuple[Node, ...]) -> Node | None:
 
 
 def _is_assembly(x: Node) -> bool:
-    return x.op.name == "Assemble" and bool(x.params["disjoint"])
+    return x.op.kind == "assemble" and bool(x.params.get("disjoint"))
 
 
 def _assembly(node: Node, parts: list[Node], regions: list[Region], like: Node) -> Node:

@@ -41,9 +41,10 @@ def weight(node: Node) -> int:
     """Return the cost of one element of an op, in units of an addition."""
     if node.op.kind == "gather":
         return 4
-    if isinstance(Code.of(node.op).lower, Instr):
-        return 6 if node.op.name == "Divide" else 1
-    return 2 if isinstance(Code.of(node.op).lower, Intrinsic) else 20
+    lower = Code.of(node.op).lower
+    if isinstance(lower, Instr):
+        return 6 if lower.f == "fdiv" else 1
+    return 2 if isinstance(lower, Intrinsic) else 20
 
 
 @dataclass(eq=False)

@@ -124,7 +124,8 @@ class Step:
 
     def __init__(self, op: Op, params: dict[str, Any]) -> None:
         self.op, self.params = op, params
-        direct = DIRECT[op.name](**params) if type(op) is Op and op.name in DIRECT else None
+        own = registry.ops.get(op.name) is op  # not one of tensors' own, of several steps
+        direct = DIRECT[op.name](**params) if own and op.name in DIRECT else None
         self.run: Run = direct or (partial(op.reference, **params) if params else op.reference)
         self.shares = op.kind == "view" or op is STOP
         self.as_it_lies = self.shares or op.kind == "contract"  # BLAS takes rows and columns

@@ -1,0 +1,102 @@
+"""The records of ops: their size, and what reads them by kind and fields."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import symgrad
+from symgrad._op import Code, Evidence, Op, Words, registry
+
+ROOT = Path(symgrad.__file__).parent
+
+#: Fields of a record. Who needs more has two ideas in one record.
+MOST = 14
+
+#: Modules that ask which op a node is of, and why kind, fields and facets do not say it.
+BY_NAME = {
+    "_compile/_recall.py": "what calls back into Python is not kept on disk",
+    "_compile/_specialization.py": "as above",
+    "_control/_branch_places.py": "elements written by branches: reads and writes of one place",
+    "_control/_periods.py": "reads of rolled loops are slices that move by one step",
+    "_control/_places.py": "what loops write in place: each of the four ways of writing",
+    "_control/_regroup.py": "assemblies of slices of one array are one slice",
+    "_lower/_factors.py": "BLAS takes the transpose of a matrix as it lies",
+    "_lower/_numpy.py": "bits as NumPy's: what it copies before it multiplies",
+    "_op/_registry.py": "the registry is by name",
+    "_graph/_laws.py": "whether an op is in the registry",
+    "_graph/_node.py": "inputs are leaves with a name",
+    "_ops/scans.py": "a recurrence has two operands",
+    "_rewrite/__init__.py": "rewriting is about particular functions",
+    "_rewrite/_accurate.py": "as above",
+    "_rewrite/_folded.py": "as above",
+    "_rewrite/_identity.py": "as above",
+    "_rewrite/_pattern.py": "as above",
+    "_rewrite/_products.py": "as above",
+    "_rewrite/_rules.py": "as above",
+    "_rewrite/_simplify.py": "as above",
+    "_rewrite/_squares.py": "as above",
+    "_symbolic/_element.py": "formulas do not show where derivatives stop",
+    "_tensor/_record.py": "NumPy's calls that have a direct way; a result that shares memory",
+    "_tensor/_rules.py": "functions whose operand is kept though the rule reads the result",
+    "_tensor/_shortcuts.py": "quotients and powers by numbers",
+    "_trace/_bind.py": "casts of what has the type already; sizes that are 1 under a guard",
+    "_trace/_complex.py": "casts to complex types; complex arrays that lie as pairs",
+    "_trace/_traced.py": "views that are slices can be written through at once",
+    "_trace/_views.py": "assignment through views: the inverse of each",
+    "_trace/_writes.py": "as above",
+    "_verify/_rules.py": "what is held constant in derivatives",
+    "_verify/_steps.py": "reports do not show reshaping",
+}
+
+
+def subclasses(cls: type) -> Iterator[type]:
+    for one in cls.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+def test_records_and_facets_are_small() -> None:
+    for cls in (*subclasses(Op), Code, Evidence, Words):
+        assert len(dataclasses.fields(cls)) <= MOST, cls
+
+
+def test_every_op_is_of_one_kind() -> None:
+    for op in registry.ops.values():
+        assert type(op) is not Op
+        assert op.kind == type(op).kind
+
+
+def _is_op(e: ast.expr) -> bool:
+    return (isinstance(e, ast.Attribute) and e.attr == "op") or (
+        isinstance(e, ast.Name) and e.id == "op"
+    )
+
+
+def _names_an_op(e: ast.AST) -> bool:
+    if not isinstance(e, ast.Compare):
+        return False
+    sides = [e.left, *e.comparators]
+    if any(isinstance(x, ast.Constant) and x.value is None for x in sides):
+        return False
+    if any(isinstance(x, ast.Attribute) and x.attr == "name" and _is_op(x.value) for x in sides):
+        return True
+    # Two nodes of the same op, and ops as keys of dictionaries, are not named.
+    by = isinstance(e.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn) and _is_op(e.left)
+    other = e.comparators[-1]
+    named = isinstance(other, ast.Subscript | ast.Tuple) or (
+        isinstance(other, ast.Name) and other.id.isupper()
+    )
+    return by and named
+
+
+def test_passes_know_ops_by_kind_and_fields() -> None:
+    """Few passes ask which op it is; reverse and forward mode, batching, the schedule do not."""
+    found = {
+        file.relative_to(ROOT).as_posix()
+        for file in ROOT.rglob("*.py")
+        if any(map(_names_an_op, ast.walk(ast.parse(file.read_text(encoding="utf-8")))))
+    }
+    assert found == set(BY_NAME)
