@@ -105,8 +105,9 @@ def own() -> list[Op]:
 def covered() -> Iterator[Op]:
     """Yield the ops that the page lists."""
     for op in own():
-        real = [d for d in op.domain if d.is_subset(sp.Reals) and not d.is_subset(sp.Integers)]
-        if op.kind == "map" and op.reason is None and real:
+        if op.kind != "map" or op.reason is not None:
+            continue
+        if any(d.is_subset(sp.Reals) and not d.is_subset(sp.Integers) for d in op.domain):
             yield op
 
 

@@ -276,7 +276,7 @@ def test_map_kernels(start: int) -> None:
 def test_map_kernel(record: Op) -> None:
     case = map_case(record)
     if case.args:
-        check_kernel(case, max(record.ulp, 1))
+        check_kernel(case, max(Evidence.of(record).ulp, 1))
 
 
 # ---------------------------------------------------------------- NumPy's functions
