@@ -6,7 +6,9 @@ import functools
 import gc
 import math
 import pickle
+import random
 import threading
+import time
 import types
 import warnings
 import weakref
@@ -17,7 +19,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad.errors import CaptureWarning
+from symgrad.errors import CaptureWarning, UnsupportedError
 
 X = np.array([0.5, 1.0, 2.0])
 SCALE = 2.0
@@ -365,6 +367,30 @@ def test_adapt_sees_now(names: Any) -> None:
         names("WEIGHTS", np.full(3, value))
         assert adapted(X) == f(X)
         assert g(X)[0] == pytest.approx(math.cos(X[0]) * value**2, rel=1e-14)
+
+
+def test_random_numbers_are_refused() -> None:
+    rng = np.random.default_rng(0)
+
+    def noisy(x: Any) -> Any:
+        y = x * x
+        return y + rng.normal()
+
+    line = noisy.__code__.co_firstlineno + 2
+    with pytest.raises(UnsupportedError, match=rf"pass them as an arg.*test_captures\.py:{line}"):
+        sg.grad(noisy)(1.0)
+    for f in (lambda x: x * np.random.rand(), lambda x: x * random.random()):  # noqa: NPY002
+        with pytest.raises(UnsupportedError, match="random numbers are drawn"):
+            sg.compile(f)(1.0)
+    seeded = lambda x: x * np.random.default_rng(3).normal()  # noqa: E731
+    assert sg.compile(seeded)(1.0) == seeded(1.0)
+
+
+def test_clocks_and_files_are_warned_of(names: Any) -> None:
+    with pytest.warns(CaptureWarning, match=r"time\.time is called only .* pass the time as"):
+        sg.compile(lambda x: x * time.time())(1.0)
+    with pytest.warns(CaptureWarning, match=r"np\.loadtxt is called .* pass what it reads"):
+        sg.compile(lambda x: x * np.loadtxt(["1.0"]))(1.0)
 
 
 def test_control_flow(names: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._trace import Signature, Tree, argument_names, flatten, signature_of
 from ._captures import Reading
-from ._reads import is_read
+from ._users import is_read
 
 _PLAIN = (np.ndarray, float, int, complex, bool, str, type(None))
 

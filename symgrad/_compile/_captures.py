@@ -13,7 +13,6 @@ never change, and numbers known make better code. Where a function cannot be tra
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import sys
 import warnings
@@ -27,8 +26,10 @@ import numpy as np
 from .._runtime import MISS
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning
-from ._reads import LARGE, SMALL, Read, Walk, packed_form, read_by
+from ._compared import content, key_of, same, unchanged
+from ._reads import LARGE, SMALL, Read, Walk, read_by
 from ._substitutes import Substitutes
+from ._users import packed_form
 
 #: Most states of what a function reads that are remembered.
 KEPT = 256
@@ -50,72 +51,6 @@ class OverwrittenError(Exception):
     """A function assigns to an array that it reads besides its arguments."""
 
 
-# ---------------------------------------------------------------- comparing
-
-
-def same(a: Any, b: Any) -> bool:
-    """Tell whether two values are the same to a trace: ``1``, ``1.0`` and ``True`` differ."""
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (float, complex, tuple, np.generic)):  # zeros have signs
-        return repr(a) == repr(b) and (a == b or a != a)  # NaN
-    return bool(a == b)
-
-
-def content(array: np.ndarray[Any, Any]) -> Any:
-    """Return what an array is compared by: a copy, or of a large one a fingerprint."""
-    if array.nbytes <= LARGE:
-        return array.copy()
-    digest = hashlib.blake2b(np.ascontiguousarray(array).data, digest_size=16).digest()
-    return array.dtype, array.shape, digest
-
-
-def unchanged(array: Any, before: Any) -> bool:
-    """Tell whether an array has the type, shape and content that it had."""
-    if type(before) is tuple:
-        return isinstance(array, np.ndarray) and content(array) == before
-    return (
-        type(array) is type(before)
-        and array.dtype == before.dtype
-        and array.shape == before.shape
-        and array.tobytes() == before.tobytes()
-    )
-
-
-class _Itself:
-    """An object as a key, by its identity."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
-def _key(read: Read) -> Any:
-    """Return a hashable key of what is at a place, equal for what makes the same trace."""
-    value = read.value
-    if isinstance(value, CodeType):
-        return value
-    if isinstance(value, np.ndarray):
-        digest = hashlib.blake2b(np.ascontiguousarray(value).data, digest_size=16).digest()
-        return value.dtype.str, value.shape, digest
-    if read.how == "is":
-        return _Itself(value)
-    return type(value), repr(value) if isinstance(value, (float, complex)) else _hashable(value)
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return repr(value)
-    return value
-
-
 # ---------------------------------------------------------------- one state
 
 
@@ -124,6 +59,8 @@ class Reading:
 
     Attributes
     ----------
+    codes, generators:
+        See :class:`Walk`.
     number:
         Tells its traces from those of other states.
     data:
@@ -143,12 +80,13 @@ class Reading:
         ]  # fmt: skip
         fetched = set(self.data)
         compared = [r for r in walk.reads.values() if r.text not in fetched]
-        self.compared = {r.text: _key(r) for r in compared}
+        self.compared = {r.text: key_of(r) for r in compared}
         self.key = (tuple(self.data), *self.compared.items(), *walk.own.values())
         self.names = [_identifier(walk.reads[text].name) for text in self.data]
         own = walk.own if "IPython" in sys.modules else {}  # its autoreload changes functions
         self.nothing = not walk.reads and not own
         self.number = 0
+        self.codes, self.generators = list(walk.codes.values()), walk.generators
         self._names = walk.cells, walk.constants, walk.main
         self._expected: dict[str, Any] = {}
         tests = [self._test(r.text, r.how, r.value, r.name) for r in compared]

@@ -39,6 +39,7 @@ from ._layout import layout_of
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
 from ._specialization import Specialization
+from ._unfollowed import no_draws
 
 Rounding = Literal["numpy"]
 Backend = Literal["llvm", "numba", "numpy"]
@@ -277,7 +278,8 @@ class Function:
                 with within(promised=promised), apart(promised):
                     examples = Examples(inputs, concrete)
                     watch = None if recall is None else recall.watch
-                    graph = trace(body, signature, given.sizes, names, examples, watch)
+                    with no_draws(reading.generators, reading.codes):
+                        graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)

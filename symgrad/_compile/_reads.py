@@ -12,18 +12,13 @@ same place again: ``config.alpha``, ``params['w']``, ``helper.__code__``.
 
 from __future__ import annotations
 
-import dis
 import functools
-import marshal
 import sys
-import sysconfig
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import lru_cache
-from pathlib import Path
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -40,6 +35,18 @@ import numpy as np
 from .._op import Op
 from .._trace import Traced
 from ..errors import CaptureWarning
+from ._unfollowed import GENERATORS, warn_of_clocks
+from ._users import (
+    ANY,
+    attributes,
+    copied_simply,
+    installed,
+    names_in,
+    of_library,
+    packed_form,
+    transformed,
+    users_class,
+)
 
 #: Most places that are watched, and how deep they may lie in one another.
 MOST, DEEPEST = 4096, 24
@@ -56,88 +63,8 @@ SEPARATE = 16
 
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range, frozenset)
 
-#: Names in code that may read any attribute of an object.
-_ANY = frozenset(
-    ("__dict__", "vars", "getattr", "asdict", "astuple", "fields", "replace", "attrgetter",
-     "copy", "deepcopy", "__getattr__", "__getattribute__")
-)  # fmt: skip
-
 #: Names of modules that everyone gives them; they are not watched where nothing else is.
 _USUAL = {"np": "numpy", "sp": ("sympy", "scipy"), "sg": "symgrad", "plt": "matplotlib.pyplot"}
-
-
-class Names(NamedTuple):
-    """The names in a function's code: global ones, imported modules, all, assigned to."""
-
-    globals: tuple[str, ...]
-    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
-    mentioned: frozenset[str]
-    stored: frozenset[str]
-    formats: bool
-
-
-@lru_cache(maxsize=4096)
-def names_in(code: CodeType) -> Names:
-    """Return the names in a function's code and in the functions that it defines."""
-    loaded: dict[str, None] = {}
-    imports: list[tuple[str, int, tuple[str, ...]]] = []
-    mentioned, stored, formats = set(code.co_names), set[str](), False
-    steps = list(dis.get_instructions(code))
-    for k, step in enumerate(steps):
-        name = step.opname
-        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
-            loaded[step.argval] = None
-        elif name == "IMPORT_NAME":
-            level, listed = steps[k - 2].argval, steps[k - 1].argval
-            imports.append((step.argval, int(level or 0), tuple(listed or ())))
-        elif name.startswith(("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_GLOBAL")):
-            stored.add(step.argval)
-        elif name.startswith("FORMAT_"):
-            formats = True
-    for value in code.co_consts:
-        if isinstance(value, CodeType):
-            inner = names_in(value)
-            loaded |= dict.fromkeys(inner.globals)
-            imports += inner.imports
-            mentioned |= inner.mentioned
-            stored |= inner.stored
-            formats = formats or inner.formats
-        elif isinstance(value, str) and value.isidentifier():
-            mentioned.add(value)  # getattr(config, "alpha")
-    return Names(tuple(loaded), tuple(imports), frozenset(mentioned), frozenset(stored), formats)
-
-
-# ---------------------------------------------------------------- whose code it is
-
-_HOMES = tuple(
-    str(Path(place))
-    for place in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]}
-)
-_HERE = str(Path(__file__).parents[1]) + "/"
-
-
-@lru_cache(maxsize=4096)
-def installed(file: str) -> bool:
-    """Tell whether code is Python's own, an installed package's or symgrad's."""
-    if "site-packages" in file or "dist-packages" in file or file.startswith(("<frozen", _HERE)):
-        return True
-    return file.startswith(_HOMES)
-
-
-def of_library(module: ModuleType | str) -> bool:
-    """Tell whether a module is fixed: Python's own, or installed."""
-    found = sys.modules.get(module) if isinstance(module, str) else module
-    if found is None:
-        return False
-    file = getattr(found, "__file__", None)
-    if file is None:
-        return found.__name__.partition(".")[0] in sys.stdlib_module_names
-    return installed(file)
-
-
-def users_class(kind: type) -> bool:
-    """Tell whether a class is the user's: written in Python, and not installed."""
-    return bool(kind.__flags__ & (1 << 9)) and not of_library(kind.__module__)
 
 
 # ---------------------------------------------------------------- what is found
@@ -186,6 +113,8 @@ class Walk:
         The objects that a copy can be made of, by identity: each with its parts.
     held:
         The expressions of data that are not to be put in others' place.
+    codes, generators:
+        All code that was reached, and generators of random numbers.
     own:
         The code of functions that are given, and not found at a place.
     cells, constants:
@@ -208,6 +137,8 @@ class Walk:
         self.cells: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}
         self.own: dict[str, CodeType] = {}
+        self.codes: dict[int, CodeType] = {}
+        self.generators: list[Any] = []
         self._named: dict[int, str] = {}
         self.main: dict[str, Any] | None = None
         self.stored: set[str] = set()
@@ -367,6 +298,7 @@ class Walk:
         if installed(f.__code__.co_filename):
             return
         names = names_in(f.__code__)
+        self.codes.setdefault(id(f.__code__), f.__code__)
         self.mentioned |= names.mentioned
         self.stored |= names.stored
         self.formats = self.formats or names.formats
@@ -382,8 +314,10 @@ class Walk:
             here = key if scope is self.main else f"{within}[{key!r}]"
             if key in scope:
                 value = scope[key]
+                warn_of_clocks(key, value, f.__code__)
                 self.visit(value, here, key, fixed, depth, enter(key, value))
             elif key in builtins:
+                warn_of_clocks(key, builtins[key], f.__code__)
                 if scope is self.main:
                     self.note(key, "is", builtins[key], key)
                 else:
@@ -515,7 +449,7 @@ class Walk:
         # A copy is made of objects that are no more than their attributes.
         fixed = fixed or (kind is not SimpleNamespace and not copied_simply(kind))
         enter = self._within(value, fixed)
-        every = bool(self.known & _ANY) or hasattr(kind, "__getattr__")
+        every = bool(self.known & ANY) or hasattr(kind, "__getattr__")
         own = set()
         for key, x in attributes(value):
             if every or key in self.known:
@@ -526,46 +460,13 @@ class Walk:
     def _foreign(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
         """Look at an object of an installed package: its arrays, numbers and functions."""
         self.note(text, "is", value, name)
+        if isinstance(value, GENERATORS):
+            self.generators.append(value)
+            return
         for key, x in attributes(value):
             plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, MethodType))
             if key.isidentifier() and (plain or hasattr(x, "_recipe")):
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
-
-
-def transformed(value: Any) -> bool:
-    """Tell whether a function is one that symgrad has made of another."""
-    if not hasattr(value, "_recipe") or isinstance(value, type):
-        return False
-    # A wrapper of the user's around it may have copied its attributes.
-    return not isinstance(value, FunctionType) or installed(value.__code__.co_filename)
-
-
-def attributes(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield an object's own attributes: those in its dictionary, and in slots."""
-    yield from getattr(value, "__dict__", {}).items()
-    for base in type(value).__mro__:
-        for key, x in vars(base).items():
-            if isinstance(x, MemberDescriptorType) and users_class(base):
-                try:
-                    yield key, x.__get__(value)
-                except AttributeError:  # not set
-                    continue
-
-
-def copied_simply(kind: type) -> bool:
-    """Tell whether objects of a class are no more than their attributes."""
-    return getattr(kind, "__new__", None) is object.__new__ and all(
-        base is object or users_class(base) or base.__module__ in ("abc", "typing", "types")
-        for base in kind.__mro__
-    )
-
-
-def packed_form(value: Any) -> bytes | None:
-    """Return a nested container of plain values as bytes, which differ if any value does."""
-    try:
-        return marshal.dumps(value, 2)
-    except ValueError:  # there are other objects in it
-        return None
 
 
 def read_by(root: Any, objects: Sequence[Any] = ()) -> Walk:
@@ -577,11 +478,3 @@ def read_by(root: Any, objects: Sequence[Any] = ()) -> Walk:
     while not found.mentioned <= found.known:  # names found late may have been passed over
         found = Walk(root, objects, frozenset(found.mentioned | found.known))
     return found
-
-
-def is_read(value: Any) -> bool:
-    """Tell whether an argument is an object that a function may read things from."""
-    kind = type(value)
-    if kind in (FunctionType, MethodType, functools.partial) or transformed(value):
-        return True
-    return kind is SimpleNamespace or (users_class(kind) and not isinstance(value, Enum))

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
-from ._reads import Place, Walk, attributes, transformed
+from ._reads import Place, Walk
+from ._users import attributes, transformed
 
 
 class Scope(dict[str, Any]):

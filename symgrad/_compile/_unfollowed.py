@@ -1,0 +1,119 @@
+"""What a trace cannot follow: random numbers, clocks, what is typed in, files.
+
+They are read once, while a function is traced, and would be the same in every call. Generators
+of random numbers that the function can reach are looked at before and after a trace: one that has
+moved on was drawn from. Clocks and files leave no such trail; they are looked for in the code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import pickle
+import random
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..errors import CaptureWarning, UnsupportedError
+from ._users import names_in
+
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+
+#: Names of functions that draw random numbers.
+_DRAWING = frozenset(
+    name for home in (np.random.Generator, np.random.RandomState, random.Random)
+    for name in dir(home) if name[0].islower()
+)  # fmt: skip
+
+_CLOCKS = (
+    time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic,
+    time.monotonic_ns, time.process_time, dt.datetime.now, dt.datetime.today,
+    dt.datetime.utcnow, dt.date.today,
+)  # fmt: skip
+_FILES = (input, open, np.loadtxt, np.genfromtxt, np.fromfile, np.load)
+
+
+def _states(generators: Sequence[Any]) -> bytes:
+    """Return the states of generators, and of the two that everyone shares."""
+    own = [
+        g.bit_generator.state if isinstance(g, np.random.Generator)
+        else g.get_state() if isinstance(g, np.random.RandomState)
+        else g.getstate()
+        for g in generators
+    ]  # fmt: skip
+    return pickle.dumps((np.random.get_state(), random.getstate(), own))  # noqa: NPY002
+
+
+@contextlib.contextmanager
+def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[None]:
+    """Raise if random numbers are drawn in the block, unless the code gives their seed.
+
+    Parameters
+    ----------
+    generators:
+        Those that a function can reach, besides the shared ones.
+    codes:
+        The code of the function and those that it calls.
+    """
+    if any("seed" in names_in(code).mentioned for code in codes):
+        yield
+        return
+    before = _states(generators)
+    yield
+    if _states(generators) != before:
+        error = UnsupportedError(
+            "random numbers are drawn while the function is traced: they would be the same in "
+            "every call. Write instead: draw them outside and pass them as an argument; or "
+            "np.random.default_rng(seed) within the function for the same numbers in every call"
+        )
+        error.where = _line(codes)
+        error.args = (f"{error.args[0]} [{error.where}]",) if error.where else error.args
+        raise error
+
+
+def _line(codes: Sequence[CodeType]) -> str | None:
+    """Return the first line that seems to draw."""
+    for code in codes:
+        lines = [line for name, line in names_in(code).lines.items() if name.strip(".") in _DRAWING]
+        if lines:
+            return f"{code.co_filename.rpartition('/')[2]}:{min(lines)}"
+    return None
+
+
+def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
+    """Warn of a clock or a file that a function reads by a global name."""
+    lines = names_in(code).lines
+    found = [(name, value)]
+    if isinstance(value, (ModuleType, type)) and value.__name__ in _HOMES:
+        found = [
+            (f"{name}{key}", getattr(value, key[1:], None)) for key in lines if key[0] == "."
+        ]  # fmt: skip
+    for text, function in found:
+        which = _named(function)
+        if which is None:
+            continue
+        line = lines.get(text.removeprefix(name), lines.get(name))
+        warnings.warn(
+            f"{text} is called only while the function is traced, and what it says then is the "
+            f"same in every call: pass {which} as an argument, or leave the call out "
+            f"[{code.co_filename.rpartition('/')[2]}:{line}]",
+            CaptureWarning,
+            stacklevel=2,
+        )
+
+
+_HOMES = ("time", "datetime", "date", "numpy")
+
+
+def _named(function: Any) -> str | None:
+    """Return what a function of the lists above gives; None for others."""
+    if isinstance(function, (np.ndarray, np.generic)) or not callable(function):
+        return None
+    if any(function == f for f in _CLOCKS):
+        return "the time"
+    return "what it reads" if any(function is f for f in _FILES) else None

@@ -1,0 +1,161 @@
+"""What is the user's own: names in code, whose code it is, what objects consist of."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import marshal
+import sys
+import sysconfig
+from collections.abc import Iterator
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from types import (
+    CodeType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any, NamedTuple
+
+#: Names in code that may read any attribute of an object.
+ANY = frozenset(
+    ("__dict__", "vars", "getattr", "asdict", "astuple", "fields", "replace", "attrgetter",
+     "copy", "deepcopy", "__getattr__", "__getattribute__")
+)  # fmt: skip
+
+
+class Names(NamedTuple):
+    """The names in a function's code: global ones, imported modules, all, assigned to.
+
+    ``lines``: where names are first read, attributes with a point before. ``formats``: whether
+    text is made of values.
+    """
+
+    globals: tuple[str, ...]
+    imports: tuple[tuple[str, int, tuple[str, ...]], ...]
+    mentioned: frozenset[str]
+    stored: frozenset[str]
+    formats: bool
+    lines: dict[str, int]
+
+
+@lru_cache(maxsize=4096)
+def names_in(code: CodeType) -> Names:
+    """Return the names in a function's code and in the functions that it defines."""
+    loaded: dict[str, None] = {}
+    imports: list[tuple[str, int, tuple[str, ...]]] = []
+    mentioned, stored, formats = set(code.co_names), set[str](), False
+    lines: dict[str, int] = {}
+    steps = list(dis.get_instructions(code))
+    for k, step in enumerate(steps):
+        name = step.opname
+        if step.positions is not None and step.positions.lineno and isinstance(step.argval, str):
+            dot = "." if name in ("LOAD_ATTR", "LOAD_METHOD") else ""
+            lines.setdefault(dot + step.argval, step.positions.lineno)
+        if name in ("LOAD_GLOBAL", "LOAD_NAME"):
+            loaded[step.argval] = None
+        elif name == "IMPORT_NAME":
+            level, listed = steps[k - 2].argval, steps[k - 1].argval
+            imports.append((step.argval, int(level or 0), tuple(listed or ())))
+        elif name.startswith(("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "DELETE_GLOBAL")):
+            stored.add(step.argval)
+        elif name.startswith("FORMAT_"):
+            formats = True
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            inner = names_in(value)
+            loaded |= dict.fromkeys(inner.globals)
+            imports += inner.imports
+            mentioned |= inner.mentioned
+            stored |= inner.stored
+            formats = formats or inner.formats
+            lines = inner.lines | lines
+        elif isinstance(value, str) and value.isidentifier():
+            mentioned.add(value)  # getattr(config, "alpha")
+    return Names(
+        tuple(loaded), tuple(imports), frozenset(mentioned), frozenset(stored), formats, lines
+    )
+
+
+# ---------------------------------------------------------------- whose code it is
+
+_HOMES = tuple(
+    str(Path(place))
+    for place in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]}
+)
+_HERE = str(Path(__file__).parents[1]) + "/"
+
+
+@lru_cache(maxsize=4096)
+def installed(file: str) -> bool:
+    """Tell whether code is Python's own, an installed package's or symgrad's."""
+    if "site-packages" in file or "dist-packages" in file or file.startswith(("<frozen", _HERE)):
+        return True
+    return file.startswith(_HOMES)
+
+
+def of_library(module: ModuleType | str) -> bool:
+    """Tell whether a module is fixed: Python's own, or installed."""
+    found = sys.modules.get(module) if isinstance(module, str) else module
+    if found is None:
+        return False
+    file = getattr(found, "__file__", None)
+    if file is None:
+        return found.__name__.partition(".")[0] in sys.stdlib_module_names
+    return installed(file)
+
+
+def users_class(kind: type) -> bool:
+    """Tell whether a class is the user's: written in Python, and not installed."""
+    return bool(kind.__flags__ & (1 << 9)) and not of_library(kind.__module__)
+
+
+# ---------------------------------------------------------------- objects
+
+
+def transformed(value: Any) -> bool:
+    """Tell whether a function is one that symgrad has made of another."""
+    if not hasattr(value, "_recipe") or isinstance(value, type):
+        return False
+    # A wrapper of the user's around it may have copied its attributes.
+    return not isinstance(value, FunctionType) or installed(value.__code__.co_filename)
+
+
+def attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield an object's own attributes: those in its dictionary, and in slots."""
+    yield from getattr(value, "__dict__", {}).items()
+    for base in type(value).__mro__:
+        for key, x in vars(base).items():
+            if isinstance(x, MemberDescriptorType) and users_class(base):
+                try:
+                    yield key, x.__get__(value)
+                except AttributeError:  # not set
+                    continue
+
+
+def copied_simply(kind: type) -> bool:
+    """Tell whether objects of a class are no more than their attributes."""
+    return getattr(kind, "__new__", None) is object.__new__ and all(
+        base is object or users_class(base) or base.__module__ in ("abc", "typing", "types")
+        for base in kind.__mro__
+    )
+
+
+def packed_form(value: Any) -> bytes | None:
+    """Return a nested container of plain values as bytes, which differ if any value does."""
+    try:
+        return marshal.dumps(value, 2)
+    except ValueError:  # there are other objects in it
+        return None
+
+
+def is_read(value: Any) -> bool:
+    """Tell whether an argument is an object that a function may read things from."""
+    kind = type(value)
+    if kind in (FunctionType, MethodType, functools.partial) or transformed(value):
+        return True
+    return kind is SimpleNamespace or (users_class(kind) and not isinstance(value, Enum))
