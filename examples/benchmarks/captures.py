@@ -22,10 +22,19 @@ from rich.table import Table
 
 import symgrad as sg
 
+
+class Model:
+    """An object with attributes."""
+
+    def __init__(self) -> None:
+        self.a, self.b, self.c, self.d = 1.5, 2.5, 0.5, 3.5
+
+
 A, B, C, D = 1.5, 2.5, 0.5, 3.5
 W = np.linspace(0.0, 1.0, 8)
 V, U, T = W + 1.0, W + 2.0, W + 3.0
 order, mode = 2, "sine"
+model = Model()
 config = SimpleNamespace(a=1.5, b=2.5, c=0.5, d=3.5)
 
 
@@ -58,7 +67,8 @@ CASES: dict[str, Callable[..., Any]] = {
     "1 global float": lambda x: np.sum((A * x + 2.5) * x + 0.5 * np.sin(x) + 3.5),
     "4 global floats": lambda x: np.sum((A * x + B) * x + C * np.sin(x) + D),
     "4 floats of a closure": closure(),
-    "4 attributes": lambda x: np.sum(
+    "4 attributes": lambda x: np.sum((model.a * x + model.b) * x + model.c * np.sin(x) + model.d),
+    "4 of a SimpleNamespace": lambda x: np.sum(
         (config.a * x + config.b) * x + config.c * np.sin(x) + config.d
     ),
     "1 helper function": lambda x: np.sum(helper(x) + 0.5 * np.sin(x) + 3.5),

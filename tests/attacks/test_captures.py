@@ -155,7 +155,7 @@ TERMS: dict[str, tuple[str, str, list[str]]] = {
     "builtin": (
         "",
         "abs(k$ if 'k$' in globals() else 2) * sum([x, x])",
-        ["def sum(v):\n    return v[0] * {r}", "del sum"],
+        ["def sum(v):\n    return next(iter(v)) * {r}", "del sum"],
     ),
     "attribute": (
         "class C$:\n    beta = {r}\nc$ = C$()\nc$.alpha = {r}",
