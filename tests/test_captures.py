@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import symgrad as sg
 from symgrad.errors import CaptureWarning, UnsupportedError
@@ -519,3 +520,12 @@ def test_memory_is_freed() -> None:
     del g, namespace
     gc.collect()
     assert function() is None
+
+
+def test_objects_of_packages_that_hold_methods_of_their_own() -> None:
+    """SciPy's distributions do: the walk through them ends."""
+    frozen = scipy.stats.gamma(2.0)
+    g = sg.compile(lambda x: x * frozen.args[0])
+    assert g(3.0) == 6.0
+    frozen.args = (5.0,)
+    assert g(3.0) == 15.0

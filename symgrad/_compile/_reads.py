@@ -464,7 +464,8 @@ class Walk:
             self.generators.append(value)
             return
         for key, x in attributes(value):
-            plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, MethodType))
+            plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, tuple, list))
+            plain = plain or (isinstance(x, MethodType) and users_class(type(x.__self__)))
             if key.isidentifier() and (plain or hasattr(x, "_recipe")):
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
 
