@@ -129,8 +129,8 @@ class Reading:
         cells, constants, main = self._names
         known = {
             **constants, **self._expected, **more, "_sg_miss": MISS, "_sg_same": same,
-            "_sg_unchanged": unchanged, "_sg_len": len, "_sg_repr": repr, "_sg_leaf": _leaf,
-            "_sg_packed": packed_form, "_sg_errors": _ERRORS,
+            "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
+            "_sg_leaf": _leaf, "_sg_packed": packed_form, "_sg_errors": _ERRORS,
         }  # fmt: skip
         outer = f"def outer({', '.join([*known, *cells])}):\n"
         body = "".join(f"    {line}\n" for line in source.splitlines())

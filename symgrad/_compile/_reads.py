@@ -41,6 +41,7 @@ from ._users import (
     attributes,
     copied_simply,
     installed,
+    named_attributes,
     names_in,
     of_library,
     packed_form,
@@ -349,7 +350,7 @@ class Walk:
         if type(value) is not functools.partial:
             fixed = True
         enter = self._within(value, fixed)
-        self.note(f"{text}.__class__", "is", type(value), name)
+        self.note(f"_sg_type({text})", "is", type(value), name)
         self.visit(value.func, f"{text}.func", name, fixed, depth, enter("func", value.func))
         self.note(f"_sg_len({text}.args)", "equal", len(value.args), name)
         for k, x in enumerate(value.args):
@@ -363,7 +364,7 @@ class Walk:
         if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
             self.note(f"_sg_packed({text})", "equal", packed, name)
             return
-        self.note(f"{text}.__class__", "is", type(value), name)
+        self.note(f"_sg_type({text})", "is", type(value), name)
         self.note(f"_sg_len({text})", "equal", len(value), name)
         enter = self._within(value, fixed)
         for k, x in enumerate(value):
@@ -375,7 +376,7 @@ class Walk:
         if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
             self.note(f"_sg_packed({text})", "equal", packed, name)
             return
-        self.note(f"{text}.__class__", "is", type(value), name)
+        self.note(f"_sg_type({text})", "is", type(value), name)
         self.note(f"(*{text},)", "equal", tuple(value), name)
         enter = self._within(value, fixed)
         for key, x in value.items():
@@ -445,16 +446,15 @@ class Walk:
         if kind is not SimpleNamespace and not users_class(kind):
             self._foreign(value, text, name, fixed, depth)
             return
-        self.note(f"{text}.__class__", "is", kind, name)
+        self.note(f"_sg_type({text})", "is", kind, name)
         # A copy is made of objects that are no more than their attributes.
         fixed = fixed or (kind is not SimpleNamespace and not copied_simply(kind))
         enter = self._within(value, fixed)
         every = bool(self.known & ANY) or hasattr(kind, "__getattr__")
         own = set()
-        for key, x in attributes(value):
-            if every or key in self.known:
-                own.add(key)
-                self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
+        for key, x in attributes(value) if every else named_attributes(value, self.known):
+            own.add(key)
+            self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
         self._class(kind, name, depth, text, enter, own)
 
     def _foreign(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:

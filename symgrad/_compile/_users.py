@@ -7,7 +7,7 @@ import functools
 import marshal
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -135,6 +135,27 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
                     yield key, x.__get__(value)
                 except AttributeError:  # not set
                     continue
+
+
+def named_attributes(value: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield an object's own attributes of some names.
+
+    Without asking for its dictionary where that can be helped: an object whose dictionary has
+    been asked for is slower from then on (until Python 3.13).
+    """
+    known = {k: x for base in reversed(type(value).__mro__) for k, x in vars(base).items()}
+    for key in sorted(names):
+        there = known.get(key, value)
+        if there is value or isinstance(there, (FunctionType, MemberDescriptorType)):
+            direct = True
+        else:
+            direct = not hasattr(type(there), "__get__")
+        try:
+            x = object.__getattribute__(value, key) if direct else vars(value)[key]
+        except (AttributeError, KeyError, TypeError):  # there is none, or no dictionary
+            continue
+        if x is not there and getattr(x, "__func__", x) is not there:
+            yield key, x
 
 
 def copied_simply(kind: type) -> bool:
