@@ -150,7 +150,8 @@ class Problem:
         self.record, self.pairs, (self.parts, self.tree) = record, pairs, flatten(case)
         self.function = record.functions[0]
         self.places = [k for k, x in enumerate(self.parts) if is_free(x)]
-        convention = record.convention or ""
+        said = record if isinstance(record, Composite) else Words.of(record)
+        convention = said.convention or ""
         self.symmetric = "symmetric perturbations" in convention
         self.points = [self.parts[k] for k in self.places]
         self.ways = [0.3 * rng.standard_normal(x.shape) for x in self.points]

@@ -52,9 +52,10 @@ def decay(x: Any, order: int) -> Any:
 
 def exact(op: Op, point: tuple[float, ...], order: int) -> Any:
     """Return the family's value with 30 digits, from the form of order 0 alone."""
-    if Evidence.of(op).precise is not None:
+    precise = Evidence.of(op).precise
+    if precise is not None:
         with mpmath.workdps(40):
-            return Evidence.of(op).precise(mpmath.mp, 0.0, *map(mpmath.mpf, point), order=order)
+            return precise(mpmath.mp, 0.0, *map(mpmath.mpf, point), order=order)
     assert op.sympy is not None
     symbols = sp.symbols(f"x:{op.arity}", real=True)
     form = sp.lambdify(symbols, op.sympy(*symbols), "mpmath")

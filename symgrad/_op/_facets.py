@@ -22,7 +22,9 @@ class Facet:
     def of(cls, op: Op) -> Self:
         """Return what is known of an op; the defaults if that is nothing."""
         found: Self | None = op.beside.get(cls)
-        return cls() if found is None else found
+        if found is None:
+            found = op.beside[cls] = cls()
+        return found
 
     def put(self, op: Op) -> None:
         """Let this be what is known of ``op``."""
