@@ -91,7 +91,7 @@ def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
     found = [(name, value)]
     if isinstance(value, (ModuleType, type)) and value.__name__ in _HOMES:
         found = [
-            (f"{name}{key}", getattr(value, key[1:], None)) for key in lines if key[0] == "."
+            (f"{name}{key}", getattr(value, key[1:], None)) for key in lines if key[:1] == "."
         ]  # fmt: skip
     for text, function in found:
         which = _named(function)
