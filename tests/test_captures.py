@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import array
+import collections
+import contextvars
+import enum
 import functools
 import gc
 import math
+import operator
 import pickle
 import random
 import threading
@@ -529,3 +534,219 @@ def test_objects_of_packages_that_hold_methods_of_their_own() -> None:
     assert g(3.0) == 6.0
     frozen.args = (5.0,)
     assert g(3.0) == 15.0
+
+
+class Kind(enum.Enum):
+    FIRST = 1
+    SECOND = 2
+
+    def size(self) -> Any:
+        return SIZES[self.name]
+
+
+SIZES = {"FIRST": 2.0, "SECOND": 3.0}
+
+
+class Stack(list[Any]):
+    pass
+
+
+class Limits(collections.UserDict[str, Any]):
+    def total(self) -> Any:
+        return self["a"] + self["b"]
+
+
+class Meta(type):
+    gain = 2.0
+
+
+class Base(metaclass=Meta):
+    shared = 1.0
+
+
+class Derived(Base):
+    pass
+
+
+class Linked:
+    def __init__(self, value: Any, after: Any = None) -> None:
+        self.value, self.after, self.before = value, after, None
+
+
+def _follows(f: Any, *changes: Any) -> None:
+    """Check a function's values and derivatives after each change, and again."""
+    g = sg.compile(lambda x: (f(x), sg.grad(lambda x: np.sum(f(x)))(x)))
+    ones = np.full(3, 1e-30j)
+    for change in (lambda: None, *changes):
+        change()
+        for _ in range(2):
+            value, slope = g(X)
+            np.testing.assert_allclose(value, f(X), rtol=1e-12, atol=0.0)
+            # The functions below act element by element.
+            np.testing.assert_allclose(slope, f(X + ones).imag / 1e-30, rtol=1e-12, atol=0.0)
+
+
+def test_containers_of_all_kinds() -> None:
+    stack, pair = Stack([np.ones(3), 2.0]), (np.ones(3), 1.0)
+    _follows(
+        lambda x: x * stack[0] + stack[1] * x**2,
+        lambda: stack[0].__setitem__(0, 3.0), lambda: stack.__setitem__(1, 5.0),
+    )  # fmt: skip
+    limits = Limits(a=np.ones(3), b=2.0)
+    _follows(
+        lambda x: x * limits.total(),
+        lambda: limits["a"].__setitem__(0, 3.0), lambda: limits.__setitem__("b", 5.0),
+    )  # fmt: skip
+    inner: dict[str, Any] = {"a": pair[0], "b": 2.0}
+    proxy, chain = types.MappingProxyType(inner), collections.ChainMap({}, inner)
+    _follows(
+        lambda x: x * proxy["a"] * chain["b"],
+        lambda: pair[0].__setitem__(1, 3.0), lambda: inner.__setitem__("b", 5.0),
+        lambda: chain.__setitem__("b", 7.0),
+    )  # fmt: skip
+    queue, objects = collections.deque([np.zeros(2000)]), np.empty(1, object)
+    objects[0] = np.zeros(2000)
+    _follows(
+        lambda x: x * (1.0 + queue[0].sum() + objects[0].sum()),
+        lambda: queue[0].__setitem__(1000, 1e-9), lambda: objects[0].__setitem__(1000, 1e-9),
+    )  # fmt: skip
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
+    _follows(
+        lambda x: x * masked.filled(0.0),
+        lambda: setattr(masked, "mask", [1, 0, 0]), lambda: masked.__setitem__(1, 7.0),
+    )  # fmt: skip
+    plain, kept = array.array("d", [1.0, 2.0]), contextvars.ContextVar("kept", default=2.0)
+    _follows(
+        lambda x: x * plain[0] * kept.get(),
+        lambda: plain.__setitem__(0, 3.0), lambda: kept.set(5.0),
+    )  # fmt: skip
+
+
+def test_classes_of_all_kinds() -> None:
+    _follows(
+        lambda x: x * Derived.shared * Derived.gain,
+        lambda: setattr(Base, "shared", 2.0), lambda: setattr(Derived, "shared", 3.0),
+        lambda: setattr(Meta, "gain", 5.0), lambda: setattr(Derived, "gain", 7.0),
+    )  # fmt: skip
+    member = {"kind": Kind.FIRST}
+    _follows(
+        lambda x: x * member["kind"].size(),
+        lambda: SIZES.__setitem__("FIRST", 5.0), lambda: member.update(kind=Kind.SECOND),
+    )  # fmt: skip
+    thing: Any = types.SimpleNamespace()
+    _follows(
+        lambda x: x * (thing.b if hasattr(thing, "b") else 1.0) * getattr(thing, "c", 2.0),
+        lambda: setattr(thing, "b", 5.0), lambda: setattr(thing, "c", 7.0),
+        lambda: delattr(thing, "b"),
+    )  # fmt: skip
+    Derived.w_1, Derived.w_2 = 1.0, 2.0  # type: ignore[attr-defined]
+    _follows(
+        lambda x: x * sum(getattr(Derived, f"w_{k}") for k in (1, 2)),
+        lambda: setattr(Derived, "w_2", 5.0),
+    )  # fmt: skip
+    one = Linked(2.0)
+    weak, get = weakref.ref(one), operator.attrgetter("value")
+    _follows(lambda x: x * weak().value * get(one), lambda: setattr(one, "value", 5.0))
+
+    def scaled(x: Any) -> Any:
+        return x * scaled.scale  # type: ignore[attr-defined]
+
+    scaled.scale = 2.0  # type: ignore[attr-defined]
+    _follows(scaled, lambda: setattr(scaled, "scale", np.full(3, 5.0)))
+
+
+def test_long_and_circular_graphs_of_objects() -> None:
+    head: Any = None
+    for k in range(60):
+        head = Linked(float(k), head)
+        if head.after is not None:
+            head.after.before = head
+    last = head
+    while last.after is not None:
+        last = last.after
+
+    def total(x: Any) -> Any:
+        node, found = head, 0.0
+        while node is not None:
+            node, found = node.after, found + node.value * (node.before is not head or 2.0)
+        return x * found
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _follows(
+            total, lambda: setattr(head, "value", 3.0), lambda: setattr(last, "value", 4.0),
+            lambda: setattr(last, "before", head),
+        )  # fmt: skip
+
+
+def test_one_object_at_two_places() -> None:
+    one, other = Linked(np.ones(3)), Linked(np.full(3, 3.0))
+    both = types.SimpleNamespace(a=one, b=one)
+    _follows(
+        lambda x: both.a.value * x + both.b.value * x**2,
+        lambda: setattr(both, "a", other), lambda: other.value.__setitem__(0, 7.0),
+        lambda: one.value.__setitem__(0, 5.0), lambda: setattr(both, "b", other),
+        lambda: other.value.__setitem__(1, 7.0),
+    )  # fmt: skip
+
+
+class Keeping:
+    __slots__ = ("__dict__", "calls", "weights")
+
+    def __init__(self) -> None:
+        self.weights, self.calls = np.array([1.0, 2.0, 3.0]), 0
+        self.first: Any = None
+        self.memo: dict[int, Any] = {}
+        self.seen: list[Any] = []
+
+    @functools.cached_property
+    def doubled(self) -> Any:
+        return self.weights * 2.0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        if self.first is None:
+            self.first = [self.weights * 3.0]
+        if 4 not in self.memo:
+            self.memo[4] = self.weights * 4.0
+        self.seen.append(np.sum(self.weights))
+        return np.sum((self.doubled + self.first[0] + self.memo[4]) * x)
+
+
+def test_what_the_function_keeps_are_numbers() -> None:
+    model = Keeping()
+    g = sg.grad(model)
+    np.testing.assert_allclose(g(X), model.weights * 9.0)
+    np.testing.assert_allclose(g(X), model.weights * 9.0)
+    for kept in (model.doubled, model.first[0], model.memo[4]):
+        assert type(kept) is np.ndarray
+    # A trace that is given up leaves nothing.
+    assert model.calls == 1
+    assert model.seen == [6.0]
+    model.memo[4] = np.ones(3)
+    np.testing.assert_allclose(g(X), model.weights * 5.0 + 1.0)
+
+
+def test_dispatch_keeps_the_users_functions() -> None:
+    gain = [2.0]
+
+    @functools.singledispatch
+    def h(kind: Any, x: Any) -> Any:
+        return x
+
+    @h.register
+    def _(kind: int, x: Any) -> Any:
+        return x * gain[0]
+
+    _follows(lambda x: h(3, x), lambda: gain.__setitem__(0, 5.0), lambda: gain.__setitem__(0, 6.0))
+
+
+def test_attributes_that_raise() -> None:
+    class Record(dict[str, Any]):
+        __getattr__ = dict.__getitem__
+
+    record = Record(a=np.ones(3), b=2.0)
+    _follows(
+        lambda x: record.a * x * record.b,
+        lambda: record["a"].__setitem__(0, 3.0), lambda: record.update(b=5.0),
+    )  # fmt: skip

@@ -27,6 +27,7 @@ from .._runtime import MISS
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning
 from ._compared import content, key_of, same, unchanged
+from ._effects import Effects
 from ._reads import LARGE, SMALL, Read, Walk, read_by
 from ._substitutes import Substitutes
 from ._users import packed_form
@@ -47,8 +48,8 @@ ALL, ARRAYS, NOTHING = 0, 1, 2
 _numbers = itertools.count(1)
 
 
-class OverwrittenError(Exception):
-    """A function assigns to an array that it reads besides its arguments."""
+class KeptError(Exception):
+    """A function assigns to an array that it reads, or keeps what it makes of one."""
 
 
 # ---------------------------------------------------------------- one state
@@ -349,14 +350,20 @@ class Captures:
 
         def with_data(*args: Any, **kwargs: Any) -> Any:
             values = args[len(args) - count :]
-            twins = Substitutes(
-                read_by(self._root, self._objects), dict(zip(reading.data, values, strict=True))
-            )
+            walk = read_by(self._root, self._objects)
+            effects = Effects(walk)
+            twins = Substitutes(walk, dict(zip(reading.data, values, strict=True)))
             made = self._make(twins.of(self._root), *self._rest, **self._options)
-            result = made._body(*args[: len(args) - count], **kwargs)
-            if any(getattr(x, "overwritten", False) for x in values):
-                raise OverwrittenError
-            twins.hand_on()
+            try:
+                result = made._body(*args[: len(args) - count], **kwargs)
+                twins.hand_on()
+                if any(getattr(x, "overwritten", False) for x in values):
+                    raise KeptError
+                if effects.keep_any_of(values):
+                    raise KeptError
+            except BaseException:
+                effects.undo()
+                raise
             return result
 
         return with_data

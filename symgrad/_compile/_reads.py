@@ -15,14 +15,19 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
+import weakref
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
+from operator import attrgetter, methodcaller
 from types import (
     BuiltinFunctionType,
     CodeType,
     FunctionType,
+    MappingProxyType,
     MemberDescriptorType,
     MethodType,
     ModuleType,
@@ -49,7 +54,7 @@ from ._users import (
     users_class,
 )
 
-#: Most places that are watched, and how deep they may lie in one another.
+#: Most places that are watched, and how deep they may lie in one another by one expression.
 MOST, DEEPEST = 4096, 24
 
 #: Arrays of whole numbers and truth values up to this many bytes are numbers of the trace (they
@@ -112,6 +117,8 @@ class Walk:
         Where the data are that may be put in others' place: the expression by the place.
     parts:
         The objects that a copy can be made of, by identity: each with its parts.
+    met, scopes:
+        The objects and cells, and the global names, that the function may change, by identity.
     held:
         The expressions of data that are not to be put in others' place.
     codes, generators:
@@ -134,6 +141,8 @@ class Walk:
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
+        self.met: dict[int, Any] = {}
+        self.scopes: dict[int, dict[str, Any]] = {}
         self.parts: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}
         self.cells: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}
@@ -146,7 +155,7 @@ class Walk:
         self.mentioned: set[str] = set()
         self.formats = self.exceeded = False
         self.known = mentioned
-        self._seen: set[tuple[int, str, bool]] = set()
+        self._seen: dict[tuple[int, str, bool], str] = {}
         self._waiting: deque[tuple[Any, str, str, bool, int, Place | None]] = deque()
         self.visit(root, self.constant(root), "", False, 0, None)
         for given in objects:
@@ -218,21 +227,29 @@ class Walk:
         kind = type(value)
         if isinstance(value, Enum):
             self.note(text, "is", value, name)
+            if id(value) not in self.met:
+                self.met[id(value)] = value
+                self._class(kind, name, depth + 1)
+                here = self.constant(value)
+                for key in self.known & value.__dict__.keys() | {"_value_"}:
+                    self.visit(getattr(value, key), f"{here}.{key}", name, True, depth + 1, None)
             return
         if kind in _PLAIN or issubclass(kind, (int, str)):
             self.note(text, "equal", value, name)
             return
         if isinstance(value, (float, complex, np.generic, np.ndarray)):
-            self._datum(value, text, name, fixed, place)
+            self._datum(value, text, name, fixed, depth, place)
             return
         if kind is Traced or hasattr(kind, "overwritten") or isinstance(value, Op):
             return
         if hasattr(kind, "__symgrad_step__"):  # an eager tensor
-            self._datum(value._data, f"{text}._data", name, fixed, place)
+            self._datum(value._data, f"{text}._data", name, fixed, depth, place)
             return
-        if depth > DEEPEST or (id(value), text, fixed) in self._seen:
+        if not self._is_new(value, text, name, fixed):
             return
-        self._seen.add((id(value), text, fixed))
+        if depth > DEEPEST:  # from here on by the object itself, or expressions would grow
+            self.note(text, "is", value, name)
+            text, depth = self.constant(value), 0
         depth += 1
         if transformed(value):
             self.note(text, "is", value, name)
@@ -245,21 +262,73 @@ class Walk:
             self._method(value, text, name, fixed, depth)
         elif isinstance(value, functools.partial):
             self._partial(value, text, name, fixed, depth)
-        elif kind in (list, tuple) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
-            self._sequence(value, text, name, fixed, depth)
-        elif issubclass(kind, dict):
+        elif isinstance(value, (list, tuple, deque)):
+            copied = kind in (list, tuple) or hasattr(kind, "_fields")
+            self._sequence(value, text, name, fixed or not copied, depth)
+            if users_class(kind):
+                self._instance(value, text, name, fixed, depth)
+        elif isinstance(value, (dict, MappingProxyType)):
             self._dict(value, text, name, fixed, depth)
-        elif kind in (set, deque, bytearray):
+            if users_class(kind):
+                self._instance(value, text, name, fixed, depth)
+        elif isinstance(value, (weakref.ref, ContextVar)):
+            inner = f"{text}.get(None)" if isinstance(value, ContextVar) else f"{text}()"
+            found = value.get(None) if isinstance(value, ContextVar) else value()
+            self.note(text, "is", value, name)
+            self.visit(found, inner, name, True, depth, None)
+        elif isinstance(value, (memoryview, array)):
+            self.note(f"{text}.tobytes()", "equal", value.tobytes(), name)
+        elif isinstance(value, (attrgetter, methodcaller)):
+            self.note(text, "is", value, name)
+            self.mentioned |= {part for x in value.__reduce__()[1] for part in str(x).split(".")}
+        elif isinstance(value, (set, bytearray)):
             self.note(f"_sg_repr({text})", "equal", repr(value), name)
         elif isinstance(value, ModuleType):
             self._module(value, text, name, fixed, depth)
         elif isinstance(value, type):
             self.note(text, "is", value, name)
-            self._class(value, name, depth)
+            self._class(value, name, depth, text, bound=False)
+            if users_class(kind):  # a metaclass
+                own = {key for base in value.__mro__ for key in vars(base)}
+                self._class(kind, name, depth, text, own=own)
         else:
             self._instance(value, text, name, fixed, depth)
 
-    def _datum(self, value: Any, text: str, name: str, fixed: bool, place: Place | None) -> None:
+    def _is_new(self, value: Any, text: str, name: str, fixed: bool) -> bool:
+        """Tell whether an object is to be looked into.
+
+        One that is met at two places is looked into at the first, and both have to be its places
+        for as long as the trace is to be used; or graphs with cycles would have no end.
+        """
+        self.met[id(value)] = value
+        key = id(value), text if isinstance(value, tuple) else "", fixed
+        first = self._seen.get(key)
+        if first is None:
+            self._seen[key] = text
+            return True
+        if first != text:
+            self.note(first, "is", value, name)
+            self.note(text, "is", value, name)
+        return False
+
+    def _datum(
+        self, value: Any, text: str, name: str, fixed: bool, depth: int, place: Place | None
+    ) -> None:
+        kind = type(value)
+        if isinstance(value, np.ma.MaskedArray):
+            self.note(f"{text}.__class__", "is", kind, name)
+            self.held.update((f"{text}.data", f"{text}.mask"))
+            self.note(f"{text}.data", "data", value.data, name)
+            self.note(f"{text}.mask", "data", value.mask, name)
+            self.note(f"{text}.fill_value", "equal", value.fill_value, name)
+            return
+        if kind is not np.ndarray and users_class(kind):
+            self._instance(value, text, name, True, depth)
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            self.note(f"{text}.shape", "equal", value.shape, name)
+            for k, x in enumerate(value.flat):
+                self.visit(x, f"{text}.flat[{k}]", f"{name}[{k}]", True, depth, None)
+            return
         if isinstance(value, np.ndarray) and value.dtype.char not in "fdFDbBhHiIlLqQ?":
             self.note(f"_sg_repr({text}.tolist())", "equal", repr(value.tolist()), name)
             return
@@ -278,8 +347,11 @@ class Walk:
             self.own[f"{text}.__code__"] = f.__code__
         else:
             self.note(f"{text}.__code__", "is", f.__code__, name)
+        # A library's wrapper may remember the functions that it calls (functools.singledispatch).
+        fixed = fixed or installed(f.__code__.co_filename)
         enter = self._within(f, fixed)
         for k, cell in enumerate(f.__closure__ or ()):
+            self.met[id(cell)] = cell
             try:
                 value = cell.cell_contents
             except ValueError:  # bound later
@@ -298,12 +370,15 @@ class Walk:
             self.visit(value, f"{text}.__kwdefaults__[{key!r}]", key, fixed, depth, place)
         if installed(f.__code__.co_filename):
             return
+        for key, value in f.__dict__.items():
+            if key in self.known and not key.startswith("__"):
+                self.visit(value, f"{text}.{key}", f"{name}.{key}", True, depth, None)
         names = names_in(f.__code__)
         self.codes.setdefault(id(f.__code__), f.__code__)
         self.mentioned |= names.mentioned
         self.stored |= names.stored
         self.formats = self.formats or names.formats
-        scope = f.__globals__
+        scope = self.scopes[id(f.__globals__)] = f.__globals__
         if self.main is None:
             self.main = scope
         enter("globals", scope)
@@ -392,36 +467,39 @@ class Walk:
             return
         self.note(text, "is", module, name)
         enter = self._within(module, fixed)
-        for key in sorted(self.known & vars(module).keys()):
+        self._names_of(text, module, name)
+        for key in sorted(vars(module) if self.known & ANY else self.known & vars(module).keys()):
             if not key.startswith("__"):
                 x = vars(module)[key]
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
 
     def _class(
         self, kind: type, name: str, depth: int, through: str = "",
-        enter: Callable[[Any, Any], Place | None] = lambda key, value: None,
-        own: Iterable[str] = (),
+        enter: Callable[[Any, Any], Place | None] | None = None, own: Iterable[str] = (),
+        bound: bool = True,
     ) -> None:  # fmt: skip
         """Look at a class's functions and attributes.
 
-        ``through``: an object of the class, whose ``own`` attributes come first. No copy is made of
-        a class, so functions of its methods stay what they are.
+        ``through``: an object of the class, whose ``own`` attributes come first, or the class
+        itself (not ``bound``). No copy is made of a class, so functions of its methods stay what
+        they are.
         """
-        known = set(own)
+        known, every = set(own), bool(self.known & ANY)
         for base in kind.__mro__:
             if not users_class(base):
                 continue
             home = self.constant(base)
+            self._names_of(home, base, name)
             for key, x in vars(base).items():
                 special = key.startswith("__") and key.endswith("__")
-                if not special and key not in self.known:
+                if not special and not every and key not in self.known:
                     continue
                 first = bool(through) and not special and key not in known
                 known.add(key)
                 place = f"{through}.{key}" if first else f"{home}.{key}"
                 inner: list[tuple[Any, str]] = []
                 if isinstance(x, FunctionType):
-                    inner = [(x, f"{place}.__func__" if first else place)]
+                    inner = [(x, f"{place}.__func__" if first and bound else place)]
                 elif isinstance(x, staticmethod):
                     inner = [(x.__func__, place)]
                 elif isinstance(x, classmethod):
@@ -432,8 +510,9 @@ class Walk:
                 elif isinstance(x, functools.cached_property):
                     inner = [(x.func, f"{home}.{key}.func")]
                 elif not special and not isinstance(x, MemberDescriptorType):
-                    held = enter(key, x) if first else None
-                    self.visit(x, place, f"{name}.{key}", not first, depth, held)
+                    copied = first and enter is not None
+                    held = enter(key, x) if copied and enter is not None else None
+                    self.visit(x, place, f"{name}.{key}", not copied, depth, held)
                 for value, text in inner:
                     self.visit(value, text, key, True, depth, None)
 
@@ -450,12 +529,19 @@ class Walk:
         # A copy is made of objects that are no more than their attributes.
         fixed = fixed or (kind is not SimpleNamespace and not copied_simply(kind))
         enter = self._within(value, fixed)
-        every = bool(self.known & ANY) or hasattr(kind, "__getattr__")
+        # What the code of library classes reads is not known.
+        every = bool(self.known & ANY) or hasattr(kind, "__getattr__") or not copied_simply(kind)
         own = set()
+        self._names_of(text, value, name)
         for key, x in attributes(value) if every else named_attributes(value, self.known):
             own.add(key)
             self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
         self._class(kind, name, depth, text, enter, own)
+
+    def _names_of(self, text: str, value: Any, name: str) -> None:
+        """Watch which attributes an object has, where the code may ask."""
+        if hasattr(value, "__dict__") and self.known & (ANY | {"hasattr", "AttributeError"}):
+            self.note(f"(*{text}.__dict__,)", "equal", (*value.__dict__,), name)
 
     def _foreign(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
         """Look at an object of an installed package: its arrays, numbers and functions."""
@@ -463,10 +549,12 @@ class Walk:
         if isinstance(value, GENERATORS):
             self.generators.append(value)
             return
+        standard = type(value).__module__ == "collections"  # UserDict, ChainMap
         for key, x in attributes(value):
             plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, tuple, list))
             plain = plain or (isinstance(x, MethodType) and users_class(type(x.__self__)))
-            if key.isidentifier() and (plain or hasattr(x, "_recipe")):
+            plain = plain or (standard and isinstance(x, (dict, deque)))
+            if key.isidentifier() and (plain or transformed(x)):
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
 
 

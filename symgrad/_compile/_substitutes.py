@@ -14,7 +14,7 @@ from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespac
 from typing import Any
 
 from ._reads import Place, Walk
-from ._users import attributes, transformed
+from ._users import attributes, set_attributes, transformed
 
 
 class Scope(dict[str, Any]):
@@ -188,9 +188,8 @@ class Substitutes:
                 made.__dict__[key] = new
             else:
                 object.__setattr__(made, key, new)
-        if own is not None:
-            before = dict(made.__dict__)
-            self._after.append(functools.partial(_hand_on_attributes, own, made, before))
+        before = dict(attributes(made))
+        self._after.append(functools.partial(_hand_on_attributes, value, made, before))
         return made
 
 
@@ -199,8 +198,10 @@ def _hand_on_cell(original: Any, cell: Any, given: Any) -> None:
         original.cell_contents = cell.cell_contents
 
 
-def _hand_on_attributes(own: dict[str, Any], made: Any, before: dict[str, Any]) -> None:
-    own.update({k: x for k, x in made.__dict__.items() if k not in before or before[k] is not x})
+def _hand_on_attributes(value: Any, made: Any, before: dict[str, Any]) -> None:
+    now = dict(attributes(made))
+    if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
+        set_attributes(value, before, now)
 
 
 def _hand_on_items(value: Any, made: Any, parts: dict[Any, Any], back: dict[int, Any]) -> None:

@@ -119,10 +119,11 @@ def users_class(kind: type) -> bool:
 
 def transformed(value: Any) -> bool:
     """Tell whether a function is one that symgrad has made of another."""
-    if not hasattr(value, "_recipe") or isinstance(value, type):
-        return False
-    # A wrapper of the user's around it may have copied its attributes.
-    return not isinstance(value, FunctionType) or installed(value.__code__.co_filename)
+    if isinstance(value, FunctionType):
+        # A wrapper of the user's around it may have copied its attributes.
+        return "_recipe" in value.__dict__ and installed(value.__code__.co_filename)
+    # Objects of others are not asked: they may answer to any name.
+    return type(value).__module__.startswith("symgrad.") and hasattr(value, "_recipe")
 
 
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:
@@ -156,6 +157,23 @@ def named_attributes(value: Any, names: Iterable[str]) -> Iterator[tuple[str, An
             continue
         if x is not there and getattr(x, "__func__", x) is not there:
             yield key, x
+
+
+def set_attributes(value: Any, before: dict[str, Any], after: dict[str, Any]) -> None:
+    """Change an object's own attributes from ``before`` to ``after``, whatever its class says."""
+    own = getattr(value, "__dict__", None)
+    for key in before.keys() - after.keys():
+        if own is not None and key in own:
+            del own[key]
+        else:
+            object.__delattr__(value, key)
+    for key, x in after.items():
+        if key in before and before[key] is x:
+            continue
+        if own is None or isinstance(getattr(type(value), key, None), MemberDescriptorType):
+            object.__setattr__(value, key, x)
+        else:
+            own[key] = x
 
 
 def copied_simply(kind: type) -> bool:

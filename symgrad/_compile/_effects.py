@@ -1,0 +1,170 @@
+"""What a function changes while it is traced: looked at afterwards, and undone where need be.
+
+A trace with values in the place of arrays may be given up and made again with their numbers. What
+the first one changed in the user's objects is then undone, or it would happen twice. And a
+function that keeps what it computes (a memo, ``functools.cached_property``, a list of results)
+has to be left with numbers: where it has kept a value of the trace that depends on nothing but
+what the function reads, the trace is made with numbers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from types import CellType, ModuleType
+from typing import Any, NamedTuple
+
+from .._graph import Input, topological
+from .._trace import Traced, flatten_traced
+from ._reads import Walk
+from ._users import attributes, copied_simply, named_attributes, set_attributes
+
+#: How deep a value of the trace may lie in what the function keeps.
+DEPTH = 4
+
+#: Names in code that may set any attribute of an object.
+_SETTING = frozenset(("setattr", "__setattr__", "__dict__", "vars", "update"))
+
+Parts = list[tuple[Any, Any]]
+
+
+class Holder(NamedTuple):
+    """An object that a function may change.
+
+    Attributes
+    ----------
+    parts:
+        Returns what it holds now, each with its key.
+    put:
+        Makes it hold such parts again.
+    """
+
+    parts: Callable[[], Parts]
+    put: Callable[[Parts], None]
+
+
+class Effects:
+    """The objects that a function may change, as they are before it is traced."""
+
+    def __init__(self, walk: Walk) -> None:
+        some = None if walk.known & _SETTING else walk.known
+        found = [x for value in walk.met.values() for x in _holders(value, walk.stored, some)]
+        found += [_entries(scope, walk.stored) for scope in walk.scopes.values()]
+        self._before = [(holder, holder.parts()) for holder in found]
+
+    def undo(self) -> None:
+        """Make the objects again what they were."""
+        for holder, before in self._before:
+            if not _same(holder.parts(), before):
+                holder.put(before)
+
+    def keep_any_of(self, values: Sequence[Any]) -> bool:
+        """Tell whether something made of traced ``values`` alone has been kept."""
+        nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
+        for holder, before in self._before:
+            now = holder.parts()
+            if _same(now, before):
+                continue
+            old = {id(value) for _, value in before}
+            for found in _traced([value for _, value in now if id(value) not in old], DEPTH):
+                inputs = {x for x in topological([found.node]) if isinstance(x, Input)}
+                if inputs and inputs <= nodes:
+                    return True
+        return False
+
+
+def _same(a: Parts, b: Parts) -> bool:
+    return len(a) == len(b) and all(
+        x[0] is y[0] and x[1] is y[1] for x, y in zip(a, b, strict=True)
+    )
+
+
+def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
+    """Yield the values of the trace among values, and in what they hold."""
+    for value in values:
+        if isinstance(value, Traced):
+            yield value
+        elif hasattr(type(value), "overwritten"):  # complex
+            yield from (x for x in flatten_traced((value,))[0] if isinstance(x, Traced))
+        elif depth and not isinstance(value, (type, ModuleType)):
+            held = [x for holder in _holders(value) for _, x in holder.parts()]
+            held += value if isinstance(value, tuple) else ()
+            yield from _traced(held, depth - 1)
+
+
+def _holders(
+    value: Any, stored: AbstractSet[str] = frozenset(), some: AbstractSet[str] | None = None
+) -> list[Holder]:
+    """Return an object as what holds its parts: entries, items and attributes.
+
+    ``stored``: the attributes that count of classes and modules; ``some``: of objects of the
+    user's, unless all do.
+    """
+    if isinstance(value, (type, ModuleType)):  # others write to them, too
+        names = vars(value)
+
+        def name(parts: Parts) -> None:
+            for key in stored & names.keys() - dict(parts).keys():
+                delattr(value, key)
+            for key, x in parts:
+                setattr(value, key, x)
+
+        return [Holder(lambda: [(k, names[k]) for k in stored if k in names], name)]
+    if isinstance(value, CellType):
+        return [_cell(value)]
+    found = []
+    if isinstance(value, dict):
+        found.append(_entries(value))
+    elif isinstance(value, (list, set, deque)):
+        found.append(_items(value))
+    if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+        found.append(_attributes(value, some if copied_simply(type(value)) else None))
+    return found
+
+
+def _entries(value: dict[Any, Any], only: AbstractSet[str] | None = None) -> Holder:
+    """Return a dictionary, or of one that others write to, too, some entries."""
+
+    def put(parts: Parts) -> None:
+        for key in list(value) if only is None else only & value.keys():
+            del value[key]
+        value.update(parts)
+
+    if only is None:
+        return Holder(lambda: list(value.items()), put)
+    return Holder(lambda: [(k, value[k]) for k in only if k in value], put)
+
+
+def _items(value: Any) -> Holder:
+    def put(parts: Parts) -> None:
+        value.clear()
+        (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
+
+    return Holder(lambda: [(None, x) for x in value], put)
+
+
+def _attributes(value: Any, some: AbstractSet[str] | None) -> Holder:
+    def parts() -> Parts:
+        return list(attributes(value) if some is None else named_attributes(value, some))
+
+    def put(before: Parts) -> None:
+        set_attributes(value, dict(parts()), dict(before))
+
+    return Holder(parts, put)
+
+
+def _cell(cell: CellType) -> Holder:
+    def parts() -> Parts:
+        try:
+            return [(None, cell.cell_contents)]
+        except ValueError:  # bound later
+            return []
+
+    def put(before: Parts) -> None:
+        if before:
+            cell.cell_contents = before[0][1]
+        else:
+            del cell.cell_contents
+
+    return Holder(parts, put)
