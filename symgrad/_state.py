@@ -43,6 +43,8 @@ class State(NamedTuple):
         What is shown the function's graph, where a transformation goes on from it.
     reads:
         Notes where arrays are read, by the identity of the arrays.
+    callback:
+        Gives the user's own function for one that Python is to call later, in each call.
     scope:
         The body of a loop or a branch that is traced; None outside of all.
     reading:
@@ -61,6 +63,7 @@ class State(NamedTuple):
     examples: Any = None
     watch: Callable[..., None] | None = None
     reads: dict[int, Any] | None = None
+    callback: Callable[[Any], Any] | None = None
     scope: object = None
     reading: bool = False
     backend: str | None = None

@@ -750,3 +750,40 @@ def test_attributes_that_raise() -> None:
         lambda x: record.a * x * record.b,
         lambda: record["a"].__setitem__(0, 3.0), lambda: record.update(b=5.0),
     )  # fmt: skip
+
+
+def test_functions_called_back_read_for_themselves() -> None:
+    """What pure_callback is given is the user's own function, and not watched."""
+    scale, calls = np.array([2.0, 3.0]), []
+
+    def f(x: Any) -> Any:
+        return np.sum(sg.pure_callback(lambda y: calls.append(y) or scale * y, x, scale * x))
+
+    g = sg.compile(f)
+    for _ in range(6):
+        assert g(np.ones(2)) == np.sum(scale**2)
+        scale[0] += 1.0
+    assert len(calls) == 6
+    assert g.traces <= 2
+    scale = np.array([1.0, 1.0])
+    assert g(np.ones(2)) == 2.0
+
+    def outer(x: Any) -> Any:
+        own = scale
+        return np.sum(sg.pure_callback(lambda y: own * y, x, own * x))
+
+    assert sg.compile(outer)(np.ones(2)) == 2.0
+
+
+_CALLED = 0
+
+
+def test_a_counter_of_calls_back_costs_no_trace() -> None:
+    def counted(y: Any) -> Any:
+        global _CALLED
+        _CALLED += 1
+        return y + _CALLED
+
+    g = sg.compile(lambda x: 2 * sg.pure_callback(counted, x, x))
+    assert [g(0.0) for _ in range(5)] == [2.0, 4.0, 6.0, 8.0, 10.0]
+    assert g.traces <= 2

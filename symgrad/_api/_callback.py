@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._ops import callback
+from .._state import now
 from .._trace import is_value
 from ..errors import ArgumentError
 
@@ -62,7 +63,8 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
     result, *operands = (
         _array(x, f"argument {k}" if k else "like") for k, x in enumerate((like, *args))
     )
-    token = callback.token_of(function)
+    own = now().callback
+    token = callback.token_of(function if own is None else own(function))
     shape, dtype = tuple(result.shape), np.dtype(result.dtype).name
     ranks = (*(len(x.shape) for x in operands), len(shape))
     return callback.CALLBACK(*operands, token=token, shape=shape, dtype=dtype, ranks=ranks)

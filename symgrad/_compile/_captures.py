@@ -13,6 +13,7 @@ never change, and numbers known make better code. Where a function cannot be tra
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import warnings
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from .._runtime import MISS
+from .._state import within
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning
 from ._compared import content, key_of, same, unchanged
@@ -243,6 +245,7 @@ class Captures:
         self._level = ALL
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
+        self._opaque: frozenset[CodeType] = frozenset()
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
         """Return what is read in calls with these objects among the arguments."""
@@ -268,7 +271,7 @@ class Captures:
 
     def _look(self, frozen: bool = False) -> Reading:
         """Walk over the function again, and enter what is found."""
-        walk = read_by(self._root, self._objects)
+        walk = read_by(self._root, self._objects, self._opaque)
         floats = {
             r.text: r.value for r in walk.reads.values()
             if r.how == "data" and not isinstance(r.value, np.ndarray)
@@ -306,7 +309,7 @@ class Captures:
         """
         if reading.now() is not MISS:
             return True
-        walk = read_by(self._root, self._objects)
+        walk = read_by(self._root, self._objects, self._opaque)
         after = Reading(walk, reading.level, self._loose, costly=False)
         known = after.compared
         for text in (reading.compared.keys() | known.keys()) - walk.own.keys():
@@ -342,6 +345,16 @@ class Captures:
         """How much becomes an argument."""
         return self._level
 
+    def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
+        """Return the user's own function for what ``pure_callback`` is given.
+
+        Python calls it in each call, and it reads for itself what is there then.
+        """
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if code is not None:
+            self._opaque |= {code}
+        return function if twins is None else twins.original(function)
+
     def substituted(self, body: Callable[..., Any], reading: Reading) -> Callable[..., Any]:
         """Return a function's body with the data as its last positional arguments."""
         if not reading.data:
@@ -350,12 +363,13 @@ class Captures:
 
         def with_data(*args: Any, **kwargs: Any) -> Any:
             values = args[len(args) - count :]
-            walk = read_by(self._root, self._objects)
+            walk = read_by(self._root, self._objects, self._opaque)
             effects = Effects(walk)
             twins = Substitutes(walk, dict(zip(reading.data, values, strict=True)))
             made = self._make(twins.of(self._root), *self._rest, **self._options)
             try:
-                result = made._body(*args[: len(args) - count], **kwargs)
+                with within(callback=functools.partial(self.called_later, twins=twins)):
+                    result = made._body(*args[: len(args) - count], **kwargs)
                 twins.hand_on()
                 if any(getattr(x, "overwritten", False) for x in values):
                     raise KeptError

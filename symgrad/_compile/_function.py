@@ -275,7 +275,7 @@ class Function:
             threads = 1 if self._parallel is False else 0
             recall = self._recall(signature, names) if kernel else None
             try:
-                with within(promised=promised), apart(promised):
+                with within(promised=promised, callback=captures.called_later), apart(promised):
                     examples = Examples(inputs, concrete)
                     watch = None if recall is None else recall.watch
                     with no_draws(reading.generators, reading.codes):

@@ -136,8 +136,10 @@ class Walk:
     """
 
     def __init__(
-        self, root: Any, objects: Sequence[Any], mentioned: frozenset[str] = frozenset()
-    ) -> None:
+        self, root: Any, objects: Sequence[Any], opaque: frozenset[CodeType],
+        mentioned: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
+        self.opaque = opaque
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
@@ -347,10 +349,16 @@ class Walk:
             self.own[f"{text}.__code__"] = f.__code__
         else:
             self.note(f"{text}.__code__", "is", f.__code__, name)
+        if f.__code__ in self.opaque:
+            self.note(text, "is", f, name)
+            return
         # A library's wrapper may remember the functions that it calls (functools.singledispatch).
         fixed = fixed or installed(f.__code__.co_filename)
         enter = self._within(f, fixed)
+        names = names_in(f.__code__, self.opaque)
         for k, cell in enumerate(f.__closure__ or ()):
+            if self.opaque and f.__code__.co_freevars[k] not in names.free:
+                continue
             self.met[id(cell)] = cell
             try:
                 value = cell.cell_contents
@@ -373,7 +381,6 @@ class Walk:
         for key, value in f.__dict__.items():
             if key in self.known and not key.startswith("__"):
                 self.visit(value, f"{text}.{key}", f"{name}.{key}", True, depth, None)
-        names = names_in(f.__code__)
         self.codes.setdefault(id(f.__code__), f.__code__)
         self.mentioned |= names.mentioned
         self.stored |= names.stored
@@ -558,12 +565,15 @@ class Walk:
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
 
 
-def read_by(root: Any, objects: Sequence[Any] = ()) -> Walk:
+def read_by(
+    root: Any, objects: Sequence[Any] = (), opaque: frozenset[CodeType] = frozenset()
+) -> Walk:
     """Return all that a function reads besides its arguments.
 
-    ``objects``: arguments that are no numbers, whose attributes it reads, too.
+    ``objects``: arguments that are no numbers, whose attributes it reads, too. ``opaque``: code of
+    functions that Python calls in each call, and that read for themselves.
     """
-    found = Walk(root, objects)
+    found = Walk(root, objects, opaque)
     while not found.mentioned <= found.known:  # names found late may have been passed over
-        found = Walk(root, objects, frozenset(found.mentioned | found.known))
+        found = Walk(root, objects, opaque, frozenset(found.mentioned | found.known))
     return found

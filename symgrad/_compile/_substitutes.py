@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
+from .._trace import Traced
+from ..errors import TraceError
 from ._reads import Place, Walk
 from ._users import attributes, set_attributes, transformed
 
@@ -64,6 +66,7 @@ class Substitutes:
         self._parts = walk.parts
         self._made: dict[int, Any] = {}
         self._after: list[Callable[[], None]] = []
+        self._cells: dict[int, CellType] = {}
         self._stale = self._holders()
 
     def _holders(self) -> set[int]:
@@ -99,6 +102,31 @@ class Substitutes:
             self._made[id(value)] = self._copy(value)
         return self._made[id(value)]
 
+    def original(self, value: Any) -> Any:
+        """Return what a value is a copy of; functions that a copy defines close over originals."""
+        for key, made in self._made.items():
+            if made is value and key in self._parts:
+                return self._parts[key][0]
+        if type(value) is MethodType:
+            return MethodType(self.original(value.__func__), self.original(value.__self__))
+        if type(value) is not FunctionType:
+            return value
+        cells = [self._cells.get(id(cell), cell) for cell in value.__closure__ or ()]
+        for name, cell in zip(value.__code__.co_freevars, cells, strict=True):
+            if isinstance(cell.cell_contents, Traced):
+                raise TraceError(
+                    f"{value.__name__}, which pure_callback is given, closes over {name}, which "
+                    "is traced: pass it as an argument, pure_callback(function, like, "
+                    f"..., {name})"
+                )
+        scope = value.__globals__
+        made = FunctionType(
+            value.__code__, scope.real if isinstance(scope, Scope) else scope, value.__name__,
+            value.__defaults__, tuple(cells) or None,
+        )  # fmt: skip
+        made.__kwdefaults__ = value.__kwdefaults__
+        return made
+
     def _copy(self, value: Any) -> Any:
         kind = type(value)
         if transformed(value):
@@ -127,6 +155,7 @@ class Substitutes:
             held = next((v for key, v in self._parts[id(f)][1] if key == place.key), None)
             if place in self._new or id(held) in self._stale:
                 later.append((cell, CellType(), place.key, held))
+                self._cells[id(later[-1][1])] = cell
                 cells.append(later[-1][1])
             else:  # `nonlocal` reaches the user's own
                 cells.append(cell)

@@ -31,8 +31,8 @@ ANY = frozenset(
 class Names(NamedTuple):
     """The names in a function's code: global ones, imported modules, all, assigned to.
 
-    ``lines``: where names are first read, attributes with a point before. ``formats``: whether
-    text is made of values.
+    ``free``: names of the enclosing functions. ``formats``: whether text is made of values.
+    ``lines``: where names are first read, attributes with a point before.
     """
 
     globals: tuple[str, ...]
@@ -40,15 +40,20 @@ class Names(NamedTuple):
     mentioned: frozenset[str]
     stored: frozenset[str]
     formats: bool
+    free: frozenset[str]
     lines: dict[str, int]
 
 
 @lru_cache(maxsize=4096)
-def names_in(code: CodeType) -> Names:
-    """Return the names in a function's code and in the functions that it defines."""
+def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names:
+    """Return the names in a function's code and in the functions that it defines.
+
+    ``opaque``: functions that read for themselves.
+    """
     loaded: dict[str, None] = {}
     imports: list[tuple[str, int, tuple[str, ...]]] = []
     mentioned, stored, formats = set(code.co_names), set[str](), False
+    free = set[str]()
     lines: dict[str, int] = {}
     steps = list(dis.get_instructions(code))
     for k, step in enumerate(steps):
@@ -56,6 +61,8 @@ def names_in(code: CodeType) -> Names:
         if step.positions is not None and step.positions.lineno and isinstance(step.argval, str):
             dot = "." if name in ("LOAD_ATTR", "LOAD_METHOD") else ""
             lines.setdefault(dot + step.argval, step.positions.lineno)
+        if "DEREF" in name:
+            free.add(step.argval)
         if name in ("LOAD_GLOBAL", "LOAD_NAME"):
             loaded[step.argval] = None
         elif name == "IMPORT_NAME":
@@ -67,7 +74,10 @@ def names_in(code: CodeType) -> Names:
             formats = True
     for value in code.co_consts:
         if isinstance(value, CodeType):
-            inner = names_in(value)
+            if value in opaque:
+                continue
+            inner = names_in(value, opaque)
+            free |= inner.free
             loaded |= dict.fromkeys(inner.globals)
             imports += inner.imports
             mentioned |= inner.mentioned
@@ -77,8 +87,9 @@ def names_in(code: CodeType) -> Names:
         elif isinstance(value, str) and value.isidentifier():
             mentioned.add(value)  # getattr(config, "alpha")
     return Names(
-        tuple(loaded), tuple(imports), frozenset(mentioned), frozenset(stored), formats, lines
-    )
+        tuple(loaded), tuple(imports), frozenset(mentioned), frozenset(stored), formats,
+        frozenset(free), lines,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- whose code it is
