@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import contextvars
 import enum
 import functools
@@ -787,3 +788,60 @@ def test_a_counter_of_calls_back_costs_no_trace() -> None:
     g = sg.compile(lambda x: 2 * sg.pure_callback(counted, x, x))
     assert [g(0.0) for _ in range(5)] == [2.0, 4.0, 6.0, 8.0, 10.0]
     assert g.traces <= 2
+
+
+def test_code_that_tells_a_number_from_a_value_of_the_trace() -> None:
+    w, h, names = np.array([2.0, 3.0]), [2.0], {"2.0": 3.0, "3.0": 5.0, "4.0": 7.0}
+
+    def hidden(x: Any) -> Any:
+        try:
+            k = float(w[0])
+        except Exception:  # noqa: BLE001
+            k = 100.0
+        return x * k
+
+    def bare(x: Any) -> Any:
+        try:
+            k = float(w[0])
+        except:  # noqa: E722
+            k = 100.0
+        return x * k
+
+    def matched(x: Any) -> Any:
+        match h[0]:
+            case float():
+                return x * h[0]
+            case np.ndarray():
+                return x + h[0]
+        return x * 100.0
+
+    @functools.singledispatch
+    def scaled(k: Any, x: Any) -> Any:
+        return x * 100.0
+
+    @scaled.register
+    def _(k: float, x: Any) -> Any:
+        return x * k
+
+    for f in (hidden, bare):
+        _follows(f, lambda: w.__setitem__(0, 3.0), lambda: w.__setitem__(0, 4.0))
+    for f in (matched, lambda x: scaled(h[0], x), lambda x: x * names["%s" % h[0]]):  # noqa: UP031
+        h[0] = 2.0
+        _follows(f, lambda: h.__setitem__(0, 3.0), lambda: h.__setitem__(0, 4.0))
+
+
+def test_values_handed_on_through_code_of_libraries() -> None:
+    k = [1.0]
+
+    @contextlib.contextmanager
+    def scale(value: float) -> Any:
+        before, k[0] = k[0], value
+        yield
+        k[0] = before
+
+    def f(x: Any) -> Any:
+        with scale(3.0):
+            y = x * k[0]
+        return y * k[0]
+
+    _follows(f, *(lambda v=v: k.__setitem__(0, v) for v in (2.0, 4.0, 5.0)))

@@ -39,7 +39,18 @@ KEPT = 256
 
 #: Names in code that tell a number or an array from what stands for it in a trace.
 _TELLING = frozenset(
-    ("isinstance", "type", "issubclass", "isscalar", "hasattr", "callable", "__class__")
+    (
+        "isinstance",
+        "type",
+        "issubclass",
+        "isscalar",
+        "hasattr",
+        "callable",
+        "__class__",
+        "id",
+        "hash",
+        "suppress",
+    )
 )
 #: Those that make text of a number.
 _WRITING = frozenset(("str", "repr", "format", "print"))

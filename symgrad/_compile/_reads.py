@@ -152,6 +152,8 @@ class Walk:
         self.codes: dict[int, CodeType] = {}
         self.generators: list[Any] = []
         self._named: dict[int, str] = {}
+        self._pinned: set[int] = set()
+        self._cells_of: dict[Place, int] = {}
         self.main: dict[str, Any] | None = None
         self.stored: set[str] = set()
         self.mentioned: set[str] = set()
@@ -164,6 +166,13 @@ class Walk:
             self.visit(given, self.constant(given), type(given).__name__, True, 0, None)
         while self._waiting:
             self._look(*self._waiting.popleft())
+        # What code that is not copied reaches is not copied for other code, either: they may
+        # hand values to each other through it.
+        pinned = self._pinned - self.scopes.keys()
+        self.places = {
+            p: text for p, text in self.places.items()
+            if p.owner not in pinned and self._cells_of.get(p) not in pinned
+        }  # fmt: skip
 
     # ------------------------------------------------------------ names in expressions
 
@@ -212,6 +221,7 @@ class Walk:
     def _within(self, owner: Any, fixed: bool) -> Callable[[Any, Any], Place | None]:
         """Return what enters a part of an object that a copy could be made of."""
         if fixed:
+            self._pinned.add(id(owner))
             return lambda key, value: None
         parts = self.parts.setdefault(id(owner), (owner, []))[1]
 
@@ -354,6 +364,8 @@ class Walk:
             return
         # A library's wrapper may remember the functions that it calls (functools.singledispatch).
         fixed = fixed or installed(f.__code__.co_filename)
+        if "dispatch" in f.__dict__:
+            self.mentioned.add("isinstance")
         enter = self._within(f, fixed)
         names = names_in(f.__code__, self.opaque)
         for k, cell in enumerate(f.__closure__ or ()):
@@ -366,6 +378,10 @@ class Walk:
                 continue
             inner = self.cell(cell) if root else f"{text}.__closure__[{k}].cell_contents"
             place = enter(("cell", k), value)
+            if place is None:
+                self._pinned.add(id(cell))
+            else:
+                self._cells_of[place] = id(cell)
             self.visit(value, inner, f.__code__.co_freevars[k], fixed, depth, place)
         first = f.__code__.co_argcount - len(f.__defaults__ or ())
         if f.__defaults__:
@@ -462,6 +478,8 @@ class Walk:
         self.note(f"(*{text},)", "equal", tuple(value), name)
         enter = self._within(value, fixed)
         for key, x in value.items():
+            if key == "__builtins__":  # in the names of code that was executed
+                continue
             place = enter(key, x)
             index = repr(key) if type(key) in (str, int, bool) else self.constant(key)
             self.visit(x, f"{text}[{index}]", f"{name}[{key!r}]", fixed, depth, place)

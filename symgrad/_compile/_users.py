@@ -72,6 +72,10 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
             stored.add(step.argval)
         elif name.startswith("FORMAT_"):
             formats = True
+        elif name.startswith(("MATCH_", "CHECK_EXC")) or (
+            name == "PUSH_EXC_INFO" and steps[k + 1].opname == "POP_TOP"
+        ):  # `case float():`; `except` may hide that a value has no number
+            mentioned.add("isinstance")
     for value in code.co_consts:
         if isinstance(value, CodeType):
             if value in opaque:
@@ -84,6 +88,8 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
             stored |= inner.stored
             formats = formats or inner.formats
             lines = inner.lines | lines
+        elif isinstance(value, str) and ("%s" in value or "%r" in value):
+            formats = True
         elif isinstance(value, str) and value.isidentifier():
             mentioned.add(value)  # getattr(config, "alpha")
     return Names(
