@@ -617,3 +617,20 @@ def test_a_number_as_an_array_of_one_element(make: Any, write: Any) -> None:
             assert got[1] == s
     slope = sg.grad(lambda s, i: np.sum(f(s, i)[0]) + s)(2.5, index)
     assert slope == 1.0 + f(np.float64(3.5), index)[0][0] - f(np.float64(2.5), index)[0][0]
+
+
+def test_nothing_is_repeated() -> None:
+    """NumPy leaves a diagonal that nothing is written to, and makes zeros of nothing."""
+
+    def filled(a: Any, values: Any) -> Any:
+        made = a.copy()
+        np.fill_diagonal(made, values)
+        return made
+
+    a = np.arange(6.0).reshape(2, 3)
+    f = sg.compile(filled)
+    for values in (np.zeros(0), np.ones(1), np.zeros(0)):
+        np.testing.assert_array_equal(f(a, values), filled(a, values))
+    for shape in ((2, 2), (0,)):
+        found = sg.compile(lambda x, shape=shape: np.resize(x, shape))(np.zeros(0))
+        np.testing.assert_array_equal(found, np.zeros(shape))

@@ -145,5 +145,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     """Repeat or cut the elements to fill a shape."""
     flat = np.ravel(as_array(a))
     shape = new_shape if isinstance(new_shape, (tuple, list)) else (new_shape,)
+    if flat.shape[0] == 0:
+        return np.zeros_like(flat, shape=tuple(shape))
     places = np.arange(int(_size(shape))) % int(flat.shape[0])
     return reshaped(np.take(flat, places), tuple(shape))

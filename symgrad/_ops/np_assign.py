@@ -100,11 +100,13 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     rows, columns = (iota(size, a) for size in (m, n))
     value = as_array(val)
     if value.ndim:
+        flat = np.ravel(value)
+        if flat.shape[0] == 0:  # NumPy writes nothing then
+            return
         count = min(n, m)
         spread = np.zeros_like(a)
         k = iota(count, a)
         # Values go along the diagonal, again from the first if they are few.
-        flat = np.ravel(value)
         enough = flat if flat.shape[0] >= count else np.resize(flat, (count,))
         spread[k, k] = enough[:count] if isinstance(count, Size) else enough[: int(count)]
         value = spread
