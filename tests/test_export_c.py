@@ -18,6 +18,7 @@ import scipy.special as special
 import symgrad as sg
 from symgrad._export._instructions import Writer, bare, constant
 from symgrad._export._loops import index_text
+from symgrad._op import registry
 from symgrad.errors import ArgumentError, UnsupportedError
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -257,6 +258,20 @@ def _main(name: str, program: Any, values: list[Any], shapes: list[Any]) -> str:
     return f'static int run_{name}(void)\n{{\n{body}\nprintf("\\n");\nreturn 0;\n}}\n'
 
 
+def _sanitized(codes: list[str], calls: list[str], name: str, folder: Path) -> list[str]:
+    """Return what exported functions print, in a program that ends at what is undefined."""
+    every = "".join(f"if (run_{name}{k}()) return 1;\n" for k in range(len(calls)))
+    text = "\n".join(["#include <stdio.h>", *codes, *calls, f"int main(void)\n{{\n{every}}}\n"])
+    (folder / "main.c").write_text(text)
+    target = str(folder / "main")
+    build = [str(COMPILER), *SANITIZED, "-o", target, str(folder / "main.c"), "-lm"]
+    if subprocess.run(build, capture_output=True, check=False).returncode:
+        pytest.skip("the compiler has no sanitizers")
+    ran = subprocess.run([target], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr[:3000]
+    return ran.stdout.splitlines()
+
+
 @pytest.mark.slow  # the compiler takes most of it
 @needs_compiler
 def test_nothing_is_undefined_in_exported_code(tmp_path: Path) -> None:
@@ -268,19 +283,45 @@ def test_nothing_is_undefined_in_exported_code(tmp_path: Path) -> None:
         found = [np.asarray(x) for x in program.run(*args)]
         calls.append(_main(f"case{k}", program, list(args), [x.shape for x in found]))
         wanted.append(np.concatenate([x.ravel().astype(float) for x in found]))
-    every = " || ".join(f"run_case{k}()" for k in range(len(calls)))
-    main = f"int main(void)\n{{\nreturn {every};\n}}\n"
-    text = "\n".join(["#include <stdio.h>", *codes, *calls, main])
-    (tmp_path / "main.c").write_text(text)
-    target = str(tmp_path / "main")
-    build = [str(COMPILER), *SANITIZED, "-o", target, str(tmp_path / "main.c"), "-lm"]
-    if subprocess.run(build, capture_output=True, check=False).returncode:
-        pytest.skip("the compiler has no sanitizers")
-    ran = subprocess.run([target], capture_output=True, text=True, check=False)
-    assert ran.returncode == 0, ran.stderr[:3000]
-    for name, line, want in zip(CASES, ran.stdout.splitlines(), wanted, strict=True):
+    lines = _sanitized(codes, calls, "case", tmp_path)
+    for name, line, want in zip(CASES, lines, wanted, strict=True):
         got = [float.fromhex(t) if "x" in t else float(t) for t in line.split()]
         np.testing.assert_allclose(got, want, 1e-6, 1e-14, err_msg=name)
+
+
+#: Ends of the intervals of tables, and numbers far beyond.
+_EDGES = np.array(
+    [np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 2.0**31,
+     -(2.0**31), 2.0**63, -(2.0**63), 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 8.0, 16.0, -8.0, 100.0,
+     -100.0, 709.8]
+)  # fmt: skip
+
+
+@pytest.mark.slow  # the compiler takes most of it
+@needs_compiler
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_nothing_is_undefined_in_tables_and_special_functions(tmp_path: Path) -> None:
+    """Whatever the numbers are, no place in a table is beyond it."""
+    registry.complete()
+    codes: list[str] = []
+    calls: list[str] = []
+    for op in registry.ops.values():
+        if op.kind != "map" or not op.functions:
+            continue
+        rng = np.random.default_rng(len(codes))
+        points = [
+            np.append(rng.permutation(_EDGES), rng.normal(0, 10, 60)) for _ in range(op.arity)
+        ]
+        for f in (sg.compile(op), sg.grad(lambda *x, op=op: np.sum(op(*x)))):
+            name = f"op{len(codes)}"
+            try:
+                program, code = f.program(*points), sg.export_c(f, *points, name=name)
+            except (sg.errors.SymgradError, TypeError):  # of whole numbers, or not in C
+                continue
+            codes.append(code)
+            calls.append(_main(name, program, points, [points[0].shape]))
+    assert len(codes) > 150
+    assert len(_sanitized(codes, calls, "op", tmp_path)) == len(codes)
 
 
 @needs_compiler
