@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.stats
 
 import symgrad as sg
@@ -845,3 +846,32 @@ def test_values_handed_on_through_code_of_libraries() -> None:
         return y * k[0]
 
     _follows(f, *(lambda v=v: k.__setitem__(0, v) for v in (2.0, 4.0, 5.0)))
+
+
+def test_what_closures_keep_are_numbers() -> None:
+    w, kept = np.ones(3), []
+
+    def f(x: Any) -> Any:
+        z = w * 2.0
+        if not kept:
+            kept.append(lambda y: y * z)
+        return kept[0](x)
+
+    np.testing.assert_allclose(sg.compile(f)(X), X * 2.0)
+    assert type(f(X)) is np.ndarray
+
+
+def test_objects_of_packages_with_slots() -> None:
+    spline = scipy.interpolate.CubicSpline([0, 1, 2, 3], [0.0, 1.0, 4.0, 9.0])
+    _follows(
+        lambda x: x * float(spline(1.5)), lambda: spline.c.__setitem__((3, 1), 5.0),
+    )  # fmt: skip
+    one = Linked(1.0)
+    keyed = weakref.WeakKeyDictionary({one: np.ones(3)})
+    _follows(lambda x: x * keyed[one], lambda: keyed[one].__setitem__(0, 4.0))
+
+
+def test_a_large_list_is_named() -> None:
+    table = [float(k) for k in range(200_000)]
+    with pytest.warns(CaptureWarning, match="table holds"):
+        assert sg.compile(lambda x: x * table[5])(1.0) == 5.0

@@ -134,6 +134,14 @@ class Reading:
             self._expected[expected] = content(value)
             return f"_sg_unchanged({text}, {expected})"
         self._expected[expected] = value
+        if type(value) is bytes and len(value) > LARGE and self._costly:
+            warnings.warn(
+                f"{name} holds {len(value):.2g} bytes of numbers and text, which are compared at "
+                "each call. Make it an array of numbers, which is passed along, or pass it as an "
+                "argument",
+                CaptureWarning,
+                stacklevel=2,
+            )
         if how == "is" or value is None or value is True or value is False:
             return f"{text} is {expected}"
         return f"({text} is {expected} or _sg_same({text}, {expected}))"

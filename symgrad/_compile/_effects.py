@@ -9,10 +9,11 @@ what the function reads, the trace is made with numbers.
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from types import CellType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from .._graph import Input, topological
@@ -89,7 +90,13 @@ def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
             yield from (x for x in flatten_traced((value,))[0] if isinstance(x, Traced))
         elif depth and not isinstance(value, (type, ModuleType)):
             held = [x for holder in _holders(value) for _, x in holder.parts()]
-            held += value if isinstance(value, tuple) else ()
+            if isinstance(value, FunctionType):
+                held += [x for c in value.__closure__ or () for _, x in _cell(c).parts()]
+                held += value.__defaults__ or ()
+            elif isinstance(value, functools.partial):
+                held += [value.func, *value.args, *value.keywords.values()]
+            elif isinstance(value, tuple):
+                held += value
             yield from _traced(held, depth - 1)
 
 

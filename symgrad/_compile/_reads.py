@@ -574,7 +574,7 @@ class Walk:
         if isinstance(value, GENERATORS):
             self.generators.append(value)
             return
-        standard = type(value).__module__ == "collections"  # UserDict, ChainMap
+        standard = type(value).__module__ in ("collections", "weakref")  # UserDict, ChainMap
         for key, x in attributes(value):
             plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, tuple, list))
             plain = plain or (isinstance(x, MethodType) and users_class(type(x.__self__)))

@@ -107,6 +107,10 @@ _HOMES = tuple(
 _HERE = str(Path(__file__).parents[1]) + "/"
 
 
+#: The flag of classes that were made by a class statement.
+_IN_PYTHON = 1 << 9
+
+
 @lru_cache(maxsize=4096)
 def installed(file: str) -> bool:
     """Tell whether code is Python's own, an installed package's or symgrad's."""
@@ -128,7 +132,7 @@ def of_library(module: ModuleType | str) -> bool:
 
 def users_class(kind: type) -> bool:
     """Tell whether a class is the user's: written in Python, and not installed."""
-    return bool(kind.__flags__ & (1 << 9)) and not of_library(kind.__module__)
+    return bool(kind.__flags__ & _IN_PYTHON) and not of_library(kind.__module__)
 
 
 # ---------------------------------------------------------------- objects
@@ -148,7 +152,7 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     yield from getattr(value, "__dict__", {}).items()
     for base in type(value).__mro__:
         for key, x in vars(base).items():
-            if isinstance(x, MemberDescriptorType) and users_class(base):
+            if isinstance(x, MemberDescriptorType) and base.__flags__ & _IN_PYTHON:
                 try:
                     yield key, x.__get__(value)
                 except AttributeError:  # not set
