@@ -10,6 +10,8 @@ what the function reads, the trace is made with numbers.
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -76,9 +78,12 @@ class Effects:
 
 
 def _same(a: Parts, b: Parts) -> bool:
-    return len(a) == len(b) and all(
-        x[0] is y[0] and x[1] is y[1] for x, y in zip(a, b, strict=True)
+    return len(a) == len(b) and all(  # without a step of Python's for each: there may be many
+        all(map(operator.is_, map(part, a), map(part, b))) for part in _KEY_AND_VALUE
     )
+
+
+_KEY_AND_VALUE = operator.itemgetter(0), operator.itemgetter(1)
 
 
 def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:
@@ -148,7 +153,7 @@ def _items(value: Any) -> Holder:
         value.clear()
         (value.update if isinstance(value, set) else value.extend)(x for _, x in parts)
 
-    return Holder(lambda: [(None, x) for x in value], put)
+    return Holder(lambda: list(zip(itertools.repeat(None), value)), put)
 
 
 def _attributes(value: Any, some: AbstractSet[str] | None) -> Holder:
