@@ -81,7 +81,8 @@ def tried(files: list[Path]) -> dict[str, Counter[str]]:
     total: dict[str, Counter[str]] = {}
     for file in files:
         for name, outcomes in json.loads(file.read_text()).items():
-            total.setdefault(name, Counter()).update(outcomes)
+            for how, count in outcomes.items():  # "refused: why"
+                total.setdefault(name, Counter())[how.partition(":")[0]] += count
     return total
 
 
