@@ -875,3 +875,44 @@ def test_a_large_list_is_named() -> None:
     table = [float(k) for k in range(200_000)]
     with pytest.warns(CaptureWarning, match="table holds"):
         assert sg.compile(lambda x: x * table[5])(1.0) == 5.0
+
+
+def test_a_counter_that_two_functions_share_is_given_up() -> None:
+    """Each trace changes it, so each would make the other's state another for ever."""
+
+    class Model:
+        calls = 0
+
+        def __init__(self) -> None:
+            self.scale = 2.0
+
+        def cost(self, x: Any) -> Any:
+            self.calls += 1
+            return self.scale * np.sum(x**2)
+
+    model = Model()
+    value, slope = sg.compile(model.cost), sg.grad(model.cost)
+
+    def use() -> None:
+        for _ in range(10):
+            assert value(np.ones(2)) == 4.0
+            np.testing.assert_array_equal(slope(np.ones(2)), [4.0, 4.0])
+
+    with pytest.warns(CaptureWarning, match="calls is changed by each trace"):
+        use()
+    assert value.traces <= 5
+    assert slope.traces <= 5
+    model.scale = 3.0
+    assert value(np.ones(2)) == 6.0
+
+
+def test_large_lists_of_numpys_functions() -> None:
+    steps = [(np.sin if k % 2 else np.cos, k % 7) for k in range(5000)]
+
+    def f(x: Any) -> Any:
+        return steps[0][0](x) + steps[1][1]
+
+    g = sg.compile(f)
+    assert g(0.5) == np.cos(0.5) + 1
+    steps[0] = np.sin, 0
+    assert g(0.5) == np.sin(0.5) + 1

@@ -17,7 +17,7 @@ import functools
 import itertools
 import sys
 import warnings
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -33,6 +33,10 @@ from ._effects import Effects
 from ._reads import LARGE, SMALL, Read, Walk, read_by
 from ._substitutes import Substitutes
 from ._users import packed_form
+
+#: So often a place that the function's own traces change may cost a trace; then it is not
+#: compared. A counter of calls that two compiled functions share would cost traces for ever.
+OWN_CHANGES = 3
 
 #: Most states of what a function reads that are remembered.
 KEPT = 256
@@ -85,7 +89,9 @@ class Reading:
         Whether there is nothing to compare or fetch.
     """
 
-    def __init__(self, walk: Walk, level: int, loose: set[str], costly: bool = True) -> None:
+    def __init__(
+        self, walk: Walk, level: int, loose: set[str], ignored: set[str], costly: bool = True
+    ) -> None:
         self.level, self._costly = level, costly
         free = set(walk.places.values()) - walk.held
         self.data = [
@@ -93,7 +99,7 @@ class Reading:
             if r.how == "data" and r.text in free and _is_free(r, level, loose)
         ]  # fmt: skip
         fetched = set(self.data)
-        compared = [r for r in walk.reads.values() if r.text not in fetched]
+        compared = [r for r in walk.reads.values() if r.text not in fetched | ignored]
         self.compared = {r.text: key_of(r) for r in compared}
         self.key = (tuple(self.data), *self.compared.items(), *walk.own.values())
         self.names = [_identifier(walk.reads[text].name) for text in self.data]
@@ -265,6 +271,9 @@ class Captures:
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
+        self._own: set[str] = set()
+        self._changes: Counter[str] = Counter()
+        self._ignored: set[str] = set()
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
         """Return what is read in calls with these objects among the arguments."""
@@ -304,11 +313,35 @@ class Captures:
             level = max(level, ARRAYS)
         if walk.mentioned & _TELLING:
             level = NOTHING
-        reading = Reading(walk, NOTHING if frozen else level, self._loose, costly=not frozen)
+        reading = Reading(
+            walk, NOTHING if frozen else level, self._loose, self._ignored, costly=not frozen
+        )
+        if not frozen and self._is_given_up(reading, walk):
+            reading = Reading(walk, level, self._loose, self._ignored)
         number = self._states.get(reading.key)
         reading.number = next(_numbers) if number is None else number
         self._enter(reading, frozen)
         return reading
+
+    def _is_given_up(self, reading: Reading, walk: Walk) -> bool:
+        """Tell whether places are not compared any more that only traces have changed again."""
+        for known in self._readings[:4]:
+            both = reading.compared.keys() | known.compared.keys()
+            other = {t for t in both if reading.compared.get(t) != known.compared.get(t)}
+            if not other or not other <= self._own or known.data != reading.data:
+                continue
+            self._changes.update(other)
+            given_up = {t for t in other if self._changes[t] >= OWN_CHANGES}
+            self._ignored |= given_up
+            for text in given_up & walk.reads.keys():
+                warnings.warn(
+                    f"{walk.reads[text].name or text} is changed by each trace of the function "
+                    "itself, and by nothing else: it is not looked at any more",
+                    CaptureWarning,
+                    stacklevel=2,
+                )
+            return bool(given_up)
+        return False
 
     def _enter(self, reading: Reading, frozen: bool) -> None:
         self._states[reading.key] = reading.number
@@ -329,11 +362,14 @@ class Captures:
         if reading.now() is not MISS:
             return True
         walk = read_by(self._root, self._objects, self._opaque)
-        after = Reading(walk, reading.level, self._loose, costly=False)
+        after = Reading(walk, reading.level, self._loose, self._ignored, costly=False)
         known = after.compared
+        changed = []
         for text in (reading.compared.keys() | known.keys()) - walk.own.keys():
             if reading.compared.get(text) == known.get(text):
                 continue
+            if text in reading.compared and text in known:
+                changed.append(text)
             read = walk.reads.get(text)
             whole = text.startswith(("_sg_", "(")) or "[" in text  # of a container
             if whole or read is None or isinstance(read.value, np.ndarray):
@@ -343,6 +379,7 @@ class Captures:
         if after.key not in self._states:
             after.number = reading.number
             self._enter(after, frozen)
+        self._own.update(changed)
         return True
 
     def fallback(self) -> bool:

@@ -45,6 +45,7 @@ from ._users import (
     ANY,
     attributes,
     copied_simply,
+    functions_in,
     installed,
     named_attributes,
     names_in,
@@ -461,6 +462,8 @@ class Walk:
     def _sequence(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
         if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
             self.note(f"_sg_packed({text})", "equal", packed, name)
+            for f in {id(f): f for f in functions_in(value)}.values():
+                self.visit(f, self.constant(f), name, True, depth, None)
             return
         self.note(f"_sg_type({text})", "is", type(value), name)
         self.note(f"_sg_len({text})", "equal", len(value), name)
@@ -473,6 +476,8 @@ class Walk:
             fixed = True
         if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
             self.note(f"_sg_packed({text})", "equal", packed, name)
+            for f in {id(f): f for f in functions_in(value)}.values():
+                self.visit(f, self.constant(f), name, True, depth, None)
             return
         self.note(f"_sg_type({text})", "is", type(value), name)
         self.note(f"(*{text},)", "equal", tuple(value), name)

@@ -12,6 +12,7 @@ from enum import Enum
 from functools import lru_cache
 from pathlib import Path
 from types import (
+    BuiltinFunctionType,
     CodeType,
     FunctionType,
     MemberDescriptorType,
@@ -20,6 +21,8 @@ from types import (
     SimpleNamespace,
 )
 from typing import Any, NamedTuple
+
+import numpy as np
 
 #: Names in code that may read any attribute of an object.
 ANY = frozenset(
@@ -206,11 +209,44 @@ def copied_simply(kind: type) -> bool:
 
 
 def packed_form(value: Any) -> bytes | None:
-    """Return a nested container of plain values as bytes, which differ if any value does."""
+    """Return a nested container of plain values as bytes, which differ if any value does.
+
+    Functions are numbers in them, for as long as they live.
+    """
     try:
         return marshal.dumps(value, 2)
     except ValueError:  # there are other objects in it
+        pass
+    try:
+        return marshal.dumps(_numbered(value, 0), 2)
+    except ValueError:
         return None
+
+
+def _numbered(value: Any, depth: int) -> Any:
+    """Return a nested container with numbers for functions."""
+    kind = type(value)
+    if depth > 8:
+        raise ValueError
+    if kind is list or kind is tuple:
+        return kind(_numbered(x, depth + 1) for x in value)
+    if kind is dict:
+        return {k: _numbered(x, depth + 1) for k, x in value.items()}
+    if kind in _FUNCTIONS:
+        return ("\0", id(value))
+    return value
+
+
+_FUNCTIONS = (np.ufunc, BuiltinFunctionType, FunctionType)
+
+
+def functions_in(value: Any) -> Iterator[Any]:
+    """Return the functions in a nested container that has a packed form."""
+    if type(value) in _FUNCTIONS:
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for x in value.values() if isinstance(value, dict) else value:
+            yield from functions_in(x)
 
 
 def is_read(value: Any) -> bool:
