@@ -579,11 +579,15 @@ class Walk:
         if isinstance(value, GENERATORS):
             self.generators.append(value)
             return
-        standard = type(value).__module__ in ("collections", "weakref")  # UserDict, ChainMap
+        module = type(value).__module__
+        standard = module in ("collections", "weakref")  # UserDict, ChainMap
+        package = module.rpartition(".")[0]
         for key, x in attributes(value):
             plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, tuple, list))
             plain = plain or (isinstance(x, MethodType) and users_class(type(x.__self__)))
             plain = plain or (standard and isinstance(x, (dict, deque)))
+            # Splines of SciPy 1.18 keep their coefficients in another object of scipy.interpolate.
+            plain = plain or (bool(package) and type(x).__module__.startswith(f"{package}."))
             if key.isidentifier() and (plain or transformed(x)):
                 self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
 
