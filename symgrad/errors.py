@@ -37,6 +37,7 @@ __all__ = [
     "DTypeError",
     "DataError",
     "DefinitionError",
+    "DifferencesWarning",
     "IndexingError",
     "MissingExtraError",
     "MissingProgramError",
@@ -161,6 +162,10 @@ class MissingProgramError(SymgradError, OSError):
 
 class CaptureWarning(UserWarning):
     """A compiled function reads something besides its arguments that is costly to follow."""
+
+
+class DifferencesWarning(UserWarning):
+    """A solver takes derivatives by differences, of a function that cannot be traced."""
 
 
 class SimplificationWarning(UserWarning):

@@ -16,8 +16,8 @@ from ._bodies import grad_body, jvp_body, vjp_body
 from ._transforms import check_function, compile, made
 
 
-def _remembered(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
-    """Return ``maker(f)``, the same for the same function, so that it compiles once."""
+def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any) -> Function:
+    """Return ``maker(f, *more)``, the same for the same function, so that it compiles once."""
     if isinstance(f, (FunctionType, Function)):
         # Kept by the function itself, so that they go together. A copy of its attributes
         # (functools.wraps) is not the function.
@@ -25,24 +25,24 @@ def _remembered(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Fun
         if owner is not f:
             known = {}
             vars(f)[KEPT] = f, known
-        name = maker.__name__
-        if name not in known:
-            known[name] = maker(f)
-        found: Function = known[name]
+        key = (maker.__name__, *more)
+        if key not in known:
+            known[key] = maker(f, *more)
+        found: Function = known[key]
         return found
     try:
-        return _recent(f, maker)
+        return _recent(f, maker, *more)
     except TypeError:  # not hashable
-        return maker(f)
+        return maker(f, *more)
 
 
 KEPT = "__symgrad__"
 
 
 @lru_cache(maxsize=128)
-def _recent(f: Callable[..., Any], maker: Callable[[Callable[..., Any]], Function]) -> Function:
+def _recent(f: Callable[..., Any], maker: Callable[..., Function], *more: Any) -> Function:
     """Return ``maker(f)``, the same for the callables met last: methods, ufuncs, objects."""
-    return maker(f)
+    return maker(f, *more)
 
 
 def _jvp_function(f: Callable[..., Any]) -> Function:
@@ -96,7 +96,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "jvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return _remembered(f, _jvp_function)(tuple(primals), tuple(tangents))
+    return remembered(f, _jvp_function)(tuple(primals), tuple(tangents))
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -117,8 +117,8 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
     """
     check_function(f, "vjp")
-    out = _remembered(f, compile)(*primals)
-    backward = _remembered(f, _vjp_function)
+    out = remembered(f, compile)(*primals)
+    backward = remembered(f, _vjp_function)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
         result: tuple[Any, ...] = backward(primals, cotangent)
@@ -151,4 +151,4 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "hvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return _remembered(f, _hvp_function)(tuple(primals), tuple(tangents))
+    return remembered(f, _hvp_function)(tuple(primals), tuple(tangents))

@@ -2,8 +2,8 @@
 
 ``special``, ``stats`` and ``linalg`` have versions for traced values of what is no universal
 function (``special.logsumexp``, ``stats.norm.logpdf``); universal functions of
-``scipy.special`` can be traced as they are. ``optimize`` says what to use for its solvers. Every
-other module is SciPy's own.
+``scipy.special`` can be traced as they are. ``optimize`` is SciPy's solvers with exact
+derivatives. Every other module is SciPy's own.
 """
 
 from __future__ import annotations

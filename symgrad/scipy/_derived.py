@@ -1,0 +1,359 @@
+"""A user's function as a solver calls it, with the derivatives that the solver asks for.
+
+SciPy's solvers take a function and, if one has them, its derivatives. :class:`Derived` stands for
+one such function in one call of a solver: it offers values and derivatives of compiled code, each
+computed once a point, and finds out at the first point whether the function can be traced. What
+is compiled is kept with the user's function (:func:`remembered`); the arguments of
+``functools.partial`` and ``args=`` are arguments of the compiled code, so that neither is frozen.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import scipy.optimize
+
+from .._api._at_values import jvp, remembered
+from .._api._transforms import compile, grad, hessian, jacobian, value_and_grad
+from .._compile import Function
+from .._ops.np_common import as_array
+from .._trace import as_leaf, flatten
+from ..errors import DifferencesWarning, ShapeError, SymgradError
+
+# ---------------------------------------------------------------- what is compiled
+
+
+def _called(f: Callable[..., Any], heads: int, names: tuple[str, ...], spread: bool) -> Any:
+    """Return ``f`` as a function of x and the rest of its arguments, all by position.
+
+    Parameters
+    ----------
+    f:
+        The user's function.
+    heads:
+        How many arguments come before x.
+    names:
+        The last arguments are given by these names.
+    spread:
+        Whether the elements of x are arguments of their own.
+    """
+
+    def call(x: Any, *rest: Any) -> Any:
+        count = len(rest) - len(names)
+        given = dict(zip(names, rest[count:], strict=True))
+        return f(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
+
+    call.__name__ = getattr(f, "__name__", type(f).__name__)
+    return call
+
+
+def _single(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function whose results have one element as one of numbers."""
+
+    def objective(*args: Any) -> Any:
+        return np.reshape(as_array(call(*args)), ())
+
+    objective.__name__ = call.__name__
+    return objective
+
+
+def _flat(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of arrays, numbers or lists of these as one of vectors."""
+
+    def residuals(*args: Any) -> Any:
+        return np.reshape(as_array(call(*args)), (-1,))
+
+    residuals.__name__ = call.__name__
+    return residuals
+
+
+# Each takes a user's function and how it is called, and is compiled once for both.
+
+
+def _value(f: Callable[..., Any], *form: Any) -> Function:
+    call = _called(f, *form)
+    return compile(lambda *args: as_array(call(*args)))
+
+
+def _value_and_gradient(f: Callable[..., Any], *form: Any) -> Function:
+    return value_and_grad(_single(_called(f, *form)))
+
+
+def _hessian(f: Callable[..., Any], *form: Any) -> Function:
+    return hessian(_single(_called(f, *form)))
+
+
+def _hessian_product(f: Callable[..., Any], *form: Any) -> Function:
+    slope = grad(_single(_called(f, *form)))
+    return compile(lambda x, p, *rest: jvp(lambda y: slope(y, *rest), (x,), (p,))[1])
+
+
+def _jacobian(f: Callable[..., Any], *form: Any) -> Function:
+    return jacobian(_flat(_called(f, *form)))
+
+
+def _curvature(f: Callable[..., Any], *form: Any) -> Function:
+    """Return the Hessian of the sum of the results, weighted by a second argument."""
+    residuals = _flat(_called(f, *form))
+    return hessian(lambda x, v, *rest: np.sum(v * residuals(x, *rest)))
+
+
+def _elementwise_slope(call: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, *rest: jvp(lambda y: call(y, *rest), (x,), (np.ones_like(x),))[1]
+
+
+def _slope(f: Callable[..., Any], *form: Any) -> Function:
+    """Return the derivative of a function of each element by itself."""
+    return compile(_elementwise_slope(_called(f, *form)))
+
+
+def _second_slope(f: Callable[..., Any], *form: Any) -> Function:
+    return compile(_elementwise_slope(_elementwise_slope(_called(f, *form))))
+
+
+# ---------------------------------------------------------------- one call of a solver
+
+
+class Derived:
+    """A user's function in one call of a solver.
+
+    Parameters
+    ----------
+    solver:
+        The name of SciPy's function, for warnings.
+    function, args, kwargs:
+        The user's, as SciPy is given them.
+    scalar:
+        Whether a solver wants one number of it.
+    spread:
+        Whether the elements of x are arguments of their own, after ``args``.
+
+    Notes
+    -----
+    Its methods ignore what SciPy passes besides x: that is bound already.
+    """
+
+    def __init__(
+        self, solver: str, function: Any, args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None, *, scalar: bool = False, spread: bool = False,
+    ) -> None:  # fmt: skip
+        self.solver, self.scalar = solver, scalar
+        self.name = getattr(function, "__name__", type(function).__name__)
+        named = dict(kwargs or {})
+        heads, tails = (tuple(args), ()) if spread else ((), tuple(args))
+
+        def plain(x: Any) -> Any:
+            return function(*heads, *(x if spread else (x,)), *tails, **named)
+
+        plain.__name__ = self.name
+        #: The user's own function of x.
+        self.plain: Callable[[Any], Any] = plain
+        # What is compiled: with everything that is bound as arguments; if that fails (an object,
+        # a number that Python code needs), with what it is bound to followed as what it reads.
+        self._ways: list[tuple[Any, Any, Any]] = [(plain, (0, (), False), ())]
+        base: Any = function
+        first, last = heads, named
+        while isinstance(base, functools.partial):
+            base, first, last = base.func, (*base.args, *first), {**base.keywords, **last}
+        if _are_arguments((*first, *tails, *last.values())):
+            form = (len(first), tuple(last), spread)
+            self._ways.insert(0, (base, form, (*first, *tails, *last.values())))
+        self._at_start = self._by_differences = False
+        self._count: int | None = None
+        self._last: dict[str, tuple[Any, Any]] = {}
+
+    def starts(self, x: Any, *asked: Callable[[Any], Any]) -> bool:
+        """Tell whether what is ``asked`` can be computed at the first point, else say why not.
+
+        Nothing is said where the user's own function fails there, too: SciPy will do that.
+        """
+        self._at_start = True
+        try:
+            for each in asked:
+                each(np.array(x))
+        except _RefusedError:
+            return False
+        finally:
+            self._at_start = False
+        return True
+
+    # -- what SciPy calls
+
+    def fun(self, x: Any, *_: Any, **__: Any) -> Any:
+        """Return the value of a scalar function."""
+        return self._value_and_gradient(x)[0]
+
+    def gradient(self, x: Any, *_: Any, **__: Any) -> Any:
+        """Return the gradient of a scalar function, of the shape of x."""
+        return self._value_and_gradient(x)[1]
+
+    def hessian(self, x: Any, *_: Any, **__: Any) -> Any:
+        """Return the Hessian of a scalar function, shape (n, n)."""
+        return self._once(_hessian, x, lambda: _slopes(self.gradient, x))
+
+    def hessian_product(self, x: Any, p: Any, *_: Any, **__: Any) -> Any:
+        """Return the product of the Hessian of a scalar function with ``p``."""
+
+        def difference() -> Any:
+            step = math.sqrt(EPS) / (float(np.linalg.norm(p)) or 1.0)
+            return (self.gradient(x + step * p) - self.gradient(x)) / step
+
+        return self._of(_hessian_product, (x, np.asarray(p)), difference)
+
+    def values(self, x: Any, *_: Any, **__: Any) -> Any:
+        """Return the values of a function of vectors, in the shape that the user gives them.
+
+        Raises
+        ------
+        ShapeError
+            If there are not as many as at the first point: SciPy would not always notice.
+        """
+        found = self._once(_value, x, lambda: self.plain(x))
+        if self._count is None:
+            self._count = np.size(found)
+        elif np.size(found) != self._count:
+            raise ShapeError(
+                f"{self.solver}: {self.name} has returned {self._count} numbers at the first "
+                f"point and {np.size(found)} at another one: their number must not depend on x"
+            )
+        return found
+
+    def jacobian(self, x: Any, *_: Any, **__: Any) -> Any:
+        """Return the Jacobian of a function of vectors, shape (m, n)."""
+        return self._once(_jacobian, x, lambda: _slopes(self.plain, x))
+
+    def curvature(self, x: Any, v: Any) -> Any:
+        """Return the Hessian of ``v @ values(x)``, shape (n, n)."""
+
+        def difference() -> Any:
+            return _slopes(lambda y: v @ _slopes(self.plain, y), x)
+
+        return self._of(_curvature, (x, np.asarray(v)), difference)
+
+    def slope(self, x: Any, *_: Any) -> Any:
+        """Return the derivative of a function of each element of x by itself."""
+        return self._of(_slope, (x,), lambda: _element_slopes(self.plain, x))
+
+    def second_slope(self, x: Any, *_: Any) -> Any:
+        """Return the second derivative of a function of each element of x by itself."""
+        return self._of(_second_slope, (x,), lambda: _element_slopes(self.slope, x))
+
+    def _value_and_gradient(self, x: Any) -> tuple[Any, Any]:
+        found: tuple[Any, Any] = self._once(
+            _value_and_gradient, x, lambda: (self.plain(x), _slopes(self.plain, x)[0])
+        )
+        return found
+
+    # -- by compiled code, or by differences
+
+    def _once(self, maker: Callable[..., Function], x: Any, instead: Callable[[], Any]) -> Any:
+        """Return what is computed at x, from the last time if that was the same x."""
+        last = self._last.get(maker.__name__)
+        if last is None or not np.array_equal(last[0], x):
+            last = self._last[maker.__name__] = np.array(x), self._of(maker, (x,), instead)
+        return last[1]
+
+    def _of(
+        self, maker: Callable[..., Function], at: tuple[Any, ...], instead: Callable[[], Any]
+    ) -> Any:
+        if self._by_differences:
+            return instead()
+        x = np.asarray(at[0])
+        at = (x if x.dtype.kind in "fc" else x.astype(float), *at[1:])
+        reason = None
+        for k, (function, form, rest) in enumerate(self._ways):
+            try:
+                found = remembered(function, maker, *form)(*at, *rest)
+            except Exception as why:  # noqa: BLE001 - whatever keeps it from being traced
+                reason = reason or why
+            else:
+                del self._ways[:k]
+                return found
+        self._fall_back(at[0], reason)
+        return instead()
+
+    def _fall_back(self, x: Any, why: Any) -> None:
+        """Take differences from now on, with a warning; at the first point SciPy is to do that.
+
+        Where the user's own function fails, its error is what the user is to see.
+        """
+        try:
+            value = self.plain(x)
+        except Exception as error:
+            if self._at_start:
+                raise _RefusedError from error
+            raise
+        if not (self._at_start and self.scalar and np.size(value) != 1):  # SciPy's error
+            warnings.warn(
+                f"{self.solver} takes derivatives of {self.name} by differences, since it cannot "
+                f"be traced: {_reason(why)}",
+                DifferencesWarning,
+                stacklevel=_depth_of_user(),
+            )
+        if self._at_start:
+            raise _RefusedError from why
+        self._by_differences = True
+
+
+class _RefusedError(Exception):
+    """A function that cannot be traced, or fails by itself, at the first point."""
+
+
+# ---------------------------------------------------------------- in place of compiled code
+
+EPS = float(np.finfo(float).eps)
+
+
+def _slopes(function: Callable[[Any], Any], x: Any) -> Any:
+    """Return the Jacobian by differences, shape (m, n)."""
+    steps = math.sqrt(EPS) * np.maximum(1.0, np.abs(x))
+    return np.atleast_2d(
+        scipy.optimize.approx_fprime(x, lambda y: np.ravel(np.asarray(function(y))), steps)
+    )
+
+
+def _element_slopes(function: Callable[[Any], Any], x: Any) -> Any:
+    """Return the derivative of a function of each element by itself, by differences."""
+    step = np.cbrt(EPS) * np.maximum(1.0, np.abs(x))
+    return (np.asarray(function(x + step)) - np.asarray(function(x - step))) / (2 * step)
+
+
+def _are_arguments(values: Sequence[Any]) -> bool:
+    """Tell whether compiled functions take all of these."""
+    try:
+        for k, leaf in enumerate(flatten(tuple(values))[0]):
+            as_leaf(leaf, f"argument {k}")
+    except SymgradError:
+        return False
+    return True
+
+
+_PACKAGES = (str(Path(__file__).parents[1]), *(str(Path(m.__file__).parent) for m in (np, scipy)))
+
+
+def _reason(why: Exception) -> str:
+    """Return an error's words, with the user's line."""
+    if isinstance(why, SymgradError):
+        return str(why)
+    text = f"{type(why).__name__}: {why}"
+    for frame in reversed(traceback.extract_tb(why.__traceback__)):
+        if not frame.filename.startswith(_PACKAGES):
+            return f"{text} [{Path(frame.filename).name}:{frame.lineno}]"
+    return text
+
+
+def _depth_of_user() -> int:
+    """Return the ``stacklevel`` of the line that has called the solver."""
+    frame, depth = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
+        frame, depth = frame.f_back, depth + 1
+    return depth
