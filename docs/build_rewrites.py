@@ -19,7 +19,7 @@ import numpy as np
 import symgrad as sg
 from symgrad import _reverse, _rewrite
 from symgrad._rewrite import IDENTITIES, SHORTCUTS, Identity, Reduced, Shortcut
-from symgrad._rewrite._pattern import Index
+from symgrad._rewrite._matcher import Index
 
 PAGE = Path(__file__).with_name("rewrites.md")
 Rule = Identity | Shortcut | Reduced

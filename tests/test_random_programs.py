@@ -375,6 +375,7 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
     "x*(-1) = -x": (lambda x: x * -1, [lambda x: x * 1, lambda x: x * -np.ones((2, 1))]),
     "-(-x) = x": (lambda x: np.negative(-x), [lambda x: -x, lambda x: -(x * 2)]),
     "-((-x)*y) = x*y": (lambda x: -(-x * np.sin(x)), [lambda x: -(x * np.sin(x))]),
+    "-(x*(-y)) = x*y": (lambda x: -(np.sin(x) * -x), [lambda x: -(np.sin(x) * x)]),
     "x + (-y) = x - y": (lambda x: np.sin(x) + -x, [lambda x: np.sin(x) - x]),
     "(-x) + y = y - x": (lambda x: -x + np.sin(x), [lambda x: x + np.sin(x)]),
     "x - (-y) = x + y": (lambda x: np.sin(x) - -x, [lambda x: -np.sin(x) - x]),

@@ -10,15 +10,17 @@ from .._graph import Node, apply, topological
 from .._state import at, now, within
 from ._accurate import IDENTITIES, INDEX, Identity
 from ._formulas import FORMULAS
+from ._matcher import between
 from ._rules import RULES, Rule
-from ._shortcuts import SHORTCUTS, shortcuts
+from ._shortcuts import SHORTCUTS, index, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
-from ._squares import is_length
 from ._way import Reduced, Shortcut, Way
+from ._written import POWERS, is_length
 
 __all__ = [
     "FORMULAS",
     "IDENTITIES",
+    "POWERS",
     "RULES",
     "SHORTCUTS",
     "Identity",
@@ -26,6 +28,8 @@ __all__ = [
     "Rule",
     "Shortcut",
     "Way",
+    "between",
+    "index",
     "is_length",
     "rewrite",
     "shortcuts",
@@ -121,7 +125,7 @@ class _Formulas:
     def better(self, node: Node) -> tuple[Identity, tuple[Node, ...]] | None:
         """Return the identity that gives a better formula than ``node``, with its operands."""
         for identity in INDEX.at(node):
-            operands = identity.pattern.match(node)
+            operands = identity.found(node)
             if operands is not None and identity.applies(node, operands, self._users):
                 return identity, operands
         return None

@@ -29,27 +29,17 @@ from .._graph import Node
 from .._late import special
 from .._op import registry
 from .._trace import Traced, as_node, cast
-from ._pattern import Index, Written
+from ._matcher import Index, Row, between
 
 OPS = registry.ops
 #: Ops whose result keeps the relative error of an operand: no cancellation, no comparison.
-_HARMLESS = frozenset(
-    (
-        "Multiply",
-        "Divide",
-        "Negative",
-        "Reciprocal",
-        "Power",
-        "FloatPower",
-        "Square",
-        "Sqrt",
-        "Cbrt",
-    )
-)
+_HARMLESS = frozenset((
+    "Multiply", "Divide", "Negative", "Reciprocal", "Power", "FloatPower", "Square", "Sqrt", "Cbrt",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Identity(Written):
+class Identity(Row):
     """A formula and a better one.
 
     Parameters
@@ -66,6 +56,7 @@ class Identity(Written):
     written: Callable[..., Any]
     computed: Callable[..., Any]
     samples: tuple[tuple[float, float], ...]
+    sees: frozenset[str] | None = None
 
     def applies(
         self, node: Node, found: tuple[Node, ...], users: Mapping[Node, Sequence[Node]]
@@ -77,7 +68,7 @@ class Identity(Written):
         """
         if any(x.shape != node.shape for x in found):
             return False
-        inner = self.pattern.inner(node, found)
+        inner = between(node, found)
         return all(
             user is node or user in inner or user.op.name in _HARMLESS
             for x in inner

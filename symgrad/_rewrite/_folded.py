@@ -1,4 +1,4 @@
-"""Formulas with a reduction in them: softmax, lengths of arrays, logarithms of sums."""
+"""Formulas of any length: softmax, lengths of arrays, logarithms of sums and of products."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from .._graph import Node
 from .._late import special
 from .._op import registry
 from .._trace import Traced
-from ._pattern import number_of, square_of
-from ._products import FACTORS, log_of_product
-from ._squares import is_positive, is_sum_of_squares
-from ._way import Reduced, Way
+from ._way import Reduced, Way, elementwise
+from ._written import POWERS, VIEWS, is_positive, is_sum_of_squares, number_of, square_of
 
 OPS = registry.ops
 _SOFTMAX = registry.handler(special.softmax)  # no ufunc: it would ask for an array
@@ -147,7 +145,7 @@ def _log_prod(node: Node, barred: Collection[Node]) -> Way | None:
 def _summed(quotient: Node) -> tuple[int, ...]:
     """Return the axes of the sum that ``exp(x)`` is divided by."""
     inner = quotient.operands[1]
-    while inner.op.name in ("Reshape", "Broadcast"):
+    while inner.op.name in VIEWS:
         inner = inner.operands[0]
     axes: tuple[int, ...] = inner.params["axes"]
     return axes
@@ -157,7 +155,7 @@ def _softmax(node: Node, barred: Collection[Node]) -> Way | None:
     """``exp(x)/sum(exp(x))``: of numbers beyond 709 it is nan, of which no derivative is made."""
     above, below = node.operands
     inner = below
-    while inner.op.name in ("Reshape", "Broadcast"):
+    while inner.op.name in VIEWS:
         inner = inner.operands[0]
     if above.op.name != "Exp" or inner.op.name != "Sum" or inner.operands[0] is not above:
         return None
@@ -198,22 +196,68 @@ def _below_its_maximum(x: Node, axes: tuple[int, ...]) -> bool:
     return top.op.name == "Max" and top.operands[0] is x.operands[0] and top.params["axes"] == axes
 
 
-_SCALED = (frozenset(("Sum", "Prod", "Mean", "Reshape", "Divide", "Multiply")),)
+_FACTORS = frozenset(("Multiply", "Divide", "Square", "Sqrt", "Reciprocal", "Power", "FloatPower"))
+#: The most factors of a product whose logarithm is differentiated factor by factor.
+_MOST = 16
+
+
+def _factors(node: Node, barred: Collection[Node]) -> list[tuple[Node, float]] | None:
+    """Return the factors of a product of powers and their exponents, None for too many."""
+    found: list[tuple[Node, float]] = []
+    stack = [(node, 1.0)]
+    while stack:
+        x, p = stack.pop()
+        name = x.op.name
+        power = number_of(x.operands[1]) if name in POWERS else None
+        if x in barred or name not in _FACTORS or (power is None and "Power" in name):
+            if number_of(x) is None:
+                found.append((x, p))
+        elif name in ("Multiply", "Divide"):
+            stack += [(x.operands[1], p if name == "Multiply" else -p), (x.operands[0], p)]
+        else:
+            given = {"Square": 2.0, "Sqrt": 0.5, "Reciprocal": -1.0}.get(name, power)
+            assert given is not None
+            stack.append((x.operands[0], p * given))
+        if len(found) + len(stack) > _MOST:
+            return None
+    return found
+
+
+def _log_of_product(node: Node, barred: Collection[Node]) -> Way | None:
+    """``log(x**2*y/z)``: 2/x, 1/y, -1/z. What overflows in the product does not in these."""
+    product = node.operands[0]
+    if product.op.name not in _FACTORS or product in barred:
+        return None
+    factors = _factors(product, barred)
+    if factors is None or any(x is product for x, _ in factors):
+        return None
+    inner = [x.operands[0] if x.op.name == "Exp" and x not in barred else None for x, _ in factors]
+    if not any(inner) and all(abs(p) == 1 for _, p in factors) and len(factors) < 2:
+        return None  # of a number and a factor the chain rule is as good
+    operands = tuple(x if e is None else e for (x, _), e in zip(factors, inner, strict=True))
+
+    def slopes(y: Any, *xs: Any) -> tuple[Any, ...]:
+        return tuple(
+            p / x if e is None else p for (_, p), e, x in zip(factors, inner, xs, strict=True)
+        )
+
+    return elementwise(node, operands, slopes)
+
+
+#: What the argument of a logarithm is beside the sum itself.
+_SCALED = frozenset(("Sum", "Prod", "Mean", "Reshape", "Divide", "Multiply"))
 REDUCED: tuple[Reduced, ...] = (
-    Reduced("exp(x)/sum(exp(x)): s*(ct - sum(s*ct))", _softmax, ("Divide",)),
-    Reduced("log(sum(exp(x))): softmax(x)", _log_sum_exp, behind=_SCALED),
-    Reduced("log(prod(x)): 1/x", _log_prod, behind=_SCALED),
-    Reduced(
-        "log(exp(x)/sum(exp(x))): ct - s*sum(ct)",
-        _log_softmax,
-        behind=(frozenset(("Divide",)), frozenset(("Exp",))),
-    ),
-    Reduced("log(x**p*y/z): p/x, 1/y, -1/z", log_of_product, behind=(FACTORS,)),
-)
+    Reduced("exp(x)/sum(exp(x)): s*(ct - sum(s*ct))", _softmax, ("Divide",), frozenset(("Exp",))),
+    Reduced("log(sum(exp(x))): softmax(x)", _log_sum_exp, sees=_SCALED),
+    Reduced("log(prod(x)): 1/x", _log_prod, sees=_SCALED),
+    Reduced("log(exp(x)/sum(exp(x))): ct - s*sum(ct)", _log_softmax,
+            sees=frozenset(("Divide",))),
+    Reduced("log(x**p*y/z): p/x, 1/y, -1/z", _log_of_product, sees=_FACTORS),
+)  # fmt: skip
 #: To be looked for before the root of any other sum of squares.
 LENGTH = Reduced(
-    "sqrt(sum(x**2)): x/r", _length_of_array, ("Sqrt", "Power", "FloatPower"),
-    (frozenset(("Sum", "Mean", "Reshape", "Divide", "Contract")),),
+    "sqrt(sum(x**2)): x/r", _length_of_array, ("Sqrt", *POWERS),
+    frozenset(("Sum", "Mean", "Reshape", "Divide", "Contract")),
 )  # fmt: skip
 
 __all__ = ["LENGTH", "REDUCED"]

@@ -10,9 +10,8 @@ import numpy as np
 from .._graph import Node
 from .._late import special
 from .._op import registry
-from ._pattern import number_of
-from ._squares import is_sum_of_squares
 from ._way import Shortcut
+from ._written import SUMS, is_sum_of_squares, number_of
 
 OPS = registry.ops
 
@@ -195,11 +194,11 @@ FORMULAS: tuple[Shortcut, ...] = (
              ((-1e200, 1e200), (1.0, 2.0)), lambda x, c: _between(c, 0.0, math.inf)),
     Shortcut("power of a sum of squares, less than 1: 0 at 0", lambda s, p: s**p, _power_slope,
              ((0.0, 9.0), (0.6, 0.9)),
-             lambda s, p: _between(p, 0.5, 1.0) and is_sum_of_squares(s)),
+             lambda s, p: _between(p, 0.5, 1.0) and is_sum_of_squares(s), SUMS),
     Shortcut("sqrt of a sum of squares: 0 at 0", lambda s: np.sqrt(s), _root_slope,
-             ((0.0, 9.0),), is_sum_of_squares),
+             ((0.0, 9.0),), is_sum_of_squares, SUMS),
     Shortcut("power 1/2 of a sum of squares: 0 at 0", lambda s: s**0.5, _root_slope,
-             ((0.0, 9.0),), is_sum_of_squares),
+             ((0.0, 9.0),), is_sum_of_squares, SUMS),
 )  # fmt: skip
 
 #: Those of special functions, which may not be loaded.

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._forks import cached_property
 from .._graph import Constant, Literal, Node, apply, element_count
 from .._op import Op, registry
 from .._trace import cast
-from ._identity import product_with_identity
+from ._matcher import Row
+from ._written import NUMBERS, VIEWS, literal
 
 OPS = registry.ops
 
@@ -25,60 +27,47 @@ FOLDED = 1 << 20
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Row):
     """One rewrite.
 
     Parameters
     ----------
     name:
         What it does, in words or symbols.
-    ops:
-        The ops at whose nodes it may apply.
+    written:
+        The formula that it replaces, or the ops at whose nodes it may apply.
     then:
-        ``then(node, *operands)`` returns the replacement, or None where the side
-        condition fails.
+        ``then(node, *operands)``, of the formula's operands or the node's, returns the
+        replacement, or None where the side condition fails.
     rounds:
         Whether the replacement may differ by rounding.
     sees:
-        Ops one of which must be among the operands, to see at a glance that a rule does not
-        apply; None if it can do without.
-    deep:
-        Whether it looks at the operands of scalar operands, too.
+        Ops one of which must be among the operands; None for any.
     maps:
         Whether it may apply at all maps, but for those that users define.
     """
 
     name: str
-    ops: tuple[str, ...]
+    written: Callable[..., Any] | tuple[str, ...]
     then: Callable[..., Node | None]
     rounds: bool = False
     sees: frozenset[str] | None = None
-    deep: bool = False
     maps: bool = False
+    exactly: ClassVar[bool] = True
 
     def concerns(self, op: Op) -> bool:
         """Tell whether the rule may apply at nodes of an op."""
-        if op.name in self.ops:
-            return True
-        return self.maps and op.kind == "map" and registry.is_own(op)
+        return super().concerns(op) or (self.maps and op.kind == "map" and registry.is_own(op))
 
+    @cached_property
+    def is_deep(self) -> bool:
+        """Whether it looks at the operands of operands."""
+        return self.pattern is not None and self.pattern.is_deep
 
-#: What a constant can look like.
-NUMBER = frozenset(("Literal", "Broadcast", "Reshape"))
-NEGATIVE = frozenset(("Negative",))
-
-
-def literal(node: Node) -> Any:
-    """Return the number that every element of ``node`` has, or None."""
-    while node.op.name in ("Broadcast", "Reshape"):
-        node = node.operands[0]
-    return node.value if isinstance(node, Literal) else None
-
-
-def equals(node: Node, value: float) -> bool:
-    """Tell whether ``node`` is a constant equal to ``value``, sign of zero included."""
-    number = literal(node)
-    return number is not None and number == value and np.signbit(number) == np.signbit(value)
+    def find(self, node: Node) -> Node | None:
+        """Return what stands for ``node``, or None where the rule does not apply."""
+        operands = self.found(node)
+        return None if operands is None else self.then(node, *operands)
 
 
 def build(name: str, *operands: Node, like: Node) -> Node:
@@ -86,7 +75,7 @@ def build(name: str, *operands: Node, like: Node) -> Node:
     return apply(OPS[name], operands, (), like.shape, like.dtype)
 
 
-def _same(x: Node, node: Node) -> Node | None:
+def _same(node: Node, x: Node) -> Node | None:
     return x if x.shape == node.shape and x.dtype == node.dtype else None
 
 
@@ -142,18 +131,9 @@ def _narrow(node: Node, *operands: Node) -> Node | None:
     return None
 
 
-def _negated_product(node: Node, x: Node) -> Node | None:
-    if not _is(x, "Multiply"):
-        return None
-    a, b = x.operands
-    if _is(a, "Negative"):
-        return build("Multiply", a.operands[0], b, like=node)
-    return build("Multiply", a, b.operands[0], like=node) if _is(b, "Negative") else None
-
-
-def _zeroth_power(node: Node, x: Node, y: Node) -> Node | None:
+def _zeroth_power(node: Node, x: Node) -> Node | None:
     """1, of a nan as well."""
-    if not equals(y, 0.0) or node.dtype.kind != "f":
+    if node.dtype.kind != "f":
         return None
     one = Literal(1, node.dtype)
     if not node.shape:
@@ -259,70 +239,76 @@ def _reuse(node: Node, x: Node) -> Node:
     return apply(node.op, x.operands, node.items, node.shape, node.dtype)
 
 
+def _is_identity(node: Node) -> bool:
+    """Tell whether ``node`` is a square matrix of ones on the diagonal and zeros."""
+    if node.op.name != "DiagEmbed" or node.params["offset"] != 0 or node.ndim != 2:
+        return False
+    ones = node.operands[0]
+    return literal(ones) == 1 and node.shape[0] == node.shape[1]
+
+
+def _product_with_identity(node: Node, x: Node, y: Node) -> Node | None:
+    """Return the other operand, its axes in the order of the result's.
+
+    The sum over j of x[..., j, ...]*I[j, k] is x[..., k, ...]: multiplied out it would be
+    rounded to the same, but for infinities times zero and for the sign of zeros.
+    """
+    p = node.params
+    for matrix, other, letters, rest in ((x, y, p["a"], p["b"]), (y, x, p["b"], p["a"])):
+        if not _is_identity(matrix) or other.dtype != node.dtype:
+            continue
+        for summed, kept in (letters, letters[::-1]):
+            named = rest.replace(summed, kept)
+            if summed in rest and kept not in rest and sorted(named) == sorted(p["out"]):
+                axes = tuple(named.index(s) for s in p["out"])
+                if axes == tuple(range(len(axes))):
+                    return other
+                items = (("axes", axes),)
+                return apply(OPS["Transpose"], (other,), items, node.shape, node.dtype)
+    return None
+
+
 RULES: tuple[Rule, ...] = (
     Rule("constant folding", (), _fold, maps=True, sees=frozenset(("Literal", "Constant"))),
-    Rule("x*1 = x", ("Multiply",), lambda n, x, y: _same(x, n) if equals(y, 1) else None,
-         sees=NUMBER),
-    Rule("1*x = x", ("Multiply",), lambda n, x, y: _same(y, n) if equals(x, 1) else None,
-         sees=NUMBER),
-    Rule("x/1 = x", ("Divide",), lambda n, x, y: _same(x, n) if equals(y, 1) else None,
-         sees=NUMBER),
-    Rule("x - 0 = x", ("Subtract",), lambda n, x, y: _same(x, n) if equals(y, 0.0) else None,
-         sees=NUMBER),
-    Rule("x + -0 = x", ("Add",), lambda n, x, y: _same(x, n) if equals(y, -0.0) else None,
-         sees=NUMBER),
-    Rule("-0 + x = x", ("Add",), lambda n, x, y: _same(y, n) if equals(x, -0.0) else None,
-         sees=NUMBER),
-    Rule(
-        "x*(-1) = -x", ("Multiply",),
-        lambda n, x, y: build("Negative", x, like=n)
-        if equals(y, -1) and x.shape == n.shape else None, sees=NUMBER,
-    ),
-    Rule(
-        "-(-x) = x", ("Negative",),
-        lambda n, x: x.operands[0] if _is(x, "Negative") else None, sees=NEGATIVE,
-    ),
-    Rule("-((-x)*y) = x*y", ("Negative",), _negated_product, sees=frozenset(("Multiply",)),
-         deep=True),
-    Rule(
-        "x + (-y) = x - y", ("Add",),
-        lambda n, x, y: build("Subtract", x, y.operands[0], like=n)
-        if _is(y, "Negative") else None, sees=NEGATIVE,
-    ),
-    Rule(
-        "(-x) + y = y - x", ("Add",),
-        lambda n, x, y: build("Subtract", y, x.operands[0], like=n)
-        if _is(x, "Negative") else None, sees=NEGATIVE,
-    ),
-    Rule(
-        "x - (-y) = x + y", ("Subtract",),
-        lambda n, x, y: build("Add", x, y.operands[0], like=n) if _is(y, "Negative") else None,
-        sees=NEGATIVE,
-    ),
-    Rule(
-        "(-x)*(-y) = x*y", ("Multiply",),
-        lambda n, x, y: build("Multiply", x.operands[0], y.operands[0], like=n)
-        if _is(x, "Negative") and _is(y, "Negative") else None, sees=NEGATIVE,
-    ),
-    Rule("x**0 = 1", ("Power",), _zeroth_power, sees=NUMBER),
+    Rule("x*1 = x", lambda x: x * 1, _same),
+    Rule("1*x = x", lambda x: 1 * x, _same),
+    Rule("x/1 = x", lambda x: x / 1, _same),
+    Rule("x - 0 = x", lambda x: x - 0.0, _same),
+    Rule("x + -0 = x", lambda x: x + -0.0, _same),
+    Rule("-0 + x = x", lambda x: -0.0 + x, _same),
+    Rule("x*(-1) = -x", lambda x: x * -1,
+         lambda n, x: build("Negative", x, like=n) if x.shape == n.shape else None),
+    Rule("-(-x) = x", lambda x: np.negative(-x), lambda n, x: x),
+    Rule("-((-x)*y) = x*y", lambda x, y: -(-x * y),
+         lambda n, x, y: build("Multiply", x, y, like=n)),
+    Rule("-(x*(-y)) = x*y", lambda x, y: -(x * -y),
+         lambda n, x, y: build("Multiply", x, y, like=n)),
+    Rule("x + (-y) = x - y", lambda x, y: x + -y,
+         lambda n, x, y: build("Subtract", x, y, like=n)),
+    Rule("(-x) + y = y - x", lambda x, y: -x + y,
+         lambda n, x, y: build("Subtract", y, x, like=n)),
+    Rule("x - (-y) = x + y", lambda x, y: x - -y, lambda n, x, y: build("Add", x, y, like=n)),
+    Rule("(-x)*(-y) = x*y", lambda x, y: -x * -y,
+         lambda n, x, y: build("Multiply", x, y, like=n)),
+    Rule("x**0 = 1", lambda x: x**0.0, _zeroth_power),
     Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True,
-         sees=NUMBER),
-    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True, sees=NUMBER),
+         sees=NUMBERS),
+    Rule("x**3, x**4 as products", ("Power",), _cube, rounds=True, sees=NUMBERS),
     Rule(
         "where(True, a, b) = a", ("Where",),
-        lambda n, c, a, b: None if literal(c) is None else _same(a if literal(c) else b, n),
-        sees=NUMBER,
+        lambda n, c, a, b: None if literal(c) is None else _same(n, a if literal(c) else b),
+        sees=NUMBERS,
     ),
     Rule("the same number everywhere", (), _fold_everywhere, maps=True,
          sees=frozenset(("Broadcast",))),
-    Rule("needless broadcast", (), _narrow, maps=True, sees=frozenset(("Broadcast", "Reshape"))),
-    Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",)), deep=True),
+    Rule("needless broadcast", (), _narrow, maps=True, sees=frozenset(VIEWS)),
+    Rule("convert twice", ("Cast",), _cast_twice, sees=frozenset(("Cast",))),
     Rule("reshape of reshape", ("Reshape",), _view_of("Reshape", _reuse)),
     Rule("broadcast of broadcast", ("Broadcast",), _view_of("Broadcast", _reuse)),
     Rule("transpose of transpose", ("Transpose",), _transpose),
     Rule("whole slice", ("Slice",), _whole_slice),
     Rule("assembly of the whole", ("Assemble",), _whole_part),
-    Rule("product with the identity", ("Contract",), product_with_identity, rounds=True,
+    Rule("product with the identity", ("Contract",), _product_with_identity, rounds=True,
          sees=frozenset(("DiagEmbed",))),
     Rule("slice of what was assembled", ("Slice",), _read_back),
 )  # fmt: skip

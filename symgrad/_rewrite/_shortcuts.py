@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from .._graph import Node
 from ._folded import LENGTH, REDUCED
 from ._formulas import FORMULAS, OF_SPECIAL
-from ._pattern import Index
+from ._matcher import Index
 from ._way import Reduced, Shortcut, Way
 
 _PLAIN: tuple[Shortcut | Reduced, ...] = (LENGTH, *FORMULAS, *REDUCED)
@@ -40,11 +40,11 @@ def shortcuts(
     table:
         The formulas to look for.
     """
-    index = _INDEX if table is SHORTCUTS else Index(table)
+    table_of = index if table is SHORTCUTS else Index(table)
     barred = frozenset(x for x in wrt if x.operands)
     found: dict[Node, Way] = {}
     for node in order:
-        for shortcut in index.at(node):
+        for shortcut in table_of.at(node):
             if node.dtype.kind == "f" and node not in barred:
                 way = shortcut.find(node, barred)
                 if way is not None:
@@ -53,6 +53,7 @@ def shortcuts(
     return found
 
 
-_INDEX = Index[Shortcut | Reduced](_PLAIN, OF_SPECIAL)
+#: Which shortcuts may be at a node.
+index = Index[Shortcut | Reduced](_PLAIN, OF_SPECIAL)
 
-__all__ = ["SHORTCUTS", "shortcuts"]
+__all__ = ["SHORTCUTS", "index", "shortcuts"]

@@ -5,30 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._graph import Literal, Node
-from .._op import Op
 from .._state import now, within
+from ._matcher import MOST, Index
 from ._rules import RULES, Rule
 
 #: A node is rewritten at most this often; rules that undo each other are an error.
 ROUNDS = 16
-
-#: What is known of quiet nodes is forgotten beyond this number: each written number may add some.
-MOST = 1 << 14
-
-
-class _Concerning(NamedTuple):
-    """The rules for an op.
-
-    ``needed`` are the ops one of which must be among the operands for any rule to apply; None if
-    there are rules that can do without. ``deep``: one looks at the operands of operands.
-    """
-
-    rules: tuple[Rule, ...]
-    needed: frozenset[str] | None
-    deep: bool
 
 
 class Simplifier:
@@ -45,26 +30,15 @@ class Simplifier:
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._rules = tuple(rules)
-        self._known: dict[Op, _Concerning] = {}
+        self._rules = Index(rules)
+        self._deep = {name for rule in rules if rule.is_deep for name in rule.heads}
         self._quiet: set[tuple[Any, ...]] = set()
-
-    def _concerning(self, op: Op) -> _Concerning:
-        found = tuple([rule for rule in self._rules if rule.concerns(op)])
-        known = _Concerning(found, _seen_by(found), any(rule.deep for rule in found))
-        return self._known.setdefault(op, known)
 
     def __call__(self, node: Node, counts: Counter[str] | None = None) -> Node:
         """Return ``node`` or what stands for it; ``counts`` counts how often each rule applied."""
-        known = self._known.get(node.op) or self._concerning(node.op)
-        needed = known.needed
-        if needed is not None:
-            for x in node.operands:
-                if x.op.name in needed:
-                    break
-            else:
-                return node
-        face = self._face(node, known.deep)
+        if not self._rules.may_apply(node):
+            return node
+        face = self._face(node)
         if face in self._quiet:
             return node
         if node.where is now().where:
@@ -78,7 +52,7 @@ class Simplifier:
             self._quiet.add(face)
         return found
 
-    def _face(self, node: Node, deep: bool) -> tuple[Any, ...] | None:
+    def _face(self, node: Node) -> tuple[Any, ...] | None:
         """Return what can be seen of a scalar step, None where rules look at more than that."""
         op, dtype = node.op, node.dtype
         if node.shape or node.items:
@@ -89,17 +63,14 @@ class Simplifier:
             if x.dtype is not dtype or (kind != "map" and kind != "leaf"):
                 return None
             face.append(x if type(x) is Literal else x.op)
-        if deep:
+        if op.name in self._deep:
             face += [y.op for x in node.operands for y in x.operands]
         return tuple(face)
 
     def _applied(self, node: Node, counts: Counter[str] | None) -> Node:
         for _ in range(ROUNDS):
-            names = [x.op.name for x in node.operands]
-            for rule in (self._known.get(node.op) or self._concerning(node.op)).rules:
-                if rule.sees is not None and rule.sees.isdisjoint(names):
-                    continue
-                replacement = rule.then(node, *node.operands)
+            for rule in self._rules.at(node):
+                replacement = rule.find(node)
                 if replacement is not None and replacement is not node:
                     if counts is not None:
                         counts[rule.name] += 1
@@ -108,11 +79,6 @@ class Simplifier:
             else:
                 return node
         raise AssertionError(f"the rewrite rules do not come to rest at {node.op.name}")
-
-
-def _seen_by(rules: Sequence[Rule]) -> frozenset[str] | None:
-    seen = [rule.sees for rule in rules]
-    return None if None in seen else frozenset().union(*filter(None, seen))
 
 
 _ALL = Simplifier(RULES)

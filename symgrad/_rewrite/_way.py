@@ -8,7 +8,7 @@ from typing import Any
 
 from .._graph import Node
 from .._trace import Traced
-from ._pattern import Written
+from ._matcher import Row
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Shortcut(Written):
+class Shortcut(Row):
     """The derivative of an elementwise formula.
 
     Parameters
@@ -42,6 +42,8 @@ class Shortcut(Written):
         ``(low, high)`` for each operand: where the tests measure.
     where:
         ``where(*nodes)``: a condition on what stands for the operands.
+    sees:
+        Ops of which one must be among the operands; None for any.
     """
 
     name: str
@@ -49,10 +51,11 @@ class Shortcut(Written):
     slopes: Callable[..., tuple[Any, ...]]
     samples: tuple[tuple[float, float], ...]
     where: Callable[..., bool] = lambda *_: True
+    sees: frozenset[str] | None = None
 
     def find(self, node: Node, barred: Collection[Node]) -> Way | None:
         """Return the way past ``node``, or None where the formula is another."""
-        found = self.pattern.match(node, barred)
+        found = self.found(node, barred)
         if found is None or not self.where(*found):
             return None
         return elementwise(node, found, self.slopes)
@@ -72,20 +75,23 @@ def elementwise(
 
 
 @dataclass(frozen=True)
-class Reduced:
+class Reduced(Row):
     """The derivative of a formula that is found by a function, such as the log of a sum.
 
-    ``behind`` holds names of ops of which one must be behind the first: one step, two steps, ...
+    Parameters
+    ----------
+    name:
+        The formula and, for people, what its derivative is.
+    find:
+        ``find(node, barred)`` returns the way past ``node``, or None where there is none.
+    written, sees:
+        The ops at which it begins, and those of which one must be among the operands.
     """
 
     name: str
     find: Callable[[Node, Collection[Node]], Way | None]
-    heads: tuple[str, ...] = ("Log",)
-    behind: tuple[frozenset[str], ...] = (frozenset(("Sum", "Prod", "Reshape")),)
-
-    def possible(self, names: Sequence[str]) -> bool:
-        """Tell whether the formula can be at a node: views may hide its operands."""
-        return True
+    written: tuple[str, ...] = ("Log",)
+    sees: frozenset[str] | None = None
 
 
 __all__ = ["Reduced", "Shortcut", "Way", "elementwise"]

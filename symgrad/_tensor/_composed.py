@@ -77,12 +77,6 @@ class Composed(Op):
     support: Callable[..., Any] | None = None
     reads_result: bool = False
     kind: ClassVar[Kind] = "routine"
-    #: All that there are.
-    known: ClassVar[list[Composed]] = []
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.known.append(self)
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
         if any(isinstance(x, Traced) for x in operands):

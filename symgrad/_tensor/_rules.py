@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .._graph import Input
-from .._op import Op, registry
+from .._op import Op
 from .._reverse import differentiable, pull
 from .._trace import Traced, as_node
 from ..errors import SymgradError
-from ._composed import Composed, Formula
+from ._composed import Formula
 from ._node import Backward, Rule
 
 #: PyTorch's names of ``grad_fn`` where they differ from the records'.
@@ -50,12 +50,6 @@ def backward_class(op: Op) -> type[Backward] | None:
             fields = {"__slots__": (), "op": op, "rules": {}, "__doc__": f"Back from {op.name}."}
             made = type(name, (Backward,), fields)
         return _classes.setdefault(op, made)
-
-
-def classes_called(name: str) -> set[type[Backward] | None]:
-    """Return the classes of the op of a name, and of steps that stand for it."""
-    ops = [op for op in Composed.known if op.name == name]
-    return {*map(backward_class, ops), *map(backward_class, filter(None, [registry.ops.get(name)]))}
 
 
 def rule_for(cls: type[Backward], mask: int, count: int, params: dict[str, Any]) -> Rule:
@@ -103,4 +97,4 @@ def _read_by(op: Op, wanted: Sequence[bool]) -> tuple[tuple[bool, ...], bool]:
     return (True,) * len(wanted), getattr(op, "reads_result", True)
 
 
-__all__ = ["backward_class", "classes_called", "rule_for"]
+__all__ = ["backward_class", "rule_for"]

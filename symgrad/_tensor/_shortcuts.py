@@ -10,91 +10,39 @@ or as a target, is not gone past.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .._graph import Input, Literal
 from .._graph import Node as GraphNode
-from .._op import Bodied, registry
+from .._op import Bodied
 from .._ops import unbroadcast
 from .._ops.movement import by_rows
-from .._rewrite import SHORTCUTS, Shortcut, Way, shortcuts
+from .._rewrite import POWERS, Way, between, index, shortcuts
 from .._state import within
 from .._trace import Traced, as_node
 from ..errors import SymgradError
 from ._compiled import written_out
 from ._composed import Composed
 from ._node import AccumulateGrad, Backward, Node
-from ._rules import backward_class, classes_called
 
 #: How far behind a node formulas go, in ops, and how many ops are looked at.
 DEPTH, MOST = 6, 32
 
-#: What is behind the root of a sum of squares.
-SUMS = (
-    frozenset((
-        "Add", "Sum", "Mean", "Reshape", "Divide", "Contract", "Square", "Multiply", "Power",
-    )),
-)  # fmt: skip
-
-POWERS = ("Power", "FloatPower")
-
-#: For each step behind a node at which a formula begins, the ops of which one is there.
-Behind = tuple[frozenset[str], ...]
+#: What an operand without a step behind it may be: a written number, or another value.
+NUMBER, VALUE = Literal.op, Input.op
 
 
-@cache
-def _heads() -> dict[type, list[tuple[Behind, float | None]]]:
-    """Return the nodes' classes at which a shortcut may begin: what is behind, the exponent."""
-    found: dict[type, list[tuple[Behind, float | None]]] = {}
-    for shortcut in SHORTCUTS:
-        if isinstance(shortcut, Shortcut):
-            behind, power = shortcut.pattern.behind or SUMS, shortcut.pattern.exponent
-        else:
-            behind, power = shortcut.behind, 0.5
-        for name in shortcut.heads:
-            cls = backward_class(registry.ops[name])
-            exponent = power if name in POWERS else None
-            if cls is not None and (behind, exponent) not in found.setdefault(cls, []):
-                found[cls].append((behind, exponent))
-    return found
-
-
-@cache
-def _starts() -> dict[type, set[type | None]]:
-    """Return for each class at which a shortcut may begin the classes one step behind it."""
-    return {
-        cls: {c for behind, _ in formulas for n in behind[0] for c in classes_called(n)}
-        for cls, formulas in _heads().items()
-    }
-
-
-def _may_begin(node: Backward, formulas: Sequence[tuple[Behind, float | None]]) -> bool:
-    """Tell from the names of ops alone whether a formula may begin here."""
-    number = None
-    if node.op.name == "Divide" and node.behind[1] is None:
+def _may_begin(node: Backward) -> bool:
+    """Tell from ops alone whether a formula may begin at a step."""
+    behind = node.behind
+    if node.op.name == "Divide" and behind[1] is None:
         return False  # the formulas divide by what they are of
-    if node.op.name in POWERS:
-        if node.edges[1] is not None or node.saved is None:
-            return False
-        power = getattr(node.saved[1], "_data", node.saved[1])
-        number = float(power) if power.ndim == 0 else None
-    levels: list[set[str]] = []
-    nodes: list[Any] = [node]
-    for behind, exponent in formulas:
-        if exponent != number and (number is None or exponent == exponent):
-            continue
-        for k, names in enumerate(behind):
-            if k == len(levels):
-                nodes = [e for x in nodes for e in x.edges if isinstance(e, Backward)][:MOST]
-                levels.append({x.op.name for x in nodes})
-            if names.isdisjoint(levels[k]):
-                break
-        else:
-            return True
-    return False
+    if node.op.name in POWERS and (behind[1] is not None or node.saved is None):
+        return False
+    ops = [NUMBER if e is None else e.op if isinstance(e, Backward) else VALUE for e in behind]
+    return bool(index.among(node.op, ops))
 
 
 class Path:
@@ -226,7 +174,7 @@ class _Local:
         self.made[node] = made
         self.sources[made] = node
         if isinstance(node.op, Composed):
-            self.inside.update(_between(made, set(map(as_node, operands))))
+            self.inside.update(between(made, set(map(as_node, operands))))
         if node.result is not None and (node.cell is None or node.cell.written <= node.seq):
             self.arrays.setdefault(made, node.result)
             self.tensors.setdefault(made, node.tensor())
@@ -259,18 +207,6 @@ class _Local:
         return made
 
 
-def _between(root: GraphNode, ends: Collection[GraphNode]) -> set[GraphNode]:
-    """Return the nodes behind ``root`` up to ``ends``."""
-    found: set[GraphNode] = set()
-    stack = list(root.operands)
-    while stack:
-        node = stack.pop()
-        if node not in found and node not in ends:
-            found.add(node)
-            stack += node.operands
-    return found
-
-
 def _written(tensor: Any, seq: int) -> bool:
     cell = getattr(tensor, "_cell", None)
     return cell is not None and bool(cell.written > seq)
@@ -286,18 +222,9 @@ def paths(order: Sequence[Node], barred: Collection[Node]) -> Mapping[Node, Path
     barred:
         Nodes whose own gradients are wanted.
     """
-    starts, heads = _starts(), _heads()
     found: dict[Node, Path] = {}
     for node in order:
-        first = starts.get(type(node))
-        if first is None:
-            continue
-        for edge in node.behind:  # most nodes end here: no calls
-            if type(edge) in first:
-                break
-        else:
-            continue
-        if not isinstance(node, Backward) or not _may_begin(node, heads[type(node)]):
+        if not isinstance(node, Backward) or not _may_begin(node):
             continue
         try:
             local = _Local(node, barred)
