@@ -45,6 +45,7 @@ __all__ = [
     "ParseError",
     "ShapeError",
     "SimplificationWarning",
+    "SparsityWarning",
     "SymgradError",
     "TraceError",
     "UnsupportedError",
@@ -170,3 +171,7 @@ class DifferencesWarning(UserWarning):
 
 class SimplificationWarning(UserWarning):
     """A formula is right, but the time for simplifying it has run out."""
+
+
+class SparsityWarning(UserWarning):
+    """A derivative is computed, or stored, with many more entries than it has."""

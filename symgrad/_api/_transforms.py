@@ -12,6 +12,7 @@ from ._bodies import grad_body
 from ._control_flow import Flow
 from ._control_syntax import converted
 from ._jacobian import jacobian_body
+from ._sparse import SparseFunction, sparse_body
 from ._vmap import vmap_body
 
 Argnums = int | Sequence[int]
@@ -227,6 +228,8 @@ def jacobian(
     mode: str = "auto",
     sparse: bool = False,
     holomorphic: bool = False,
+    *,
+    format: str = "csr",  # noqa: A002
 ) -> Function:
     """Return the Jacobian of a function with array results.
 
@@ -239,9 +242,12 @@ def jacobian(
     mode:
         ``"forward"`` (columns), ``"reverse"`` (rows) or ``"auto"`` (the fewer).
     sparse:
-        Reserved for compressed Jacobians; must be False.
+        Whether the result is a sparse array of SciPy's, of shape (result's size, argument's
+        size), with the pattern found by itself: see :class:`SparseFunction`.
     holomorphic:
         Whether ``f`` is a holomorphic function of complex arguments with complex results.
+    format:
+        Of a sparse result: ``"csr"``, ``"csc"`` or ``"coo"``.
 
     Returns
     -------
@@ -255,21 +261,41 @@ def jacobian(
     >>> sg.jacobian(lambda x: np.array([2.0, 3.0]) * x**2)(np.array([1.0, 2.0]))
     array([[ 4.,  0.],
            [ 0., 12.]])
+    >>> J = sg.jacobian(lambda x: x[1:] * x[:-1], sparse=True)
+    >>> x = np.array([1.0, 2.0, 3.0])
+    >>> J(x).toarray()
+    array([[2., 1., 0.],
+           [0., 3., 2.]])
+    >>> J.values(x), J.nnz
+    (array([2., 1., 3., 2.]), 4)
     """
     check_function(f, "jacobian")
     if sparse:
-        raise ArgumentError("sparse Jacobians are not available: use sparse=False")
+        return _sparse(jacobian, f, f, argnums, format, mode=mode, holomorphic=holomorphic)
     body = jacobian_body(f, argnums, mode, holomorphic)
     return made(jacobian, f, body, {"argnums": argnums, "mode": mode, **_asked(holomorphic)})
 
 
 def hessian(
-    f: Callable[..., Any], argnums: Argnums = 0, sparse: bool = False, holomorphic: bool = False
+    f: Callable[..., Any],
+    argnums: Argnums = 0,
+    sparse: bool = False,
+    holomorphic: bool = False,
+    *,
+    format: str = "csr",  # noqa: A002
+    triangle: str | None = None,
 ) -> Function:
     """Return the matrix of second derivatives of a function with a scalar result.
 
     Forward over reverse: the Jacobian of the gradient. By complex arguments only of
     holomorphic functions, with ``holomorphic=True``.
+
+    Parameters
+    ----------
+    f, argnums, sparse, holomorphic, format:
+        As of :func:`jacobian`.
+    triangle:
+        ``"lower"``: of a sparse Hessian only the entries on the diagonal and below it.
 
     Examples
     --------
@@ -280,11 +306,26 @@ def hessian(
            [6., 0.]])
     """
     check_function(f, "hessian")
-    if sparse:
-        raise ArgumentError("sparse Hessians are not available: use sparse=False")
     inner = grad_body(f, argnums, False, False, "hessian", holomorphic)
+    if sparse:
+        return _sparse(hessian, f, inner, argnums, format, triangle, holomorphic=holomorphic)
     body = jacobian_body(inner, argnums, "forward", holomorphic)
     return made(hessian, f, body, {"argnums": argnums, **_asked(holomorphic)})
+
+
+def _sparse(
+    maker: Callable[..., Any], f: Callable[..., Any], body: Callable[..., Any], argnums: Argnums,
+    form: str, triangle: str | None = None, *, mode: str = "auto", holomorphic: bool = False,
+) -> SparseFunction:  # fmt: skip
+    if mode != "auto" or holomorphic:
+        raise ArgumentError("sparse derivatives have no mode, and are of real functions")
+    if triangle not in (None, "lower"):
+        raise ArgumentError(f"triangle is 'lower' or None, not {triangle!r}")
+    options = {"argnums": argnums, "sparse": True, "format": form}
+    if triangle:
+        options["triangle"] = triangle
+    traced = sparse_body(body, argnums, triangle is not None)
+    return SparseFunction(traced, f, (maker, (f,), options), form=form)
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:

@@ -191,16 +191,26 @@ class Function:
         for leaf in raw:
             if hasattr(type(leaf), "__symgrad_step__"):  # an eager tensor
                 return type(leaf).__symgrad_step__(self, args, kwargs, out)
-        leaves = self._leaves(raw)
-        chosen = now().backend
-        name = chosen or check_backend(os.environ.get("SYMGRAD_BACKEND") or self._backend)
-        if name == "llvm" and structures.FAULT is not None:
-            name = "numba"
-        call = Call(leaves, tree, args, kwargs)
+        call = Call(self._leaves(raw), tree, args, kwargs)
+        name = self._backend_now()
         try:
-            found, given = self._found(call, kernel=name != "numpy")
+            result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
+        if out is None and name == "llvm" and now().backend is None and found.direct:
+            caller = given.reading.caller(found.caller, len(args))
+            self._fast = (caller, found.pack, found)
+        return result
+
+    def _backend_now(self) -> str:
+        """Return on what a call runs just now."""
+        environment = os.environ.get("SYMGRAD_BACKEND")
+        name = now().backend or check_backend(environment or self._backend)
+        return "numba" if name == "llvm" and structures.FAULT is not None else name
+
+    def _computed(self, call: Call, out: Any, name: str) -> tuple[Any, Specialization, Given]:
+        """Return the result of a call, and what it was computed with."""
+        found, given = self._found(call, kernel=name != "numpy")
         result = found.result(given.leaves, out, name)
         if result is MISS:
             # For these sizes its arithmetic would leave 64 bits: a trace of their own has numbers
@@ -209,10 +219,7 @@ class Function:
             result = found.result(given.leaves, out, name)
             if result is MISS:
                 raise found.shortage(given.leaves)
-        if out is None and name == "llvm" and chosen is None and found.direct:
-            caller = given.reading.caller(found.caller, len(args))
-            self._fast = (caller, found.pack, found)
-        return result
+        return result, found, given
 
     def outermost(self, *args: Any, **kwargs: Any) -> Any:
         """Carry the function out on the inputs of the outermost trace, which nothing encloses."""

@@ -6,7 +6,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from ._layout import Layout, can_ask
 from ._pack import make_pack
 from ._products import load_product
 from ._recall import Recall
+
+T = TypeVar("T")
 
 
 class Specialization:
@@ -269,6 +271,10 @@ class Specialization:
                 raise ArgumentError(f"out has type {part.dtype}: the result is complex")
             given[leaf] = as_input(part) if kind == "packed" else part
         return given
+
+    def static(self, kind: type[T]) -> T:
+        """Return the leaf of the result that is of a kind of objects which are no values."""
+        return next(x[0] for x in self._leaves if isinstance(x, tuple) and isinstance(x[0], kind))
 
     @property
     def caller(self) -> Callable[..., Any]:

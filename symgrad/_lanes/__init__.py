@@ -1,0 +1,15 @@
+"""Sparse derivatives: a pass that carries the Jacobian of each node as lanes.
+
+The Jacobian of a node by an input is a sum of :class:`Block`: rows, columns and values as
+functions of the same axes, the *lanes*. An input by itself is one block, of ones with equal rows
+and columns. Each kind of op has a rule for what becomes of a block.
+
+Blocks are arrays of the graph, so they are as many for a thousand unknowns as for a million, and
+the index arrays of gathers are data. No graph is coloured, and none is written out by elements.
+"""
+
+from ._block import Block
+from ._index import Index, flat
+from ._walk import blocks_of
+
+__all__ = ["Block", "Index", "blocks_of", "flat"]

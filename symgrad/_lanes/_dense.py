@@ -1,0 +1,73 @@
+"""Where lanes do not lead on: the whole Jacobian of one step, as if all of it depended on all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._batch import batch
+from .._forward import push_forward
+from .._graph import Literal, Node, apply
+from .._guards import Guarded
+from .._op import PROJECTIONS
+from .._ops import RESHAPE, TRANSPOSE
+from .._ops.diagonals import DIAG_EMBED
+from .._shapes import as_size, dim_product
+from .._trace import as_node, cast, fresh, substitute
+from ._block import Block
+from ._index import traced
+from ._read import read
+
+
+def operands_of(node: Node) -> tuple[Node, ...]:
+    """Return the operands through which derivatives reach a step: of a loop's result, its own."""
+    return node.operands[0].operands if node.op.kind in PROJECTIONS else node.operands
+
+
+def whole(node: Node, k: int, block: Block) -> Block:
+    """Return what becomes of a block behind a step of which nothing is known."""
+    slopes = jacobian_of(node, k)
+    block, rows = block.extended(node.shape)
+    factor = cast(read(slopes, [*rows, *block.rows], block.lanes), block.slope.value.dtype)
+    value = as_node(traced(block.value) * traced(factor))
+    return replace(block, rows=tuple(rows), slope=Guarded(value)).summed()
+
+
+def jacobian_of(node: Node, k: int) -> Node:
+    """Return the derivative of a step by one operand, of shape result + operand."""
+    given = operands_of(node)
+    stand_ins = [fresh(x, "u") for x in given]
+    step = _rebuilt(node, stand_ins)
+    x, wanted = stand_ins[k], given[k]
+    tangent = fresh(x, "t")
+    [column] = push_forward([step], {x: tangent})
+    shape = (*node.shape, *wanted.shape)
+    if column is None:
+        zero = traced(Literal(0, node.dtype))
+        return as_node(np.broadcast_to(zero, tuple(map(as_size, shape))))
+    if not wanted.shape:
+        [slope] = substitute([column], {tangent: Literal(1, x.dtype), **_back(stand_ins, given)})
+        return slope
+    count = dim_product(wanted.shape)
+    ones = np.broadcast_to(traced(Literal(1, x.dtype)), (as_size(count),))
+    units = RESHAPE(DIAG_EMBED(ones, offset=0, shape=(count, count)), shape=(count, *wanted.shape))
+    [(columns, lifted)] = batch([column], {tangent: as_node(units)}, count)
+    assert lifted
+    last = TRANSPOSE(traced(columns), axes=(*range(1, node.ndim + 1), 0))
+    [slopes] = substitute([as_node(RESHAPE(last, shape=shape))], _back(stand_ins, given))
+    return slopes
+
+
+def _rebuilt(node: Node, operands: Sequence[Any]) -> Node:
+    if node.op.kind not in PROJECTIONS:
+        return apply(node.op, tuple(operands), node.items, node.shape, node.dtype)
+    inner = node.operands[0]
+    body = apply(inner.op, tuple(operands), inner.items, inner.shape, inner.dtype)
+    return apply(node.op, (body, *node.operands[1:]), node.items, node.shape, node.dtype)
+
+
+def _back(stand_ins: Sequence[Node], given: Sequence[Node]) -> dict[Node, Node]:
+    return dict(zip(stand_ins, given, strict=True))

@@ -1,0 +1,257 @@
+"""Sparse Jacobians and Hessians: values and patterns against the dense ones."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sps
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, SparsityWarning
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+A = np.arange(12.0).reshape(3, 4) + 1.0
+
+
+def stencil(x):
+    inner = x[2:] - 2.0 * x[1:-1] + x[:-2]
+    return np.concatenate([x[:1] * 2.0, inner * np.sin(x[1:-1]), x[-1:] ** 2])
+
+
+def written(x):
+    out = np.zeros_like(x)
+    out[1:-1] = x[2:] * x[:-2]
+    out[0] = x[1] ** 2
+    return out
+
+
+def laplacian(u):
+    v = np.pad(u, 1)
+    return v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2] - 4.0 * u + u**3
+
+
+def brusselator(y):
+    u, v = y.reshape(2, -1)
+    lap = lambda w, edge: np.concatenate([[edge], w[:-1]]) - 2 * w + np.concatenate([w[1:], [edge]])  # noqa: E731
+    return np.concatenate([
+        1.0 + u * u * v - 4.0 * u + 0.02 * lap(u, 1.0), 3.0 * u - u * u * v + 0.02 * lap(v, 3.0)
+    ])  # fmt: skip
+
+
+VECTORS = {
+    "map": lambda x: np.sin(x) * x,
+    "neighbours": lambda x: x[1:] * x[:-1],
+    "stencil": stencil,
+    "written": written,
+    "brusselator": brusselator,
+    "reversed": lambda x: x[::-1] * x,
+    "strided": lambda x: x[::2] - x[1::2],
+    "every third": lambda x: np.concatenate([x, x])[1::3],
+    "outer": lambda x: np.outer(x, x),
+    "rolled": lambda x: np.roll(x, 1) * x**2,
+    "rows": lambda x: np.sum(x.reshape(2, -1) ** 2, axis=0),
+    "columns": lambda x: x.reshape(2, -1).T.ravel() * np.arange(1.0, x.size + 1),
+    "padded": lambda x: np.pad(x.reshape(2, -1), 1)[1:, :-1],
+    "differences": lambda x: np.diff(x, 2),
+    "gradient": lambda x: np.gradient(x),
+    "convolved": lambda x: np.convolve(x, np.array([1.0, 2.0, 3.0]), "same"),
+    "running": lambda x: np.cumsum(x) * x,
+    "running back": lambda x: np.cumsum(x[::-1])[::-1],
+    "maximum": lambda x: np.max(x.reshape(2, -1), axis=1),
+    "product": lambda x: np.prod(x.reshape(2, -1), axis=0),
+    "total": lambda x: np.sum(x) * np.ones(3) + x[:3],
+    "repeated": lambda x: np.repeat(x, 2) * np.tile(x, 2),
+    "stacked": lambda x: np.stack([x, x[::-1]], 1)[2:, 0],
+    "diagonal": lambda x: np.diag(np.diag(x) @ np.diag(x)) + np.trace(np.outer(x, x)),
+    "one number": lambda x: np.sum(np.sin(x[1:]) * x[:-1]),
+    "linear": lambda x: A @ np.tanh(x[:4]),
+    "twice": lambda x: A.T @ np.tanh(A @ x[:4]),
+    "quadratic": lambda x: np.einsum("i,ij,j->j", x[:3], A, x[:4]),
+    "either": lambda x: np.where(x > 0, np.sqrt(np.abs(x)), x[::-1]),
+    "halves": lambda x: np.concatenate([x[: x.size // 2] ** 2, np.exp(x[x.size // 2 :])]),
+}  # fmt: skip
+
+
+def close(found, wanted):
+    np.testing.assert_allclose(found.toarray(), wanted, rtol=1e-12, atol=1e-14)
+
+
+def dense(f, x, *rest):
+    y = np.asarray(f(x, *rest))
+    with sg.backend("numpy"):
+        return np.asarray(sg.jacobian(f)(x, *rest)).reshape(y.size, x.size)
+
+
+def agrees(f, x, *rest, exact=True, **options):
+    """Compare values and pattern with the dense Jacobian; return the sparse one."""
+    function = sg.jacobian(f, sparse=True, **options)
+    found, wanted = function(x, *rest), dense(f, x, *rest)
+    places = function.pattern(x, *rest).toarray()
+    assert found.shape == wanted.shape
+    np.testing.assert_allclose(found.toarray(), wanted, rtol=1e-13, atol=1e-14)
+    assert not np.any((wanted != 0) & ~places)
+    assert places.sum() == found.nnz == function.nnz
+    if exact:
+        assert found.nnz == np.count_nonzero(wanted)
+    return found
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_a_jacobian_has_the_values_and_the_places_of_the_dense_one(name, rng):
+    x = rng.normal(size=8) + 0.1
+    chosen = name in ("either", "maximum")  # both sides, and all elements, are in the pattern
+    agrees(VECTORS[name], x, exact=not chosen)
+
+
+def test_one_compilation_serves_all_sizes(rng):
+    for f in (stencil, brusselator, written):
+        function = sg.jacobian(f, sparse=True)
+        for n in (30, 8, 12, 100):
+            x = rng.normal(size=n)
+            close(function(x), dense(f, x))
+        assert function.traces <= 2
+    function = sg.jacobian(laplacian, sparse=True)
+    for shape in ((11, 18), (9, 17), (12, 20), (18, 18)):
+        x = rng.normal(size=shape)
+        np.testing.assert_allclose(
+            function(x).toarray(), dense(laplacian, x), rtol=1e-13, atol=1e-14
+        )
+    assert function.traces <= 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
+def test_small_sizes(n, rng):
+    for name in ("map", "neighbours", "reversed", "rolled", "running", "outer", "total", "strided"):
+        x = rng.normal(size=n)
+        try:
+            VECTORS[name](x)
+        except ValueError:
+            continue
+        with sg.backend("numpy"):
+            agrees(VECTORS[name], x)
+
+
+def test_index_arrays_are_data(rng):
+    def flows(v, start, end):
+        return np.sin(v[start] - v[end]) * v[start]
+
+    function = sg.jacobian(flows, sparse=True)
+    v = rng.normal(size=40)
+    for _ in range(3):
+        start, end = rng.integers(0, 40, 60), rng.integers(0, 40, 60)
+        found = function(v, start, end).toarray()
+        np.testing.assert_allclose(found, dense(flows, v, start, end), rtol=1e-13, atol=1e-14)
+    before = function(v, start, end).toarray()
+    start[:] = start[::-1]  # in place: other places
+    after = function(v, start, end).toarray()
+    np.testing.assert_allclose(after, dense(flows, v, start, end), rtol=1e-13, atol=1e-14)
+    assert not np.array_equal(before, after)
+    assert function.traces == 1
+
+
+def test_sums_over_computed_places(rng):
+    def balance(v, start, end, count):
+        flow = np.sin(v[start] - v[end])
+        return (
+            sg.numpy.zeros(count) + np.bincount(start, flow, count) - np.bincount(end, flow, count)
+        )
+
+    v = rng.normal(size=12)
+    start, end = rng.integers(0, 12, 20), rng.integers(0, 12, 20)
+    f = lambda v, s, e: balance(v, s, e, 12) * v  # noqa: E731
+    close(sg.jacobian(f, sparse=True)(v, start, end), dense(f, v, start, end))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_formats_values_and_out(form, rng):
+    x = rng.normal(size=10)
+    function = sg.jacobian(stencil, sparse=True, format=form)
+    found, pattern = function(x), function.pattern(x)
+    assert found.format == pattern.format == form
+    assert isinstance(found, getattr(sps, f"{form}_array"))
+    assert pattern.dtype == bool
+    values = function.values(x)
+    np.testing.assert_array_equal(values, found.data)
+    out = np.empty_like(values)
+    assert function.values(x, out=out) is out
+    np.testing.assert_array_equal(out, values)
+    pattern.data = pattern.data * values
+    np.testing.assert_array_equal(pattern.toarray(), dense(stencil, x))
+    for wrong in (np.empty(3), out.astype(np.float32), out[::-1], None, [out, out]):
+        if wrong is not None:
+            with pytest.raises(ArgumentError):
+                function.values(x, out=wrong)
+    found.data[:] = 0
+    found.eliminate_zeros()  # in place, and only there
+    np.testing.assert_array_equal(function(x).toarray(), dense(stencil, x))
+
+
+def test_structures_are_blocks(rng):
+    def f(p, t):
+        return {"a": p["u"] * t, "b": (p["w"] ** 2)[::-1]}
+
+    p = {"u": rng.normal(size=3), "w": rng.normal(size=3)}
+    found = sg.jacobian(f, sparse=True)(p, 2.0)
+    wanted = sg.jacobian(f)(p, 2.0)
+    for row in "ab":
+        for col in "uw":
+            np.testing.assert_allclose(found[row][col].toarray(), wanted[row][col])
+    assert found["a"]["w"].nnz == 0
+    both = sg.jacobian(lambda x, y: x * y, (0, 1), sparse=True)(p["u"], p["w"])
+    np.testing.assert_allclose(both[0].toarray(), np.diag(p["w"]))
+    np.testing.assert_allclose(both[1].toarray(), np.diag(p["u"]))
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def test_hessians(rng):
+    x = rng.normal(size=9)
+    function = sg.hessian(rosenbrock, sparse=True)
+    wanted = sg.hessian(rosenbrock)(x)
+    np.testing.assert_allclose(function(x).toarray(), wanted, rtol=1e-13)
+    assert function.nnz == 9 + 2 * 8
+    lower = sg.hessian(rosenbrock, sparse=True, triangle="lower")
+    np.testing.assert_allclose(lower(x).toarray(), np.tril(wanted), rtol=1e-13)
+    assert lower.nnz == 9 + 8
+
+
+def test_a_part_without_lanes_is_dense_and_says_so(rng):
+    def f(x):
+        return np.linalg.solve(np.eye(4) + np.diag(x), np.sin(x))
+
+    x = rng.normal(size=4) ** 2
+    with pytest.warns(SparsityWarning, match=r"dense.*test_sparse"):
+        found = sg.jacobian(f, sparse=True)(x)
+    np.testing.assert_allclose(found.toarray(), sg.jacobian(f)(x), rtol=1e-12, atol=1e-14)
+
+
+def test_what_is_refused(rng):
+    x = rng.normal(size=4)
+    with pytest.raises(ArgumentError, match="format"):
+        sg.jacobian(stencil, sparse=True, format="dia")
+    with pytest.raises(ArgumentError, match="triangle"):
+        sg.hessian(rosenbrock, sparse=True, triangle="upper")
+    with pytest.raises(ArgumentError, match="without sparse=True"):
+        sg.compile(lambda x: sg.jacobian(stencil, sparse=True)(x))(x)
+    with pytest.raises(ArgumentError, match="real"):
+        sg.jacobian(lambda z: z * z, sparse=True)(x + 1j)
+    with pytest.raises(ArgumentError, match="int64"):
+        sg.jacobian(lambda x: np.arange(3), sparse=True)(x)
+    with pytest.raises(ArgumentError, match="depends on the arguments"):
+        _ = sg.jacobian(stencil, sparse=True).nnz
+
+
+def test_pickling_and_backends(rng):
+    x = rng.normal(size=10)
+    function = sg.jacobian(stencil, sparse=True, format="csc")
+    again = pickle.loads(pickle.dumps(function))
+    np.testing.assert_array_equal(again(x).toarray(), function(x).toarray())
+    with sg.backend("numpy"):
+        np.testing.assert_allclose(again(x).toarray(), dense(stencil, x), rtol=1e-14)
