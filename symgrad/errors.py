@@ -41,6 +41,7 @@ __all__ = [
     "IndexingError",
     "MissingExtraError",
     "MissingProgramError",
+    "NotCompiledWarning",
     "OutOfMemoryError",
     "ParseError",
     "ShapeError",
@@ -167,6 +168,10 @@ class CaptureWarning(UserWarning):
 
 class DifferencesWarning(UserWarning):
     """A solver takes derivatives by differences, of a function that cannot be traced."""
+
+
+class NotCompiledWarning(UserWarning):
+    """A function that a solver was given cannot be compiled, and runs as plain Python."""
 
 
 class SimplificationWarning(UserWarning):

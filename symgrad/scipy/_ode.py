@@ -1,0 +1,209 @@
+"""``solve_ivp`` on plain arrays and in traced code."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+from scipy.optimize import OptimizeResult
+
+from ..errors import NotCompiledWarning, SymgradError
+from ._ode_methods import Tsit5
+from ._ode_programs import programs_for
+from ._ode_solvers import COMPILED, Compiled
+
+FINISHED = "The solver successfully reached the end of the integration interval."
+
+#: SciPy's own methods that are run with compiled functions.
+IMPLICIT = ("Radau", "BDF", "LSODA")
+
+
+class OdeResult(OptimizeResult):  # type: ignore[misc]
+    """What ``solve_ivp`` returns."""
+
+
+def solve_ivp(
+    fun: Callable[..., Any],
+    t_span: Sequence[float],
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: tuple[Any, ...] | None = None,
+    **options: Any,
+) -> Any:
+    """Solve an initial value problem ``dy/dt = fun(t, y)``, ``y(t0) = y0``.
+
+    Parameters
+    ----------
+    fun:
+        ``fun(t, y, *args)`` returns the slope of the state, an array, list or tuple of shape (n,).
+    t_span:
+        The times at the beginning and the end; backward, too.
+    y0:
+        The state at the beginning, of shape (n,), real or complex.
+    method:
+        ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step) and ``"Tsit5"`` are
+        compiled with the function into one loop. ``"Radau"``, ``"BDF"`` and ``"LSODA"`` are
+        SciPy's with the function and its exact Jacobian compiled. Classes of solvers are
+        SciPy's own.
+    t_eval:
+        Times at which to give the solution, in the order of integration; None: after every step.
+    dense_output:
+        Whether to give the solution as a function ``sol`` of time.
+    events:
+        Functions ``event(t, y, *args)`` whose zeros are located, with the attributes ``terminal``
+        and ``direction``.
+    vectorized:
+        Whether ``fun`` takes states as columns, of shape (n, k).
+    args:
+        More arguments of ``fun`` and of events: numbers and arrays.
+    options:
+        ``rtol``, ``atol``, ``first_step``, ``max_step``, ``jac`` and the other options of SciPy's
+        methods; ``max_steps``, how many steps are tried at most (10,000,000).
+
+    Returns
+    -------
+    OdeResult
+        With ``t``, ``y`` (n, times), ``sol``, ``t_events``, ``y_events``, ``nfev``, ``njev``,
+        ``nlu``, ``status``, ``message`` and ``success``, as from ``scipy.integrate.solve_ivp``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        SciPy's, for arguments that do not fit together.
+
+    Notes
+    -----
+    A function is compiled at its first solution. What it closes over is read in every solution.
+    Functions that cannot be traced are solved by SciPy as they are, with a
+    :class:`~symgrad.errors.NotCompiledWarning`.
+
+    Examples
+    --------
+    >>> from symgrad.scipy.integrate import solve_ivp
+    >>> def fall(t, y):
+    ...     return [y[1], -9.81]
+    >>> solve_ivp(fall, (0, 2), [100, 0]).y[0, -1].round(6)
+    np.float64(80.38)
+    """
+
+    def plainly(function: Any, method: Any, **options: Any) -> Any:
+        return scipy.integrate.solve_ivp(
+            function, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options
+        )
+
+    kind = COMPILED.get(method) if isinstance(method, str) else None
+    if (kind is None and method not in IMPLICIT) or not _iterable(args):
+        return plainly(fun, method, **options)
+    given = tuple(args or ())
+    try:
+        if kind is None:
+            function, options = _filled(fun, given, t_span, y0, vectorized, options)
+            return plainly(function, method, **options)
+        if not dense_output and events is None:
+            found = _quickly(kind, fun, t_span, y0, t_eval, vectorized, given, options)
+            if found is not None:
+                return found
+        return plainly(fun, kind, traced=(fun, given), **options)
+    except SymgradError as error:
+        options = {k: v for k, v in options.items() if k != "max_steps"}
+        found = plainly(fun, Tsit5 if method == "Tsit5" else method, **options)
+        name = getattr(fun, "__qualname__", repr(fun))
+        warnings.warn(
+            f"solve_ivp: {name} is not compiled, SciPy calls it as it is: {error}",
+            NotCompiledWarning,
+            stacklevel=2,
+        )
+        return found
+
+
+def _iterable(args: Any) -> bool:
+    return args is None or np.iterable(args)
+
+
+def _quickly(
+    kind: type[Compiled], fun: Any, t_span: Any, y0: Any, t_eval: Any, vectorized: bool,
+    args: tuple[Any, ...], options: dict[str, Any],
+) -> OdeResult | None:  # fmt: skip
+    """Take all steps without a look at each; None where there are none."""
+    t0, tf = map(float, t_span)
+    t_eval = _times(t_eval, t0, tf)
+    bound = (lambda t, y: fun(t, y, *args)) if args else fun
+    solver = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options)
+    if solver.n == 0 or t0 == tf:
+        return None
+    parts: list[tuple[Any, Any]] = [(np.array([t0]), solver.y[np.newaxis])]
+    reached = t0
+    while reached != tf and not solver.message:
+        times, states, _ = solver.go_on()
+        parts.append((times, states))
+        reached = times[-1] if len(times) else reached
+    t, y = (np.concatenate(column) for column in zip(*parts, strict=True))
+    solver.count(solver.tried, 0)
+    if t_eval is not None:
+        t, y = _between(solver, t, y, t_eval)
+    done = reached == tf
+    return OdeResult(
+        t=t, y=y.T if len(t) else y, sol=None, t_events=None, y_events=None, nfev=solver.nfev,
+        njev=solver.njev, nlu=solver.nlu, status=0 if done else -1,
+        message=FINISHED if done else solver.message, success=done,
+    )  # fmt: skip
+
+
+def _times(t_eval: Any, t0: float, tf: float) -> Any:
+    """Return times to give the solution at, or raise as SciPy does."""
+    if t_eval is None:
+        return None
+    t_eval = np.asarray(t_eval)
+    if t_eval.ndim != 1:
+        raise ValueError("`t_eval` must be 1-dimensional.")
+    if np.any(t_eval < min(t0, tf)) or np.any(t_eval > max(t0, tf)):
+        raise ValueError("Values in `t_eval` are not within `t_span`.")
+    steps = np.diff(t_eval)
+    if (tf > t0 and np.any(steps <= 0)) or (tf < t0 and np.any(steps >= 0)):
+        raise ValueError("Values in `t_eval` are not properly sorted.")
+    return t_eval
+
+
+def _between(solver: Compiled, t: Any, y: Any, t_eval: Any) -> tuple[Any, Any]:
+    """Return the times of ``t_eval`` that were reached, and the states there."""
+    step = np.searchsorted(solver.direction * t[1:], solver.direction * t_eval)
+    t_eval, step = t_eval[step < len(t) - 1], step[step < len(t) - 1]
+    if not len(step):
+        return [], []
+    used, place = np.unique(step, return_inverse=True)
+    polynomials = solver.interpolants(t[used], y[used], t[used + 1])
+    solver.count(solver.tried, len(used))
+    x = (t_eval - t[step]) / (t[step + 1] - t[step])
+    found = np.zeros((len(step), y.shape[1]), y.dtype)
+    for k in reversed(range(polynomials.shape[2])):
+        found = (found + polynomials[place, :, k]) * x[:, np.newaxis]
+    return t_eval, found + y[step]
+
+
+def _filled(
+    fun: Any, args: tuple[Any, ...], t_span: Any, y0: Any, vectorized: bool, options: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return the compiled function and SciPy's options with the exact Jacobian."""
+    y0 = np.asarray(y0)
+    y0 = y0.astype(np.result_type(y0.dtype, float))
+    programs = programs_for(None, vectorized, fun)
+
+    def slope(t: Any, y: Any, *_: Any) -> Any:
+        return programs(programs.slope, fun, float(t), y, *args)
+
+    def exact(t: Any, y: Any, *_: Any) -> Any:
+        return programs(programs.jacobian, fun, float(t), y, *args)
+
+    options = {k: v for k, v in options.items() if k != "max_steps"}
+    if "jac" not in options and "jac_sparsity" not in options and "lband" not in options:
+        options["jac"] = exact
+    if y0.ndim == 1 and y0.size:
+        slope(float(t_span[0]), y0)
+    return slope, options

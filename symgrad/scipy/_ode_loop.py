@@ -1,0 +1,166 @@
+"""The loop over steps, with SciPy's control of their size.
+
+One turn of the loop is one step that is tried, good or not. On plain arrays :func:`march` writes
+the good ones down until its rows are full, and is called again; in traced code :func:`reach`
+goes on to the next time that is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._api._control import cond, while_loop
+from ._ode_methods import Method, Slope, mean_square
+
+# As in SciPy: a step is multiplied by SAFETY * error**(-1/(order + 1)), within bounds.
+SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
+
+RUNNING, TOO_SMALL = 0, -1
+
+
+class Control(NamedTuple):
+    """What does not change from step to step.
+
+    Attributes
+    ----------
+    bound:
+        The time at the end.
+    rtol, atol:
+        Tolerances, numbers or of shape (n,).
+    longest:
+        The longest step.
+    """
+
+    bound: Any
+    rtol: Any
+    atol: Any
+    longest: Any
+
+
+class State(NamedTuple):
+    """Where the integration is.
+
+    Attributes
+    ----------
+    t, y, f:
+        Time, state of shape (n,), and the slope there.
+    h:
+        The length of the next step, positive.
+    rejected:
+        Whether the last step was too long.
+    status:
+        Not zero when there is no way on.
+    tried:
+        How many steps have been tried.
+    """
+
+    t: Any
+    y: Any
+    f: Any
+    h: Any
+    rejected: Any
+    status: Any
+    tried: Any
+
+
+def first_step(method: Method, slope: Slope, t: Any, y: Any, f: Any, control: Control) -> Any:
+    """Return the length of the first step.
+
+    Source: E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
+    1993, section II.4, with SciPy's bounds.
+    """
+    span = np.abs(control.bound - t)
+    scale = control.atol + np.abs(y) * control.rtol
+    d0, d1 = np.sqrt(mean_square(y / scale)), np.sqrt(mean_square(f / scale))
+    tiny = (d0 < 1e-5) | (d1 < 1e-5)
+    h0 = np.minimum(np.where(tiny, 1e-6, 0.01 * d0 / np.where(tiny, 1.0, d1)), span)
+    forward = np.sign(control.bound - t)
+    f1 = slope(t + h0 * forward, y + h0 * forward * f)
+    d2 = np.sqrt(mean_square((f1 - f) / scale)) / h0
+    flat = (d1 <= 1e-15) & (d2 <= 1e-15)
+    steep = np.where(flat, 1.0, np.maximum(d1, d2))
+    h1 = np.where(flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / steep) ** (1 / (method.order + 1)))
+    return np.minimum(np.minimum(100 * h0, h1), np.minimum(span, control.longest))
+
+
+def attempt(
+    method: Method, slope: Slope, state: State, control: Control
+) -> tuple[State, Any, Any, list[Any]]:
+    """Try one step; return the state after it, whether it is good, its ``h`` and its stages."""
+    t, y = state.t, state.y
+    forward = np.sign(control.bound - t)
+    least = 10 * np.abs(np.nextafter(t, forward * np.inf) - t)
+    fresh = np.where(state.h > control.longest, control.longest, np.maximum(state.h, least))
+    length = np.where(state.rejected, state.h, fresh)
+    lost = ~(length >= least)  # a nan, too
+    end = t + length * forward
+    end = np.where(forward * (end - control.bound) > 0, control.bound, end)
+    h = end - t
+    step = method.step(slope, t, y, state.f, h)
+    scale = control.atol + np.maximum(np.abs(y), np.abs(step.y)) * control.rtol
+    error = method.error(step.stages, h, scale)
+    good = (error < 1) & ~lost
+    least_error = np.where(error > 0, error, 1.0)
+    factor = SAFETY * least_error ** (-1 / (method.order + 1))
+    larger = np.where(error == 0, LARGEST, np.minimum(LARGEST, factor))
+    larger = np.where(state.rejected, np.minimum(1.0, larger), larger)
+    smaller = np.where(error >= 1, np.maximum(SMALLEST, factor), SMALLEST)
+    after = State(
+        t=np.where(good, end, t),
+        y=np.where(good, step.y, y),
+        f=np.where(good, step.f, state.f),
+        h=np.abs(h) * np.where(good, larger, smaller),
+        rejected=~good,
+        status=np.where(lost, TOO_SMALL, state.status),
+        tried=state.tried + np.where(lost, 0, 1),
+    )
+    return after, good, h, step.stages
+
+
+def march(
+    method: Method, slope: Slope, t: Any, y: Any, h: Any, rejected: Any, control: Control,
+    most: Any, rows: tuple[Any, Any, Any],
+) -> Any:  # fmt: skip
+    """Take steps until the end, a failure, ``most`` steps tried, or all rows written.
+
+    Parameters
+    ----------
+    h, rejected:
+        As in :class:`State`; nan begins with a step of its own choice.
+    rows:
+        To be written to: times (m,), states (m, n), and how many steps were tried (m,).
+
+    Returns
+    -------
+    (state, count, times, states, tries)
+    """
+    f = slope(t, y)
+    h = cond(np.isnan(h), lambda: first_step(method, slope, t, y, f, control), lambda: h)
+    begin = State(t, y, f, h, rejected, 0, 0)
+    room = rows[0].shape[0]
+    forward = np.sign(control.bound - t)
+
+    def going(carry: Any) -> Any:
+        state, count = carry[:2]
+        running = (state.status == RUNNING) & (forward * (state.t - control.bound) < 0)
+        return running & (count < room) & (state.tried < most)
+
+    def turn(carry: Any) -> Any:
+        state, count, times, states, tries = carry
+        state, good, _, _ = attempt(method, slope, state, control)
+        # A step that is not good is written over by the next.
+        times[count], states[count], tries[count] = state.t, state.y, state.tried
+        return state, count + np.where(good, 1, 0), times, states, tries
+
+    state, count, times, states, tries = while_loop(going, turn, (begin, 0, *rows))
+    return (state.t, state.y, state.h, state.rejected, state.status, state.tried, count,
+            times, states, tries)  # fmt: skip
+
+
+def interpolant(method: Method, slope: Slope, t: Any, y: Any, end: Any) -> Any:
+    """Return the polynomial of a step that was taken, of shape (n, k): a second pass over it."""
+    h = end - t
+    stages = method.step(slope, t, y, slope(t, y), h).stages
+    return np.stack(method.dense(slope, t, y, h, stages), axis=-1)

@@ -1,0 +1,191 @@
+"""One step of each method: plain NumPy, the same for arrays and for traced values.
+
+A method is its table. A step gives *stages*, and everything else is linear in them: the new
+state, the error estimates, the polynomial between two steps. So a method says how it makes its
+stages, and how large it takes an error to be; nothing else.
+
+Explicit methods are SciPy's own classes, whose tables these are. Sources: J. R. Dormand, P. J.
+Prince, J. Comput. Appl. Math. 6, 1980 (RK45); P. Bogacki, L. F. Shampine, Appl. Math. Lett. 2,
+1989 (RK23); E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993
+(DOP853); Ch. Tsitouras, Comput. Math. Appl. 62, 2011 (Tsit5); G. Steinebach, BIT 63:27, 2023
+(Rodas5P); E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, section IV.7
+(how linearly implicit methods do without products by the Jacobian).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.integrate
+from numpy.polynomial import Polynomial
+
+Slope = Callable[[Any, Any], Any]
+
+
+class Step(NamedTuple):
+    """A step that is tried.
+
+    Attributes
+    ----------
+    y, f:
+        The state at its end, shape (n,), and the slope there.
+    stages:
+        What state, errors and interpolant are made of.
+    """
+
+    y: Any
+    f: Any
+    stages: list[Any]
+
+
+class Method(Protocol):
+    """What the loop needs of a method.
+
+    Attributes
+    ----------
+    order:
+        The order of the estimate that controls steps.
+    evaluations, dense_evaluations:
+        How often a step calls the right-hand side, and its interpolant in addition.
+    jacobians:
+        How often a step takes its Jacobian, and factorises a matrix.
+    complex:
+        Whether the state may be complex.
+    """
+
+    order: int
+    evaluations: int
+    dense_evaluations: int
+    jacobians: int
+    complex: bool
+
+    def __hash__(self) -> int: ...
+
+    def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
+        """Try a step ``h`` from ``t``, ``y``, where the slope is ``f``."""
+
+    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
+        """Return the size of the error: a step is good if it is below 1."""
+
+    def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
+        """Return q: ``y(t + x*h) = y(t) + q[0]*x + q[1]*x**2 + ...``, each of shape (n,)."""
+
+
+def weighted(row: Sequence[float], stages: Sequence[Any]) -> Any:
+    """Return the sum of the stages with the weights ``row``; zeros add nothing."""
+    terms = [float(a) * k for a, k in zip(row, stages, strict=False) if a]
+    return sum(terms[1:], terms[0])
+
+
+def mean_square(x: Any) -> Any:
+    """Return the mean of ``abs(x)**2``."""
+    size = np.abs(x)
+    return np.mean(size * size)
+
+
+class Explicit:
+    """A Runge-Kutta method with SciPy's names for the parts of its table."""
+
+    jacobians: int = 0
+    complex: bool = True
+
+    def __init__(self, table: Any) -> None:
+        self.order = table.error_estimator_order
+        self.evaluations = table.n_stages
+        self.a, self.b, self.c = table.A, table.B, table.C
+        self.e = [table.E]
+        self.more: list[tuple[Any, float]] = []
+        self.dense_evaluations = 0
+        self.p = table.P
+
+    def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
+        stages = [f]
+        for a, c in zip(self.a[1:], self.c[1:], strict=True):
+            stages.append(slope(t + c * h, y + weighted(a, stages) * h))
+        new = y + h * weighted(self.b, stages)
+        stages.append(slope(t + h, new))
+        return Step(new, stages[-1], stages)
+
+    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
+        return np.sqrt(mean_square(weighted(self.e[0], stages) * h / scale))
+
+    def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
+        stages = list(stages)
+        for a, c in self.more:
+            stages.append(slope(t + c * h, y + weighted(a, stages) * h))
+        return [h * weighted(column, stages) for column in self.p.T]
+
+
+class DormandPrince853(Explicit):
+    """Two estimates, of orders 5 and 3, which together have order 7; three more stages between."""
+
+    def __init__(self, table: Any) -> None:
+        self.order = table.error_estimator_order
+        self.evaluations = table.n_stages
+        self.a, self.b, self.c = table.A, table.B, table.C
+        self.e = [table.E5, table.E3]
+        self.more = list(zip(table.A_EXTRA, table.C_EXTRA, strict=True))
+        self.dense_evaluations = len(self.more)
+        self.p = _nested(table)
+
+    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
+        five, three = (mean_square(weighted(e, stages) / scale) for e in self.e)
+        both = five + 0.01 * three
+        zero = both == 0.0
+        return np.where(zero, 0.0, np.abs(h) * five / np.sqrt(np.where(zero, 1.0, both)))
+
+
+def _nested(table: Any) -> Any:
+    """Return DOP853's interpolant, x(F0 + (1-x)(F1 + x(F2 + ...))), by stages and powers."""
+    width = table.D.shape[1]
+    step = np.zeros(width)
+    step[: len(table.B)] = table.B
+    first, last = np.eye(width)[[0, table.n_stages]]
+    rows = np.array([step, first - step, 2 * step - first - last, *table.D])
+    x, basis = Polynomial([0.0, 1.0]), Polynomial([1.0])
+    powers = np.zeros((len(rows), len(rows)))
+    for i in range(len(rows)):
+        basis = basis * (x if i % 2 == 0 else 1 - x)
+        powers[i, : basis.degree()] = basis.coef[1:]
+    return rows.T @ powers
+
+
+class Tsit5(scipy.integrate.RK45):  # type: ignore[misc]
+    """Explicit Runge-Kutta method of order 5(4) by Tsitouras.
+
+    Of the same cost as ``"RK45"``, with errors that are about half as large. A class as SciPy's
+    ``solve_ivp`` takes, too.
+
+    Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column
+    simplifying assumption, Comput. Math. Appl. 62, 2011.
+    """
+
+    C = np.array([0, 0.161, 0.327, 0.9, 0.9800255409045097, 1])
+    A = np.array([
+        [0, 0, 0, 0, 0],
+        [0.161, 0, 0, 0, 0],
+        [-0.008480655492356989, 0.335480655492357, 0, 0, 0],
+        [2.8971530571054935, -6.359448489975075, 4.3622954328695815, 0, 0],
+        [5.325864828439257, -11.748883564062828, 7.4955393428898365, -0.09249506636175525, 0],
+        [5.86145544294642, -12.92096931784711, 8.159367898576159, -0.071584973281401,
+         -0.028269050394068383],
+    ])  # fmt: skip
+    B = np.array([
+        0.09646076681806523, 0.01, 0.4798896504144996, 1.379008574103742, -3.290069515436081,
+        2.324710524099774,
+    ])  # fmt: skip
+    E = np.array([
+        -0.00178001105222577714, -0.0008164344596567469, 0.007880878010261995,
+        -0.1447110071732629, 0.5823571654525552, -0.45808210592918697, 1 / 66,
+    ])  # fmt: skip
+    P = np.array([
+        [1, -2.763706197274826, 2.9132554618219126, -1.0530884977290216],
+        [0, 0.1317, -0.2234, 0.1017],
+        [0, 3.930296236894751, -5.941033872131505, 2.490627285651253],
+        [0, -12.411077166933676, 30.33818863028232, -16.548102889244902],
+        [0, 37.50931341651104, -88.1789048947664, 47.37952196281928],
+        [0, -27.896526289197286, 65.09189467479366, -34.87065786149661],
+        [0, 1.5, -4, 2.5],
+    ])  # fmt: skip

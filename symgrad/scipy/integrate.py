@@ -1,0 +1,39 @@
+"""``scipy.integrate``, compiled: initial value problems as machine code.
+
+``solve_ivp`` has SciPy's signature, results and messages. The right-hand side and the loop over
+steps are one kernel; steps are those of SciPy.
+
+Examples
+--------
+>>> import numpy as np
+>>> from symgrad.scipy.integrate import solve_ivp
+>>> sol = solve_ivp(lambda t, y: -0.5 * y, [0, 10], [2.0], t_eval=[0, 5, 10])
+>>> np.allclose(sol.y[0], 2 * np.exp(-0.5 * sol.t), rtol=1e-3)
+True
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.integrate
+
+from .._trace._namespace import Namespace
+from ._ode import solve_ivp
+from ._ode_methods import Tsit5
+
+__all__ = ["Tsit5", "solve_ivp"]
+
+_names = Namespace(
+    scipy.integrate,
+    globals(),
+    "it works on numbers: solve_ivp and the sums of samples (trapezoid, simpson) are traced",
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()

@@ -1,0 +1,216 @@
+"""symgrad.scipy.integrate.solve_ivp against SciPy's: steps, counts, results, errors."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+
+from symgrad.errors import NotCompiledWarning
+from symgrad.scipy.integrate import Tsit5, solve_ivp
+
+EXPLICIT = ("RK23", "RK45", "DOP853", "Tsit5")
+
+
+def lorenz(t: Any, y: Any, s: Any = 10.0, r: Any = 28.0, b: Any = 8 / 3) -> Any:
+    return [s * (y[1] - y[0]), y[0] * (r - y[2]) - y[1], y[0] * y[1] - b * y[2]]
+
+
+def compare(*args: Any, close: float = 1e-9, **options: Any) -> Any:
+    """Solve by SciPy and by symgrad; the results are the same up to rounding."""
+    method = options.pop("method", "RK45")
+    theirs = Tsit5 if method == "Tsit5" else method
+    expected = scipy.integrate.solve_ivp(*args, method=theirs, **options)
+    found = solve_ivp(*args, method=method, **options)
+    np.testing.assert_allclose(found.t, expected.t, rtol=close, atol=1e-12)
+    size = np.abs(expected.y).max(initial=0.0) if len(expected.t) else 0.0
+    np.testing.assert_allclose(found.y, expected.y, rtol=close, atol=close * size)
+    assert np.shape(found.y) == np.shape(expected.y)
+    assert np.asarray(found.y).dtype == np.asarray(expected.y).dtype
+    for name in ("nfev", "njev", "nlu", "status", "message", "success"):
+        assert found[name] == expected[name], name
+    assert set(found) == set(expected)
+    if expected.sol is not None:
+        t = np.linspace(expected.t[0], expected.t[-1], 23)
+        np.testing.assert_allclose(found.sol(t), expected.sol(t), rtol=close, atol=1e-11)
+        np.testing.assert_allclose(found.sol(t[5]), expected.sol(t[5]), rtol=close, atol=1e-11)
+    if expected.t_events is not None:
+        for ours, wanted in zip(found.t_events, expected.t_events, strict=True):
+            np.testing.assert_allclose(ours, wanted, rtol=1e-12)
+    return found
+
+
+@pytest.mark.parametrize("method", EXPLICIT)
+def test_steps_are_scipys(method: str) -> None:
+    assert compare(lorenz, (0, 2), [1, 0, 0], method=method, rtol=1e-7).success
+    times = np.linspace(2, 1.9, 17)
+    compare(lorenz, (2, 1.9), [1, 2, 3], method=method, t_eval=times, atol=[1e-6, 1e-7, 1e-5])
+    compare(lorenz, (0, 1), [1, 0, 0], method=method, args=(10, 28.0, 2.5), dense_output=True)
+
+
+@pytest.mark.parametrize("method", EXPLICIT)
+def test_blow_up_ends_as_with_scipy(method: str) -> None:
+    found = compare(lambda t, y: y**2, (0, 3), [1.0], method=method, rtol=1e-6)
+    assert found.status == -1
+    assert "spacing between numbers" in found.message
+
+
+def test_long_runs_go_over_many_chunks() -> None:
+    found = compare(lambda t, y: np.stack([y[1], -y[0]]), (0, 9), [1, 0], max_step=0.004)
+    assert len(found.t) > 2000
+    found = compare(lambda t, y: -y * t, (0, 30), np.ones(5), t_eval=[0, 1.5, 1.6, 30])
+    assert found.y.shape == (5, 4)
+
+
+def test_options() -> None:
+    compare(lambda t, y: -y, (0, 1), [1, 2], vectorized=True, first_step=0.01, max_step=0.1)
+    compare(lambda t, y: 1j * y, (0, 3), [1 + 0j, 2], rtol=1e-6)
+    compare(lambda t, y: (y[1], -y[0]), (0, 1), (1, 0), rtol=[1e-3, 1e-5], atol=[1e-6, 1e-4])
+    compare(lambda t, y: 0.5, (0, 1), [1.0])
+    compare(lambda t, y: math.cos(t) * y, (1, 1), [1.0])
+    compare(lambda t, y: y, (0, 1), [])
+    compare(lambda t, y: y, (0, 1), [1.0], t_eval=[])
+
+
+def test_events_and_dense_output() -> None:
+    def fall(t: Any, y: Any) -> Any:
+        return [y[1], -9.81]
+
+    def ground(t: Any, y: Any) -> Any:
+        return y[0]
+
+    def top(t: Any, y: Any) -> Any:
+        return y[1]
+
+    ground.terminal, ground.direction = True, -1  # type: ignore[attr-defined]
+    found = compare(fall, (0, 100), [0, 50], events=[ground, top], dense_output=True)
+    assert found.status == 1
+    assert abs(found.t[-1] - 100 / 9.81) < 1e-12
+    compare(fall, (0, 9), [0, 50], events=top, method="DOP853", t_eval=[1, 2])
+
+
+BAD: dict[str, Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "method": lambda: ((lorenz, (0, 1), [1, 0, 0], "RK44"), {}),
+    "span of three": lambda: ((lorenz, (0, 1, 2), [1, 0, 0]), {}),
+    "state of rank 2": lambda: ((lorenz, (0, 1), [[1, 0, 0]]), {}),
+    "state not finite": lambda: ((lorenz, (0, 1), [1, np.nan, 0]), {}),
+    "slope too long": lambda: ((lambda t, y: [1, 2, 3], (0, 1), [1, 2]), {}),
+    "slope too short": lambda: ((lambda t, y: [1, 2], (0, 1), [1, 2, 3]), {}),
+    "args no tuple": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"args": 3}),
+    "too many args": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"args": (1, 2, 3, 4)}),
+    "first step": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"first_step": -1}),
+    "first step too long": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"first_step": 2}),
+    "max step": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"max_step": 0}),
+    "atol": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"atol": -1}),
+    "atol's shape": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"atol": [1, 2]}),
+    "t_eval outside": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"t_eval": [2]}),
+    "t_eval unsorted": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"t_eval": [0.5, 0.1]}),
+    "t_eval of rank 2": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"t_eval": [[0.5]]}),
+    "rtol": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"rtol": 1e-18}),
+    "unknown option": lambda: ((lorenz, (0, 1), [1, 0, 0]), {"nosuch": 3}),
+    "index": lambda: ((lambda t, y: [y[3]], (0, 1), [1.0]), {}),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.quick(100)
+def test_bad_input_is_answered_as_scipy_does(what: str) -> None:
+    args, options = BAD[what]()
+    with pytest.raises(Exception) as theirs:  # noqa: PT011
+        scipy.integrate.solve_ivp(*args, **options)
+    with pytest.raises(type(theirs.value)) as ours:
+        solve_ivp(*args, **options)
+    assert str(ours.value) == str(theirs.value)
+
+
+def test_steps_are_limited() -> None:
+    found = solve_ivp(lambda t, y: -1000 * y, (0, 1e9), [1.0], max_steps=5000)
+    assert (found.status, found.success) == (-1, False)
+    assert "5000 steps" in found.message
+    assert found.nfev == 2 + 6 * 5000
+
+
+def test_nan_ends_at_once() -> None:
+    found = solve_ivp(lambda t, y: np.where(t < 0.5, 1.0, np.nan) * y, (0, 1), [1.0])
+    assert found.status == -1
+    assert found.t[-1] <= 0.5
+    found = solve_ivp(lambda t, y: np.nan * y, (0, 1), [1.0])  # SciPy goes on forever
+    assert (found.status, len(found.t)) == (-1, 1)
+
+
+def test_what_a_function_reads_is_never_old() -> None:
+    rate, weights = 1.0, np.array([1.0, 2.0])
+
+    def decay(t: Any, y: Any) -> Any:
+        return -rate * weights * y
+
+    def end(f: Any, *args: Any) -> Any:
+        return solve_ivp(f, (0, 1), [1.0, 1.0], rtol=1e-10, atol=1e-12, args=args).y[:, -1]
+
+    for rate in (1.0, 2.0, 3.0):
+        np.testing.assert_allclose(end(decay), np.exp(-rate * weights), rtol=1e-7)
+    weights[0] = 5.0
+    np.testing.assert_allclose(end(decay), np.exp(-rate * weights), rtol=1e-7)
+    for k in (0.5, 1.5, 2.5):
+        np.testing.assert_allclose(end(lambda t, y: -k * y), np.exp(-k) * np.ones(2), rtol=1e-9)  # noqa: B023
+        found = end(lambda t, y, c: -c * y, k)
+        np.testing.assert_allclose(found, np.exp(-k) * np.ones(2), rtol=1e-9)
+
+
+class Oscillator:
+    def __init__(self, stiffness: float) -> None:
+        self.stiffness = stiffness
+
+    def slope(self, t: Any, y: Any) -> Any:
+        return [y[1], -self.stiffness * y[0]]
+
+    __call__ = slope
+
+
+def test_methods_objects_and_rewritten_code() -> None:
+    a, b = Oscillator(1.0), Oscillator(2.0)
+    for f in (a.slope, b.slope, a, b):
+        compare(f, (0, 1), [1.0, 0.0])
+    a.stiffness = 3.0
+    compare(a.slope, (0, 1), [1.0, 0.0])
+
+    def kinked(t: Any, y: Any) -> Any:
+        rate = 1.0
+        if y[0] < 0.5:
+            rate = 2.0
+        return np.array([-rate * y[0]])
+
+    compare(kinked, (0, 2), [1.0])
+
+
+def test_what_cannot_be_traced_is_solved_by_scipy() -> None:
+    table = {0: 1.0, 1: 2.0}
+
+    def f(t: Any, y: Any) -> Any:
+        return [-table[int(t)] * y[0]]
+
+    with pytest.warns(NotCompiledWarning, match="f is not compiled"):
+        found = solve_ivp(f, (0, 1.5), [1.0])
+    expected = scipy.integrate.solve_ivp(f, (0, 1.5), [1.0])
+    assert np.array_equal(found.y, expected.y)
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_scipys_implicit_methods_have_exact_jacobians(method: str) -> None:
+    def robertson(t: Any, y: Any, k: Any) -> Any:
+        a, b, c = 0.04 * y[0], k * y[1] * y[2], 3e7 * y[1] ** 2
+        return [b - a, a - b - c, c]
+
+    options = {"method": method, "args": (1e4,), "rtol": 1e-6, "atol": 1e-10}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of LSODA, in SciPy
+        found = solve_ivp(robertson, (0, 40), [1, 0, 0], **options)
+    np.testing.assert_allclose(
+        found.y[:, -1], [0.7158270687, 9.185534764e-06, 0.2841637457], rtol=1e-4
+    )
+    assert found.status == 0
