@@ -11,8 +11,8 @@ import ast
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class Part:
         return sum(len(p.read_text(encoding="utf-8").splitlines()) for p in self.files)
 
 
+@cache
 def parts() -> list[Part]:
     """Return what there is, highest layer first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -59,9 +60,10 @@ def parts() -> list[Part]:
     return [Part(name, k, tuple(files)) for k, row in enumerate(rows) for name, files in row]
 
 
-def imported(path: Path) -> Iterator[str]:
-    """Yield what a file imports of symgrad, as often as it does: parts, or TOP for users' names."""
-    inside = path.relative_to(PACKAGE).parts
+@cache
+def imported(path: Path) -> list[str]:
+    """Return what a file imports of symgrad, as often as it does: parts, or TOP."""
+    inside, found = path.relative_to(PACKAGE).parts, []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -79,9 +81,11 @@ def imported(path: Path) -> Iterator[str]:
                 below = bool(rest) and any(
                     (PACKAGE / f"{rest[0]}{s}").exists() for s in ("", ".py")
                 )
-                yield rest[0] if below else TOP
+                found.append(rest[0] if below else TOP)
+    return found
 
 
+@cache
 def imports() -> Counter[tuple[str, str]]:
     """Return how many imports lead from one part to another."""
     known = parts()

@@ -28,10 +28,11 @@ os.environ.setdefault("SYMGRAD_CHECK", "1")
 # The same examples on every run and machine, so that a red test is red for everyone;
 # HYPOTHESIS_PROFILE=explore looks for new ones. Compiling takes longer than any deadline.
 _common = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("repeatable", derandomize=True, max_examples=50, **_common)
+settings.register_profile("quick", derandomize=True, max_examples=15, **_common)
+settings.register_profile("all", derandomize=True, max_examples=50, **_common)
 settings.register_profile("explore", max_examples=1000, print_blob=True, **_common)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+import symgrad as sg  # noqa: E402
 from symgrad._compile._cache import loaded  # noqa: E402
 from symgrad._op import registry  # noqa: E402
 from symgrad._runtime import load_memory, load_pool  # noqa: E402
@@ -68,8 +69,17 @@ class Tally:
         self.path.write_text(json.dumps(self.found, indent=1, sort_keys=True) + "\n")
 
 
+def is_quick(config: pytest.Config) -> bool:
+    """Whether neither ``--all`` nor the choice of tests asks for more than the quick tests."""
+    option = config.option
+    chosen = option.markexpr or option.keyword or any("::" in x for x in config.args)
+    return not (option.all or option.whole or option.cases or chosen)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Give the session a kernel cache of its own, shared by pytest-xdist's workers."""
+    usual = "quick" if is_quick(config) else "all"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", usual))
     if "PYTEST_XDIST_WORKER" in os.environ:  # a worker inherits the session's folder
         return
     if config.getoption("tally"):
@@ -86,38 +96,40 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", 60.0)
 
 
-#: Cases of one test that run in the quick suite, where ``@pytest.mark.quick(n)`` says no other n.
-QUICK = 8
+#: Cases of one test that run in the quick suite, unless its mark ``quick`` says otherwise.
+QUICK = 4
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not quick, unless ``--all`` or the choice of tests asks for it.
 
-    Of a test with many cases the quick suite runs those whose names (of an op, a function, a
-    page) other tests have run least so far, and of these ones that are spread over all: so each
-    op is tested, and each property is, and always the same cases are.
+    Properties that a case shows within milliseconds (``@pytest.mark.quick``, without a number)
+    run over all ops and functions, so none is without a test. Of other tests with many cases
+    the quick suite runs four, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
+    function, a page) such tests have run least so far, and of these ones that are spread over
+    all: so every property is tested, by ops as different as can be, and always by the same.
     """
+    if not is_quick(config):
+        return
+    left_out = {item for item in items if item.get_closest_marker("slow")}
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
-        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+        if item not in left_out:
+            cases.setdefault(item.nodeid.split("[")[0], []).append(item)
     met: Counter[str] = Counter()
     for group in cases.values():
-        names = [item.nodeid.partition("[")[2] for item in group]
         mark = group[0].get_closest_marker("quick")
+        if mark is not None and not mark.args:
+            continue
         count = QUICK if mark is None else mark.args[0]
+        names = [item.nodeid.partition("[")[2] for item in group]
         order = sorted(range(len(group)), key=lambda k: (met[names[k]], k * 0.618034 % 1))
         met.update(names[k] for k in order[:count])
-        for k in order[count:]:
-            group[k].add_marker(pytest.mark.slow)
-    option = config.option
-    chosen = option.markexpr or option.keyword or any("::" in x for x in config.args)
-    if option.all or option.whole or option.cases or chosen:
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+        left_out.update(group[k] for k in order[count:])
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture
@@ -128,6 +140,13 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def no_kernels() -> Iterator[None]:
+    """Let NumPy run the programs: the test is about derivatives, and kernels take time to make."""
+    with sg.backend("numpy"):
+        yield
 
 
 @pytest.fixture

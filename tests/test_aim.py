@@ -89,7 +89,7 @@ def build() -> ModuleType:
 
 
 @pytest.mark.parametrize(("name", "by", "at"), POINTS)
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 def test_within_the_aim(
     build: ModuleType,
     monkeypatch: pytest.MonkeyPatch,

@@ -75,7 +75,7 @@ def test_jacobians_in_columns_are_written_in_one_pass() -> None:
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings.default.max_examples // 2, deadline=None)
 def test_random_stages(data: Any) -> None:
     """Three stages of stacks, concatenations, turns and slices of two vectors."""
     x, y = np.arange(1.0, 5.0), np.arange(5.0, 9.0)

@@ -359,7 +359,7 @@ INDEX = st.one_of(
 ACTION = st.tuples(st.sampled_from(["set", "add", "view", "row"]), st.tuples(INDEX, INDEX))
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(ACTION, min_size=1, max_size=5))
 def test_random_assignments(actions: Any) -> None:
     def f(np: Any, x: Any) -> Any:

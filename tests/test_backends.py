@@ -169,6 +169,7 @@ def test_guards_on_values() -> None:
     assert function.traces == 2
 
 
+@pytest.mark.slow
 def test_kinds_that_change() -> None:
     function = sg.compile(lambda x: x + 1, backend="numba")
     for x in (1.0, SINGLE, V, 2, M, np.float32(1), Z, True):

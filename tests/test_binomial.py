@@ -76,7 +76,7 @@ def calls() -> Iterator[list[int]]:
 @pytest.mark.parametrize(
     ("steps", "slots"), [(60, 1), (60, 2), (97, 3), (97, 5), (35, 4), (256, 8)]
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_as_few_steps_as_can_be(steps: int, slots: int, calls: list[int]) -> None:
     x = np.random.default_rng(0).random(steps)
     free, limited = (sg.grad(lambda x, m=m: orbit(x, m)) for m in (None, memory_of(slots)))

@@ -119,7 +119,7 @@ def same(found: list[Any], expected: list[Any]) -> bool:
     )  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings.default.max_examples // 2)
 @given(STEPS, SHAPES, st.integers(0, 1000), st.sampled_from([np.float64, np.float32]))
 @pytest.mark.slow
 def test_a_compiled_gradient(steps: Any, shapes: Any, seed: int, dtype: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_compiled_gradient(steps: Any, shapes: Any, seed: int, dtype: Any) -> 
         assert same(compiled(*data), expected)
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(STEPS, SHAPES, st.integers(0, 1000), st.sampled_from([np.float64, np.float32]))
 def test_a_backward_pass_that_becomes_a_kernel(
     steps: Any, shapes: Any, seed: int, dtype: Any
@@ -159,7 +159,7 @@ def promised(function: Any, *data: Any, **options: Any) -> None:
 @pytest.mark.filterwarnings("ignore")  # SciPy's, for orders that are no whole numbers
 @pytest.mark.parametrize("shape", [(), (5, 7)])
 @pytest.mark.parametrize("part", range(8))
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_every_elementwise_function(part: int, shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     ops = [op for op in registry.ops.values() if op.kind == "map" and not op.name.startswith("Int")
@@ -265,6 +265,7 @@ def test_loops_and_branches() -> None:
 
 
 @pytest.mark.parametrize("backend", ["llvm", "numpy"])
+@pytest.mark.quick(1)
 def test_long_loops_of_python(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The way back is the tape's: what all steps share gets their slopes one after the other."""
     monkeypatch.setattr(_reroll, "LONG", 60)

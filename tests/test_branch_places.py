@@ -86,7 +86,7 @@ X = np.sin(1.0 + 2.0 * np.arange(LENGTH)) ** 2
 
 
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_values_and_derivatives(f: Callable[[Array], Any]) -> None:
     rolled = sg.compile(sg.adapt(f), control_flow=True)
     assert rolled(X) == pytest.approx(f(X), rel=1e-13)

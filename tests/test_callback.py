@@ -27,6 +27,7 @@ ROOT = sg.implicit_root(lambda x, a: x**3 + x - a, lambda a: sg.pure_callback(cu
 
 
 @pytest.mark.parametrize("backend", ["llvm", "numpy"])
+@pytest.mark.quick(1)
 def test_the_solution_of_any_solver_is_differentiated(backend: Any) -> None:
     a = np.array([0.5, 2.0, 10.0])
     with sg.backend(backend):

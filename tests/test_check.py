@@ -369,7 +369,7 @@ CASES = {name: first_case(c) for name, c in registry.composites.items() if c.fun
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case])
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 def test_all_passes_keep_the_law(name: str) -> None:
     """From tracing to legalising, on the samples of the registry."""
     case = CASES[name]

@@ -421,6 +421,7 @@ def test_decisions_on_complex_values() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 8])
+@pytest.mark.quick(2)
 def test_products_along_an_axis(n: int) -> None:
     z = np.random.default_rng(n).standard_normal((2, n, 2)).view(complex)[..., 0]
     for backend in ("llvm", "numpy"):
@@ -498,6 +499,7 @@ def test_forward_and_reverse_agree() -> None:
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.quick(1)
 def test_jacobians(mode: str) -> None:
     z = Z[:3]
     found = sg.jacobian(lambda z: z**3 * np.sum(z), mode=mode, holomorphic=True)(z)
@@ -639,6 +641,7 @@ def matrices(*shape: int) -> Any:
 
 @pytest.mark.parametrize("backend", ["llvm", "numpy"])
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.quick(2)
 def test_determinants_and_systems(backend: Any, dtype: Any) -> None:
     def f(a: Any, b: Any) -> Any:
         sign, size = np.linalg.slogdet(a)
@@ -652,6 +655,7 @@ def test_determinants_and_systems(backend: Any, dtype: Any) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-4 if dtype is np.complex64 else 1e-12)
 
 
+@pytest.mark.usefixtures("no_kernels")
 def test_derivatives_of_determinants_and_systems() -> None:
     a, b = matrices(3, 3), matrices(3)
     inverse, det = np.linalg.inv(a), np.linalg.det(a)
@@ -685,6 +689,7 @@ def unitary(n: int) -> Any:
     return np.linalg.qr(matrices(n, n))[0]
 
 
+@pytest.mark.usefixtures("no_kernels")
 def test_vectors_turn_as_jaxs() -> None:
     """Angles of vectors in the complex plane are free; JAX's choice is kept by tangents."""
     a, t = matrices(4, 3), matrices(4, 3)[::-1]

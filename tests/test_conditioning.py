@@ -117,7 +117,7 @@ def condition(exact: Callable[..., Any], at: Sequence[Any]) -> Any:
 
 
 @pytest.mark.parametrize(("name", "intervals", "bound"), REGIONS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_errors_are_those_of_the_function_itself(
     name: str, intervals: tuple[tuple[float, float], ...], bound: float
 ) -> None:
@@ -190,6 +190,7 @@ OUTSIDE = [
 @pytest.mark.parametrize(
     ("name", "operands"), [(name, operands) for names, operands in OUTSIDE for name in names]
 )
+@pytest.mark.quick(2)
 def test_other_operands_are_left_to_scipy(name: str, operands: Sequence[list[float]]) -> None:
     op, function = registry.ops[name], getattr(sc, name.lower())
     xs = list(map(np.array, operands))

@@ -164,6 +164,7 @@ def slopes(f: Callable[[Array], Any], x: Array) -> Array:
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.quick(3)
 def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
     for x in POINTS:
         with sg.backend(backend):
@@ -391,6 +392,7 @@ def tapes(program: Any) -> int:
     [(2000, False), (400, True), *(pytest.param(m, r, marks=pytest.mark.slow)
                                    for m, r in ((700, False), (700, True), (300, False)))],
 )  # fmt: skip
+@pytest.mark.quick(1)
 def test_memory_limits(memory: int, reverse: bool) -> None:
     def f(x: Array, memory: int | None) -> Any:
         step = lambda c, v: (np.tanh(c * 1.1 + v), c * v)  # noqa: E731
@@ -419,6 +421,7 @@ def test_memory_limits_of_second_order() -> None:
 
 @pytest.mark.parametrize("memory", [None, 1000, 100])
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.quick(2)
 def test_memory_of_unknown_length(memory: int | None, backend: Any) -> None:
     def f(a: float) -> Any:
         step = lambda c: (c[0] * a, c[1] + np.sin(c[0]))  # noqa: E731

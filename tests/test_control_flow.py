@@ -115,6 +115,7 @@ def test_functions_as_they_stand(f: Callable[..., Any], backend: Any) -> None:
 
 
 @pytest.mark.parametrize("f", FUNCTIONS[:5], ids=lambda f: f.__name__)
+@pytest.mark.quick(2)
 def test_one_trace_for_all_paths(f: Callable[..., Any]) -> None:
     g = sg.compile(f, control_flow=True)
     for x in POINTS:
@@ -232,7 +233,7 @@ def stops_early(a: Array, n: int) -> None:
     [(f, 0.7) for f in (sweeps, to_rest, one_of_two, stops_early)]
     + [(f, -0.7) for f in (one_of_two, stops_early)],
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_overwritten_arguments_are_results(f: Callable[..., Any], first: float) -> None:
     a = np.array([first, 2.0, -1.0, 0.5, 3.0])
     compiled = sg.compile(f, control_flow=True)
@@ -407,7 +408,7 @@ ALIASES = [
 
 
 @pytest.mark.parametrize("f", ALIASES, ids=lambda f: f.__name__)
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_other_names_mean_what_they_do_in_python(f: Any) -> None:
     x = np.linspace(0.1, 0.9, LENGTH)
     rolled = sg.compile(f, control_flow=True)

@@ -37,11 +37,6 @@ def test_the_picture_is_up_to_date(build: ModuleType) -> None:
     )
 
 
-def test_no_import_leads_upwards(build: ModuleType) -> None:
-    layers = {part.name: part.layer for part in build.parts()}
-    assert [pair for pair in build.imports() if layers[pair[0]] >= layers[pair[1]]] == []
-
-
 def test_every_package_has_its_words(build: ModuleType) -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?`) \| ", page, re.MULTILINE)

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"<!-- in: (symgrad/[\w/]+)\.py -->\n<!-- skip: next -->\n```python\n(.*?)```", re.DOTALL
@@ -45,6 +47,7 @@ np.testing.assert_allclose(sg.compile(lambda y: sc.pdtri(2, y))(y), sc.pdtri(2, 
 """
 
 
+@pytest.mark.slow
 def test_what_it_says_to_write_works() -> None:
     page = (ROOT / "docs" / "CONTRIBUTING.md").read_text(encoding="utf-8")
     found = [(file.replace("/", "."), text) for file, text in BLOCK.findall(page)]

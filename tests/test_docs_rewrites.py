@@ -36,7 +36,7 @@ def test_every_rule_is_on_the_page(build: ModuleType) -> None:
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-@pytest.mark.quick(4)
+@pytest.mark.quick(1)
 def test_certificates_show_the_gain(rule: Any, build: ModuleType) -> None:
     gains = []
     for before, after in zip(*build.compared(rule), strict=True):

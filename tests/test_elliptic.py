@@ -31,6 +31,7 @@ def check(found: Any, exact: Any, condition: Any, bound: float, *where: float) -
 
 
 @pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.quick(1)
 def test_incomplete_integrals_keep_their_digits(kind: int) -> None:
     function, exact = ((sc.ellipkinc, mp.ellipf), (sc.ellipeinc, mp.ellipe))[kind - 1]
     found = sg.compile(lambda p, m: function(p, m))(ANGLES, SHARES)

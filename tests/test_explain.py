@@ -89,6 +89,7 @@ def test_views_are_no_steps_and_constants_keep_their_names() -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(2)
 def test_the_steps_give_the_derivative(name: str) -> None:
     f, args, wrt = CASES[name]
     d = sg.explain(f, *args, wrt=wrt).derivation
@@ -135,6 +136,7 @@ def number(e: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> float:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(2)
 def test_latex_and_html_are_well_formed(name: str) -> None:
     f, args, wrt = CASES[name]
     shown = sg.explain(f, *args, wrt=wrt)

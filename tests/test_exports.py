@@ -85,6 +85,7 @@ def test_names_that_moved_say_where(name: str) -> None:
     assert hasattr(symgrad.torch, name)
 
 
+@pytest.mark.slow
 def test_what_a_pickled_tensor_needs_comes_with_it() -> None:
     code = "import pickle, sys; x = pickle.loads(sys.stdin.buffer.read()); print(x.relu().tolist())"
     pickled = pickle.dumps(symgrad.tensor([-1.0, 2.0]))

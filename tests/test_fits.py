@@ -201,7 +201,7 @@ def points(name: str) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("name", EXACT)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_value_and_derivatives_keep_their_digits(name: str) -> None:
     """Errors are two to three units in the last place, and as many roundings of the argument."""
     op, x = record(name), points(name)

@@ -98,7 +98,7 @@ CASES = [(rule, *case) for rule in FOLDED for case in WRITTEN[rule.name]]
 
 
 @pytest.mark.parametrize(("rule", "f", "shapes"), CASES, ids=[rule.name for rule, *_ in CASES])
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_shortcut_is_proved(rule: Reduced, f: Callable[..., Any], shapes: Any) -> None:
     x = tuple(np.ones(shape) for shape in shapes)
     graph = sg.compile(f)._specialization(x, {}).graph

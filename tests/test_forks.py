@@ -159,13 +159,14 @@ def test_locks_of_modules_are_free_in_a_child() -> None:
 
 @forks
 @pytest.mark.parametrize("name", MIDDLES)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_a_child_of_a_process_in_the_middle_of(name: str) -> None:
     ended = run("\n".join([MIDDLE, *MIDDLES[name], "print('done', flush=True)", "os._exit(0)"]))
     assert (ended.stdout, ended.stderr) == ("done\n", "")
 
 
 @forks
+@pytest.mark.slow
 def test_threads_pass_a_fork_that_waits_for_others() -> None:
     """Whom the fork waits for may wait for them."""
     code = """

@@ -91,6 +91,7 @@ def test_one_compilation_serves_even_and_odd_lengths() -> None:
     assert f.traces == 1
 
 
+@pytest.mark.usefixtures("no_kernels")
 def test_parseval_and_convolution() -> None:
     rng = np.random.default_rng(2)
     x, k = rng.standard_normal((2, 9))

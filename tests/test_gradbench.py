@@ -303,6 +303,7 @@ def turned_about(axis: Any) -> Any:
 
 @on_both
 @pytest.mark.parametrize("complicated", [False, True])
+@pytest.mark.quick(1)
 def test_ht(complicated: bool) -> None:
     vertices, bones, count = 5, 22, 3
     fingers = [0 if j == 0 else 4 * f + j for f in range(5) for j in range(4)]
@@ -389,6 +390,7 @@ def test_kmeans() -> None:
 
 
 @pytest.mark.parametrize("function", ["ff", "fr", "rf", "rr"])
+@pytest.mark.quick(1)
 def test_particle(function: str) -> None:
     w = output("particle", function, {"w": 0.0})
     assert abs(w - 0.2071918746486116) < 1e-9  # GradBench's
@@ -402,6 +404,7 @@ def test_particle(function: str) -> None:
 
 
 @pytest.mark.parametrize("function", ["ff", "fr", "rf", "rr"])
+@pytest.mark.quick(1)
 def test_saddle(function: str) -> None:
     found = output("saddle", function, {"start": [1.0, 1.0]})
     close(found, [8.246324826140356e-06] * 4)  # GradBench's; the saddle itself is 0
@@ -410,6 +413,7 @@ def test_saddle(function: str) -> None:
 # ---------------------------------------------------------------- protocol
 
 
+@pytest.mark.slow
 def test_protocol() -> None:
     """The tool as GradBench runs it: a process that answers lines with lines."""
     evaluate = {"kind": "evaluate", "module": "lse", "function": "gradient"}

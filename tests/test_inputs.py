@@ -349,6 +349,7 @@ def promotion(a: Any, b: Any, backend: str, functions: list[Any] = BINARY) -> in
 
 
 @pytest.mark.parametrize("left", VALUES)
+@pytest.mark.quick(2)
 def test_promotion_is_numpys(left: str) -> None:
     # In one program all functions of a pair see the same example, so the sizes stay.
     counts = [promotion(VALUES[left], b, "numpy") for b in VALUES.values()]
@@ -359,6 +360,7 @@ PAIRS = [("float32", "float"), ("float32", "int32"), ("uint8", "int"), ("int16",
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)
+@pytest.mark.quick(2)
 def test_kernels_have_the_same_types(left: str, right: str) -> None:
     assert promotion(VALUES[left], VALUES[right], "llvm") > 10
 

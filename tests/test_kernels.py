@@ -585,6 +585,7 @@ def test_two_entries_swapped_are_not_mixed_up(cache_dir: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["a file", "below a file", "off", "unwritable"])
+@pytest.mark.quick(2)
 def test_without_a_usable_folder_kernels_stay_in_memory(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -793,7 +794,7 @@ def test_kernels_with_vector_math(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("called", ["f(x)", "f.kernel(x)(x)"])
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_vector_math_of_kernels_from_disk(called: str, tmp_path: Path) -> None:
     """The process that loads one first is not the one that compiled it and loaded the library."""
     code = f"""

@@ -49,6 +49,7 @@ def test_programs_of_numpy_alone_import_no_scipy(tmp_path: Path) -> None:
         assert run("\nuse_all()" + code, tmp_path) == "[]"
 
 
+@pytest.mark.slow
 def test_late_and_imported_functions_are_the_same_program() -> None:
     code = "\nprint(fingerprints())"
     late = run(code)
@@ -69,6 +70,7 @@ print(slope, sg.compile(lambda x: 1 - special.erf(x))(9.0))"""
     np.testing.assert_allclose(tail, sc.erfc(9.0), rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_special_functions_of_numbers_are_folded_whenever_they_are_loaded() -> None:
     code = """
 sg.grad(chain)(X)  # the rules of rewriting are there before the functions
@@ -79,6 +81,7 @@ print(sg.compile(lambda x: x * special.gamma(np.full_like(x, 4.0))).program(X))"
     assert "gamma" not in program
 
 
+@pytest.mark.slow
 def test_ops_of_special_functions_are_found_by_name() -> None:
     code = """
 from symgrad._op import registry
@@ -87,6 +90,7 @@ print(registry.ops["Kei"](1.5), registry.named("Kei").name, registry.named("Noth
     assert run(code) == f"{registry.ops['Kei'](1.5)} Kei None"
 
 
+@pytest.mark.slow
 def test_saved_programs_load_the_special_functions_that_are_in_them(tmp_path: Path) -> None:
     path = tmp_path / "kei.json"
     sg.grad(sc.kei).program(1.5).save(path)

@@ -168,6 +168,7 @@ def test_kernel_equals_numpy(op: Op, operands: Any, params: Any) -> None:
 
 
 @EACH
+@pytest.mark.quick
 def test_batched_routine_is_the_routine_on_each(op: Op, operands: Any, params: Any) -> None:
     for flags in itertools.product([False, True], repeat=len(operands)):
         if not any(flags):
@@ -188,6 +189,7 @@ def test_batched_routine_is_the_routine_on_each(op: Op, operands: Any, params: A
     ("op", "operands", "params"),
     [p for p in PAIRS if isinstance(p.values[0].rule, Products) and p.values[0].name not in OPAQUE],
 )
+@pytest.mark.quick
 def test_rules_agree_with_differences(op: Op, operands: Any, params: Any) -> None:
     """vjp and jvp are adjoint, and both are the derivative."""
     known = KNOWN.get(op.name, ())

@@ -29,7 +29,7 @@ def mixed(x, y, k):
 
 @pytest.mark.parametrize("size", [2, 31, 33, 257])
 @pytest.mark.parametrize("longest", [20, 90])
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_segments_compute_the_same(monkeypatch, size, longest):
     monkeypatch.setattr(_segments, "LONGEST", longest)
     rng = np.random.default_rng(size)
@@ -70,7 +70,7 @@ def chained(x, y):
 
 
 @pytest.mark.parametrize("size", [2, 7, 128, 131, 1003])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_chains_compute_the_same_bits(monkeypatch, size):
     rng = np.random.default_rng(size)
     x, y = rng.uniform(0.5, 2, size), rng.uniform(0.5, 2, size)

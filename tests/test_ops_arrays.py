@@ -471,6 +471,7 @@ def test_every_array_op_has_a_case() -> None:
 
 
 @EACH
+@pytest.mark.quick
 def test_shape_and_type_are_those_of_the_result(op: Op, operands: Any, params: Any) -> None:
     y = np.asarray(op(*operands, **params))
     assert isinstance(op, ArrayOp)
@@ -553,6 +554,7 @@ def folded(name: str, terms: list[tuple[Any, Any]]) -> Any:
 
 
 @EACH
+@pytest.mark.quick
 def test_element_formula(op: Op, operands: Any, params: Any) -> None:
     y = np.asarray(op(*operands, **params))
     proxies = [Elements(f"x{k}", x) for k, x in enumerate(operands)]
@@ -582,6 +584,7 @@ def inner(x: Any, y: Any) -> float:
     ("op", "operands", "params"),
     [p for p in PAIRS if p.values[0].linear is not None],
 )
+@pytest.mark.quick
 def test_transpose_is_the_adjoint(op: Op, operands: Any, params: Any) -> None:
     """<A x, ct> == <x, A^T ct>: the op is linear in its float operands together."""
     y = op(*operands, **params)
@@ -603,6 +606,7 @@ def test_transpose_is_the_adjoint(op: Op, operands: Any, params: Any) -> None:
     ("op", "operands", "params"), [p for p in PAIRS if isinstance(p.values[0].rule, Products)]
 )
 @pytest.mark.parametrize("zeros", [0, 1, 2])
+@pytest.mark.quick
 def test_rules_agree_with_differences(op: Op, operands: Any, params: Any, zeros: int) -> None:
     """vjp and jvp are adjoint and both are the derivative, also where factors are zero."""
     operands = tuple(np.array(x) for x in operands)
@@ -626,6 +630,7 @@ def test_rules_agree_with_differences(op: Op, operands: Any, params: Any, zeros:
 
 
 @EACH
+@pytest.mark.quick
 def test_batched_op_is_the_op_on_each_example(op: Op, operands: Any, params: Any) -> None:
     size = 3
     for flags in itertools.product([False, True], repeat=len(operands)):
@@ -682,6 +687,7 @@ linalg.cross linalg.tensordot linalg.vecdot linalg.matrix_transpose
 
 
 @pytest.mark.parametrize("name", FUNCTIONS.split())
+@pytest.mark.quick
 def test_registered(name: str) -> None:
     module, _, short = name.rpartition(".")
     function = getattr(np.linalg if module else np, short)

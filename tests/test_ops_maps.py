@@ -390,6 +390,7 @@ CONVENTIONS = [
 
 
 @pytest.mark.parametrize(("function", "point", "want"), FAR + CONVENTIONS)
+@pytest.mark.quick
 def test_slope_at_a_point(function: Any, point: Any, want: Any) -> None:
     op = registry.handler(function)
     assert isinstance(op, Op)
@@ -402,6 +403,7 @@ def test_slope_at_a_point(function: Any, point: Any, want: Any) -> None:
 
 
 @named([op for op in RULES if op.name not in ("Cast", "FloatPower")])
+@pytest.mark.quick
 def test_rule_keeps_single_precision(op: Op) -> None:
     singles = op.name == "Polygamma"
     operands = [
@@ -646,6 +648,7 @@ def test_every_ufunc_is_handled_or_refused(name: str, ufunc: np.ufunc) -> None:
 
 
 @named(MAPS)
+@pytest.mark.quick
 def test_record_is_whole(op: Op) -> None:
     assert len(Evidence.of(op).samples) == op.arity >= 1
     assert all(low < high for low, high in Evidence.of(op).samples)

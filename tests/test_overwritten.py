@@ -111,7 +111,7 @@ POINT = np.linspace(0.3, 0.9, N)
 
 
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_as_in_python(f: Callable[[Array], Any]) -> None:
     rolled = sg.compile(f, control_flow=True)
     value, slope = sg.value_and_grad(f)(POINT)
@@ -184,6 +184,7 @@ def in_python(lower: int, upper: int, step: Any, carry: Any) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(10))
+@pytest.mark.quick(2)
 def test_random_steps(seed: int) -> None:
     f = random_step(seed)
     with sg.backend("numpy"):

@@ -85,7 +85,7 @@ DENSITIES = [
 
 
 @pytest.mark.parametrize(("name", "intervals"), DENSITIES)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_densities_and_their_slopes(name: str, intervals: tuple[tuple[float, float], ...]) -> None:
     op = registry.ops[name]
     operands = [rng.uniform(low, high, 12) for low, high in intervals]
@@ -105,7 +105,7 @@ def test_densities_and_their_slopes(name: str, intervals: tuple[tuple[float, flo
 
 
 @pytest.mark.parametrize("name", ["GammaDensity", "BetaDensity", "StudentDensity"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_rules_of_the_slopes(name: str) -> None:
     """The textbook's second derivatives, beside SymPy's."""
     op = registry.ops[name]

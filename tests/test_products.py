@@ -96,6 +96,7 @@ FLIPS = list(itertools.product((False, True), repeat=2))
 SIDES = [0, 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 17, 23, 24, 25, 31, 47, 48, 49, 65]
 
 
+@pytest.mark.quick(2)
 def test_small_products(dtype_and_product: Any) -> None:
     dtype, product = dtype_and_product
     for m, n in itertools.product(SIDES, SIDES):
@@ -272,6 +273,7 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = [
 
 @pytest.mark.parametrize("dtype", KINDS, ids=str)
 @pytest.mark.parametrize("k", range(len(PROGRAMS)))
+@pytest.mark.quick(3)
 def test_programs(k: int, dtype: Any) -> None:
     f, shapes = PROGRAMS[k]
     rng = np.random.default_rng(k)

@@ -169,6 +169,7 @@ def test_maps(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", registry.ops)
+@pytest.mark.quick
 def test_every_op_can_be_spelled(name: str) -> None:
     op = registry.ops[name]
     if not isinstance(op, Bodied):  # else its bodies are functions in the source

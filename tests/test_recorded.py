@@ -35,6 +35,7 @@ def operands(op: Map) -> Iterator[list[Node]]:
 
 
 @pytest.mark.parametrize("op", MAPS, ids=lambda op: op.name)
+@pytest.mark.quick
 def test_replayed_rules_build_what_rules_build(op: Op) -> None:
     recordings, ct = Recordings(_on_nodes), Guarded(Input("ct", (), FLOAT))
     for xs in operands(op):

@@ -33,6 +33,7 @@ SUM = sg.compile(np.sum)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.quick(1)
 def test_sums_are_as_accurate_as_numpys(dtype: Any) -> None:
     pairs = [errors(x, SUM(x)) for x in (ill_conditioned(50_137, dtype, s) for s in range(30))]
     ours, numpys = np.sqrt(np.mean(np.square(pairs), axis=0))
@@ -199,6 +200,7 @@ def test_cumulative_sums_start_with_the_first_element() -> None:
 
 
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.quick(1)
 def test_products_with_zeros(backend: str) -> None:
     for x in ([1.0, 2.0, 3.0], [0.0, 2.0, 3.0], [0.0, 0.0, 3.0], [0.0] * 3, [2.0, 0.0, -1.0]):
         row = np.array(x)

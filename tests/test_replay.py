@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 #: The command itself, then once more without the rules for products.
@@ -24,6 +26,7 @@ assert main("compare", file, "transforms/where") == 1
 """
 
 
+@pytest.mark.slow
 def test_a_lost_rewrite_is_noticed(tmp_path: Path) -> None:
     found = subprocess.run(
         [sys.executable, "-c", CODE, str(tmp_path / "record.gz")],

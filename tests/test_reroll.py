@@ -258,6 +258,7 @@ def random_loop(seed: int) -> Callable[[Array], Any]:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.quick(2)
 def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     f = random_loop(seed)
 

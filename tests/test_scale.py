@@ -346,6 +346,7 @@ def pendulum(steps: int) -> Callable[[Any], Any]:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.quick(1)
 def test_a_loop_that_python_unrolled_is_compiled_once(dtype: Any) -> None:
     x = np.array([0.5, 1.0, 0.1], dtype)
     functions = []

@@ -245,6 +245,7 @@ def test_elements_have_the_same_bits_in_every_place(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("f", [np.sin, np.tan, np.sinc, sc.ndtr], ids=lambda f: f.__name__)
+@pytest.mark.quick(2)
 def test_elements_of_short_axes_have_the_same_bits(f: Any) -> None:
     """Where a loop is unrolled, too, with elements of a program's own arrays as well."""
     x = np.random.default_rng(6).uniform(0.2, 1.4, 18)
@@ -333,6 +334,7 @@ def test_only_what_the_cpu_can_run_is_called(
 
 
 @pytest.mark.parametrize("name", ["hypot", "arctan2", "arcsinh", "sinh", "cbrt", "arctan"])
+@pytest.mark.quick(2)
 def test_doubles_among_short_elements(name: str) -> None:
     """Vectorised by as many lanes as there are short elements in a register."""
     ufunc, x = getattr(np, name), np.linspace(0.1, 5, 300)

@@ -240,6 +240,7 @@ def slope_of(rule: Shortcut, point: tuple[float, ...], k: int) -> float:
 
 
 @pytest.mark.parametrize("rule", FORMULAS, **named)
+@pytest.mark.quick(2)
 def test_shortcut_never_loses_digits_and_is_needed(
     rule: Shortcut, monkeypatch: pytest.MonkeyPatch
 ) -> None:

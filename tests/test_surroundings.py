@@ -53,7 +53,7 @@ WITHOUT: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("what", WITHOUT)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_a_process_without(what: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)

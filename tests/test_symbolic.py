@@ -238,7 +238,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("name", NAMED)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_names_stand_for_what_they_say(name: str) -> None:
     f, args, order = NAMED[name]
     (equation,) = sg.formula(f, *args, wrt=0, order=order).equations

@@ -173,6 +173,7 @@ SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
+@pytest.mark.quick(2)
 def test_every_form_is_well_formed(name: str) -> None:
     f, args, order = SHOWN[name]
     formula = sg.formula(f, *args, wrt=len(args) - 1 if name == "outer" else 0, order=order)
@@ -529,7 +530,7 @@ TANGLED = {
 
 @pytest.mark.parametrize("name", TANGLED)
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_names_mean_the_same_in_all_equations(name: str, order: int) -> None:
     """What is read, with its names written out, is the derivative."""
     x, y = sp.symbols("x y", real=True)

@@ -180,6 +180,7 @@ MAPS = [
 
 
 @pytest.mark.parametrize("record", COMPOSITES, ids=lambda c: c.name)
+@pytest.mark.quick
 def test_numpy_functions(record: Any) -> None:
     function = record.functions[0]
     samples = record.samples(np.random.default_rng(0))

@@ -369,7 +369,7 @@ UNARY = [np.sin, np.tanh, np.square, lambda x: np.sqrt(1 + x * x), lambda x: x**
 BINARY = [np.add, np.multiply, np.subtract, lambda a, b: a / (1 + b * b), np.maximum, np.hypot]
 
 
-@settings(max_examples=15)
+@settings(max_examples=settings.default.max_examples // 3)
 @given(
     st.lists(st.tuples(st.integers(0, 10), st.integers(0, 50), st.integers(0, 50)), min_size=1,
              max_size=10),

@@ -96,6 +96,7 @@ NARROW = ("mean", "softmax", "relu", "x**2", "cat")
 @pytest.mark.parametrize(
     ("name", "dtype"), [*((n, np.float64) for n in STEPS), *((n, np.float32) for n in NARROW)]
 )
+@pytest.mark.quick(2)
 def test_kernels_change_nothing(name: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bits of results and gradients before and after, and those of the compiled function."""
     monkeypatch.setattr(_compiled, "FEWEST", 2)  # a step and a leaf
@@ -136,6 +137,7 @@ def test_names_are_pytorchs(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["mean(-1, keepdim)", "amax(1, keepdim)", "softmax",
                                   "log_softmax", "logsumexp", "std", "var"])  # fmt: skip
+@pytest.mark.quick(2)
 def test_second_derivatives(name: str) -> None:
     function = STEPS[name]
     data = np.random.default_rng(2).normal(size=(3, 4))

@@ -188,6 +188,7 @@ SHAPES = ((4, 6), (2, 2), (7, 5), (33, 20))
 
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.quick
 def test_bits_and_records(name: str, dtype: Any) -> None:
     rng = np.random.default_rng(5)
     for shape in SHAPES if name in PRODUCTS else SHAPES[:1]:

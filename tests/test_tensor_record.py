@@ -84,6 +84,7 @@ def test_an_op_makes_few_objects(function: Any) -> None:
     [op for op in registry.ops.values() if op.kind == "map" and op.functions and op.arity < 3],
     ids=lambda op: op.name,
 )
+@pytest.mark.quick
 def test_what_has_a_derivative_makes_floats_of_floats(op: Op) -> None:
     """So results need not be looked at before they are recorded."""
     if op.name == "Ldexp":

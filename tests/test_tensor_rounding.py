@@ -113,7 +113,7 @@ def test_under_numpy(
     compare("numpy", choices, first, second, arrays)
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings.default.max_examples // 6)
 @given(STEPS, NUMBERS, NUMBERS, st.booleans())
 def test_by_a_kernel(
     choices: list[tuple[int, int, int]], first: float, second: float, arrays: bool

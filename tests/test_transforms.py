@@ -296,6 +296,7 @@ def test_composite_derivatives(record: Composite) -> None:
 
 
 @named(COMPOSITES)
+@pytest.mark.quick
 def test_composite_batches(record: Composite) -> None:
     for _, case in zip(range(1), composite_cases(record), strict=False):
         if case.real:

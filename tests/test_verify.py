@@ -304,6 +304,7 @@ def _negated(rule: Callable[..., Any]) -> Callable[..., Any]:
     ],
 )
 @pytest.mark.usefixtures("plain")
+@pytest.mark.quick(3)
 def test_wrong_array_rules_are_caught(
     name: str, field: str, f: Any, broken: Callable[..., None]
 ) -> None:

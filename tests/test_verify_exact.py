@@ -86,7 +86,7 @@ def test_what_has_no_limit_stays_unknown(f: Callable[..., Any]) -> None:
         (lambda x: special.shichi(x)[1], (-5.0, 5.0)),
     ],
 )
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_right_kernels_pass_where_the_chain_rule_fails(f: Any, domain: Any) -> None:
     with sg.backend("numpy"):
         certificate = sg.verify(f, domain=domain, points=6)

@@ -431,7 +431,7 @@ def changed(data: dict[str, Any], rng: Any, canary: Path) -> bytes:
     return sealed(data).encode()
 
 
-@pytest.mark.attack(quick=16, whole=6000, judge="refused, or NumPy and the kernel agree")
+@pytest.mark.attack(quick=8, whole=6000, judge="refused, or NumPy and the kernel agree")
 def test_saved_programs(attack: Any, isolated: Any, tmp_path: Path) -> None:
     """Values, types, code as text, sizes near 2**31 and 2**63, fields gone, doubled or swapped."""
     tried(attack, isolated, tmp_path, changed)
