@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 import sympy as sp
 
+from ._disguise import stands_for
 from ._state import now, within
 from .errors import OutOfMemoryError, ShapeError
 
@@ -62,6 +63,7 @@ class Size:
     """
 
     __slots__ = ("expr",)
+    __class__ = stands_for(lambda _: int)
     #: Turns a size into a traced number; set by the tracer, which is a layer above.
     lift: ClassVar[Callable[[Size], Any]]
 
@@ -87,7 +89,7 @@ class Size:
         return hash(int(self))  # as an equal int: sizes are looked up in dicts of ints
 
     def __repr__(self) -> str:
-        return str(self.expr)
+        return repr(int(self))  # text is made of the number, as dictionaries are looked up by it
 
     def _binary(self, other: object, op: Callable[[Any, Any], Any], swap: bool = False) -> Any:
         if isinstance(other, Size):
@@ -164,8 +166,12 @@ class Size:
         return (1.0 * self if negative else Size.lift(self)) ** other
 
     def __rpow__(self, other: Any) -> Any:
-        negative = isinstance(other, int) and self < 0
-        return (1.0 * other if negative else other) ** Size.lift(self)
+        if isinstance(other, int):
+            # In 64 bits as far as these go; else, and for a float, the number itself.
+            many = next((k for k in range(2, 64) if abs(other) ** k >= 1 << 63), MOST_BYTES)
+            if not 0 <= self < many:
+                return other ** int(self)
+        return other ** Size.lift(self)
 
     def __neg__(self) -> Any:
         return as_size(-self.expr)
@@ -180,7 +186,7 @@ class Size:
         return self if ndigits is None or ndigits >= 0 else round(int(self), ndigits)
 
     def __format__(self, spec: str) -> str:
-        return format(int(self), spec) if spec else str(self)
+        return format(int(self), spec)
 
     # Bits have no symbolic form: these take the number.
     def __and__(self, other: Any) -> Any:

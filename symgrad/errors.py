@@ -8,6 +8,7 @@ the built-in exception that ported code is likely to catch::
     ├── ArgumentError     (TypeError)     an argument of a kind symgrad cannot take
     ├── DTypeError        (TypeError)     an element type symgrad cannot take
     ├── ShapeError        (ValueError)    shapes or axes that do not fit together
+    ├── NumberError       (ValueError)    numbers that NumPy refuses: negative powers of integers
     ├── IndexingError     (IndexError)    an index out of range or of a wrong kind
     ├── BranchError       (ValueError)    values take another branch than a program was made for
     ├── UnsupportedError  (TypeError)     a NumPy function or option that is refused, and why
@@ -42,6 +43,7 @@ __all__ = [
     "MissingExtraError",
     "MissingProgramError",
     "NotCompiledWarning",
+    "NumberError",
     "OutOfMemoryError",
     "ParseError",
     "ShapeError",
@@ -80,6 +82,10 @@ class DTypeError(SymgradError, TypeError):
 
 class ShapeError(SymgradError, ValueError):
     """Shapes or axes that do not fit together."""
+
+
+class NumberError(SymgradError, ValueError):
+    """Numbers that NumPy refuses, such as negative powers of integers."""
 
 
 class IndexingError(SymgradError, IndexError):

@@ -318,7 +318,7 @@ BINARY: list[Callable[..., Any]] = [
     lambda a, b: np.dot(a, b),
     lambda a, b: np.add(a, b, dtype=np.float32),
     lambda a, b: np.sum(a, dtype=np.float32) * b,
-    lambda a, b: np.clip(np.asarray(b) if np.isscalar(b) else b, 0, 1) + a,
+    lambda a, b: np.clip(b, 0, 1) + a,
 ]  # fmt: skip
 
 

@@ -334,7 +334,7 @@ def test_numbers_of_threads_that_are_none(count: Any) -> None:
         ({"NUMBA_NUM_THREADS": "2", "OMP_NUM_THREADS": "3"}, 2),
         ({"OMP_NUM_THREADS": "3,2"}, 3),
         ({"SYMGRAD_NUM_THREADS": "1000"}, 64),
-        ({"SYMGRAD_NUM_THREADS": "many", "OMP_NUM_THREADS": "0"}, None),
+        ({"SYMGRAD_NUM_THREADS": "", "OMP_NUM_THREADS": "0"}, None),
     ],
 )
 def test_the_environment_says_how_many(
@@ -347,6 +347,14 @@ def test_the_environment_says_how_many(
     sg.set_num_threads()
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert sg.get_num_threads() == (wanted or min(cpus or 1, 64))
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "-1", "2.5"])
+def test_the_environment_is_refused_by_name(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("SYMGRAD_NUM_THREADS", value)
+        with pytest.raises(sg.errors.ArgumentError, match="SYMGRAD_NUM_THREADS is a number"):
+            sg.set_num_threads()
 
 
 def test_parallel_is_yes_no_or_none() -> None:

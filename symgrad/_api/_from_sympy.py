@@ -71,22 +71,32 @@ def from_sympy(
             f"list them in symbols=, or substitute numbers for them"
         )
 
-    def formula(*values: Any) -> Any:
-        if len(values) != len(arguments):
-            raise ArgumentError(
-                f"the formula takes {len(arguments)} values "
-                f"({', '.join(map(str, arguments))}), not {len(values)}"
-            )
-        known = dict(zip(arguments, values, strict=True))
-        return _compute(expressions, known)
+    return _Formula(expressions, tuple(arguments))
 
-    names = [_identifier(str(s), k) for k, s in enumerate(arguments)]
-    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
-    formula.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    formula.__doc__ = "A formula."
-    with contextlib.suppress(RecursionError):  # SymPy prints by recursion
-        formula.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
-    return formula
+
+class _Formula:
+    """A function of a SymPy formula; it pickles as the formula does."""
+
+    def __init__(self, expressions: Any, arguments: tuple[sp.Symbol, ...]) -> None:
+        self._expressions, self._arguments = expressions, arguments
+        names = [_identifier(str(s), k) for k, s in enumerate(arguments)]
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+        self.__signature__ = inspect.Signature(parameters)
+        self.__name__ = self.__qualname__ = "formula"
+        self.__doc__ = "A formula."
+        with contextlib.suppress(RecursionError):  # SymPy prints by recursion
+            self.__doc__ = f"The formula {sp.sstr(expressions)[:200]}."
+
+    def __call__(self, *values: Any) -> Any:
+        if len(values) != len(self._arguments):
+            raise ArgumentError(
+                f"the formula takes {len(self._arguments)} values "
+                f"({', '.join(map(str, self._arguments))}), not {len(values)}"
+            )
+        return _compute(self._expressions, dict(zip(self._arguments, values, strict=True)))
+
+    def __reduce__(self) -> Any:
+        return _Formula, (self._expressions, self._arguments)
 
 
 def _leaves(expressions: Any) -> list[Any]:

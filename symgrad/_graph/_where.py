@@ -18,7 +18,11 @@ from .._state import now
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 #: SciPy's folder, found without importing it.
 _SCIPY = os.path.dirname(str(getattr(find_spec("scipy"), "origin", ""))) + os.sep
-_SKIPPED = (_HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, "<__array_function__")
+_NUMBA = os.path.dirname(str(getattr(find_spec("numba"), "origin", ""))) + os.sep
+_SKIPPED = (
+    _HERE, os.path.dirname(np.__file__) + os.sep, _SCIPY, _NUMBA, functools.__file__,
+    "<__array_function__",
+)  # fmt: skip
 #: Parts of the package that are users of it: the demo's formulas should point to themselves.
 _USERS = (os.path.join(_HERE, "demo") + os.sep,)
 
@@ -80,16 +84,42 @@ def user_line(start: FrameType | None = None) -> Where | None:
 
 
 def scipy_call() -> str | None:
-    """Return the function of SciPy that the user's code is in, as ``scipy.special.logsumexp``."""
+    """Return the function of SciPy's that the user's code called, as ``scipy.stats.norm.pdf``."""
     found = None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_internal(frame.f_code):
         if frame.f_code.co_filename.startswith(_SCIPY):
-            module = str(frame.f_globals.get("__name__", "scipy"))
-            public = [part for part in module.split(".") if not part.startswith("_")]
-            found = ".".join((*public, frame.f_code.co_name))
+            found = _public(frame) or found  # a decorator has no public name
         frame = frame.f_back
     return found
+
+
+def _public(frame: FrameType) -> str | None:
+    """Return the name by which users know a function of SciPy's; None if they do not."""
+    name, module = frame.f_code.co_name, str(frame.f_globals.get("__name__", "scipy"))
+    first = frame.f_code.co_varnames[:1]
+    owner = frame.f_locals.get(*first) if first in (("self",), ("cls",)) else None
+    wrapped: Any = frame.f_locals.get("f", frame.f_locals.get("func"))
+    if module.startswith("scipy._lib") and hasattr(wrapped, "__name__"):  # a decorator's
+        name, module = wrapped.__name__, str(wrapped.__module__)
+    parts = module.split(".")
+    for count in range(len(parts), 1, -1):
+        home = ".".join(parts[:count])
+        if any(part.startswith("_") for part in parts[:count]) or home not in sys.modules:
+            continue
+        names = vars(sys.modules[home])
+        if owner is None:
+            if name in names:
+                return f"{home}.{name}"
+            continue
+        # Distributions are objects of classes that nobody knows; some are frozen.
+        known = getattr(owner, "dist", owner)
+        kind = known if isinstance(known, type) else type(known)
+        title = next((key for key, value in names.items() if value is known or value is kind), None)
+        title = title or getattr(known, "name", None)
+        if title in names:
+            return f"{home}.{title}" if name[:2] == "__" else f"{home}.{title}.{name}"
+    return None
 
 
 def raised_at(error: BaseException) -> Where | None:

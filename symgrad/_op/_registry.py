@@ -176,12 +176,19 @@ def _name(function: Any) -> str:
     if isinstance(owner, np.ufunc):  # np.add.at
         return f"{_name(owner)}.{name}"
     if isinstance(function, np.ufunc):
-        module = "scipy.special" if getattr(special, name, None) is function else "numpy"
+        ours = getattr(special, name, None) is function
+        module = "scipy.special" if ours else "numpy" if hasattr(np, name) else None
     return f"{module}.{name}" if module else name
 
 
 def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
     """Raise the error for a function that symgrad does not differentiate."""
+    if type(function).__module__.startswith("numba."):
+        name = getattr(function, "__name__", "f")
+        raise UnsupportedError(
+            f"{name} is a function of Numba's, whose machine code takes numbers. Write instead: "
+            f"{name}.__wrapped__, the Python function in it, with np.where for its branches"
+        )
     raise UnsupportedError(
         f"{_name(resolved(function))} cannot be traced{': ' + why if why else ''}. "
         "Write it with functions of the op table (docs/ops.md), or keep it outside of the "

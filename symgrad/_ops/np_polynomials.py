@@ -177,7 +177,8 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
     if fweights is not None or aweights is not None:
         refuse(np.cov, "weights are not traced: weight the observations first")
     x = _observations(m, y, rowvar)
-    x = x if dtype is None else x.astype(dtype)
+    # NumPy's are float64 at least.
+    x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)
     less = ddof if ddof is not None else 0 if bias else 1
     centred = x - np.mean(x, axis=1, keepdims=True)
     free = x.shape[1] - less

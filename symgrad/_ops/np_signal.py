@@ -138,7 +138,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if len(varargs) not in (0, 1, len(axes)):
         raise ArgumentError(f"gradient: one spacing, or one for each of {len(axes)} axes")
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    found = [_slopes(x, k, as_array(h), edge_order) for k, h in zip(axes, spacings, strict=True)]
+    found = [
+        _slopes(x, k, h if type(h) in (int, float) else as_array(h), edge_order).astype(x.dtype)
+        for k, h in zip(axes, spacings, strict=True)
+    ]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -148,7 +151,7 @@ def _slopes(x: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     if n < edge_order + 1:
         raise ShapeError(f"gradient: axis {axis} needs at least {edge_order + 1} elements")
     middle, left, right = y[..., 1:-1], y[..., :-2], y[..., 2:]
-    if spacing.ndim == 0:
+    if np.ndim(spacing) == 0:
         a = b = spacing
         inner = (right - left) / (2.0 * spacing)
         ends = [(spacing, spacing), (spacing, spacing)]

@@ -37,8 +37,10 @@ _engine: Any = None
 
 def _default() -> int:
     text = os.environ.get(VARIABLE, "").strip()
-    if text.isdigit():
+    if text.isdecimal():
         return int(text)
+    if text:
+        raise ArgumentError(f"{VARIABLE} is a number of bytes, as 1073741824, not {text!r}")
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // SHARE
     except (AttributeError, OSError, ValueError):  # not on this system

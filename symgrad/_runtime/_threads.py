@@ -293,8 +293,10 @@ def _default() -> int:
     for name in VARIABLES:
         # OpenMP allows one number for each level of nesting.
         text = os.environ.get(name, "").partition(",")[0].strip()
-        if text.isdigit() and int(text) > 0:
+        if text.isdecimal() and int(text) > 0:
             return int(text)
+        if text and name == VARIABLES[0]:
+            raise ArgumentError(f"{name} is a number of threads from 1 on, not {text!r}")
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -197,6 +197,8 @@ def packed(
 
 def is_value(leaf: Any) -> bool:
     """Tell whether a result leaf is a number or an array (and not None or a string)."""
+    if type(leaf) is int:  # beyond 64 bits it is what it is in Python
+        return leaf.bit_length() < 64
     if isinstance(leaf, (float, int, complex, Size, np.generic)) and not isinstance(leaf, bool):
         return True
     if isinstance(leaf, list):

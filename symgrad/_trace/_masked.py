@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._disguise import stands_for
 from .._ops.np_common import is_traced
 from ..errors import IndexingError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, call, declines
@@ -38,6 +39,7 @@ class Masked(ArrayMethods):
 
     __slots__ = ("mask", "values")
     __hash__ = None  # type: ignore[assignment]
+    __class__ = stands_for(lambda _: np.ndarray)
 
     def __init__(self, values: Any, mask: Any) -> None:
         self.values, self.mask = values, mask

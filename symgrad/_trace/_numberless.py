@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import Any, NoReturn
 
-from .._forks import late_module
 from .._graph import Input, scipy_call
 from .._op import registry
 from .._shapes import show
@@ -13,11 +14,20 @@ from ._examples import decided, unknown
 from ._known import known_number
 
 
-def _is_ours(function: str) -> bool:
-    """Tell whether there is an op, or what consists of some, for a function of SciPy's."""
-    module, _, name = function.rpartition(".")
-    found = getattr(late_module(module), name, None)
-    return found is not None and registry.find(found) is not None
+def _instead_of(function: str) -> str:
+    """Return what to write for a function of SciPy's."""
+    _, module, name, *_ = function.split(".")
+    ours = f"symgrad.scipy.{module}"
+    try:
+        known = name in getattr(importlib.import_module(ours), "__all__", ())
+    except ModuleNotFoundError:
+        known = False
+    found = getattr(sys.modules.get(f"scipy.{module}"), name, None)
+    if known or (found is not None and registry.find(found) is not None):
+        return f"symgrad.{function}, or sg.adapt(f) for a function that says scipy.{module}"
+    if module == "optimize":
+        return "sg.implicit_root or sg.implicit_minimum, which differentiate what a solver finds"
+    return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
 
 class Numberless:
@@ -38,7 +48,7 @@ class Numberless:
         function = scipy_call()
         if function is not None:
             wanted = f"{function}: {wanted}"
-            instead = f"symgrad.{function}" if _is_ours(function) else "sg.pure_callback around it"
+            instead = _instead_of(function)
         raise TraceError(
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"

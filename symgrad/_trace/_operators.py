@@ -17,6 +17,9 @@ from ._arrays import REFLECTED, declines
 from ._bind import bind, number
 from ._numberless import Numberless
 from ._views import Layout, layout_of
+from ._whole import PYTHONS, beyond, require_power
+
+_POWER = registry.ops["Power"]
 
 
 def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
@@ -35,8 +38,17 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
             return NotImplemented
         if makes_complex(other):
             return self.with_complex(op, (other, self) if swap else (self, other), {})
+        if self.weak is int and type(other) is int and other.bit_length() > 63:
+            pair = (other, int(self)) if swap else (int(self), other)
+            return PYTHONS[op](*pair)
         weak = self.weak and (type(other) in (float, int, bool) or _weak(other))
         node = bind(op, (other, self) if swap else (self, other), {})
+        if node.dtype.kind in "iu":
+            if op is _POWER:
+                require_power(node, type(self))
+            number = beyond(op, node) if weak else None
+            if number is not None:
+                return number
         made = type(self)(node, _PYTHON.get(node.dtype.char) if weak else None)
         if len(node.shape) > 1 and not (self.layout and layout_of(other)):
             made.layout = Layout.UNKNOWN
@@ -68,7 +80,8 @@ def _alike(op: Op, value: Any, other: Any, swap: bool, frame: FrameType) -> Node
     dtype = a.dtype
     if (op, dtype) not in _ALIKE:
         types, result = resolve(op, (dtype, dtype))
-        _ALIKE[op, dtype] = result if types[0] is types[1] is dtype else None
+        checked = op is _POWER and dtype.kind in "iu"
+        _ALIKE[op, dtype] = result if types[0] is types[1] is dtype and not checked else None
     found = _ALIKE[op, dtype]
     if found is None:
         return None

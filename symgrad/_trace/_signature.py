@@ -14,7 +14,7 @@ import numpy as np
 
 from .._graph import Input, SizeOf
 from .._graph._types import check_dtype
-from .._shapes import SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
+from .._shapes import MOST_BYTES, SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
 from ..errors import ArgumentError, DTypeError
 from ._complex import Complex
 from ._traced import Traced
@@ -130,7 +130,9 @@ def signature_of(
         elif type(leaf) is complex:
             kinds.append(LeafKind("complex"))
         elif type(leaf) is int and leaf.bit_length() < 64:
-            pattern = 2 + classes.setdefault(leaf, len(classes)) if dynamic and leaf > 1 else -1
+            # A sum of a few sizes has no overflow; larger numbers are Python's own.
+            symbolic = dynamic and 1 < leaf < MOST_BYTES
+            pattern = 2 + classes.setdefault(leaf, len(classes)) if symbolic else -1
             value = None if pattern > 0 else leaf
             kinds.append(LeafKind("int", sizes=(pattern,), value=value))
         else:

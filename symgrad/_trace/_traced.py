@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._disguise import array_class, stands_for
 from .._graph import Constant, Node, Where, user_line
 from .._graph._types import check_dtype
 from .._op import Op, registry
@@ -33,6 +34,7 @@ from ._views import (
     path_between,
     shares,
 )
+from ._whole import require_power
 from ._writes import Lost, Writes, added, fitted, put, replaced, require_kind
 
 _OPS = registry.ops
@@ -96,6 +98,7 @@ class Traced(Numberless, ArrayMethods):
 
     __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "layout", "weak")
     __hash__ = None  # type: ignore[assignment]
+    __class__ = stands_for(lambda self: self.weak or array_class(self))
 
     def __init__(self, node: Node, weak: type | None = None):
         self._node = node
@@ -363,6 +366,8 @@ class Traced(Numberless, ArrayMethods):
         if any(map(makes_complex, operands)):
             return Traced.with_complex(op, operands, params)
         made = Traced(bind(op, operands, params))
+        if op is _OPS["Power"] and made._node.dtype.kind in "iu":
+            require_power(made._node, Traced)
         if op.kind == "map":
             made.layout = layout_of_result(made._shape, *operands)
         return made

@@ -1,0 +1,243 @@
+"""What plain Python gives, or an error: whole numbers, classes, text, powers, Numba's functions."""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import numbers
+import operator
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import sympy as sp
+
+import symgrad as sg
+
+ONES = np.ones(2)
+
+# ---------------------------------------------------------------- what a value is
+
+CLASSES = [
+    int, float, complex, bool, str, np.ndarray, np.generic, np.floating, np.float64, np.float32,
+    np.integer, numbers.Number, numbers.Real, numbers.Integral, collections.abc.Sequence,
+    (int, np.integer), (float, np.ndarray), int | float,
+]  # fmt: skip
+
+VALUES = {
+    "float": 1.5, "int": 3, "float64": np.float64(1.5), "float32": np.float32(1.5),
+    "array": ONES, "matrix": np.ones((2, 2)), "float32s": np.ones(2, np.float32),
+    "integers": np.arange(3), "complex": 1j, "complexes": ONES * 1j,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_are_of_the_classes_that_they_stand_for(name: str) -> None:
+    def told(x: Any) -> Any:
+        item = x[0] if np.ndim(x) else x
+        seen = [x, item, item * 2, item - 1, np.sin(item), x.sum() if np.ndim(x) else -x]
+        return tuple(isinstance(y, kind) for y in seen for kind in CLASSES)
+
+    def scalar(x: Any) -> Any:
+        return np.isscalar(x), np.isscalar(x * 2), np.isscalar(np.sum(x)), isinstance(x, type(x))
+
+    for function in (told, scalar):
+        assert sg.compile(function)(VALUES[name]) == function(VALUES[name])
+
+
+def test_a_branch_on_a_class_is_the_values_own() -> None:
+    @functools.singledispatch
+    def scaled(x: Any) -> Any:
+        return 100.0 * x
+
+    scaled.register(float, lambda x: 2.0 * x)
+    scaled.register(np.ndarray, lambda x: 3.0 * x)
+
+    def matched(x: Any) -> Any:
+        match x:
+            case float():
+                return 5.0 * x
+            case _:
+                return 7.0 * x
+
+    assert sg.grad(scaled)(1.0) == 2.0
+    np.testing.assert_array_equal(sg.compile(scaled)(ONES), 3 * ONES)
+    assert sg.grad(matched)(1.0) == 5.0
+    np.testing.assert_array_equal(sg.compile(matched)(ONES), 7 * ONES)
+
+
+# ---------------------------------------------------------------- whole numbers as text and keys
+
+TEXTS: list[Callable[[int], Any]] = [
+    lambda n: f"c{n}", str, repr, lambda n: "%d" % n, lambda n: f"{n:05d}", "{}".format,  # noqa: UP031
+    lambda n: {3: "a", 70: "b"}.get(n, "c"), lambda n: n in {3, 5}, lambda n: str((n, [n])),
+    lambda n: hash(n) == hash(70), lambda n: [10 * k for k in range(80)][n], hex, bin,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_and_keys_see_the_number(text: Callable[[int], Any]) -> None:
+    def f(x: Any, n: int) -> Any:
+        found = text(n)
+        return x * 2.0, found
+
+    g = sg.compile(f)
+    for n in (3, 70, 5, 3):
+        assert g(1.5, n) == f(1.5, n)
+
+
+def test_shapes_are_printed_as_numbers() -> None:
+    g = sg.compile(lambda x: (np.sum(x), f"{x.shape} {x.size}"))
+    assert g(np.ones((2, 5)))[1] == "(2, 5) 10"
+    assert g(np.ones((3, 7)))[1] == "(3, 7) 21"
+
+
+# ---------------------------------------------------------------- whole numbers have no end
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 30, 61, 62, 63, 64, 70, 200])
+def test_powers_of_whole_numbers_are_exact(n: int) -> None:
+    def f(x: Any, n: int) -> Any:
+        return x * 2**n, 2**n, 3**n, (-2) ** n, 1**n, 0**n, n**n, n**5, 2 ** (n + 1) * 5
+
+    got, want = sg.compile(f)(1.5, n), f(1.5, n)
+    assert got == want
+
+
+def test_powers_are_compiled_once_while_they_fit() -> None:
+    g = sg.compile(lambda x, n: x * 2**n)
+    for n in range(2, 63):
+        assert g(1.0, n) == 2.0**n
+    assert g.traces == 1
+
+
+LARGE = [2, 3, 70, 2**31, 2**40, 2**61 - 1, 2**61, 2**62 + 3, 2**63 - 1, 2**63, 10**30, -(2**62)]
+
+
+def expression(rng: random.Random, depth: int) -> Callable[[int, int], Any]:
+    """Return a random expression of two whole numbers."""
+    if depth == 0:
+        constant = rng.choice([1, 2, 3, -5, 7])
+        return rng.choice([lambda n, m: n, lambda n, m: m, lambda n, m: constant])
+    a, b = expression(rng, depth - 1), expression(rng, depth - 1)
+    power = rng.choice([2, 3])
+    op = rng.choice([operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod])
+    return rng.choice(
+        [
+            lambda n, m: op(a(n, m), b(n, m)),
+            lambda n, m: op(a(n, m), b(n, m)),
+            lambda n, m: a(n, m) ** power,
+            lambda n, m: 2 ** (a(n, m) % 67) * b(n, m),
+            lambda n, m: max(a(n, m), b(n, m)),
+        ]
+    )
+
+
+@pytest.mark.parametrize("case", range(30))
+def test_whole_number_arithmetic_is_exact_or_an_error(case: int) -> None:
+    rng = random.Random(case)
+    f = expression(rng, rng.choice([1, 2, 3]))
+    g = sg.compile(lambda x, n, m: (x, f(n, m)), backend="numpy", cache=False)
+    for _ in range(4):
+        n, m = rng.choice(LARGE), rng.choice(LARGE)
+        try:
+            want = f(n, m)
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError):
+                g(1.0, n, m)
+            continue
+        try:
+            got = g(1.0, n, m)[1]
+        except OverflowError:
+            assert not -(2**63) <= want < 2**63 or abs(want) > 2**61
+            continue
+        assert got == want
+
+
+def test_results_of_compiled_code_are_exact_too() -> None:
+    g = sg.compile(lambda n: (n * n, n + n, n**3))
+    for n in (5, 2**20, 2**21, 2**40, 2**61 + 1):
+        assert g(n) == (n * n, n + n, n**3)
+
+
+# ---------------------------------------------------------------- powers of integers
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda a: a**-1, (np.array([2, 4]),)),
+        (lambda a: np.power(a, -1), (np.array([2, 4]),)),
+        (lambda a, b: a**b, (np.array([2, 4]), np.array([-1, 2]))),
+        (lambda a, n: a**n, (np.array([2, 4]), -1)),
+        (lambda a: a**-1, (np.int64(2),)),
+        (lambda a: 2**a, (np.array([2, -4]),)),
+    ],
+)
+def test_negative_powers_of_integers_are_refused(f: Callable[..., Any], args: Any) -> None:
+    with pytest.raises(ValueError, match="negative integer powers"):
+        f(*args)
+    with pytest.raises(ValueError, match=r"negative integer powers.*\[test_same_value.py:\d+\]"):
+        sg.compile(f)(*args)
+
+
+def test_powers_of_integers_are_looked_at_in_each_call() -> None:
+    g = sg.compile(lambda a, b: a**b)
+    a = np.array([2, 4])
+    np.testing.assert_array_equal(g(a, np.array([1, 2])), [2, 16])
+    with pytest.raises(ValueError, match="negative"):
+        g(a, np.array([1, -2]))
+    np.testing.assert_array_equal(g(a, np.array([3, 0])), [8, 1])
+
+
+# ---------------------------------------------------------------- types of results
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.cov, np.corrcoef, np.gradient, functools.partial(np.gradient, axis=0),
+        lambda x: np.gradient(x[0], np.array([0.0, 1.0, 3.0])), lambda x: np.gradient(x[0], 0.5),
+        lambda x: np.gradient(x[0], np.float64(0.5)), lambda x: np.cov(x, dtype=np.float32),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_statistics_have_numpys_types(f: Callable[[Any], Any], dtype: Any) -> None:
+    x = np.array([[1, 2, 4], [3, 5, 4]], dtype)
+    got, want = sg.compile(f)(x), f(x)
+    for a, b in zip(*((v if isinstance(v, tuple) else (v,)) for v in (got, want)), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=4 * np.finfo(b.dtype).eps)
+
+
+# ---------------------------------------------------------------- Numba's functions, pickles
+
+
+def test_numba_functions_are_refused_with_what_to_write() -> None:
+    @numba.njit
+    def twice(x: Any) -> Any:
+        return 2 * x
+
+    @numba.vectorize
+    def squared(x: Any) -> Any:
+        return x * x
+
+    for x in (1.5, ONES):
+        with pytest.raises(sg.errors.TraceError, match=r"py_func\(x\).*\[test_same_value.py"):
+            sg.compile(lambda x: twice(x))(x)
+        np.testing.assert_array_equal(sg.compile(twice.py_func)(x), 2 * x)
+    with pytest.raises(sg.errors.UnsupportedError, match=r"squared\.__wrapped__"):
+        sg.compile(lambda x: squared(x))(ONES)
+
+
+def test_formulas_pickle() -> None:
+    x, y = sp.symbols("x y")
+    f = sg.from_sympy((sp.sin(x) * y, [x, y]), [x, y])
+    again = pickle.loads(pickle.dumps(f))
+    assert again(1.0, 2.0) == f(1.0, 2.0)
+    h = sg.from_sympy(sp.sin(x) * y, [x, y])
+    assert pickle.loads(pickle.dumps(sg.grad(h)))(1.0, 2.0) == sg.grad(h)(1.0, 2.0)
