@@ -27,6 +27,9 @@ from symgrad.errors import CycleError
 
 MANY = 100_000
 
+#: A function that reads a list of a hundred thousand entries is told to pass it along.
+large_list = pytest.mark.filterwarnings("ignore:steps holds:symgrad.errors.CaptureWarning")
+
 
 def chain(count: int) -> Callable[[Any], Any]:
     def f(x: Any) -> Any:
@@ -109,7 +112,7 @@ def test_long_array_chains(size: int) -> None:
 
 
 @pytest.mark.usefixtures("nothing_is_left")
-@pytest.mark.parametrize("size", [5_000, pytest.param(MANY, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [5_000, pytest.param(MANY, marks=[pytest.mark.slow, large_list])])
 def test_many_random_scalar_operations(size: int) -> None:
     go_through(tangle(size), (0.5, 0.25), size)
 
@@ -151,7 +154,7 @@ def test_wide_programs() -> None:
 
 @pytest.mark.usefixtures("written_out")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["chain", "array", "tangle"])
+@pytest.mark.parametrize("name", ["chain", "array", pytest.param("tangle", marks=large_list)])
 def test_long_programs_compile(name: str) -> None:
     f, args = {
         "chain": (chain(MANY), (0.5,)),
