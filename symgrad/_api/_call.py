@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy as sp
 
+from .._compile import adapted_if_need_be
 from .._control import straight
 from .._schedule import concrete
 from .._state import within
@@ -51,7 +52,6 @@ class Call:
                 formula = "sg.parse(text)" if isinstance(f, str) else "expression"
                 said += f": of a formula make one by sg.from_sympy({formula}, names)"
             raise ArgumentError(said)
-        self.function = f
         raw, self.tree = flatten((tuple(args), {}))
         self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
         signature, sizes = signature_of(self.leaves, self.tree, dynamic)
@@ -61,7 +61,9 @@ class Call:
         ]
         examples = Examples(values, concrete)
         with within(reading=True) if read else nullcontext():
-            graph = trace(f, signature, sizes, self.names, examples)
+            graph, self.function = adapted_if_need_be(
+                f, lambda f: trace(f, signature, sizes, self.names, examples)
+            )
         written = tuple(straight(graph.outputs, examples))
         conditions = tuple(examples.conditions)  # of loops and branches, too
         self.graph: Graph = replace(graph, outputs=written, conditions=conditions)

@@ -45,7 +45,7 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
         If it is no ``def`` whose source is at hand.
     """
     function = inspect.unwrap(function)
-    function = getattr(function, "copied", lambda: function)()  # of sg.adapt
+    function = getattr(function, "plain", function)  # of sg.adapt, which tracing does by itself
     try:
         lines, first = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from .._trace import Signature, Tree, argument_names, flatten, signature_of
 from ._captures import Reading
-from ._users import is_read
+from ._users import is_read, users_class
 
 _PLAIN = (np.ndarray, float, int, complex, bool, str, type(None))
 
@@ -36,8 +36,9 @@ class Call:
 
     @property
     def objects(self) -> tuple[Any, ...]:
-        """The arguments that things may be read from."""
-        return tuple(x for x in self.leaves if type(x) not in _PLAIN and is_read(x))
+        """The arguments that things may be read from, and the classes of dataclasses."""
+        found = [x for x in self.leaves if type(x) not in _PLAIN and is_read(x)]
+        return (*found, *dict.fromkeys(_classes(self.tree)))
 
     def with_data(
         self, reading: Reading, values: Sequence[Any], dynamic: bool, short: bool
@@ -65,3 +66,11 @@ class Call:
             taken.add(name)
             data.append(name)
         return [*names[:at], *data, *names[at:]]
+
+
+def _classes(tree: Tree) -> Iterator[type]:
+    """Yield the user's classes that arguments are nested in."""
+    if tree.kind in ("dataclass", "namedtuple") and users_class(tree.meta[0]):
+        yield tree.meta[0]
+    for child in tree.children:
+        yield from _classes(child)

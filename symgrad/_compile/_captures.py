@@ -28,10 +28,13 @@ from .._runtime import MISS
 from .._state import within
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning
+from ._adapted import can_be_adapted
 from ._compared import content, key_of, same, unchanged
 from ._effects import Effects
 from ._reads import LARGE, SMALL, Read, Walk, read_by
+from ._recall import RecalledError
 from ._substitutes import Substitutes
+from ._unfollowed import DrawnError
 from ._users import packed_form
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
@@ -268,6 +271,7 @@ class Captures:
         self._frozen: list[Reading] = []
         self._states: OrderedDict[Any, int] = OrderedDict()
         self._level = ALL
+        self._adapted = False
         self._floats: dict[str, Any] = {}
         self._loose: set[str] = set()
         self._opaque: frozenset[CodeType] = frozenset()
@@ -382,24 +386,36 @@ class Captures:
         self._own.update(changed)
         return True
 
-    def fallback(self) -> bool:
-        """Trace with fewer data from now on; False if there are none already."""
-        if self._level == NOTHING:
+    def fallback(self, reading: Reading, error: Exception) -> bool:
+        """Trace in another way from now on after an error; False if there is none left.
+
+        First with NumPy's names bound to symgrad's, then with fewer data.
+        """
+        if isinstance(error, DrawnError):
+            return False
+        if not self._adapted and not isinstance(error, KeptError):
+            walk = read_by(self._root, self._objects, self._opaque)
+            self._adapted = can_be_adapted(walk)
+            if self._adapted:
+                return True
+        if not reading.data or self._level == NOTHING:
             return False
         floats = self._level == ALL and any(k in self._loose for k in self._floats)
         self._level = ARRAYS if floats else NOTHING
+        self._adapted = False
         self._readings = []
         return True
 
-    def restore(self, level: int) -> None:
-        """Trace with as many data as before."""
-        if level != self._level:
-            self._level, self._readings = level, []
-
     @property
-    def level(self) -> int:
-        """How much becomes an argument."""
-        return self._level
+    def way(self) -> tuple[int, bool]:
+        """How the function is traced: how much becomes an argument, and whether it is adapted."""
+        return self._level, self._adapted
+
+    def restore(self, way: tuple[int, bool]) -> None:
+        """Trace as before."""
+        if way[0] != self._level:
+            self._readings = []
+        self._level, self._adapted = way
 
     def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
         """Return the user's own function for what ``pure_callback`` is given.
@@ -412,28 +428,38 @@ class Captures:
         return function if twins is None else twins.original(function)
 
     def substituted(self, body: Callable[..., Any], reading: Reading) -> Callable[..., Any]:
-        """Return a function's body with the data as its last positional arguments."""
-        if not reading.data:
-            return body
+        """Return a function's body with the data as its last positional arguments.
+
+        What it changes is undone if it raises: it will be traced again.
+        """
         count = len(reading.data)
 
         def with_data(*args: Any, **kwargs: Any) -> Any:
             values = args[len(args) - count :]
+            args = args[: len(args) - count]
             walk = read_by(self._root, self._objects, self._opaque)
             effects = Effects(walk)
-            twins = Substitutes(walk, dict(zip(reading.data, values, strict=True)))
-            made = self._make(twins.of(self._root), *self._rest, **self._options)
             try:
-                with within(callback=functools.partial(self.called_later, twins=twins)):
-                    result = made._body(*args[: len(args) - count], **kwargs)
-                twins.hand_on()
+                if not values and not self._adapted:
+                    return body(*args, **kwargs)
+                new = dict(zip(reading.data, values, strict=True))
+                twins = Substitutes(walk, new, self._adapted)
+                made = self._make(twins.root(self._root), *self._rest, **self._options)
+                try:
+                    with within(callback=functools.partial(self.called_later, twins=twins)):
+                        result = made._body(*twins.given(args), **twins.given(kwargs))
+                finally:
+                    twins.hand_on()
+                effects.keep_numbers()
                 if any(getattr(x, "overwritten", False) for x in values):
                     raise KeptError
                 if effects.keep_any_of(values):
                     raise KeptError
+            except RecalledError:  # the trace is as good as made
+                raise
             except BaseException:
                 effects.undo()
                 raise
-            return result
+            return twins.outside(result)
 
         return with_data

@@ -18,8 +18,11 @@ from collections.abc import Set as AbstractSet
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._graph import Input, topological
 from .._trace import Traced, flatten_traced
+from .._trace._known import known_value
 from ._reads import Walk
 from ._users import attributes, copied_simply, named_attributes, set_attributes
 
@@ -62,6 +65,13 @@ class Effects:
             if not _same(holder.parts(), before):
                 holder.put(before)
 
+    def keep_numbers(self) -> None:
+        """Put numbers for the values of the trace that have been kept and are known."""
+        for holder, before in self._before:
+            now = holder.parts()
+            if not _same(now, before):
+                _put_numbers(holder, now, DEPTH)
+
     def keep_any_of(self, values: Sequence[Any]) -> bool:
         """Tell whether something made of traced ``values`` alone has been kept."""
         nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
@@ -84,6 +94,26 @@ def _same(a: Parts, b: Parts) -> bool:
 
 
 _KEY_AND_VALUE = operator.itemgetter(0), operator.itemgetter(1)
+
+
+def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
+    """Make what an object holds numbers where these are known, however deep."""
+    after = [(key, _number(value, depth)) for key, value in now]
+    if not _same(after, now):
+        holder.put(after)
+
+
+def _number(value: Any, depth: int) -> Any:
+    if isinstance(value, Traced):
+        known = known_value(value.node)
+        return value if known is None else np.array(known)[()]
+    if type(value) is tuple:
+        parts = tuple(_number(x, depth) for x in value)
+        return value if all(map(operator.is_, parts, value)) else parts
+    if depth and not isinstance(value, (type, ModuleType, FunctionType)):
+        for holder in _holders(value):
+            _put_numbers(holder, holder.parts(), depth - 1)
+    return value
 
 
 def _traced(values: Sequence[Any], depth: int) -> Iterator[Traced]:

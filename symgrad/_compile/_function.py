@@ -241,7 +241,7 @@ class Function:
         just for these sizes.
         """
         captures = self._captures.given(call.objects)
-        level = captures.level
+        way = captures.way
         for attempt in itertools.count():
             reading, values = captures.now(frozen)
             given = call.with_data(reading, values, self._dynamic and not fixed, short)
@@ -253,11 +253,11 @@ class Function:
                 found = self._specialize(call, given, captures, kernel)
             except EnclosedError:
                 raise
-            except Exception:
-                # What it reads may be needed as numbers. If not, the error is the user's.
-                if reading.data and captures.fallback():
+            except Exception as error:
+                # It may have to be adapted, or need numbers. If not, the error is the user's.
+                if captures.fallback(reading, error):
                     continue
-                captures.restore(level)
+                captures.restore(way)
                 raise
             if captures.settle(reading, frozen) or attempt > RACES:
                 return found, given

@@ -42,8 +42,10 @@ from .._trace import Traced
 from ..errors import CaptureWarning
 from ._unfollowed import GENERATORS, warn_of_clocks
 from ._users import (
+    ACCESSORS,
     ANY,
     attributes,
+    copied_class,
     copied_simply,
     functions_in,
     installed,
@@ -54,6 +56,10 @@ from ._users import (
     transformed,
     users_class,
 )
+
+#: Whether a copy can be made of what is found: one with other data and other functions; one with
+#: other functions alone (classes, and what their methods reach); none.
+FREE, BOUND, FIXED = 0, 1, 2
 
 #: Most places that are watched, and how deep they may lie in one another by one expression.
 MOST, DEEPEST = 4096, 24
@@ -114,10 +120,14 @@ class Walk:
     ----------
     reads:
         The places by their expressions, in the order of the code.
+    roots:
+        The function, and arguments that it reads from.
     places:
         Where the data are that may be put in others' place: the expression by the place.
     parts:
         The objects that a copy can be made of, by identity: each with its parts.
+    bound:
+        Further ones, of which a copy can be made with other functions, but no other data.
     met, scopes:
         The objects and cells, and the global names, that the function may change, by identity.
     held:
@@ -140,13 +150,14 @@ class Walk:
         self, root: Any, objects: Sequence[Any], opaque: frozenset[CodeType],
         mentioned: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
-        self.opaque = opaque
+        self.opaque, self.roots = opaque, (root, *objects)
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
         self.met: dict[int, Any] = {}
         self.scopes: dict[int, dict[str, Any]] = {}
         self.parts: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}
+        self.bound: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}
         self.cells: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}
         self.own: dict[str, CodeType] = {}
@@ -160,11 +171,13 @@ class Walk:
         self.mentioned: set[str] = set()
         self.formats = self.exceeded = False
         self.known = mentioned
-        self._seen: dict[tuple[int, str, bool], str] = {}
-        self._waiting: deque[tuple[Any, str, str, bool, int, Place | None]] = deque()
-        self.visit(root, self.constant(root), "", False, 0, None)
+        self._seen: dict[tuple[int, str, int], str] = {}
+        self._classes: set[tuple[int, int]] = set()
+        self._waiting: deque[tuple[Any, str, str, int, int, Place | None]] = deque()
+        self.visit(root, self.constant(root), "", FREE, 0, None)
         for given in objects:
-            self.visit(given, self.constant(given), type(given).__name__, True, 0, None)
+            name = given.__name__ if isinstance(given, type) else type(given).__name__
+            self.visit(given, self.constant(given), name, BOUND, 0, None)
         while self._waiting:
             self._look(*self._waiting.popleft())
         # What code that is not copied reaches is not copied for other code, either: they may
@@ -210,32 +223,33 @@ class Walk:
             )
 
     def visit(
-        self, value: Any, text: str, name: str, fixed: bool, depth: int, place: Place | None
+        self, value: Any, text: str, name: str, fixed: int, depth: int, place: Place | None
     ) -> None:
         """Look at a value later.
 
-        ``fixed``: no copy of what it belongs to can be made, so it cannot be put in another's
-        place.
+        ``fixed``: which copy of what it belongs to can be made.
         """
         self._waiting.append((value, text, name, fixed, depth, place))
 
-    def _within(self, owner: Any, fixed: bool) -> Callable[[Any, Any], Place | None]:
+    def _within(self, owner: Any, fixed: int) -> Callable[[Any, Any], Place | None]:
         """Return what enters a part of an object that a copy could be made of."""
         if fixed:
             self._pinned.add(id(owner))
+        if fixed == FIXED:
             return lambda key, value: None
-        parts = self.parts.setdefault(id(owner), (owner, []))[1]
+        known = self.bound if fixed else self.parts
+        parts = known.setdefault(id(owner), (owner, []))[1]
 
-        def enter(key: Any, value: Any) -> Place:
+        def enter(key: Any, value: Any) -> Place | None:
             parts.append((key, value))
-            return Place(id(owner), key)
+            return None if fixed else Place(id(owner), key)
 
         return enter
 
     # ------------------------------------------------------------ values
 
     def _look(
-        self, value: Any, text: str, name: str, fixed: bool, depth: int, place: Place | None
+        self, value: Any, text: str, name: str, fixed: int, depth: int, place: Place | None
     ) -> None:
         kind = type(value)
         if isinstance(value, Enum):
@@ -245,7 +259,7 @@ class Walk:
                 self._class(kind, name, depth + 1)
                 here = self.constant(value)
                 for key in self.known & value.__dict__.keys() | {"_value_"}:
-                    self.visit(getattr(value, key), f"{here}.{key}", name, True, depth + 1, None)
+                    self.visit(getattr(value, key), f"{here}.{key}", name, FIXED, depth + 1, None)
             return
         if kind in _PLAIN or issubclass(kind, (int, str)):
             self.note(text, "equal", value, name)
@@ -277,7 +291,7 @@ class Walk:
             self._partial(value, text, name, fixed, depth)
         elif isinstance(value, (list, tuple, deque)):
             copied = kind in (list, tuple) or hasattr(kind, "_fields")
-            self._sequence(value, text, name, fixed or not copied, depth)
+            self._sequence(value, text, name, fixed if copied else FIXED, depth)
             if users_class(kind):
                 self._instance(value, text, name, fixed, depth)
         elif isinstance(value, (dict, MappingProxyType)):
@@ -288,7 +302,7 @@ class Walk:
             inner = f"{text}.get(None)" if isinstance(value, ContextVar) else f"{text}()"
             found = value.get(None) if isinstance(value, ContextVar) else value()
             self.note(text, "is", value, name)
-            self.visit(found, inner, name, True, depth, None)
+            self.visit(found, inner, name, FIXED, depth, None)
         elif isinstance(value, (memoryview, array)):
             self.note(f"{text}.tobytes()", "equal", value.tobytes(), name)
         elif isinstance(value, (attrgetter, methodcaller)):
@@ -300,14 +314,14 @@ class Walk:
             self._module(value, text, name, fixed, depth)
         elif isinstance(value, type):
             self.note(text, "is", value, name)
-            self._class(value, name, depth, text, bound=False)
+            self._class(value, name, depth, text, fixed=fixed, bound=False)
             if users_class(kind):  # a metaclass
                 own = {key for base in value.__mro__ for key in vars(base)}
                 self._class(kind, name, depth, text, own=own)
         else:
             self._instance(value, text, name, fixed, depth)
 
-    def _is_new(self, value: Any, text: str, name: str, fixed: bool) -> bool:
+    def _is_new(self, value: Any, text: str, name: str, fixed: int) -> bool:
         """Tell whether an object is to be looked into.
 
         One that is met at two places is looked into at the first, and both have to be its places
@@ -325,7 +339,7 @@ class Walk:
         return False
 
     def _datum(
-        self, value: Any, text: str, name: str, fixed: bool, depth: int, place: Place | None
+        self, value: Any, text: str, name: str, fixed: int, depth: int, place: Place | None
     ) -> None:
         kind = type(value)
         if isinstance(value, np.ma.MaskedArray):
@@ -336,11 +350,11 @@ class Walk:
             self.note(f"{text}.fill_value", "equal", value.fill_value, name)
             return
         if kind is not np.ndarray and users_class(kind):
-            self._instance(value, text, name, True, depth)
+            self._instance(value, text, name, FIXED, depth)
         if isinstance(value, np.ndarray) and value.dtype == object:
             self.note(f"{text}.shape", "equal", value.shape, name)
             for k, x in enumerate(value.flat):
-                self.visit(x, f"{text}.flat[{k}]", f"{name}[{k}]", True, depth, None)
+                self.visit(x, f"{text}.flat[{k}]", f"{name}[{k}]", FIXED, depth, None)
             return
         if isinstance(value, np.ndarray) and value.dtype.char not in "fdFDbBhHiIlLqQ?":
             self.note(f"_sg_repr({text}.tolist())", "equal", repr(value.tolist()), name)
@@ -354,7 +368,7 @@ class Walk:
             self.places[place] = text
         self.note(text, "data", value, name)
 
-    def _function(self, f: FunctionType, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _function(self, f: FunctionType, text: str, name: str, fixed: int, depth: int) -> None:
         root = text in self.constants
         if root:
             self.own[f"{text}.__code__"] = f.__code__
@@ -364,7 +378,7 @@ class Walk:
             self.note(text, "is", f, name)
             return
         # A library's wrapper may remember the functions that it calls (functools.singledispatch).
-        fixed = fixed or installed(f.__code__.co_filename)
+        fixed = FIXED if installed(f.__code__.co_filename) else fixed
         if "dispatch" in f.__dict__:
             self.mentioned.add("isinstance")
         enter = self._within(f, fixed)
@@ -397,7 +411,7 @@ class Walk:
             return
         for key, value in f.__dict__.items():
             if key in self.known and not key.startswith("__"):
-                self.visit(value, f"{text}.{key}", f"{name}.{key}", True, depth, None)
+                self.visit(value, f"{text}.{key}", f"{name}.{key}", FIXED, depth, None)
         self.codes.setdefault(id(f.__code__), f.__code__)
         self.mentioned |= names.mentioned
         self.stored |= names.stored
@@ -427,12 +441,13 @@ class Walk:
                 package = scope.get("__package__") or ""
                 imported = ".".join([*package.split(".")[: 1 - level or None], imported]).strip(".")
             module = sys.modules.get(imported)
+            enter(("import", imported), module)
             if module is None or of_library(module):
                 continue
             self.mentioned |= set(listed)
-            self.visit(module, self.constant(module), imported, True, depth, None)
+            self.visit(module, self.constant(module), imported, fixed or BOUND, depth, None)
 
-    def _method(self, method: MethodType, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _method(self, method: MethodType, text: str, name: str, fixed: int, depth: int) -> None:
         enter = self._within(method, fixed)
         owner, function = method.__self__, method.__func__
         root = text in self.constants
@@ -445,9 +460,9 @@ class Walk:
             enter("self", owner),
         )  # fmt: skip
 
-    def _partial(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _partial(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:
         if type(value) is not functools.partial:
-            fixed = True
+            fixed = FIXED
         enter = self._within(value, fixed)
         self.note(f"_sg_type({text})", "is", type(value), name)
         self.visit(value.func, f"{text}.func", name, fixed, depth, enter("func", value.func))
@@ -459,11 +474,11 @@ class Walk:
             place = enter(("keyword", key), x)
             self.visit(x, f"{text}.keywords[{key!r}]", key, fixed, depth, place)
 
-    def _sequence(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _sequence(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:
         if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
             self.note(f"_sg_packed({text})", "equal", packed, name)
             for f in {id(f): f for f in functions_in(value)}.values():
-                self.visit(f, self.constant(f), name, True, depth, None)
+                self.visit(f, self.constant(f), name, FIXED, depth, None)
             return
         self.note(f"_sg_type({text})", "is", type(value), name)
         self.note(f"_sg_len({text})", "equal", len(value), name)
@@ -471,13 +486,13 @@ class Walk:
         for k, x in enumerate(value):
             self.visit(x, f"{text}[{k}]", f"{name}[{k}]", fixed, depth, enter(k, x))
 
-    def _dict(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _dict(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:
         if type(value) is not dict:
-            fixed = True
+            fixed = FIXED
         if len(value) > SEPARATE and (packed := packed_form(value)) is not None:
             self.note(f"_sg_packed({text})", "equal", packed, name)
             for f in {id(f): f for f in functions_in(value)}.values():
-                self.visit(f, self.constant(f), name, True, depth, None)
+                self.visit(f, self.constant(f), name, FIXED, depth, None)
             return
         self.note(f"_sg_type({text})", "is", type(value), name)
         self.note(f"(*{text},)", "equal", tuple(value), name)
@@ -489,7 +504,7 @@ class Walk:
             index = repr(key) if type(key) in (str, int, bool) else self.constant(key)
             self.visit(x, f"{text}[{index}]", f"{name}[{key!r}]", fixed, depth, place)
 
-    def _module(self, module: ModuleType, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _module(self, module: ModuleType, text: str, name: str, fixed: int, depth: int) -> None:
         if of_library(module):
             usual = _USUAL.get(name, ())
             if module.__name__ not in (usual, name) and module.__name__ not in usual:
@@ -506,13 +521,12 @@ class Walk:
     def _class(
         self, kind: type, name: str, depth: int, through: str = "",
         enter: Callable[[Any, Any], Place | None] | None = None, own: Iterable[str] = (),
-        bound: bool = True,
+        fixed: int = FIXED, bound: bool = True,
     ) -> None:  # fmt: skip
         """Look at a class's functions and attributes.
 
         ``through``: an object of the class, whose ``own`` attributes come first, or the class
-        itself (not ``bound``). No copy is made of a class, so functions of its methods stay what
-        they are.
+        itself (not ``bound``). No copy of a class has other data.
         """
         known, every = set(own), bool(self.known & ANY)
         for base in kind.__mro__:
@@ -520,6 +534,13 @@ class Walk:
                 continue
             home = self.constant(base)
             self._names_of(home, base, name)
+            level = BOUND if fixed < FIXED and copied_class(base) else FIXED
+            hold = self._within(base, level)
+            if (id(base), level) in self._classes:
+                hold = _not_held
+            self._classes.add((id(base), level))
+            for parent in base.__bases__:
+                hold(parent, parent)
             for key, x in vars(base).items():
                 special = key.startswith("__") and key.endswith("__")
                 if not special and not every and key not in self.known:
@@ -535,18 +556,23 @@ class Walk:
                 elif isinstance(x, classmethod):
                     inner = [(x.__func__, f"{place}.__func__")]
                 elif isinstance(x, property):
-                    parts = ((getattr(x, p), f"{home}.{key}.{p}") for p in ("fget", "fset"))
+                    parts = ((getattr(x, p), f"{home}.{key}.{p}") for p in ACCESSORS)
                     inner = [(f, text) for f, text in parts if f is not None]
                 elif isinstance(x, functools.cached_property):
                     inner = [(x.func, f"{home}.{key}.func")]
                 elif not special and not isinstance(x, MemberDescriptorType):
-                    copied = first and enter is not None
-                    held = enter(key, x) if copied and enter is not None else None
-                    self.visit(x, place, f"{name}.{key}", not copied, depth, held)
+                    if first and enter is not None:
+                        self.visit(x, place, f"{name}.{key}", fixed, depth, enter(key, x))
+                    else:
+                        self.visit(x, place, f"{name}.{key}", level, depth, hold(key, x))
+                if inner:
+                    hold(key, x)
+                within = self._within(x, level)
                 for value, text in inner:
-                    self.visit(value, text, key, True, depth, None)
+                    within(value, value)
+                    self.visit(value, text, key, level, depth, None)
 
-    def _instance(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _instance(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:
         kind = type(value)
         if isinstance(value, (BuiltinFunctionType, np.ufunc)):
             if getattr(value, "__name__", "") != name:
@@ -556,9 +582,12 @@ class Walk:
             self._foreign(value, text, name, fixed, depth)
             return
         self.note(f"_sg_type({text})", "is", kind, name)
-        # A copy is made of objects that are no more than their attributes.
-        fixed = fixed or (kind is not SimpleNamespace and not copied_simply(kind))
+        if kind is not SimpleNamespace and not copied_simply(kind):
+            # Data are put into objects that are no more than their attributes.
+            fixed = max(fixed, BOUND if copied_class(kind) else FIXED)
         enter = self._within(value, fixed)
+        if fixed < FIXED:
+            self.bound.setdefault(id(value), (value, []))[1].append(("__class__", kind))
         # What the code of library classes reads is not known.
         every = bool(self.known & ANY) or hasattr(kind, "__getattr__") or not copied_simply(kind)
         own = set()
@@ -566,14 +595,14 @@ class Walk:
         for key, x in attributes(value) if every else named_attributes(value, self.known):
             own.add(key)
             self.visit(x, f"{text}.{key}", f"{name}.{key}", fixed, depth, enter(key, x))
-        self._class(kind, name, depth, text, enter, own)
+        self._class(kind, name, depth, text, enter, own, fixed)
 
     def _names_of(self, text: str, value: Any, name: str) -> None:
         """Watch which attributes an object has, where the code may ask."""
         if hasattr(value, "__dict__") and self.known & (ANY | {"hasattr", "AttributeError"}):
             self.note(f"(*{text}.__dict__,)", "equal", (*value.__dict__,), name)
 
-    def _foreign(self, value: Any, text: str, name: str, fixed: bool, depth: int) -> None:
+    def _foreign(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:
         """Look at an object of an installed package: its arrays, numbers and functions."""
         self.note(text, "is", value, name)
         if isinstance(value, GENERATORS):
@@ -589,7 +618,11 @@ class Walk:
             # Splines of SciPy 1.18 keep their coefficients in another object of scipy.interpolate.
             plain = plain or (bool(package) and type(x).__module__.startswith(f"{package}."))
             if key.isidentifier() and (plain or transformed(x)):
-                self.visit(x, f"{text}.{key}", f"{name}.{key}", True, depth, None)
+                self.visit(x, f"{text}.{key}", f"{name}.{key}", FIXED, depth, None)
+
+
+def _not_held(key: Any, value: Any) -> None:
+    """Enter nothing, for a class whose parts are entered already."""
 
 
 def read_by(

@@ -1,35 +1,54 @@
 """Copies of a user's functions and objects in which some values are others'.
 
 What a function reads becomes an argument by tracing a copy of it, in which traced values stand
-for the numbers and arrays that it found. Only what holds such a value, however deep, is copied;
-each object once, so that two names of one object stay that. The user's objects are not touched,
-but what the function assigns to its copies while it is traced is handed on to them.
+for the numbers and arrays that it found. And a function written for plain NumPy is adapted by
+tracing a copy of it, in which ``np``, ``math`` and ``scipy`` mean symgrad's. Only what holds such
+a value, however deep, is copied; each object once, so that two names of one object stay that. The
+user's objects are not touched, but what the function assigns to its copies while it is traced is
+handed on to them.
 """
 
 from __future__ import annotations
 
+import builtins
+import copy
+import dataclasses
 import functools
+import operator
+from abc import ABCMeta
 from collections.abc import Callable, Mapping
-from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import (
+    CellType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any
 
 from .._trace import Traced
 from ..errors import TraceError
 from ._reads import Place, Walk
-from ._users import attributes, set_attributes, transformed
+from ._users import ACCESSORS, attributes, set_attributes, transformed
+from ._versions import version_of
 
 
 class Scope(dict[str, Any]):
     """Global names of a copied function, each as ``look(name, value)`` makes it of its value now.
 
+    What is assigned to them is handed on as ``back(value)``.
+
     Python reads global names from a dictionary's subclass by ``__getitem__``, and assigns to
     them past it.
     """
 
-    def __init__(self, names: dict[str, Any], look: Callable[[str, Any], Any]) -> None:
+    def __init__(
+        self, names: dict[str, Any], look: Callable[[str, Any], Any], back: Callable[[Any], Any]
+    ) -> None:
         special = {k: v for k, v in names.items() if k.startswith("__")}
         super().__init__(special)
-        self._given, self._names, self._look = frozenset(special), names, look
+        self._given, self._names, self._look, self._back = frozenset(special), names, look, back
 
     @property
     def real(self) -> dict[str, Any]:
@@ -47,7 +66,23 @@ class Scope(dict[str, Any]):
     def hand_on(self) -> None:
         """Assign to the real names what code has assigned to these."""
         for name in self.keys() - self._given:
-            self._names[name] = self.pop(name)
+            self._names[name] = self._back(self.pop(name))
+
+
+#: Where a twin keeps the class that it is the twin of.
+_ORIGINAL = "__symgrad_original__"
+
+
+class Twin(ABCMeta):
+    """Classes of adapted functions, to which the objects of the original classes belong, too."""
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        kind = vars(cls).get(_ORIGINAL)
+        return (kind is not None and isinstance(value, kind)) or super().__instancecheck__(value)
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        kind = vars(cls).get(_ORIGINAL)
+        return (kind is not None and issubclass(other, kind)) or super().__subclasscheck__(other)
 
 
 class Substitutes:
@@ -59,11 +94,23 @@ class Substitutes:
         What the function reads.
     values:
         The new values, by the expressions of their places.
+    adapted:
+        Whether names of NumPy, ``math`` and SciPy mean symgrad's versions, in methods, too.
     """
 
-    def __init__(self, walk: Walk, values: Mapping[str, Any]) -> None:
+    def __init__(self, walk: Walk, values: Mapping[str, Any], adapted: bool = False) -> None:
         self._new = {p: values[text] for p, text in walk.places.items() if text in values}
         self._parts = walk.parts
+        self._adapted = adapted
+        if adapted:
+            self._parts = dict(walk.parts)
+            for key, (owner, parts) in walk.bound.items():
+                self._parts[key] = owner, [*self._parts.get(key, (owner, []))[1], *parts]
+            for key, (_, parts) in self._parts.items():
+                for name, value in parts:
+                    if (version := version_of(value)) is not value:
+                        self._new.setdefault(Place(key, name), version)
+        self._twins: list[Any] = []
         self._made: dict[int, Any] = {}
         self._after: list[Callable[[], None]] = []
         self._cells: dict[int, CellType] = {}
@@ -84,15 +131,39 @@ class Substitutes:
                 waiting += around.get(owner, ())
         return found
 
+    def root(self, function: Any) -> Any:
+        """Return the copy of what all is read by, or that itself if it reads nothing new."""
+        found = self.of(function)
+        return version_of(function) if self._adapted and found is function else found
+
     def hand_on(self) -> None:
         """Hand on to the user's objects what was assigned to copies."""
         for action in self._after:
             action()
 
+    def back(self, value: Any) -> Any:
+        """Return what a value is a copy of, or the value."""
+        for key, made in self._made.items():
+            if made is value and key in self._parts:
+                return self._parts[key][0]
+        return value
+
     def part(self, owner: Any, key: Any, value: Any) -> Any:
         """Return what a part of an object is in its copy."""
         place = Place(id(owner), key)
-        return self._new[place] if place in self._new else self.of(value)
+        if place in self._new:
+            return self._new[place]
+        return self.root(value)
+
+    def given(self, arguments: Any) -> Any:
+        """Return arguments with copies for originals, for a copied function."""
+        return _changed(arguments, self.of) if self._adapted else arguments
+
+    def outside(self, result: Any) -> Any:
+        """Return what a copied function has returned with originals for copies."""
+        for twin, kind in self._twins:
+            object.__setattr__(twin, "__class__", kind)
+        return _changed(result, self.back)
 
     def of(self, value: Any) -> Any:
         """Return the copy of a value, or the value if it holds nothing new."""
@@ -104,9 +175,8 @@ class Substitutes:
 
     def original(self, value: Any) -> Any:
         """Return what a value is a copy of; functions that a copy defines close over originals."""
-        for key, made in self._made.items():
-            if made is value and key in self._parts:
-                return self._parts[key][0]
+        if (found := self.back(value)) is not value:
+            return found
         if type(value) is MethodType:
             return MethodType(self.original(value.__func__), self.original(value.__self__))
         if type(value) is not FunctionType:
@@ -146,7 +216,41 @@ class Substitutes:
         if issubclass(kind, tuple):
             parts = [self.part(value, k, x) for k, x in enumerate(value)]
             return kind._make(parts) if hasattr(kind, "_make") else tuple(parts)
-        return self._object(value)
+        if kind in (staticmethod, classmethod):
+            return kind(self.of(value.__func__))
+        if kind is property:
+            get, change, delete = (self.of(getattr(value, k)) for k in ACCESSORS)
+            return property(get, change, delete, value.__doc__)
+        if kind is functools.cached_property:
+            made = copy.copy(value)
+            made.func = self.of(value.func)
+            return made
+        return self._class(value) if isinstance(value, type) else self._object(value)
+
+    def _class(self, kind: type) -> Any:
+        """Return a class of the same functions, adapted, whose objects belong to both."""
+        slots = {k for k, x in vars(kind).items() if type(x) is MemberDescriptorType}
+        apart = slots | {"__dict__", "__weakref__"}
+        names = {k: x for k, x in vars(kind).items() if k not in apart}
+        bases = tuple(map(self.of, kind.__bases__))
+        made: Any = Twin(kind.__name__, bases, names | {_ORIGINAL: kind})
+        self._made[id(kind)] = made
+        for key, x in self._parts[id(kind)][1]:
+            if isinstance(key, str) and (new := self.part(kind, key, x)) is not x:
+                setattr(made, key, new)
+
+        def new_object(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            if (args or kwargs) and cls.__init__ is object.__init__:
+                raise TypeError(f"{kind.__name__}() takes no arguments")
+            twin: Any = object.__new__(cls)
+            if cls is made:
+                self._twins.append((twin, kind))
+            return twin
+
+        made.__new__ = new_object
+        before = dict(vars(made))
+        self._after.append(functools.partial(self._hand_on_names, kind, made, before))
+        return made
 
     def _function(self, f: FunctionType) -> FunctionType:
         cells, later = [], []
@@ -162,8 +266,7 @@ class Substitutes:
         scope = f.__globals__
         if id(scope) in self._stale:
             if id(scope) not in self._made:
-                self._made[id(scope)] = Scope(scope, functools.partial(self.part, scope))
-                self._after.append(self._made[id(scope)].hand_on)
+                self._made[id(scope)] = self._scope(scope)
             scope = self._made[id(scope)]
         made = FunctionType(f.__code__, scope, f.__name__, None, tuple(cells) or None)
         self._made[id(f)] = made
@@ -179,8 +282,20 @@ class Substitutes:
             }
         for original, cell, key, held in later:
             given = cell.cell_contents = self.part(f, key, held)
-            self._after.append(functools.partial(_hand_on_cell, original, cell, given))
+            self._after.append(functools.partial(self._hand_on_cell, original, cell, given))
         return made
+
+    def _scope(self, names: dict[str, Any]) -> Scope:
+        made = Scope(names, functools.partial(self.part, names), self.back)
+        if self._adapted:  # a function takes over the builtins that its globals have when made
+            made["__builtins__"] = {**vars(builtins), "__import__": self._imported}
+        self._after.append(made.hand_on)
+        return made
+
+    def _imported(self, name: str, *args: Any) -> Any:
+        """Carry out an import inside of a function."""
+        found = builtins.__import__(name, *args)
+        return version_of(self.of(found))
 
     def _container(self, value: Any) -> Any:
         made: Any = type(value)()
@@ -201,42 +316,73 @@ class Substitutes:
             made: Any = ModuleType(value.__name__)
         else:
             made = SimpleNamespace() if kind is SimpleNamespace else object.__new__(kind)
+            if (twin := self.of(kind)) is not kind:
+                object.__setattr__(made, "__class__", twin)
+                self._twins.append((made, kind))
         self._made[id(value)] = made
         own = getattr(value, "__dict__", None)
         if own is not None:
             made.__dict__.update(own)
-        given: dict[str, Any] = {}
         for key, x in attributes(value):
             if own is None or key not in own:
                 object.__setattr__(made, key, x)
         found = dict(self._parts[id(value)][1])
         for key, x in found.items():
+            if key == "__class__":
+                continue
             new = self.part(value, key, x)
-            given[key] = new
             if own is not None and key in own:
                 made.__dict__[key] = new
-            else:
+            elif new is not x:
                 object.__setattr__(made, key, new)
         before = dict(attributes(made))
-        self._after.append(functools.partial(_hand_on_attributes, value, made, before))
+        self._after.append(functools.partial(self._hand_on_attributes, value, made, before))
         return made
 
+    def _hand_on_cell(self, original: Any, cell: Any, given: Any) -> None:
+        if cell.cell_contents is not given:
+            original.cell_contents = self.back(cell.cell_contents)
 
-def _hand_on_cell(original: Any, cell: Any, given: Any) -> None:
-    if cell.cell_contents is not given:
-        original.cell_contents = cell.cell_contents
+    def _hand_on_names(self, kind: type, made: type, before: dict[str, Any]) -> None:
+        now = dict(vars(made))
+        for key in before.keys() - now.keys():
+            delattr(kind, key)
+        for key, x in now.items():
+            if before.get(key, made) is not x:
+                setattr(kind, key, self.back(x))
+
+    def _hand_on_attributes(self, value: Any, made: Any, before: dict[str, Any]) -> None:
+        now = dict(attributes(made))
+        if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
+            changed = {k: x if before.get(k, made) is x else self.back(x) for k, x in now.items()}
+            set_attributes(value, before, changed)
 
 
-def _hand_on_attributes(value: Any, made: Any, before: dict[str, Any]) -> None:
-    now = dict(attributes(made))
-    if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
-        set_attributes(value, before, now)
+def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a nested value with its leaves and its dataclasses changed."""
+    kind = type(value)
+    if kind in (tuple, list):
+        parts = [_changed(x, change) for x in value]
+        return value if all(map(operator.is_, parts, value)) else kind(parts)
+    if kind is dict:
+        named = {k: _changed(x, change) for k, x in value.items()}
+        return value if all(map(operator.is_, named.values(), value.values())) else named
+    new = change(value)
+    if new is value and dataclasses.is_dataclass(kind):
+        names = [f.name for f in dataclasses.fields(value)]
+        before = [getattr(value, name) for name in names]
+        after, twin = [_changed(x, change) for x in before], change(kind)
+        if twin is not kind or not all(map(operator.is_, before, after)):
+            new = object.__new__(twin)
+            for name, x in zip(names, after, strict=True):
+                object.__setattr__(new, name, x)
+    return new
 
 
 def _hand_on_items(value: Any, made: Any, parts: dict[Any, Any], back: dict[int, Any]) -> None:
     now = list(made.values()) if isinstance(made, dict) else made
     keys = list(made) if isinstance(made, dict) else list(range(len(made)))
-    if keys == list(parts) and all(map(_is, now, parts.values())):
+    if keys == list(parts) and all(map(operator.is_, now, parts.values())):
         return
     after = [back.get(id(x), x) for x in now]
     if isinstance(value, dict):
@@ -244,7 +390,3 @@ def _hand_on_items(value: Any, made: Any, parts: dict[Any, Any], back: dict[int,
         value.update(zip(keys, after, strict=True))
     else:
         value[:] = after
-
-
-def _is(a: Any, b: Any) -> bool:
-    return a is b

@@ -49,6 +49,10 @@ def _states(generators: Sequence[Any]) -> bytes:
     return pickle.dumps((np.random.get_state(), random.getstate(), own))  # noqa: NPY002
 
 
+class DrawnError(UnsupportedError):
+    """Random numbers are drawn, in whatever way a function is traced."""
+
+
 @contextlib.contextmanager
 def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[None]:
     """Raise if random numbers are drawn in the block, unless the code gives their seed.
@@ -66,7 +70,7 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
     before = _states(generators)
     yield
     if _states(generators) != before:
-        error = UnsupportedError(
+        error = DrawnError(
             "random numbers are drawn while the function is traced: they would be the same in "
             "every call. Write instead: draw them outside and pass them as an argument; or "
             "np.random.default_rng(seed) within the function for the same numbers in every call"

@@ -7,6 +7,7 @@ import functools
 import marshal
 import sys
 import sysconfig
+from abc import ABCMeta
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import lru_cache
@@ -29,6 +30,10 @@ ANY = frozenset(
     ("__dict__", "vars", "getattr", "asdict", "astuple", "fields", "replace", "attrgetter",
      "copy", "deepcopy", "__getattr__", "__getattribute__")
 )  # fmt: skip
+
+
+#: The functions of a property.
+ACCESSORS = ("fget", "fset", "fdel")
 
 
 class Names(NamedTuple):
@@ -205,6 +210,22 @@ def copied_simply(kind: type) -> bool:
     return getattr(kind, "__new__", None) is object.__new__ and all(
         base is object or users_class(base) or base.__module__ in ("abc", "typing", "types")
         for base in kind.__mro__
+    )
+
+
+def copied_class(kind: type) -> bool:
+    """Tell whether a class can be made a second time, for the same objects, unnoticed."""
+    own = [base for base in kind.__mro__ if users_class(base)]
+    return (
+        getattr(kind, "__new__", None) is object.__new__
+        and users_class(kind)
+        and type(kind) in (type, ABCMeta)
+        # Else its objects lie otherwise in memory than those of the second one.
+        and (len(own) == 1 or not any("__slots__" in vars(base) for base in own))
+        and all(
+            "__init_subclass__" not in vars(base) or base.__module__ in ("builtins", "typing")
+            for base in kind.__mro__
+        )
     )
 
 

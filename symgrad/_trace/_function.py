@@ -118,8 +118,8 @@ def trace(
 
 ASSIGNED = (
     "a traced value was assigned into a plain array (`array[i] = x`), which holds numbers "
-    "only. Write instead: sg.adapt(f) for a function that says np.zeros, or make the array by "
-    "symgrad.numpy (zeros, array, zeros_like), or np.stack of the parts"
+    "only. Write instead: make the array by symgrad.numpy (zeros, array, zeros_like), or np.stack "
+    "of the parts"
 )
 
 

@@ -24,7 +24,7 @@ def _instead_of(function: str) -> str:
         known = False
     found = getattr(sys.modules.get(f"scipy.{module}"), name, None)
     if known or (found is not None and registry.find(found) is not None):
-        return f"symgrad.{function}, or sg.adapt(f) for a function that says scipy.{module}"
+        return f"symgrad.{function}"
     if module == "optimize":
         return "sg.implicit_root or sg.implicit_minimum, which differentiate what a solver finds"
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
@@ -76,7 +76,7 @@ class Numberless:
                 return float(decision)
         self._leaked(
             "a Python float (`float(x)`, `math.sin(x)`)",
-            "np.sin(x), np.exp(x), ..., or sg.adapt(f) for functions of math",
+            "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
         )
 
     def __int__(self) -> int:

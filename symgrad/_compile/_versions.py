@@ -1,0 +1,58 @@
+"""symgrad's versions of what a function finds in NumPy, SciPy and Python's ``math``.
+
+NumPy hands operations on traced values to symgrad, but not all: ``np.array([x, y])`` and
+``np.zeros(3)`` make plain arrays, which hold numbers only, and ``math.sin`` takes numbers only.
+In an adapted function (:mod:`._substitutes`) these names mean symgrad's versions.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .._forks import late_module
+
+#: The modules whose names are bound anew, by the names of symgrad's. They are imported when
+#: they are met: scipy.stats takes a second.
+MODULES = {
+    "math": "symgrad.numpy._math", "random": "symgrad.numpy._python_random",
+    "numpy": "symgrad.numpy", "numpy.linalg": "symgrad.numpy.linalg",
+    "numpy.fft": "symgrad.numpy.fft", "numpy.random": "symgrad.numpy.random",
+    "scipy": "symgrad.scipy", "scipy.integrate": "symgrad.scipy.integrate",
+    "scipy.optimize": "symgrad.scipy.optimize",
+    "scipy.special": "symgrad.scipy.special", "scipy.linalg": "symgrad.scipy.linalg",
+    "scipy.stats": "symgrad.scipy.stats",
+}  # fmt: skip
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, type)
+
+
+def version_of(value: Any) -> Any:
+    """Return symgrad's version of a library's module or function, or the value itself."""
+    if isinstance(value, ModuleType):
+        name = MODULES.get(value.__name__)
+        return value if name is None else late_module(name)
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, (np.random.Generator, np.random.RandomState)):
+        return late_module(MODULES["numpy.random"]).Drawing(value)
+    kind = type(value)
+    if kind.__module__ == "scipy.stats._distn_infrastructure" and hasattr(value, "dist"):
+        # `prior = scipy.stats.norm(0.0, 2.0)`; it holds a distribution of its own.
+        original = vars(sys.modules["scipy.stats"]).get(value.dist.name)
+        version = version_of(original)
+        same = version is original or type(original) is not type(value.dist)
+        return value if same else version(*value.args, **value.kwds)
+    name = getattr(value, "__name__", None) or getattr(value, "name", None)
+    if not isinstance(name, str) or not callable(value):
+        return value
+    for home in map(sys.modules.get, MODULES):
+        if home is not None and vars(home).get(name) is value:
+            return getattr(version_of(home), name)
+    if type(value) is MethodType:  # `logpdf = scipy.stats.norm.logpdf`
+        owner = version_of(value.__self__)
+        return value if owner is value.__self__ else getattr(owner, value.__func__.__name__)
+    return value

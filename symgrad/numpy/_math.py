@@ -1,0 +1,54 @@
+"""Python's ``math``, for traced numbers too."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import symgrad.numpy as traced_numpy
+
+from .._late import special
+from .._ops.np_common import is_traced
+from .._shapes import Size
+
+_SAME = (
+    "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log1p", "log2", "log10", "sqrt",
+    "fabs", "hypot", "degrees", "radians", "copysign", "fmod", "ldexp", "frexp", "isnan", "isinf",
+    "isfinite", "cbrt", "exp2", "gcd", "lcm", "nextafter", "trunc",
+)  # fmt: skip
+_OTHER: dict[str, Callable[..., Any]] = {
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "pow": np.power,
+    "erf": special.erf, "erfc": special.erfc, "gamma": special.gamma,
+    "lgamma": special.gammaln, "remainder": lambda x, y: x - y * np.rint(x / y),
+    "floor": lambda x: np.floor(x).astype(np.int64), "ceil": lambda x: np.ceil(x).astype(np.int64),
+    "log": lambda x, base=None: np.log(x) if base is None else np.log(x) / np.log(base),
+    "fsum": lambda x: traced_numpy.sum(x), "prod": lambda x, start=1: start * traced_numpy.prod(x),
+    "dist": lambda p, q: np.linalg.norm(traced_numpy.asarray(p) - traced_numpy.asarray(q)),
+    "isclose": lambda a, b, rel_tol=1e-9, abs_tol=0.0: (
+        np.abs(a - b) <= np.maximum(rel_tol * np.maximum(np.abs(a), np.abs(b)), abs_tol)
+    ),
+}  # fmt: skip
+
+
+def _number_or_traced(name: str, traced: Callable[..., Any]) -> Callable[..., Any]:
+    original = getattr(math, name)
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(list(a) if isinstance(a, Iterator) else a for a in args)
+        flat = [v for a in args for v in (a if isinstance(a, (list, tuple)) else (a,))]
+        if any(is_traced(v) or isinstance(v, Size) for v in flat):
+            return traced(*args, **kwargs)
+        return original(*args, **kwargs)
+
+    return function
+
+
+globals().update({k: v for k, v in vars(math).items() if not k.startswith("__")})
+_NAMED = {name: getattr(np, name) for name in _SAME if hasattr(math, name)} | _OTHER
+globals().update({name: _number_or_traced(name, traced) for name, traced in _NAMED.items()})

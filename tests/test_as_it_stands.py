@@ -1,0 +1,273 @@
+"""Functions written for plain NumPy are traced as they stand, without ``sg.adapt``."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.optimize
+import scipy.special
+import scipy.stats
+from numpy import array, zeros
+from scipy.stats import norm
+
+import symgrad as sg
+
+X = np.array([0.7, 1.3])
+DATA = np.array([0.3, 1.1, -0.4, 2.0])
+SCALE = 2.0
+prior = scipy.stats.norm(0.5, 2.0)
+density = norm.logpdf
+
+
+def slopes(f: Callable[[Any], Any], x: Any) -> Any:
+    steps = 1e-6 * np.eye(len(x))
+    return np.array([(f(x + h) - f(x - h)) / 2e-6 for h in steps])
+
+
+# ---------------------------------------------------------------- what is adapted
+
+
+def helper(x: Any, n: int = 3) -> Any:
+    out = np.empty(n)
+    for k in range(n):
+        out[k] = SCALE * math.exp(-k) * x[k % 2]
+    return out
+
+
+class Base(ABC):
+    made: ClassVar[int] = 0
+
+    @abstractmethod
+    def rate(self, x: Any) -> Any: ...
+
+    def step(self, x: Any) -> Any:
+        return np.array([self.rate(x), x[0]])
+
+
+class Pendulum(Base):
+    def __init__(self, length: float) -> None:
+        self.length, self.calls = length, 0
+        Pendulum.made += 1
+
+    def rate(self, x: Any) -> Any:
+        self.calls += 1
+        return -math.sin(x[1]) / self.length
+
+    def step(self, x: Any) -> Any:
+        return super().step(x) * self.weight
+
+    @property
+    def weight(self) -> Any:
+        return math.sqrt(self.length)
+
+    @functools.cached_property
+    def table(self) -> Any:
+        return np.array([self.length, 1.0])
+
+    @staticmethod
+    def square(x: Any) -> Any:
+        return np.asarray([x[0] ** 2, x[1]])
+
+    @classmethod
+    def of(cls, x: Any) -> Any:
+        return cls(2.0).step(x)
+
+    def __call__(self, x: Any) -> Any:
+        return np.sum(self.step(self.square(x)) * self.table)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    place: Any
+    speed: Any
+
+    def moved(self, dt: float) -> State:
+        pull = np.array([-math.sin(self.place[0]), -self.place[1]])
+        return replace(self, place=self.place + dt * self.speed, speed=self.speed + dt * pull)
+
+
+pendulum = Pendulum(3.0)
+table = {"step": helper, "others": [helper, lambda x: array([x[0], 1.0])]}
+
+
+def factored(x: Any) -> Any:
+    a = np.array([[2.0 + x[0], 0.1], [0.1, x[1]]])
+    return np.sum(scipy.linalg.cho_solve(scipy.linalg.cho_factor(a, lower=True), [1.0, 2.0]))
+
+
+def imports(x: Any) -> Any:
+    import math as m
+
+    from numpy import asarray
+
+    return m.sin(asarray([x[1], x[0]])[0])
+
+
+def nested(x: Any) -> Any:
+    def inner(y: Any) -> Any:
+        made = zeros(2)
+        made[1] = math.cos(y[0])
+        return np.sum(made * y)
+
+    return np.sum(np.array([inner(x), *sg.grad(inner)(x)]))
+
+
+TAKEN: dict[str, Callable[[Any], Any]] = {
+    "array": lambda x: np.sum(np.array([x[0], x[1] ** 2, 1.0]) ** 2),
+    "zeros": lambda x: np.sum(helper(x)),
+    "math": lambda x: math.sin(x[0]) * math.hypot(*x) + math.log(x[1], 3),
+    "asarray": lambda x: np.dot(np.asarray([x[1], x[0]]), x),
+    "stats": lambda x: -np.sum(scipy.stats.norm.logpdf(DATA, x[0], x[1])),
+    "stats by name": lambda x: np.sum(norm.logpdf(DATA, x[0])) + density(x[1]),
+    "frozen distribution": lambda x: prior.logpdf(x[0]) + prior.cdf(x[1]),
+    "factored": factored,
+    "imports": imports,
+    "nested": nested,
+    "method": lambda x: np.sum(pendulum.step(x)),
+    "callable object": pendulum,
+    "bound method": pendulum.rate,
+    "class method": lambda x: np.sum(Pendulum.of(x)),
+    "made inside": lambda x: Pendulum(2.5)(x),
+    "dataclass": lambda x: np.sum(State(x, x).moved(0.1).speed),
+    "containers": lambda x: np.sum(table["step"](x)) + np.sum(table["others"][1](x)),  # type: ignore[operator, index]
+    "partial": functools.partial(lambda n, x: np.sum(helper(x, n)), 2),
+    "default": lambda x, f=helper: np.sum(f(x)),
+    "installed": scipy.optimize.rosen,
+    "list": lambda x: np.sum([x[0], math.sin(x[1])]),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_values_and_gradients(name: str) -> None:
+    f = TAKEN[name]
+    if name == "nested":  # the inner gradient needs symgrad in the plain call, too
+        plain: Callable[[Any], Any] = lambda x: nested(x)  # noqa: E731
+    else:
+        plain = f
+    value, gradient = sg.value_and_grad(f)(X)
+    assert value == pytest.approx(plain(X), rel=1e-13)
+    np.testing.assert_allclose(gradient, slopes(plain, X), rtol=1e-7, atol=1e-8)
+
+
+def test_every_transformation() -> None:
+    f = TAKEN["zeros"]
+    np.testing.assert_allclose(sg.compile(helper)(X), helper(X))
+    np.testing.assert_allclose(sg.jacobian(helper)(X) @ X, helper(X))
+    np.testing.assert_allclose(sg.vmap(f)(np.stack([X, 2 * X])), [f(X), f(2 * X)])
+    np.testing.assert_allclose(sg.jvp(helper, (X,), (X,))[1], helper(X))
+    np.testing.assert_allclose(sg.vjp(f, X)[1](1.0)[0], slopes(f, X), rtol=1e-7)
+    curved = TAKEN["math"]
+    hessian = sg.hessian(curved)(X)
+    np.testing.assert_allclose(hessian, slopes(sg.grad(curved), X), rtol=1e-6)
+    np.testing.assert_allclose(sg.hvp(curved, (X,), (X,)), hessian @ X)
+    np.testing.assert_allclose(sg.grad(math.sin)(1.0), math.cos(1.0))
+    assert "sin" in str(sg.formula(curved, X))
+    assert sg.verify(f, X)
+
+
+def test_lists_and_tuples_are_results() -> None:
+    def right_hand_side(t: Any, y: Any) -> Any:
+        return [y[1], -math.sin(y[0]) - 0.1 * t]
+
+    rows = sg.jacobian(right_hand_side, argnums=1)(0.0, X)
+    np.testing.assert_allclose(rows, [[0.0, 1.0], [-math.cos(X[0]), 0.0]])
+    both = sg.jacobian(lambda y: (y[0], math.exp(y[1])))(X)
+    np.testing.assert_allclose(both, [[1.0, 0.0], [0.0, math.exp(X[1])]])
+
+
+# ---------------------------------------------------------------- never stale
+
+
+def test_what_it_reads_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = sg.grad(lambda x: np.sum(helper(x)) + pendulum(x))
+
+    def check() -> None:
+        f = lambda x: np.sum(helper(x)) + pendulum(x)  # noqa: E731
+        np.testing.assert_allclose(g(X), slopes(f, X), rtol=1e-7)
+
+    check()
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    check()
+    pendulum.length = 4.0
+    pendulum.__dict__.pop("table", None)
+    check()
+    monkeypatch.setitem(globals(), "helper", lambda x: np.array([x[0], math.cos(x[1])]))
+    check()
+    monkeypatch.setattr(Pendulum, "square", staticmethod(lambda x: np.array([x[1], x[0] ** 3])))
+    check()
+    monkeypatch.setattr(Base, "step", lambda self, x: np.array([x[1], math.exp(x[0])]))
+    check()
+
+
+def test_methods_of_dataclasses_among_the_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = sg.compile(lambda state: state.moved(SCALE))
+    for scale in (2.0, 3.0):
+        monkeypatch.setitem(globals(), "SCALE", scale)
+        got, wanted = g(State(X, X)), State(X, X).moved(scale)
+        assert type(got) is State
+        np.testing.assert_allclose(got.place, wanted.place)
+        np.testing.assert_allclose(got.speed, wanted.speed)
+    slope = sg.grad(lambda state: np.sum(state.moved(0.1).speed))(State(X, X))
+    assert type(slope) is State
+    np.testing.assert_allclose(slope.place, [-0.1 * math.cos(X[0]), -0.1])
+
+
+# ---------------------------------------------------------------- side effects
+
+
+class Counting:
+    total = 0
+
+    def __init__(self) -> None:
+        self.calls, self.seen, self.last = 0, [1], None
+
+    def value(self, x: Any) -> Any:
+        global counted
+        counted += 1
+        self.calls += 1
+        Counting.total += 1
+        self.seen.append(2)
+        self.last = State(1.0, 2.0)
+        return np.sum(np.array([x[0], math.sin(x[1])]))
+
+
+counted = 0
+
+
+def test_what_it_changes_happens_once() -> None:
+    model = Counting()
+    g = sg.grad(model.value)
+    for _ in range(3):
+        g(X)
+    assert (counted, model.calls, Counting.total, model.seen) == (1, 1, 1, [1, 2])
+    assert type(model) is Counting
+    assert type(model.last) is State
+
+
+def test_errors_are_those_of_the_function() -> None:
+    model = Counting()
+
+    def wrong(x: Any) -> Any:
+        model.calls += 1
+        y = np.zeros(2)
+        y[0] = x[0]
+        raise ValueError("as the user says")
+
+    with pytest.raises(ValueError, match="as the user says"):
+        sg.grad(wrong)(X)
+    assert model.calls == 0
+    with pytest.raises(sg.errors.ShapeError, match=r"test_as_it_stands\.py"):
+        sg.grad(lambda x: np.sum(np.array([x[0], 1.0]) + np.ones(3)))(X)
+
+
+def test_results_that_are_captured_objects_are_the_users() -> None:
+    found, _ = sg.compile(lambda x: (pendulum, math.sin(x)))(1.0)
+    assert found is pendulum
