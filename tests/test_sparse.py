@@ -167,6 +167,31 @@ def test_sums_over_computed_places(rng):
     close(sg.jacobian(f, sparse=True)(v, start, end), dense(f, v, start, end))
 
 
+def test_products_of_what_scatters_and_gathers(rng):
+    def balance(v, start, end):
+        flow = np.sin(v[start] - v[end]) * v[start]
+        return np.bincount(start, flow, 12) - np.bincount(end, flow, 12)
+
+    def twice(v, start, end):
+        return balance(balance(v, start, end) * v, end, start)
+
+    def squares(v, start, end):
+        return np.sum(balance(v, start, end) ** 2)
+
+    v = rng.normal(size=12)
+    function, second = sg.jacobian(twice, sparse=True), sg.hessian(squares, sparse=True)
+    lower = sg.hessian(squares, sparse=True, triangle="lower")
+    for _ in range(2):
+        start, end = rng.integers(0, 12, 9), rng.integers(0, 12, 9)
+        close(function(v, start, end), dense(twice, v, start, end))
+        with sg.backend("numpy"):
+            wanted = sg.hessian(squares)(v, start, end)
+        close(second(v, start, end), wanted)
+        close(lower(v, start, end), np.tril(wanted))
+        assert second.pattern(v, start, end).nnz < 144
+    assert function.traces == second.traces == 1
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_formats_values_and_out(form, rng):
     x = rng.normal(size=10)

@@ -2,12 +2,19 @@
 
 from ._adapted import adapted, adapted_if_need_be
 from ._cache import usable_folder
+from ._call import Call, Given
 from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
+from ._placing import Placing
+from ._specialization import Specialization
 
 __all__ = [
     "Backend",
+    "Call",
     "Function",
+    "Given",
+    "Placing",
+    "Specialization",
     "Stored",
     "adapted",
     "adapted_if_need_be",

@@ -10,6 +10,6 @@ the index arrays of gathers are data. No graph is coloured, and none is written 
 
 from ._block import Block
 from ._index import Index, flat
-from ._walk import blocks_of
+from ._walk import Found, blocks_of
 
-__all__ = ["Block", "Index", "blocks_of", "flat"]
+__all__ = ["Block", "Found", "Index", "blocks_of", "flat"]

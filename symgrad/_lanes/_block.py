@@ -10,9 +10,9 @@ import numpy as np
 
 from .._graph import Literal, Node
 from .._guards import Guarded, settled
-from .._ops import RESHAPE, SLICE
+from .._ops import BROADCAST, RESHAPE, SLICE, TRANSPOSE
 from .._ops.indexing import GATHER
-from .._shapes import Dimension, Shape, as_size
+from .._shapes import Dimension, Shape, as_size, dim_product
 from .._trace import as_node
 from ._index import Index, dim, is_single, traced
 
@@ -23,10 +23,12 @@ class Block:
 
     Attributes
     ----------
+    source:
+        What is differentiated by: an input, or a step in whose place one is put.
     lanes:
         The lengths of the lanes, none of them the number 1.
     rows, cols:
-        The position in the result and in the input, one entry for each of their axes.
+        The position in the result and in the source, one entry for each of their axes.
     slope:
         The value with the conditions under which it counts. Its nodes have an axis for each
         lane, of length 1 where they do not depend on it, or no axes.
@@ -34,6 +36,7 @@ class Block:
         Truth values over the lanes: where there are entries at all. None: everywhere.
     """
 
+    source: Node
     lanes: Shape
     rows: tuple[Index, ...]
     cols: tuple[Index, ...]
@@ -48,7 +51,7 @@ class Block:
     @property
     def place(self) -> Any:
         """What blocks have in common that can be added."""
-        return self.lanes, self.rows, self.cols, self.mask
+        return self.source, self.lanes, self.rows, self.cols, self.mask
 
     def within(self, slope: Guarded) -> Block:
         """Return the block with another value."""
@@ -81,6 +84,7 @@ class Block:
 
         value, guard, clean = self.slope
         return Block(
+            self.source,
             lanes,
             tuple(map(position, self.rows)),
             tuple(map(position, self.cols)),
@@ -161,6 +165,38 @@ class Block:
                 if by != 0:
                     found = found + Index.lane(lane + k, 0, stride)
                 stride = dim(stride * new[k])
+            return found
+
+        return self.changed(lanes, node, index)
+
+    def merged(self, order: Sequence[int]) -> Block:
+        """Return the block with some lanes, in C order, as one, which is the last."""
+        left = [k for k in range(len(self.lanes)) if k not in order]
+        sizes = tuple(self.lanes[k] for k in order)
+        length = dim(dim_product(sizes))
+        lanes = (*(self.lanes[k] for k in left), length)
+        moved = {k: place for place, k in enumerate(left)}
+        strides = [dim(dim_product(sizes[k + 1 :])) for k in range(len(sizes))]
+
+        def node(x: Node) -> Node:
+            own = [x.shape[k] for k in left]
+            if all(is_single(x.shape[k]) for k in order):
+                return as_node(RESHAPE(traced(x), shape=(*own, 1)))
+            turned = TRANSPOSE(traced(x), axes=(*left, *order))
+            full = BROADCAST(turned, shape=(*own, *sizes))
+            return as_node(RESHAPE(full, shape=(*own, length)))
+
+        def index(i: Index) -> Index:
+            steps = dict(i.steps)
+            kept = Index(i.start, tuple((k, s) for k, s in i.steps if k not in order), i.rest)
+            found, last = kept.moved(moved), steps.get(order[-1], 0)
+            if all(dim(last * n) == steps.get(k, 0) for k, n in zip(order, strides, strict=True)):
+                return found + (Index.lane(len(left), 0, last) if last != 0 else Index())
+            lane = traced(Index.lane(len(left)).node(lanes))
+            for k, n, size in zip(order, strides, sizes, strict=True):
+                if k in steps:
+                    digit = lane // as_size(n) % as_size(size)
+                    found = found + Index(rest=as_node(digit)) * steps[k]
             return found
 
         return self.changed(lanes, node, index)

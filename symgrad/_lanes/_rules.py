@@ -21,7 +21,7 @@ from .._shapes import Dimension, Shape, as_expr, as_size, dim_product, hint, sam
 from .._trace import as_node, cast, partials
 from ._block import Block
 from ._index import Index, dim, flat, is_single, traced
-from ._read import divided, equal, inside, read
+from ._read import divided, equal, inside, ravelled, read
 
 #: Blocks of a node, by one of its operands; None: lanes do not lead on.
 Found = list[Block] | None
@@ -198,6 +198,9 @@ def _looked_up(
         if index.fixed:  # one row, which some of the positions may be
             masks.append(as_node(at == as_size(index.start)))
             continue
+        order = ravelled(index, block.lanes)
+        if order is not None and len(order) > 1 and not given:
+            return _looked_up(node, block.merged(order), computed, symbols, known)
         only = index.only
         if only is None or abs(only[1]) != 1 or only[0] in given:
             return None
@@ -212,6 +215,7 @@ def _looked_up(
             at = (at - as_size(index.start)) * step
         if not (index.start == 0 and step == 1 and length == dim(size)):
             valid = (at >= 0) & (at < as_size(length))
+            as_size(length) > 0  # noqa: B015  # a guard: there is an element in place of others
             masks.append(as_node(valid))
             at = np.where(valid, at, 0)
         given[lane] = as_node(at)

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .._op import PROJECTIONS, Bodied
 from .._ops import TRANSPOSE
 from .._reverse import dependents
 from .._rewrite import Way, shortcuts, simplified
+from .._shapes import Shape, as_size, hint
 from .._state import at, within
 from .._trace import as_node, cast
 from ._block import Block
@@ -27,54 +28,91 @@ from ._rules import RULES, elementwise, is_zero
 Note = Callable[[Node, Node], None]
 
 
-def blocks_of(outputs: Sequence[Node], wrt: Node, note: Note) -> list[list[Block]]:
-    """Return the Jacobians of ``outputs`` by ``wrt``, each as a sum of blocks.
+class Found(NamedTuple):
+    """The blocks of nodes, by the inputs and by *cuts*: steps that are differentiated by, too.
+
+    Where lanes do not lead on from a step's blocks, they do from the step itself. The derivative
+    by an input is then that of what lies behind the cut times that of the cut.
+    """
+
+    outputs: list[list[Block]]
+    cuts: dict[Node, list[Block]]
+
+
+def blocks_of(outputs: Sequence[Node], inputs: Sequence[Node], note: Note) -> Found:
+    """Return the Jacobians of ``outputs``, each as a sum of blocks.
 
     Parameters
     ----------
     outputs:
         Nodes to differentiate.
-    wrt:
-        An input.
+    inputs:
+        What to differentiate by.
     note:
         Is told of each step behind which lanes do not lead on, and which operand it was. The
         pattern has all entries of its Jacobian.
     """
-    order = topological(outputs)
-    active = dependents(order, [wrt])
-    ways = shortcuts(order, [wrt])
-    found: dict[Node, list[Block]] = {}
+    walk = _Walk(topological(outputs), inputs, note)
     with within(), simplified():
-        found[wrt] = [identity(wrt)]
-        for node in order:
-            if node in found or node not in active or isinstance(node.op, Bodied):
-                continue
-            at(node.where)
-            parts = _behind(node, ways.get(node), found, note)
-            found[node] = joined([_typed(block, node) for block in parts])
-    return [found.get(node, []) for node in outputs]
+        walk.go()
+    return Found([walk.found.get(node, []) for node in outputs], walk.cuts)
 
 
 def identity(node: Node) -> Block:
-    """Return the block of an input by itself."""
-    block, rows = Block((), (), (), Guarded(Literal(1, node.dtype))).extended(node.shape)
+    """Return the block of a node by itself."""
+    none = Block(node, (), (), (), Guarded(Literal(1, node.dtype)))
+    block, rows = none.extended(node.shape)
     return replace(block, rows=tuple(rows), cols=tuple(rows))
 
 
-def _behind(node: Node, way: Way | None, found: dict[Node, list[Block]], note: Note) -> list[Block]:
-    """Return the blocks of a node, from those of its operands."""
-    if way is not None and way.elementwise and node.op.kind == "map":
-        return _past(node, way, found)
-    rule = None if node.op.kind in PROJECTIONS else RULES.get(node.op.kind)
-    parts: list[Block] = []
-    for k, operand in enumerate(operands_of(node)):
-        for block in found.get(operand, ()):
+class _Walk:
+    """The way through a graph."""
+
+    def __init__(self, order: Sequence[Node], inputs: Sequence[Node], note: Note) -> None:
+        self.order, self.note = order, note
+        self.active = dependents(order, inputs)
+        self.ways = shortcuts(order, inputs)
+        self.found: dict[Node, list[Block]] = {x: [identity(x)] for x in inputs}
+        self.cuts: dict[Node, list[Block]] = {}
+
+    def go(self) -> None:
+        """Find the blocks of all nodes."""
+        for node in self.order:
+            if node in self.found or node not in self.active or isinstance(node.op, Bodied):
+                continue
+            at(node.where)
+            if not is_empty(node.shape):
+                self.found[node] = joined([_typed(block, node) for block in self._behind(node)])
+
+    def _behind(self, node: Node) -> list[Block]:
+        """Return the blocks of a node, from those of its operands."""
+        way = self.ways.get(node)
+        if way is not None and way.elementwise and node.op.kind == "map":
+            return _past(node, way, self.found)
+        parts: list[Block] = []
+        for k, operand in enumerate(operands_of(node)):
+            new = self._through(node, k, self.found.get(operand, ()))
+            if new is None:
+                self.cuts[operand] = self.found[operand]
+                self.found[operand] = [identity(operand)]
+                new = self._through(node, k, self.found[operand])
+                assert new is not None
+            parts += new
+        return parts
+
+    def _through(self, node: Node, k: int, blocks: Sequence[Block]) -> list[Block] | None:
+        """Return what becomes of an operand's blocks; None if it has to be cut."""
+        rule = None if node.op.kind in PROJECTIONS else RULES.get(node.op.kind)
+        parts: list[Block] = []
+        for block in blocks:
             new = None if rule is None else rule(node, k, block)
             if new is None:
-                note(node, operand)
+                if node.op.kind == "gather":
+                    return None
+                self.note(node, operands_of(node)[k])
                 new = [whole(node, k, block)]
             parts += new
-    return parts
+        return parts
 
 
 def _past(node: Node, way: Way, found: dict[Node, list[Block]]) -> list[Block]:
@@ -90,6 +128,11 @@ def _past(node: Node, way: Way, found: dict[Node, list[Block]]) -> list[Block]:
     return parts
 
 
+def is_empty(shape: Shape) -> bool:
+    """Tell whether there are no elements, by guard where only the example call shows it."""
+    return any(hint(size) == 0 and as_size(size) == 0 for size in shape)
+
+
 def _typed(block: Block, node: Node) -> Block:
     value, guard, clean = block.slope
     return block.within(Guarded(cast(value, node.dtype), guard, clean))
@@ -99,6 +142,8 @@ def joined(blocks: Sequence[Block]) -> list[Block]:
     """Return blocks with those of equal places added, without zeros."""
     groups: dict[Any, list[Block]] = {}
     for block in map(in_order, blocks):
+        if is_empty(block.lanes):
+            continue
         groups.setdefault(block.place, []).append(block)
     sums = [group[0].within(added([b.slope for b in group], _added)) for group in groups.values()]
     return [block for block in sums if not is_zero(block.slope.value)]

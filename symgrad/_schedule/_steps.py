@@ -6,6 +6,7 @@ Kernels, NumPy's run, text, source, LaTeX and JSON are made of it; it knows none
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -121,7 +122,13 @@ class Steps:
         relations = [g if truth else sp.Not(g) for g, truth in self.guards.items()]
         symbols = {s: sp.Dummy() for s in self.sizes}
         holds = sp.And(*relations).xreplace(symbols)
-        function: Callable[..., Any] = sp.lambdify(list(symbols.values()), holds, modules="math")
+        # SymPy has floor((4*n + 8)/19) as floor(4*n/19 + 8/19), which is rounded.
+        quotient = sp.Function("quotient", integer=True)
+        holds = holds.replace(
+            sp.floor, lambda x: quotient(*sp.together(x).as_numer_denom()), simultaneous=False
+        )
+        modules = [{"quotient": operator.floordiv}, "math"]
+        function: Callable[..., Any] = sp.lambdify(list(symbols.values()), holds, modules=modules)
         return function
 
     @cached_property

@@ -1,0 +1,140 @@
+"""Attacks on sparse derivatives: random programs of moves, gathers, sums and products."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import SparsityWarning
+
+Step = Callable[[Any], Any]
+
+
+def steps(rng: np.random.Generator, shape: tuple[int, ...]) -> Step:
+    """Return a random step for an array of this shape."""
+    n = int(rng.integers(24))
+    rank = len(shape)
+    axis = int(rng.integers(rank)) if rank else 0
+    size = shape[axis] if rank else 1
+    if n == 0:
+        return lambda x: np.sin(x) * x
+    if n == 1:
+        ends = (None, -1, 3)
+        index = tuple(
+            slice(int(rng.integers(-1, 3)), ends[rng.integers(3)], int(rng.integers(1, 4)))
+            for _ in shape
+        )
+        return lambda x: x[index]
+    if n == 2 and rank:
+        index = rng.integers(-size, size, int(rng.integers(0, 6))) if size else np.zeros(0, int)
+        return lambda x: np.take(x, index, axis=axis)
+    if n == 3 and rank:
+        return lambda x: np.sum(x, axis=axis)
+    if n == 4 and rank:
+        return lambda x: np.cumsum(x, axis=axis)
+    if n == 5 and rank:
+        return lambda x: np.flip(x, axis) * 2.0
+    if n == 6 and rank:
+        return lambda x: np.roll(x, 2, axis)
+    if n == 7 and rank:
+        return lambda x: np.concatenate([x, np.cos(x)[::-1]], axis=axis)
+    if n == 8:
+        return lambda x: x.ravel()
+    if n == 9:
+        count = int(np.prod(shape))
+        width = next((k for k in (3, 2, 4) if count % k == 0), 1)
+        return lambda x: x.reshape(-1, width) if count else x
+    if n == 10:
+        return lambda x: x.T
+    if n == 11:
+        return lambda x: np.where(x > 0.1, x * x, np.flip(x))
+    if n == 12 and rank:
+        return lambda x: np.stack([x, 2.0 * x], axis=axis)
+    if n == 13:
+        return lambda x: np.pad(x, 1) if x.ndim else x
+    if n == 14 and rank:
+        weights = rng.normal(size=(3, shape[-1]))
+        return lambda x: x @ weights.T
+    if n == 15 and rank and size > 1:
+        return lambda x: np.diff(x, axis=axis)
+    if n == 16 and rank:
+        target = rng.integers(0, 4, shape[0])
+        return lambda x: (
+            np.bincount(target, x.reshape(len(target), -1).sum(axis=1), 4) if x.size else x
+        )
+    if n == 17 and rank and size:
+        return lambda x: np.max(x, axis=axis)
+    if n == 18 and rank == 1:
+        return lambda x: np.outer(x, x[:2]) if x.size < 8 else x
+    if n == 19 and rank == 2:
+        offset = int(rng.integers(-1, 2))
+        return lambda x: np.diagonal(x, offset)
+    if n == 20:
+        return lambda x: x - np.mean(x) if x.size else x
+    if n == 21 and rank:
+
+        def written(x: Any) -> Any:
+            out = x * 1.0
+            out[1:] = x[:-1] ** 2
+            return out
+
+        return written
+    if n == 22 and rank and shape[0]:
+        place = rng.integers(0, shape[0], 3)
+
+        def added(x: Any) -> Any:
+            out = x * 1.0
+            out[place[:1]] += np.sin(x[place[1:2]])
+            return out
+
+        return added
+    if n == 23:
+        return lambda x: np.broadcast_to(x, (2, *x.shape)) if x.size < 30 else x
+    return lambda x: np.exp(-x) + x
+
+
+@pytest.mark.attack(quick=20, whole=20_000, judge="dense Jacobians")
+def test_patterns_and_values(attack: Any) -> None:
+    """Sparse Jacobians of random programs have the entries of the dense ones."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            shape = tuple(
+                int(k) for k in rng.choice([0, 1, 2, 3, 4, 6, 9, 17], int(rng.integers(1, 3)))
+            )
+            x = rng.normal(size=shape)
+            chosen: list[Step] = []
+            y = x
+            for _ in range(int(rng.integers(1, 6))):
+                step = steps(rng, y.shape)
+                y = step(y)
+                if y.size > 200:
+                    break
+                chosen.append(step)
+
+            def f(x: Any, chosen: list[Step] = chosen) -> Any:
+                for step in chosen:
+                    x = step(x)
+                return x + 0.0
+
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", SparsityWarning)
+                compare(f, x)
+            if told:
+                case.tally("partly dense")
+
+
+def compare(f: Step, x: Any) -> None:
+    """Compare the sparse derivative with the dense one."""
+    with sg.backend("numpy"):
+        wanted = np.asarray(sg.jacobian(f)(x))
+        function = sg.jacobian(f, sparse=True)
+        found, pattern = function(x), function.pattern(x)
+    wanted = wanted.reshape(found.shape)
+    np.testing.assert_allclose(found.toarray(), wanted, rtol=1e-10, atol=1e-12)
+    assert not np.any((wanted != 0) & ~pattern.toarray())
