@@ -2,6 +2,7 @@
 
 from ._body import BODIES, BODY, RULE, Body, Rule, bodies
 from ._check import check, checked
+from ._foreign import more_than_numbers, require_numbers
 from ._interned import (
     apart,
     apply,
@@ -46,10 +47,12 @@ __all__ = [
     "element_count",
     "literal_form",
     "merged",
+    "more_than_numbers",
     "node_class",
     "printable",
     "raised_at",
     "recording_nodes",
+    "require_numbers",
     "scipy_call",
     "shared",
     "topological",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Iota, Node
+from .._graph import Iota, Node, require_numbers
 from .._op import registry
 from .._shapes import Dim, Shape, Size, as_dim, broadcast, same, show
 from ..errors import ShapeError
@@ -40,6 +40,7 @@ def as_array(value: Any) -> Any:
         return value if getattr(value, "weak", None) is None else value.astype(value.dtype)
     if isinstance(value, (list, tuple)) and holds_traced(value):
         return np.stack([as_array(v) for v in value])
+    require_numbers(value)
     return np.asarray(value)
 
 

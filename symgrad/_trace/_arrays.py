@@ -57,6 +57,8 @@ def declines(other: Any) -> bool:
     """Tell whether an operand's class wants its own operators tried, by NumPy's protocols."""
     if isinstance(other, (np.ndarray, np.generic, float, int)):
         return False
+    if hasattr(other, "__symgrad_labelled__"):
+        return True
     protocol = getattr(type(other), "__array_ufunc__", False)
     if protocol is False:  # the older protocol
         return bool(getattr(other, "__array_priority__", 0.0) > 0.0)
@@ -67,7 +69,8 @@ class ArrayMethods:
     """The part of an array's interface that is NumPy functions by other names."""
 
     __slots__ = ()
-    __array_priority__ = 1000
+    __array_priority__ = 2000  # above those of pandas and of masked arrays
+    __pandas_priority__ = 10000  # its operators leave it to ours, which say what to write
 
     # What the classes themselves have.
     shape: Any
@@ -77,6 +80,8 @@ class ArrayMethods:
     # ---------------------------------------------------------------- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if any(hasattr(x, "__symgrad_labelled__") for x in inputs):
+            return NotImplemented
         if not kwargs and method == "__call__":
             return _apply(ufunc, inputs)
         out = tuple(o for o in kwargs.pop("out", None) or () if o is not None)
@@ -114,6 +119,8 @@ class ArrayMethods:
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
+        if any(hasattr(kind, "__symgrad_labelled__") for kind in types):
+            return NotImplemented
         return call(func, args, kwargs)
 
     # ---------------------------------------------------------------- what it is
@@ -205,6 +212,12 @@ class ArrayMethods:
         """Permute the axes."""
         flat = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return call(np.transpose, (self, flat), {})
+
+    def view(self, *kinds: Any, **named: Any) -> Any:
+        """Return the array itself, as NumPy's ``view`` without arguments does."""
+        if kinds or named:
+            raise UnsupportedError("x.view(type): a traced array has no memory to see otherwise")
+        return self[...]
 
     def flatten(self, order: str = "C") -> Any:
         """Return the elements as a vector of their own."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Constant, Literal, Node, SizeOf, apply
+from .._graph import Constant, Literal, Node, SizeOf, apply, require_numbers
 from .._graph._types import SUPPORTED, WEAK, Kind, array_type, check_dtype, resolve
 from .._op import ArrayOp, Map, Op
 from .._ops import BROADCAST, CAST, RESHAPE
@@ -38,6 +38,7 @@ def as_node(value: Any, dtype: np.dtype[Any] | None = None) -> Node:
         return number(value, dtype or WEAK[float])
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return Literal(value, dtype or WEAK[type(value)])
+    require_numbers(value)
     array = np.asarray(value)
     native = check_dtype(array.dtype, "a constant")
     array = array.astype(dtype or native, copy=False)
@@ -51,6 +52,7 @@ def kind_of(value: Any) -> Kind:
         return weak
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
+        require_numbers(value)
         return dtype if dtype in SUPPORTED else check_dtype(dtype, f"the operand {value!r:.60}")
     if isinstance(value, Size):
         return int

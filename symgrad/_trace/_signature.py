@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Input, SizeOf
+from .._graph import Input, SizeOf, more_than_numbers
 from .._graph._types import check_dtype
 from .._shapes import MOST_BYTES, SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
 from ..errors import ArgumentError, DTypeError
@@ -43,8 +43,7 @@ def as_leaf(value: Any, what: str) -> Any:
             and flags.aligned
         ):
             return value
-        if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-            raise ArgumentError(f"{what} is a masked array: fill it first (x.filled(0.0))")
+        _require_numbers(value, what)
         # Kernels have one compiled form, for C-contiguous arrays.
         return np.array(value, dtype=native, order="C", subok=False)
     if is_number_list(value):
@@ -55,8 +54,15 @@ def as_leaf(value: Any, what: str) -> Any:
     if isinstance(value, np.generic):
         return as_leaf(np.asarray(value), what)
     if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
+        _require_numbers(value, what)
         return as_leaf(np.asarray(value), what)
     return value
+
+
+def _require_numbers(value: Any, what: str) -> None:
+    why = more_than_numbers(value)
+    if why is not None:
+        raise ArgumentError(f"{what}: {why}")
 
 
 class LeafKind(NamedTuple):

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._labelled import Labelled, labels_of, numbers_of
+
 
 class Pair:
     """What is flattened into two values: the base of traced complex values.
@@ -28,8 +30,8 @@ class Tree(NamedTuple):
     """The structure of a nested value: a container's type with the trees inside it.
 
     ``kind`` is "leaf", "tuple", "list", "dict", "namedtuple", "dataclass", "complex" (a
-    :class:`Pair`) or "packed" (complex numbers as a real array with a last axis of two);
-    ``meta`` is what rebuilding needs (keys, class).
+    :class:`Pair`), "packed" (complex numbers as a real array with a last axis of two) or
+    "labelled" (an array with labels); ``meta`` is what rebuilding needs (keys, class).
     """
 
     kind: str
@@ -80,7 +82,7 @@ class Tree(NamedTuple):
 
     def names(self, name: str) -> Iterator[str]:
         """Yield an identifier for each leaf: ``x``, ``x_0``, ``params_w``."""
-        if self.kind == "leaf":
+        if self.kind in ("leaf", "labelled"):
             yield name
             return
         keys = self.meta[-1] if self.meta is not None else range(len(self.children))
@@ -131,6 +133,16 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
     if isinstance(value, Pair):
         leaves += (value.real, value.imag)  # type: ignore[attr-defined]
         return Tree("complex", (kind, ("re", "im")), (LEAF, LEAF))
+    if kind is np.ndarray or kind is float:
+        leaves.append(value)
+        return LEAF
+    if isinstance(value, Labelled):
+        leaves.append(value.values)
+        return Tree("labelled", value.labels, (LEAF,))
+    labels = labels_of(value)
+    if labels is not None:
+        leaves.append(numbers_of(value))
+        return Tree("labelled", labels, (LEAF,))
     leaves.append(value)
     return LEAF
 
@@ -145,6 +157,8 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
         return children
     if tree.kind == "packed":
         return unpacked(children[0])
+    if tree.kind == "labelled":
+        return tree.meta.on(children[0])
     kind, *first, keys = tree.meta
     if tree.kind == "dict":
         return kind(*first, zip(keys, children, strict=True))

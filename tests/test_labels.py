@@ -1,0 +1,189 @@
+"""Objects that are more than their numbers: pandas, xarray, masked arrays, matrices, units."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+PANDAS = importlib.util.find_spec("pandas") is not None
+XARRAY = importlib.util.find_spec("xarray") is not None
+needs_pandas = pytest.mark.skipif(not PANDAS, reason="pandas is not installed")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # NumPy advises against them
+    MATRIX = np.matrix(np.eye(2))
+
+NUMBERS = np.array([1.0, 2.5, np.nan, 4.0])
+
+
+def series(values: Any = NUMBERS, index: Any = "abcd", name: Any = "height") -> Any:
+    return pytest.importorskip("pandas").Series(values, list(index), name=name)
+
+
+def data_array(values: Any = NUMBERS, start: int = 0) -> Any:
+    xr = pytest.importorskip("xarray")
+    return xr.DataArray(values, dims="t", coords={"t": np.arange(start, start + len(values))})
+
+
+MAKERS: list[Any] = [
+    pytest.param(make, marks=pytest.mark.skipif(not there, reason="not installed"))
+    for make, there in ((series, PANDAS), (data_array, XARRAY))
+]
+
+FUNCTIONS: list[Callable[[Any], Any]] = [
+    lambda s: np.sum((s - 1.0) ** 2),
+    lambda s: (np.log(s) * 2).sum(),
+    lambda s: s.mean() + np.mean(s) + s.max() - np.min(s),
+    lambda s: s.std() + np.std(s) + s.var() - np.var(s) + s.std(ddof=0),
+    lambda s: s.prod() * s.size * s.shape[0] * len(s) * s.ndim,
+    lambda s: np.sum(np.where(s > 2, s, 0.0)),
+    lambda s: np.median(s - 1.0) + np.linalg.norm(s),
+    lambda s: np.sum(s.to_numpy()) + np.sum(s.values**2),
+    lambda s: np.dot(s, np.ones(4)) + s @ np.ones(4),
+    lambda s: np.sum(s * np.array([1.0, 2.0, 3.0, 4.0])),
+    lambda s: (s - s.mean()).sum() + ((s - s.mean()) / s.std()).max(),
+    lambda s: sum(v for v in s),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("f", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+def test_values_are_those_of_the_library(make: Callable[..., Any], f: Callable[[Any], Any]) -> None:
+    if f is FUNCTIONS[8] and make is data_array:
+        pytest.skip("xarray multiplies by names of axes")
+    for values in (NUMBERS, np.arange(1.0, 5.0), np.array([2, 3, 5, 7])):
+        s = make(values)
+        np.testing.assert_allclose(sg.compile(f)(s), f(s), rtol=1e-13)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_gradients_have_the_labels(make: Callable[..., Any]) -> None:
+    s = make()
+    value, slope = sg.value_and_grad(lambda s, p: np.sum(p * s**2))(s, 3.0)
+    assert value == 3.0 * np.nansum(NUMBERS**2)
+    assert type(slope) is type(s)
+    assert slope.name == s.name
+    np.testing.assert_array_equal(slope.values, np.where(np.isnan(NUMBERS), 0, 6 * NUMBERS))
+    if hasattr(s, "index"):
+        assert slope.index.equals(s.index)
+    else:
+        assert slope.coords.identical(s.coords)
+    result = sg.compile(lambda s: {"twice": 2 * s})(s)["twice"]
+    assert type(result) is type(s)
+    np.testing.assert_array_equal(result.values, 2 * NUMBERS)
+    by_number = sg.grad(lambda s, p: np.sum(p * s**2), argnums=1)(s, 3.0)
+    assert by_number == np.nansum(NUMBERS**2)
+
+
+@needs_pandas
+def test_labels_are_those_of_each_call() -> None:
+    g = sg.grad(lambda s: np.sum(s**2))
+    a, b = series(), series(index="wxyz", name="width")
+    for s in (a, b, a):
+        assert list(g(s).index) == list(s.index)
+        assert g(s).name == s.name
+    assert type(g(np.ones(4))) is np.ndarray
+
+
+REFUSED: list[Callable[[Any, Any], Any]] = [
+    lambda s, x: np.sum(s[1:] * x),
+    lambda s, x: s.iloc[0] * x,
+    lambda s, x: s.rolling(2).mean().sum() * x,
+    lambda s, x: np.cumsum(s).sum() * x,
+    lambda s, x: s.sum(axis=0) * x,
+    lambda s, x: s.fillna(0.0).sum() * x,
+    lambda s, x: np.sum(s * np.ones((4, 1))) * x,
+    lambda s, x: np.sum(np.add.reduce(s)) * x,
+]
+
+
+@pytest.mark.parametrize("f", REFUSED)
+@needs_pandas
+def test_what_needs_labels_is_refused(f: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(sg.errors.TraceError, match=r"to_numpy.*\[test_labels.py"):
+        sg.compile(f)(series(), 2.0)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_other_labels_are_not_combined(make: Callable[..., Any]) -> None:
+    a = make(np.arange(4.0))
+    b = series(index="bcde") if make is series else data_array(start=1)
+    with pytest.raises(sg.errors.TraceError, match="other labels"):
+        sg.compile(lambda a, b: (a * b).sum())(a, b)
+    assert sg.compile(lambda a, b: (a * b).sum())(a, a) == 14.0
+    with pytest.raises(sg.errors.TraceError, match="other labels"):
+        sg.compile(lambda a: (a * b).sum())(a)
+
+
+def _captured() -> list[Any]:
+    found: list[Any] = [
+        pytest.param(np.ma.array([1.0, 2.0], mask=[False, True]), r"x\.filled", id="masked"),
+        pytest.param(MATRIX, r"np\.asarray", id="matrix"),
+        pytest.param(Metres([1.0, 2.0]), r"np\.asarray", id="units"),
+    ]
+    if PANDAS:
+        pd = pytest.importorskip("pandas")
+        found += [
+            pytest.param(pd.Series([1.0, 2.0]), "to_numpy", id="series"),
+            pytest.param(pd.DataFrame({"a": [1.0, 2.0]}), "to_numpy", id="frame"),
+        ]
+    if XARRAY:
+        xr = pytest.importorskip("xarray")
+        found.append(pytest.param(xr.DataArray([1.0, 2.0]), "to_numpy", id="xarray"))
+    return found
+
+
+class Metres(np.ndarray):
+    """An array with a unit."""
+
+    def __new__(cls, values: Any) -> Metres:
+        return np.asarray(values).view(cls)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return NotImplemented
+
+
+USES: list[Callable[[Any, Any], Any]] = [
+    lambda c, x: np.sum(c * x), lambda c, x: np.sum(x * c), lambda c, x: np.sum(np.multiply(c, x)),
+    lambda c, x: np.sum(np.multiply(x, c)), lambda c, x: np.sum(x + c), lambda c, x: np.dot(x, c),
+    lambda c, x: np.where(x > 0, x, c),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(("captured", "instead"), _captured())
+def test_captured_objects_are_refused(
+    captured: Any, instead: str, use: Callable[[Any, Any], Any]
+) -> None:
+    with pytest.raises((sg.errors.SymgradError, TypeError)) as caught:
+        sg.grad(lambda x: np.sum(use(captured, x)))(np.array([1.0, 2.0]))
+    assert isinstance(caught.value, sg.errors.SymgradError), caught.value
+
+
+@pytest.mark.parametrize(("given", "instead"), _captured()[:3])
+def test_arguments_of_such_classes_are_refused(given: Any, instead: str) -> None:
+    with pytest.raises(sg.errors.ArgumentError, match=rf"argument 0: .*{instead}"):
+        sg.compile(lambda x: np.sum(x * x))(given)
+
+
+@needs_pandas
+def test_frames_and_other_types_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    for given in (pd.DataFrame({"a": [1.0]}), pd.Series([1, None], dtype="Int64")):
+        with pytest.raises(sg.errors.ArgumentError, match="to_numpy"):
+            sg.compile(lambda x: np.sum(x))(given)
+
+
+def test_classes_without_arithmetic_are_their_numbers(tmp_path: Any) -> None:
+    stored = np.memmap(tmp_path / "numbers", float, "w+", shape=3)
+    stored[:] = [1.0, 2.0, 3.0]
+    assert sg.compile(lambda x: np.sum(x * stored))(stored) == 14.0
