@@ -17,6 +17,7 @@ import scipy.optimize as original
 import symgrad as sg
 from symgrad.errors import DifferencesWarning, UnsupportedError
 from symgrad.scipy import optimize
+from symgrad.scipy._minimize import SMALL
 
 START = np.array([-1.2, 1.0, 0.7])
 
@@ -83,7 +84,7 @@ def test_every_method_of_minimize(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-krylov", "trust-constr"])
 def test_many_variables_take_products_with_the_hessian(method: str) -> None:
-    found = optimize.minimize(valley, np.zeros(optimize.SMALL + 1), method=method)
+    found = optimize.minimize(valley, np.zeros(SMALL + 1), method=method)
     np.testing.assert_allclose(found.x, 1.0, atol=1e-4)
 
 
@@ -350,7 +351,7 @@ def test_differences_say_why_and_where() -> None:
     expected = original.minimize(untraceable, START)
     np.testing.assert_array_equal(found.x, expected.x)
     assert found.nfev == expected.nfev
-    with pytest.warns(DifferencesWarning, match="the user's own|KeyError: 'no' .test_optimize"):
+    with pytest.warns(DifferencesWarning, match=r"TypeError: memoryview.*test_optimize\.py:"):
         optimize.least_squares(_fails_on_stand_ins, [1.0, 2.0])
     with pytest.warns(DifferencesWarning, match="root takes"):
         optimize.root(lambda x: [float(x[0]) - 1.0], [0.0])
@@ -361,9 +362,7 @@ def test_differences_say_why_and_where() -> None:
 
 
 def _fails_on_stand_ins(x: Any) -> Any:
-    if not isinstance(x, np.ndarray):
-        raise KeyError("no")
-    return x - 1.0
+    return x - memoryview(x)[0]
 
 
 def test_numbers_that_python_needs() -> None:

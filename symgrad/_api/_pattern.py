@@ -282,7 +282,8 @@ class _Planner:
         row, col, there = map(np.concatenate, (rows, cols, keep))
         final = total and target < outputs
         if final and self.layout.lower:
-            there = there & (row >= col)
+            # Of nested arguments the triangle is that of all of them together.
+            there = there & (row >= col if target == source else target > source)
         dtype = self.layout.dtypes[target]
         shape = self.heights[target], self.widths[source]
         form = self.form if final else "csr"

@@ -195,6 +195,7 @@ def sparse_body(
             _entries([b for b in blocks if b.source is x], (k, y), (j, x))
             for k, (y, blocks) in enumerate(targets)
             for j, x in enumerate(sources)
+            if not (lower and k < j < len(opened.inputs))  # above the diagonal
         ]
         parts = [part for part in parts if part[1].places]
         values = [part[0] for part in parts]

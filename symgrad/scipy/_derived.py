@@ -28,6 +28,7 @@ from .._compile import Function
 from .._ops.np_common import as_array
 from .._trace import as_leaf, flatten
 from ..errors import DifferencesWarning, ShapeError, SymgradError
+from ._given import as_tuple, start_of
 
 # ---------------------------------------------------------------- what is compiled
 
@@ -92,6 +93,10 @@ def _hessian(f: Callable[..., Any], *form: Any) -> Function:
     return hessian(_single(_called(f, *form)))
 
 
+def _sparse_hessian(f: Callable[..., Any], *form: Any) -> Function:
+    return hessian(_single(_called(f, *form)), sparse=True)
+
+
 def _hessian_product(f: Callable[..., Any], *form: Any) -> Function:
     slope = grad(_single(_called(f, *form)))
     return compile(lambda x, p, *rest: jvp(lambda y: slope(y, *rest), (x,), (p,))[1])
@@ -101,10 +106,22 @@ def _jacobian(f: Callable[..., Any], *form: Any) -> Function:
     return jacobian(_flat(_called(f, *form)))
 
 
+def _sparse_jacobian(f: Callable[..., Any], *form: Any) -> Function:
+    return jacobian(_flat(_called(f, *form)), sparse=True)
+
+
+def _weighted(f: Callable[..., Any], *form: Any) -> Callable[..., Any]:
+    residuals = _flat(_called(f, *form))
+    return lambda x, v, *rest: np.sum(v * residuals(x, *rest))
+
+
 def _curvature(f: Callable[..., Any], *form: Any) -> Function:
     """Return the Hessian of the sum of the results, weighted by a second argument."""
-    residuals = _flat(_called(f, *form))
-    return hessian(lambda x, v, *rest: np.sum(v * residuals(x, *rest)))
+    return hessian(_weighted(f, *form))
+
+
+def _sparse_curvature(f: Callable[..., Any], *form: Any) -> Function:
+    return hessian(_weighted(f, *form), sparse=True)
 
 
 def _elementwise_slope(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -136,6 +153,8 @@ class Derived:
         Whether a solver wants one number of it.
     spread:
         Whether the elements of x are arguments of their own, after ``args``.
+    sparse:
+        Whether matrices are sparse arrays.
 
     Notes
     -----
@@ -145,8 +164,9 @@ class Derived:
     def __init__(
         self, solver: str, function: Any, args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None, *, scalar: bool = False, spread: bool = False,
+        sparse: bool = False,
     ) -> None:  # fmt: skip
-        self.solver, self.scalar = solver, scalar
+        self.solver, self.scalar, self.sparse = solver, scalar, sparse
         self.name = getattr(function, "__name__", type(function).__name__)
         named = dict(kwargs or {})
         heads, tails = (tuple(args), ()) if spread else ((), tuple(args))
@@ -198,7 +218,8 @@ class Derived:
 
     def hessian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Hessian of a scalar function, shape (n, n)."""
-        return self._once(_hessian, x, lambda: _slopes(self.gradient, x))
+        maker = _sparse_hessian if self.sparse else _hessian
+        return self._once(maker, x, lambda: _slopes(self.gradient, x))
 
     def hessian_product(self, x: Any, p: Any, *_: Any, **__: Any) -> Any:
         """Return the product of the Hessian of a scalar function with ``p``."""
@@ -229,7 +250,8 @@ class Derived:
 
     def jacobian(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the Jacobian of a function of vectors, shape (m, n)."""
-        return self._once(_jacobian, x, lambda: _slopes(self.plain, x))
+        maker = _sparse_jacobian if self.sparse else _jacobian
+        return self._once(maker, x, lambda: _slopes(self.plain, x))
 
     def curvature(self, x: Any, v: Any) -> Any:
         """Return the Hessian of ``v @ values(x)``, shape (n, n)."""
@@ -237,7 +259,8 @@ class Derived:
         def difference() -> Any:
             return _slopes(lambda y: v @ _slopes(self.plain, y), x)
 
-        return self._of(_curvature, (x, np.asarray(v)), difference)
+        maker = _sparse_curvature if self.sparse else _curvature
+        return self._of(maker, (x, np.asarray(v)), difference)
 
     def slope(self, x: Any, *_: Any) -> Any:
         """Return the derivative of a function of each element of x by itself."""
@@ -357,3 +380,16 @@ def _depth_of_user() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
         frame, depth = frame.f_back, depth + 1
     return depth
+
+
+def system(
+    solver: str, func: Callable[..., Any], jac: Any, x0: Any, args: Any, by_columns: Any
+) -> tuple[Any, Any]:
+    """Return equations and their Jacobian, as MINPACK's solvers take them."""
+    x = start_of(x0)
+    if jac is not None or x is None:
+        return func, jac
+    f = Derived(solver, func, as_tuple(args))
+    if not f.starts(x.ravel(), f.values, f.jacobian):
+        return func, jac
+    return f.values, (lambda *x: f.jacobian(*x).T) if by_columns else f.jacobian

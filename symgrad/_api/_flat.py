@@ -1,0 +1,137 @@
+"""Nested structures of arrays as vectors, and bounds for what is in them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._trace import Tree, flatten
+from ..errors import ArgumentError, DTypeError, ShapeError
+
+
+class Flat:
+    """A nested structure of arrays as one vector.
+
+    Attributes
+    ----------
+    size:
+        How many numbers there are.
+    parts:
+        The slice of each array.
+    """
+
+    def __init__(self, value: Any, what: str) -> None:
+        leaves, self.tree = flatten(value)
+        arrays = []
+        self.names = list(_paths(self.tree, what))
+        for leaf, name in zip(leaves, self.names, strict=True):
+            array = np.asarray(leaf)
+            if array.dtype.kind not in "fiu":
+                raise DTypeError(f"{name} is to be real numbers, not {array.dtype}")
+            arrays.append(array.astype(float))
+        self.shapes = [a.shape for a in arrays]
+        ends = np.cumsum([0, *(a.size for a in arrays)]).tolist()
+        self.parts = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        self.size: int = ends[-1]
+        self.vector = self._joined(arrays)
+
+    @staticmethod
+    def _joined(arrays: Sequence[Any]) -> Any:
+        return np.concatenate([np.zeros(0), *(np.ravel(a) for a in arrays)])
+
+    def nested(self, vector: Any) -> Any:
+        """Return a vector as the structure; arrays are views of it."""
+        return self.tree.unflatten(
+            vector[part].reshape(shape) for part, shape in zip(self.parts, self.shapes, strict=True)
+        )
+
+    def flat(self, value: Any, what: str) -> Any:
+        """Return a structure as a vector.
+
+        Raises
+        ------
+        ShapeError
+            If it is another structure, or its arrays have other shapes.
+        """
+        leaves, tree = flatten(value)
+        shapes = [np.shape(leaf) for leaf in leaves]
+        if tree.leaves != self.tree.leaves or shapes != self.shapes:
+            raise ShapeError(f"{what} has arrays of shapes {shapes}, not {self.shapes}")
+        return self._joined(leaves)
+
+    def spread(self, value: Any, default: float, what: str) -> Any:
+        """Return a bound for each number, of one for all or of a structure of them."""
+        whole = np.full(self.size, default)
+        parts = iter(zip(self.parts, self.shapes, self.names, strict=True))
+        _spread(self.tree, value, parts, whole, what)
+        return whole
+
+
+def _paths(tree: Tree, path: str) -> Iterator[str]:
+    """Return how each array is written, as ``x['a'][0]``."""
+    if tree.kind == "leaf":
+        yield path
+    keys = tree.meta[-1] if tree.meta else range(len(tree.children))
+    for key, child in zip(keys, tree.children, strict=True):
+        is_field = tree.kind in ("dataclass", "namedtuple")
+        yield from _paths(child, f"{path}.{key}" if is_field else f"{path}[{key!r}]")
+
+
+def _spread(tree: Tree, value: Any, parts: Iterator[Any], whole: Any, what: str) -> None:
+    """Write bounds into ``whole``; None and nan leave what is there."""
+    if tree.kind == "leaf" or value is None or isinstance(value, (int, float, np.number)):
+        for part, shape, name in itertools.islice(parts, tree.leaves):
+            try:
+                bound = np.array(value, float)  # None becomes nan
+                spread = np.broadcast_to(bound, shape).ravel()
+            except (TypeError, ValueError):
+                raise ShapeError(
+                    f"the {what} bound of {name} is to be numbers of shape {shape}, not "
+                    f"{value!r:.60} of shape {np.shape(value)}"
+                ) from None
+            whole[part] = np.where(np.isnan(spread), whole[part], spread)
+        return
+    if isinstance(value, Mapping) and tree.kind == "dict":
+        keys = tree.meta[-1]
+        if unknown := [k for k in value if k not in keys]:
+            raise ArgumentError(f"the {what} bounds name {unknown}, of {list(keys)}")
+        inner = [value.get(k) for k in keys]
+    elif dataclasses.is_dataclass(value) and tree.kind == "dataclass":
+        inner = [getattr(value, name) for name in tree.meta[-1]]
+    elif isinstance(value, (list, tuple)) and len(value) == len(tree.children):
+        inner = list(value)
+    else:
+        raise ArgumentError(f"the {what} bounds are numbers, or as nested as what they bound")
+    for child, each in zip(tree.children, inner, strict=True):
+        _spread(child, each, parts, whole, what)
+
+
+def limits_of(what: Flat, given: Any, default: tuple[float, float], name: str) -> tuple[Any, Any]:
+    """Return lower and upper bounds as vectors.
+
+    Raises
+    ------
+    ArgumentError
+        If they cross.
+    """
+    if given is None:
+        given = default
+    if not (isinstance(given, (tuple, list)) and len(given) == 2):
+        raise ArgumentError(f"nlp: {name} is a pair, (lower, upper), not {given!r:.60}")
+    lower = what.spread(given[0], -np.inf, "lower")
+    upper = what.spread(given[1], np.inf, "upper")
+    wrong = np.flatnonzero(lower > upper)
+    if len(wrong):
+        k = int(wrong[0])
+        part = next(j for j, p in enumerate(what.parts) if p.start <= k < p.stop)
+        place = np.unravel_index(k - what.parts[part].start, what.shapes[part] or (1,))
+        text = f"[{', '.join(map(str, place))}]" if what.shapes[part] else ""
+        raise ArgumentError(
+            f"nlp: {name} cross at {what.names[part]}{text}: lower {lower[k]}, upper {upper[k]}"
+            + (f", and at {len(wrong) - 1} more" if len(wrong) > 1 else "")
+        )
+    return lower, upper

@@ -1,0 +1,229 @@
+"""``scipy.optimize.minimize`` with the derivatives that a call leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from .._api._nlp import nlp
+from .._ops.np_common import as_array
+from ..errors import ArgumentError, ShapeError
+from ._derived import Derived
+from ._given import as_tuple, on_numbers, start_of
+
+#: Methods of ``minimize`` that take a gradient; a Hessian; only products with it if it is large.
+_GRADIENT = frozenset(("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"))
+_HESSIAN = frozenset(("dogleg", "trust-exact"))
+_PRODUCT = frozenset(("newton-cg", "trust-ncg", "trust-krylov", "trust-constr"))
+
+#: Up to this many variables a Hessian is made where products with it would do, and matrices are
+#: dense where they may be sparse.
+SMALL = 64
+
+
+class NonlinearConstraint(scipy.optimize.NonlinearConstraint):  # type: ignore[misc]
+    """A constraint ``lb <= fun(x) <= ub``; as ``scipy.optimize.NonlinearConstraint``.
+
+    Parameters
+    ----------
+    fun, lb, ub, keep_feasible, finite_diff_rel_step, finite_diff_jac_sparsity:
+        As SciPy's.
+    jac, hess:
+        As SciPy's. Left out, :func:`minimize` fills them in; in SciPy's own functions they are
+        SciPy's defaults.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.scipy.optimize import NonlinearConstraint, minimize
+    >>> disc = NonlinearConstraint(lambda x: x[0] ** 2 + x[1] ** 2, 0.0, 2.0)
+    >>> minimize(lambda x: x[0] + x[1], [1.0, 0.0], method="SLSQP", constraints=disc).x
+    array([-1., -1.])
+    """
+
+    def __init__(
+        self, fun: Callable[..., Any], lb: Any, ub: Any, jac: Any = None, hess: Any = None,
+        keep_feasible: Any = False, finite_diff_rel_step: Any = None,
+        finite_diff_jac_sparsity: Any = None,
+    ) -> None:  # fmt: skip
+        self.fills_jac, self.fills_hess = jac is None, hess is None
+        super().__init__(fun, lb, ub, "2-point" if jac is None else jac, hess, keep_feasible,
+                         finite_diff_rel_step, finite_diff_jac_sparsity)  # fmt: skip
+
+
+def _filled_constraint(constraint: Any, x: Any, method: str) -> Any:
+    """Return a constraint of either style with its derivatives."""
+    is_dict = isinstance(constraint, dict)
+    if is_dict:
+        fun, args = constraint.get("fun"), as_tuple(constraint.get("args", ()))
+        wanted = callable(fun) and not constraint.get("jac")
+    else:
+        wanted = isinstance(constraint, NonlinearConstraint) and constraint.fills_jac
+        fun, args = getattr(constraint, "fun", None), ()
+    f = Derived("minimize", fun, args, sparse=method == "trust-constr" and x.size > SMALL)
+    if not wanted or not f.starts(x, f.values, f.jacobian):
+        return constraint
+    if is_dict and method == "slsqp":
+        return {**constraint, "fun": f.values, "jac": f.jacobian}
+    if is_dict:
+        upper = {"eq": 0.0, "ineq": np.inf}.get(str(constraint.get("type")).lower())
+        if upper is None:  # SciPy says so
+            return constraint
+        return scipy.optimize.NonlinearConstraint(f.values, 0.0, upper, f.jacobian, f.curvature)
+    # SciPy looks at the Hessian of each, but only trust-constr uses it.
+    hess = f.curvature if method == "trust-constr" and constraint.fills_hess else constraint.hess
+    return scipy.optimize.NonlinearConstraint(
+        f.values, constraint.lb, constraint.ub, f.jacobian, hess, constraint.keep_feasible
+    )
+
+
+@on_numbers
+def minimize(
+    fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
+    hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),
+    tol: Any = None, callback: Any = None, options: Any = None,
+) -> Any:  # fmt: skip
+    """Minimise a function of a vector; as ``scipy.optimize.minimize``.
+
+    Parameters
+    ----------
+    fun, x0, args, method, bounds, tol, callback, options:
+        As SciPy's.
+    jac, hess, hessp:
+        As SciPy's; what a method takes and is not given is filled in. Of more than 64 variables
+        ``"trust-constr"`` gets sparse matrices, and other methods products with the Hessian,
+        where they do with these.
+    constraints:
+        As SciPy's. Jacobians of dictionaries without ``"jac"`` and of this module's
+        :class:`NonlinearConstraint` are filled in.
+
+    Returns
+    -------
+    OptimizeResult
+        SciPy's. Values and derivatives come from one evaluation a point; ``nfev`` and ``njev``
+        count what the method has asked for.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As SciPy does.
+
+    Notes
+    -----
+    ``method="ipopt"`` is IPOPT (``pip install 'symgrad[ipopt]'``), with sparse exact first and
+    second derivatives of objective and constraints. ``options`` are IPOPT's and ``disp`` and
+    ``maxiter``; the result is that of :meth:`symgrad.NLP.solve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.scipy.optimize import minimize
+    >>> found = minimize(lambda x: np.sum((x - 3.0) ** 4), np.zeros(2), method="Newton-CG")
+    >>> found.success, np.round(found.x, 1)
+    (True, array([3., 3.]))
+    """
+    args = as_tuple(args)
+    if isinstance(method, str) and method.lower() == "ipopt":
+        objective = _First(fun) if jac is True else fun
+        return _by_ipopt(objective, x0, args, bounds, constraints, tol, callback, options)
+    chosen = method
+    if method is None:
+        chosen = "slsqp" if constraints else "bfgs" if bounds is None else "l-bfgs-b"
+    name = chosen.lower() if isinstance(chosen, str) else ""
+    x = start_of(x0)
+    if name in _GRADIENT | _HESSIAN | _PRODUCT and x is not None and x.ndim == 1:
+        large = x.size > SMALL
+        sparse = large and name == "trust-constr"
+        f = Derived("minimize", fun, args, scalar=True, sparse=sparse)
+        # If fun(x) gives the gradient, too, the Hessian is that of its first result.
+        whole = f
+        if jac is True:
+            whole = Derived("minimize", _First(fun), args, scalar=True, sparse=sparse)
+        traced = True
+        if jac is None or jac is False:
+            traced = f.starts(x, f.fun)
+            fun, jac = (f.fun, f.gradient) if traced else (fun, jac)
+        if traced and name in _HESSIAN | _PRODUCT and hess is None and hessp is None:
+            if sparse or not large or name in _HESSIAN:
+                hess = whole.hessian if whole.starts(x, whole.hessian) else None
+            elif whole.starts(x, lambda x: whole.hessian_product(x, x)):
+                hessp = whole.hessian_product
+        if name in ("slsqp", "trust-constr"):
+            constraints = _each(lambda c: _filled_constraint(c, x, name), constraints)
+    return scipy.optimize.minimize(fun, x0, args, method, jac, hess, hessp, bounds, constraints,
+                                   tol, callback, options)  # fmt: skip
+
+
+class _First:
+    """The first result of a function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)[0]
+
+
+def _each(change: Callable[[Any], Any], constraints: Any) -> Any:
+    """Return constraints, one or several, each changed."""
+    if isinstance(constraints, (list, tuple)):
+        return [change(c) for c in constraints]
+    return change(constraints)
+
+
+def _by_ipopt(
+    fun: Callable[..., Any], x0: Any, args: tuple[Any, ...], bounds: Any, constraints: Any,
+    tol: Any, callback: Any, options: Any,
+) -> Any:  # fmt: skip
+    """Return the result of IPOPT for a problem as SciPy's ``minimize`` takes it."""
+    x = start_of(x0)
+    if x is None or x.ndim != 1:
+        raise ShapeError("'x0' must only have one dimension, and be of real numbers.")
+    each = constraints if isinstance(constraints, (list, tuple)) else [constraints]
+    parts = [_as_function(c) for c in each]
+
+    def together(x: Any) -> list[Any]:
+        return [as_array(g(x, *more)) for g, more, _, _ in parts]
+
+    given = dict(options or {})
+    if given.pop("disp", False):
+        given.setdefault("print_level", 5)
+    if "maxiter" in given:
+        given["max_iter"] = given.pop("maxiter")
+    if tol is not None:
+        given.setdefault("tol", tol)
+    problem = nlp(
+        lambda x: fun(x, *args), together if parts else None, x, bounds=_pair(bounds, x.size),
+        limits=([p[2] for p in parts], [p[3] for p in parts]) if parts else None,
+    )  # fmt: skip
+    return problem.solve(callback=callback, options=given)
+
+
+def _as_function(constraint: Any) -> tuple[Callable[..., Any], tuple[Any, ...], Any, Any]:
+    """Return the function of a constraint of any style, its arguments, and its bounds."""
+    if isinstance(constraint, dict):
+        upper = {"eq": 0.0, "ineq": np.inf}.get(str(constraint.get("type")).lower())
+        if upper is None or not callable(constraint.get("fun")):
+            raise ArgumentError("a constraint has a 'type', 'eq' or 'ineq', and a function 'fun'")
+        return constraint["fun"], as_tuple(constraint.get("args", ())), 0.0, upper
+    if isinstance(constraint, scipy.optimize.LinearConstraint):
+        A = constraint.A
+        return (lambda x: A @ x), (), constraint.lb, constraint.ub
+    if isinstance(constraint, scipy.optimize.NonlinearConstraint):
+        return constraint.fun, (), constraint.lb, constraint.ub
+    raise ArgumentError(f"a constraint is not to be of type {type(constraint).__name__}")
+
+
+def _pair(bounds: Any, n: int) -> Any:
+    """Return lower and upper bounds, of SciPy's object or of pairs."""
+    if bounds is None or isinstance(bounds, scipy.optimize.Bounds):
+        return None if bounds is None else (bounds.lb, bounds.ub)
+    pairs = [tuple(pair) for pair in bounds]
+    if any(len(pair) != 2 for pair in pairs) or len(pairs) not in (1, n):
+        raise ShapeError(f"bounds are {n} pairs, (lower, upper), one for each variable")
+    lower, upper = (np.array([p[k] for p in pairs], float) for k in (0, 1))
+    return np.broadcast_to(lower, n), np.broadcast_to(upper, n)
