@@ -33,8 +33,6 @@ class State(NamedTuple):
         Numbers the steps that are made, each a node of its own. None: equal ones are one.
     made:
         Collects the nodes that were not there before.
-    walks:
-        Keeps the last walks through graphs, for the pass after the one that took them.
     guards:
         Collects relations between sizes, ``{relation: truth}``; None outside of a trace.
     examples:
@@ -58,7 +56,6 @@ class State(NamedTuple):
     simplify: Callable[[Any], Any] | None = None
     numbers: dict[Any, int] | None = None
     made: set[Any] | None = None
-    walks: dict[Any, Any] | None = None
     guards: dict[Any, bool] | None = None
     examples: Any = None
     watch: Callable[..., None] | None = None

@@ -28,7 +28,7 @@ from llvmlite import ir
 import symgrad as sg
 from symgrad._api import _jacobian
 from symgrad._compile import _code
-from symgrad._lower import _cuts, _plan, _unit
+from symgrad._lower import _plan, _unit
 from symgrad._pipeline import legal, lower
 
 
@@ -107,7 +107,7 @@ def long(quick: bool) -> None:
         row(name, f"{passes:.2f}", f"{emitting:.2f}", f"{size / 1000:.0f}")
     row("one thread, by steps in a function", "functions", "code s")
     for steps in (100, 400, 1600, 6400):
-        with setting(_cuts, "FEWEST", steps), setting(_cuts, "MOST", steps):
+        with setting(_plan, "SCALAR_NEST", steps):
             texts = lower(program).straight
         functions = sum(t.count("define ") for t in texts)
         row(f"{steps}", str(functions), f"{sum(generated(t, False)[1] for t in texts):.2f}")

@@ -34,7 +34,6 @@ from .._trace import (
 from ..errors import ArgumentError, TraceError
 from ._call import Call, Given
 from ._captures import Captures
-from ._collector import collector_paused
 from ._layout import layout_of
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
@@ -268,7 +267,7 @@ class Function:
     ) -> Specialization:
         """Return what is known of calls with such arguments, or trace the function."""
         signature, leaves, reading = given.signature, given.leaves, given.reading
-        with self._lock, collector_paused(), within(walks={}):
+        with self._lock:
             for candidate in self._specializations.get(signature, ()):
                 if candidate.admits(leaves):
                     return candidate

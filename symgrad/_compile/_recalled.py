@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from .._forks import cached_property
 from .._schedule import Program
-from .._state import within
 from .._trace import Graph, Signature
-from ._collector import collector_paused
 from ._recall import Known
 from ._specialization import Specialization
 
@@ -32,14 +30,12 @@ class Recalled(Specialization):
     @cached_property
     def graph(self) -> Graph:  # type: ignore[override]  # only read
         """The graph, traced again."""
-        with collector_paused():
-            return self._retrace()
+        return self._retrace()
 
     @cached_property
     def program(self) -> Program:  # type: ignore[override]  # only read
         """The program that the kernel was made of."""
-        with collector_paused(), within(walks={}):
-            return self._programmed(self.graph)
+        return self._programmed(self.graph)
 
     @property
     def admission(self) -> Program:

@@ -24,7 +24,6 @@ from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError, OutOfMemoryError
 from ._cache import Entry, cached_code, loaded
 from ._code import load
-from ._collector import collector_paused
 from ._layout import Layout, can_ask
 from ._pack import make_pack
 from ._products import load_product
@@ -102,7 +101,7 @@ class Specialization:
     def function(self) -> Callable[..., Any]:
         """The compiled Python function of the inputs: the output, or a tuple of outputs."""
         if self._function is None:
-            with self._lock, collector_paused(), within(walks={}):
+            with self._lock:
                 if self._function is None:
                     self.entry, self._function = self._compiled()
         return self._function

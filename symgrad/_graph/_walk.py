@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol, TypeVar
 
-from .._state import now
-
 
 class Linked(Protocol):
     """What can be walked over; equal ones are one."""
@@ -17,30 +15,12 @@ class Linked(Protocol):
 LinkedT = TypeVar("LinkedT", bound=Linked)
 
 
-#: How many walks are kept: a pass and the next one begin with the same.
-KEPT = 2
-
-
 def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[LinkedT]:
     """Return the nodes that ``outputs`` need, operands before users, without recursion.
 
     The order is depth-first from the first output on, so it depends on the graph alone.
     With ``limit`` the walk stops after that many nodes.
     """
-    walks: dict[tuple[Any, ...], list[Any]] | None = now().walks
-    if walks is None or limit is not None:
-        return _walked(outputs, limit)
-    roots = tuple(outputs)
-    known = walks.get(roots)
-    if known is None:
-        known = _walked(roots, None)
-        if len(walks) == KEPT:
-            del walks[next(iter(walks))]
-        walks[roots] = known
-    return known.copy()
-
-
-def _walked(outputs: Iterable[LinkedT], limit: int | None) -> list[LinkedT]:
     order: dict[LinkedT, None] = {}
     for root in outputs:
         stack: list[LinkedT | None] = [root]

@@ -7,23 +7,16 @@ writes its results where they belong, be it a row of a stack of results, so noth
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .._control import Branch, Loop
-from .._graph import Body, Literal, Node, SizeOf
-from .._op import Bodied
+from .._graph import Node
 from .._runtime import EXHAUSTED
-from .._runtime._types import memory_text, memory_type
-from .._schedule import body_program
-from .._shapes import Dimension, as_expr
+from .._runtime._types import memory_type
+from .._shapes import as_expr
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
-from ._emitter import Emitter, size_parameters
-from ._loops import Frame, function_text
+from ._loops import Frame
 from ._routines import in_memory
 from ._values import Place
-
-if TYPE_CHECKING:
-    from ._unit import Unit
+from ._writer import Outer, Writer
 
 #: A tape that grows: its memory and how many steps are written down.
 TAPE_CELL = "{ ptr, i64 }"
@@ -35,105 +28,12 @@ KEPT = 512
 FIRST_ROOM = 64
 
 
-def is_bodied(node: Node) -> bool:
-    """Tell whether a task is a loop or a branch."""
-    return isinstance(node.op, Bodied)
-
-
-def write_bodied(unit: Unit, name: str, node: Node, frame: Frame) -> None:
+def write_bodied(unit: Outer, name: str, node: Node, frame: Frame) -> None:
     """Add the function of a loop or a branch, and those of its bodies, to the module."""
     if node.op.kind == "loop":
         LoopWriter(unit, name, node, frame).write()
     else:
         BranchWriter(unit, name, node, frame).write()
-
-
-class Writer:
-    """What the functions of loops and branches have in common."""
-
-    def __init__(self, unit: Unit, name: str, node: Node, frame: Frame) -> None:
-        self.unit, self.name, self.node, self.frame = unit, name, node, frame
-        self.e = Emitter(unit.module)
-        self.e.bind_sizes(frame.sizes)
-        self.given = unit.plan.given.get(node, {})
-        self.sizes = size_parameters(frame.sizes)
-        self.status = frame.status()
-        frame.more = ("%threads",)
-
-    def label(self, name: str) -> None:
-        self.e.lines[0].append(f"{name}:")
-
-    def finish(self) -> None:
-        body = ["entry:", *self.e.lines[0], "  ret void"]
-        self.unit.module.functions.append(function_text(self.name, self.frame, body))
-
-    # ---------------------------------------------------------------- operands and results
-
-    def number(self, node: Node) -> str:
-        """Return the register or constant of a scalar operand, as it is in memory."""
-        e = self.e
-        if isinstance(node, Literal):
-            return memory_text(node.value, node.dtype)
-        kind = memory_type(node.dtype)
-        place = self.frame.using(node)
-        if place is None:
-            assert isinstance(node, SizeOf)
-            size = e.index(node.size)
-            if node.dtype.kind == "f":
-                return e.op(f"sitofp i64 {size} to {kind}")
-            return size if kind == "i64" else e.op(f"trunc i64 {size} to {kind}")
-        return e.op(f"load {kind}, ptr {self.slot(place)}")
-
-    def slot(self, place: Place) -> str:
-        return self.e.op(f"getelementptr inbounds i64, ptr {place.pointer}, i64 {place.slot}")
-
-    def array(self, node: Node) -> str:
-        """Return the pointer to an array operand."""
-        return self.pointer(in_memory(self.frame, node))
-
-    def pointer(self, place: Place) -> str:
-        """Return the pointer to a place: an array of one element may lie among the numbers."""
-        return place.pointer if place.slot is None else self.slot(place)
-
-    def target(self, k: int) -> Place | None:
-        """Return where result ``k`` goes, None if nobody asks for it."""
-        node = self.given.get(k)
-        return None if node is None else self.frame.using(node)
-
-    # ---------------------------------------------------------------- bodies
-
-    def function(self, name: str, body: Body, carries: int = 0) -> tuple[str, str]:
-        """Write a body's function; return its name and the memory that it is to be given."""
-        unit = type(self.unit)(self.unit.code, name, body_program(body), True, carries)
-        unit.run_function()
-        self.overwritten = set(unit.overwritten.values())
-        size = unit.arena.bytes
-        return f"{name}.run", "null" if size == 0 else self.unit.scratch(self.frame, size)
-
-    def call(
-        self, function: tuple[str, str], inputs: list[str], outs: list[str], results: str
-    ) -> None:
-        """Call a body's function."""
-        run, memory = function
-        arguments = [*inputs, *self.sizes, *(f"ptr {p}" for p in outs), f"ptr {results}",
-                     "i64 %threads", f"ptr {memory}", f"ptr {self.status}"]  # fmt: skip
-        self.e.line(f"call void @{run}({', '.join(arguments)})")
-
-    def copy(self, target: str, source: str, size: Dimension) -> None:
-        """Copy memory, unless it is there already."""
-        if target == source:
-            return
-        self.e.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        count = self.e.index(as_expr(size))
-        self.e.line(
-            f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 0)"
-        )
-
-    def cell(self, kind: str, value: str) -> str:
-        """Return a variable with a first value."""
-        pointer = self.e.op(f"alloca {kind}")
-        self.e.line(f"store {kind} {value}, ptr {pointer}")
-        return pointer
 
 
 class BranchWriter(Writer):
@@ -148,7 +48,7 @@ class BranchWriter(Writer):
             for x in branch.operands
         ]
         outputs = branch.bodies[0].outputs
-        results = e.op(f"alloca [{max(len(outputs), 1)} x i64]")
+        self.results = e.op(f"alloca [{max(len(outputs), 1)} x i64]")
         outs = []
         for k, x in enumerate(outputs):
             if x.shape:
@@ -160,23 +60,20 @@ class BranchWriter(Writer):
         e.line(f"switch i64 {index}, label %{labels[-1]} [ {cases} ]")
         for label, function in zip(labels, functions, strict=True):
             self.label(label)
-            self.call(function, inputs, outs, results)
+            self.call(function, inputs, outs, self.results)
             e.line("br label %done")
         self.label("done")
         for k, x in enumerate(outputs):
             place = None if x.shape else self.target(k)
             if place is not None:
-                kind = memory_type(x.dtype)
-                source = e.op(f"getelementptr inbounds i64, ptr {results}, i64 {k}")
-                value = e.op(f"load {kind}, ptr {source}")
-                e.line(f"store {kind} {value}, ptr {self.slot(place)}")
+                self.move(x, k, self.slot(place))
         self.finish()
 
 
 class LoopWriter(Writer):
     """Writes a loop: the body's call, and what moves from step to step."""
 
-    def __init__(self, unit: Unit, name: str, node: Node, frame: Frame) -> None:
+    def __init__(self, unit: Outer, name: str, node: Node, frame: Frame) -> None:
         super().__init__(unit, name, node, frame)
         self.loop = Loop.of(node)
         cond = self.loop.cond
@@ -238,12 +135,6 @@ class LoopWriter(Writer):
         for row in self.tapes:
             e.line(f"store i64 {total}, ptr {self.counter(row.base or '')}")
         self.finish()
-
-    def move(self, node: Node, k: int, target: str) -> None:
-        """Store the number that is output ``k`` of the body."""
-        e, kind = self.e, memory_type(node.dtype)
-        source = e.op(f"getelementptr inbounds i64, ptr {self.results}, i64 {k}")
-        e.line(f"store {kind} {e.op(f'load {kind}, ptr {source}')}, ptr {target}")
 
     def carry(self, k: int, node: Node, init: Node) -> Number | Small | Large | Kept:
         if not node.shape:

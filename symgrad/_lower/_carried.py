@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -11,9 +11,7 @@ from .._graph import Node
 from .._runtime._types import memory_type
 from .._shapes import Dimension, Shape, as_expr, dim_product
 from ._values import Place
-
-if TYPE_CHECKING:
-    from ._bodied import LoopWriter
+from ._writer import Writer
 
 
 def bytes_of(node: Node) -> Dimension:
@@ -29,7 +27,7 @@ class Row:
     """
 
     def __init__(
-        self, writer: LoopWriter, shape: Shape, dtype: np.dtype[Any], base: str | None,
+        self, writer: Writer, shape: Shape, dtype: np.dtype[Any], base: str | None,
         idle: bool = False, grows: bool = False,
     ) -> None:  # fmt: skip
         self.e, self.shape, self.kind, self.base = writer.e, shape, memory_type(dtype), base
@@ -58,7 +56,7 @@ class Row:
 class Number:
     """A carry that is a number."""
 
-    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+    def __init__(self, writer: Writer, node: Node, init: Node) -> None:
         self.writer, self.node, self.kind = writer, node, memory_type(node.dtype)
         self.cell = writer.cell(self.kind, writer.number(init))
 
@@ -81,7 +79,7 @@ class Number:
 class Small:
     """A carry that is a small array: the body writes beside it, and it is copied back."""
 
-    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+    def __init__(self, writer: Writer, node: Node, init: Node) -> None:
         self.writer, self.node, self.size = writer, node, bytes_of(node)
         self.here, self.there = (
             writer.e.op(f"alloca [{max(int(self.size), 1)} x i8], align 16") for _ in range(2)
@@ -108,7 +106,7 @@ class Small:
 class Large:
     """A carry that is a large array: two buffers take turns, the first value is only read."""
 
-    def __init__(self, writer: LoopWriter, node: Node, init: Node) -> None:
+    def __init__(self, writer: Writer, node: Node, init: Node) -> None:
         self.writer, self.node, self.size = writer, node, bytes_of(node)
         first, second = (writer.unit.scratch(writer.frame, self.size) for _ in range(2))
         self.here = writer.cell("ptr", writer.array(init))
@@ -141,7 +139,7 @@ class Kept:
     """A carry that is an array of which each step writes elements, where it lies."""
 
     def __init__(
-        self, writer: LoopWriter, node: Node, init: Node, place: Place | None, small: bool
+        self, writer: Writer, node: Node, init: Node, place: Place | None, small: bool
     ) -> None:
         self.writer, self.size, self.place = writer, bytes_of(node), None if small else place
         if self.place is not None:

@@ -24,12 +24,16 @@ from .._graph import Constant, Input, Literal, Node, SizeOf
 from .._op import PROJECTIONS, Bodied, Code, Instr, Intrinsic
 from .._schedule import Steps
 from .._shapes import Shape
-from ._cuts import Cutter
 from ._legalize import is_matrix_product
 
 #: Most steps in one loop nest. It is cut within its function (``_segments``): from one nest to
 #: another whole arrays go.
 ARRAY_NEST = 20_000
+
+#: Most steps of straight-line code in one function. Longer ones make LLVM's time grow faster than
+#: linearly (code generation per step of a random program: 47 us at 400 steps, 60 at 800, 108 at
+#: 1600); shorter ones run slower.
+SCALAR_NEST = 400
 
 #: Recompute rather than store up to this cost; a store with its load is about 4.
 CHEAP = 4
@@ -121,7 +125,6 @@ class _Planner:
         self.nests: dict[Shape, list[int]] = {}
         self.at: dict[Node, int] = {}
         self.stored: dict[Node, None] = {}
-        self.cutter = Cutter()
 
     # ---------------------------------------------------------------- what is at hand
 
@@ -250,10 +253,7 @@ class _Planner:
         assert isinstance(task, Nest)
         task.nodes.append(node)
         self.at[node] = k
-        if task.domain:
-            task.full = len(task.nodes) >= ARRAY_NEST
-        else:
-            task.full = self.cutter.cut_after(node, first=len(task.nodes) == 1)
+        task.full = len(task.nodes) >= (ARRAY_NEST if task.domain else SCALAR_NEST)
 
     def assemble(self, node: Node) -> None:
         """Write each part from a nest over the part's shape; ready after the last."""

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Constant, Input, Node, topological
+from .._graph import Body, Constant, Input, Node, topological
+from .._op import Bodied
 from .._runtime import OTHER_BRANCH
 from .._runtime._types import memory_text, memory_type
-from .._schedule import Steps
+from .._schedule import Steps, body_program
 from .._shapes import Dimension, as_expr, dim_product
 from ._arena import Arena, given
-from ._bodied import TAPE_CELL, is_bodied, write_bodied
+from ._bodied import TAPE_CELL, write_bodied
 from ._chunked import write_chunked
 from ._cut import cut_of
 from ._emitter import Emitter, size_parameters
@@ -31,7 +32,6 @@ from ._nest import NestWriter
 from ._overwritten import continued, overwritten, written_over
 from ._parts import fill_function
 from ._plan import Nest, Plan
-from ._repeats import Repeats
 from ._singles import product_work, write_single
 from ._sizes import sizes_of
 from ._unroll import unrolls
@@ -70,7 +70,7 @@ class Code:
     constants:
         Constant arrays by symbol.
     steps:
-        Number of steps that are written as code: a block that comes again counts once.
+        Number of steps that are written as code.
     loops:
         The work of the loops that may be cut for threads, in dozens of additions.
     """
@@ -129,7 +129,6 @@ class Unit:
         self.uses: dict[str, list[int]] = {}
         self.calls: list[str] = []
         self.folded = dict(folded_in_memory(self.plan))
-        self.repeats = Repeats(self)
         self.tasks()
         for node in self.plan.kept:
             self.place(node)
@@ -205,9 +204,6 @@ class Unit:
     def tasks(self) -> None:
         """Write the functions of all tasks, and note how to call them."""
         for k, task in enumerate(self.plan.tasks):
-            if k in self.repeats.blocks:
-                self.repeats.call(k)
-                continue
             name = f"{self.name}.task{k}"
             if isinstance(task, Nest):
                 if not (task.nodes or task.stores or task.reductions):
@@ -215,7 +211,7 @@ class Unit:
                 self.write_nest(name, task)
                 continue
             frame = Frame(self.place, self.result, self.sizes)
-            if is_bodied(task.node):
+            if isinstance(task.node.op, Bodied):
                 write_bodied(self, name, task.node, frame)
             else:
                 write_single(self.module, name, task.node, frame, self.scratch)
@@ -253,14 +249,10 @@ class Unit:
         arguments += [f"i64 {x}" for x in frame.more]
         self.calls.append(f"  call void @{name}({', '.join(arguments)})")
 
-    def is_straight(self, task: Nest) -> bool:
-        """Tell whether a nest is straight-line code that is compiled by itself."""
-        # A body runs often: unless it is very long, LLVM optimises it as a whole.
-        return not (self.linked or task.domain or (self.inner and self.steps <= LINKED_BODY))
-
     def module_for(self, task: Nest) -> Module:
-        """Return the module that a nest's function goes into."""
-        if not self.is_straight(task):
+        """Return the module that a nest's function goes into: straight-line code has its own."""
+        # A body runs often: unless it is very long, LLVM optimises it as a whole.
+        if self.linked or task.domain or (self.inner and self.steps <= LINKED_BODY):
             return self.module
         straight, exports = self.code.straight, self.code.exports
         if not straight or len(straight[-1].functions) >= TASKS_PER_MODULE:
@@ -275,6 +267,15 @@ class Unit:
         self.buffers[pointer] = size
         frame.pointers[pointer] = None
         return pointer
+
+    def body(self, name: str, body: Body, carries: int) -> tuple[set[int], Dimension]:
+        """Write the function of a loop's or a branch's body, and those of its tasks.
+
+        Returns the carries that it writes over, and the bytes that it is to be given.
+        """
+        unit = Unit(self.code, name, body_program(body), True, carries)
+        unit.run_function()
+        return set(unit.overwritten.values()), unit.arena.bytes
 
     def source_of(self, node: Node) -> Place:
         """Return where the array lies that is copied before a node writes over it."""
@@ -324,10 +325,6 @@ class Unit:
             if place is not None and place.slot is not None:
                 pointer = e.op(f"getelementptr inbounds i64, ptr %slots, i64 {place.slot}")
                 e.line(f"store {memory_type(node.dtype)} %in{k}, ptr {pointer}")
-        if self.repeats.wires:
-            table = Constant(np.frombuffer(self.repeats.wires, np.int32))
-            self.code.constants[constant_symbol(table)] = table
-            self.constants[constant_symbol(table)] = "%wires"
         for symbol, pointer in self.constants.items():
             e.line(f"{pointer} = getelementptr i8, ptr @{symbol}, i64 0")
         lines += e.lines[0]

@@ -88,8 +88,6 @@ class Values:
         self.checked: dict[tuple[str, Any], Any] = {}
         self.memo: dict[Key, str] = {}
         self.reads = 0
-        #: Whether views are read from their copies.
-        self.copied = False
 
     def get(self, node: Node, index: Index) -> str:
         """Return the register or constant that holds element ``index`` of ``node``."""
@@ -110,7 +108,7 @@ class Values:
 
     def _loaded(self, node: Node, index: Index) -> Place | None:
         # A view's copy, made for BLAS, may not be there yet: others read the view's source.
-        if node.op.kind == "view" and not self.copied:
+        if node.op.kind == "view":
             return None
         if (node in self.local and index == self.identity) or self.unwritten(node):
             return None
