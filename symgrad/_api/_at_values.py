@@ -14,6 +14,7 @@ from .._compile import Function
 from ..errors import ArgumentError
 from ._bodies import grad_body, jvp_body, vjp_body
 from ._transforms import check_function, compile, made
+from ._wrt import as_floats
 
 
 def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any) -> Function:
@@ -96,7 +97,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "jvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return remembered(f, _jvp_function)(tuple(primals), tuple(tangents))
+    return remembered(f, _jvp_function)(as_floats(tuple(primals)), as_floats(tuple(tangents)))
 
 
 def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -117,11 +118,12 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     (np.float64(12.0), (np.float64(4.0), np.float64(3.0)))
     """
     check_function(f, "vjp")
+    primals = as_floats(primals)
     out = remembered(f, compile)(*primals)
     backward = remembered(f, _vjp_function)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:
-        result: tuple[Any, ...] = backward(primals, cotangent)
+        result: tuple[Any, ...] = backward(primals, as_floats(cotangent))
         return result
 
     return out, pullback
@@ -151,4 +153,4 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "hvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return remembered(f, _hvp_function)(tuple(primals), tuple(tangents))
+    return remembered(f, _hvp_function)(as_floats(tuple(primals)), as_floats(tuple(tangents)))

@@ -9,7 +9,6 @@ outermost trace, which nothing can close over.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,23 +36,12 @@ from .._trace import (
     with_conditions,
 )
 from ..errors import ArgumentError, ShapeError
-
-
-def positions_of(argnums: Any) -> tuple[tuple[int, ...], bool]:
-    """Return ``argnums`` as a tuple of positions, and whether it was a single one."""
-    try:
-        single = not isinstance(argnums, (tuple, list))
-        return tuple(map(operator.index, (argnums,) if single else argnums)), single
-    except TypeError:
-        raise ArgumentError(
-            "argnums is the position of an argument, counted from 0, or a tuple of positions, "
-            f"not {argnums!r}"
-        ) from None
+from ._wrt import Key, Keys, as_floats, places_of, positions_of
 
 
 def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
     """Flatten an argument to differentiate by; return leaves, tree, positions of the reals."""
-    leaves, tree = flatten_traced(value)
+    leaves, tree = flatten_traced(as_floats(value))
     positions = []
     for k, leaf in enumerate(leaves):
         number = isinstance(leaf, Traced) or is_value(leaf)
@@ -79,8 +67,8 @@ class Opened:
         The function to trace.
     args, kwargs:
         The caller's values.
-    argnums:
-        Positions of the arguments to differentiate by.
+    keys:
+        Positions or names of the arguments to differentiate by.
     top:
         Whether the arguments are inputs of the outermost trace, and can serve themselves.
     """
@@ -90,20 +78,16 @@ class Opened:
         function: Callable[..., Any],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
-        argnums: Sequence[int],
+        keys: Sequence[Key],
         top: bool,
     ) -> None:
-        new = list(args)
+        new, named, places = places_of(function, args, kwargs, keys)
         self.given: list[Node] = []
         self.inputs: list[Input] = []
         self.trees: list[tuple[Tree, list[Any], list[int]]] = []
-        for number in argnums:
-            if not -len(args) <= number < len(args):
-                raise ArgumentError(
-                    f"argnums={number}, but the function was called with {len(args)} "
-                    "positional arguments"
-                )
-            leaves, tree, positions = real_leaves(args[number], f"argument {number}")
+        for place in places:
+            home: Any = named if isinstance(place, str) else new
+            leaves, tree, positions = real_leaves(home[place], f"argument {place}")
             self.trees.append((tree, list(leaves), positions))
             for k in positions:
                 node = leaves[k].node
@@ -112,8 +96,8 @@ class Opened:
                 self.given.append(node)
                 self.inputs.append(stand_in)
                 leaves[k] = Traced(stand_in, leaves[k].weak)
-            new[number] = tree.unflatten(leaves)
-        result = function(*new, **kwargs)
+            home[place] = tree.unflatten(leaves)
+        result = function(*new, **named)
         if top:
             pairs = zip(self.inputs, self.given, strict=True)
             arrived(result, {x: given for x, given in pairs if x is not given})
@@ -254,7 +238,7 @@ def zeros_like(node: Node) -> Node:
 
 
 def grad_body(
-    function: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, with_value: bool,
+    function: Callable[..., Any], argnums: Keys, has_aux: bool, with_value: bool,
     name: str, holomorphic: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """Return the gradient of ``function`` as a function on traced values."""
@@ -290,6 +274,7 @@ def grad_body(
             return ((number, packed), gradient) if has_aux else (number, gradient)
         return (gradient, packed) if has_aux else gradient
 
+    body.__wrapped__ = function  # type: ignore[attr-defined]  # which has the names of arguments
     return body
 
 

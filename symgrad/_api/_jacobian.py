@@ -22,7 +22,8 @@ from .._rewrite import rewrite
 from .._shapes import as_dim, as_size, dim_product, hint, same
 from .._trace import Complex, Traced, as_node, collect, fresh, substitute
 from ..errors import ArgumentError
-from ._bodies import Opened, enumerated, positions_of, widths_of, zeros_like
+from ._bodies import Opened, enumerated, widths_of, zeros_like
+from ._wrt import Keys, positions_of
 
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
@@ -36,7 +37,7 @@ MODES = ("auto", "forward", "reverse")
 
 def jacobian_body(
     function: Callable[..., Any],
-    argnums: int | Sequence[int],
+    argnums: Keys,
     mode: str,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:

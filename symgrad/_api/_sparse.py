@@ -17,8 +17,9 @@ from .._shapes import as_size, dim_product, hint
 from .._state import PLAIN, now
 from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
-from ._bodies import Opened, enumerated, positions_of, widths_of
+from ._bodies import Opened, enumerated, widths_of
 from ._pattern import Entries, Layout, Pattern, Plan
+from ._wrt import Keys, positions_of
 
 FORMATS = ("csr", "csc", "coo")
 
@@ -91,6 +92,7 @@ class SparseFunction(Function):
         return sum(p.nnz for p in self._last.patterns)
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        args, kwargs = self._prepared(args, kwargs)
         raw, tree = flatten((args, kwargs))
         if any(hasattr(type(leaf), "__symgrad_bind__") for leaf in raw):
             raise ArgumentError(
@@ -166,7 +168,7 @@ def _check_target(target: Any, pattern: Pattern) -> None:
 
 
 def sparse_body(
-    function: Callable[..., Any], argnums: int | Sequence[int], lower: bool = False
+    function: Callable[..., Any], argnums: Keys, lower: bool = False
 ) -> Callable[..., Any]:
     """Return the blocks of the Jacobian of ``function`` as a function on traced values.
 

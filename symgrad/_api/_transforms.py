@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, overload
 
 from .._compile import Function
@@ -14,8 +14,7 @@ from ._control_syntax import converted
 from ._jacobian import jacobian_body
 from ._sparse import SparseFunction, sparse_body
 from ._vmap import vmap_body
-
-Argnums = int | Sequence[int]
+from ._wrt import Keys, Names, keys_of, real_arguments
 
 
 def check_function(function: Any, name: str) -> None:
@@ -30,7 +29,10 @@ def made(
     maker: Callable[..., Any], function: Callable[..., Any], body: Callable[..., Any],
     kwargs: dict[str, Any], **options: Any,
 ) -> Function:  # fmt: skip
-    return Function(body, function, (maker, (function,), {**kwargs, **options}), **options)
+    keys = kwargs.get("argnums")
+    prepared = None if keys is None else real_arguments(function, keys)
+    recipe = maker, (function,), {**kwargs, **options}
+    return Function(body, function, recipe, prepared=prepared, **options)
 
 
 @overload
@@ -148,9 +150,11 @@ def compile(
 
 def grad(
     f: Callable[..., Any],
-    argnums: Argnums = 0,
+    argnums: Keys | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    argnames: Names | None = None,
 ) -> Function:
     """Return the gradient of a function that returns one real number.
 
@@ -159,12 +163,16 @@ def grad(
     f:
         A NumPy function with a scalar result.
     argnums:
-        Which positional argument to differentiate by; several give a tuple.
+        Which argument to differentiate by: its position, 0 if nothing else is said; several
+        give a tuple. How a call passes it does not matter: by position, by name, or not at all
+        if it has a default. Python's whole numbers among it are taken as floats.
     has_aux:
         Whether ``f`` returns ``(value, extra)``; the result is then ``(gradient, extra)``.
     holomorphic:
         Whether ``f`` is a holomorphic function of complex arguments with a complex result;
         the result is then its complex derivative.
+    argnames:
+        Which arguments to differentiate by, by name; with ``argnums``, these besides.
 
     Returns
     -------
@@ -190,10 +198,15 @@ def grad(
     array([ 3., 12.])
     >>> sg.grad(sg.grad(np.sin))(0.5) == -np.sin(0.5)
     np.True_
+    >>> def model(t, *, rate=2, start=1.0):
+    ...     return start * np.exp(-rate * t)
+    >>> sg.grad(model, argnames=("start", "rate"))(0.0, start=3.0)
+    (np.float64(1.0), np.float64(-0.0))
     """
     check_function(f, "grad")
-    body = grad_body(f, argnums, has_aux, False, "grad", holomorphic)
-    options = {"argnums": argnums, "has_aux": has_aux, **_asked(holomorphic)}
+    keys = keys_of(f, argnums, argnames)
+    body = grad_body(f, keys, has_aux, False, "grad", holomorphic)
+    options = {"argnums": keys, "has_aux": has_aux, **_asked(holomorphic)}
     return made(grad, f, body, options)
 
 
@@ -203,9 +216,11 @@ def _asked(holomorphic: bool) -> dict[str, Any]:
 
 def value_and_grad(
     f: Callable[..., Any],
-    argnums: Argnums = 0,
+    argnums: Keys | None = None,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    argnames: Names | None = None,
 ) -> Function:
     """Return a function that gives ``(value, gradient)``; see :func:`grad`.
 
@@ -217,18 +232,20 @@ def value_and_grad(
     (np.float64(5.0), array([2., 4.]))
     """
     check_function(f, "value_and_grad")
-    body = grad_body(f, argnums, has_aux, True, "value_and_grad", holomorphic)
-    options = {"argnums": argnums, "has_aux": has_aux, **_asked(holomorphic)}
+    keys = keys_of(f, argnums, argnames)
+    body = grad_body(f, keys, has_aux, True, "value_and_grad", holomorphic)
+    options = {"argnums": keys, "has_aux": has_aux, **_asked(holomorphic)}
     return made(value_and_grad, f, body, options)
 
 
 def jacobian(
     f: Callable[..., Any],
-    argnums: Argnums = 0,
+    argnums: Keys | None = None,
     mode: str = "auto",
     sparse: bool = False,
     holomorphic: bool = False,
     *,
+    argnames: Names | None = None,
     format: str = "csr",  # noqa: A002
 ) -> Function:
     """Return the Jacobian of a function with array results.
@@ -238,7 +255,7 @@ def jacobian(
     f:
         A NumPy function.
     argnums:
-        Which positional argument to differentiate by; several give a tuple.
+        Which argument to differentiate by, as of :func:`grad`; several give a tuple.
     mode:
         ``"forward"`` (columns), ``"reverse"`` (rows) or ``"auto"`` (the fewer).
     sparse:
@@ -248,6 +265,8 @@ def jacobian(
         Whether ``f`` is a holomorphic function of complex arguments with complex results.
     format:
         Of a sparse result: ``"csr"``, ``"csc"`` or ``"coo"``.
+    argnames:
+        Which arguments to differentiate by, by name.
 
     Returns
     -------
@@ -270,18 +289,20 @@ def jacobian(
     (array([2., 1., 3., 2.]), 4)
     """
     check_function(f, "jacobian")
+    keys = keys_of(f, argnums, argnames)
     if sparse:
-        return _sparse(jacobian, f, f, argnums, format, mode=mode, holomorphic=holomorphic)
-    body = jacobian_body(f, argnums, mode, holomorphic)
-    return made(jacobian, f, body, {"argnums": argnums, "mode": mode, **_asked(holomorphic)})
+        return _sparse(jacobian, f, f, keys, format, mode=mode, holomorphic=holomorphic)
+    body = jacobian_body(f, keys, mode, holomorphic)
+    return made(jacobian, f, body, {"argnums": keys, "mode": mode, **_asked(holomorphic)})
 
 
 def hessian(
     f: Callable[..., Any],
-    argnums: Argnums = 0,
+    argnums: Keys | None = None,
     sparse: bool = False,
     holomorphic: bool = False,
     *,
+    argnames: Names | None = None,
     format: str = "csr",  # noqa: A002
     triangle: str | None = None,
 ) -> Function:
@@ -292,7 +313,7 @@ def hessian(
 
     Parameters
     ----------
-    f, argnums, sparse, holomorphic, format:
+    f, argnums, argnames, sparse, holomorphic, format:
         As of :func:`jacobian`.
     triangle:
         ``"lower"``: of a sparse Hessian only the entries on the diagonal and below it.
@@ -306,26 +327,28 @@ def hessian(
            [6., 0.]])
     """
     check_function(f, "hessian")
-    inner = grad_body(f, argnums, False, False, "hessian", holomorphic)
+    keys = keys_of(f, argnums, argnames)
+    inner = grad_body(f, keys, False, False, "hessian", holomorphic)
     if sparse:
-        return _sparse(hessian, f, inner, argnums, format, triangle, holomorphic=holomorphic)
-    body = jacobian_body(inner, argnums, "forward", holomorphic)
-    return made(hessian, f, body, {"argnums": argnums, **_asked(holomorphic)})
+        return _sparse(hessian, f, inner, keys, format, triangle, holomorphic=holomorphic)
+    body = jacobian_body(inner, keys, "forward", holomorphic)
+    return made(hessian, f, body, {"argnums": keys, **_asked(holomorphic)})
 
 
 def _sparse(
-    maker: Callable[..., Any], f: Callable[..., Any], body: Callable[..., Any], argnums: Argnums,
+    maker: Callable[..., Any], f: Callable[..., Any], body: Callable[..., Any], keys: Keys,
     form: str, triangle: str | None = None, *, mode: str = "auto", holomorphic: bool = False,
 ) -> SparseFunction:  # fmt: skip
     if mode != "auto" or holomorphic:
         raise ArgumentError("sparse derivatives have no mode, and are of real functions")
     if triangle not in (None, "lower"):
         raise ArgumentError(f"triangle is 'lower' or None, not {triangle!r}")
-    options = {"argnums": argnums, "sparse": True, "format": form}
+    options = {"argnums": keys, "sparse": True, "format": form}
     if triangle:
         options["triangle"] = triangle
-    traced = sparse_body(body, argnums, triangle is not None)
-    return SparseFunction(traced, f, (maker, (f,), options), form=form)
+    traced = sparse_body(body, keys, triangle is not None)
+    prepared = real_arguments(f, keys)
+    return SparseFunction(traced, f, (maker, (f,), options), form=form, prepared=prepared)
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:

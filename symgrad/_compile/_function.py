@@ -133,8 +133,11 @@ class Function:
         cache: bool = True,
         parallel: bool | None = None,
         rounding: str | None = None,
+        prepared: Callable[..., Any] | None = None,
     ) -> None:
         self._body = body
+        #: Changes the arguments of a call, ``(args, kwargs)``, before they are looked at.
+        self._prepared = prepared or (lambda args, kwargs: (args, kwargs))
         self._recipe = recipe
         self._backend = check_backend(backend)
         self._dynamic, self._cache = dynamic, cache
@@ -184,6 +187,7 @@ class Function:
             except MemoryError:  # said below, of which arrays
                 pass
         out = kwargs.pop("out", None) if self._writes_out else None
+        args, kwargs = self._prepared(args, kwargs)
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return carried_out(self._body, args, kwargs)
@@ -348,8 +352,9 @@ class Function:
     def _specialization(
         self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False
     ) -> Specialization:
-        raw, tree = flatten((tuple(args), kwargs))
-        call = Call(self._leaves(raw), tree, tuple(args), kwargs)
+        new, kwargs = self._prepared(tuple(args), kwargs)
+        raw, tree = flatten((new, kwargs))
+        call = Call(self._leaves(raw), tree, new, kwargs)
         return self._found(call, frozen=True, short=short, kernel=kernel)[0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:

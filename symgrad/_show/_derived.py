@@ -32,7 +32,9 @@ def derived(f: Callable[..., Any]) -> tuple[Callable[..., Any], list[Step]]:
         make, (inner, *_), options = f._recipe
         if make.__name__ in TIMES and not options.get("holomorphic"):
             argnums, times = options["argnums"], TIMES[make.__name__]
-            one = isinstance(argnums, int)
+            one = not isinstance(argnums, (tuple, list))
+            if any(isinstance(k, str) for k in ((argnums,) if one else argnums)):
+                break  # an argument that is passed by name
             steps.append(Step((argnums,) if one else tuple(argnums), times, not one))
         elif make.__name__ != "compile":
             break

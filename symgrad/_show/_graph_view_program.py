@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._compile import Function
-from .._compile._specialization import Specialization
 from .._graph import Constant, Input, Literal, Node
 from .._schedule import Program, schedule, shape_text
 from .._schedule._run import computed
@@ -24,6 +23,7 @@ from ._graph_view import (
     slope_text,
     value_text,
 )
+from ._plain import plain
 
 
 def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = True) -> View:
@@ -110,17 +110,10 @@ def traced(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Pro
         made = f._specialization(args, kwargs)
         program = made.program
     else:
-        made = _plain(f, args, kwargs)
+        made = plain(f)._specialization(args, kwargs)
         program = schedule(made.graph.inputs, made.graph.outputs, made.graph.guards)
     leaves, _ = flatten((tuple(args), dict(kwargs)))
     return program, [leaves[k] for k in made.takes]
-
-
-def _plain(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> Specialization:
-    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        return f(*args, **kwargs)
-
-    return Function(body, f, (traced, (f,), {}))._specialization(args, kwargs)
 
 
 __all__ = ["program_view", "traced"]

@@ -22,6 +22,7 @@ from .._trace import Graph, flatten
 from ..errors import ArgumentError, UnsupportedError
 from ._assembly import assembly_lines
 from ._derived import derived, paths
+from ._plain import plain
 from ._tasks import task_lines
 
 #: Transformations whose function takes the arguments that their result takes.
@@ -157,12 +158,7 @@ def _unwrapped(f: Callable[..., Any]) -> Iterator[tuple[str, Function]]:
         if inner is None or name not in SAME_ARGUMENTS:
             return
         f = inner
-    function = f
-
-    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    yield "tracing", Function(body, function, (show, (function,), {}))
+    yield "tracing", plain(f)
 
 
 def _heading(f: Callable[..., Any], program: Program) -> str:

@@ -1,0 +1,140 @@
+"""By which arguments, and how a call passes them: positions, names, defaults, whole numbers."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ArgumentError
+
+
+def model(t: Any, rate: Any = 2, start: Any = 3.0, *, scale: Any = 1.5, power: int = 2) -> Any:
+    return scale * start * np.exp(-rate * t) ** power
+
+
+class Model:
+    def __init__(self) -> None:
+        self.scale = 2.0
+
+    def value(self, x: Any, *, width: Any = 1) -> Any:
+        return self.scale * np.sum(x**2) / width
+
+    __call__ = value
+
+
+#: Slopes of model at t = 0.5, by name.
+WANTED = {
+    "t": -4 * 4.5 * np.exp(-2.0), "rate": -4.5 * np.exp(-2.0), "start": 1.5 * np.exp(-2.0),
+    "scale": 3 * np.exp(-2.0),
+}  # fmt: skip
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "defaults": lambda g: g(0.5),
+    "positions": lambda g: g(0.5, 2.0, 3.0),
+    "names": lambda g: g(t=0.5, scale=1.5, rate=2.0, start=3.0),
+    "whole numbers": lambda g: g(0.5, 2, start=3),
+    "mixed": lambda g: g(0.5, 2.0, scale=1.5),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("name", WANTED)
+def test_by_name(name: str, call: str) -> None:
+    g = sg.grad(model, argnames=name)
+    assert CALLS[call](g) == pytest.approx(WANTED[name], rel=1e-14)
+    if name in ("rate", "start"):
+        h = sg.grad(model, argnums=("t", "rate", "start").index(name))
+        assert CALLS[call](h) == pytest.approx(WANTED[name], rel=1e-14)
+
+
+def test_several_are_a_tuple() -> None:
+    g = sg.grad(model, argnames=("scale", "t"))
+    np.testing.assert_allclose(g(0.5), [WANTED["scale"], WANTED["t"]])
+    np.testing.assert_allclose(pickle.loads(pickle.dumps(g))(0.5), g(0.5))
+    value, slopes = sg.value_and_grad(model, 0, argnames="rate")(0.5)
+    assert value == pytest.approx(model(0.5))
+    np.testing.assert_allclose(slopes, [WANTED["t"], WANTED["rate"]])
+    ((tt, ts), (st, ss)) = sg.hessian(model, argnames=("t", "scale"))(0.5)
+    np.testing.assert_allclose([tt, ts, st, ss], [-4 * WANTED["t"], -4 * WANTED["scale"],
+                                                  -4 * WANTED["scale"], 0.0])  # fmt: skip
+    rows = sg.jacobian(lambda *, x: x**2, argnames="x", sparse=True)(x=np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(rows.toarray(), [[2.0, 0.0], [0.0, 4.0]])
+    assert sg.grad(lambda **kw: kw["a"] * kw["b"], argnames="a")(a=2.0, b=3.0) == 3.0
+
+
+def test_partials_methods_and_callable_objects() -> None:
+    fixed = functools.partial(model, rate=2.0, scale=1.5)
+    np.testing.assert_allclose(sg.grad(fixed)(0.5), WANTED["t"])
+    np.testing.assert_allclose(sg.grad(fixed, argnames="scale")(0.5), WANTED["scale"])
+    first = functools.partial(model, 0.5)
+    np.testing.assert_allclose(sg.grad(first)(2.0), WANTED["rate"])
+    np.testing.assert_allclose(sg.grad(first, argnames="start")(2), WANTED["start"])
+    thing, x = Model(), np.array([1.0, 2.0])
+    for f in (thing, thing.value):
+        np.testing.assert_allclose(sg.grad(f)(x), 4.0 * x)
+        assert sg.grad(f, argnames="width")(x) == -10.0
+        assert sg.grad(f, argnames="width")(x, width=2) == -2.5
+    thing.scale = 3.0
+    assert sg.grad(thing, argnames="width")(x) == -15.0
+
+
+def test_defaults_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, rate: Any = 2.0) -> Any:
+        return x * rate**2
+
+    g = sg.grad(f, argnames="rate")
+    assert g(1.0) == 4.0
+    monkeypatch.setattr(f, "__defaults__", (5.0,))
+    assert g(1.0) == 10.0
+
+
+def test_names_that_are_not_there() -> None:
+    with pytest.raises(ArgumentError, match=r"no argument is called 'speed'; there are t, rate"):
+        sg.grad(model, argnames="speed")
+    with pytest.raises(ArgumentError, match="called without it"):
+        sg.grad(lambda **kw: kw["a"], argnames="b")(a=1.0)
+    with pytest.raises(ArgumentError, match="called with 1 positional"):
+        sg.grad(lambda x, y: x * y, argnums=1)(1.0)
+    with pytest.raises(ArgumentError, match="argnums is the position"):
+        sg.grad(model, argnums=0.5)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- whole numbers
+
+
+def test_whole_numbers_are_floats() -> None:
+    cube = lambda x: x**3  # noqa: E731
+    for n in (0, 1, 2, 7):
+        assert sg.grad(cube)(n) == 3.0 * n**2
+        assert sg.hessian(cube)(n) == 6.0 * n
+        assert sg.jvp(cube, (n,), (1,)) == (n**3, 3.0 * n**2)
+        assert sg.vjp(cube, n)[1](1) == (3.0 * n**2,)
+        assert sg.hvp(cube, (n,), (2,)) == 12.0 * n
+    g = sg.grad(cube)
+    assert [g(n) for n in (2, 3.0, 4)] == [12.0, 27.0, 48.0]
+    assert g.traces == 1
+    slopes = sg.jacobian(lambda p: p[0] * np.array([1.0, 2.0]) ** p[1])([1, 2])
+    np.testing.assert_allclose(slopes, [[1.0, 0.0], [4.0, 4 * np.log(2.0)]])
+    nested = sg.grad(lambda p: p["a"] * p["b"][0] + np.sum(p["c"]))(
+        {"a": 2, "b": (3,), "c": [1, 2]}
+    )
+    assert (nested["a"], nested["b"]) == (3.0, (2.0,))
+    np.testing.assert_array_equal(nested["c"], [1.0, 1.0])
+    assert sg.compile(lambda n: sg.grad(cube)(n))(3) == 27.0
+    assert sg.compile(sg.grad(cube))(3) == 27.0
+    assert sg.grad(lambda x: x * sg.grad(cube)(2))(1.0) == 12.0
+    assert sg.grad(cube).program(2).run(2.0) == (12.0,)
+    single = sg.grad(lambda s, x: np.sum(s * x))(2, np.ones(3, np.float32))
+    assert single == 3.0
+
+
+@pytest.mark.parametrize("whole", [np.arange(3), np.int64(3), np.ones(2, bool), True])
+def test_arrays_of_whole_numbers_are_refused(whole: Any) -> None:
+    with pytest.raises(ArgumentError, match="derivatives are by real numbers"):
+        sg.grad(lambda x: np.sum(x * 2.0))(whole)
