@@ -23,7 +23,8 @@ def stands_for(kind: Callable[[Any], type]) -> Any:
     def answer(self: Any) -> type:
         frame = sys._getframe(1)
         asks = _module(frame)
-        if asks.startswith("symgrad."):
+        # A sparse matrix hands arrays to C, and leaves what it does not know to try for itself.
+        if asks.startswith(("symgrad.", "scipy.sparse.")):
             return type(self)
         if asks == "functools" and _module(frame.f_back).startswith("numba."):
             raise TraceError(

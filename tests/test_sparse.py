@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sps
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, SparsityWarning
+from symgrad.errors import ArgumentError, ShapeError, SparsityWarning
 
 
 @pytest.fixture
@@ -280,3 +280,32 @@ def test_pickling_and_backends(rng):
     np.testing.assert_array_equal(again(x).toarray(), function(x).toarray())
     with sg.backend("numpy"):
         np.testing.assert_allclose(again(x).toarray(), dense(stencil, x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("make", [sps.csr_array, sps.csc_array, sps.coo_array, sps.csr_matrix])
+def test_sparse_matrices_are_multiplied(make, rng):
+    matrix = make(sps.random(6, 8, 0.3, random_state=1))
+    x, many = rng.normal(size=8), rng.normal(size=(8, 3))
+    for f, y in (
+        (lambda x: np.sin(matrix @ x), x),
+        (lambda x: x[:6] @ matrix, x),
+        (lambda x: matrix.T @ x[:6], x),
+        (lambda x: matrix @ x, many),
+        (lambda x: matrix @ np.exp(matrix.T @ x[:6]), x),
+    ):
+        np.testing.assert_allclose(sg.compile(f)(y), f(y), rtol=1e-13)
+        found = sg.jacobian(f, sparse=True)(y)
+        close(found, dense(f, y))
+    with pytest.raises(ShapeError, match=r"shape \(6, 8\) times an array of shape \(3,\)"):
+        sg.compile(lambda x: matrix @ x)(x[:3])
+
+
+def test_a_sparse_matrix_that_changes_is_read_anew(rng):
+    matrix = sps.csr_array(sps.random(6, 8, 0.3, random_state=1))
+    function = sg.jacobian(lambda x: matrix @ x, sparse=True)
+    x = rng.normal(size=8)
+    close(function(x), matrix.toarray())
+    matrix.data *= 2.0
+    close(function(x), matrix.toarray())
+    matrix = sps.csr_array(sps.random(6, 8, 0.5, random_state=3))
+    close(function(x), matrix.toarray())

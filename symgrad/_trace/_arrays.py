@@ -19,6 +19,7 @@ from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
 from .._ops.np_common import existing
+from .._ops.np_sparse import is_sparse, sparse_product
 from ..errors import IndexingError, ShapeError, UnsupportedError
 from ._views import Layout, layout_of
 
@@ -193,9 +194,13 @@ class ArrayMethods:
         return NotImplemented if declines(other) else (self // other, self % other)
 
     def __matmul__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return np.transpose(sparse_product(other.T, np.transpose(self)))
         return NotImplemented if declines(other) else call(np.matmul, (self, other), {})
 
     def __rmatmul__(self, other: Any) -> Any:
+        if is_sparse(other):
+            return sparse_product(other, self)
         return NotImplemented if declines(other) else call(np.matmul, (other, self), {})
 
     def __round__(self, ndigits: int | None = None) -> Any:

@@ -6,6 +6,8 @@ import importlib
 import sys
 from typing import Any, NoReturn
 
+import numpy as np
+
 from .._graph import Input, scipy_call
 from .._op import registry
 from .._shapes import show
@@ -109,7 +111,12 @@ class Numberless:
         """Refuse: a traced value has no numbers."""
         self._leaked("a list of numbers (`x.tolist()`)", "the value itself, or list(x)")
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith("scipy.sparse."):
+            # A sparse matrix leaves the product to what it cannot take for an array.
+            whole = np.empty((), object)
+            whole[()] = self
+            return whole
         self._leaked(
             "an array of numbers",
             "x.astype(np.int64) for np.int64(x), np.stack([x, y]) for np.array([x, y]), "
