@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._compile import Placing
-from .._forks import late_module
+from .._forks import cached_property, late_module
 from .._graph import Input, Node, topological
 from .._schedule import Program
 from .._shapes import Dimension, Shape, evaluate_dim
@@ -71,7 +71,8 @@ class Layout:
     lower:
         Whether entries above the diagonal are left out.
     unflatten:
-        Nests the matrices, of which each output has one for each input.
+        Nests the matrices, of which each output has one for each input. None: there is one, by
+        itself.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class Layout:
         dtypes: Sequence[np.dtype[Any]],
         counts: tuple[int, int],
         lower: bool,
-        unflatten: Callable[[Sequence[Any]], Any],
+        unflatten: Callable[[Sequence[Any]], Any] | None,
     ) -> None:
         self.entries, self.shapes, self.dtypes = tuple(entries), shapes, dtypes
         self.counts, self.lower, self.unflatten = counts, lower, unflatten
@@ -173,20 +174,26 @@ class Pattern:
         self.rows, self.cols = row[order][starts], col[order][starts]
         self.shape, self.form, self.dtype = shape, form, np.dtype(dtype)
 
+    @cached_property
+    def _index(self) -> tuple[Any, Any]:
+        """The index arrays, as SciPy takes them."""
+        small = np.int32 if max(*self.shape, self.nnz) < 2**31 else np.int64
+        if self.form == "coo":
+            return self.rows.astype(small), self.cols.astype(small)
+        columns = self.form == "csc"
+        major, minor = (self.cols, self.rows) if columns else (self.rows, self.cols)
+        return minor.astype(small), _starts(major, self.shape[columns]).astype(small)
+
     def matrix(self, data: Any) -> Any:
         """Return the sparse array with these data; its index arrays are its own."""
         sparse = late_module("scipy.sparse")
-        small = np.int32 if max(*self.shape, self.nnz) < 2**31 else np.int64
+        first, second = (x.copy() for x in self._index)
         if self.form == "coo":
-            found = sparse.coo_array(
-                (data, (self.rows.astype(small), self.cols.astype(small))), shape=self.shape
-            )
+            found = sparse.coo_array((data, (first, second)), shape=self.shape)
         else:
-            columns = self.form == "csc"
-            make = sparse.csc_array if columns else sparse.csr_array
-            major, minor = (self.cols, self.rows) if columns else (self.rows, self.cols)
-            starts = _starts(major, self.shape[columns]).astype(small)
-            found = make((data, minor.astype(small), starts), shape=self.shape)
+            make = sparse.csc_array if self.form == "csc" else sparse.csr_array
+            found = make((data, first, second), shape=self.shape)
+            found.has_sorted_indices = True
         found.has_canonical_format = True
         return found
 
@@ -203,13 +210,20 @@ class Plan:
     ----------
     patterns:
         Those of the matrices.
-    unflatten:
-        Nests what there is for each of them.
+    alone:
+        Whether there is one matrix, which is not nested.
     """
 
-    def __init__(self, parts: Sequence[Part], unflatten: Callable[[Sequence[Any]], Any]) -> None:
-        self._parts, self.unflatten = parts, unflatten
+    def __init__(
+        self, parts: Sequence[Part], unflatten: Callable[[Sequence[Any]], Any] | None
+    ) -> None:
+        self._parts, self._unflatten = parts, unflatten
+        self.alone = unflatten is None
         self.patterns = [part.pattern for part in parts]
+
+    def unflatten(self, found: Sequence[Any]) -> Any:
+        """Nest what there is for each matrix."""
+        return found[0] if self._unflatten is None else self._unflatten(found)
 
     def __call__(self, raw: Sequence[Any], out: Sequence[Any] | None = None) -> list[Any]:
         """Return the data of the matrices; in ``out``, if that is given."""

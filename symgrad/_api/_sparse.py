@@ -62,7 +62,7 @@ class SparseFunction(Function):
         plan, raw = self._evaluated(args, kwargs)
         if out is None:
             return plan.unflatten(plan(raw))
-        targets = flatten(out)[0]
+        targets = [out] if plan.alone else flatten(out)[0]
         if len(targets) != len(plan.patterns):
             raise ArgumentError(f"out has {len(targets)} arrays for {len(plan.patterns)} matrices")
         for pattern, target in zip(plan.patterns, targets, strict=True):
@@ -219,7 +219,9 @@ def sparse_body(
 
         dtypes = [y.dtype for y, _ in targets]
         counts = len(nodes), len(opened.inputs)
-        layout = Layout(entries, shapes, dtypes, counts, lower, unflatten)
+        alone = single and tree.kind == "leaf" and opened.trees[0][0].kind == "leaf"
+        nested = None if alone else unflatten
+        layout = Layout(entries, shapes, dtypes, counts, lower, nested)
         return tuple(map(Traced, closed[: len(values)])), layout
 
     return body

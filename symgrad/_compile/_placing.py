@@ -12,6 +12,9 @@ from ._cache import loaded
 
 _TYPES = {"d": "double", "f": "float"}
 
+#: So many values are written in one turn of a loop.
+TURN = 4
+
 #: ``runs`` are (from, to, step, count): ``data[to + k*step] += raw[from + k]`` for k < count.
 _RUNS = """
 define void @symgrad.place.runs(ptr noalias %raw, ptr noalias %data, ptr noalias %runs, i64 %n) {
@@ -30,18 +33,31 @@ run:
   %count = load i64, ptr %at.count
   %source = getelementptr TYPE, ptr %raw, i64 %from
   %target = getelementptr TYPE, ptr %data, i64 %to
-  br label %body
-body:
-  %k = phi i64 [ 0, %run ], [ %k.next, %body ]
-  %offset = phi i64 [ 0, %run ], [ %offset.next, %body ]
-  %x = getelementptr inbounds TYPE, ptr %source, i64 %k
-  %new = load TYPE, ptr %x
-  %y = getelementptr inbounds TYPE, ptr %target, i64 %offset
-  WRITE
-  %k.next = add nuw nsw i64 %k, 1
-  %offset.next = add nsw i64 %offset, %step
-  %more = icmp slt i64 %k.next, %count
-  br i1 %more, label %body, label %run.end
+  %turns = and i64 %count, -TURN
+  %some = icmp sgt i64 %turns, 0
+  br i1 %some, label %turn, label %left
+turn:
+  %k = phi i64 [ 0, %run ], [ %k.next, %turn ]
+  %t = phi ptr [ %target, %run ], [ %t.next, %turn ]
+  WRITES
+  %k.next = add nuw nsw i64 %k, TURN
+  %again = icmp slt i64 %k.next, %turns
+  br i1 %again, label %turn, label %left
+left:
+  %l.first = phi i64 [ 0, %run ], [ %turns, %turn ]
+  %t.first = phi ptr [ %target, %run ], [ %t.next, %turn ]
+  %rest = icmp slt i64 %l.first, %count
+  br i1 %rest, label %one, label %run.end
+one:
+  %l = phi i64 [ %l.first, %left ], [ %l.next, %one ]
+  %u = phi ptr [ %t.first, %left ], [ %u.next, %one ]
+  %v = getelementptr inbounds TYPE, ptr %source, i64 %l
+  %new = load TYPE, ptr %v
+  WRITE(%u)
+  %u.next = getelementptr TYPE, ptr %u, i64 %step
+  %l.next = add nuw nsw i64 %l, 1
+  %more = icmp slt i64 %l.next, %count
+  br i1 %more, label %one, label %run.end
 run.end:
   %r.next = add nuw nsw i64 %r, 1
   %next = icmp slt i64 %r.next, %n
@@ -64,7 +80,7 @@ body:
   %x = getelementptr inbounds TYPE, ptr %raw, i64 %k
   %new = load TYPE, ptr %x
   %y = getelementptr inbounds TYPE, ptr %data, i64 %place
-  WRITE
+  WRITE(%y)
   %k.next = add nuw nsw i64 %k, 1
   %more = icmp slt i64 %k.next, %n
   br i1 %more, label %body, label %exit
@@ -73,19 +89,48 @@ exit:
 }
 """
 
-_ADD = "%old = load TYPE, ptr %y\n  %sum = fadd TYPE %old, %new\n  store TYPE %sum, ptr %y"
-_SET = "store TYPE %new, ptr %y"
+
+def _write(place: str, number: str, add: bool) -> list[str]:
+    """Return the lines that write ``%new`` and a number."""
+    if not add:
+        return [f"store TYPE %new{number}, ptr {place}"]
+    return [
+        f"%old{number} = load TYPE, ptr {place}",
+        f"%sum{number} = fadd TYPE %old{number}, %new{number}",
+        f"store TYPE %sum{number}, ptr {place}",
+    ]
+
+
+def _text(char: str, add: bool) -> str:
+    """Return both functions for an element type."""
+    lines = []
+    for j in range(TURN):
+        here, there = "%t" if j == 0 else f"%t{j}", "%t.next" if j == TURN - 1 else f"%t{j + 1}"
+        lines += [
+            f"%k{j} = add nuw nsw i64 %k, {j}",
+            f"%x{j} = getelementptr inbounds TYPE, ptr %source, i64 %k{j}",
+            f"%new{j} = load TYPE, ptr %x{j}",
+            *_write(here, str(j), add),
+            f"{there} = getelementptr TYPE, ptr {here}, i64 %step",
+        ]
+    text = (_RUNS + _EACH).replace("WRITES", "\n  ".join(lines)).replace("TURN", str(TURN))
+    for place in ("%u", "%y"):
+        text = text.replace(f"WRITE({place})", "\n  ".join(_write(place, "", add)))
+    return text.replace("TYPE", _TYPES[char])
 
 
 @lru_cache(maxsize=8)
 def _functions(char: str, add: bool) -> tuple[Any, ...]:
-    text = (_RUNS + _EACH).replace("WRITE", _ADD if add else _SET).replace("TYPE", _TYPES[char])
-    engine = loaded(text)
+    engine = loaded(_text(char, add))
     kind = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 3, ctypes.c_int64)
     found = tuple(
         kind(engine.get_function_address(f"symgrad.place.{name}")) for name in ("runs", "each")
     )
     return (engine, *found)  # the engine holds the code
+
+
+def _address(array: Any) -> int:
+    return int(array.__array_interface__["data"][0])
 
 
 class Placing:
@@ -101,6 +146,9 @@ class Placing:
 
     #: Values in a run, on average, from which on runs are the shorter way to say where they go.
     RUN = 4
+    #: Values that are written before those of other runs with places among theirs: the memory
+    #: between is at hand.
+    NEAR = 256
 
     def __init__(self, places: Any, count: int) -> None:
         source = np.flatnonzero(places >= 0)
@@ -113,7 +161,9 @@ class Placing:
             ones = np.ones_like(source)
             runs = np.stack([source, target, ones, ones], 1)
         self._by_runs = runs is not None
-        self._table = np.ascontiguousarray(target if runs is None else runs, np.int64)
+        table = target if runs is None else _interleaved(runs, self.NEAR)
+        self._table = np.ascontiguousarray(table, np.int64)
+        self._at = _address(self._table)
 
     def __call__(self, raw: Any, out: Any = None) -> Any:
         """Return the values at their places; in ``out``, if that is given."""
@@ -123,10 +173,21 @@ class Placing:
             out = np.empty(self.count, raw.dtype)
         if self._add:
             out[...] = 0.0
-        _, runs, each = _functions(raw.dtype.char, self._add)
-        write = runs if self._by_runs else each
-        write(raw.ctypes.data, out.ctypes.data, self._table.ctypes.data, len(self._table))
+        function = _functions(raw.dtype.char, self._add)[1 if self._by_runs else 2]
+        function(_address(raw), _address(out), self._at, len(self._table))
         return out
+
+
+def _interleaved(runs: Any, most: int) -> Any:
+    """Return runs in pieces of at most ``most`` values, in order of their places."""
+    start, place, step, count = runs.T
+    pieces = -(-count // most)
+    which = np.repeat(np.arange(len(runs)), pieces)
+    before = most * (np.arange(len(which)) - np.repeat(np.cumsum(pieces) - pieces, pieces))
+    place = place[which] + before * step[which]
+    length = np.minimum(count[which] - before, most)
+    found = np.stack([start[which] + before, place, step[which], length], 1)
+    return found[np.argsort(place, kind="stable")]
 
 
 def _runs(source: Any, target: Any, most: int) -> Any:
