@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import inspect
+import math
 import warnings
 import weakref
 from collections.abc import Callable
@@ -335,6 +336,20 @@ def test_roots_of_one_number() -> None:
     np.testing.assert_allclose(optimize.newton(lambda x: x**2 - 2.0, 1, x1=2), np.sqrt(2.0))
 
 
+def test_code_as_it_stands() -> None:
+    """Arrays that are filled, and functions of math."""
+
+    def residuals(x: Any) -> Any:
+        y = np.zeros(3)
+        y[0], y[1] = x[0] - 1.0, math.sin(x[1])
+        y[2] = np.array([x[0], x[1]]).sum() - 1.0
+        return y
+
+    np.testing.assert_allclose(optimize.least_squares(residuals, [3.0, 0.5]).x, [1, 0], atol=1e-6)
+    found = optimize.minimize(lambda x, a: math.exp(a * x[0]) + x @ x, [1.0, 1.0], (0.5,))
+    assert found.success
+
+
 # ---------------------------------------------------------------- what cannot be traced
 
 
@@ -367,7 +382,6 @@ def _fails_on_stand_ins(x: Any) -> Any:
 
 def test_numbers_that_python_needs() -> None:
     """Of arguments that Python code uses as numbers, nothing is said."""
-    import math
 
     def f(x: Any, rate: float, count: int, how: str) -> Any:
         powers = {"even": 2, "odd": 3}

@@ -6,7 +6,7 @@ The functions compiled for them are kept with the user's, so that each is compil
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any
 
@@ -19,7 +19,7 @@ from ._wrt import as_floats
 
 def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any) -> Function:
     """Return ``maker(f, *more)``, the same for the same function, so that it compiles once."""
-    if isinstance(f, (FunctionType, Function)):
+    if isinstance(f, (FunctionType, Function, partial)):
         # Kept by the function itself, so that they go together. A copy of its attributes
         # (functools.wraps) is not the function.
         owner, known = vars(f).get(KEPT, (None, {}))

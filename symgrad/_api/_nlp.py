@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,37 +19,47 @@ from ._transforms import compile, hessian, jacobian, value_and_grad
 # ---------------------------------------------------------------- what is compiled
 
 
+# Partials, not closures, so that tracing can adapt the user's functions in them.
+
+
 def _constraint_values(g: Callable[..., Any]) -> Any:
-    return compile(_stacked(g))
+    return compile(partial(_stacked, g))
 
 
 def _constraint_jacobian(g: Callable[..., Any]) -> Any:
-    return jacobian(_stacked(g), sparse=True, format="coo")
+    return jacobian(partial(_stacked, g), sparse=True, format="coo")
 
 
-def _stacked(g: Callable[..., Any]) -> Callable[..., Any]:
-    """Return constraints with lists of numbers as arrays."""
+def _stacked(g: Callable[..., Any], *args: Any) -> Any:
+    """Return constraints; lists of numbers are arrays."""
+    result = g(*args)
+    if isinstance(result, (list, tuple)) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
+        return as_array(list(result))
+    return result
 
-    def constraints(*args: Any) -> Any:
-        result = g(*args)
-        if isinstance(result, (list, tuple)) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
-            return as_array(list(result))
-        return result
 
-    constraints.__name__ = getattr(g, "__name__", "constraints")
-    return constraints
+def _number(f: Callable[..., Any], *args: Any) -> Any:
+    return np.reshape(as_array(f(*args)), ())
+
+
+def _objective(f: Callable[..., Any]) -> Any:
+    return value_and_grad(partial(_number, f))
+
+
+def _lagrangian(
+    f: Callable[..., Any], g: Callable[..., Any] | None, x: Any, factor: Any, multipliers: Any,
+    *args: Any,
+) -> Any:  # fmt: skip
+    total = factor * _number(f, x, *args)
+    if g is not None:
+        values = flatten(_stacked(g, x, *args))[0]
+        for weight, value in zip(flatten(multipliers)[0], values, strict=True):
+            total = total + np.sum(weight * value)
+    return total
 
 
 def _lagrangian_hessian(f: Callable[..., Any], g: Callable[..., Any] | None) -> Any:
-    def lagrangian(x: Any, factor: Any, multipliers: Any, *args: Any) -> Any:
-        total = factor * np.reshape(as_array(f(x, *args)), ())
-        if g is not None:
-            values = flatten(_stacked(g)(x, *args))[0]
-            for weight, value in zip(flatten(multipliers)[0], values, strict=True):
-                total = total + np.sum(weight * value)
-        return total
-
-    return hessian(lagrangian, sparse=True, format="coo", triangle="lower")
+    return hessian(partial(_lagrangian, f, g), sparse=True, format="coo", triangle="lower")
 
 
 class _Sparse:
@@ -266,14 +277,6 @@ class NLP:
             f"<nonlinear program: {self.n} variables, {self.m} constraints, {jac} entries in "
             f"their Jacobian, {hess} in the Hessian>"
         )
-
-
-def _objective(f: Callable[..., Any]) -> Any:
-    def objective(*args: Any) -> Any:
-        return np.reshape(as_array(f(*args)), ())
-
-    objective.__name__ = getattr(f, "__name__", "objective")
-    return value_and_grad(objective)
 
 
 def nlp(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import marshal
@@ -200,7 +201,9 @@ def set_attributes(value: Any, before: dict[str, Any], after: dict[str, Any]) ->
         if key in before and before[key] is x:
             continue
         if own is None or isinstance(getattr(type(value), key, None), MemberDescriptorType):
-            object.__setattr__(value, key, x)
+            # Members in C may be made anew at each look, and be read-only: a partial's are.
+            with contextlib.suppress(AttributeError):
+                object.__setattr__(value, key, x)
         else:
             own[key] = x
 

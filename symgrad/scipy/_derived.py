@@ -9,12 +9,12 @@ is compiled is kept with the user's function (:func:`remembered`); the arguments
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,108 +33,113 @@ from ._given import as_tuple, start_of
 # ---------------------------------------------------------------- what is compiled
 
 
-def _called(f: Callable[..., Any], heads: int, names: tuple[str, ...], spread: bool) -> Any:
-    """Return ``f`` as a function of x and the rest of its arguments, all by position.
+# Partials, not closures: tracing puts other values in their places where it has to, in those of
+# the user's functions alone.
+
+
+def _called(
+    f: Callable[..., Any], heads: int, names: tuple[str, ...], spread: bool, x: Any, *rest: Any
+) -> Any:
+    """Return ``f`` of x and the rest of its arguments, all by position.
 
     Parameters
     ----------
     f:
         The user's function.
     heads:
-        How many arguments come before x.
+        How many of the rest come before x.
     names:
         The last arguments are given by these names.
     spread:
         Whether the elements of x are arguments of their own.
+    x, rest:
+        The arguments.
     """
-
-    def call(x: Any, *rest: Any) -> Any:
-        count = len(rest) - len(names)
-        given = dict(zip(names, rest[count:], strict=True))
-        return f(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
-
-    call.__name__ = getattr(f, "__name__", type(f).__name__)
-    return call
+    count = len(rest) - len(names)
+    given = dict(zip(names, rest[count:], strict=True))
+    return f(*rest[:heads], *(x if spread else (x,)), *rest[heads:count], **given)
 
 
-def _single(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose results have one element as one of numbers."""
-
-    def objective(*args: Any) -> Any:
-        return np.reshape(as_array(call(*args)), ())
-
-    objective.__name__ = call.__name__
-    return objective
+def _array(call: Callable[..., Any], *args: Any) -> Any:
+    return as_array(call(*args))
 
 
-def _flat(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of arrays, numbers or lists of these as one of vectors."""
+def _single(call: Callable[..., Any], *args: Any) -> Any:
+    """Return a result that has one element as a number."""
+    return np.reshape(as_array(call(*args)), ())
 
-    def residuals(*args: Any) -> Any:
-        return np.reshape(as_array(call(*args)), (-1,))
 
-    residuals.__name__ = call.__name__
-    return residuals
+def _flat(call: Callable[..., Any], *args: Any) -> Any:
+    """Return an array, a number or a list of these as a vector."""
+    return np.reshape(as_array(call(*args)), (-1,))
+
+
+def _weighted(call: Callable[..., Any], x: Any, v: Any, *rest: Any) -> Any:
+    return np.sum(v * _flat(call, x, *rest))
+
+
+def _product(call: Callable[..., Any], x: Any, p: Any, *rest: Any) -> Any:
+    """Return the product of a Hessian with ``p``."""
+    slope = grad(partial(_single, call))
+    return jvp(lambda y: slope(y, *rest), (x,), (p,))[1]
+
+
+def _elementwise(call: Callable[..., Any], x: Any, *rest: Any) -> Any:
+    """Return the derivative of a function of each element by itself."""
+    return jvp(lambda y: call(y, *rest), (x,), (np.ones_like(x),))[1]
 
 
 # Each takes a user's function and how it is called, and is compiled once for both.
 
 
 def _value(f: Callable[..., Any], *form: Any) -> Function:
-    call = _called(f, *form)
-    return compile(lambda *args: as_array(call(*args)))
+    return compile(partial(_array, partial(_called, f, *form)))
 
 
 def _value_and_gradient(f: Callable[..., Any], *form: Any) -> Function:
-    return value_and_grad(_single(_called(f, *form)))
+    return value_and_grad(partial(_single, partial(_called, f, *form)))
 
 
 def _hessian(f: Callable[..., Any], *form: Any) -> Function:
-    return hessian(_single(_called(f, *form)))
+    return hessian(partial(_single, partial(_called, f, *form)))
 
 
 def _sparse_hessian(f: Callable[..., Any], *form: Any) -> Function:
-    return hessian(_single(_called(f, *form)), sparse=True)
+    return hessian(partial(_single, partial(_called, f, *form)), sparse=True)
 
 
 def _hessian_product(f: Callable[..., Any], *form: Any) -> Function:
-    slope = grad(_single(_called(f, *form)))
-    return compile(lambda x, p, *rest: jvp(lambda y: slope(y, *rest), (x,), (p,))[1])
+    return compile(partial(_product, partial(_called, f, *form)))
 
 
 def _jacobian(f: Callable[..., Any], *form: Any) -> Function:
-    return jacobian(_flat(_called(f, *form)))
+    return jacobian(partial(_flat, partial(_called, f, *form)))
 
 
 def _sparse_jacobian(f: Callable[..., Any], *form: Any) -> Function:
-    return jacobian(_flat(_called(f, *form)), sparse=True)
-
-
-def _weighted(f: Callable[..., Any], *form: Any) -> Callable[..., Any]:
-    residuals = _flat(_called(f, *form))
-    return lambda x, v, *rest: np.sum(v * residuals(x, *rest))
+    return jacobian(partial(_flat, partial(_called, f, *form)), sparse=True)
 
 
 def _curvature(f: Callable[..., Any], *form: Any) -> Function:
     """Return the Hessian of the sum of the results, weighted by a second argument."""
-    return hessian(_weighted(f, *form))
+    return hessian(partial(_weighted, partial(_called, f, *form)))
 
 
 def _sparse_curvature(f: Callable[..., Any], *form: Any) -> Function:
-    return hessian(_weighted(f, *form), sparse=True)
-
-
-def _elementwise_slope(call: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, *rest: jvp(lambda y: call(y, *rest), (x,), (np.ones_like(x),))[1]
+    return hessian(partial(_weighted, partial(_called, f, *form)), sparse=True)
 
 
 def _slope(f: Callable[..., Any], *form: Any) -> Function:
-    """Return the derivative of a function of each element by itself."""
-    return compile(_elementwise_slope(_called(f, *form)))
+    return compile(partial(_elementwise, partial(_called, f, *form)))
 
 
 def _second_slope(f: Callable[..., Any], *form: Any) -> Function:
-    return compile(_elementwise_slope(_elementwise_slope(_called(f, *form))))
+    return compile(partial(_elementwise, partial(_elementwise, partial(_called, f, *form))))
+
+
+def _bound(f: Callable[..., Any], heads: Any, tails: Any, named: Any, spread: bool, x: Any) -> Any:
+    """Return what the user's function gives, with its other arguments bound."""
+    return f(*heads, *(x if spread else (x,)), *tails, **named)
 
 
 # ---------------------------------------------------------------- one call of a solver
@@ -171,18 +176,14 @@ class Derived:
         named = dict(kwargs or {})
         heads, tails = (tuple(args), ()) if spread else ((), tuple(args))
 
-        def plain(x: Any) -> Any:
-            return function(*heads, *(x if spread else (x,)), *tails, **named)
-
-        plain.__name__ = self.name
         #: The user's own function of x.
-        self.plain: Callable[[Any], Any] = plain
+        self.plain: Callable[[Any], Any] = partial(_bound, function, heads, tails, named, spread)
         # What is compiled: with everything that is bound as arguments; if that fails (an object,
         # a number that Python code needs), with what it is bound to followed as what it reads.
-        self._ways: list[tuple[Any, Any, Any]] = [(plain, (0, (), False), ())]
+        self._ways: list[tuple[Any, Any, Any]] = [(self.plain, (0, (), False), ())]
         base: Any = function
         first, last = heads, named
-        while isinstance(base, functools.partial):
+        while isinstance(base, partial):
             base, first, last = base.func, (*base.args, *first), {**base.keywords, **last}
         if _are_arguments((*first, *tails, *last.values())):
             form = (len(first), tuple(last), spread)

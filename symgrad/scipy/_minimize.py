@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def minimize(
     """
     args = as_tuple(args)
     if isinstance(method, str) and method.lower() == "ipopt":
-        objective = _First(fun) if jac is True else fun
+        objective = partial(_first, fun) if jac is True else fun
         return _by_ipopt(objective, x0, args, bounds, constraints, tol, callback, options)
     chosen = method
     if method is None:
@@ -141,7 +142,7 @@ def minimize(
         # If fun(x) gives the gradient, too, the Hessian is that of its first result.
         whole = f
         if jac is True:
-            whole = Derived("minimize", _First(fun), args, scalar=True, sparse=sparse)
+            whole = Derived("minimize", partial(_first, fun), args, scalar=True, sparse=sparse)
         traced = True
         if jac is None or jac is False:
             traced = f.starts(x, f.fun)
@@ -157,15 +158,9 @@ def minimize(
                                    tol, callback, options)  # fmt: skip
 
 
-class _First:
-    """The first result of a function."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-
-    def __call__(self, *args: Any) -> Any:
-        return self.function(*args)[0]
+def _first(function: Callable[..., Any], *args: Any) -> Any:
+    """Return the first result of a function."""
+    return function(*args)[0]
 
 
 def _each(change: Callable[[Any], Any], constraints: Any) -> Any:
@@ -186,9 +181,6 @@ def _by_ipopt(
     each = constraints if isinstance(constraints, (list, tuple)) else [constraints]
     parts = [_as_function(c) for c in each]
 
-    def together(x: Any) -> list[Any]:
-        return [as_array(g(x, *more)) for g, more, _, _ in parts]
-
     given = dict(options or {})
     if given.pop("disp", False):
         given.setdefault("print_level", 5)
@@ -197,10 +189,23 @@ def _by_ipopt(
     if tol is not None:
         given.setdefault("tol", tol)
     problem = nlp(
-        lambda x: fun(x, *args), together if parts else None, x, bounds=_pair(bounds, x.size),
+        partial(_with, fun, args), partial(_together, parts) if parts else None, x,
+        bounds=_pair(bounds, x.size),
         limits=([p[2] for p in parts], [p[3] for p in parts]) if parts else None,
     )  # fmt: skip
     return problem.solve(callback=callback, options=given)
+
+
+def _with(f: Callable[..., Any], args: tuple[Any, ...], x: Any) -> Any:
+    return f(x, *args)
+
+
+def _together(parts: Any, x: Any) -> list[Any]:
+    return [as_array(g(x, *args)) for g, args, _, _ in parts]
+
+
+def _product(A: Any, x: Any) -> Any:
+    return A @ x
 
 
 def _as_function(constraint: Any) -> tuple[Callable[..., Any], tuple[Any, ...], Any, Any]:
@@ -211,8 +216,7 @@ def _as_function(constraint: Any) -> tuple[Callable[..., Any], tuple[Any, ...], 
             raise ArgumentError("a constraint has a 'type', 'eq' or 'ineq', and a function 'fun'")
         return constraint["fun"], as_tuple(constraint.get("args", ())), 0.0, upper
     if isinstance(constraint, scipy.optimize.LinearConstraint):
-        A = constraint.A
-        return (lambda x: A @ x), (), constraint.lb, constraint.ub
+        return partial(_product, constraint.A), (), constraint.lb, constraint.ub
     if isinstance(constraint, scipy.optimize.NonlinearConstraint):
         return constraint.fun, (), constraint.lb, constraint.ub
     raise ArgumentError(f"a constraint is not to be of type {type(constraint).__name__}")
