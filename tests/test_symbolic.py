@@ -18,7 +18,7 @@ import symgrad.scipy.special as scipy_special
 from symgrad._api._formulas import derivative, latex, symbolic
 from symgrad._op import registry
 from symgrad._symbolic import Elements, readable_number, simplified
-from symgrad._symbolic._conditions import decided, gap_of, never_negative
+from symgrad._symbolic._cases import decided, gap_of, never_negative
 from symgrad._symbolic._deltas import resolve
 from symgrad._symbolic._indices import index_symbols, rename_bound
 from symgrad._symbolic._over import AllOver, AnyOver, ArgmaxOver, ArgminOver, MaxOver, MinOver

@@ -1,7 +1,6 @@
 """Control flow that stays rolled: loops and branches as nodes that hold bodies."""
 
-from ._build import build_branch, build_count, build_scan, build_while
-from ._closure import refuse_leaks
+from ._build import build_branch, build_count, build_scan, build_while, refuse_leaks
 from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE

@@ -23,7 +23,7 @@ from .._rewrite import rewrite
 from .._shapes import Dimension, same, show
 from .._trace import Traced, as_node, cast, close_conditions, fresh, substitute
 from ..errors import ArgumentError, ShapeError
-from ._closure import close
+from ._build import close
 from ._parts import result, stand_ins, zeros
 from ._records import BRANCH
 from ._run import run_branch

@@ -37,7 +37,7 @@ from ._loop_pull import pull_loop
 from ._loop_push import push_loop
 from ._parts import Branch, Loop
 from ._run import run_branch, run_loop
-from ._tapes import merged
+from ._sums import merged
 
 
 def _pull_loop(

@@ -1,4 +1,4 @@
-"""Sums over the steps of a loop, of values that are mostly zero.
+"""Sums over the steps of a loop: of tapes, and of values that are mostly zero.
 
 The cotangent of an array of which each step reads one element is, in each step, an array with
 one element that is not zero. Adding those up costs the whole array in each step. So the sum is
@@ -8,14 +8,29 @@ positions that differ from step to step is stacked, and placed after the loop, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
-from .._graph import Node, element_count
+from .._graph import Body, Input, Node, element_count
 from .._op import Scatter
 from .._trace import Traced, as_node, bind_nodes
+from ._parts import Loop, stand_ins, tape
+
+
+def merged(parts: Sequence[tuple[Sequence[Node], Any]]) -> tuple[tuple[Node], dict[str, Any]]:
+    """Return the sum of tapes as a tape: a loop that adds their elements."""
+    tapes = [tape(operands[0], params["index"]) for operands, params in parts]
+    slices = stand_ins(tapes, "x")
+    total = reduce(np.add, map(Traced, slices))
+    step = Input("i", (), "int64")
+    source = Loop.of(tapes[0].operands[0])
+    loop = Loop((), tuple(tapes), (), Body((step, *slices), [as_node(total)]), source.length)
+    return (loop.node(),), {"index": 0}
+
 
 #: Arrays of up to this many elements are added up as they are.
 SMALL = 64

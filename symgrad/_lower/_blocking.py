@@ -4,7 +4,205 @@ As in K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplic
 Transactions on Mathematical Software 34, 2008: a panel of the right factor stays in the
 first-level cache while all rows of a block of the left factor, in the second-level cache, meet
 it. Factors are read where they lie unless the panel has to be transposed, or is met often.
+
+A panel is as wide as a tile and as deep as a block. So is what goes the other way: tiles of a
+transposed result. Both are moved in square blocks that vector registers transpose.
 """
+
+from __future__ import annotations
+
+from ._tiles import VECTORS, Lines, Tile
+
+#: The functions that fill a panel, with words for the sizes in capitals.
+PANELS = """
+; Transpose: rows of B that lie by columns, side by side in a panel.
+define internal void @turn(i64 %k, i64 %n, ptr %b, i64 %bcs, ptr %panel) #0 {
+entry:
+  %blocks = udiv i64 %k, SQUARE
+  %even = mul i64 %blocks, SQUARE
+  br label %columns
+columns:
+  %j = phi i64 [ 0, %entry ], [ %j.next, %columns.end ]
+  %left = sub i64 %n, %j
+  %width = call i64 @llvm.smin.i64(i64 %left, i64 SQUARE)
+  %whole = icmp eq i64 %width, SQUARE
+  %skip = mul i64 %j, %bcs
+  %from = getelementptr KIND, ptr %b, i64 %skip
+  %to = getelementptr KIND, ptr %panel, i64 %j
+  br i1 %whole, label %fast, label %ragged
+fast:
+  call void @strip(i64 %blocks, ptr %from, i64 %bcs, ptr %to, i64 COLUMNS)
+  br label %ragged
+ragged:
+  %first = phi i64 [ 0, %columns ], [ %even, %fast ]
+  %some = icmp slt i64 %first, %k
+  br i1 %some, label %steps, label %columns.end
+steps:
+  %i = phi i64 [ %first, %ragged ], [ %i.next, %steps ]
+  %rest = sub i64 %k, %i
+  %height = call i64 @llvm.smin.i64(i64 %rest, i64 SQUARE)
+  %from.i = getelementptr KIND, ptr %from, i64 %i
+  %below = mul i64 %i, COLUMNS
+  %to.i = getelementptr KIND, ptr %to, i64 %below
+  call void @flip(ptr %from.i, i64 %bcs, i64 %width, i64 %height, ptr %to.i, i64 COLUMNS, i1 false)
+  %i.next = add i64 %i, SQUARE
+  %more.i = icmp slt i64 %i.next, %k
+  br i1 %more.i, label %steps, label %columns.end
+columns.end:
+  %j.next = add i64 %j, SQUARE
+  %more.j = icmp slt i64 %j.next, %n
+  br i1 %more.j, label %columns, label %done
+done:
+  ret void
+}
+
+; Copy rows of B side by side into a panel.
+define internal void @bring(i64 %k, i64 %n, ptr %b, i64 %brs, ptr %panel) #0 {
+entry:
+  %full = icmp eq i64 %n, COLUMNS
+  br label %steps
+steps:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %steps.end ]
+  %from = phi ptr [ %b, %entry ], [ %from.next, %steps.end ]
+  %to = phi ptr [ %panel, %entry ], [ %to.next, %steps.end ]
+  br i1 %full, label %whole, label %part
+whole:
+COPIES
+  br label %steps.end
+part:
+  %j = phi i64 [ 0, %steps ], [ %j.next, %part ]
+  %from.j = getelementptr KIND, ptr %from, i64 %j
+  %to.j = getelementptr KIND, ptr %to, i64 %j
+  %x = load KIND, ptr %from.j
+  store KIND %x, ptr %to.j
+  %j.next = add i64 %j, 1
+  %more.j = icmp slt i64 %j.next, %n
+  br i1 %more.j, label %part, label %steps.end
+steps.end:
+  %from.next = getelementptr KIND, ptr %from, i64 %brs
+  %to.next = getelementptr KIND, ptr %to, i64 COLUMNS
+  %i.next = add i64 %i, 1
+  %more = icmp slt i64 %i.next, %k
+  br i1 %more, label %steps, label %done
+done:
+  ret void
+}
+"""
+
+
+def copies(tile: Tile) -> str:
+    """Return the instructions that copy a row of a panel."""
+    vector = f"<{tile.lanes} x {tile.kind}>"
+    return "\n".join(
+        f"""  %from.{v} = getelementptr {vector}, ptr %from, i64 {v}
+  %to.{v} = getelementptr {vector}, ptr %to, i64 {v}
+  %whole.{v} = load {vector}, ptr %from.{v}, align {tile.bytes}
+  store {vector} %whole.{v}, ptr %to.{v}, align {tile.bytes}"""
+        for v in range(VECTORS)
+    )
+
+
+def turning_texts(tile: Tile) -> list[str]:
+    """Return the functions that transpose square blocks, whole or in part."""
+    return [_strip(tile), _flip(tile)]
+
+
+def _exchanged(p: Lines, n: int) -> list[str]:
+    """Transpose the vectors ``%v0.0`` to ``%v0.n``; return the results' names."""
+    step, stage = 1, 0
+    while step < n:  # exchange the halves of blocks of twice the step
+        for r in range(n):
+            if r & step:
+                continue
+            low, high = f"%v{stage}.{r}", f"%v{stage}.{r + step}"
+            for half in (0, 1):
+                picks = ", ".join(
+                    f"i32 {(k & ~step) + half * step + (n if k & step else 0)}" for k in range(n)
+                )
+                p.append(
+                    f"  %v{stage + 1}.{r + half * step} = shufflevector {p.vector} {low}, "
+                    f"{p.vector} {high}, <{n} x i32> <{picks}>"
+                )
+        step, stage = 2 * step, stage + 1
+    return [f"%v{stage}.{r}" for r in range(n)]
+
+
+def _strip(tile: Tile) -> str:
+    """Return the function for whole blocks one after the other, along the rows of ``%from``."""
+    n, kind = tile.rows, tile.kind
+    p = Lines(kind, n, tile.bytes)
+    p += [f"  %by{r} = mul i64 %down, {r}" for r in range(n)]
+    p += [f"  %to{r} = mul i64 %along, {r}" for r in range(n)]
+    p += [
+        f"  %step = mul i64 %along, {n}",
+        "  %some = icmp sgt i64 %blocks, 0",
+        "  br i1 %some, label %loop, label %done",
+        "loop:",
+        "  %left = phi i64 [ %blocks, %entry ], [ %left.next, %loop ]",
+        "  %in = phi ptr [ %from, %entry ], [ %in.next, %loop ]",
+        "  %out = phi ptr [ %to, %entry ], [ %out.next, %loop ]",
+    ]
+    for r in range(n):
+        p.append(f"  %in{r} = getelementptr {kind}, ptr %in, i64 %by{r}")
+        p.load(f"%v0.{r}", f"%in{r}", None)
+    for r, value in enumerate(_exchanged(p, n)):
+        p.append(f"  %out{r} = getelementptr {kind}, ptr %out, i64 %to{r}")
+        p.store(value, f"%out{r}", None)
+    p += [
+        f"  %in.next = getelementptr {kind}, ptr %in, i64 {n}",
+        f"  %out.next = getelementptr {kind}, ptr %out, i64 %step",
+        "  %left.next = sub i64 %left, 1",
+        "  %more = icmp ne i64 %left.next, 0",
+        "  br i1 %more, label %loop, label %done",
+        "done:",
+    ]
+    head = (
+        "define internal void @strip(i64 %blocks, ptr %from, i64 %down, ptr %to, i64 %along) #0 {"
+        "\nentry:"
+    )
+    return "\n".join([head, *p, "  ret void\n}"])
+
+
+def _flip(tile: Tile) -> str:
+    """Return the function for one block of which ``%rows`` rows and ``%lanes`` columns count.
+
+    ``%to`` is added to if ``%add``.
+    """
+    n, kind = tile.rows, tile.kind
+    p = Lines(kind, n, tile.bytes)
+    p.mask("%in", "%lanes")
+    p.mask("%out", "%rows")
+    p.append("  %last = sub i64 %rows, 1")
+    for r in range(n):  # behind the last row the last one, not what lies there
+        p += [
+            f"  %r{r}.in = icmp slt i64 {r}, %last",
+            f"  %r{r} = select i1 %r{r}.in, i64 {r}, i64 %last",
+            f"  %r{r}.by = mul i64 %r{r}, %down",
+            f"  %r{r}.at = getelementptr {kind}, ptr %from, i64 %r{r}.by",
+        ]
+        p.load(f"%v0.{r}", f"%r{r}.at", "%in")
+    turned = _exchanged(p, n)
+    for q in range(n):
+        p += [
+            f"  %q{q}.in = icmp sgt i64 %lanes, {q}",
+            f"  %q{q} = select i1 %q{q}.in, {p.some} %out, {p.some} zeroinitializer",
+            f"  %q{q}.by = mul i64 %along, {q}",
+            f"  %q{q}.at = getelementptr {kind}, ptr %to, i64 %q{q}.by",
+        ]
+    p += ["  br i1 %add, label %sum, label %put", "sum:"]
+    for q, value in enumerate(turned):
+        p.load(f"%old{q}", f"%q{q}.at", f"%q{q}")
+        p.append(f"  %new{q} = fadd {p.vector} %old{q}, {value}")
+        p.store(f"%new{q}", f"%q{q}.at", f"%q{q}")
+    p += ["  ret void", "put:"]
+    for q, value in enumerate(turned):
+        p.store(value, f"%q{q}.at", f"%q{q}")
+    head = (
+        "define internal void @flip(ptr %from, i64 %down, i64 %rows, i64 %lanes, ptr %to, "
+        "i64 %along, i1 %add) #0 {\nentry:"
+    )
+    return "\n".join([head, *p, "  ret void\n}"])
+
 
 #: Steps along the summed axis, and rows of the left factor, in a block: a panel of three vectors
 #: fills a first-level cache of 48 KB, and the left factor's block is ten times as much.

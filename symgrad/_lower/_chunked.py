@@ -20,11 +20,10 @@ from .._runtime._types import memory_text, memory_type
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
-from ._fold import Reduction, folded_from, identity_of
+from ._fold import Reduction, fill_function, fold_arrays, fold_numbers, folded_from, identity_of
 from ._llvm_module import Module
 from ._loops import Frame, function_text
 from ._nest import NestWriter
-from ._parts import fill_function, fold_arrays, fold_numbers
 from ._plan import Nest
 from ._values import Place
 

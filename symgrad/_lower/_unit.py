@@ -25,12 +25,11 @@ from ._bodied import TAPE_CELL, write_bodied
 from ._chunked import write_chunked
 from ._cut import cut_of
 from ._emitter import Emitter, size_parameters
-from ._fold import describe, folded_from, identity_of
+from ._fold import describe, fill_function, folded_from, identity_of
 from ._llvm_module import Module
 from ._loops import Frame, parameter_types
 from ._nest import NestWriter
 from ._overwritten import continued, overwritten, written_over
-from ._parts import fill_function
 from ._plan import Nest, Plan
 from ._singles import product_work, write_single
 from ._sizes import sizes_of

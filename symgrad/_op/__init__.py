@@ -25,15 +25,20 @@ There are few *kinds* of op, with a record each, and each pass treats a kind in 
 =================  ==========================================================================
 """
 
-from ._define import (
-    NonZero,
-    Positive,
-    Real,
-    composite,
-    define,
-    define_step,
+from ._facets import (
+    Code,
+    Composed,
+    Cython,
+    Emit,
+    Evidence,
+    Exact,
+    Facet,
+    Instr,
+    Intrinsic,
+    Libm,
+    Words,
+    Written,
 )
-from ._facets import Code, Evidence, Facet, Words
 from ._kinds import (
     HIGHEST,
     PROJECTIONS,
@@ -57,7 +62,6 @@ from ._kinds import (
     Tape,
     View,
 )
-from ._lowering import Composed, Cython, Emit, Exact, Instr, Intrinsic, Libm, Written
 from ._params import (
     AXES,
     AXIS,
@@ -78,7 +82,17 @@ from ._params import (
     or_none,
     several,
 )
-from ._registry import Composite, refuse, registry
+from ._registry import (
+    Composite,
+    NonZero,
+    Positive,
+    Real,
+    composite,
+    define,
+    define_step,
+    refuse,
+    registry,
+)
 from ._rules import Linear, NoRule, Partials, Products, Rule
 
 __all__ = [

@@ -2,28 +2,115 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from .._compile import Function
 from .._compile._specialization import Specialization
 from .._graph import Input, Node, topological
-from .._lower._plan import plan
+from .._lower._plan import Nest, Plan, plan
 from .._pipeline import SIMPLIFYING, Pass, Roots, legal, lower, lowering, through
 from .._rewrite import RULES, rewrite
 from .._runtime import structures, vector_math_default
-from .._schedule import Program, guard_texts, schedule
+from .._schedule import Program, guard_texts, schedule, shape_text
 from .._state import within
 from .._symbolic import formula_of
 from .._trace import Graph, flatten
 from ..errors import ArgumentError, UnsupportedError
-from ._assembly import assembly_lines
 from ._derived import derived, paths
 from ._plain import plain
-from ._tasks import task_lines
+
+#: Lines of code shown of one function, and functions shown.
+LINES, FUNCTIONS = 40, 2
+
+_FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"@([\w.]+)\(")
+
+
+def assembly_lines(text: str, prefix: str) -> Iterator[str]:
+    """Yield the lines to show of a module; ``prefix`` is left out of its functions' names."""
+    functions = {_name(f, prefix): f for f in _FUNCTION.findall(text)}
+    # The loop of a task that threads may share is in a part of its own.
+    tasks = [
+        function
+        for name, function in functions.items()
+        if re.fullmatch(r"task\d+(\.part)?", name) and f"{name}.part" not in functions
+    ]
+    for function in tasks[:FUNCTIONS]:
+        lines = function.replace(f"{prefix}.", "").replace("@symgrad.", "@").split("\n")
+        yield from lines[:LINES]
+        if len(lines) > LINES:
+            yield f"  ; ... {len(lines) - LINES} more lines"
+        yield ""
+    for name, function in functions.items():
+        if function not in tasks[:FUNCTIONS]:
+            yield f"; @{name}: {function.count(chr(10)) - 1} lines"
+
+
+def _name(function: str, prefix: str) -> str:
+    name = _NAME.search(function)
+    return name.group(1).removeprefix(f"{prefix}.").removeprefix("symgrad.") if name else "?"
+
+
+WIDTH = 88
+
+
+def task_lines(plan: Plan, program: Program) -> Iterator[str]:
+    """Yield the lines that describe the tasks of a plan, in the names of ``program``."""
+    names = program.names
+    number = 0
+    for task in plan.tasks:
+        if not isinstance(task, Nest):
+            yield f"task {number}: {task.node.op.name.lower()} {names[task.node]}"
+            number += 1
+            continue
+        if not (task.nodes or task.reductions or task.stores):
+            continue
+        over = f"loops over {shape_text(task.domain)}" if task.domain else "straight-line code"
+        yield f"task {number}: {over}"
+        number += 1
+        yield from _row("computes", [names[n] for n in task.nodes])
+        folds = [f"{names[n]} = {n.op.name.lower()}({_operands(n, names)})"
+                 for n in task.reductions]  # fmt: skip
+        yield from _row("reduces", folds)
+        yield from _row("stores", _stores(task, plan, names))
+
+
+def _stores(task: Nest, plan: Plan, names: Mapping[Node, str]) -> list[str]:
+    found = []
+    for node in task.nodes:
+        if node in plan.results:
+            found.append(f"{names[node]} as result {plan.results[node]}")
+        elif node in plan.stored:
+            found.append(names[node])
+    found += [f"{names[n]} as result {plan.results[n]}"
+              for n in task.reductions if n in plan.results]  # fmt: skip
+    for store in task.stores:
+        if store.output is not None:
+            found.append(f"{names[store.node]} as result {store.output}")
+        elif store.part is not None:
+            found.append(f"{names[store.node]} into {names[store.target]}")
+        else:
+            found.append(names[store.node])
+    return found
+
+
+def _operands(node: Node, names: Mapping[Node, str]) -> str:
+    return ", ".join(names[x] for x in node.operands)
+
+
+def _row(word: str, items: Sequence[str]) -> Iterator[str]:
+    if items:
+        head = f"    {word:8} "
+        yield from textwrap.wrap(
+            ", ".join(items), WIDTH, initial_indent=head, subsequent_indent=" " * len(head)
+        )
+
 
 #: Transformations whose function takes the arguments that their result takes.
 SAME_ARGUMENTS = frozenset(("compile", "grad", "value_and_grad", "jacobian", "hessian"))

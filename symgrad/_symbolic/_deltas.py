@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from ._binders import Sum, cases
-from ._conditions import Ranges, at_least_zero, branches, gap_of, never_negative
+from ._cases import Ranges, at_least_zero, branches, gap_of, never_negative
 
 
 def resolve(expression: Any, ranges: Ranges) -> Any:

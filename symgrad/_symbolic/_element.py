@@ -20,8 +20,7 @@ from .._parse import MAX_POWER_BITS, power_bits
 from .._shapes import Shape, as_expr
 from ..errors import UnsupportedError
 from ._binders import cases, hides_cases, replaced, unevaluated
-from ._constants import as_formula
-from ._numbers import exact_number, readable_number
+from ._constants import as_formula, exact_number, readable_number
 from ._over import BY_NAME, AllOver, AnyOver
 from ._patience import INSTEAD
 

@@ -20,11 +20,18 @@ from sympy.functions.elementary.trigonometric import TrigonometricFunction
 from .._parse import power_bits
 from ._binders import Sum, cases, rebuilt
 from ._cases import settled
-from ._forms import by_parts, collected, common_factor, in_differences
+from ._forms import (
+    as_in,
+    by_parts,
+    collected,
+    common_factor,
+    in_differences,
+    one_way_round,
+    without_signs,
+)
 from ._inverse import Entry
 from ._patience import SECONDS, Patience
 from ._printing import text
-from ._signs import as_in, one_way_round, without_signs
 
 
 def cost(expression: Any, known: Collection[type] | None = None) -> tuple[int, int, int, int]:
