@@ -8,7 +8,7 @@ one of the compiler; a pass that wants it otherwise has a block run ``within`` a
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -45,6 +45,9 @@ class State(NamedTuple):
         Gives the user's own function for one that Python is to call later, in each call.
     scope:
         The body of a loop or a branch that is traced; None outside of all.
+    counters:
+        In the body of a loop that stands for Python's: the bits that its counters have, for
+        Python's whole numbers must not leave 64 there.
     reading:
         Whether what is traced is for reading, not for computing with.
     backend:
@@ -62,6 +65,7 @@ class State(NamedTuple):
     reads: dict[int, Any] | None = None
     callback: Callable[[Any], Any] | None = None
     scope: object = None
+    counters: Mapping[Any, int] | None = None
     reading: bool = False
     backend: str | None = None
 

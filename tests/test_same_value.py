@@ -164,6 +164,89 @@ def test_results_of_compiled_code_are_exact_too() -> None:
         assert g(n) == (n * n, n + n, n**3)
 
 
+def factorial(n: int) -> Any:
+    r = 1
+    for i in range(1, n + 1):
+        r *= i
+    return r
+
+
+def scaled_factorial(x: Any, n: int) -> Any:
+    r = 1
+    for i in range(1, n + 1):
+        r *= i
+    return x * r
+
+
+def fibonacci(x: Any, n: int) -> Any:
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return x * a
+
+
+def powers(x: Any, n: int) -> Any:
+    total = 0
+    for i in range(n):
+        total += i
+        if x > 0.5:
+            x = x + i**7 * 1e-9 + (3 * i + n) * total
+    return x + total
+
+
+def digits(x: Any, n: int) -> Any:
+    k, scale = 0, 1
+    while x > 1.0:
+        x = x / 10
+        k = k + 1
+        scale = 10 * scale
+    return x * scale + k * n
+
+
+@pytest.mark.parametrize("f", [scaled_factorial, fibonacci, powers])
+def test_loops_of_whole_numbers_are_exact(f: Callable[..., Any]) -> None:
+    g = sg.compile(f, control_flow=True)
+    for n in (5, 12, 25, 100):
+        np.testing.assert_allclose(g(1.5, n), f(1.5, n), rtol=1e-14)
+    assert sg.compile(factorial, control_flow=True)(30) == factorial(30)
+
+
+@pytest.mark.parametrize("f", [lambda x: 2.0 * x])
+def test_a_lambda_in_the_lines_of_a_function_is_not_that_function(f: Callable[..., Any]) -> None:
+    with pytest.raises(sg.errors.ArgumentError, match="write it with `def`"):
+        sg.compile(f, control_flow=True)(1.0)
+
+
+def test_loops_of_unknown_length_refuse_whole_numbers_that_grow() -> None:
+    with pytest.raises(sg.errors.NumberError, match=r"beyond 64 bits.*1\.0.*\[test_same_value"):
+        sg.compile(digits, control_flow=True)(1e5, 3)
+
+    def counted(x: Any) -> Any:
+        k, total = 0, 0
+        while x > 1.0:
+            x = x / 10
+            k += 2
+            total += k % 7
+        return x + k * total
+
+    assert sg.compile(counted, control_flow=True)(1e5) == counted(1e5)
+
+
+def test_indices_in_loops_stay_symbolic() -> None:
+    def summed(x: Any, n: int, m: int) -> Any:
+        s = 0.0
+        for i in range(n):
+            for j in range(m):
+                s += x[i * m + j] * (2 * i - j + 1)
+        return s
+
+    g = sg.compile(summed, control_flow=True)
+    for n, m in ((9, 10), (12, 11), (20, 9)):
+        x = np.arange(1.0 + n * m)
+        assert g(x, n, m) == summed(x, n, m)
+    assert g.traces == 1
+
+
 # ---------------------------------------------------------------- powers of integers
 
 

@@ -7,14 +7,17 @@ may be set in a block, but what a loop carries, and what both sides of a branch 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, NoReturn
 
 import numpy as np
 
+from .._state import now, within
 from .._trace import Traced
 from .._trace._arrays import COMPARED, REFLECTED
 from .._trace._known import known_number
-from ..errors import SymgradError, TraceError
+from .._trace._whole import size_bits
+from ..errors import NumberError, SymgradError, TraceError
 from ._control import cond, fori_loop, while_loop
 from ._control_writes import Carried, Sides
 
@@ -141,9 +144,12 @@ class Flow:
                 return values
             values = tuple(body(*values))
         carried = Carried(dict(zip(state, values, strict=True)), lent, UNSET)
-        return carried.after(while_loop(
-            lambda s: carried.holds(test, s), lambda s: carried.step(body, s), carried.start,
-        ))  # fmt: skip
+
+        def one(carry: Any) -> Any:
+            with _whole({}):
+                return carried.step(body, carry)
+
+        return carried.after(while_loop(lambda s: carried.holds(test, s), one, carried.start))
 
     @staticmethod
     def count(
@@ -157,9 +163,13 @@ class Flow:
         if not plain or len(range(start, stop, step)) > UNROLLED:
             try:
                 return _counted(start, stop, step, body, Carried(state, lent, UNSET))
-            except SymgradError:
-                if not plain:
-                    raise  # else Python's own way may do, or says what is wrong
+            except SymgradError as error:
+                # Python's own way may do, or says what is wrong.
+                if not plain and (
+                    not isinstance(error, NumberError)
+                    or any(isinstance(b, Traced) for b in (start, stop, step))
+                ):
+                    raise
         for i in range(start, stop, step):
             values = tuple(body(i, *values))
         return values
@@ -218,7 +228,13 @@ def _counted(
         lower, upper = 0, steps // abs(step)
 
     def one(k: Any, carry: Any) -> Any:
-        i = k if step == 1 else start + k * step
-        return carried.step(lambda *v: body(i, *v), carry)
+        with _whole({k.node: size_bits(upper)} if isinstance(k, Traced) else {}):
+            i = k if step == 1 else start + k * step
+            return carried.step(lambda *v: body(i, *v), carry)
 
     return carried.after(fori_loop(lower, upper, one, carried.start))
+
+
+def _whole(counters: Mapping[Any, int]) -> AbstractContextManager[None]:
+    """Let whole numbers be Python's in the block, which do not leave 64 bits without a word."""
+    return within(counters={**(now().counters or {}), **counters})

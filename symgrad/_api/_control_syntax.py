@@ -52,7 +52,10 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     except (OSError, TypeError, SyntaxError):
         tree = ast.Module([], [])
     definition = tree.body[0] if tree.body else None
-    if not isinstance(function, FunctionType) or not isinstance(definition, ast.FunctionDef):
+    if (
+        not isinstance(function, FunctionType) or not isinstance(definition, ast.FunctionDef)
+        or definition.name != function.__code__.co_name  # the lines may hold a lambda, too
+    ):  # fmt: skip
         raise ArgumentError(
             "control_flow=True rewrites the source of a function: write it with `def`, in a file "
             "or a notebook cell"

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Constant, Literal, Node, apply
+from .._graph import Constant, Input, Literal, Node, SizeOf, apply
 from .._op import Op, registry
+from .._shapes import as_size
 from .._state import now
 from ..errors import NumberError
 from ._arrays import COMPARED, REFLECTED
@@ -23,16 +24,29 @@ PYTHONS = {
     _OPS[op]: getattr(operator, f"__{name}__") for name, op in (REFLECTED | COMPARED).items()
 }
 #: Those by which numbers grow.
-_GROWING = [_OPS[name] for name in ("Add", "Subtract", "Multiply", "Power")]
+_GROWING = [_OPS[name] for name in ("Add", "Subtract", "Multiply", "Power", "LeftShift")]
 _LIMIT = 2.0**63 - 2.0**12  # of rounded numbers
+
+#: Most steps of a loop, and what a sum may grow by in each, without leaving 64 bits. Sizes and
+#: counters are of one of three classes, by a guard.
+_CLASSES = (20, 31, 61)
 
 
 def beyond(op: Op, node: Node) -> Any:
     """Return the number of an operator on two Python numbers if it does not fit 64 bits.
 
-    None if it fits, by a guard, and in the body of a loop.
+    None if it fits, by a guard. In the body of a loop nobody knows the number.
+
+    Raises
+    ------
+    NumberError
+        In the body of a loop that stands for Python's, if the number may grow without end.
     """
-    if op not in _GROWING or now().examples is None:
+    if op not in _GROWING:
+        return None
+    if now().counters is not None:
+        _require_bounded(op, node)
+    if now().examples is None or op is _OPS["LeftShift"]:
         return None
     real, flag = np.dtype(np.float64), np.dtype(bool)
     rough = apply(op, tuple([cast(x, real) for x in node.operands]), (), (), real)
@@ -41,6 +55,53 @@ def beyond(op: Op, node: Node) -> Any:
     if decided(fits, bool) is not False:
         return None
     return PYTHONS[op](*map(_number, node.operands))
+
+
+def _require_bounded(op: Op, node: Node) -> None:
+    bits = _bits(node)
+    if bits is not None and bits <= 63:
+        return
+    if op in _GROWING[:2]:  # a count, or a sum of counters
+        sides = [_bits(x) for x in node.operands]
+        if any(type(x) is Input and b is None for x, b in zip(node.operands, sides, strict=True)):
+            step = [b for b in sides if b is not None]
+            if step and step[0] <= _CLASSES[0]:
+                return
+    raise NumberError(
+        "a whole number in a loop may grow beyond 64 bits, as Python's may. Write instead: a "
+        "float from the start (1.0), or np.int64(1), which stays within 64 bits as NumPy's do"
+    )
+
+
+def _bits(node: Node) -> int | None:
+    """Return how many bits a whole number has at most; None if nobody knows."""
+    known = (now().counters or {}).get(node)
+    if known is not None:
+        return known
+    if isinstance(node, Literal):
+        return int(node.value).bit_length()
+    if isinstance(node, SizeOf):
+        return size_bits(as_size(node.size))
+    sides = [_bits(x) for x in node.operands]
+    name = node.op.name
+    if name == "Remainder" and sides[1] is not None:
+        return sides[1]
+    if not sides or None in sides:
+        return None
+    first, *others = [b for b in sides if b is not None]
+    if name in ("Add", "Subtract"):
+        return max(first, *others) + 1
+    if name == "Multiply":
+        return first + others[0]
+    power = node.operands[-1]
+    if name == "Power" and isinstance(power, Literal):
+        return first * int(power.value)
+    return first if name in ("Cast", "Negative", "Absolute", "FloorDivide") else None
+
+
+def size_bits(size: Any) -> int:
+    """Return how many bits a number that is known in each call has, by a guard."""
+    return next((b for b in _CLASSES if -(1 << b) <= size <= 1 << b), 63)
 
 
 def _number(node: Node) -> int:
