@@ -2,7 +2,8 @@
 
 ``isinstance(x, float)``, ``np.isscalar(x)`` and ``numbers.Number`` ask an object for its
 ``__class__`` where its type does not answer, so code that tells numbers from arrays takes the
-branch that it would take with them. ``type(x)`` asks nobody.
+branch that it would take with them. ``type(x)`` asks nobody: code that says it is traced with
+a version of ``type`` that does.
 """
 
 from __future__ import annotations
@@ -15,6 +16,12 @@ from typing import Any
 import numpy as np
 
 from .errors import TraceError
+
+
+class _Answer(property):
+    """The ``__class__`` of a stand-in."""
+
+    kind: Callable[[Any], type]
 
 
 def stands_for(kind: Callable[[Any], type]) -> Any:
@@ -34,7 +41,48 @@ def stands_for(kind: Callable[[Any], type]) -> Any:
             )
         return kind(self)
 
-    return property(answer)
+    made = _Answer(answer)
+    made.kind = kind
+    return made
+
+
+def class_of(value: Any) -> type:
+    """Return the type of a value, of a stand-in that of what it stands for."""
+    answer = vars(type(value)).get("__class__")
+    return answer.kind(value) if isinstance(answer, _Answer) else type(value)
+
+
+#: What types are called in code that is traced, where that is another: symgrad.numpy.ndarray.
+VERSIONS: dict[type, type] = {}
+
+
+class _Call(type):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs:
+            return type(*args, **kwargs)
+        found = class_of(*args)
+        return VERSIONS.get(found, found)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, type)
+
+    def __subclasscheck__(cls, kind: Any) -> bool:
+        return issubclass(kind, type)
+
+
+class Type(type, metaclass=_Call):
+    """Python's ``type``, which sees through stand-ins."""
+
+
+def has_attribute(value: Any, name: str) -> bool:
+    """Python's ``hasattr``, which sees through stand-ins."""
+    return hasattr(value, name) and (
+        class_of(value) is type(value) or hasattr(class_of(value), name)
+    )
+
+
+#: Names of Python's own by which code tells a value from its stand-in, with what sees through it.
+TELLING: dict[str, Any] = {"type": Type, "hasattr": has_attribute}
 
 
 def _module(frame: FrameType | None) -> str:

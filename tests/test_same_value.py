@@ -70,6 +70,32 @@ def test_a_branch_on_a_class_is_the_values_own() -> None:
     np.testing.assert_array_equal(sg.compile(matched)(ONES), 7 * ONES)
 
 
+TYPES: list[Callable[[Any], Any]] = [
+    lambda x: 2 * x if type(x) is np.ndarray else 3 * x,
+    lambda x: 2 * x if type(x) == float else 3 * x,  # noqa: E721
+    lambda x: 2 * x if type(x) in (np.ndarray, list) else 3 * x,
+    lambda x: 2 * x if type(x * 1).__name__ == "float64" else 3 * x,
+    lambda x: 2 * x if hasattr(x, "__len__") else 3 * x,
+    lambda x: 2 * x if hasattr(x, "shape") else 3 * x,
+    lambda x: 2 * x if hasattr(np.sum(x), "__len__") else 3 * x,
+    lambda x: helper(x),
+    lambda x: 2 * x if isinstance(type(x), type) and issubclass(type(x), np.ndarray) else 3 * x,
+    lambda x: type("Made", (), {"factor": 4.0}).factor * x,  # type: ignore[attr-defined]
+]
+
+
+def helper(x: Any) -> Any:
+    return 5 * x if type(x) is float else 7 * x
+
+
+@pytest.mark.parametrize("f", TYPES)
+def test_types_are_those_of_what_a_value_stands_for(f: Callable[[Any], Any]) -> None:
+    g = sg.compile(f)
+    for x in (1.5, ONES, np.float64(1.5), 3):
+        np.testing.assert_array_equal(g(x), f(x))
+    assert sg.grad(f)(1.5) == f(1.0)
+
+
 # ---------------------------------------------------------------- whole numbers as text and keys
 
 TEXTS: list[Callable[[int], Any]] = [

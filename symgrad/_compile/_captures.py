@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from .._disguise import TELLING
 from .._runtime import MISS
 from .._state import within
 from .._trace import LeafKind, as_leaf
@@ -317,6 +318,7 @@ class Captures:
             level = max(level, ARRAYS)
         if walk.mentioned & _TELLING:
             level = NOTHING
+            self._adapted |= bool(walk.mentioned & TELLING.keys()) and can_be_adapted(walk)
         reading = Reading(
             walk, NOTHING if frozen else level, self._loose, self._ignored, costly=not frozen
         )

@@ -27,6 +27,7 @@ from types import (
 )
 from typing import Any
 
+from .._disguise import TELLING
 from .._trace import Traced
 from ..errors import TraceError
 from ._reads import Place, Walk
@@ -110,6 +111,9 @@ class Substitutes:
                 for name, value in parts:
                     if (version := version_of(value)) is not value:
                         self._new.setdefault(Place(key, name), version)
+            if walk.mentioned & TELLING.keys():
+                for key in walk.scopes:
+                    self._new.setdefault(Place(key, "__builtins__"), None)
         self._twins: list[Any] = []
         self._made: dict[int, Any] = {}
         self._after: list[Callable[[], None]] = []
@@ -288,7 +292,7 @@ class Substitutes:
     def _scope(self, names: dict[str, Any]) -> Scope:
         made = Scope(names, functools.partial(self.part, names), self.back)
         if self._adapted:  # a function takes over the builtins that its globals have when made
-            made["__builtins__"] = {**vars(builtins), "__import__": self._imported}
+            made["__builtins__"] = {**vars(builtins), **TELLING, "__import__": self._imported}
         self._after.append(made.hand_on)
         return made
 

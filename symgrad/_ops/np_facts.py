@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numbers as number_classes
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from .._disguise import class_of
 from .._op import composite
 from .._shapes import Size, as_dim, same
 from ..errors import ShapeError
@@ -95,8 +97,8 @@ def isrealobj(x: Any) -> bool:
 
 @_facts(np.isscalar, lambda rng: iter(()))
 def isscalar(element: Any) -> bool:
-    """Whether the value stands for a Python number."""
-    return getattr(element, "weak", None) is not None
+    """Whether the value stands for a number."""
+    return issubclass(class_of(element), (number_classes.Number, np.generic, str, bytes))
 
 
 def _kind(value: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._disguise import VERSIONS, class_of
 from .._graph import Iota
 from .._graph._types import SUPPORTED, check_dtype
 from .._op import refuse
@@ -178,10 +179,10 @@ class _Array(type):
         return np.ndarray(shape, dtype, *args, **options)
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, np.ndarray) or (isinstance(value, Traced) and value.ndim > 0)
+        return issubclass(class_of(value), np.ndarray)
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, np.ndarray)
+        return kind is cls or issubclass(kind, np.ndarray)
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ndarray, name)
@@ -189,6 +190,9 @@ class _Array(type):
 
 class ndarray(metaclass=_Array):  # noqa: N801 - NumPy's name
     """NumPy's array type: ``np.ndarray(shape)``, ``isinstance(x, np.ndarray)``."""
+
+
+VERSIONS[np.ndarray] = ndarray
 
 
 # ---------------------------------------------------------------- ranges
