@@ -14,7 +14,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BENCHMARKS = sorted((ROOT / "examples" / "benchmarks").glob("[!_]*.py"))
 
 # Scripts that need a package which symgrad does not.
-NEEDS = {"train_digits.py": "sklearn"}
+NEEDS = {"train_digits.py": "sklearn", "opf.py": "ipyopt"}
 
 # Scripts that save pictures in a given folder.
 PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk", "4_path_sums")}
@@ -67,6 +67,8 @@ def test_example(path: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", scripts(BENCHMARKS, slow=True))
 def test_benchmark(path: Path, tmp_path: Path) -> None:
+    if path.name in NEEDS:
+        pytest.importorskip(NEEDS[path.name])
     # Workloads have their peers in test_benchmarks.py; here the script itself is run.
     workload = "harness" in path.read_text(encoding="utf-8")
     run(path, tmp_path, "--quick", *(["--peers", "symgrad,numpy"] if workload else []))

@@ -1,0 +1,194 @@
+"""AC optimal power flow by IPOPT: derivatives by symgrad and by CasADi, in the same solver.
+
+    python examples/benchmarks/opf.py [FILE or FOLDER ...] [--solver ipyopt] [--quick]
+
+Without files it takes the five buses of examples/opf. The formulation, the start and the solver
+are the same; CasADi's functions are those of its SX graphs. Printed are the times of building (to
+the first values of all derivatives), of one evaluation of each (the best of several, at points
+that differ), of all evaluations in the solve and of the solve, and ratios. Use one thread:
+``OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import symgrad as sg
+from symgrad._api._ipopt import solve
+
+HERE = Path(__file__).parents[1] / "opf"
+sys.path.insert(0, str(HERE))
+
+from case import Grid, read  # noqa: E402
+from model import problem  # noqa: E402
+
+NAMES = ("objective", "gradient", "constraints", "jacobian", "hessian")
+
+
+class ByCasadi:
+    """The same problem, with functions of CasADi's."""
+
+    def __init__(self, grid: Grid, like: Any) -> None:
+        import casadi as ca
+
+        buses, gens = len(grid.load[0]), len(grid.at)
+        x = ca.SX.sym("x", like.n)
+        va, vm, pg, qg = ca.vertsplit(x, [0, buses, 2 * buses, 2 * buses + gens, like.n])
+        start, end, at = (v.tolist() for v in (grid.start, grid.end, grid.at))
+        angle, u, v = va[start] - va[end], vm[start], vm[end]
+        (g, b, charge), (re, im) = grid.admittance, grid.tap
+        square = re * re + im * im
+        c, s = u * v * ca.cos(angle) / square, u * v * ca.sin(angle) / square
+        p = g / square * u * u - (g * re - b * im) * c - (b * re + g * im) * s
+        q = -(b + charge) / square * u * u + (b * re + g * im) * c - (g * re - b * im) * s
+        p_back = g * v * v - (g * re + b * im) * c + (b * re - g * im) * s
+        q_back = -(b + charge) * v * v + (b * re - g * im) * c + (g * re + b * im) * s
+
+        def added(where: list[int], values: Any) -> Any:
+            ones = ca.DM.triplet(where, list(range(len(where))), [1.0] * len(where), buses,
+                                 len(where))  # fmt: skip
+            return ca.mtimes(ones, values)
+
+        active = (-grid.load[0] - grid.shunt[0] * vm**2 + added(at, pg) - added(start, p)
+                  - added(end, p_back))  # fmt: skip
+        reactive = (-grid.load[1] + grid.shunt[1] * vm**2 + added(at, qg) - added(start, q)
+                    - added(end, q_back))  # fmt: skip
+        levels = ca.vertcat(active, reactive, p**2 + q**2, p_back**2 + q_back**2, angle)
+        squared, plain, fixed = grid.cost
+        cost = ca.sum1(squared * pg**2 + plain * pg + fixed)
+        weights, factor = ca.SX.sym("w", like.m), ca.SX.sym("f")
+        slopes = ca.jacobian(levels, x)
+        hessian = ca.tril(ca.hessian(factor * cost + ca.dot(weights, levels), x)[0])
+        self._f = ca.Function("f", [x], [cost])
+        self._df = ca.Function("df", [x], [ca.gradient(cost, x)])
+        self._g = ca.Function("g", [x], [levels])
+        self._j = ca.Function("j", [x], [slopes])
+        self._h = ca.Function("h", [x, factor, weights], [hessian])
+        self._jac, self._hess = (
+            tuple(np.array(v) for v in m.sparsity().get_triplet()) for m in (slopes, hessian)
+        )
+        for name in ("n", "m", "x0", "lb", "ub", "cl", "cu"):
+            setattr(self, name, getattr(like, name))
+
+    def objective(self, x: Any) -> float:
+        return float(self._f(x))
+
+    def gradient(self, x: Any) -> Any:
+        return np.array(self._df(x)).ravel()
+
+    def constraints(self, x: Any) -> Any:
+        return np.array(self._g(x)).ravel()
+
+    def jacobianstructure(self) -> Any:
+        return self._jac
+
+    def jacobian(self, x: Any) -> Any:
+        return np.array(self._j(x).nonzeros())
+
+    def hessianstructure(self) -> Any:
+        return self._hess
+
+    def hessian(self, x: Any, lagrange: Any, obj_factor: float) -> Any:
+        return np.array(self._h(x, obj_factor, lagrange).nonzeros())
+
+
+class Timed:
+    """A problem whose evaluations are counted and timed."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self.seconds = inner, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name not in NAMES:
+            return found
+
+        def timed(*args: Any) -> Any:
+            begin = time.perf_counter()
+            try:
+                return found(*args)
+            finally:
+                self.seconds += time.perf_counter() - begin
+
+        return timed
+
+
+def each(nlp: Any, repeat: int) -> dict[str, float]:
+    """Return the best time of each function, in milliseconds; no two calls have the same x."""
+    weights = np.linspace(0.5, 1.5, nlp.m)
+    found = {}
+    for name in NAMES:
+        best = np.inf
+        for k in range(repeat):
+            x = nlp.x0 + 1e-3 * (k + 1)
+            more = (weights, 1.0) if name == "hessian" else ()
+            begin = time.perf_counter()
+            getattr(nlp, name)(x, *more)
+            best = min(best, time.perf_counter() - begin)
+        found[name] = 1e3 * best
+    return found
+
+
+def measured(make: Callable[[], Any], repeat: int, solver: str | None) -> dict[str, float]:
+    begin = time.perf_counter()
+    nlp = make()
+    for name in NAMES:
+        getattr(nlp, name)(nlp.x0, *((np.ones(nlp.m), 1.0) if name == "hessian" else ()))
+    built = time.perf_counter() - begin
+    figures = {f"{name} / ms": t for name, t in each(nlp, repeat).items()}
+    timed = Timed(nlp)
+    begin = time.perf_counter()
+    found = solve(timed, nlp.x0, None, solver, None, None)
+    total = time.perf_counter() - begin
+    return {
+        "building / s": built,
+        **figures,
+        "evaluations in the solve / s": timed.seconds,
+        "solve / s": total,
+        "building and solve / s": built + total,
+        "objective": found.fun,
+        "iterations": found.nit,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).split("\n", 1)[0])
+    parser.add_argument("paths", nargs="*", type=Path, default=[HERE])
+    parser.add_argument("--solver", help="cyipopt, ipyopt or pounce")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    options = parser.parse_args()
+    sg.set_num_threads(1)
+    files = [f for p in options.paths for f in (sorted(p.glob("*.m")) if p.is_dir() else [p])]
+    for file in files:
+        grid = read(file)
+        repeat = 3 if options.quick else 20
+        ours = measured(lambda grid=grid: problem(grid), repeat, options.solver)
+        theirs: dict[str, float] = {}
+        like = problem(grid)
+        try:
+            theirs = measured(lambda grid=grid, like=like: ByCasadi(grid, like), repeat,
+                              options.solver)  # fmt: skip
+        except ImportError:
+            print("CasADi is not installed")
+        table = Table(title=f"{grid.name}: {len(grid.load[0])} buses")
+        for name in ("", "symgrad", "CasADi", "ratio"):
+            table.add_column(name, justify="left" if not name else "right")
+        for name, value in ours.items():
+            other = theirs.get(name)
+            text = "" if other is None else f"{other:,.4f}"
+            ratio = f"{other / value:.1f}" if other and " / " in name else ""
+            table.add_row(name, f"{value:,.4f}", text, ratio)
+        Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
