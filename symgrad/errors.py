@@ -46,6 +46,7 @@ __all__ = [
     "NumberError",
     "OutOfMemoryError",
     "ParseError",
+    "PathsWarning",
     "ShapeError",
     "SimplificationWarning",
     "SparsityWarning",
@@ -178,6 +179,10 @@ class DifferencesWarning(UserWarning):
 
 class NotCompiledWarning(UserWarning):
     """A function that a solver was given cannot be compiled, and runs as plain Python."""
+
+
+class PathsWarning(UserWarning):
+    """A function decides by values in many ways, each of which is compiled by itself."""
 
 
 class SimplificationWarning(UserWarning):

@@ -153,6 +153,7 @@ def test_a_float_would_lose_the_derivative() -> None:
         sg.grad(lambda x: float(x) ** 2)(1.0)
 
 
+@pytest.mark.filterwarnings("ignore::symgrad.errors.PathsWarning")
 def test_the_number_of_paths_is_bounded() -> None:
     f = sg.compile(lambda x: x * int(x), backend="numpy")
     for k in range(64):

@@ -303,6 +303,57 @@ def test_powers_of_integers_are_looked_at_in_each_call() -> None:
     np.testing.assert_array_equal(g(a, np.array([3, 0])), [8, 1])
 
 
+# ---------------------------------------------------------------- what is decided
+
+
+def guarded(x: Any) -> Any:
+    try:
+        return 1.0 / x
+    except ZeroDivisionError:
+        return 0.0
+
+
+def solved(x: Any) -> Any:
+    try:
+        return np.linalg.inv(x)
+    except (ValueError, np.linalg.LinAlgError):
+        return x
+
+
+def raising(x: Any) -> Any:
+    if np.ndim(x) > 5:
+        raise ZeroDivisionError
+    try:
+        return 2.0 * x
+    except KeyError:
+        return x
+
+
+def test_handlers_of_arithmetic_are_noticed() -> None:
+    for f, x, name in ((guarded, 2.0, "ZeroDivisionError"), (solved, np.eye(2), "LinAlgError")):
+        line = f.__code__.co_firstlineno + 3
+        wanted = rf"except {name}` .* np\.where .*\[test_same_value\.py:{line}\]"
+        with pytest.warns(sg.errors.CaptureWarning, match=wanted):
+            np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+    assert sg.compile(raising)(2.0) == 4.0
+
+
+def test_many_paths_are_worth_a_warning() -> None:
+    def stepped(x: Any) -> Any:
+        for k in range(100):
+            if x < k:
+                return x * k
+        return x
+
+    g = sg.compile(stepped, backend="numpy", cache=False)
+    for k in range(5):
+        g(k + 0.5)
+    line = stepped.__code__.co_firstlineno + 2
+    with pytest.warns(sg.errors.PathsWarning, match=rf"5 different.*py:{line}\).*np\.where"):
+        g(5.5)
+    assert g(6.5) == stepped(6.5)
+
+
 # ---------------------------------------------------------------- types of results
 
 

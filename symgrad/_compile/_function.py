@@ -8,6 +8,7 @@ import itertools
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -31,7 +32,7 @@ from .._trace import (
     flatten,
     trace,
 )
-from ..errors import ArgumentError, TraceError
+from ..errors import ArgumentError, PathsWarning, TraceError
 from ._call import Call, Given
 from ._captures import Captures
 from ._layout import layout_of
@@ -47,8 +48,8 @@ BACKENDS = get_args(Backend)
 #: Backends that there were.
 REMOVED = ("auto", "bytecode")
 
-#: Most paths that are compiled for arguments of one kind.
-PATHS = 64
+#: From so many paths for arguments of one kind on it is worth a warning, and an error.
+MANY, PATHS = 5, 64
 
 #: Most specialisations that a function keeps; beyond, the one not asked for longest is dropped.
 KEPT = 256
@@ -333,17 +334,20 @@ class Function:
         return None if words is None else Recall([*words, str(self._parallel)])
 
     def _check_paths(self, signature: Signature) -> None:
-        """Raise if the function decides by values in too many ways."""
+        """Warn, and then raise, if the function decides by values in too many ways."""
         known = [s for s in self._specializations.get(signature, ()) if s.conditions]
-        if len(known) < PATHS:
+        if len(known) not in (MANY, PATHS):
             return
         lines = sorted({str(c.where) for s in known for c in s.conditions if c.where})
-        raise TraceError(
-            f"{getattr(self, '__name__', 'the function')} has taken {PATHS} different paths, by "
-            f"decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
+        text = (
+            f"{getattr(self, '__name__', 'the function')} has taken {len(known)} different paths, "
+            f"by decisions on values ({', '.join(lines[:5])}); each is compiled by itself. Write "
             "instead: np.where(condition, a, b), sg.cond, sg.while_loop, or compile it with "
             "control_flow=True"
         )
+        if len(known) == PATHS:
+            raise TraceError(text)
+        warnings.warn(f"{text}. From {PATHS} on it is an error", PathsWarning, stacklevel=2)
 
     @property
     def _body_function(self) -> Callable[..., Any]:

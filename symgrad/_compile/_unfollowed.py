@@ -111,6 +111,26 @@ def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
         )
 
 
+#: What a program's arithmetic does not raise.
+_ARITHMETIC = frozenset(
+    ("ZeroDivisionError", "FloatingPointError", "OverflowError", "ArithmeticError", "LinAlgError")
+)
+
+
+def warn_of_handlers(code: CodeType) -> None:
+    """Warn of ``except`` for what compiled arithmetic does not raise."""
+    for name, line in names_in(code).caught.items():
+        if name in _ARITHMETIC:
+            warnings.warn(
+                f"`except {name}` is seen only while the function is traced: compiled arithmetic "
+                "raises nothing, a division by zero is inf or nan. Write instead: np.where on "
+                "what is tested, or test the result outside "
+                f"[{code.co_filename.rpartition('/')[2]}:{line}]",
+                CaptureWarning,
+                stacklevel=2,
+            )
+
+
 _HOMES = ("time", "datetime", "date", "numpy")
 
 

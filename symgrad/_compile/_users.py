@@ -9,7 +9,7 @@ import marshal
 import sys
 import sysconfig
 from abc import ABCMeta
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -41,7 +41,8 @@ class Names(NamedTuple):
     """The names in a function's code: global ones, imported modules, all, assigned to.
 
     ``free``: names of the enclosing functions. ``formats``: whether text is made of values.
-    ``lines``: where names are first read, attributes with a point before.
+    ``lines``: where names are first read, attributes with a point before. ``caught``: the names
+    of exceptions that handlers are for, and where.
     """
 
     globals: tuple[str, ...]
@@ -51,6 +52,7 @@ class Names(NamedTuple):
     formats: bool
     free: frozenset[str]
     lines: dict[str, int]
+    caught: dict[str, int]
 
 
 @lru_cache(maxsize=4096)
@@ -64,6 +66,7 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
     mentioned, stored, formats = set(code.co_names), set[str](), False
     free = set[str]()
     lines: dict[str, int] = {}
+    caught: dict[str, int] = {}
     steps = list(dis.get_instructions(code))
     for k, step in enumerate(steps):
         name = step.opname
@@ -85,6 +88,8 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
             name == "PUSH_EXC_INFO" and steps[k + 1].opname == "POP_TOP"
         ):  # `case float():`; `except` may hide that a value has no number
             mentioned.add("isinstance")
+        if name == "CHECK_EXC_MATCH":
+            caught |= _named_before(steps, k)
     for value in code.co_consts:
         if isinstance(value, CodeType):
             if value in opaque:
@@ -96,15 +101,26 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
             mentioned |= inner.mentioned
             stored |= inner.stored
             formats = formats or inner.formats
-            lines = inner.lines | lines
+            lines, caught = inner.lines | lines, inner.caught | caught
         elif isinstance(value, str) and ("%s" in value or "%r" in value):
             formats = True
         elif isinstance(value, str) and value.isidentifier():
             mentioned.add(value)  # getattr(config, "alpha")
     return Names(
         tuple(loaded), tuple(imports), frozenset(mentioned), frozenset(stored), formats,
-        frozenset(free), lines,
+        frozenset(free), lines, caught,
     )  # fmt: skip
+
+
+def _named_before(steps: Sequence[dis.Instruction], end: int) -> dict[str, int]:
+    """Return the names that are loaded just before a step, and where."""
+    found: dict[str, int] = {}
+    for step in reversed(steps[:end]):
+        if not step.opname.startswith(("LOAD_", "BUILD_TUPLE", "CACHE")):
+            break
+        if isinstance(step.argval, str) and step.positions is not None:
+            found[step.argval] = step.positions.lineno or 0
+    return found
 
 
 # ---------------------------------------------------------------- whose code it is
