@@ -14,7 +14,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _cache, _code, _private, _recall
-from symgrad._runtime import _externals, has_libmvec
+from symgrad._runtime import _libraries, has_libmvec
 from symgrad.errors import DataError
 
 X = np.linspace(0.3, 2.0, 5)
@@ -234,8 +234,8 @@ def test_code_that_calls_what_is_not_here_is_made_again(
     [home] = entries(cache_dir)
     described, _ = _cache.read_files(home)
     [name, *_] = [n for n in described["externals"] if n.startswith("_ZGV")]
-    here = _externals._is_here
-    monkeypatch.setattr(_externals, "_is_here", lambda n: n != name and here(n))
+    here = _libraries._is_here
+    monkeypatch.setattr(_libraries, "_is_here", lambda n: n != name and here(n))
     with pytest.raises(DataError, match=name):
         _cache.read_entry(home, ())
     monkeypatch.setattr("symgrad._lower._simd_variants.vector_twin", lambda *_: None)
@@ -254,7 +254,7 @@ def test_the_functions_that_an_object_calls() -> None:
     """
     with pytest.raises(RuntimeError, match="outside"):
         _code.emit(text)
-    names = _externals.externals(b"declare <4 x double> @_ZGVdN4v_exp(<4 x double>) ; _ZGVdN4v_exp")
+    names = _libraries.externals(b"declare <4 x double> @_ZGVdN4v_exp(<4 x double>) ; _ZGVdN4v_exp")
     assert names == {"_ZGVdN4v_exp"}
 
 

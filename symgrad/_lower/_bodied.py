@@ -10,7 +10,7 @@ from __future__ import annotations
 from .._control import Branch, Loop
 from .._graph import Node
 from .._runtime import EXHAUSTED
-from .._runtime._types import memory_type
+from .._runtime._interface import memory_type
 from .._shapes import as_expr
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
 from ._loops import Frame

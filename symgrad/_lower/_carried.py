@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node
-from .._runtime._types import memory_type
+from .._runtime._interface import memory_type
 from .._shapes import Dimension, Shape, as_expr, dim_product
 from ._values import Place
 from ._writer import Writer

@@ -15,8 +15,8 @@ import numpy as np
 
 from .._graph import Node
 from .._runtime import EXHAUSTED
+from .._runtime._interface import memory_text, memory_type
 from .._runtime._threads import RUN
-from .._runtime._types import memory_text, memory_type
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters

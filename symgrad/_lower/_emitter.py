@@ -13,7 +13,7 @@ import sympy as sp
 
 from .._op import Cython
 from .._runtime import Function, cython_symbol
-from .._runtime._types import constant_text, llvm_type
+from .._runtime._interface import constant_text, llvm_type
 from ..errors import UnsupportedError
 from ._llvm_module import Module
 from ._simd_variants import PURE, libm_name

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._graph import Node
 from .._op import Reduce
-from .._runtime._types import constant_text, llvm_type, memory_text, memory_type
+from .._runtime._interface import constant_text, llvm_type, memory_text, memory_type
 from .._shapes import Shape
 from ._emitter import Emitter
 from ._llvm_module import Module

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime._types import constant_text
+from .._runtime._interface import constant_text
 
 
 class Form(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from .._runtime import vector_width
-from .._runtime._types import constant_text
+from .._runtime._interface import constant_text
 from ._simd_variants import Definition, definitions
 
 #: With more instructions of SIMD functions than this in the places of their calls, they stay

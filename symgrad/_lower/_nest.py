@@ -6,7 +6,7 @@ import functools
 
 from .._graph import Node
 from .._op import Placing
-from .._runtime._types import constant_text, llvm_type, memory_text
+from .._runtime._interface import constant_text, llvm_type, memory_text
 from .._shapes import Dimension, as_expr, dim_product
 from ._cut import Cut
 from ._emitter import Emitter

@@ -13,9 +13,9 @@ import re
 import numpy as np
 
 from .._runtime import Function, cython_symbol, vector_width
+from .._runtime._interface import constant_text, llvm_type
 from .._runtime._threads import LIMIT as THREADS
 from .._runtime._threads import RUN
-from .._runtime._types import constant_text, llvm_type
 from ._blocking import BLOCK, DEPTH, FAR, PANELS, ROWS, TALL, copies, turning_texts
 from ._llvm_module import Module
 from ._tiles import VECTORS, Tile, tile_bytes, tile_of, tile_texts

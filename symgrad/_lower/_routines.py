@@ -18,7 +18,7 @@ import sympy as sp
 from .._graph import Node
 from .._op import Code, Written
 from .._runtime import Function, bind_function, cython_symbol, loop_symbol, ufunc_data
-from .._runtime._types import constant_text, llvm_type
+from .._runtime._interface import constant_text, llvm_type
 from .._shapes import MOST_BYTES, Dimension, as_expr, dim_product
 from ._emitter import Emitter
 from ._llvm_module import Module

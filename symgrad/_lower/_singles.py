@@ -9,7 +9,7 @@ import sympy as sp
 
 from .._graph import Node
 from .._op import Scan
-from .._runtime._types import constant_text, llvm_type
+from .._runtime._interface import constant_text, llvm_type
 from .._shapes import Dimension, as_expr
 from ._emitter import Emitter
 from ._llvm_module import Module

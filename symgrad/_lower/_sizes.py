@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Node, SizeOf
-from .._runtime._types import constant_text
+from .._runtime._interface import constant_text
 from .._schedule import Steps
 from .._shapes import MOST_BYTES, Dim, as_expr, dim_product
 from ._emitter import Emitter

@@ -29,7 +29,7 @@ from .._op import (
 from .._ops.contract import matrix_product
 from .._ops.reductions import reduced
 from .._runtime import ufunc_symbol
-from .._runtime._types import llvm_type, memory_type
+from .._runtime._interface import llvm_type, memory_type
 from .._shapes import Dimension, as_expr, dim_product
 from ._emitter import Emitter
 from ._routines import Call

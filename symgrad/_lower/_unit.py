@@ -17,7 +17,7 @@ import sympy as sp
 from .._graph import Body, Constant, Input, Node, topological
 from .._op import Bodied
 from .._runtime import OTHER_BRANCH
-from .._runtime._types import memory_text, memory_type
+from .._runtime._interface import memory_text, memory_type
 from .._schedule import Steps, body_program
 from .._shapes import Dimension, as_expr, dim_product
 from ._arena import Arena, given

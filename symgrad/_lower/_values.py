@@ -17,7 +17,7 @@ import sympy as sp
 from .._graph import Input, Iota, Literal, Node, SizeOf, topological
 from .._op import ArrayOp, Code, Composed, Cython, Emit, Instr, Intrinsic, Libm
 from .._runtime import OUT_OF_RANGE
-from .._runtime._types import constant_text, llvm_type, memory_type
+from .._runtime._interface import constant_text, llvm_type, memory_type
 from .._shapes import Shape
 from ..errors import UnsupportedError
 from ._emitter import INDEPENDENT, Emitter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from .._graph import Body, Literal, Node, SizeOf
-from .._runtime._types import memory_text, memory_type
+from .._runtime._interface import memory_text, memory_type
 from .._shapes import Dimension, as_expr
 from ._emitter import Emitter, size_parameters
 from ._llvm_module import Module

@@ -20,8 +20,8 @@ import sympy as sp
 from ..errors import ArgumentError, ParseError
 from ._build import build
 from ._limits import MAX_POWER_BITS, TooLargeError, check_numbers, power_bits
-from ._names import Names, Symbols
 from ._scan import scan
+from ._vocabulary import Names, Symbols
 
 __all__ = ["MAX_POWER_BITS", "TooLargeError", "check_numbers", "parse", "power_bits"]
 

@@ -26,10 +26,9 @@ from ._limits import (
     check,
     power_bits,
 )
-from ._names import Names
 from ._scan import MAX_DEPTH
 from ._value import Real, Value, finite, product_of, row_of, sum_of
-from ._vocabulary import FUNCTIONS, SPECIAL
+from ._vocabulary import FUNCTIONS, SPECIAL, Names
 
 _CONDITION = (sp.core.relational.Relational, BooleanFunction, BooleanAtom)
 # What SymPy's constructors raise, beside ValueError, on arguments they cannot evaluate.

@@ -1,4 +1,4 @@
-"""The functions and constants that a formula may use.
+"""The functions and constants that a formula may use, and what names in it mean.
 
 One line a function: its names (NumPy's first, then SymPy's, SciPy's and ``math``'s), how
 SymPy writes it, and a double-precision evaluation. The evaluation is run on constants only,
@@ -7,14 +7,17 @@ before SymPy sees them: SymPy would expand ``gamma(10**9)`` digit by digit.
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import sympy as sp
 from sympy.codegen import cfunctions
 
 from .._late import special
+from ..errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -127,3 +130,54 @@ SPECIAL = ("where", "Piecewise", "power", "pow", "Eq", "Ne")
 
 # A symbol called "oo" would print like infinity, and one called "I" like the imaginary unit.
 RESERVED = frozenset({"I", "oo", "zoo", "nan", "inf", "infty", "NaN", "Infinity"})
+
+
+Symbols: TypeAlias = str | Iterable[str | sp.Symbol] | Mapping[str, sp.Expr] | None
+
+
+@dataclass(frozen=True)
+class Names:
+    """What names mean: those declared by the caller, or any (``declared`` is None)."""
+
+    declared: dict[str, sp.Expr] | None
+
+    @staticmethod
+    def of(symbols: Symbols) -> Names:
+        """Read the ``symbols`` argument of ``parse``; raises ArgumentError."""
+        if symbols is None:
+            return Names(None)
+        declared: dict[str, sp.Expr] = {}
+        if isinstance(symbols, Mapping):
+            for name, meaning in symbols.items():
+                if not isinstance(name, str) or not isinstance(meaning, sp.Expr):
+                    raise ArgumentError(f"symbols maps names to expressions, got {name!r}")
+                declared[name] = meaning
+            return Names(declared)
+        if isinstance(symbols, str):
+            symbols = symbols.replace(",", " ").split()
+        if not isinstance(symbols, Iterable):
+            raise ArgumentError(f"symbols holds names or SymPy symbols, got {symbols!r}")
+        for entry in symbols:
+            if isinstance(entry, sp.Symbol):
+                declared[entry.name] = entry
+            elif isinstance(entry, str):
+                declared[entry] = sp.Symbol(entry, real=True)
+            else:
+                raise ArgumentError(f"symbols holds names or SymPy symbols, got {entry!r}")
+        return Names(declared)
+
+    def look_up(self, name: str) -> sp.Expr | str:
+        """The expression that a name stands for, or why it is refused."""
+        if self.declared is not None and name in self.declared:
+            return self.declared[name]
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in FUNCTIONS or name in SPECIAL:
+            return f"{name} is a function: write {name}(x), or declare the name in symbols="
+        if name in RESERVED or name.startswith("__"):
+            return f"the name {name} is refused in a formula"
+        if self.declared is None:
+            return sp.Symbol(name, real=True)
+        near = difflib.get_close_matches(name, [*self.declared, *CONSTANTS], n=3)
+        known = "did you mean " + " or ".join(near) if near else "known: "
+        return f"unknown name {name!r}; {known if near else known + ', '.join(self.declared)}"

@@ -8,7 +8,6 @@ of other libraries (``_libraries``). The structures that it relies on are listed
 
 from . import _structures as structures
 from ._entry import threads_symbol, write_entry
-from ._externals import absent, externals
 from ._interface import (
     EXHAUSTED,
     NO_MEMORY,
@@ -21,10 +20,12 @@ from ._interface import (
 from ._libraries import (
     Function,
     Variant,
+    absent,
     bind_array,
     bind_function,
     bind_symbol,
     cython_symbol,
+    externals,
     has_libmvec,
     loop_symbol,
     register_bytes,
