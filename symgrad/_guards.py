@@ -285,9 +285,3 @@ def _selected(guard: Guard, value: Node) -> Node:
     if more or truth:
         return as_node(np.where(_truth(guard), Traced(value), 0.0))
     return as_node(np.where(Traced(node), 0.0, Traced(value)))
-
-
-__all__ = [
-    "Guard", "Guarded", "added", "added_in_turn", "ahead", "behind", "conditions", "narrowed",
-    "settled", "summed", "through",
-]  # fmt: skip

@@ -15,11 +15,6 @@ import numpy as np
 
 from ._forks import late_module
 
-__all__ = [
-    "LateFields", "LateFunction", "LateModule", "blas", "lapack", "linalg", "loaded",
-    "resolved", "special",
-]  # fmt: skip
-
 _PLAIN = (int, float, complex, np.ndarray, np.generic)
 
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from ._forks import late_module
 
-__all__ = ["attach", "declared"]
-
 
 def declared(stub: str) -> tuple[dict[str, str], list[str]]:
     """Return the names that a stub declares, each with the module that it is in, and the modules.

@@ -137,16 +137,3 @@ def lower(program: Steps, vector_math: bool | None = None) -> Lowered:
     """Return a program as LLVM assembly: of each legal program, its tasks, by its plan."""
     vector = vector_math_default() if vector_math is None else vector_math
     return emit(program, lambda p: plan(legal(p, vector)), vector)
-
-
-__all__ = [
-    "SIMPLIFYING",
-    "Pass",
-    "Roots",
-    "legal",
-    "lower",
-    "lowering",
-    "portable",
-    "program_of",
-    "through",
-]

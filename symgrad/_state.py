@@ -94,6 +94,3 @@ def within(**changes: Any) -> Iterator[None]:
 def at(where: Any) -> None:
     """Give the nodes made from now on a line: a pass goes from node to node within a block."""
     _current.set(_state((where, *_current.get()[1:])))
-
-
-__all__ = ["PLAIN", "State", "at", "now", "within"]

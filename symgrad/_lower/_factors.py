@@ -64,6 +64,3 @@ def _result(node: Node, product: Node) -> Node:
         return apply(node.op, (product,), node.items, node.shape, node.dtype)
     out = "".join(product.params["out"][k] for k in axes)
     return bind_nodes(product.op, product.operands, {**product.params, "out": out})
-
-
-__all__ = ["direct"]

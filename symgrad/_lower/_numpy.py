@@ -254,6 +254,3 @@ def _flat(value: Any) -> list[Any]:
     if isinstance(value, (tuple, list)):
         return [x for v in value for x in _flat(v)]
     return [value]
-
-
-__all__ = ["numpy_steps"]

@@ -372,6 +372,3 @@ def plan(program: Steps) -> Plan:
     writes over an array comes behind what does not need it.
     """
     return _Planner(program).run()
-
-
-__all__ = ["Nest", "Plan", "Single", "Store", "contraction_sizes", "plan", "reduction_domain"]

@@ -193,5 +193,3 @@ SUM = _record("NumPySum", _write_sum, reduced)
 _CONTRACT = registry.ops["Contract"]
 assert isinstance(_CONTRACT, ArrayOp)
 PRODUCT = _record("NumPyProduct", _write_product, _CONTRACT.shape)
-
-__all__ = ["MAP", "NUMBERS", "PRODUCT", "SUM"]

@@ -123,6 +123,3 @@ _OF_SPECIAL: tuple[Identity, ...] = (
 )  # fmt: skip
 IDENTITIES = (*_PLAIN, *_OF_SPECIAL)
 INDEX = Index(_PLAIN, _OF_SPECIAL)
-
-
-__all__ = ["IDENTITIES", "INDEX", "Identity"]

@@ -259,5 +259,3 @@ LENGTH = Reduced(
     "sqrt(sum(x**2)): x/r", _length_of_array, ("Sqrt", *POWERS),
     frozenset(("Sum", "Mean", "Reshape", "Divide", "Contract")),
 )  # fmt: skip
-
-__all__ = ["LENGTH", "REDUCED"]

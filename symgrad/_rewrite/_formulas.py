@@ -212,5 +212,3 @@ OF_SPECIAL: tuple[Shortcut, ...] = (
     Shortcut("log(gamma(x)): digamma(x)", lambda x: np.log(special.gamma(x)),
              lambda y, x: (special.psi(x),), ((2.0, 1000.0),)),
 )  # fmt: skip
-
-__all__ = ["FORMULAS", "OF_SPECIAL"]

@@ -55,5 +55,3 @@ def shortcuts(
 
 #: Which shortcuts may be at a node.
 index = Index[Shortcut | Reduced](_PLAIN, OF_SPECIAL)
-
-__all__ = ["SHORTCUTS", "index", "shortcuts"]

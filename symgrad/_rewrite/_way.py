@@ -92,6 +92,3 @@ class Reduced(Row):
     find: Callable[[Node, Collection[Node]], Way | None]
     written: tuple[str, ...] = ("Log",)
     sees: frozenset[str] | None = None
-
-
-__all__ = ["Reduced", "Shortcut", "Way", "elementwise"]

@@ -280,6 +280,3 @@ def _tidy(expression: Any, taken: set[str], indices: tuple[sp.Symbol, ...]) -> A
 
 def _equation(result: Variable, wrt: tuple[Variable, ...], right: Any) -> Equation:
     return Equation(result, wrt, right, right, None)
-
-
-__all__ = ["Derivation", "Path", "Step", "derivation"]

@@ -46,6 +46,3 @@ def paths(steps: Iterable[tuple[Iterable[Input], int]]) -> list[list[Input]]:
     """Return the inputs to differentiate by in turn, for each of the derivatives."""
     parts = [list(combinations_with_replacement(inputs, times)) for inputs, times in steps]
     return [list(chain(*path)) for path in product(*parts)]
-
-
-__all__ = ["Step", "derived", "paths"]

@@ -124,6 +124,3 @@ class Drawing:
             f'<iframe srcdoc="{escape(self.html)}" style="width:100%;height:640px;border:0" '
             'title="The computation, step by step"></iframe>'
         )
-
-
-__all__ = ["SUFFIXES", "Drawing"]

@@ -134,6 +134,3 @@ def _arrow(arrow: Arrow, view: View, folded: Folded) -> str:
         return 'color="#c4c8ce", style=dashed'
     text = arrow_label(arrow, folded)
     return f"label=< <I>{escape(text)}</I> >" if text else ""
-
-
-__all__ = ["arrow_label", "dot_text", "gradient_texts", "slope_label"]

@@ -173,6 +173,3 @@ def _title(steps: Sequence[Vertex], joined: int) -> str:
     low, high = min(lines), max(lines)
     text += f" ×{times}" if joined > 1 and times > 1 else ""
     return f"{text} line {low}" if low == high else f"{text} lines {low}–{high}"
-
-
-__all__ = ["LIMIT", "Arrow", "Box", "Folded", "fold"]

@@ -114,6 +114,3 @@ def traced(f: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> tuple[Pro
         program = schedule(made.graph.inputs, made.graph.outputs, made.graph.guards)
     leaves, _ = flatten((tuple(args), dict(kwargs)))
     return program, [leaves[k] for k in made.takes]
-
-
-__all__ = ["program_view", "traced"]

@@ -15,6 +15,3 @@ def plain(f: Callable[..., Any]) -> Function:
         return f(*args, **kwargs)
 
     return Function(body, f, (plain, (f,), {}))
-
-
-__all__ = ["plain"]

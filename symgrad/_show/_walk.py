@@ -152,6 +152,3 @@ def _code(names: Sequence[str], places: Sequence[tuple[str, int]]) -> list[dict[
         last = max((n for n, text in texts.items() if text), default=0)
         found.append({str(n): text for n, text in texts.items() if n <= last})
     return found
-
-
-__all__ = ["page"]

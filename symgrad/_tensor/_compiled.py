@@ -400,6 +400,3 @@ def _recorded(
 def written_out(array: Any) -> bool:
     """Tell whether a constant is part of the structure: numbers in the code, and whole ones."""
     return isinstance(array, np.generic) or (array.ndim == 0 and array.dtype.kind != "f")
-
-
-__all__ = ["KERNEL", "attempt", "describe", "table", "written_out"]

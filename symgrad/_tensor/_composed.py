@@ -232,14 +232,3 @@ LOGSUMEXP = _step(
 )  # fmt: skip
 VAR = _step("Var", lambda x, **how: np_statistics.var(x, **how), silent=False, support=_spread)
 STD = _step("Std", lambda x, **how: np_statistics.std(x, **how), silent=False, support=_spread)
-
-__all__ = [
-    "FOLDS",
-    "LOGSUMEXP",
-    "LOG_SOFTMAX",
-    "SOFTMAX",
-    "STD",
-    "VAR",
-    "Composed",
-    "Formula",
-]

@@ -157,6 +157,3 @@ def elements(output: Element) -> list[Element]:
             continue
         done.setdefault(stack.pop(), None)
     return list(done)
-
-
-__all__ = ["Element", "Elements", "elements"]

@@ -349,6 +349,3 @@ def _behind(node: Backward, mask: Any, xs: list[Any]) -> list[Any]:
     if found is None:
         return [None] * len(xs)
     return [None if m is None else np.asarray(m) != 0 for m in found]
-
-
-__all__ = ["backward_order", "levels", "ordered", "run"]

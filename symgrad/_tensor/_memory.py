@@ -44,6 +44,3 @@ class Apart(Cell):
     @written.setter
     def written(self, date: int) -> None:
         self.base.written = date
-
-
-__all__ = ["Apart", "Cell", "clock"]

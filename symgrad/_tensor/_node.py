@@ -390,9 +390,3 @@ class Backward(Node):
                     part = by_rows(part)
                 parts[k] = part if part.dtype == x.dtype else part.astype(x.dtype)
         return parts
-
-
-__all__ = [
-    "AccumulateGrad", "Backward", "Extra", "Kind", "Node", "Rule", "Value", "accumulator",
-    "is_tensor_class", "wrap",
-]  # fmt: skip

@@ -68,6 +68,3 @@ def variables() -> dict[str, Any]:
         return {}
     variables = {**frame.f_globals, **frame.f_locals}
     return {k: v for k, v in variables.items() if k.isidentifier() and k[0] != "_"}
-
-
-__all__ = ["line_of", "misfit", "origin", "placed", "variables"]

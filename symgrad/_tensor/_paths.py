@@ -322,6 +322,3 @@ def _of_tensor(
     }
     chosen = _chosen(graph, inputs[found[0]], index)
     return Paths(_one(graph, frozen.outputs[0]), chosen, values, limit)
-
-
-__all__ = ["Path", "Paths", "paths"]

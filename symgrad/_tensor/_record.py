@@ -374,6 +374,3 @@ def _is_fixed(x: Any) -> bool:
     if isinstance(x, tuple):
         return all(map(_is_fixed, x))
     return x is None or x is Ellipsis or isinstance(x, _FIXED)
-
-
-__all__ = ["STOP", "Step", "apply", "bind", "called", "planned", "plans"]

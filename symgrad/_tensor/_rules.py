@@ -95,6 +95,3 @@ def _read_by(op: Op, wanted: Sequence[bool]) -> tuple[tuple[bool, ...], bool]:
     if op.kind == "contract":  # linear in each: for the one it reads the other
         return (wanted[1], wanted[0]), False
     return (True,) * len(wanted), getattr(op, "reads_result", True)
-
-
-__all__ = ["backward_class", "rule_for"]

@@ -230,6 +230,3 @@ def _operand(vertex: Vertex, value: Any) -> Operand:
 
 def _held(tensor: Value) -> Any:
     return tensor._grad._data if tensor._grad is not None else None
-
-
-__all__ = ["view_of"]

@@ -250,5 +250,3 @@ def compiled_step(
 
 Tensor.__symgrad_step__ = staticmethod(compiled_step)  # type: ignore[attr-defined]
 Tensor.__symgrad_whole__ = staticmethod(whole)  # type: ignore[attr-defined]
-
-__all__ = ["compiled_step", "whole"]

@@ -257,6 +257,3 @@ def combined(
 def strengthened(row: Row, enclosed: int, proved: bool) -> Row:
     """Return a row with what ball arithmetic and symbolic comparison have added."""
     return replace(row, enclosed=enclosed, proved=proved)
-
-
-__all__ = ["Certificate", "Row", "combined", "strengthened"]
