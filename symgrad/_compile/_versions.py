@@ -8,6 +8,7 @@ In an adapted function (:mod:`._substitutes`) these names mean symgrad's version
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import MethodType, ModuleType
 from typing import Any
 
@@ -24,10 +25,29 @@ MODULES = {
     "scipy": "symgrad.scipy", "scipy.integrate": "symgrad.scipy.integrate",
     "scipy.optimize": "symgrad.scipy.optimize",
     "scipy.special": "symgrad.scipy.special", "scipy.linalg": "symgrad.scipy.linalg",
-    "scipy.stats": "symgrad.scipy.stats",
+    "scipy.stats": "symgrad.scipy.stats", "scipy.interpolate": "symgrad.scipy.interpolate",
+    "scipy.signal": "symgrad.scipy.signal", "scipy.ndimage": "symgrad.scipy.ndimage",
+    "scipy.sparse": "symgrad.scipy.sparse",
+    "scipy.sparse.linalg": "symgrad.scipy.sparse.linalg",
+    "scipy.spatial": "symgrad.scipy.spatial",
+    "scipy.spatial.distance": "symgrad.scipy.spatial.distance",
+    "scipy.spatial.transform": "symgrad.scipy.spatial.transform",
 }  # fmt: skip
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic, type)
+#: Objects of SciPy's that hold data: by the class, symgrad's and what makes the same of it.
+OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
+    "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis)),
+    "BSpline": ("scipy.interpolate", "BSpline", lambda x: (*x.tck, x.extrapolate, x.axis)),
+    "UnivariateSpline": ("scipy.interpolate", "BSpline", lambda x: x._eval_args),
+    "interp1d": (
+        "scipy.interpolate", "interp1d",
+        lambda x: (x.x, x.y, x._kind, -1, True, None, x.fill_value, True),
+    ),
+    "_spbase": ("scipy.sparse", "entries", lambda x: (x,)),
+    "Rotation": ("scipy.spatial.transform", "Rotation", lambda x: (x.as_quat(), False)),
+}  # fmt: skip
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
 
 
 def version_of(value: Any) -> Any:
@@ -37,9 +57,16 @@ def version_of(value: Any) -> Any:
         return value if name is None else late_module(name)
     if isinstance(value, _PLAIN):
         return value
+    if isinstance(value, type) and not value.__module__.startswith("scipy."):
+        return value
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return late_module(MODULES["numpy.random"]).Drawing(value)
     kind = type(value)
+    if kind.__module__.startswith("scipy."):
+        for base in kind.__mro__:
+            if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):
+                module, name, parts = OBJECTS[base.__name__]
+                return getattr(late_module(MODULES[module]), name)(*parts(value))
     if kind.__module__ == "scipy.stats._distn_infrastructure" and hasattr(value, "dist"):
         # `prior = scipy.stats.norm(0.0, 2.0)`; it holds a distribution of its own.
         original = vars(sys.modules["scipy.stats"]).get(value.dist.name)

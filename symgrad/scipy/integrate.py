@@ -21,8 +21,9 @@ import scipy.integrate
 from .._trace._namespace import Namespace
 from ._ode import solve_ivp
 from ._ode_methods import Tsit5
+from ._samples import cumulative_trapezoid, simpson, trapezoid
 
-__all__ = ["Tsit5", "solve_ivp"]
+__all__ = ["Tsit5", "cumulative_trapezoid", "simpson", "solve_ivp", "trapezoid"]
 
 _names = Namespace(
     scipy.integrate,

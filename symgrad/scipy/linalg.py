@@ -30,7 +30,7 @@ _norm = version(np.linalg.norm)
 
 def norm(
     a: Any,
-    ord: Any = None,  # noqa: A002 - SciPy's name
+    ord: Any = None,
     axis: Any = None,
     keepdims: bool = False,
     check_finite: bool = True,

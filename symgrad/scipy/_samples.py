@@ -1,0 +1,70 @@
+"""Integrals of samples, for ``symgrad.scipy.integrate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from .. import numpy as traced_numpy
+from ._replacing import floats, replaces
+
+
+def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
+    """Return rows of samples, the axis first, and the steps between them for each."""
+    y = np.moveaxis(floats(y), axis, 0)
+    rest = (1,) * (y.ndim - 1)
+    if x is None:
+        return y, np.broadcast_to(floats(dx), (y.shape[0] - 1,)).reshape((-1, *rest))
+    x = floats(x)
+    x = x.reshape((-1, *rest)) if x.ndim == 1 else np.moveaxis(x, axis, 0)
+    return y, np.diff(x, axis=0)
+
+
+@replaces(scipy.integrate.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integral of samples by lines, as ``scipy.integrate.trapezoid``."""
+    y, h = _steps(y, x, dx, axis)
+    return np.sum(h * (y[1:] + y[:-1]) / 2.0, axis=0)
+
+
+@replaces(scipy.integrate.cumulative_trapezoid)
+def cumulative_trapezoid(
+    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
+    """Integrals of samples up to each, as ``scipy.integrate.cumulative_trapezoid``."""
+    y, h = _steps(y, x, dx, axis)
+    sums = np.cumsum(h * (y[1:] + y[:-1]) / 2.0, axis=0)
+    if initial is not None:
+        sums = traced_numpy.concatenate([np.zeros_like(sums[:1]), sums])
+    return np.moveaxis(sums, 0, axis)
+
+
+@replaces(scipy.integrate.simpson)
+def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+    """Integral of samples by parabolas, as ``scipy.integrate.simpson``.
+
+    With an even number of samples the last step is Cartwright's, from a parabola, too: Journal of
+    Mathematical Sciences and Mathematics Education 11 (2016).
+    """
+    y, h = _steps(y, x, dx, axis)
+    n = int(y.shape[0])
+    if n == 1:
+        return 0.0 * y[0]
+    if n == 2:
+        return h[0] * (y[0] + y[1]) / 2.0
+    odd = n if n % 2 else n - 1
+    a, b = h[0 : odd - 1 : 2], h[1 : odd - 1 : 2]
+    p, q, r = y[0 : odd - 2 : 2], y[1 : odd - 1 : 2], y[2:odd:2]
+    total = np.sum(
+        (a + b) / 6.0 * (p * (2.0 - b / a) + q * (a + b) ** 2 / (a * b) + r * (2.0 - a / b)),
+        axis=0,
+    )
+    if odd == n:
+        return total
+    a, b = h[-2], h[-1]
+    return (
+        total + y[-1] * (2 * b**2 + 3 * a * b) / (6 * (b + a))
+        + y[-2] * (b**2 + 3 * a * b) / (6 * a) - y[-3] * b**3 / (6 * a * (a + b))
+    )  # fmt: skip

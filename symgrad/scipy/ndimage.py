@@ -1,0 +1,304 @@
+"""``scipy.ndimage``, for functions that symgrad traces: filters, and images at any place.
+
+Images, weights and coordinates may be traced. What is not listed here is SciPy's own.
+
+Examples
+--------
+>>> import numpy as np
+>>> import symgrad as sg
+>>> from symgrad.scipy.ndimage import map_coordinates
+>>> image = np.outer(np.arange(4.0), np.arange(4.0))
+>>> def at(place):
+...     return map_coordinates(image, place, order=1)
+>>> sg.grad(at)(np.array([1.5, 2.5]))
+array([2.5, 1.5])
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+
+from .. import numpy as traced_numpy
+from .._ops.np_common import is_traced
+from .._trace._namespace import Namespace
+from ..errors import ShapeError
+from ._replacing import floats, refuse_option, replaces
+
+__all__ = [
+    "convolve",
+    "convolve1d",
+    "correlate",
+    "correlate1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "map_coordinates",
+    "shift",
+    "uniform_filter",
+    "uniform_filter1d",
+]
+
+#: SciPy's names for what lies beyond an edge, in NumPy's terms.
+_PADS = {
+    "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge",
+    "wrap": "wrap", "grid-wrap": "wrap",
+}  # fmt: skip
+
+
+def _padded(x: Any, room: Any, mode: str, cval: Any) -> Any:
+    if mode in ("constant", "grid-constant"):
+        return np.pad(x, room, constant_values=cval)
+    return np.pad(x, room, mode=_PADS[mode])
+
+
+# ---------------------------------------------------------------- filters
+
+
+def _correlated(x: Any, weights: Any, mode: str, cval: Any, centre: tuple[int, ...]) -> Any:
+    """Return sums of neighbours; ``centre``: the place in the weights that is the element's."""
+    sizes = tuple(map(int, weights.shape))
+    room = [(c, m - 1 - c) for c, m in zip(centre, sizes, strict=True)]
+    padded = _padded(x, room, mode, cval)
+    total = 0.0
+    for place in np.ndindex(*sizes):
+        cut = tuple(slice(k, k + n) for k, n in zip(place, x.shape, strict=True))
+        total = total + weights[place] * padded[cut]
+    return total
+
+
+def _along(x: Any, weights: Any, axis: int, mode: str, cval: Any, centre: int) -> Any:
+    shape, place = [1] * x.ndim, [0] * x.ndim
+    shape[axis], place[axis] = int(weights.shape[0]), centre
+    return _correlated(x, weights.reshape(shape), mode, cval, tuple(place))
+
+
+@replaces(scipy.ndimage.correlate1d)
+def correlate1d(
+    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> Any:  # fmt: skip
+    """Correlation along an axis, as ``scipy.ndimage.correlate1d``."""
+    weights = floats(weights)
+    return _along(floats(input), weights, axis, mode, cval, weights.shape[0] // 2 + origin)
+
+
+@replaces(scipy.ndimage.convolve1d)
+def convolve1d(
+    input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> Any:  # fmt: skip
+    """Convolution along an axis, as ``scipy.ndimage.convolve1d``."""
+    weights = np.flip(floats(weights))
+    centre = (int(weights.shape[0]) - 1) // 2 - origin
+    return _along(floats(input), weights, axis, mode, cval, centre)
+
+
+@replaces(scipy.ndimage.correlate)
+def correlate(
+    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """Correlation with weights of as many axes, as ``scipy.ndimage.correlate``."""
+    weights = floats(weights)
+    centre = tuple(int(m) // 2 + origin for m in weights.shape)
+    return _correlated(floats(input), weights, mode, cval, centre)
+
+
+@replaces(scipy.ndimage.convolve)
+def convolve(
+    input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    origin: int = 0,
+) -> Any:  # fmt: skip
+    """Convolution with weights of as many axes, as ``scipy.ndimage.convolve``."""
+    weights = np.flip(floats(weights))
+    centre = tuple((int(m) - 1) // 2 - origin for m in weights.shape)
+    return _correlated(floats(input), weights, mode, cval, centre)
+
+
+def _smoothed(
+    x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: float, radius: Any
+) -> Any:
+    if order != 0:
+        refuse_option("gaussian_filter", "order", order, "order=0 and np.gradient")
+    if radius is None:
+        if is_traced(sigma):
+            refuse_option(
+                "gaussian_filter", "radius", None, "radius=..., which sigma then does not change"
+            )
+        radius = int(truncate * float(sigma) + 0.5)
+    weights = np.exp(-0.5 / (sigma * sigma) * np.arange(-radius, radius + 1) ** 2)
+    return _along(x, weights / np.sum(weights), axis, mode, cval, radius)
+
+
+@replaces(scipy.ndimage.gaussian_filter1d)
+def gaussian_filter1d(
+    input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None,
+    mode: str = "reflect", cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
+) -> Any:  # fmt: skip
+    """Gaussian weights along an axis, as ``scipy.ndimage.gaussian_filter1d``; ``order`` is 0."""
+    return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
+
+
+def _each_axis(
+    x: Any, of_axis: Callable[[Any, int, Any, str], Any], option: Any, mode: Any, axes: Any
+) -> Any:
+    """Filter along one axis after another, each with an option and a mode."""
+    chosen = tuple(range(x.ndim)) if axes is None else tuple(np.atleast_1d(axes))
+    options = option if isinstance(option, (list, tuple, np.ndarray)) else [option] * len(chosen)
+    modes = [mode] * len(chosen) if isinstance(mode, str) else mode
+    for axis, own, edges in zip(chosen, options, modes, strict=True):
+        x = of_axis(x, int(axis), own, edges)
+    return x
+
+
+@replaces(scipy.ndimage.gaussian_filter)
+def gaussian_filter(
+    input: Any, sigma: Any, order: int = 0, output: Any = None, mode: Any = "reflect",
+    cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+) -> Any:  # fmt: skip
+    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``; ``order`` is 0."""
+
+    def along(x: Any, axis: int, own: Any, edges: str) -> Any:
+        if not is_traced(own) and own <= 1e-15:  # as SciPy: nothing along this axis
+            return x
+        return _smoothed(x, own, axis, order, edges, cval, truncate, radius)
+
+    return _each_axis(floats(input), along, sigma, mode, axes)
+
+
+@replaces(scipy.ndimage.uniform_filter1d)
+def uniform_filter1d(
+    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
+    cval: Any = 0.0, origin: int = 0,
+) -> Any:  # fmt: skip
+    """Means of neighbours along an axis, as ``scipy.ndimage.uniform_filter1d``."""
+    return _along(floats(input), np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin)
+
+
+@replaces(scipy.ndimage.uniform_filter)
+def uniform_filter(
+    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
+    origin: int = 0, *, axes: Any = None,
+) -> Any:  # fmt: skip
+    """Means of neighbours, as ``scipy.ndimage.uniform_filter``."""
+    return _each_axis(
+        floats(input),
+        lambda x, axis, own, edges: _along(
+            x, np.full(own, 1.0 / own), axis, edges, cval, own // 2 + origin
+        ),
+        size, mode, axes,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------- images between their elements
+
+#: Weights of the neighbours at and around a place, by how far it is past the first: the
+#: B-splines of order 1 and 3.
+_WEIGHTS: dict[int, Callable[[Any], list[Any]]] = {
+    0: lambda t: [1.0],
+    1: lambda t: [1.0 - t, t],
+    3: lambda t: [
+        (1.0 - t) ** 3 / 6.0, 2.0 / 3.0 - t**2 * (2.0 - t) / 2.0,
+        2.0 / 3.0 - (1.0 - t) ** 2 * (1.0 + t) / 2.0, t**3 / 6.0,
+    ],
+}  # fmt: skip
+
+#: SciPy pads so far before it looks for the splines of images that go on as their edges do.
+_ROOM = 12
+
+
+def _folded(k: Any, n: Any, mode: str) -> Any:
+    """Return the element that stands at a place beyond the edges."""
+    if mode in ("reflect", "grid-mirror"):
+        k = k % (2 * n)
+        return np.minimum(k, 2 * n - 1 - k)
+    if mode == "grid-wrap":
+        return k % n
+    if mode == "nearest":
+        return np.clip(k, 0, n - 1)
+    k = k % np.maximum(2 * (n - 1), 1)
+    return np.minimum(k, 2 * (n - 1) - k)
+
+
+def _at_places(image: Any, places: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
+    if order not in _WEIGHTS:
+        refuse_option("map_coordinates", "order", order, "order 0, 1 or 3")
+    if mode in ("wrap", "grid-constant"):
+        refuse_option("map_coordinates", "mode", mode, "mode='grid-wrap' or 'constant'")
+    if places.shape[0] != image.ndim:
+        raise ShapeError(f"map_coordinates: {places.shape[0]} coordinates, {image.ndim} axes")
+    within = True
+    if mode == "constant":
+        for x, n in zip(places, image.shape, strict=True):
+            within = within & (x >= 0) & (x <= n - 1)
+    if order == 3 and prefilter:
+        if mode == "nearest":
+            image, places = _padded(image, _ROOM, mode, cval), places + _ROOM
+        for axis, n in enumerate(image.shape):
+            spline = scipy.ndimage.spline_filter1d(np.eye(int(n)), 3, 0, mode=mode)
+            image = np.moveaxis(np.tensordot(spline, image, (1, axis)), 0, axis)
+    axes = []
+    for x, n in zip(places, image.shape, strict=True):
+        first = np.floor(x + 0.5 if order == 0 else x)
+        start = first.astype(np.int64) - order // 2
+        weights = _WEIGHTS[order](x - first)
+        axes.append([(_folded(start + j, n, mode), w) for j, w in enumerate(weights)])
+    flat, total = image.reshape(-1), 0.0
+    for corner in itertools.product(*axes):
+        index, weight = 0, 1.0
+        for (k, w), n in zip(corner, image.shape, strict=True):
+            index, weight = index * n + k, weight * w
+        total = total + weight * traced_numpy.take(flat, index)
+    return np.where(within, total, cval) if mode == "constant" else total
+
+
+@replaces(scipy.ndimage.map_coordinates)
+def map_coordinates(
+    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """Values of an image at places, as ``scipy.ndimage.map_coordinates``.
+
+    Parameters
+    ----------
+    input:
+        The image, of d axes.
+    coordinates:
+        Places, shape ``(d, ...)``.
+    order:
+        0, 1 or 3.
+    mode:
+        ``"constant"``, ``"nearest"``, ``"mirror"``, ``"reflect"`` or ``"grid-wrap"``.
+    """
+    return _at_places(floats(input), floats(coordinates), order, mode, cval, prefilter)
+
+
+@replaces(scipy.ndimage.shift)
+def shift(
+    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """The image moved, as ``scipy.ndimage.shift``."""
+    image = floats(input)
+    by = np.broadcast_to(floats(shift), (image.ndim,))
+    grid = traced_numpy.stack(
+        [g - s for g, s in zip(np.indices(tuple(map(int, image.shape))), by, strict=True)]
+    )
+    return _at_places(image, grid, order, mode, cval, prefilter)
+
+
+_names = Namespace(
+    scipy.ndimage, globals(), f"{', '.join(__all__)} of symgrad.scipy.ndimage can be"
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()

@@ -1,0 +1,228 @@
+"""``scipy.signal``, for functions that symgrad traces: convolutions and linear filters.
+
+Signals and filters may be traced. What is not listed here is SciPy's own.
+
+Examples
+--------
+>>> import numpy as np
+>>> import symgrad as sg
+>>> from symgrad.scipy.signal import lfilter
+>>> step = np.ones(5)
+>>> def last(alpha):
+...     return lfilter([alpha], [1.0, alpha - 1.0], step)[-1]
+>>> sg.grad(last)(0.5)
+np.float64(0.15625)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.signal
+
+from .. import numpy as traced_numpy
+from .._api._control import scan
+from .._trace._namespace import Namespace
+from ..errors import ShapeError
+from ._replacing import floats, refuse_option, replaces
+
+__all__ = [
+    "convolve",
+    "convolve2d",
+    "correlate",
+    "correlate2d",
+    "detrend",
+    "fftconvolve",
+    "lfilter",
+    "oaconvolve",
+    "savgol_filter",
+]
+
+#: Above so many elements in the smaller array, convolutions go by Fourier transforms.
+DIRECT = 128
+
+# ---------------------------------------------------------------- convolutions
+
+
+def _full(x: Any, y: Any) -> Any:
+    """Return the convolution with all its edges."""
+    if x.ndim != y.ndim:
+        raise ShapeError(f"convolve: arrays of {x.ndim} and of {y.ndim} axes")
+    if x.ndim == 1:
+        return np.convolve(x, y)
+    shape = tuple(n + m - 1 for n, m in zip(x.shape, y.shape, strict=True))
+    if math.prod(x.shape) < math.prod(y.shape):
+        x, y = y, x
+    if math.prod(y.shape) > DIRECT:
+        axes = tuple(range(x.ndim))
+        if "c" in (x.dtype.kind, y.dtype.kind):
+            return np.fft.ifftn(np.fft.fftn(x, shape, axes) * np.fft.fftn(y, shape, axes))
+        product = np.fft.rfftn(x, shape, axes) * np.fft.rfftn(y, shape, axes)
+        return np.fft.irfftn(product, shape, axes)
+    total = 0.0
+    for place in np.ndindex(*map(int, y.shape)):
+        room = [(k, n - k - m) for k, n, m in zip(place, shape, x.shape, strict=True)]
+        total = total + y[place] * np.pad(x, room)
+    return total
+
+
+def _cropped(full: Any, x: Any, y: Any, mode: str) -> Any:
+    """Return the part of a full convolution that a mode keeps, in SciPy's sense."""
+    if mode == "full":
+        return full
+    sizes = list(zip(x.shape, y.shape, strict=True))
+    if mode == "same":
+        cuts = [slice((m - 1) // 2, (m - 1) // 2 + n) for n, m in sizes]
+    elif mode == "valid":
+        cuts = [slice(min(n, m) - 1, max(n, m)) for n, m in sizes]
+    else:
+        raise ValueError("acceptable mode flags are 'valid', 'same', or 'full'")
+    return full[tuple(cuts)]
+
+
+def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    x, y = floats(in1), floats(in2)
+    return _cropped(_full(x, y), x, y, mode)
+
+
+def _flipped(y: Any) -> Any:
+    return np.conj(np.flip(floats(y)))
+
+
+@replaces(scipy.signal.convolve)
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """Convolution of two arrays of as many axes, as ``scipy.signal.convolve``."""
+    return _convolve(in1, in2, mode)
+
+
+@replaces(scipy.signal.fftconvolve)
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """Convolution, as ``scipy.signal.fftconvolve``; over all axes."""
+    if axes is not None:
+        refuse_option("fftconvolve", "axes", axes, "axes=None")
+    return _convolve(in1, in2, mode)
+
+
+@replaces(scipy.signal.oaconvolve)
+def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """Convolution, as ``scipy.signal.oaconvolve``; over all axes."""
+    if axes is not None:
+        refuse_option("oaconvolve", "axes", axes, "axes=None")
+    return _convolve(in1, in2, mode)
+
+
+@replaces(scipy.signal.correlate)
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """Correlation of two arrays of as many axes, as ``scipy.signal.correlate``."""
+    x, y = floats(in1), floats(in2)
+    return _cropped(_full(x, _flipped(y)), x, y, mode)
+
+
+_BOUNDARIES = {"wrap": "wrap", "circular": "wrap", "symm": "symmetric", "symmetric": "symmetric"}
+
+
+def _on_plane(x: Any, y: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+    if mode == "valid" or (boundary in ("fill", "pad") and fillvalue == 0):
+        return _cropped(_full(x, y), x, y, mode)
+    room = [(m - 1, m - 1) for m in y.shape]
+    if boundary in ("fill", "pad"):
+        padded = np.pad(x, room, constant_values=fillvalue)
+    else:
+        padded = np.pad(x, room, mode=_BOUNDARIES[boundary])
+    full = _cropped(_full(padded, y), padded, y, "valid")
+    return _cropped(full, x, y, mode)
+
+
+@replaces(scipy.signal.convolve2d)
+def convolve2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+) -> Any:
+    """Convolution of matrices, with edges as ``scipy.signal.convolve2d`` has them."""
+    return _on_plane(floats(in1), floats(in2), mode, boundary, fillvalue)
+
+
+@replaces(scipy.signal.correlate2d)
+def correlate2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+) -> Any:
+    """Correlation of matrices, with edges as ``scipy.signal.correlate2d`` has them."""
+    x, y = floats(in1), floats(in2)
+    flipped = _flipped(y)
+    if mode == "same":  # centred on the other one of two middles
+        full = _on_plane(x, flipped, "full", boundary, fillvalue)
+        cuts = [slice(m // 2, m // 2 + n) for n, m in zip(x.shape, y.shape, strict=True)]
+        return full[tuple(cuts)]
+    return _on_plane(x, flipped, mode, boundary, fillvalue)
+
+
+# ---------------------------------------------------------------- filters along an axis
+
+
+@replaces(scipy.signal.lfilter)
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """Filter with rational transfer function b/a, as ``scipy.signal.lfilter``.
+
+    The transposed direct form II (Oppenheim and Schafer), one pass over the axis.
+    """
+    b, a, x = np.atleast_1d(floats(b)), np.atleast_1d(floats(a)), floats(x)
+    order = max(int(b.shape[0]), int(a.shape[0])) - 1
+    lead = a[0]
+    b, a = (np.pad(v, (0, order + 1 - int(v.shape[0]))) / lead for v in (b, a))
+    rows = np.moveaxis(x, axis, 0)
+    state = np.zeros((order, *rows.shape[1:])) if zi is None else np.moveaxis(floats(zi), axis, 0)
+    if order == 0:
+        return b[0] * x if zi is None else (b[0] * x, zi)
+
+    def step(z: Any, now: Any) -> tuple[Any, Any]:
+        out = b[0] * now + z[0]
+        later = traced_numpy.concatenate([z[1:], np.zeros_like(z[:1])])
+        rest = (-1, *(1,) * (z.ndim - 1))
+        return later + b[1:].reshape(rest) * now - a[1:].reshape(rest) * out, out
+
+    last, result = scan(step, state, rows)
+    result = np.moveaxis(result, 0, axis)
+    return result if zi is None else (result, np.moveaxis(last, 0, axis))
+
+
+def _linear(filter_: Callable[[Any], Any], x: Any, axis: int) -> Any:
+    """Apply a filter that is linear and whose options are numbers, as the matrix that it is."""
+    rows = np.moveaxis(floats(x), axis, -1)
+    matrix = filter_(np.eye(int(rows.shape[-1])))
+    return np.moveaxis(rows @ matrix, -1, axis)
+
+
+@replaces(scipy.signal.savgol_filter)
+def savgol_filter(
+    x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0,
+    axis: int = -1, mode: str = "interp", cval: float = 0.0,
+) -> Any:  # fmt: skip
+    """Local polynomials, as ``scipy.signal.savgol_filter``; ``cval`` is 0."""
+    if cval != 0.0:
+        refuse_option("savgol_filter", "cval", cval, "cval=0.0")
+    return _linear(
+        lambda v: scipy.signal.savgol_filter(v, window_length, polyorder, deriv, delta, -1, mode),
+        x,
+        axis,
+    )
+
+
+@replaces(scipy.signal.detrend)
+def detrend(
+    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
+) -> Any:
+    """Subtract lines or means, as ``scipy.signal.detrend``."""
+    return _linear(lambda v: scipy.signal.detrend(v, -1, type, bp), data, axis)
+
+
+_names = Namespace(scipy.signal, globals(), f"{', '.join(__all__)} of symgrad.scipy.signal can be")
+
+
+def __getattr__(name: str) -> Any:
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()

@@ -1,0 +1,120 @@
+"""``scipy.spatial.distance``, for functions that symgrad traces.
+
+Examples
+--------
+>>> import numpy as np
+>>> import symgrad as sg
+>>> from symgrad.scipy.spatial.distance import cdist
+>>> points = np.array([[0.0, 0.0], [3.0, 4.0]])
+>>> sg.grad(lambda x: np.sum(cdist(x[None], points)))(np.array([0.0, 4.0]))
+array([-1.,  1.])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.spatial.distance
+
+from ..._trace._namespace import Namespace
+from ...errors import ShapeError
+from .._replacing import floats, refuse_option, replaces
+
+__all__ = ["cdist", "cosine", "euclidean", "pdist", "sqeuclidean", "squareform"]
+
+_METRICS: dict[str, Callable[..., Any]] = {
+    "euclidean": lambda u, v: np.linalg.norm(u - v, axis=-1),
+    "sqeuclidean": lambda u, v: np.sum((u - v) ** 2, axis=-1),
+    "cityblock": lambda u, v: np.sum(np.abs(u - v), axis=-1),
+    "chebyshev": lambda u, v: np.max(np.abs(u - v), axis=-1),
+    "cosine": lambda u, v: (
+        1.0 - np.sum(u * v, axis=-1)
+        / (np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))
+    ),
+    "canberra": lambda u, v: np.sum(np.abs(u - v) / (np.abs(u) + np.abs(v)), axis=-1),
+    "braycurtis": lambda u, v: (
+        np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1)
+    ),
+    "minkowski": lambda u, v, p=2: np.sum(np.abs(u - v) ** p, axis=-1) ** (1.0 / p),
+    "seuclidean": lambda u, v, V: np.sqrt(np.sum((u - v) ** 2 / V, axis=-1)),
+    "mahalanobis": lambda u, v, VI: np.sqrt(np.sum((u - v) @ VI * (u - v), axis=-1)),
+}  # fmt: skip
+_SHORT = {"euclid": "euclidean", "l2": "euclidean", "sqe": "sqeuclidean", "l1": "cityblock",
+          "manhattan": "cityblock", "cheby": "chebyshev", "linf": "chebyshev"}  # fmt: skip
+_NEEDED = {"seuclidean": "V", "mahalanobis": "VI"}
+
+
+def _metric(metric: Any, options: dict[str, Any]) -> Callable[[Any, Any], Any]:
+    if callable(metric):
+        refuse_option("cdist", "metric", metric, "the name of a metric, or loops over points")
+    name = _SHORT.get(metric, metric)
+    if name not in _METRICS:
+        refuse_option("cdist", "metric", metric, f"one of {', '.join(_METRICS)}")
+    needed = _NEEDED.get(name)
+    if needed is not None and needed not in options:
+        refuse_option("cdist", needed, None, f"{needed}=..., computed outside")
+    return lambda u, v: _METRICS[name](u, v, **options)
+
+
+@replaces(scipy.spatial.distance.cdist)
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """Distances of points, shapes ``(m, d)`` and ``(n, d)``, to each other: ``(m, n)``."""
+    a, b = floats(XA), floats(XB)
+    if a.ndim != 2 or b.ndim != 2:
+        raise ShapeError(f"cdist takes matrices, not shapes {a.shape} and {b.shape}")
+    return _metric(metric, kwargs)(a[:, None, :], b[None, :, :])
+
+
+@replaces(scipy.spatial.distance.pdist)
+def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+    """Distances of points, shape ``(m, d)``, among each other: ``m*(m - 1)/2``, row by row."""
+    x = floats(X)
+    if x.ndim != 2:
+        raise ShapeError(f"pdist takes a matrix, not shape {x.shape}")
+    i, j = np.triu_indices(int(x.shape[0]), 1)
+    return _metric(metric, kwargs)(x[i], x[j])
+
+
+@replaces(scipy.spatial.distance.squareform)
+def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+    """Distances in a row as a symmetric matrix, or the other way."""
+    x = floats(X)
+    if x.ndim == 2:
+        return x[np.triu_indices(int(x.shape[0]), 1)]
+    count = int(x.shape[0])
+    n = int(np.ceil(np.sqrt(2 * count)))
+    if n * (n - 1) != 2 * count:
+        raise ValueError("incompatible vector size: it must be a binomial coefficient n choose 2")
+    place = np.full((n, n), count)
+    i, j = np.triu_indices(n, 1)
+    place[i, j] = place[j, i] = np.arange(count)
+    return np.append(x, 0.0)[place]
+
+
+def _of_two(name: str) -> Callable[..., Any]:
+    @replaces(getattr(scipy.spatial.distance, name))
+    def distance(u: Any, v: Any, w: Any = None) -> Any:
+        if w is not None:
+            refuse_option(name, "w", w, "w=None")
+        return _METRICS[name](floats(u), floats(v))
+
+    distance.__name__ = distance.__qualname__ = name
+    distance.__doc__ = f"Distance of two vectors, as ``scipy.spatial.distance.{name}``."
+    return distance
+
+
+euclidean, sqeuclidean, cosine = map(_of_two, ("euclidean", "sqeuclidean", "cosine"))
+
+_names = Namespace(
+    scipy.spatial.distance, globals(), f"{', '.join(__all__)} can be, or loops over points"
+)
+
+
+def __getattr__(name: str) -> Any:
+    return _names(name)
+
+
+def __dir__() -> list[str]:
+    return _names.names()

@@ -1,0 +1,291 @@
+"""symgrad.scipy's interpolate, signal, ndimage, spatial and sparse beside SciPy's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.interpolate
+import scipy.ndimage
+import scipy.signal
+import scipy.sparse
+import scipy.sparse.linalg
+import scipy.spatial.distance
+from scipy import differentiate
+from scipy.spatial.transform import Rotation
+
+import symgrad as sg
+from symgrad.errors import TraceError, UnsupportedError
+from symgrad.scipy.spatial.distance import _METRICS
+
+RNG = np.random.default_rng(0)
+ROW, FEW = RNG.normal(size=20), RNG.normal(size=5)
+IMAGE, SMALL, LARGE = (RNG.normal(size=s) for s in ((7, 9), (3, 4), (14, 15)))
+PLACES = np.sort(RNG.uniform(0.0, 5.0, 7))
+VALUES, QUERIES = RNG.normal(size=7), np.array([-0.3, 0.7, 2.2, 3.1, 6.0])
+KNOTS = np.array([0.0, 0, 0, 0, 1, 2, 3, 4, 4, 4, 4])
+POINTS, OTHERS = np.abs(RNG.normal(size=(4, 3))), np.abs(RNG.normal(size=(5, 3)))
+TURNS, QUATERNIONS = RNG.normal(size=(6, 3)), RNG.normal(size=(6, 4))
+
+
+def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Functions that say SciPy's names, and their arguments."""
+    found: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+
+    def case(name: str, f: Callable[..., Any], *args: Any, **options: Any) -> None:
+        def given(*traced: Any) -> Any:
+            return f(*traced, **options)
+
+        found[f"{name} {' '.join(map(str, options.values()))} {len(found)}"] = given, args
+
+    signal, image = scipy.signal, scipy.ndimage
+    for mode in ("full", "same", "valid"):
+        case("convolve", lambda x, y, mode: signal.convolve(x, y, mode), ROW, FEW, mode=mode)
+        case("convolve", lambda x, y, mode: signal.convolve(x, y, mode), FEW, ROW, mode=mode)
+        case(
+            "fftconvolve",
+            lambda x, y, mode: signal.fftconvolve(x, y, mode),
+            IMAGE,
+            SMALL,
+            mode=mode,
+        )
+        case("correlate", lambda x, y, mode: signal.correlate(x, y, mode), ROW, FEW, mode=mode)
+        case("correlate", lambda x, y, mode: signal.correlate(x, y, mode), FEW, ROW, mode=mode)
+        case(
+            "convolve2d",
+            lambda x, y, mode: signal.convolve2d(x, y, mode),
+            LARGE,
+            LARGE + 1,
+            mode=mode,
+        )
+        for edge in ("fill", "wrap", "symm"):
+            for y in (SMALL, SMALL.T):
+                case(
+                    "convolve2d", lambda x, y, mode, edge: signal.convolve2d(x, y, mode, edge),
+                    IMAGE, y, mode=mode, edge=edge,
+                )  # fmt: skip
+                case(
+                    "correlate2d", lambda x, y, mode, edge: signal.correlate2d(x, y, mode, edge),
+                    IMAGE, y, mode=mode, edge=edge,
+                )  # fmt: skip
+    case("lfilter", lambda b, a, x: signal.lfilter(b, a, x), FEW, np.array([1.5, 0.3, -0.2]), ROW)
+    case("lfilter", lambda b, a, x: signal.lfilter(b, a, x, axis=0), FEW, FEW[:2], IMAGE)
+    case("lfilter", lambda b, x: signal.lfilter(b, [2.0], x), FEW, IMAGE)
+    case("lfilter", lambda b, x: signal.lfilter(b, [2.0], x), FEW[:1], IMAGE)
+    case("lfilter", lambda x, zi: signal.lfilter([1.0, 2.0], [1.0, 0.5], x, zi=zi)[1], ROW, FEW[:1])
+    case("savgol", lambda x: signal.savgol_filter(x, 5, 2), IMAGE)
+    case("detrend", lambda x: signal.detrend(x, axis=0), IMAGE)
+    for mode in ("reflect", "constant", "nearest", "mirror", "wrap"):
+        for size in (5, 4):
+            for origin in (0, 1):
+                case(
+                    "filters of rows",
+                    lambda x, w, mode, origin: (
+                        image.correlate1d(x, w, mode=mode, cval=0.5, origin=origin)
+                        + 2 * image.convolve1d(x, w, mode=mode, cval=0.5, origin=origin)
+                    ),
+                    IMAGE, FEW[:size], mode=mode, origin=origin,
+                )  # fmt: skip
+        case(
+            "filters",
+            lambda x, w, mode: (
+                image.correlate(x, w, mode=mode, cval=0.5) + 2 * image.convolve(x, w, mode=mode)
+                + image.gaussian_filter(x, (1.3, 0.4), mode=mode)
+                + image.uniform_filter(x, 4, mode=mode)
+            ),
+            IMAGE, SMALL, mode=mode,
+        )  # fmt: skip
+    where = RNG.uniform(-3.0, 11.0, (2, 50))
+    for mode in ("constant", "nearest", "mirror", "reflect", "grid-wrap"):
+        for order in (0, 1, 3):
+            case(
+                "map_coordinates",
+                lambda x, c, mode, order: image.map_coordinates(
+                    x, c, order=order, mode=mode, cval=0.7
+                ),
+                IMAGE, where, mode=mode, order=order,
+            )  # fmt: skip
+        case("shift", lambda x, mode: image.shift(x, [0.3, -0.7], mode=mode), IMAGE, mode=mode)
+    for n in (1, 2, 3, 4, 5, 8, 9):
+        x = np.sort(RNG.normal(size=n))
+        case("simpson", lambda y, x: scipy.integrate.simpson(y, x=x), ROW[:n], x)
+        case("simpson", lambda y: scipy.integrate.simpson(y, dx=0.3), ROW[:n])
+    case("simpson", lambda y: scipy.integrate.simpson(y, axis=0), IMAGE)
+    case("trapezoid", lambda y, x: scipy.integrate.trapezoid(y, x), VALUES, PLACES)
+    case(
+        "cumulative_trapezoid",
+        lambda y, x: scipy.integrate.cumulative_trapezoid(y, x, initial=0), VALUES, PLACES,
+    )  # fmt: skip
+    for metric in _METRICS:
+        options = {"seuclidean": {"V": [1.0, 2.0, 3.0]}, "mahalanobis": {"VI": np.eye(3) + 0.1},
+                   "minkowski": {"p": 3}}.get(metric, {})  # fmt: skip
+        case(
+            "cdist",
+            lambda a, b, metric, options: scipy.spatial.distance.cdist(a, b, metric, **options),
+            POINTS, OTHERS, metric=metric, options=options,
+        )  # fmt: skip
+        case(
+            "pdist",
+            lambda a, metric, options: scipy.spatial.distance.squareform(
+                scipy.spatial.distance.pdist(a, metric, **options)
+            ),
+            POINTS, metric=metric, options=options,
+        )  # fmt: skip
+    for seq in ("xyz", "ZYX", "zxy", "YZX", "XYZ", "yxz"):
+        case("euler", lambda e, seq: Rotation.from_euler(seq, e).as_matrix(), TURNS, seq=seq)
+        case("euler", lambda e, seq: Rotation.from_rotvec(e).as_euler(seq), TURNS, seq=seq)
+    case("one axis", lambda a: Rotation.from_euler("z", a, degrees=True).as_matrix(), 20.0)
+    case(
+        "matrix",
+        lambda q: Rotation.from_matrix(Rotation.from_quat(q).as_matrix()).as_quat(canonical=True),
+        QUATERNIONS,
+    )
+    case("rotvec", lambda q: Rotation.from_quat(q).as_rotvec(), QUATERNIONS)
+    case("angle", lambda q: Rotation.from_quat(q).magnitude(), QUATERNIONS)
+    case(
+        "product",
+        lambda q, e: (Rotation.from_quat(q) * Rotation.from_rotvec(e).inv()).apply([1, 2, 3.0]),
+        QUATERNIONS, TURNS,
+    )  # fmt: skip
+    curves = scipy.interpolate
+    ends = ["not-a-knot", "natural", "clamped", ((1, 0.3), (2, -0.5)), ("not-a-knot", "natural")]
+    for bc in ends:
+        for n in (2, 3, 4, 7):
+            if n > 2 or bc[0] != "not-a-knot":
+                case(
+                    "CubicSpline",
+                    lambda x, y, q, bc: (
+                        curves.CubicSpline(x, y, bc_type=bc)(q)
+                        + curves.CubicSpline(x, y, bc_type=bc)(q, 1)
+                        + curves.CubicSpline(x, y, bc_type=bc).integrate(0.5, 2.5)
+                    ),
+                    PLACES[:n], VALUES[:n], QUERIES, bc=bc,
+                )  # fmt: skip
+    for n in (2, 3, 7):
+        case(
+            "pchip",
+            lambda x, y, q: curves.PchipInterpolator(x, y)(q),
+            PLACES[:n],
+            VALUES[:n],
+            QUERIES,
+        )
+    case("many", lambda y, q: curves.CubicSpline(PLACES, y)(q), RNG.normal(size=(7, 3)), QUERIES)
+    for nu in range(4):
+        case("BSpline", lambda c, q, nu: curves.BSpline(KNOTS, c, 3)(q, nu), VALUES, QUERIES, nu=nu)
+    case("BSpline", lambda c, a: curves.BSpline(KNOTS, c, 3).integrate(a, 2.5), VALUES, 0.5)
+    case("splev", lambda c, q: curves.splev(q, (KNOTS, c, 3), 1), VALUES, QUERIES)
+    for kind in ("linear", "cubic"):
+        case(
+            "interp1d",
+            lambda y, q, kind: curves.interp1d(PLACES, y, kind, fill_value="extrapolate")(q),
+            VALUES, QUERIES, kind=kind,
+        )  # fmt: skip
+    return found
+
+
+CASES = cases()
+
+
+@pytest.mark.quick(40)
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_scipys(name: str) -> None:
+    f, args = CASES[name]
+    with sg.backend("numpy"):
+        found = sg.compile(f)(*args)
+    np.testing.assert_allclose(found, f(*args), rtol=1e-10, atol=1e-10)
+
+
+MODELS = ["lfilter", "convolve2d", "map_coordinates", "CubicSpline", "BSpline", "pchip", "product",
+          "cdist", "simpson"]  # fmt: skip
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("name", [[n for n in CASES if n.startswith(m)][-1] for m in MODELS])
+def test_derivatives_are_those_of_differences(name: str) -> None:
+    f, args = CASES[name]
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=np.shape(f(*args)))
+
+    def total(*x: Any) -> Any:
+        return np.sum(weights * f(*x))
+
+    for k, x in enumerate(args):
+
+        def at(flat: Any, k: int = k, x: Any = x) -> Any:
+            return total(*args[:k], flat.reshape(np.shape(x)), *args[k + 1 :])
+
+        want = differentiate.jacobian(
+            lambda p, at=at: np.apply_along_axis(at, 0, p)[None], np.ravel(x), initial_step=1e-3
+        ).df
+        found = sg.grad(total, k)(*args)
+        np.testing.assert_allclose(np.ravel(found), want[0], rtol=1e-6, atol=1e-6)
+
+
+def test_objects_made_outside() -> None:
+    """What SciPy's objects hold is read; another object in the name is seen."""
+    spline = scipy.interpolate.CubicSpline(PLACES, VALUES)
+    fitted = scipy.interpolate.UnivariateSpline(PLACES, VALUES, s=0)
+    line = scipy.interpolate.interp1d(PLACES, VALUES)
+    turn = Rotation.from_euler("xyz", [0.1, 0.2, 0.3])
+
+    def f(t: Any) -> Any:
+        return spline(t) + 2 * fitted(t) - line(t) * turn.apply([t, 1.0, 0.0])[1]
+
+    g = sg.value_and_grad(f)
+    for _ in range(2):
+        value, slope = g(2.0)
+        np.testing.assert_allclose(value, f(2.0), rtol=1e-12)
+        want = (f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6
+        np.testing.assert_allclose(slope, want, rtol=1e-7)
+        spline = scipy.interpolate.CubicSpline(PLACES, VALUES**2)
+
+
+def assembled(d: Any) -> Any:
+    """Return a sparse matrix, filled as loops over elements do."""
+    matrix = scipy.sparse.lil_matrix((6, 6))
+    for i in range(6):
+        matrix[i, i] = d[i]
+        if i:
+            matrix[i, i - 1] += -d[i] / 2
+            matrix[i - 1, i] -= 1.0
+    return matrix.tocsr()
+
+
+def sparse_model(d: Any) -> Any:
+    matrix = assembled(d) + scipy.sparse.identity(6) * d[0]
+    other = scipy.sparse.diags([d, d[1:]], [0, 1]).tocsc()
+    x = scipy.sparse.linalg.spsolve(matrix.tocsc(), np.ones(6))
+    free = [1, 2, 4]
+    part = scipy.sparse.linalg.splu(matrix[free][:, free].tocsc()).solve(x[free])
+    both = scipy.sparse.kron(scipy.sparse.eye(2), matrix).T @ np.append(x, matrix @ other @ x)
+    turned = scipy.sparse.csr_matrix((d, (range(6), range(5, -1, -1)))) @ x
+    blocks = scipy.sparse.vstack([matrix, other]).sum() + scipy.sparse.hstack([matrix, other]).sum()
+    return (
+        np.sum(part) + np.sum(both**2) + turned[1] + blocks + matrix.diagonal() @ x + matrix[1, 1]
+        + matrix.multiply(np.outer(d, d)).sum() + matrix.toarray()[0, 1]
+    )  # fmt: skip
+
+
+def test_sparse_matrices_of_traced_entries() -> None:
+    d = np.linspace(3.0, 4.0, 6)
+    value, slopes = sg.value_and_grad(sparse_model)(d)
+    np.testing.assert_allclose(value, sparse_model(d), rtol=1e-12)
+    steps = 1e-6 * np.eye(6)
+    want = [(sparse_model(d + e) - sparse_model(d - e)) / 2e-6 for e in steps]
+    np.testing.assert_allclose(slopes, want, rtol=1e-6)
+
+
+def test_what_is_refused_says_so() -> None:
+    with pytest.raises(UnsupportedError, match="radius"):
+        sg.compile(lambda s: scipy.ndimage.gaussian_filter(IMAGE, s))(1.3)
+    with pytest.raises(UnsupportedError, match="periodic"):
+        sg.compile(lambda y: scipy.interpolate.CubicSpline(PLACES, y, bc_type="periodic")(1.0))(
+            VALUES
+        )
+    with pytest.raises(UnsupportedError, match="same place twice"):
+        sg.compile(lambda d: assembled(d)[[0, 0]].toarray())(np.ones(6))
+    with pytest.raises((UnsupportedError, TraceError), match="cg"):
+        sg.compile(lambda d: scipy.sparse.linalg.cg(assembled(d), np.ones(6)))(np.ones(6))
