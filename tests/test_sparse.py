@@ -1,5 +1,6 @@
 """Sparse Jacobians and Hessians: values and patterns against the dense ones."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 import scipy.sparse as sps
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, ShapeError, SparsityWarning
+from symgrad._op import registry
+from symgrad._trace import flatten
+from symgrad.errors import ArgumentError, OutOfMemoryError, ShapeError, SparsityWarning
 
 
 @pytest.fixture
@@ -255,6 +258,67 @@ def test_a_part_without_lanes_is_dense_and_says_so(rng):
     with pytest.warns(SparsityWarning, match=r"dense.*test_sparse"):
         found = sg.jacobian(f, sparse=True)(x)
     np.testing.assert_allclose(found.toarray(), sg.jacobian(f)(x), rtol=1e-12, atol=1e-14)
+
+
+def differentiated(record, number):
+    """Return a function of the registry at a sample as one of its real arrays, and these."""
+    args, kwargs = next(itertools.islice(record.samples(np.random.default_rng(7)), number, None))
+    leaves, tree = flatten((args, kwargs))
+    places = [
+        k for k, x in enumerate(leaves)
+        if isinstance(x, np.ndarray) and x.dtype == np.float64 and x.size
+    ]  # fmt: skip
+    function = record.functions[0]
+    if not getattr(function, "__module__", "numpy").startswith("numpy"):
+        function = registry.handler(function)
+
+    def f(*given):
+        new = list(leaves)
+        for k, x in zip(places, given, strict=True):
+            new[k] = x
+        args, kwargs = tree.unflatten(new)
+        return function(*args, **kwargs)
+
+    return f, [leaves[k] for k in places]
+
+
+@pytest.mark.parametrize("name", sorted(registry.composites))
+@pytest.mark.filterwarnings("ignore")
+def test_functions_of_the_registry_have_all_entries(name):
+    record = registry.composites[name]
+    if not record.functions or record.samples is None:
+        return
+    for number in range(4):
+        with sg.backend("numpy"), np.errstate(all="ignore"):
+            try:
+                f, xs = differentiated(record, number)
+                numbers = tuple(range(len(xs)))
+                wanted = flatten(sg.jacobian(f, numbers)(*xs))[0]
+            except Exception:  # noqa: BLE001  # no sample, or no real Jacobian
+                continue
+            if not xs or any(np.iscomplexobj(x) for x in wanted):
+                continue
+            function = sg.jacobian(f, numbers, sparse=True)
+            found = flatten(function(*xs))[0]
+            places = flatten(function.pattern(*xs))[0]
+        for want, have, place in zip(wanted, found, places, strict=True):
+            if want is None:
+                continue
+            want = np.reshape(want, have.shape)
+            there = place.toarray()
+            # A dense pass over the identity has 0*nan beside what is nan.
+            assert np.all((want[~there] == 0) | np.isnan(want[~there]))
+            np.testing.assert_allclose(have.toarray()[there], want[there], rtol=1e-9, atol=1e-9)
+
+
+def test_large_dense_derivatives_that_are_mostly_zeros(rng):
+    x = np.ones(2100)
+    with pytest.warns(SparsityWarning, match=r"sg.jacobian\(stencil, sparse=True\)"):
+        sg.jacobian(stencil)(x)
+    many = np.ones(1 << 20)
+    for name, make, f in (("jacobian", sg.jacobian, stencil), ("hessian", sg.hessian, rosenbrock)):
+        with pytest.raises(OutOfMemoryError, match=rf"sg.{name}\({f.__name__}, sparse=True\)"):
+            make(f)(many)
 
 
 def test_what_is_refused(rng):

@@ -23,6 +23,7 @@ from .._shapes import as_dim, as_size, dim_product, hint, same
 from .._trace import Complex, Traced, as_node, collect, fresh, substitute
 from ..errors import ArgumentError
 from ._bodies import Opened, enumerated, widths_of, zeros_like
+from ._density import check_density
 from ._wrt import Keys, positions_of
 
 #: Up to this many columns or rows are written out one by one.
@@ -40,8 +41,12 @@ def jacobian_body(
     argnums: Keys,
     mode: str,
     holomorphic: bool = False,
+    name: str = "jacobian",
 ) -> Callable[..., Any]:
-    """Return the Jacobian of ``function`` as a function on traced values."""
+    """Return the Jacobian of ``function`` as a function on traced values.
+
+    ``name`` is that of the public function.
+    """
     if mode not in MODES:
         raise ArgumentError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
     numbers, single = positions_of(argnums)
@@ -51,6 +56,8 @@ def jacobian_body(
         nodes, tree, leaves = collect(opened.result)
         heights = widths_of(tree, leaves)
         check_holomorphic(opened.widths, heights, holomorphic)
+        if 2 not in (*opened.widths, *heights):
+            check_density(name, function, nodes, opened.inputs)
         pairs = [(y, x) for y in _grouped(nodes, heights)
                  for x in _grouped(opened.inputs, opened.widths)]  # fmt: skip
         chosen = [part for y, x in pairs for part in _parts(y, x)]

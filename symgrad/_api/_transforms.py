@@ -331,7 +331,8 @@ def hessian(
     inner = grad_body(f, keys, False, False, "hessian", holomorphic)
     if sparse:
         return _sparse(hessian, f, inner, keys, format, triangle, holomorphic=holomorphic)
-    body = jacobian_body(inner, keys, "forward", holomorphic)
+    inner.__name__ = str(getattr(f, "__name__", "f"))
+    body = jacobian_body(inner, keys, "forward", holomorphic, "hessian")
     return made(hessian, f, body, {"argnums": keys, **_asked(holomorphic)})
 
 
