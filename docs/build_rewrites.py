@@ -54,8 +54,8 @@ with it and without it say: the largest error in ulp over the interval, its ends
 close to them included, and at how many of the compared places the result is nan. All were made \
 under NumPy, one compiled kernel being as good as another.
 
-SymPy proves each rule (tests/test_stable_rewrites.py, tests/test_folded_rewrites.py), and no rule \
-makes anything worse (tests/test_docs_rewrites.py). Where errors remain, both ways share them: \
+SymPy proves each rule (tests/unit/rewrite), and no rule makes \
+anything worse (tests/test_docs_rewrites.py). Where errors remain, both ways share them: \
 `log(exp(x) + exp(y))` has digits missing where its share is below the normal numbers, \
 `log(x) + 1` near its root; `erfc` and `ndtr` are SciPy's here.
 """

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -37,7 +39,7 @@ from symgrad._compile._cache import loaded  # noqa: E402
 from symgrad._op import registry  # noqa: E402
 from symgrad._runtime import load_memory, load_pool  # noqa: E402
 
-# Tests run over all ops; tests/test_late.py, in processes of its own, over who loads them.
+# Tests run over all ops; tests/unit/test_late.py, in processes of its own, over who loads them.
 registry.complete()
 
 
@@ -94,6 +96,17 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas must not depend on how busy the machine is; the limit has tests of its own."""
     for limit in ("SECONDS", "NAMED", "WRITTEN"):
         monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", 60.0)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``patience(SECONDS=0.1)``: how long formulas are simplified in this test."""
+
+    def limit(**limits: float) -> None:
+        for name, value in limits.items():
+            monkeypatch.setattr(f"symgrad._symbolic._patience.{name}", value)
+
+    return limit
 
 
 #: Cases of one test that run in the quick suite, unless its mark ``quick`` says otherwise.
@@ -154,6 +167,18 @@ def written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave loops that Python has written out as they are: the test is about long programs."""
     monkeypatch.setattr("symgrad._control._reroll.LONG", 1 << 60)
     monkeypatch.setattr("symgrad._compile._function.words_of", lambda *_: None)  # found anew
+
+
+@pytest.fixture
+def rolled_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make loops again of what Python has written out, of short programs, too."""
+    monkeypatch.setattr("symgrad._control._reroll.LONG", 60)
+
+
+@pytest.fixture(scope="session")
+def backward_kernels() -> ModuleType:
+    """The module whose ``table`` has the backward passes of tensors, kernels ``AFTER`` so many."""
+    return importlib.import_module("symgrad._tensor._compiled")
 
 
 @pytest.fixture(scope="session")

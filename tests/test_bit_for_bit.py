@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._control import _reroll
 from symgrad._op import Evidence, registry
-from symgrad._tensor._compiled import AFTER, table
 from symgrad.errors import ArgumentError, UnsupportedError
 
 UNARY = [
@@ -135,14 +133,14 @@ def test_a_compiled_gradient(steps: Any, shapes: Any, seed: int, dtype: Any) -> 
 @settings(max_examples=settings.default.max_examples // 3)
 @given(STEPS, SHAPES, st.integers(0, 1000), st.sampled_from([np.float64, np.float32]))
 def test_a_backward_pass_that_becomes_a_kernel(
-    steps: Any, shapes: Any, seed: int, dtype: Any
+    steps: Any, shapes: Any, seed: int, dtype: Any, backward_kernels: Any
 ) -> None:
-    table.clear()
+    backward_kernels.table.clear()
     data = leaves_of(shapes, seed, dtype)
     expected = eager(steps, data)
-    for _ in range(AFTER):
+    for _ in range(backward_kernels.AFTER):
         assert same(eager(steps, data), expected)
-    table.clear()
+    backward_kernels.table.clear()
 
 
 # ---------------------------------------------------------------- kernels and NumPy
@@ -266,9 +264,9 @@ def test_loops_and_branches() -> None:
 
 @pytest.mark.parametrize("backend", ["llvm", "numpy"])
 @pytest.mark.quick(1)
-def test_long_loops_of_python(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("rolled_up")
+def test_long_loops_of_python(backend: Any) -> None:
     """The way back is the tape's: what all steps share gets their slopes one after the other."""
-    monkeypatch.setattr(_reroll, "LONG", 60)
 
     def loss(x: Any, p: Any) -> Any:
         for _ in range(90):
@@ -312,7 +310,8 @@ def test_show_prints_what_is_called() -> None:
     assert "symgrad_ufunc.numpy.add.dd_d" in text.getvalue()
 
 
-def test_training_does_not_change_when_kernels_take_over() -> None:
+def test_training_does_not_change_when_kernels_take_over(backward_kernels: Any) -> None:
+    table = backward_kernels.table
     rng = np.random.default_rng(0)
     images, labels = rng.normal(size=(60, 12)), np.eye(3)[rng.integers(0, 3, 60)]
 
@@ -322,7 +321,7 @@ def test_training_does_not_change_when_kernels_take_over() -> None:
         shapes = [(12, 16), (16,), (16, 3), (3,)]
         weights = [sg.tensor(start.normal(size=s) * 0.3, requires_grad=True) for s in shapes]
         w, b, v, c = weights
-        for k in range(4 * AFTER):
+        for k in range(4 * backward_kernels.AFTER):
             rows = np.arange(20) + 20 * (k % 3)
             hidden = torch.tanh(sg.tensor(images[rows]) @ w + b)
             scores = torch.log_softmax(hidden @ v + c, dim=1)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from numba import njit
 from scipy import optimize
 
 import symgrad as sg
-from symgrad._ops import callback
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
 
 
@@ -121,21 +118,6 @@ def test_mistakes(call: Any, error: Any, match: str) -> None:
 def test_a_derivative_that_nobody_knows(transform: Any) -> None:
     with pytest.raises(UnsupportedError, match=r"sg\.implicit_root"):
         transform(lambda x: sg.pure_callback(np.sin, x, x))(1.0)
-
-
-def test_a_program_belongs_to_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    f = sg.compile(lambda x: sg.pure_callback(np.sin, x, x))
-    f(1.0)
-    program = f.program(1.0)
-    namespace: dict[str, Any] = {}
-    exec(program.source(), namespace)
-    assert namespace["program"](0.5) == np.sin(0.5)
-    assert pickle.loads(pickle.dumps(program))(0.5) == np.sin(0.5)
-    program.save(tmp_path / "sine.json")
-    assert sg.load(tmp_path / "sine.json")(0.5) == np.sin(0.5)
-    monkeypatch.setattr(callback, "_functions", {})  # as another process has it
-    with pytest.raises(ArgumentError, match="belongs to the process that made it"):
-        sg.load(tmp_path / "sine.json")(0.5)
 
 
 def test_without_traced_arguments_it_is_called_at_once() -> None:

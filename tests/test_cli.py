@@ -547,10 +547,10 @@ def test_bench_has_help_without_its_scripts(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the limit is another")
 def test_memory_has_a_limit(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, patience: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for limit, seconds in (("SECONDS", 2.0), ("NAMED", 3.2), ("WRITTEN", 4.0)):
-        monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", seconds)
+        patience(**{limit: seconds})
     before = resource.getrlimit(resource.RLIMIT_AS)
     nines = "9" * 17
     power = f"where(digamma(x**z) < (pi - pi)*(1/3 + z), 2**60, ({nines} + z)**({nines} + {nines}))"
@@ -566,9 +566,9 @@ def test_memory_has_a_limit(
 
 
 def test_a_formula_of_many_names_ends_in_time(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    patience: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("symgrad._symbolic._patience.WRITTEN", 1.0)
+    patience(WRITTEN=1.0)
     begin = time.process_time()
     assert main(["diff", f"({'+'.join(f'a{k}' for k in range(300))})**2"]) == 2
     assert time.process_time() - begin < 5

@@ -10,17 +10,12 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile._cache import loaded
-from symgrad._runtime import load_memory, load_pool
 from symgrad.cli import main
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    load_memory(loaded)  # once a process: they are not to appear in this cache
-    load_pool(loaded)
-    monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+def folder(cache_dir: Path) -> Path:
+    return cache_dir
 
 
 def compile_two() -> None:

@@ -13,7 +13,6 @@ import pytest
 
 import symgrad as sg
 import symgrad.numpy as snp
-from symgrad._api._control_syntax import code_of
 from symgrad.errors import ArgumentError, SymgradError, TraceError
 
 Array = np.ndarray[Any, Any]
@@ -553,20 +552,3 @@ def test_branches_in_a_row_do_not_hold_one_another() -> None:
     for got, want in zip(compiled(x, y), f(x.copy(), y), strict=True):
         np.testing.assert_array_equal(got, want)
     assert str(compiled.program(x, y)).count("branch(") == 8
-
-
-def test_code_is_found_by_its_name() -> None:
-    """Defaults are code before the function's, and annotations in Python 3.14."""
-
-    def clipped(x: Array, top: float = 2.0, by: Callable[[Any], Any] = lambda t: 2 * t) -> Any:
-        if x[0] > top:
-            return by(x[0])
-        return x[1]
-
-    f = sg.compile(clipped, control_flow=True)
-    assert f(np.array([3.0, 1.0])) == 6.0
-    assert f(np.array([1.0, 5.0])) == 5.0
-    whole = compile("def f(x):\n    return x", "file", "exec")
-    annotations = compile("def __annotate__(format):\n    return {}", "file", "exec")
-    of_3_14 = whole.replace(co_consts=(*annotations.co_consts, *whole.co_consts))
-    assert code_of(of_3_14, "f").co_varnames == ("x",)

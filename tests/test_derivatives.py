@@ -22,7 +22,6 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Composite, Evidence, Map, Op, Partials, Products, Words, registry
-from symgrad._ops.logic import CONDITION
 from symgrad._trace import flatten
 from symgrad.errors import SymgradError
 from symgrad.special.records import ORDER
@@ -73,7 +72,7 @@ def narrowed(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, ...
 
 def whole(op: Map) -> list[bool]:
     """Tell of which operands there is no derivative: whole numbers, truth values, orders."""
-    counted = [d.is_subset(sp.Integers) or d is CONDITION for d in op.domain]
+    counted = [d.is_subset(sp.Integers) or d is registry.ops["Where"].domain[0] for d in op.domain]
     middle: list[Any] = [0.5 * (low + high) for low, high in Evidence.of(op).samples]
     middle = [int(x) if c else np.float64(x) for x, c in zip(middle, counted, strict=True)]
     with np.errstate(all="ignore"):

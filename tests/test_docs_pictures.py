@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from symgrad._show._explanation import _STYLE
-
 DOCS = Path(__file__).parents[1] / "docs"
 
 
@@ -58,9 +56,3 @@ def test_a_picture_can_be_made_again(
     assert abs(made.height - kept.height) < 0.2 * kept.height  # fonts differ
     ink = [im.convert("L").resize((1, 1)).getpixel((0, 0)) for im in (made, kept)]
     assert abs(ink[0] - ink[1]) < 16  # dark stays dark
-
-
-def test_a_derivation_sets_no_colour_of_ink() -> None:
-    """A dark page's ink is light: a style that fixed one of both could not be read there."""
-    assert not re.search(r"[ {;]color:", _STYLE)
-    assert not re.search(r"background: #\w{3}(\w{3})?\b(?!\w)", _STYLE)

@@ -11,7 +11,6 @@ import pytest
 import sympy as sp
 
 import symgrad as sg
-from symgrad._show import Derivation
 from symgrad.errors import ArgumentError, UnsupportedError
 
 V, S = np.array([0.3, 1.7, -0.6]), np.arange(9.0).reshape(3, 3) / 5
@@ -102,7 +101,7 @@ def test_the_steps_give_the_derivative(name: str) -> None:
         assert number(at, f, args) == pytest.approx(exact[place], rel=1e-12, abs=1e-12)
 
 
-def written_out(d: Derivation, f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+def written_out(d: Any, f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Put the function's steps into the last line of the chain rule."""
     found = d.backward[-1].equation.expression
     known = {}
@@ -156,8 +155,8 @@ def test_latex_and_html_are_well_formed(name: str) -> None:
     assert shown._repr_html_() == page
 
 
-def test_giving_up_the_steps_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.0)
+def test_giving_up_the_steps_is_said(patience: Any) -> None:
+    patience(SECONDS=0.0)
     shown = sg.explain(lambda x: np.exp(-(x**2) / x) * np.sin(x), 1.0)
     said = "(simplifying was given up after a while: shorter forms may exist)"
     assert shown.text().count(said) == 2
@@ -196,8 +195,8 @@ def test_errors() -> None:
         sg.explain(chain, 1.0)
 
 
-def test_steps_are_explained_whose_whole_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symgrad._symbolic._patience.SECONDS", 0.1)
+def test_steps_are_explained_whose_whole_is_too_large(patience: Any) -> None:
+    patience(SECONDS=0.1)
 
     def kepler(mean: Any, e: Any) -> Any:
         angle = mean

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import re
 import shutil
 import subprocess
@@ -16,8 +15,6 @@ import pytest
 import scipy.special as special
 
 import symgrad as sg
-from symgrad._export._instructions import Writer, bare, constant
-from symgrad._export._loops import index_text
 from symgrad._op import registry
 from symgrad.errors import ArgumentError, UnsupportedError
 
@@ -432,51 +429,3 @@ def test_what_c_does_not_have() -> None:
         sg.export_c(lambda x: sg.fori_loop(0, 9, lambda i, c: special.ellipk(c), x), 0.5)
     with pytest.raises(ArgumentError, match=r"write sg.export_c\(f, x\), not sg.export_c"):
         sg.export_c(3.0)  # type: ignore[arg-type]
-
-
-# ---------------------------------------------------------------- parts
-
-
-def test_numbers_keep_their_bits() -> None:
-    shown = {
-        0.1: "0.1", -2.5: "(-2.5)", 1e300: "1e+300", math.inf: "INFINITY", 5e-324: "5e-324",
-    }  # fmt: skip
-    for number, text in shown.items():
-        assert constant(np.float64(number)) == text
-    assert constant(np.float64(-math.inf)) == "(-INFINITY)"
-    assert constant(np.float32(0.5)) == "(float)0.5"
-    assert constant(np.int64(-(2**63))) == "INT64_MIN"
-    assert constant(np.int64(2**40)) == f"INT64_C({2**40})"
-    assert constant(np.uint64(2**64 - 1)) == f"UINT64_C({2**64 - 1})"
-    assert constant(np.int8(-3)) == "(-3)"
-    assert constant(np.bool_(True)) == "true"
-
-
-def test_instructions() -> None:
-    w = Writer()
-    x, y = w.token("x"), w.token("(a + b)")
-    shown = {
-        f"fadd double {x}, {y}": "(x + (a + b))",
-        f"fneg double {x}": "(-x)",
-        f"select i1 {x}, double {y}, double 0.0": "(x ? a + b : 0.0)",
-        f"fcmp oge double {x}, {y}": "(x >= (a + b))",
-        f"icmp ult i64 {x}, 3": "((uint64_t)x < (uint64_t)3)",
-        f"add i64 {x}, -1": "(int64_t)((uint64_t)x + (uint64_t)(-1))",
-        f"sdiv i32 {x}, 2": "(x / 2)",
-        f"udiv i32 {x}, 2": "(int32_t)((uint32_t)x / (uint32_t)2)",
-        f"sitofp i64 {x} to double": "(double)x",
-        f"uitofp i8 {x} to double": "(double)(uint8_t)x",
-        f"fmul double {x}, 0x4000000000000000": "(x * 2.0)",
-        f"xor i1 {x}, true": "(x ^ true)",
-        f"fcmp uno double {x}, {x}": "(isnan(x) || isnan(x))",
-    }
-    for text, c in shown.items():
-        assert w.text(w.op(text)) == c
-    assert bare("(a)*(b)") == "(a)*(b)"
-    assert bare("((a)*(b))") == "(a)*(b)"
-
-
-def test_sizes_in_c() -> None:
-    program = sg.compile(lambda x: np.concatenate([x[::2], x])).program(np.ones(5))
-    (size,) = program.outputs[0].shape
-    assert index_text(size).replace(" ", "") in ("n+((n+1)/(2))", "((n+1)/(2))+n")

@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sympy as sp
 
 import symgrad as sg
 from symgrad._op import registry
-from symgrad._ops.fourier import OTHER_WAY
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
 
 TRANSFORMS = {
@@ -19,7 +17,6 @@ TRANSFORMS = {
     for name, record in registry.composites.items()
     if record.function.__module__ == "symgrad._ops.np_fft"
 }
-RECORDS = ("Fourier", "RealFourier", "RealSignal")
 
 
 def test_all_of_numpys_transforms_are_here() -> None:
@@ -120,35 +117,6 @@ def test_batches_and_loops() -> None:
         return sg.fori_loop(0, 4, lambda _, z: np.fft.fft(z, norm="ortho"), z)
 
     np.testing.assert_allclose(sg.compile(steps)(z[0]), z[0], atol=1e-13)
-
-
-@pytest.mark.parametrize("norm", OTHER_WAY)
-@pytest.mark.parametrize("name", RECORDS)
-def test_element_formulas(name: str, norm: str) -> None:
-    """The formula of one element gives the transform's numbers."""
-    op = registry.ops[name]
-    rng = np.random.default_rng(4)
-    shape: tuple[int, ...] = {"Fourier": (1, 5, 2), "RealFourier": (1, 4)}.get(name, (1, 3, 2))
-    x = rng.standard_normal(shape)
-    if name == "RealSignal":
-        x[:, [0, -1], 1] = 0.0
-    options = {"Fourier": [{"inverse": False}, {"inverse": True}], "RealSignal": [{"n": 4}]}
-
-    class Operand:
-        shape = x.shape
-
-        def __getitem__(self, index: Any) -> Any:
-            return sp.Function("x")(*index)
-
-    def number(*index: Any) -> Any:
-        return sp.Float(x[tuple(map(int, index))], 17)
-
-    for params in options.get(name, [{}]):
-        wanted = op.evaluate(x, norm=norm, **params)
-        for place in np.ndindex(*wanted.shape):
-            form = op.element(tuple(map(sp.Integer, place)), Operand(), norm=norm, **params)
-            value = form.doit().replace(sp.Function("x"), number)
-            assert float(value) == pytest.approx(wanted[place], abs=1e-13)
 
 
 def test_programs_save_and_show() -> None:

@@ -1,12 +1,22 @@
-"""A module imports only from the layers below it, and none imports the other."""
+"""A module imports only from the layers below it; tests of a layer alone have their folder."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+
+#: Imports and replacements of what users do not see. Any test may range over the registry of ops
+#: and take nested results apart.
+INSIDE = re.compile(
+    r"(?:from|import) symgrad\._(?!op import|trace import flatten$)"
+    r"|from symgrad import\s_"
+    r"|(?:setattr|patch)\(\s*f?\"symgrad\._",
+    re.MULTILINE,
+)
 
 
 def test_contracts_of_imports() -> None:
@@ -17,3 +27,23 @@ def test_contracts_of_imports() -> None:
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "2 kept, 0 broken" in run.stdout
+
+
+def test_what_users_do_not_see_is_tested_in_a_folder_of_its_own() -> None:
+    """A public behaviour is tested through the public API; tests/unit mirrors the package."""
+    tests = ROOT / "tests"
+    apart = (tests / "unit", tests / "attacks", tests / "replay", tests / "conftest.py")
+    found = [
+        str(file.relative_to(ROOT))
+        for file in sorted(tests.rglob("*.py"))
+        if not any(file.is_relative_to(place) for place in apart)
+        and INSIDE.search(file.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_folders_of_unit_tests_are_those_of_the_package() -> None:
+    unit = ROOT / "tests" / "unit"
+    folders = {p.name for p in unit.iterdir() if p.is_dir() and any(p.glob("test_*.py"))}
+    homes = {p.stem.removeprefix("_") for p in (ROOT / "symgrad").iterdir()}
+    assert folders <= homes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,11 +12,6 @@ import pytest
 import scipy.linalg
 
 import symgrad as sg
-from symgrad._op import ArrayOp, Op, Products, registry
-from symgrad._ops.callback import token_of
-from symgrad._ops.complex_factorizations import as_complex, as_pairs
-from symgrad._ops.complex_linear import complex_lu_factors
-from symgrad._ops.linear import lu_factors
 from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.scipy import linalg
 
@@ -36,191 +30,8 @@ def definite(n: int, *lead: int) -> Any:
     return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, n + 1))
 
 
-def pair(a: Any) -> tuple[Any, Any]:
-    return a, lu_factors(a)
-
-
-def c(*shape: int) -> Any:
-    """A complex array, as pairs of reals."""
-    return r((*shape, 2))
-
-
-def hermitian(n: int, *lead: int) -> Any:
-    """A Hermitian positive definite matrix, as pairs of reals."""
-    x = as_complex(c(*lead, n, n))
-    return as_pairs(x @ np.swapaxes(x, -1, -2).conj() + np.diag(np.arange(1.0, n + 1)))
-
-
-def turning(n: int) -> Any:
-    """A real matrix with complex eigenvalues and, for odd n, a real one."""
-    ones = np.full(n - 1, 3.0)
-    return np.diag(ones, 1) - np.diag(ones, -1) + np.diag(np.arange(n)) + 0.3 * r((n, n))
-
-
-def pseudo_inverse(a: Any) -> Any:
-    return as_pairs(np.linalg.pinv(as_complex(a)))
-
-
-# ---------------------------------------------------------------- the ops
-
-#: Operands and parameters of every routine; operands that only carry known values are marked.
-CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
-    "LU": [((well(3, 3),), {}), ((well(2, 4, 4),), {})],
-    "Solve": [((*pair(well(3, 3)), r((2, 3))), {"trans": t}) for t in (False, True)]
-    + [((*pair(well(2, 3, 3)), r((2, 1, 3))), {"trans": False})],
-    "SolveTriangular": [
-        ((well(3, 3), r((2, 3))), {"lower": lower, "trans": trans, "unit": unit})
-        for lower, trans, unit in itertools.product([False, True], repeat=3)
-    ],
-    "Det": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
-    "LogAbsDet": [(pair(well(3, 3)), {}), (pair(r((2, 2, 2))), {})],
-    "SignDet": [(pair(r((3, 3))), {}), (pair(r((4, 2, 2))), {})],
-    "Cholesky": [((definite(3),), {}), ((definite(2, 2),), {})],
-    "QR": [((r((3, 3)),), {}), ((r((2, 4, 2)),), {})],
-    "Eigh": [((definite(3),), {}), ((definite(2, 2),), {})],
-    "SVD": [((r((3, 3)),), {"wide": False}), ((r((4, 2)),), {"wide": False}),
-            ((r((2, 2, 3)),), {"wide": True})],
-    "PseudoInverse": [
-        ((a, np.linalg.pinv(a)), {}) for a in (r((4, 2)), r((2, 3)), r((2, 3, 2)))
-    ],
-    "ComplexLU": [((r((3, 3, 2)),), {}), ((r((2, 4, 4, 2)),), {})],
-    "ComplexSolve": [
-        ((a, complex_lu_factors(a), c(*lead, 2, 3)), {"trans": trans})
-        for trans in (False, True)
-        for a, lead in ((c(3, 3), ()), (c(2, 3, 3), (2,)))
-    ],
-    "ComplexLogDet": [((a, complex_lu_factors(a)), {}) for a in (r((3, 3, 2)), r((2, 2, 2, 2)))],
-    "ComplexSolveTriangular": [
-        ((as_pairs(well(3, 3) + 1j * r((3, 3))), c(2, 3)),
-         {"lower": lower, "trans": trans, "unit": unit})
-        for lower, trans, unit in itertools.product([False, True], repeat=3)
-    ],
-    "ComplexCholesky": [((hermitian(3),), {}), ((hermitian(2, 2),), {})],
-    "ComplexQR": [((c(3, 3),), {}), ((c(2, 4, 2),), {})],
-    "ComplexEigh": [((hermitian(3),), {}), ((hermitian(2, 2),), {})],
-    "ComplexSVD": [((c(3, 3),), {"wide": False}), ((c(4, 2),), {"wide": False}),
-                   ((c(2, 2, 3),), {"wide": True})],
-    "ComplexPseudoInverse": [((a, pseudo_inverse(a)), {}) for a in (c(4, 2), c(2, 3, 2))],
-    "Eig": [((turning(4),), {}), ((np.stack([turning(3), turning(3)]),), {})],
-    "ComplexEig": [((c(3, 3),), {}), ((c(2, 2, 2),), {})],
-    "Fourier": [((r((2, 5, 2)),), {"inverse": inverse, "norm": norm})
-                for inverse in (False, True) for norm in ("backward", "ortho")],
-    "RealFourier": [((r((2, n)),), {"norm": norm}) for n, norm in ((4, "forward"), (5, "ortho"))],
-    "RealSignal": [((r((2, 3, 2)),), {"n": n, "norm": "backward"}) for n in (4, 5)],
-    "Argsort": [((r(7),), {}), ((r((2, 5)),), {}),
-                ((np.array([2.0, np.nan, -np.inf, 2.0, np.nan, 0.0, -0.0]),), {}),
-                ((rng.integers(0, 5, 40),), {}), ((rng.integers(0, 9, 12).astype("u1"),), {})],
-    "Callback": [((np.arange(3.0), np.ones((3, 3))), {
-        "token": token_of(np.dot), "shape": (3,), "dtype": "float64", "ranks": (1, 2, 1),
-    })],
-}  # fmt: skip
-ROUTINES = {name: op for name, op in registry.ops.items() if op.kind == "routine"}
-PAIRS = [
-    pytest.param(ROUTINES[name], *case, id=f"{name}-{k}")
-    for name, cases in CASES.items()
-    for k, case in enumerate(cases)
-]
-EACH = pytest.mark.parametrize(("op", "operands", "params"), PAIRS)
-#: Operands that carry what was computed of another, and pass no derivative on.
-KNOWN = {
-    "Solve": (1,),
-    "Det": (1,),
-    "LogAbsDet": (1,),
-    "ComplexLogDet": (1,),
-    "ComplexSolve": (1,),
-    "PseudoInverse": (1,),
-    "ComplexPseudoInverse": (1,),
-}
-SYMMETRIC, HERMITIAN = ("Cholesky", "Eigh"), ("ComplexCholesky", "ComplexEigh")
-#: Ops with vectors whose angles in the complex plane are left to LAPACK.
-TURNING = ("ComplexEigh", "ComplexSVD")
-#: Ops whose derivative is for the user to give.
-OPAQUE = ("Callback",)
-
-
-def test_every_routine_has_a_case() -> None:
-    assert set(CASES) == set(ROUTINES)
-
-
-def remade(op: Op, operands: Any, params: Any) -> Any:
-    """Carry out an op with what it is given of its first operand computed anew."""
-    a, *rest = operands
-    if op.name in ("Solve", "Det", "LogAbsDet"):
-        rest[0] = lu_factors(a)
-    if op.name in ("ComplexLogDet", "ComplexSolve"):
-        rest[0] = complex_lu_factors(a)
-    if op.name == "PseudoInverse":
-        rest[0] = np.linalg.pinv(a)
-    if op.name == "ComplexPseudoInverse":
-        rest[0] = pseudo_inverse(a)
-    return op(a, *rest, **params)
-
-
-@EACH
-def test_kernel_equals_numpy(op: Op, operands: Any, params: Any) -> None:
-    compiled = sg.compile(lambda *xs: op(*xs, **params))
-    for single in (False, True):
-        given = [np.asarray(x, "f4") if single and x.dtype == np.float64 else x for x in operands]
-        want = op(*given, **params)
-        got = compiled(*given)
-        assert got.dtype == want.dtype
-        np.testing.assert_allclose(got, want, rtol=2e-3 if single else 1e-11, atol=1e-3 * single)
-
-
-@EACH
-@pytest.mark.quick
-def test_batched_routine_is_the_routine_on_each(op: Op, operands: Any, params: Any) -> None:
-    for flags in itertools.product([False, True], repeat=len(operands)):
-        if not any(flags):
-            continue
-        stacked = [
-            np.stack([x, x[..., ::-1, :] if x.ndim > 1 and x.shape[-2] > 5 else x]) if f else x
-            for x, f in zip(operands, flags, strict=True)
-        ]
-        want = np.stack([
-            op(*(x[k] if f else x for x, f in zip(stacked, flags, strict=True)), **params)
-            for k in range(2)
-        ])  # fmt: skip
-        assert isinstance(op, ArrayOp)
-        np.testing.assert_allclose(op.batch(2, flags, *stacked, **params), want, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("op", "operands", "params"),
-    [p for p in PAIRS if isinstance(p.values[0].rule, Products) and p.values[0].name not in OPAQUE],
-)
-@pytest.mark.quick
-def test_rules_agree_with_differences(op: Op, operands: Any, params: Any) -> None:
-    """vjp and jvp are adjoint, and both are the derivative."""
-    known = KNOWN.get(op.name, ())
-    tangents = tuple(None if k in known else r(x.shape) for k, x in enumerate(operands))
-    if op.name in SYMMETRIC:
-        tangents = tuple(0.5 * (t + np.swapaxes(t, -1, -2)) for t in tangents)
-    if op.name in HERMITIAN:
-        z = as_complex(tangents[0])
-        tangents = (as_pairs(z + np.swapaxes(z, -1, -2).conj()),)
-    y = op(*operands, **params)
-    ct = r(np.shape(y))
-    back = op.products.vjp(ct, y, *operands, **params)
-    forward = op.products.jvp(tangents, y, *operands, **params)
-    if op.name == "Cholesky":
-        ct = np.tril(ct)
-    pulled = sum(np.sum(b * t) for b, t in zip(back, tangents, strict=True) if t is not None)
-    assert np.sum(ct * forward) == pytest.approx(pulled, rel=1e-9, abs=1e-12)
-    h = 1e-6
-    ahead, behind = (
-        remade(op, [x if t is None else x + s * t for x, t in zip(operands, tangents, strict=True)],
-               params)
-        for s in (h, -h)
-    )  # fmt: skip
-    if op.name in TURNING:
-        z = as_complex(y)
-        forward = np.real(np.conj(z) * as_complex(forward)) / np.abs(z)
-        ahead, behind = np.abs(as_complex(ahead)), np.abs(as_complex(behind))
-    np.testing.assert_allclose(forward, (ahead - behind) / (2 * h), rtol=1e-5, atol=2e-7)
-
-
 # ---------------------------------------------------------------- the functions
+
 
 FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "solve": (np.linalg.solve, (well(3, 3), r((3, 2)))),

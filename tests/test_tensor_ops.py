@@ -10,7 +10,6 @@ import pytest
 
 import symgrad as sg
 import symgrad.torch as torch
-from symgrad._tensor._node import AccumulateGrad
 
 
 class General(sg.Tensor):
@@ -172,7 +171,7 @@ ALL = FOLDS | METHODS | VIEWS | PRODUCTS | RELU | OTHERS
 
 def record(node: Any) -> Any:
     """Return what a record says, from a node on."""
-    if node is None or isinstance(node, AccumulateGrad):
+    if node is None or type(node).__name__ == "AccumulateGrad":
         return type(node).__name__
     steps = tuple(record(edge) for edge, _ in node.next_functions)
     return node.name(), tuple(sorted(node.params.items())), node.rule.needs, steps
@@ -251,7 +250,7 @@ def test_the_users_line_is_noted() -> None:
         if y is not x and "dtype" not in name:
             lines = []
             node = y.grad_fn
-            while not isinstance(node, AccumulateGrad):
+            while type(node).__name__ != "AccumulateGrad":
                 lines.append(node.where.filename)
                 node = next(n for n, _ in node.next_functions if n is not None)
             assert set(lines) == {__file__}, name

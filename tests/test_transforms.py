@@ -12,7 +12,6 @@ import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Composite, Evidence, Op, Words, registry
-from symgrad._ops import logic
 from symgrad._trace import flatten
 from symgrad.special import records
 
@@ -75,6 +74,8 @@ def composite_cases(record: Composite) -> Iterator[Case]:
             yield Case(call, tuple(leaves[k] for k in places))
 
 
+CONDITION = registry.ops["Where"].domain[0]
+
 #: Parameters of the ops that have some.
 PARAMS: dict[str, dict[str, Any]] = {"Cast": {"dtype": "float64"}}
 
@@ -85,7 +86,7 @@ def map_case(op: Op) -> Case:
     operands: list[Any] = []
     real = []
     for k, (domain, (low, high)) in enumerate(zip(op.domain, Evidence.of(op).samples, strict=True)):
-        if domain is logic.CONDITION:
+        if domain is CONDITION:
             operands.append(rng.random(6) < 0.5)
         elif domain.is_subset(sp.Integers):
             operands.append(rng.integers(low, high, 6, endpoint=True))

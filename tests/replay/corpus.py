@@ -289,7 +289,7 @@ def workloads() -> Iterator[Entry]:
 
 def drawn() -> Iterator[Entry]:
     """Random programs: values, and derivatives of a number that depends on all of them."""
-    module = tests_module("test_random_programs")
+    module = tests_module("unit/rewrite/test_random_programs")
     for kind, count in (("arrays", ARRAYS), ("numbers", NUMBERS)):
         for k, program in enumerate(examples(module.programs(arrays=kind == "arrays"), count)):
             sizes = {"n": 5, "m": 3} if k % 4 == 3 else {"n": 25, "m": 17}

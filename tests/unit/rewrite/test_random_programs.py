@@ -22,7 +22,7 @@ from symgrad._trace import argument_names, as_leaf, as_traced, flatten, signatur
 
 def times(count: int) -> settings:
     """Return how many examples to try, in proportion to the profile's number."""
-    return settings(max_examples=count * settings.default.max_examples // 50)
+    return settings(max_examples=max(1, count * settings.default.max_examples // 50))
 
 
 Dims = tuple[Any, ...]  # of numbers, and of (letter, offset)

@@ -10,7 +10,7 @@ import pytest
 
 from symgrad._runtime import _structures
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[3]
 
 #: What is tested of each structure by shifting where it is looked for, and what is said then.
 SHIFTED = {

@@ -310,7 +310,7 @@ def test_long_programs_call_them() -> None:
 @pytest.mark.slow
 def test_coefficients_are_those_of_the_fit() -> None:
     """The file is what its script writes."""
-    script = Path(__file__).parents[1] / "docs" / "build_polynomials.py"
+    script = Path(__file__).parents[3] / "docs" / "build_polynomials.py"
     names = runpy.run_path(str(script))
     assert names["PATH"].read_text() == "\n".join(names["text"]()) + "\n"
 
