@@ -97,6 +97,7 @@ def test_defaults_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_names_that_are_not_there() -> None:
     with pytest.raises(ArgumentError, match=r"no argument is called 'speed'; there are t, rate"):
         sg.grad(model, argnames="speed")
+    assert sg.grad(model, argnums="rate")(0.5) == sg.grad(model, argnames="rate")(0.5)
     with pytest.raises(ArgumentError, match="called without it"):
         sg.grad(lambda **kw: kw["a"], argnames="b")(a=1.0)
     with pytest.raises(ArgumentError, match="called with 1 positional"):

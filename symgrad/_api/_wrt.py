@@ -27,33 +27,34 @@ _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def keys_of(f: Callable[..., Any], argnums: Keys | None, argnames: Names | None) -> Keys:
-    """Return ``argnums`` and the arguments called ``argnames`` as keys.
+    """Return ``argnums``, which may be names as well, and ``argnames`` as keys.
 
     Raises
     ------
     ArgumentError
         For a name that the function has no argument of.
     """
-    if argnames is None:
-        return 0 if argnums is None else argnums
-    single = isinstance(argnames, str)
+    if argnums is None and argnames is None:
+        return 0
+    numbers, one = ((), True) if argnums is None else positions_of(argnums)
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames or ())
+    keys = tuple(_key(f, key) for key in (*numbers, *names))
+    single = one and len(keys) == 1 and not isinstance(argnames, (tuple, list))
+    return keys[0] if single else keys
+
+
+def _key(f: Callable[..., Any], key: Key) -> Key:
+    if not isinstance(key, str):
+        return key
     parameters = _parameters(f)
     positions = [p.name for p in parameters if p.kind in _BY_POSITION]
     named = [p.name for p in parameters if p.kind == Parameter.KEYWORD_ONLY]
-    others = any(p.kind == Parameter.VAR_KEYWORD for p in parameters)
-    keys: list[Key] = []
-    for name in (argnames,) if isinstance(argnames, str) else argnames:
-        if name in positions:
-            keys.append(positions.index(name))
-        elif name in named or others:
-            keys.append(name)
-        else:
-            known = ", ".join([*positions, *named]) or "none that has a name"
-            raise ArgumentError(f"argnames: no argument is called {name!r:.60}; there are {known}")
-    if argnums is None:
-        return keys[0] if single else tuple(keys)
-    given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-    return (*given, *keys)
+    if key in positions:
+        return positions.index(key)
+    if key in named or any(p.kind == Parameter.VAR_KEYWORD for p in parameters):
+        return key
+    known = ", ".join([*positions, *named]) or "none that has a name"
+    raise ArgumentError(f"no argument is called {key!r:.60}; there are {known}")
 
 
 def positions_of(argnums: Any) -> tuple[tuple[Key, ...], bool]:

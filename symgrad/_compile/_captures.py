@@ -304,7 +304,7 @@ class Captures:
 
     def _look(self, frozen: bool = False) -> Reading:
         """Walk over the function again, and enter what is found."""
-        walk = read_by(self._root, self._objects, self._opaque)
+        walk = self._walk()
         floats = {
             r.text: r.value for r in walk.reads.values()
             if r.how == "data" and not isinstance(r.value, np.ndarray)
@@ -367,7 +367,7 @@ class Captures:
         """
         if reading.now() is not MISS:
             return True
-        walk = read_by(self._root, self._objects, self._opaque)
+        walk = self._walk()
         after = Reading(walk, reading.level, self._loose, self._ignored, costly=False)
         known = after.compared
         changed = []
@@ -388,6 +388,9 @@ class Captures:
         self._own.update(changed)
         return True
 
+    def _walk(self) -> Walk:
+        return read_by(self._root, self._objects, self._opaque, self._adapted)
+
     def fallback(self, reading: Reading, error: Exception) -> bool:
         """Trace in another way from now on after an error; False if there is none left.
 
@@ -396,9 +399,10 @@ class Captures:
         if isinstance(error, DrawnError):
             return False
         if not self._adapted and not isinstance(error, KeptError):
-            walk = read_by(self._root, self._objects, self._opaque)
+            walk = self._walk()
             self._adapted = can_be_adapted(walk)
             if self._adapted:
+                self._readings = []
                 return True
         if not reading.data or self._level == NOTHING:
             return False
@@ -415,9 +419,8 @@ class Captures:
 
     def restore(self, way: tuple[int, bool]) -> None:
         """Trace as before."""
-        if way[0] != self._level:
-            self._readings = []
-        self._level, self._adapted = way
+        if way != self.way:
+            self._level, self._adapted, self._readings = *way, []
 
     def called_later(self, function: Any, twins: Substitutes | None = None) -> Any:
         """Return the user's own function for what ``pure_callback`` is given.
@@ -439,7 +442,7 @@ class Captures:
         def with_data(*args: Any, **kwargs: Any) -> Any:
             values = args[len(args) - count :]
             args = args[: len(args) - count]
-            walk = read_by(self._root, self._objects, self._opaque)
+            walk = self._walk()
             effects = Effects(walk)
             try:
                 if not values and not self._adapted:

@@ -148,9 +148,10 @@ class Walk:
 
     def __init__(
         self, root: Any, objects: Sequence[Any], opaque: frozenset[CodeType],
-        mentioned: frozenset[str] = frozenset(),
+        mentioned: frozenset[str] = frozenset(), adapted: bool = False,
     ) -> None:  # fmt: skip
         self.opaque, self.roots = opaque, (root, *objects)
+        self._free = BOUND if adapted else FREE
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
@@ -233,7 +234,7 @@ class Walk:
 
     def _within(self, owner: Any, fixed: int) -> Callable[[Any, Any], Place | None]:
         """Return what enters a part of an object that a copy could be made of."""
-        if fixed:
+        if fixed > self._free:
             self._pinned.add(id(owner))
         if fixed == FIXED:
             return lambda key, value: None
@@ -242,7 +243,7 @@ class Walk:
 
         def enter(key: Any, value: Any) -> Place | None:
             parts.append((key, value))
-            return None if fixed else Place(id(owner), key)
+            return None if fixed > self._free else Place(id(owner), key)
 
         return enter
 
@@ -362,7 +363,7 @@ class Walk:
         if isinstance(value, np.generic) and value.dtype.char not in "fdFD":
             self.note(text, "equal", value, name)
             return
-        if fixed or place is None:
+        if fixed > self._free or place is None:
             self.held.add(text)
         else:
             self.places[place] = text
@@ -433,6 +434,7 @@ class Walk:
                 self.visit(value, here, key, fixed, depth, enter(key, value))
             elif key in builtins:
                 warn_of_clocks(key, builtins[key], f.__code__)
+                enter(("builtin", key), builtins[key])
                 if scope is self.main:
                     self.note(key, "is", builtins[key], key)
                 else:
@@ -627,14 +629,16 @@ def _not_held(key: Any, value: Any) -> None:
 
 
 def read_by(
-    root: Any, objects: Sequence[Any] = (), opaque: frozenset[CodeType] = frozenset()
-) -> Walk:
+    root: Any, objects: Sequence[Any] = (), opaque: frozenset[CodeType] = frozenset(),
+    adapted: bool = False,
+) -> Walk:  # fmt: skip
     """Return all that a function reads besides its arguments.
 
     ``objects``: arguments that are no numbers, whose attributes it reads, too. ``opaque``: code of
-    functions that Python calls in each call, and that read for themselves.
+    functions that Python calls in each call, and that read for themselves. ``adapted``: classes
+    are copied, too, so that data can be put into what their methods read.
     """
-    found = Walk(root, objects, opaque)
+    found = Walk(root, objects, opaque, adapted=adapted)
     while not found.mentioned <= found.known:  # names found late may have been passed over
-        found = Walk(root, objects, opaque, frozenset(found.mentioned | found.known))
+        found = Walk(root, objects, opaque, frozenset(found.mentioned | found.known), adapted)
     return found

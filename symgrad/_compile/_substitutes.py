@@ -28,6 +28,7 @@ from types import (
 from typing import Any
 
 from .._disguise import TELLING
+from .._forks import late_module
 from .._trace import Traced
 from ..errors import TraceError
 from ._reads import Place, Walk
@@ -109,7 +110,10 @@ class Substitutes:
                 self._parts[key] = owner, [*self._parts.get(key, (owner, []))[1], *parts]
             for key, (_, parts) in self._parts.items():
                 for name, value in parts:
-                    if (version := version_of(value)) is not value:
+                    version = version_of(value)
+                    if name == ("builtin", "float") and "type" not in walk.mentioned:
+                        version = late_module("symgrad.numpy._float").Float
+                    if version is not value:
                         self._new.setdefault(Place(key, name), version)
             if walk.mentioned & TELLING.keys():
                 for key in walk.scopes:
@@ -292,7 +296,12 @@ class Substitutes:
     def _scope(self, names: dict[str, Any]) -> Scope:
         made = Scope(names, functools.partial(self.part, names), self.back)
         if self._adapted:  # a function takes over the builtins that its globals have when made
-            made["__builtins__"] = {**vars(builtins), **TELLING, "__import__": self._imported}
+            new = {
+                k[1]: x for (owner, k), x in self._new.items()
+                if owner == id(names) and isinstance(k, tuple) and k[0] == "builtin"
+            }  # fmt: skip
+            own = {**TELLING, **new, "__import__": self._imported}
+            made["__builtins__"] = {**vars(builtins), **own}
         self._after.append(made.hand_on)
         return made
 

@@ -17,7 +17,9 @@ import numpy as np
 from .._op import refuse, registry
 from .._ops.np_common import as_array, existing, is_traced
 from .._shapes import Size
+from .._state import now
 from ._arrays import call
+from ._complex import complex_of, is_complex
 from ._traced import as_traced
 
 #: Functions with an argument that is a list of several things, not a list that is an array.
@@ -52,6 +54,17 @@ def stacked(value: Any) -> Any:
     return value
 
 
+def assignable(made: Any) -> Any:
+    """Return a new array of numbers; while tracing as one that traced values can go into."""
+    plain = type(made) is np.ndarray and made.ndim and made.dtype.kind in "fc"
+    return lifted(made) if plain and now().guards is not None else made
+
+
+def lifted(value: Any) -> Any:
+    """Return a number or an array as a traced value, complex if it is."""
+    return complex_of(value) if is_complex(value) else as_traced(value)
+
+
 def version(
     function: Callable[..., Any], why: str = "", of_lists: Collection[Callable[..., Any]] = OF_LISTS
 ) -> Callable[..., Any]:
@@ -72,7 +85,8 @@ def version(
         given = (*args, *kwargs.values())
         if not any(holds(x, is_traced) for x in given):
             if not (function in OF_SIZES and args and any(holds(x, is_size) for x in given)):
-                return function(*args, **kwargs)
+                made = function(*args, **kwargs)
+                return made if any(isinstance(x, np.ndarray) for x in given) else assignable(made)
             args = (as_traced(args[0]), *args[1:])
         if registry.find(function) is None:
             refuse(function, why)

@@ -13,7 +13,7 @@ from .._op import registry
 from .._shapes import show
 from ..errors import TraceError
 from ._examples import decided, unknown
-from ._known import known_number
+from ._known import known_number, known_value
 
 
 def _instead_of(function: str) -> str:
@@ -103,16 +103,28 @@ class Numberless:
     def __complex__(self) -> complex:
         self._leaked("a Python complex", "real arithmetic")
 
-    def item(self) -> NoReturn:
-        """Refuse: a traced value has no number."""
+    def item(self) -> Any:
+        """Return the number, if it is known; else the one element as a number of the trace."""
+        if (known := known_value(self.node)) is not None:
+            return np.asarray(known).item()
+        if self.dtype.kind == "f" and all(d == 1 for d in self.node.shape):
+            x: Any = self
+            number = x.reshape(()).astype(np.float64)
+            return type(x)(number.node, float)
         self._leaked("a number (`x.item()`)", "the value itself")
 
-    def tolist(self) -> NoReturn:
-        """Refuse: a traced value has no numbers."""
+    def tolist(self) -> Any:
+        """Return the numbers, if they are known."""
+        if (known := known_value(self.node)) is not None:
+            return np.asarray(known).tolist()
         self._leaked("a list of numbers (`x.tolist()`)", "the value itself, or list(x)")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if str(sys._getframe(1).f_globals.get("__name__")).startswith("scipy.sparse."):
+        if (known := known_value(self.node)) is not None:
+            numbers = np.array(known, dtype)
+            numbers.flags.writeable = False  # what is written to them would be lost
+            return numbers
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith("scipy.sparse._"):
             # A sparse matrix leaves the product to what it cannot take for an array.
             whole = np.empty((), object)
             whole[()] = self

@@ -20,9 +20,9 @@ from .._ops import BROADCAST
 from .._ops.np_common import as_array, is_traced, reshaped, sizes
 from .._shapes import Size
 from .._state import now
-from .._trace import Traced, as_traced, complex_of, is_complex
+from .._trace import Traced, as_traced
 from .._trace._known import known_number
-from .._trace._namespace import holds, is_size, version
+from .._trace._namespace import assignable, holds, is_size, lifted, version
 from .._trace._views import Layout
 
 _LENGTH = "how many elements it gives would depend on the values of traced numbers"
@@ -38,12 +38,6 @@ def _symbolic(*values: Any) -> bool:
     return any(holds(v, is_size) or holds(v, is_traced) for v in values)
 
 
-def _plain(made: Any) -> Any:
-    """Return a new array of numbers; while tracing as one that traced values can go into."""
-    keep = now().guards is None or not isinstance(made, np.ndarray) or made.dtype.kind not in "fc"
-    return made if keep or not made.ndim else _lifted(made)
-
-
 def _known_type(dtype: Any) -> bool:
     dtype = np.dtype(float if dtype is None else dtype)
     return dtype in SUPPORTED or dtype.char in "FD"
@@ -52,11 +46,6 @@ def _known_type(dtype: Any) -> bool:
 def _dtype(dtype: Any, default: Any = np.float64) -> np.dtype[Any]:
     made = np.dtype(default if dtype is None else dtype)
     return made if made.char in "FD" else check_dtype(made, "the result")
-
-
-def _lifted(value: Any) -> Any:
-    """Return a number or an array as a traced value, complex if it is."""
-    return complex_of(value) if is_complex(value) else as_traced(value)
 
 
 def counted(size: Any) -> Any:
@@ -86,7 +75,7 @@ def array(
     array([1., 6.])
     """
     if not _symbolic(object):
-        return _plain(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
+        return assignable(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object)
     x = x if dtype is None else x.astype(dtype, copy=False)
     if copy:
@@ -126,8 +115,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     array([2., 2., 2.])
     """
     if not _symbolic(shape, fill_value):
-        return _plain(np.full(shape, fill_value, dtype, order, **options))
-    value = _lifted(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
+        return assignable(np.full(shape, fill_value, dtype, order, **options))
+    value = lifted(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
     if dtype is not None:
         value = value.astype(_dtype(dtype))
     target = sizes(shape)
@@ -139,7 +128,7 @@ def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
         if not _symbolic(shape) and not ((now().guards is not None) and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
-        made = BROADCAST(_lifted(_dtype(dtype).type(value)), shape=sizes(shape))
+        made = BROADCAST(lifted(_dtype(dtype).type(value)), shape=sizes(shape))
         return made if order == "C" else made.copy(order)
 
     filled.__name__ = filled.__qualname__ = original.__name__
@@ -156,8 +145,7 @@ def _like(original: Callable[..., Any]) -> Callable[..., Any]:
     traced = version(original)
 
     def like(a: Any, *args: Any, **kwargs: Any) -> Any:
-        made = traced(a, *args, **kwargs)
-        return _plain(made) if isinstance(made, np.ndarray) else made
+        return assignable(traced(a, *args, **kwargs))
 
     like.__name__ = like.__qualname__ = original.__name__
     like.__doc__ = f"Same as ``np.{original.__name__}``; the result can be assigned to."
@@ -211,7 +199,7 @@ def arange(*args: Any, dtype: Any = None, **options: Any) -> Any:
     values = [options.pop(k) for k in ("start", "stop", "step") if k in options]
     given = tuple(map(_known, (*args, *values)))
     if not _symbolic(*given):
-        return np.arange(*given, dtype=dtype, **options)
+        return assignable(np.arange(*given, dtype=dtype, **options))
     if any(is_traced(v) for v in given):
         refuse(np.arange, _LENGTH)
     start, stop, step = given[0], (given[1] if len(given) > 1 else None), 1
@@ -252,7 +240,7 @@ def linspace(
     """
     num = _known(num)
     if not _symbolic(start, stop, num):
-        return np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **options)
+        return assignable(np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **options))
     if is_traced(num):
         refuse(np.linspace, _LENGTH)
     first, last = (as_array(v) * 1.0 for v in (start, stop))
@@ -277,7 +265,7 @@ def logspace(
 ) -> Any:  # fmt: skip
     """Make numbers that are evenly spaced on a logarithmic scale, as :func:`linspace` does."""
     if not _symbolic(start, stop, num, base):
-        return np.logspace(start, stop, num, endpoint, base, dtype, axis, **options)
+        return assignable(np.logspace(start, stop, num, endpoint, base, dtype, axis, **options))
     y = np.power(as_array(base) * 1.0, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else y.astype(_dtype(dtype))
 
@@ -297,7 +285,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **opt
            [0., 1.]])
     """
     if not _symbolic(N, M):
-        return _plain(np.eye(N, M, k, dtype, *args, **options))
+        return assignable(np.eye(N, M, k, dtype, *args, **options))
     rows, columns = _grid(N, N if M is None else M)
     return (rows + k == columns).astype(_dtype(dtype))
 
@@ -310,7 +298,7 @@ def identity(n: Any, dtype: Any = None, **options: Any) -> Any:
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -> Any:
     """Make ones at and below a diagonal; the sizes may be symbolic."""
     if not _symbolic(N, M):
-        return _plain(np.tri(N, M, k, dtype, **options))
+        return assignable(np.tri(N, M, k, dtype, **options))
     rows, columns = _grid(N, N if M is None else M)
     return (rows + k >= columns).astype(_dtype(dtype))
 
