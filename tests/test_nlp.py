@@ -104,6 +104,17 @@ def test_data_in_arguments_are_not_frozen() -> None:
         problem.jacobian(x)
 
 
+def test_data_in_another_order_and_of_another_structure() -> None:
+    data = {"w": np.arange(6.0).reshape(3, 2).T}
+    problem = sg.nlp(lambda x, d: np.sum(d["w"] * x), None, np.ones((2, 3)), args=(data,))
+    np.testing.assert_array_equal(problem.gradient(problem.x0), data["w"].ravel())
+    data["w"] = 2.0 * data["w"]  # bound anew
+    np.testing.assert_array_equal(problem.gradient(problem.x0 + 1.0), data["w"].ravel())
+    data["v"] = 1.0
+    with pytest.raises(ShapeError, match="another structure"):
+        problem.gradient(problem.x0)
+
+
 def test_no_constraints_and_no_variables() -> None:
     problem = sg.nlp(lambda x: np.sum(x**2), None, np.ones(3))
     assert problem.m == 0

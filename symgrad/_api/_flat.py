@@ -43,11 +43,15 @@ class Flat:
     def _joined(arrays: Sequence[Any]) -> Any:
         return np.concatenate([np.zeros(0), *(np.ravel(a) for a in arrays)])
 
+    def arrays(self, vector: Any) -> list[Any]:
+        """Return the arrays that a vector consists of, as views of it."""
+        return [
+            vector[part].reshape(shape) for part, shape in zip(self.parts, self.shapes, strict=True)
+        ]
+
     def nested(self, vector: Any) -> Any:
         """Return a vector as the structure; arrays are views of it."""
-        return self.tree.unflatten(
-            vector[part].reshape(shape) for part, shape in zip(self.parts, self.shapes, strict=True)
-        )
+        return self.tree.unflatten(self.arrays(vector))
 
     def flat(self, value: Any, what: str) -> Any:
         """Return a structure as a vector.

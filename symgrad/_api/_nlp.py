@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._ops.np_common import as_array
-from .._trace import flatten
+from .._trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
 from ._flat import Flat, limits_of
@@ -19,47 +19,76 @@ from ._transforms import compile, hessian, jacobian, value_and_grad
 # ---------------------------------------------------------------- what is compiled
 
 
-# Partials, not closures, so that tracing can adapt the user's functions in them.
+# Of the single arrays: calls with arrays by position go straight to machine code. Partials, not
+# closures, so that tracing can adapt the user's functions in them.
 
 
-def _constraint_values(g: Callable[..., Any]) -> Any:
-    return compile(partial(_stacked, g))
+class _Nest:
+    """A structure, made of its leaves; equal to others of the same structure."""
+
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        return self.tree.unflatten(leaves)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Nest) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(self.tree)
 
 
-def _constraint_jacobian(g: Callable[..., Any]) -> Any:
-    return jacobian(partial(_stacked, g), sparse=True, format="coo")
-
-
-def _stacked(g: Callable[..., Any], *args: Any) -> Any:
+def _stacked(g: Callable[..., Any], x: Any, args: Any) -> Any:
     """Return constraints; lists of numbers are arrays."""
-    result = g(*args)
+    result = g(x, *args)
     if isinstance(result, (list, tuple)) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
         return as_array(list(result))
     return result
 
 
-def _number(f: Callable[..., Any], *args: Any) -> Any:
-    return np.reshape(as_array(f(*args)), ())
+def _number(f: Callable[..., Any], x: Any, args: Any) -> Any:
+    return np.reshape(as_array(f(x, *args)), ())
 
 
-def _objective(f: Callable[..., Any]) -> Any:
-    return value_and_grad(partial(_number, f))
+def _of_leaves(
+    function: Callable[..., Any], f: Callable[..., Any], nest: _Nest, *leaves: Any
+) -> Any:
+    return function(f, *nest(leaves))
 
 
 def _lagrangian(
-    f: Callable[..., Any], g: Callable[..., Any] | None, x: Any, factor: Any, multipliers: Any,
-    *args: Any,
-) -> Any:  # fmt: skip
-    total = factor * _number(f, x, *args)
+    f: Callable[..., Any], g: Callable[..., Any] | None, nest: _Nest, *leaves: Any
+) -> Any:
+    x, args, factor, multipliers = nest(leaves)
+    total = factor * _number(f, x, args)
     if g is not None:
-        values = flatten(_stacked(g, x, *args))[0]
+        values = flatten(_stacked(g, x, args))[0]
         for weight, value in zip(flatten(multipliers)[0], values, strict=True):
             total = total + np.sum(weight * value)
     return total
 
 
-def _lagrangian_hessian(f: Callable[..., Any], g: Callable[..., Any] | None) -> Any:
-    return hessian(partial(_lagrangian, f, g), sparse=True, format="coo", triangle="lower")
+def _objective(f: Callable[..., Any], nest: _Nest, count: int) -> Any:
+    return value_and_grad(partial(_of_leaves, _number, f, nest), tuple(range(count)))
+
+
+def _constraint_values(g: Callable[..., Any], nest: _Nest) -> Any:
+    return compile(partial(_of_leaves, _stacked, g, nest))
+
+
+def _constraint_jacobian(g: Callable[..., Any], nest: _Nest, count: int) -> Any:
+    by = tuple(range(count))
+    return jacobian(partial(_of_leaves, _stacked, g, nest), by, sparse=True, format="coo")
+
+
+def _lagrangian_hessian(
+    f: Callable[..., Any], g: Callable[..., Any] | None, nest: _Nest, count: int
+) -> Any:
+    by, function = tuple(range(count)), partial(_lagrangian, f, g, nest)
+    return hessian(function, by, sparse=True, format="coo", triangle="lower")
 
 
 class _Sparse:
@@ -146,33 +175,45 @@ class NLP:
         self.variables = Flat(x0, "x")
         self.n, self.x0 = self.variables.size, self.variables.vector
         self.lb, self.ub = limits_of(self.variables, bounds, (-np.inf, np.inf), "bounds")
-        self._both = remembered(objective, _objective)
+        self._args_tree = flatten(args)[1]
+        nest, count = _Nest(self._tree(self.variables.tree)), len(self.variables.parts)
+        self._both = remembered(objective, _objective, nest, count)
         self._last: Any = None
-        self._hessian = remembered(objective, _lagrangian_hessian, constraints)
-        start = self.variables.nested(self.x0)
         if constraints is None:
             self._values, result = None, np.zeros(0)
         else:
-            self._values = remembered(constraints, _constraint_values)
-            result = self._values(start, *args)
+            self._values = remembered(constraints, _constraint_values, nest)
+            result = self._values(*self._leaves(self.x0))
         self.results = Flat(result, "constraints")
         self.m = self.results.size
         self.cl, self.cu = limits_of(self.results, limits, (0.0, 0.0), "limits")
         if constraints is None:
             self._slopes = None
         else:
-            slopes = remembered(constraints, _constraint_jacobian)
+            slopes = remembered(constraints, _constraint_jacobian, nest, count)
             self._slopes = _Sparse(slopes, self.results, self.variables, "Jacobian")
-            self._slopes.fix(start, *args)
-        self._curvature = _Sparse(self._hessian, self.variables, self.variables, "Hessian")
-        self._curvature.fix(start, 1.0, self.results.nested(np.zeros(self.m)), *args)
+            self._slopes.fix(*self._leaves(self.x0))
+        whole = _Nest(self._tree(self.variables.tree, flatten(1.0)[1], self.results.tree))
+        curvature = remembered(objective, _lagrangian_hessian, constraints, whole, count)
+        self._curvature = _Sparse(curvature, self.variables, self.variables, "Hessian")
+        self._curvature.fix(*self._leaves(self.x0), 1.0, *self.results.arrays(np.zeros(self.m)))
 
-    def _at(self, x: Any) -> Any:
-        return self.variables.nested(np.asarray(x, float))
+    def _tree(self, x: Tree, *more: Tree) -> Tree:
+        """Return the structure of x, the further arguments, and more."""
+        return Tree("tuple", None, (x, self._args_tree, *more))
+
+    def _leaves(self, x: Any) -> list[Any]:
+        """Return the arrays of a vector of variables, and those of the further arguments."""
+        leaves, tree = flatten(self.args)
+        if tree != self._args_tree:
+            raise ShapeError("the args of the problem have become another structure")
+        # Machine code takes arrays in C order.
+        data = [np.ascontiguousarray(v) if np.ndim(v) else v for v in leaves]
+        return [*self.variables.arrays(np.asarray(x, float)), *data]
 
     def _objective(self, x: Any) -> Any:
         if self._last is None or not np.array_equal(self._last[0], x):
-            self._last = np.array(x), self._both(self._at(x), *self.args)
+            self._last = np.array(x), self._both(*self._leaves(x))
         return self._last[1]
 
     def objective(self, x: Any) -> float:
@@ -181,7 +222,7 @@ class NLP:
 
     def gradient(self, x: Any) -> Any:
         """Return the gradient of the objective, shape (n,)."""
-        return self.variables.flat(self._objective(x)[1], "the gradient")
+        return np.concatenate([np.zeros(0), *map(np.ravel, self._objective(x)[1])])
 
     def constraints(self, x: Any) -> Any:
         """Return the constraints, shape (m,).
@@ -193,7 +234,7 @@ class NLP:
         """
         if self._values is None:
             return np.zeros(0)
-        found = self._values(self._at(x), *self.args)
+        found = self._values(*self._leaves(x))
         return self.results.flat(found, "the result of constraints at another point")
 
     def jacobianstructure(self) -> tuple[Any, Any]:
@@ -206,7 +247,7 @@ class NLP:
         """Return the entries of the constraints' Jacobian."""
         if self._slopes is None:
             return np.zeros(0)
-        return self._slopes.values(self._at(x), *self.args)
+        return self._slopes.values(*self._leaves(x))
 
     def hessianstructure(self) -> tuple[Any, Any]:
         """Return rows and columns of the entries of the Lagrangian's Hessian, lower triangle."""
@@ -214,8 +255,8 @@ class NLP:
 
     def hessian(self, x: Any, lagrange: Any, obj_factor: float) -> Any:
         """Return the entries of the Hessian of ``obj_factor * f + lagrange @ g``."""
-        multipliers = self.results.nested(np.asarray(lagrange, float))
-        return self._curvature.values(self._at(x), float(obj_factor), multipliers, *self.args)
+        weights = self.results.arrays(np.asarray(lagrange, float))
+        return self._curvature.values(*self._leaves(x), float(obj_factor), *weights)
 
     def solve(
         self, x0: Any = None, *, solver: str | None = None, start: Any = None,
