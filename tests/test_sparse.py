@@ -3,6 +3,7 @@
 import itertools
 import pickle
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sps
@@ -319,6 +320,31 @@ def test_large_dense_derivatives_that_are_mostly_zeros(rng):
     for name, make, f in (("jacobian", sg.jacobian, stencil), ("hessian", sg.hessian, rosenbrock)):
         with pytest.raises(OutOfMemoryError, match=rf"sg.{name}\({f.__name__}, sparse=True\)"):
             make(f)(many)
+
+
+def test_kernels_in_the_world_of_numba(rng):
+    start, end = rng.integers(0, 12, 20), rng.integers(0, 12, 20)
+
+    def balance(v):
+        flow = np.sin(v[start] - v[end])
+        return np.bincount(start, flow, 12) - np.bincount(end, flow, 12)
+
+    for f, make in ((balance, sg.jacobian), (stencil, sg.jacobian), (rosenbrock, sg.hessian)):
+        x = rng.normal(size=12)
+        function = make(f, sparse=True)
+        kernel = function.kernel(x)
+
+        @numba.njit
+        def twice(x, kernel=kernel):
+            return 2.0 * kernel(x)
+
+        np.testing.assert_allclose(twice(x), 2.0 * function.values(x), rtol=1e-13, atol=1e-14)
+        with pytest.raises(ValueError, match=r"\w"):
+            kernel(np.ones(13))
+    with pytest.raises(ArgumentError, match="close over the index array"):
+        sg.jacobian(lambda v, k: v[k] ** 2, sparse=True).kernel(x, start)
+    with pytest.raises(ArgumentError, match="one matrix"):
+        sg.jacobian(lambda v, w: v * w, (0, 1), sparse=True).kernel(x, x)
 
 
 def test_what_is_refused(rng):

@@ -221,6 +221,11 @@ class Plan:
         self.alone = unflatten is None
         self.patterns = [part.pattern for part in parts]
 
+    @property
+    def products(self) -> bool:
+        """Whether matrices are multiplied for it."""
+        return any(part.products for part in self._parts)
+
     def unflatten(self, found: Sequence[Any]) -> Any:
         """Nest what there is for each matrix."""
         return found[0] if self._unflatten is None else self._unflatten(found)
@@ -240,15 +245,15 @@ class Part:
     def __init__(
         self, pattern: Pattern, raw: int | None, products: Sequence[tuple[Part, Part, Any, Any]]
     ) -> None:
-        self.pattern, self._raw, self._products = pattern, raw, products
+        self.pattern, self._raw, self.products = pattern, raw, products
 
     def data(self, raw: Sequence[Any], known: dict[Part, Any], out: Any = None) -> Any:
         """Return its data, by the values of all blocks and what is computed already."""
-        if not self._products and self._raw is not None:
+        if not self.products and self._raw is not None:
             return self.pattern.write(raw[self._raw], out)
         if self not in known:
             own = [] if self._raw is None else [raw[self._raw]]
-            own += [a.data(raw, known)[p] * b.data(raw, known)[q] for a, b, p, q in self._products]
+            own += [a.data(raw, known)[p] * b.data(raw, known)[q] for a, b, p, q in self.products]
             values = np.concatenate([np.zeros(0, self.pattern.dtype), *own])
             known[self] = self.pattern.write(values.astype(self.pattern.dtype, copy=False), out)
         return known[self]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compile import Call, Function, Given, Specialization
+from .._forks import undisturbed
 from .._graph import Node
 from .._lanes import Block, blocks_of, flat
 from .._op import Words
@@ -91,6 +92,40 @@ class SparseFunction(Function):
             )
         return sum(p.nnz for p in self._last.patterns)
 
+    def kernel(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a Numba function of the arguments that gives the data of the matrix.
+
+        They are in the order of :meth:`pattern`. It is for arguments of these sizes alone (else
+        it raises ValueError), with what the function closes over as it is now.
+
+        Raises
+        ------
+        ArgumentError
+            If there are several matrices, or the pattern depends on elements of the arguments,
+            which the kernel would not look at.
+        """
+        held: list[Layout] = []
+        make, (f,), options = self._recipe
+        function = _values_alone(f, make, options, held)
+        given = self._call(args, kwargs)
+        found = function._specialization(args, kwargs, short=True)
+        plan = held[-1].plan(found.graph, found.values(given.leaves), self._form)
+        if not plan.alone or plan.products or not held[-1].entries:
+            raise ArgumentError(
+                "a kernel gives the values of one matrix: use .values, or differentiate by one "
+                "array a function that gives one, and does not gather from sums at computed places"
+            )
+        if held[-1].data(0) is None:
+            raise ArgumentError(
+                "the pattern depends on the elements of an argument, which a kernel would not "
+                "look at: close over the index array instead of passing it"
+            )
+        return _writing(found.kernel(into=False), plan.patterns[0].write.places, plan.patterns[0])
+
+    def kernel_into(self, *_: Any, **__: Any) -> Any:
+        """Refuse: write ``out[:] = kernel(x)``."""
+        raise ArgumentError("sparse derivatives have no kernel_into: use .kernel, or .values(out=)")
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         args, kwargs = self._prepared(args, kwargs)
         raw, tree = flatten((args, kwargs))
@@ -131,6 +166,40 @@ class SparseFunction(Function):
 
     def _recall(self, *_: Any) -> None:
         """Find no kernel by the function alone: it would not say where the values go."""
+
+
+def _values_alone(
+    f: Callable[..., Any], make: Callable[..., Any], options: dict[str, Any], held: list[Layout]
+) -> Function:
+    """Return the values of the blocks as a function for fixed sizes; ``held`` gets the layouts."""
+    sparse = make(f, **options)
+
+    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+        values, layout = sparse._body(*args, _top=_top, **kwargs)
+        held.append(layout)
+        return values[0] if len(values) == 1 else values
+
+    recipe = (_values_alone, (f,), {"make": make, "options": options, "held": held})
+    return Function(body, f, recipe, dynamic=False)
+
+
+def _writing(kernel: Any, places: Any, pattern: Pattern) -> Any:
+    """Return a Numba function that writes the values of a kernel to their places."""
+    with undisturbed():  # imports numba
+        from numba import njit  # noqa: PLC0415
+
+    count, dtype = pattern.nnz, pattern.dtype
+
+    @njit  # type: ignore[untyped-decorator]
+    def values(*args: Any) -> Any:
+        raw = kernel(*args)
+        out = np.zeros(count, dtype)
+        for k in range(raw.size):
+            if places[k] >= 0:
+                out[places[k]] += raw[k]
+        return out
+
+    return values
 
 
 class _Quick(NamedTuple):

@@ -153,7 +153,7 @@ class Placing:
     def __init__(self, places: Any, count: int) -> None:
         source = np.flatnonzero(places >= 0)
         target = places[source]
-        self.count = count
+        self.places, self.count = places, count
         self._add = len(target) > count
         self._same = not self._add and np.array_equal(target, np.arange(len(places)))
         runs = _runs(source, target, len(source) // self.RUN)
