@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 import scipy.integrate
-from scipy.optimize import OptimizeResult
 
-from ..errors import NotCompiledWarning, SymgradError
+from .._state import now
+from ..errors import NotCompiledWarning, SymgradError, UnsupportedError
 from ._ode_methods import Tsit5
 from ._ode_programs import programs_for
+from ._ode_result import OdeResult, checked_times
 from ._ode_solvers import COMPILED, Compiled
+from ._ode_traced import solve_traced
 
 FINISHED = "The solver successfully reached the end of the integration interval."
 
 #: SciPy's own methods that are run with compiled functions.
 IMPLICIT = ("Radau", "BDF", "LSODA")
-
-
-class OdeResult(OptimizeResult):  # type: ignore[misc]
-    """What ``solve_ivp`` returns."""
 
 
 def solve_ivp(
@@ -48,10 +46,10 @@ def solve_ivp(
     y0:
         The state at the beginning, of shape (n,), real or complex.
     method:
-        ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step) and ``"Tsit5"`` are
-        compiled with the function into one loop. ``"Radau"``, ``"BDF"`` and ``"LSODA"`` are
-        SciPy's with the function and its exact Jacobian compiled. Classes of solvers are
-        SciPy's own.
+        ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step), ``"Tsit5"`` and, for stiff
+        systems, ``"Rodas5P"`` are compiled with the function into one loop. ``"Radau"``,
+        ``"BDF"`` and ``"LSODA"`` are SciPy's with the function and its exact Jacobian compiled.
+        Classes of solvers are SciPy's own.
     t_eval:
         Times at which to give the solution, in the order of integration; None: after every step.
     dense_output:
@@ -65,7 +63,8 @@ def solve_ivp(
         More arguments of ``fun`` and of events: numbers and arrays.
     options:
         ``rtol``, ``atol``, ``first_step``, ``max_step``, ``jac`` and the other options of SciPy's
-        methods; ``max_steps``, how many steps are tried at most (10,000,000).
+        methods; ``max_steps``, how many steps are tried at most (10,000,000); ``memory``, in
+        traced code, as for :func:`symgrad.while_loop`.
 
     Returns
     -------
@@ -84,6 +83,11 @@ def solve_ivp(
     Functions that cannot be traced are solved by SciPy as they are, with a
     :class:`~symgrad.errors.NotCompiledWarning`.
 
+    In traced code (under ``sg.grad``, ``sg.jacobian``, ``sg.vmap``, ``sg.compile``) the solution
+    is given at the times ``t_eval``, which are required. Derivatives by the initial state, the
+    times, ``args`` and what ``fun`` closes over are those of the steps taken, whose lengths are
+    not differentiated. Times that were not reached have nan.
+
     Examples
     --------
     >>> from symgrad.scipy.integrate import solve_ivp
@@ -91,7 +95,25 @@ def solve_ivp(
     ...     return [y[1], -9.81]
     >>> solve_ivp(fall, (0, 2), [100, 0]).y[0, -1].round(6)
     np.float64(80.38)
+
+    The derivative of what is left at the time 2 by the rate of decay:
+
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> def left(rate):
+    ...     decay = lambda t, y: -rate * y
+    ...     return solve_ivp(decay, (0, 2), [1.0], t_eval=[2.0], rtol=1e-8, atol=1e-8).y[0, 0]
+    >>> np.isclose(sg.grad(left)(0.5), -2 * np.exp(-1.0))
+    np.True_
     """
+    if now().guards is not None:
+        if dense_output or events is not None:
+            raise UnsupportedError(
+                "solve_ivp: in traced code it takes no events and gives no dense output: ask for "
+                "the times that are wanted by t_eval"
+            )
+        return solve_traced(fun, t_span, y0, method, t_eval, vectorized, tuple(args or ()), options)
+    options.pop("memory", None)
 
     def plainly(function: Any, method: Any, **options: Any) -> Any:
         return scipy.integrate.solve_ivp(
@@ -112,6 +134,8 @@ def solve_ivp(
                 return found
         return plainly(fun, kind, traced=(fun, given), **options)
     except SymgradError as error:
+        if method == "Rodas5P":  # SciPy has nothing like it
+            raise
         options = {k: v for k, v in options.items() if k != "max_steps"}
         found = plainly(fun, Tsit5 if method == "Tsit5" else method, **options)
         name = getattr(fun, "__qualname__", repr(fun))
@@ -133,7 +157,7 @@ def _quickly(
 ) -> OdeResult | None:  # fmt: skip
     """Take all steps without a look at each; None where there are none."""
     t0, tf = map(float, t_span)
-    t_eval = _times(t_eval, t0, tf)
+    t_eval = checked_times(t_eval, t0, tf)
     bound = (lambda t, y: fun(t, y, *args)) if args else fun
     solver = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options)
     if solver.n == 0 or t0 == tf:
@@ -154,21 +178,6 @@ def _quickly(
         njev=solver.njev, nlu=solver.nlu, status=0 if done else -1,
         message=FINISHED if done else solver.message, success=done,
     )  # fmt: skip
-
-
-def _times(t_eval: Any, t0: float, tf: float) -> Any:
-    """Return times to give the solution at, or raise as SciPy does."""
-    if t_eval is None:
-        return None
-    t_eval = np.asarray(t_eval)
-    if t_eval.ndim != 1:
-        raise ValueError("`t_eval` must be 1-dimensional.")
-    if np.any(t_eval < min(t0, tf)) or np.any(t_eval > max(t0, tf)):
-        raise ValueError("Values in `t_eval` are not within `t_span`.")
-    steps = np.diff(t_eval)
-    if (tf > t0 and np.any(steps <= 0)) or (tf < t0 and np.any(steps >= 0)):
-        raise ValueError("Values in `t_eval` are not properly sorted.")
-    return t_eval
 
 
 def _between(solver: Compiled, t: Any, y: Any, t_eval: Any) -> tuple[Any, Any]:

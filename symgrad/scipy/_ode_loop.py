@@ -1,8 +1,9 @@
 """The loop over steps, with SciPy's control of their size.
 
 One turn of the loop is one step that is tried, good or not. On plain arrays :func:`march` writes
-the good ones down until its rows are full, and is called again; in traced code :func:`reach`
-goes on to the next time that is asked for.
+the good ones down until its rows are full, and is called again; in traced code :func:`visit`
+goes on from one time that is asked for to the next. Derivatives are those of the steps taken:
+their lengths are not differentiated.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._api._control import cond, while_loop
+from .._api._control import cond, scan, while_loop
+from .._api._custom import stop_gradient
 from ._ode_methods import Method, Slope, mean_square
 
 # As in SciPy: a step is multiplied by SAFETY * error**(-1/(order + 1)), within bounds.
@@ -111,7 +113,7 @@ def attempt(
         t=np.where(good, end, t),
         y=np.where(good, step.y, y),
         f=np.where(good, step.f, state.f),
-        h=np.abs(h) * np.where(good, larger, smaller),
+        h=stop_gradient(np.abs(h) * np.where(good, larger, smaller)),
         rejected=~good,
         status=np.where(lost, TOO_SMALL, state.status),
         tried=state.tried + np.where(lost, 0, 1),
@@ -164,3 +166,53 @@ def interpolant(method: Method, slope: Slope, t: Any, y: Any, end: Any) -> Any:
     h = end - t
     stages = method.step(slope, t, y, slope(t, y), h).stages
     return np.stack(method.dense(slope, t, y, h, stages), axis=-1)
+
+
+def polynomial(q: Any, y: Any, x: Any) -> Any:
+    """Return ``y + q[..., 0]*x + q[..., 1]*x**2 + ...``."""
+    found = 0.0
+    for k in reversed(range(q.shape[-1])):
+        found = (found + q[..., k]) * x
+    return y + found
+
+
+def visit(
+    method: Method, slope: Slope, y: Any, begin: Any, control: Control, h: Any, most: Any,
+    times: Any, memory: Any = None,
+) -> tuple[Any, Any, State]:  # fmt: skip
+    """Return the states at ``times``, (m, n), which are not reached, and where it ended.
+
+    Times that were not reached have nan. ``h`` is the length of the first step, None where it
+    is to be chosen. ``slope``, ``begin``, ``control`` and ``h`` are without derivatives by time.
+    """
+    f = slope(begin, y)
+    if h is None:
+        h = stop_gradient(first_step(method, slope, begin, y, f, control))
+        h = np.where(control.bound == begin, 1.0, h)
+    start = State(begin, y, f, h, False, RUNNING, 0)
+    forward = np.where(control.bound < begin, -1.0, 1.0)
+
+    def to(carry: Any, time: Any) -> Any:
+        clock = stop_gradient(time)
+
+        def going(carry: Any) -> Any:
+            state = carry[0]
+            short = forward * (state.t - clock) < 0
+            return short & (state.status == RUNNING) & (state.tried < most)
+
+        def turn(carry: Any) -> Any:
+            state = carry[0]
+            after, _, _, stages = attempt(method, slope, state, control)
+            return after, state.t, state.y, stages  # of a good step, where the loop ends
+
+        state, t_old, y_old, stages = while_loop(going, turn, carry, memory=memory)
+        # Before the first step there is none to look into: one as long as it would be.
+        h = np.where(state.t == t_old, forward * state.h, state.t - t_old)
+        q = np.stack(method.dense(slope, t_old, y_old, h, stages), axis=-1)
+        found = polynomial(q, y_old, (time - t_old) / h)
+        late = forward * (state.t - clock) < 0
+        return (state, t_old, y_old, stages), (np.where(late, np.nan, found), late)
+
+    none = [f] * method.stages
+    (state, *_), (found, late) = scan(to, (start, begin, y, none), times, memory=memory)
+    return found, late, state

@@ -21,7 +21,15 @@ import numpy as np
 import scipy.integrate
 from numpy.polynomial import Polynomial
 
+from .. import numpy as traced_numpy
+from .._api._at_values import jvp
+from .._api._custom import custom_jvp
+from .._api._transforms import jacobian
+
 Slope = Callable[[Any, Any], Any]
+
+#: Up to this size a matrix is inverted by straight code, in registers.
+SMALL = 5
 
 
 class Step(NamedTuple):
@@ -47,6 +55,8 @@ class Method(Protocol):
     ----------
     order:
         The order of the estimate that controls steps.
+    stages:
+        How many stages a step has.
     evaluations, dense_evaluations:
         How often a step calls the right-hand side, and its interpolant in addition.
     jacobians:
@@ -56,6 +66,7 @@ class Method(Protocol):
     """
 
     order: int
+    stages: int
     evaluations: int
     dense_evaluations: int
     jacobians: int
@@ -93,7 +104,7 @@ class Explicit:
 
     def __init__(self, table: Any) -> None:
         self.order = table.error_estimator_order
-        self.evaluations = table.n_stages
+        self.stages, self.evaluations = table.n_stages + 1, table.n_stages
         self.a, self.b, self.c = table.A, table.B, table.C
         self.e = [table.E]
         self.more: list[tuple[Any, float]] = []
@@ -123,7 +134,7 @@ class DormandPrince853(Explicit):
 
     def __init__(self, table: Any) -> None:
         self.order = table.error_estimator_order
-        self.evaluations = table.n_stages
+        self.stages, self.evaluations = table.n_stages + 1, table.n_stages
         self.a, self.b, self.c = table.A, table.B, table.C
         self.e = [table.E5, table.E3]
         self.more = list(zip(table.A_EXTRA, table.C_EXTRA, strict=True))
@@ -189,3 +200,132 @@ class Tsit5(scipy.integrate.RK45):  # type: ignore[misc]
         [0, -27.896526289197286, 65.09189467479366, -34.87065786149661],
         [0, 1.5, -4, 2.5],
     ])  # fmt: skip
+
+
+def _eliminated(matrix: Any) -> Any:
+    """Return the inverse of a small matrix by Gauss and Jordan, with pivots by columns."""
+    n = matrix.shape[0]
+    rows = [[*(matrix[i, j] for j in range(n)), *np.eye(n)[i].tolist()] for i in range(n)]
+    for k in range(n):
+        for i in range(k + 1, n):
+            larger = np.abs(rows[i][k]) > np.abs(rows[k][k])
+            pairs = list(zip(rows[k], rows[i], strict=True))
+            rows[k] = [np.where(larger, b, a) for a, b in pairs]
+            rows[i] = [np.where(larger, a, b) for a, b in pairs]
+        pivot = 1.0 / rows[k][k]
+        rows[k] = [x * pivot for x in rows[k]]
+        for i in range(n):
+            if i != k:
+                rows[i] = [x - rows[i][k] * p for x, p in zip(rows[i], rows[k], strict=True)]
+    return np.stack([np.stack(row[n:]) for row in rows])
+
+
+_small = custom_jvp(_eliminated)
+
+
+@_small.defjvp
+def _moved(primals: Any, tangents: Any) -> Any:
+    inverse = _small(primals[0])
+    return inverse, -(inverse @ tangents[0] @ inverse)
+
+
+def inverted(matrix: Any) -> Any:
+    """Return the inverse of a matrix: straight code for a small one, else LAPACK's."""
+    n = matrix.shape[0]
+    return _small(matrix) if isinstance(n, int) and n <= SMALL else np.linalg.inv(matrix)
+
+
+class Rosenbrock:
+    """A linearly implicit method: a step is some systems with one matrix, I/(h*gamma) - J.
+
+    The stages ``u`` are those of which products by the Jacobian are eliminated: the state's
+    weights, errors and interpolant have no ``h``.
+    """
+
+    complex = False
+    dense_evaluations = 0
+    jacobians = 1
+
+    def __init__(self, table: type) -> None:
+        given: Any = table
+        self.order = given.error_estimator_order
+        self.stages = self.evaluations = given.n_stages
+        self.gamma, self.a, self.c = given.GAMMA, given.A, given.C
+        self.coupled, self.d = given.COUPLED, given.D
+        self.b, self.e, self.p = given.B, given.E, given.P
+
+    def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
+        matrix = traced_numpy.eye(y.shape[0]) / (h * self.gamma) - jacobian(slope, argnums=1)(t, y)
+        inverse = inverted(matrix)
+        by_time = jvp(lambda time: slope(time, y), (t,), (np.float64(1.0),))[1]
+        stages: list[Any] = []
+        for k, (a, c, d) in enumerate(zip(self.a, self.c, self.d, strict=True)):
+            right = f if k == 0 else slope(t + c * h, y + weighted(a, stages))
+            if k:
+                right = right + weighted(self.coupled[k], stages) / h
+            stages.append(inverse @ (right + (h * d) * by_time if d else right))
+        new = y + weighted(self.b, stages)
+        return Step(new, slope(t + h, new), stages)
+
+    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
+        return np.sqrt(mean_square(weighted(self.e, stages) / scale))
+
+    def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
+        return [weighted(column, stages) for column in self.p.T]
+
+
+def _lower(*rows: Sequence[float]) -> Any:
+    """Return rows of growing length as a square matrix."""
+    table = np.zeros((len(rows), len(rows)))
+    for k, row in enumerate(rows):
+        table[k, : len(row)] = row
+    return table
+
+
+class Rodas5PTable:
+    """Order 5(4), L-stable and stiffly accurate, with an interpolant of order 4."""
+
+    error_estimator_order = 4
+    n_stages = 8
+    GAMMA = 0.21193756319429014
+    C = np.array([0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716,
+                  0.4288403609558664, 1, 1, 1])  # fmt: skip
+    D = np.array([GAMMA, -0.42387512638858027, -0.3384627126235924, 1.8046452872882734,
+                  2.325825639765069, 0, 0, 0])  # fmt: skip
+    _LAST = (-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256,
+             0.030198172008377946)  # fmt: skip
+    A = _lower(
+        (),
+        (3.0,),
+        (2.849394379747939, 0.45842242204463923),
+        (-6.954028509809101, 2.489845061869568, -10.358996098473584),
+        (2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641),
+        _LAST,
+        (*_LAST, 1.0),
+        (*_LAST, 1.0, 1.0),
+    )
+    B = np.array([*_LAST, 1.0, 1.0, 1.0])
+    E = np.array([0, 0, 0, 0, 0, 0, 0, 1.0])
+    COUPLED = _lower(
+        (),
+        (-14.155112264123755,),
+        (-17.97296035885952, -2.859693295451294),
+        (147.12150275711716, -1.41221402718213, 71.68940251302358),
+        (165.43517024871676, -0.4592823456491126, 42.90938336958603, -5.961986721573306),
+        (24.854864614690072, -3.0009227002832186, 47.4931110020768, 5.5814197821558125,
+         -0.6610691825249471),
+        (30.91273214028599, -3.1208243349937974, 77.79954646070892, 34.28646028294783,
+         -19.097331116725623, -28.087943162872662),
+        (37.80277123390563, -3.2571969029072276, 112.26918849496327, 66.9347231244047,
+         -40.06618937091002, -54.66780262877968, -9.48861652309627),
+    )  # fmt: skip
+    # y0 + x*(B + (1 - x)*(H0 + x*(H1 + x*H2))), by powers of x.
+    H = np.array([
+        [25.948786856663858, -2.5579724845846235, 10.433815404888879, -2.3679251022685204,
+         0.524948541321073, 1.1241088310450404, 0.4272876194431874, -0.17202221070155493],
+        [-9.91568850695171, -0.9689944594115154, 3.0438037242978453, -24.495224566215796,
+         20.176138334709044, 15.98066361424651, -6.789040303419874, -6.710236069923372],
+        [11.419903575922262, 2.8879645146136994, 72.92137995996029, 80.12511834622643,
+         -52.072871366152654, -59.78993625266729, -0.15582684282751913, 4.883087185713722],
+    ])  # fmt: skip
+    P = np.array([B + H[0], H[1] - H[0], H[2] - H[1], -H[2]]).T

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.integrate
 
-from ._ode_methods import DormandPrince853, Explicit, Method, Tsit5
+from ._ode_methods import DormandPrince853, Explicit, Method, Rodas5PTable, Rosenbrock, Tsit5
 from ._ode_programs import programs_for
 
 #: How many steps are tried at most, good or not, unless ``max_steps`` says otherwise.
@@ -22,6 +22,9 @@ ROWS, GROWTH, LONGEST = 256, 4, 1 << 22
 
 #: Steps that are tried in one call, so that an interrupt is heard.
 TURNS = 1_000_000
+
+
+COMPLEX = "`y0` is complex, but the chosen solver does not support integration in a complex domain."
 
 
 class Polynomial(scipy.integrate.DenseOutput):  # type: ignore[misc]
@@ -154,6 +157,25 @@ class CompiledTsit5(Compiled, Tsit5):
     terms = Explicit(Tsit5)
 
 
+class Rodas5P(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
+    """Linearly implicit method of order 5(4) for stiff systems, L-stable and stiffly accurate.
+
+    Eight stages with one exact Jacobian and one factorisation; an interpolant of order 4.
+
+    Source: G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical
+    benchmarks within the Julia Differential Equations package, BIT 63:27, 2023.
+    """
+
+    terms = Rosenbrock(Rodas5PTable)
+    error_estimator_order, n_stages = terms.order, terms.evaluations
+
+    def __init__(self, fun: Any, t0: float, y0: Any, t_bound: float, **options: Any) -> None:
+        if np.iscomplexobj(y0):
+            raise ValueError(COMPLEX)
+        super().__init__(fun, t0, y0, t_bound, **options)
+
+
 COMPILED: dict[str, type[Compiled]] = {
     "RK23": CompiledRK23, "RK45": CompiledRK45, "DOP853": CompiledDOP853, "Tsit5": CompiledTsit5,
+    "Rodas5P": Rodas5P,
 }  # fmt: skip

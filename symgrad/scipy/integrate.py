@@ -20,10 +20,11 @@ import scipy.integrate
 
 from .._trace._namespace import Namespace
 from ._ode import solve_ivp
-from ._ode_methods import Tsit5
+from ._ode_solvers import CompiledTsit5 as Tsit5
+from ._ode_solvers import Rodas5P
 from ._samples import cumulative_trapezoid, simpson, trapezoid
 
-__all__ = ["Tsit5", "cumulative_trapezoid", "simpson", "solve_ivp", "trapezoid"]
+__all__ = ["Rodas5P", "Tsit5", "cumulative_trapezoid", "simpson", "solve_ivp", "trapezoid"]
 
 _names = Namespace(
     scipy.integrate,

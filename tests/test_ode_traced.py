@@ -1,0 +1,235 @@
+"""solve_ivp in traced code: derivatives, batches, kernels; and the method for stiff systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.linalg
+from numba import njit
+
+import symgrad as sg
+from symgrad.errors import TraceError, UnsupportedError
+from symgrad.scipy.integrate import solve_ivp
+
+TIGHT = {"rtol": 1e-10, "atol": 1e-12}
+TIMES = np.array([0.0, 0.4, 1.0, 1.5])
+
+
+def predators(t: Any, y: Any, p: Any) -> Any:
+    return [p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - y[1] * (1 + 0.1 * np.sin(t))]
+
+
+def population(y0: Any, p: Any, method: str = "Tsit5", **options: Any) -> Any:
+    found = solve_ivp(predators, (0.0, 1.5), y0, method, TIMES, args=(p,), **TIGHT, **options)
+    return found.y
+
+
+Y0, P = np.array([1.0, 0.5]), np.array([1.5, 1.0, 0.7])
+
+
+def reference(y0: Any, p: Any) -> Any:
+    return scipy.integrate.solve_ivp(
+        predators, (0.0, 1.5), y0, "DOP853", TIMES, args=(p,), rtol=3e-14, atol=1e-16
+    ).y
+
+
+def differences(f: Any, x: Any, step: float = 1e-3) -> Any:
+    """Return the derivative of ``f`` by differences of order 4, last axis by ``x``."""
+    columns = []
+    for e in np.eye(len(x)) * step:
+        near, far = f(x + e) - f(x - e), f(x + 2 * e) - f(x - 2 * e)
+        columns.append((8 * near - far) / (12 * step))
+    return np.stack(columns, axis=-1)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Tsit5", "Rodas5P"])
+@pytest.mark.quick(2)
+def test_derivatives(method: str) -> None:
+    loose = 1e-5 if method == "RK23" else 1e-8
+    forward = sg.jacobian(lambda y0, p: population(y0, p, method), argnums=(0, 1))(Y0, P)
+    np.testing.assert_allclose(forward[0], differences(lambda y: reference(y, P), Y0), atol=loose)
+    np.testing.assert_allclose(forward[1], differences(lambda p: reference(Y0, p), P), atol=loose)
+
+    def loss(y0: Any, p: Any) -> Any:
+        return np.sum(population(y0, p, method) ** 2)
+
+    value, (by_start, by_rates) = sg.value_and_grad(loss, argnums=(0, 1))(Y0, P)
+    y = reference(Y0, P)
+    assert abs(value - np.sum(y**2)) < loose
+    np.testing.assert_allclose(by_start, np.einsum("it,itk->k", 2 * y, forward[0]), atol=loose)
+    np.testing.assert_allclose(by_rates, np.einsum("it,itk->k", 2 * y, forward[1]), atol=loose)
+
+
+def test_derivatives_by_times() -> None:
+    def f(t0: Any, t1: Any) -> Any:
+        return solve_ivp(lambda t, y: y * np.cos(t), (t0, t1), [1.0], t_eval=[t1], **TIGHT).y[0, 0]
+
+    value, slopes = sg.value_and_grad(f, argnums=(0, 1))(0.3, 1.7)
+    exact = np.exp(np.sin(1.7) - np.sin(0.3))
+    np.testing.assert_allclose(value, exact, rtol=1e-9)
+    np.testing.assert_allclose(slopes, [-exact * np.cos(0.3), exact * np.cos(1.7)], rtol=1e-7)
+    value, slopes = sg.value_and_grad(f, argnums=(0, 1))(1.7, 0.3)  # backward
+    np.testing.assert_allclose(value, 1 / exact, rtol=1e-9)
+    np.testing.assert_allclose(slopes, [-np.cos(1.7) / exact, np.cos(0.3) / exact], rtol=1e-7)
+    assert sg.compile(f)(0.7, 0.7) == 1.0
+
+
+@pytest.mark.slow
+def test_memory_is_limited() -> None:
+    full = sg.grad(lambda y: np.sum(population(y, P)))(Y0)
+    small = sg.grad(lambda y: np.sum(population(y, P, memory=2000)))(Y0)
+    np.testing.assert_allclose(small, full, rtol=1e-13)
+
+
+def test_each_of_a_batch_has_steps_of_its_own() -> None:
+    rates = np.array([0.5, 1.0, 50.0])
+
+    def decayed(rate: Any) -> Any:
+        found = solve_ivp(lambda t, y: -rate * y, (0, 2), [1.0], t_eval=[1.0, 2.0], **TIGHT)
+        return found.y[0], found.nfev, found.success
+
+    y, evaluations, success = sg.vmap(decayed)(rates)
+    np.testing.assert_allclose(y, np.exp(-np.outer(rates, [1.0, 2.0])), atol=1e-11)
+    assert len(set(evaluations)) == 3
+    assert success.all()
+    for k, rate in enumerate(rates):
+        assert np.array_equal(sg.compile(decayed)(rate)[0], y[k])
+
+
+def test_failures_are_nan_and_say_so() -> None:
+    def f(start: Any) -> Any:
+        found = solve_ivp(lambda t, y: y**2, (0, 2), [start], t_eval=[0.5, 1.5])
+        return found.y[0], found.status
+
+    y, status = sg.compile(f)(1.0)  # infinite at the time 1
+    assert status == -1
+    np.testing.assert_allclose(y, [2.0, np.nan], rtol=1e-2)
+    assert sg.compile(f)(0.1)[1] == 0
+
+    def slow(limit: int) -> Any:
+        return sg.compile(
+            lambda y: solve_ivp(lambda t, y: -y, (0, 9), [y], t_eval=[9.0], max_steps=limit).y[0]
+        )(1.0)
+
+    assert np.isnan(slow(3)).all()
+    assert np.isfinite(slow(300)).all()
+
+
+def test_complex_states() -> None:
+    def f(w: Any) -> Any:
+        y = solve_ivp(lambda t, y: 1j * w * y, (0, 1), [1 + 0j], t_eval=[1.0], **TIGHT).y[0, 0]
+        return np.real(y)
+
+    value, slope = sg.value_and_grad(f)(0.7)
+    np.testing.assert_allclose([value, slope], [np.cos(0.7), -np.sin(0.7)], atol=1e-9)
+
+
+def test_kernels_run_in_numbas_code() -> None:
+    kernel = sg.value_and_grad(lambda y: np.sum(population(y, P))).kernel(Y0)
+
+    @njit
+    def twice(y: Any) -> Any:
+        return kernel(y)[0] + kernel(y)[0]
+
+    assert twice(Y0) == pytest.approx(2 * reference(Y0, P).sum(), abs=1e-8)
+
+
+def test_refusals() -> None:
+    def trace(**options: Any) -> None:
+        sg.compile(lambda y: solve_ivp(lambda t, y: -y, (0, 1), y, **options).y)(Y0)
+
+    with pytest.raises(UnsupportedError, match="t_eval"):
+        trace()
+    with pytest.raises(UnsupportedError, match="Rodas5P"):
+        trace(method="BDF", t_eval=[1.0])
+    with pytest.raises(UnsupportedError, match="events"):
+        trace(t_eval=[1.0], dense_output=True)
+    with pytest.raises(UnsupportedError, match="lband"):
+        trace(t_eval=[1.0], lband=1)
+    with pytest.raises(ValueError, match="not properly sorted"):
+        trace(t_eval=[1.0, 0.5])
+    with pytest.raises(TraceError):
+        sg.compile(lambda y: solve_ivp(lambda t, y: [float(y[0])], (0, 1), y, t_eval=[1]).y)(Y0)
+
+
+# ---------------------------------------------------------------- stiff systems
+
+
+def robertson(t: Any, y: Any) -> Any:
+    a, b, c = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
+    return [b - a, a - b - c, c]
+
+
+def van_der_pol(t: Any, y: Any) -> Any:
+    return [y[1], 1e6 * ((1 - y[0] ** 2) * y[1] - y[0])]
+
+
+def hires(t: Any, y: Any) -> Any:
+    r = 280 * y[5] * y[7]
+    return [
+        -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007,
+        1.71 * y[0] - 8.75 * y[1],
+        -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
+        8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
+        -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
+        -r + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
+        r - 1.81 * y[6],
+        -r + 1.81 * y[6],
+    ]
+
+
+def orego(t: Any, y: Any) -> Any:
+    return [
+        77.27 * (y[1] + y[0] * (1 - 8.375e-6 * y[0] - y[1])),
+        (y[2] - (1 + y[0]) * y[1]) / 77.27,
+        0.161 * (y[0] - y[2]),
+    ]
+
+
+# Ends by F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, 2008 (HIRES, OREGO,
+# Van der Pol); E. Hairer, G. Wanner, Solving Ordinary Differential Equations II (Robertson at 40).
+STIFF: dict[str, Any] = {
+    "Robertson": (robertson, 40, [1, 0, 0],
+                  [0.7158270687193941, 9.185534764557338e-6, 0.2841637457458413]),
+    "Van der Pol": (van_der_pol, 2, [2, 0], [1.706167732170483, -0.8928097010247975]),
+    "HIRES": (hires, 321.8122, [1, 0, 0, 0, 0, 0, 0, 0.0057],
+              [7.371312573325668e-4, 1.442485726316185e-4, 5.888729740967575e-5,
+               1.175651343283149e-3, 2.386356198831331e-3, 6.238968252742796e-3,
+               2.849998395185769e-3, 2.850001604814231e-3]),
+    "OREGO": (orego, 360, [1, 2, 3],
+              [1.000814870318523, 1228.178521549917, 132.0554942846706]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STIFF)
+def test_stiff_systems(name: str) -> None:
+    f, end, y0, exact = STIFF[name]
+    found = solve_ivp(f, (0, end), y0, "Rodas5P", rtol=1e-7, atol=1e-12)
+    assert found.success
+    assert len(found.t) < 2500
+    assert found.njev == found.nlu == (found.nfev - 2) / 8
+    np.testing.assert_allclose(found.y[:, -1], exact, rtol=1e-5)
+
+
+def test_between_steps_of_a_stiff_method() -> None:
+    def f(t: Any, y: Any) -> Any:
+        return [-y[0] * np.sin(t) + y[1] * t, -y[1] + np.cos(3 * t)]
+
+    t = np.linspace(0, 3, 31)
+    expected = scipy.integrate.solve_ivp(f, (0, 3), [1, 0.5], "DOP853", t, rtol=1e-12, atol=1e-12)
+    found = solve_ivp(f, (0, 3), [1, 0.5], "Rodas5P", t, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.y, expected.y, atol=1e-7)
+    dense = solve_ivp(f, (0, 3), [1, 0.5], "Rodas5P", dense_output=True, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(dense.sol(t), found.y, atol=1e-13)
+
+
+def test_large_systems_take_lapack() -> None:
+    matrix = -np.diag(np.linspace(1, 1e4, 40)) + 0.5 * np.eye(40, k=1)
+    found = solve_ivp(lambda t, y: matrix @ y, (0, 1), np.ones(40), "Rodas5P", rtol=1e-8)
+    expected = scipy.linalg.expm(matrix) @ np.ones(40)
+    np.testing.assert_allclose(found.y[:, -1], expected, atol=1e-6)
+    with pytest.raises(ValueError, match="complex"):
+        solve_ivp(lambda t, y: 1j * y, (0, 1), [1j], "Rodas5P")
