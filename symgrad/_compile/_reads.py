@@ -45,6 +45,7 @@ from ._users import (
     ACCESSORS,
     ANY,
     attributes,
+    by_symgrad,
     copied_class,
     copied_simply,
     functions_in,
@@ -378,8 +379,10 @@ class Walk:
         if f.__code__ in self.opaque:
             self.note(text, "is", f, name)
             return
-        # A library's wrapper may remember the functions that it calls (functools.singledispatch).
-        fixed = FIXED if installed(f.__code__.co_filename) else fixed
+        # A library's wrapper may remember the functions that it calls (functools.singledispatch);
+        # a loop of symgrad's around the user's function does not.
+        if installed(f.__code__.co_filename) and not (root and by_symgrad(f.__code__.co_filename)):
+            fixed = FIXED
         if "dispatch" in f.__dict__:
             self.mentioned.add("isinstance")
         enter = self._within(f, fixed)

@@ -136,6 +136,11 @@ _HERE = str(Path(__file__).parents[1]) + "/"
 _IN_PYTHON = 1 << 9
 
 
+def by_symgrad(file: str) -> bool:
+    """Tell whether code is symgrad's."""
+    return file.startswith(_HERE)
+
+
 @lru_cache(maxsize=4096)
 def installed(file: str) -> bool:
     """Tell whether code is Python's own, an installed package's or symgrad's."""

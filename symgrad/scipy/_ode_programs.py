@@ -10,14 +10,12 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._api._adapt import adapt
 from .._api._control_flow import Flow
 from .._api._control_syntax import converted
 from .._api._transforms import compile as compiled
@@ -116,31 +114,21 @@ def _as_it_is(fun: Callable[..., Any]) -> Callable[..., Any]:
     return fun
 
 
-_made: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
 
 
-def _remembered(
-    make: Callable[[Callable[..., Any]], Callable[..., Any]], fun: Any
-) -> Callable[..., Any]:
-    """Return ``make(fun)``, the same one for the same function."""
-    if not isinstance(fun, (FunctionType, MethodType, functools.partial)):
-        fun = getattr(fun, "__call__", fun)  # noqa: B004 - adapt takes methods
-    known = _made.setdefault(fun, {})
-    if make not in known:
-        known[make] = make(fun)
-    found: Callable[..., Any] = known[make]
-    return found
-
-
-def _rewritten(fun: Callable[..., Any]) -> Callable[..., Any]:
-    return converted(adapt(fun), Flow)
+def _rewritten(fun: Any) -> Callable[..., Any]:
+    """Return the function with its control flow rewritten, the same one for the same function."""
+    known = _made.get(fun)
+    if known is None:
+        known = _made[fun] = converted(fun, Flow)
+    return known
 
 
 #: How a function is traced: the first way that succeeds.
 WAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
     _as_it_is,
-    functools.partial(_remembered, adapt),
-    functools.partial(_remembered, _rewritten),
+    _rewritten,
 )
 
 

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as traced_numpy
-from .._api._adapt import adapt
 from .._api._custom import stop_gradient
 from .._ops.np_common import is_traced
-from ..errors import TraceError, UnsupportedError
+from ..errors import UnsupportedError
 from ._ode_loop import Control, visit
-from ._ode_methods import Slope
 from ._ode_programs import slope_of
 from ._ode_result import OdeResult, checked_times
 from ._ode_solvers import COMPILED, COMPLEX, MOST
@@ -60,7 +58,7 @@ def solve_traced(
     # The clock of the loop has no derivatives. That of what begins later is that of the lag,
     # which is zero.
     lag = 1.0 * begin - clock
-    plain = _traceable(fun, args, vectorized, begin, y)
+    plain = slope_of(fun, args, vectorized)
     rtol, atol = (stop_gradient(_numbers(options.get(*x))) for x in TOLERANCES)
     control = Control(bound, rtol, atol, stop_gradient(options.get("max_step", np.inf)))
     h, most = options.get("first_step"), options.get("max_steps", MOST)
@@ -81,15 +79,3 @@ def solve_traced(
 
 def _numbers(x: Any) -> Any:
     return x if is_traced(x) else np.asarray(x, dtype=float)
-
-
-def _traceable(
-    fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool, t: Any, y: Any
-) -> Slope:
-    """Return the right-hand side of a function, adapted if need be."""
-    slope = slope_of(fun, args, vectorized)
-    try:
-        slope(1.0 * t, y)
-    except TraceError:
-        return slope_of(adapt(fun), args, vectorized)
-    return slope
