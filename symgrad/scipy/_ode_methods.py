@@ -29,7 +29,7 @@ from .._api._transforms import jacobian
 Slope = Callable[[Any, Any], Any]
 
 #: Up to this size a matrix is inverted by straight code, in registers.
-SMALL = 5
+SMALL = 8
 
 
 class Step(NamedTuple):
