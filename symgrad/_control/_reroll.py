@@ -19,6 +19,7 @@ from .._op import Bodied
 from .._ops import SLICE, TRANSPOSE
 from .._ops.indexing import GATHER
 from .._rewrite import rewrite
+from .._shapes import SHORT_LAST_AXIS
 from .._state import within
 from .._trace import bind_nodes, substitute
 from ._parts import Loop, result
@@ -28,6 +29,10 @@ from ._regroup import regrouped
 #: A program of fewer steps stays as it is: it compiles in about a second, and straight code of
 #: numbers runs over a batch in registers.
 LONG = 6000
+
+#: As many steps of numbers compile while one array is put together from parts, which keeps the
+#: steps before it from being one pass over memory with those behind.
+ASSEMBLY = 300
 
 #: Repeats of so small a part of that are loops in longer programs: what an odd step here and
 #: there leaves between.
@@ -49,9 +54,11 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
         Nodes of a traced function.
     """
     found, order = list(outputs), topological(outputs)
-    if len(order) < LONG:
+    assemblies = sum(n.op.kind == "assemble" and not _is_short(n) for n in order)
+    weight = len(order) + ASSEMBLY * assemblies
+    if weight < LONG:
         return found
-    least = LONG // SHARE
+    least = max(LONG * len(order) // (weight * SHARE), ROUNDS)
     for _ in range(LOOPS):
         if len(order) < least or not may_repeat(order, least // 2):
             break
@@ -59,12 +66,17 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
         repeat = row.repeat(ROUNDS)
         if repeat is None or repeat.stop - repeat.start < least:
             break
-        made = _Reroller(row, repeat).rolled(found)
+        made = _Reroller(row, repeat, least).rolled(found)
         if made is None:
             break
         found = regrouped(made)
         order = topological(found)
     return found
+
+
+def _is_short(node: Node) -> bool:
+    """Tell whether an array is unrolled into numbers."""
+    return all(isinstance(d, int) and d <= SHORT_LAST_AXIS for d in node.shape)
 
 
 class _NotALoop(Exception):  # noqa: N818  not an error: the repeat stays as it is
@@ -77,7 +89,8 @@ class _Reroller:
     The rounds begin at ``start``; round ``k`` has the steps ``start + k * period + j``.
     """
 
-    def __init__(self, row: Row, repeat: Repeat) -> None:
+    def __init__(self, row: Row, repeat: Repeat, least: int) -> None:
+        self.least = least
         self.row, self.repeat, self.period = row, repeat, repeat.period
         self.ways = row.matches(self.period)
         self.start = self._first(repeat)
@@ -117,7 +130,7 @@ class _Reroller:
         try:
             self._after_shared()
             for _ in range(2):
-                if self.count < ROUNDS or self.count * self.period < LONG // SHARE:
+                if self.count < ROUNDS or self.count * self.period < self.least:
                     return None
                 used = self._used(outputs)
                 self._lags()

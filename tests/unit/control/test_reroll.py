@@ -340,3 +340,18 @@ def test_odd_steps_leave_loops_between() -> None:
     t = np.cos(np.arange(N))
     near = (f(POINT + 1e-6 * t) - f(POINT - 1e-6 * t)) / 2e-6
     assert slope @ t == pytest.approx(near, rel=1e-7)
+
+
+@pytest.mark.parametrize("steps", [25, 60, 200, 400])
+def test_steps_over_a_grid_are_a_loop_from_few_on(steps: int) -> None:
+    """Each puts an array together, which takes as long to compile as hundreds of numbers."""
+
+    def heat(u: Any) -> Any:
+        for _ in range(steps):
+            u = u + 0.1 * (np.roll(u, 1) - 2 * u + np.roll(u, -1))
+        return np.sum(u * u)
+
+    u = np.sin(np.arange(30.0))
+    g = sg.compile(heat, backend="numpy")
+    assert len(g.program(u).steps) < 40
+    np.testing.assert_allclose(g(u), heat(u), rtol=1e-12)
