@@ -401,3 +401,18 @@ def test_formulas_pickle() -> None:
     assert again(1.0, 2.0) == f(1.0, 2.0)
     h = sg.from_sympy(sp.sin(x) * y, [x, y])
     assert pickle.loads(pickle.dumps(sg.grad(h)))(1.0, 2.0) == sg.grad(h)(1.0, 2.0)
+
+
+def test_notebooks_show_tables_and_lines() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.where(x < 1.0, x, np.sin(x)))
+
+    page = sg.grad(f).program(ONES)._repr_html_()
+    assert page.startswith("<pre>program(x: float64[n])")
+    assert f"test_same_value.py:{f.__code__.co_firstlineno + 1}" in page
+    assert "x &lt; 1" in page
+    for report in (sg.verify(f, 2 * ONES), sg.verify(f, domain={"x": (1.5, 2.0)}, points=4)):
+        page = report._repr_html_()
+        assert page.startswith("<table>\n<caption>")
+        assert all(f"<td>{cell}</td>" in page for cell in ("value", "d/d x"))
+        assert "<caption>" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from html import escape
 from typing import Any
 
 import sympy as sp
@@ -51,6 +52,9 @@ class Program(Steps):
     run = run
     save = save
     source = source
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def to_sympy(self) -> list[sp.Expr]:
         """Return the outputs as SymPy expressions; array ops appear as functions by name.

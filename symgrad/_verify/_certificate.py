@@ -138,6 +138,9 @@ class Certificate:
     def __str__(self) -> str:
         return str(self.table())
 
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
     def table(self) -> Table:
         """Return what the text is laid out from."""
         rows = []

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from html import escape
 from statistics import median
 from typing import Any
 
@@ -101,6 +102,16 @@ class Table:
             lines.append(("  " + "  ".join(cells)).rstrip())
         return "\n".join([*lines, *(f"  {remark}" for remark in self.remarks)])
 
+    def html(self) -> str:
+        """Return the report for a page: a table with its title, and the remarks."""
+
+        def row(tag: str, cells: tuple[str, ...]) -> str:
+            return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+
+        body = "\n".join([row("th", self.headings), *(row("td", cells) for cells in self.rows)])
+        remarks = "".join(f"<p>{escape(remark)}</p>" for remark in self.remarks)
+        return f"<table>\n<caption>{escape(self.title)}</caption>\n{body}\n</table>\n{remarks}"
+
 
 @dataclass(frozen=True)
 class Report:
@@ -153,6 +164,9 @@ class Report:
 
     def __str__(self) -> str:
         return str(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
 
     def table(self) -> Table:
         """Return what the text is laid out from."""
