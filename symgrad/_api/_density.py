@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._graph import Node
-from .._lanes import blocks_of
+from .._lanes import blocks_of, memory
 from .._shapes import dim_product, hint, recording
 from ..errors import OutOfMemoryError, SparsityWarning
 
@@ -27,7 +26,7 @@ def check_density(
         return
     call = f"sg.{name}({getattr(function, '__name__', 'f')}, sparse=True)"
     size = sum(n * y.dtype.itemsize for n, (y, _) in zip(counts, pairs, strict=True))
-    if size > _memory():
+    if size > memory():
         raise OutOfMemoryError(
             f"the dense {name} has {total:,} entries, {size / 1e9:,.0f} GB, more than this machine "
             f"has: write {call} if most are zeros, or sg.vjp or sg.jvp for products with it"
@@ -40,13 +39,6 @@ def check_density(
             SparsityWarning,
             stacklevel=2,
         )
-
-
-def _memory() -> float:
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, OSError, ValueError):  # not on this system
-        return float("inf")
 
 
 def _entries(outputs: Sequence[Node], inputs: Sequence[Node]) -> int | None:

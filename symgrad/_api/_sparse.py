@@ -332,8 +332,8 @@ class _Note:
             place = "" if node.where is None else f" [{node.where}]"
             lines.append(f"{Words.of(node.op).doc or node.op.name}: {count:,} entries{place}")
         warnings.warn(
-            f"{getattr(function, '__name__', 'the function')} has steps whose Jacobian is taken to "
-            f"be dense: {'; '.join(dict.fromkeys(lines))}. What lies before them costs so much",
+            f"{getattr(function, '__name__', 'the function')} has steps through which no pattern "
+            f"can be followed; their Jacobians count as dense: {'; '.join(dict.fromkeys(lines))}",
             SparsityWarning,
             stacklevel=2,
         )

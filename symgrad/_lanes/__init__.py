@@ -9,7 +9,8 @@ the index arrays of gathers are data. No graph is coloured, and none is written 
 """
 
 from ._block import Block
+from ._dense import memory
 from ._index import Index, flat
 from ._walk import Found, blocks_of
 
-__all__ = ["Block", "Found", "Index", "blocks_of", "flat"]
+__all__ = ["Block", "Found", "Index", "blocks_of", "flat", "memory"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,8 +16,9 @@ from .._guards import Guarded
 from .._op import PROJECTIONS
 from .._ops import RESHAPE, TRANSPOSE
 from .._ops.diagonals import DIAG_EMBED
-from .._shapes import as_size, dim_product
+from .._shapes import as_size, dim_product, hint
 from .._trace import as_node, cast, fresh, substitute
+from ..errors import OutOfMemoryError
 from ._block import Block
 from ._index import traced
 from ._read import read
@@ -39,6 +41,7 @@ def whole(node: Node, k: int, block: Block) -> Block:
 def jacobian_of(node: Node, k: int) -> Node:
     """Return the derivative of a step by one operand, of shape result + operand."""
     given = operands_of(node)
+    _check_memory(node, given[k])
     stand_ins = [fresh(x, "u") for x in given]
     step = _rebuilt(node, stand_ins)
     x, wanted = stand_ins[k], given[k]
@@ -59,6 +62,29 @@ def jacobian_of(node: Node, k: int) -> Node:
     last = TRANSPOSE(traced(columns), axes=(*range(1, node.ndim + 1), 0))
     [slopes] = substitute([as_node(RESHAPE(last, shape=shape))], _back(stand_ins, given))
     return slopes
+
+
+def memory() -> float:
+    """Return how many bytes of memory the machine has."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, OSError, ValueError):  # not on this system
+        return float("inf")
+
+
+def _check_memory(node: Node, operand: Node) -> None:
+    """Raise if the machine cannot hold the dense Jacobian of a step."""
+    size = hint(dim_product(node.shape)) * hint(dim_product(operand.shape)) * node.dtype.itemsize
+    if size > memory():
+        error = OutOfMemoryError(
+            "the pattern cannot be followed through this step, whose dense Jacobian has "
+            f"{size / 1e9:,.0f} GB, more than this machine: write it in array operations, or use "
+            "sg.jvp and sg.vjp for products with the Jacobian"
+        )
+        if node.where is not None:
+            error.where = str(node.where)
+            error.args = (f"{error.args[0]} [{node.where}]",)
+        raise error
 
 
 def _rebuilt(node: Node, operands: Sequence[Any]) -> Node:
