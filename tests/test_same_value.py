@@ -416,3 +416,10 @@ def test_notebooks_show_tables_and_lines() -> None:
         assert page.startswith("<table>\n<caption>")
         assert all(f"<td>{cell}</td>" in page for cell in ("value", "d/d x"))
         assert "<caption>" in page
+
+
+def test_operators_of_tensors_have_types() -> None:
+    """A type checker reads this: each line was an error."""
+    t = sg.tensor([1.0, 2.0])
+    results: list[sg.Tensor] = [t * 2, 2 * t, t - 1.0, 1.0 / t, t**2, t % 2, t > 1.0]
+    assert [r.shape for r in results] == [(2,)] * 7
