@@ -24,7 +24,7 @@ INTRO = """\
 
 <!-- Made by docs/build_coverage.py from the registry; do not edit. -->
 
-Every function of `numpy`, `numpy.linalg` and `numpy.fft`, and what becomes of it when it is called on traced values. `symgrad.numpy` offers all of them, and arrays that can be assigned to; `sg.adapt(f)` binds them to the names of a function that was written for NumPy.
+Every function of `numpy`, `numpy.linalg` and `numpy.fft`, and what becomes of it when it is called on traced values. `symgrad.numpy` offers all of them, and arrays that can be assigned to; a function that was written for NumPy is [traced with them](what-tracing-sees.md#code-as-it-stands) by itself.
 
 - **differentiable**: values and derivatives, to any order; [the op table](ops.md) has the rules.
 - **without a derivative**: computed in the program, but piecewise constant, whole or boolean.

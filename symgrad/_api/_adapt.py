@@ -15,17 +15,17 @@ from ..errors import ArgumentError
 def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function with its module's ``np``, ``math`` and ``scipy`` bound to symgrad's.
 
-    So that a function which was written for plain NumPy can be traced as it stands: the arrays
-    that it makes (``np.zeros(n)``, ``np.array([x, y])``) take traced values, may be assigned
-    to, and ``math.sin`` takes traced numbers. Random numbers are refused unless the function
-    gives their seed: they would be drawn once, while tracing.
+    Tracing does so by itself where it needs it, and there is no need to say it. With it the
+    function is adapted at once: the arrays that it makes (``np.zeros(n)``,
+    ``np.array([x, y])``) take traced values, may be assigned to, and ``math.sin`` takes traced
+    numbers. Random numbers are refused unless the function gives their seed: they would be
+    drawn once, while tracing.
 
     Parameters
     ----------
     f:
-        A Python function or a method. Functions of the same module that it calls, and
-        functions that it closes over, are adapted with it; functions of other modules are
-        not (adapt them too, and pass them in).
+        A Python function or a method. What it calls, closes over, and finds in objects is
+        adapted with it, except for installed packages' functions.
 
     Returns
     -------
