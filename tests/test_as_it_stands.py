@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -271,3 +272,22 @@ def test_errors_are_those_of_the_function() -> None:
 def test_results_that_are_captured_objects_are_the_users() -> None:
     found, _ = sg.compile(lambda x: (pendulum, math.sin(x)))(1.0)
     assert found is pendulum
+
+
+def test_functions_of_installed_packages(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site-packages" / "as_it_stands"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import numpy as np\nfrom .parts import filled\nK = 2.0\n\n"
+        "def loss(x):\n    return K * np.sum(filled(x))\n"
+    )
+    (package / "parts.py").write_text(
+        "import math\nimport numpy as np\n\n"
+        "def filled(x):\n    y = np.zeros(2)\n    y[:] = math.sin(x[0]), x[1]\n    return y\n"
+    )
+    monkeypatch.syspath_prepend(str(package.parent))
+    module = importlib.import_module("as_it_stands")
+    g = sg.grad(module.loss)
+    for scale in (2.0, 3.0):
+        monkeypatch.setattr(module, "K", scale)
+        np.testing.assert_allclose(g(X), [scale * math.cos(X[0]), scale])

@@ -25,7 +25,7 @@ def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     f:
         A Python function or a method. What it calls, closes over, and finds in objects is
-        adapted with it, except for installed packages' functions.
+        adapted with it; of other installed packages nothing is.
 
     Returns
     -------

@@ -53,6 +53,7 @@ from ._users import (
     named_attributes,
     names_in,
     of_library,
+    package_of,
     packed_form,
     transformed,
     users_class,
@@ -153,6 +154,7 @@ class Walk:
     ) -> None:  # fmt: skip
         self.opaque, self.roots = opaque, (root, *objects)
         self._free = BOUND if adapted else FREE
+        self._package = package_of(root)
         self.reads: dict[str, Read] = {}
         self.places: dict[Place, str] = {}
         self.held: set[str] = set()
@@ -379,9 +381,12 @@ class Walk:
         if f.__code__ in self.opaque:
             self.note(text, "is", f, name)
             return
+        foreign = installed(f.__code__.co_filename) and (
+            f.__globals__.get("__name__", "").partition(".")[0] != self._package
+        )
         # A library's wrapper may remember the functions that it calls (functools.singledispatch);
         # a loop of symgrad's around the user's function does not.
-        if installed(f.__code__.co_filename) and not (root and by_symgrad(f.__code__.co_filename)):
+        if foreign and not (root and by_symgrad(f.__code__.co_filename)):
             fixed = FIXED
         if "dispatch" in f.__dict__:
             self.mentioned.add("isinstance")
@@ -411,7 +416,7 @@ class Walk:
         for key, value in (f.__kwdefaults__ or {}).items():
             place = enter(("kwdefault", key), value)
             self.visit(value, f"{text}.__kwdefaults__[{key!r}]", key, fixed, depth, place)
-        if installed(f.__code__.co_filename):
+        if foreign:
             return
         for key, value in f.__dict__.items():
             if key in self.known and not key.startswith("__"):

@@ -160,6 +160,24 @@ def of_library(module: ModuleType | str) -> bool:
     return installed(file)
 
 
+def package_of(root: Any) -> str | None:
+    """Return the installed package of a function that is to be traced: it counts as the user's.
+
+    None for NumPy's, SciPy's and symgrad's own, and for Python's.
+    """
+    while transformed(root):
+        root = root._recipe[1][0]
+    root = root.func if isinstance(root, functools.partial) else root
+    function = getattr(root, "__func__", root)
+    if type(function) is not FunctionType or not installed(function.__code__.co_filename):
+        return None
+    name: str = function.__globals__.get("__name__", "").partition(".")[0]
+    return None if name in _FIXED or name in sys.stdlib_module_names else name
+
+
+_FIXED = ("numpy", "scipy", "sympy", "symgrad")
+
+
 def users_class(kind: type) -> bool:
     """Tell whether a class is the user's: written in Python, and not installed."""
     return bool(kind.__flags__ & _IN_PYTHON) and not of_library(kind.__module__)
