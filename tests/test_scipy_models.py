@@ -14,6 +14,8 @@ import scipy.signal
 import scipy.sparse
 import scipy.sparse.linalg
 import scipy.spatial.distance
+import scipy.special
+import scipy.stats
 from scipy import differentiate
 from scipy.spatial.transform import Rotation
 
@@ -289,3 +291,46 @@ def test_what_is_refused_says_so() -> None:
         sg.compile(lambda d: assembled(d)[[0, 0]].toarray())(np.ones(6))
     with pytest.raises((UnsupportedError, TraceError), match="cg"):
         sg.compile(lambda d: scipy.sparse.linalg.cg(assembled(d), np.ones(6)))(np.ones(6))
+
+
+def test_a_table_that_changes_in_place() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"x": [1.0, 2.0], "y": [3.0, 4.0], "kind": ["a", "b"]})
+
+    def loss(k: Any) -> Any:
+        return sum((row.y - k * row.x) ** 2 for row in table.itertuples())
+
+    g = sg.grad(loss)
+    for _ in range(2):
+        np.testing.assert_allclose(g(2.0), sum(-2 * table.x * (table.y - 2.0 * table.x)))
+        table.loc[1, "y"] = 10.0
+
+
+def test_voigt_profile() -> None:
+    x = np.linspace(-6.0, 6.0, 25)
+    for sigma, gamma in ((0.4, 0.2), (1.0, 0.01), (0.1, 3.0), (1.0, 0.0)):
+        want = scipy.special.voigt_profile(x, sigma, gamma)
+        f = sg.compile(lambda x, s, g: scipy.special.voigt_profile(x, s, g))
+        np.testing.assert_allclose(f(x, sigma, gamma), want, rtol=0, atol=4e-15 * want.max())
+
+
+def test_multivariate_normal() -> None:
+    normal = scipy.stats.multivariate_normal
+    cov = np.array([[2.0, 0.3], [0.3, 1.0]])
+    x = RNG.normal(size=(5, 2))
+    for args in (
+        (x, [0.5, 1.0], cov),
+        (x[0], [0.5, 1.0], cov),
+        (x, None, cov),
+        (x, [0.5, 1.0], 2.0),
+    ):
+        traced = sg.compile(lambda x, args=args: normal.logpdf(x, *args[1:]))
+        np.testing.assert_allclose(traced(args[0]), normal.logpdf(*args), rtol=1e-12)
+    frozen = sg.compile(lambda x: normal([0.5, 1.0], cov).pdf(x))
+    np.testing.assert_allclose(frozen(x), normal([0.5, 1.0], cov).pdf(x), rtol=1e-12)
+    held = normal([0.5, 1.0], cov)
+    traced = sg.compile(lambda x: held.logpdf(x))
+    np.testing.assert_allclose(traced(x), held.logpdf(x), rtol=1e-12)
+    slopes = sg.grad(lambda s: normal.logpdf([0.5, 1.0], [0.0, 0.0], s * cov))(1.5)
+    f = lambda s: normal.logpdf([0.5, 1.0], [0.0, 0.0], s * cov)  # noqa: E731
+    np.testing.assert_allclose(slopes, (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rtol=1e-8)

@@ -36,7 +36,7 @@ from ._reads import LARGE, SMALL, Read, Walk, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
 from ._unfollowed import DrawnError
-from ._users import packed_form
+from ._users import packed_form, table_form
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
 #: compared. A counter of calls that two compiled functions share would cost traces for ever.
@@ -163,7 +163,8 @@ class Reading:
         known = {
             **constants, **self._expected, **more, "_sg_miss": MISS, "_sg_same": same,
             "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
-            "_sg_leaf": _leaf, "_sg_packed": packed_form, "_sg_errors": _ERRORS,
+            "_sg_leaf": _leaf, "_sg_packed": packed_form, "_sg_table": table_form,
+            "_sg_errors": _ERRORS,
         }  # fmt: skip
         outer = f"def outer({', '.join([*known, *cells])}):\n"
         body = "".join(f"    {line}\n" for line in source.splitlines())

@@ -55,6 +55,7 @@ from ._users import (
     of_library,
     package_of,
     packed_form,
+    table_form,
     transformed,
     users_class,
 )
@@ -618,6 +619,9 @@ class Walk:
         self.note(text, "is", value, name)
         if isinstance(value, GENERATORS):
             self.generators.append(value)
+            return
+        if hasattr(value, "to_numpy"):  # tables of pandas and others, whose data lie deep in them
+            self.note(f"_sg_table({text})", "equal", table_form(value), name)
             return
         module = type(value).__module__
         standard = module in ("collections", "weakref")  # UserDict, ChainMap

@@ -43,6 +43,9 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
         "scipy.interpolate", "interp1d",
         lambda x: (x.x, x.y, x._kind, -1, True, None, x.fill_value, True),
     ),
+    "multivariate_normal_frozen": (
+        "scipy.stats", "multivariate_normal", lambda x: (x.mean, x.cov_object.covariance)
+    ),
     "_spbase": ("scipy.sparse", "entries", lambda x: (x,)),
     "Rotation": ("scipy.spatial.transform", "Rotation", lambda x: (x.as_quat(), False)),
 }  # fmt: skip
@@ -74,6 +77,8 @@ def version_of(value: Any) -> Any:
         same = version is original or type(original) is not type(value.dist)
         return value if same else version(*value.args, **value.kwds)
     name = getattr(value, "__name__", None) or getattr(value, "name", None)
+    if name is None and kind.__module__ == "scipy.stats._multivariate":
+        name = kind.__name__.removesuffix("_gen")
     if not isinstance(name, str) or not callable(value):
         return value
     for home in map(sys.modules.get, MODULES):
