@@ -36,6 +36,7 @@ from ..errors import ArgumentError, PathsWarning, TraceError
 from ._call import Call, Given
 from ._captures import Captures
 from ._layout import layout_of
+from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
 from ._specialization import Specialization
@@ -289,7 +290,8 @@ class Function:
                 with within(promised=promised, callback=captures.called_later), apart(promised):
                     examples = Examples(inputs, concrete)
                     watch = None if recall is None else recall.watch
-                    with no_draws(reading.generators, reading.codes):
+                    doing = f"tracing {getattr(self, '__name__', 'a function')}"
+                    with no_draws(reading.generators, reading.codes), told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)

@@ -27,6 +27,7 @@ from ._code import load
 from ._layout import Layout, can_ask
 from ._pack import make_pack
 from ._products import load_product
+from ._progress import told_if_slow
 from ._recall import Recall
 
 T = TypeVar("T")
@@ -108,7 +109,7 @@ class Specialization:
 
     def _compiled(self) -> tuple[Entry, Callable[..., Any]]:
         cache = self.cache and not self.calls_back
-        with within(promised=self.promised):
+        with within(promised=self.promised), told_if_slow("compiling"):
             entry = cached_code(self.program, self.layout, self.kinds, cache)
         function = self._loaded(entry)
         if self.recall is not None:
