@@ -226,6 +226,19 @@ def test_derivatives_are_those_of_differences(name: str) -> None:
         np.testing.assert_allclose(np.ravel(found), want[0], rtol=1e-6, atol=1e-6)
 
 
+def test_splines_through_lists() -> None:
+    """Their knots' number is the list's, and short arrays become numbers: the sizes are equal."""
+
+    def f(y: Any) -> Any:
+        curve = scipy.interpolate.CubicSpline([0.5, 1, 2, 5, 10], y)
+        t = np.linspace(1, 9, 17)
+        return np.mean(curve(t) + t * curve(t, 1))
+
+    y = [0.01, 0.02, 0.025, 0.03, 0.031]
+    assert sg.compile(f)(y) == pytest.approx(f(y), rel=1e-13)
+    np.testing.assert_allclose(sg.grad(f)(y), sg.grad(f)(np.array(y)), rtol=1e-12)
+
+
 def test_objects_made_outside() -> None:
     """What SciPy's objects hold is read; another object in the name is seen."""
     spline = scipy.interpolate.CubicSpline(PLACES, VALUES)

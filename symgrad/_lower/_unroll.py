@@ -317,7 +317,8 @@ def _assemble(u: _Unroller, node: Node) -> Parts | None:
         return None
     for x, region in zip(node.operands, regions, strict=True):
         target = [k for k, (_, _, size) in enumerate(region) if size is not None]
-        if any(target[k] not in axes for k in short(x.shape)):
+        # The axis of an operand may be written otherwise than the place that it goes to.
+        if {k for k, t in enumerate(target) if t in axes} != set(short(x.shape)):
             return None
     found = {}
     over = isinstance(node.op, Placing) and node.op.last
