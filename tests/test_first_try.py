@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("scripts")
 #: What is not done yet, with its tasks by module.
 FAILING = {
     "functions of SciPy's and NumPy's that are not traced": """
-        curves.chebyshev_fit dynamics.kinetics_misfit dynamics.pendulum_angle energy.colebrook
+        dynamics.pendulum_angle energy.colebrook
     """,
     "NumPy sorts equal keys in an order of its own": "likelihoods.cox",
     "a Series is refused by name": "tables.hill tables.elasticity",

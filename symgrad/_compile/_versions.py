@@ -33,6 +33,8 @@ MODULES = {
     "scipy.spatial.distance": "symgrad.scipy.spatial.distance",
     "scipy.spatial.transform": "symgrad.scipy.spatial.transform",
 }  # fmt: skip
+for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
+    MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"
 
 #: Objects of SciPy's that hold data: by the class, symgrad's and what makes the same of it.
 OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
@@ -56,8 +58,9 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.gene
 def version_of(value: Any) -> Any:
     """Return symgrad's version of a library's module or function, or the value itself."""
     if isinstance(value, ModuleType):
-        name = MODULES.get(value.__name__)
-        return value if name is None else late_module(name)
+        ours, _, part = MODULES.get(value.__name__, "").partition(":")
+        found = late_module(ours) if ours else value
+        return getattr(found, part) if part else found
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, type) and not value.__module__.startswith("scipy."):
@@ -68,8 +71,8 @@ def version_of(value: Any) -> Any:
     if kind.__module__.startswith("scipy."):
         for base in kind.__mro__:
             if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):
-                module, name, parts = OBJECTS[base.__name__]
-                return getattr(late_module(MODULES[module]), name)(*parts(value))
+                module, made, parts = OBJECTS[base.__name__]
+                return getattr(late_module(MODULES[module]), made)(*parts(value))
     if kind.__module__ == "scipy.stats._distn_infrastructure" and hasattr(value, "dist"):
         # `prior = scipy.stats.norm(0.0, 2.0)`; it holds a distribution of its own.
         original = vars(sys.modules["scipy.stats"]).get(value.dist.name)
