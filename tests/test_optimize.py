@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import math
+import threading
 import warnings
 import weakref
 from collections.abc import Callable
@@ -354,7 +355,7 @@ def test_code_as_it_stands() -> None:
 
 
 def untraceable(x: Any) -> float:
-    return sum(float(v) ** 2 for v in x) + float(x[0])
+    return sum(v**2 for v in memoryview(x)) + x[0]
 
 
 def test_differences_say_why_and_where() -> None:
@@ -369,11 +370,11 @@ def test_differences_say_why_and_where() -> None:
     with pytest.warns(DifferencesWarning, match=r"TypeError: memoryview.*test_optimize\.py:"):
         optimize.least_squares(_fails_on_stand_ins, [1.0, 2.0])
     with pytest.warns(DifferencesWarning, match="root takes"):
-        optimize.root(lambda x: [float(x[0]) - 1.0], [0.0])
+        optimize.root(lambda x: [memoryview(x)[0] - 1.0], [0.0])
     with pytest.warns(DifferencesWarning, match="curve_fit takes"):
-        optimize.curve_fit(lambda t, a: np.array([float(a)] * t.size), T, Y)
+        optimize.curve_fit(lambda t, a: memoryview(np.atleast_1d(a))[0] + 0.0 * t, T, Y)
     with pytest.warns(DifferencesWarning, match="root_scalar takes"):
-        optimize.root_scalar(lambda x: float(x) - 2.0, x0=1.0)
+        optimize.root_scalar(lambda x: memoryview(np.atleast_1d(x))[0] - 2.0, x0=1.0)
 
 
 def _fails_on_stand_ins(x: Any) -> Any:
@@ -411,7 +412,7 @@ def test_another_path_that_cannot_be_traced() -> None:
 
     def f(x: Any) -> Any:
         if x[0] < 1.0:
-            return (float(x[0]) - 0.5) ** 2 + (float(x[1]) - 0.5) ** 2
+            return sum((v - 0.5) ** 2 for v in memoryview(x))
         return np.sum((x - 0.5) ** 2)
 
     with pytest.warns(DifferencesWarning, match="by differences"):
@@ -499,6 +500,28 @@ def test_constraints_of_changing_length() -> None:
             optimize.minimize(
                 lambda x: np.sum((x + 1.0) ** 2), [1.0, 1.0], method=method, constraints=constraint
             )
+
+
+def test_a_complex_start_is_left_to_scipy() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.abs(x - 1.0) ** 2)
+
+    theirs, ours = both(lambda m: m.minimize(f, np.array([1j, 0.0]), method="BFGS"))
+    np.testing.assert_array_equal(ours.x, theirs.x)
+
+
+def test_solves_in_threads() -> None:
+    found: list[Any] = [None] * 4
+
+    def solve(k: int) -> None:
+        found[k] = optimize.minimize(valley, np.full(3, 0.5 + 0.1 * k)).x
+
+    threads = [threading.Thread(target=solve, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_allclose(found, 1.0, atol=1e-4)
 
 
 def test_traced_values_are_refused() -> None:

@@ -33,9 +33,11 @@ def on_numbers(solver: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def start_of(x0: Any) -> Any:
-    """Return where a solver starts, as a vector of floats; None if SciPy will refuse it."""
+    """Return where a solver starts, as a vector of floats; None if that is for SciPy alone."""
     try:
         x = np.atleast_1d(np.asarray(x0))
+        if x.dtype.kind == "c":
+            return None  # SciPy's solvers take some complex numbers as they are
         return x if x.dtype.kind == "f" else x.astype(float)
     except (TypeError, ValueError):
         return None
