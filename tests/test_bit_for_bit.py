@@ -133,7 +133,7 @@ def test_a_compiled_gradient(steps: Any, shapes: Any, seed: int, dtype: Any) -> 
 @settings(max_examples=settings.default.max_examples // 3)
 @given(STEPS, SHAPES, st.integers(0, 1000), st.sampled_from([np.float64, np.float32]))
 def test_a_backward_pass_that_becomes_a_kernel(
-    steps: Any, shapes: Any, seed: int, dtype: Any, backward_kernels: Any
+    backward_kernels: Any, steps: Any, shapes: Any, seed: int, dtype: Any
 ) -> None:
     backward_kernels.table.clear()
     data = leaves_of(shapes, seed, dtype)
