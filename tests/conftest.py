@@ -110,7 +110,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 #: Cases of one test that run in the quick suite, unless its mark ``quick`` says otherwise.
-QUICK = 4
+QUICK = 3
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Properties that a case shows within milliseconds (``@pytest.mark.quick``, without a number)
     run over all ops and functions, so none is without a test. Of other tests with many cases
-    the quick suite runs four, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
+    the quick suite runs three, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
     function, a page) such tests have run least so far, and of these ones that are spread over
     all: so every property is tested, by ops as different as can be, and always by the same.
     """

@@ -551,6 +551,7 @@ def one_element(make: Callable[[Any], Any], write: Callable[[Any, Any], Any]) ->
     lambda y, i: y.__setitem__(slice(None), 7.0), lambda y, i: y.__setitem__(y > 1, 7.0),
     lambda y, i: y.__setitem__(0, 7.0),
 ])  # fmt: skip
+@pytest.mark.quick(1)
 def test_a_number_as_an_array_of_one_element(make: Any, write: Any) -> None:
     """It lies where arguments do, and is copied before it is written to."""
     f, index = one_element(make, write), np.int64(0)

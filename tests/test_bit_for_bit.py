@@ -210,7 +210,7 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize("k", range(len(PRODUCTS)))
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_products_of_matrices_as_they_lie(k: int) -> None:
     rng = np.random.default_rng(k)
     for shape in ((7, 5), (28, 33), (40, 6)):

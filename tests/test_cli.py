@@ -565,6 +565,7 @@ def test_memory_has_a_limit(
     assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
+@pytest.mark.slow
 def test_a_formula_of_many_names_ends_in_time(
     patience: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

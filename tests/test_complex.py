@@ -377,7 +377,7 @@ BY_ORDER: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("name", BY_ORDER)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_order(name: str, missing: bool) -> None:
     f, rng = BY_ORDER[name], np.random.default_rng(4)
     z = rng.integers(-2, 3, (4, 5)) + 1j * rng.integers(-2, 3, (4, 5))
@@ -421,7 +421,7 @@ def test_decisions_on_complex_values() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 5, 8])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_products_along_an_axis(n: int) -> None:
     z = np.random.default_rng(n).standard_normal((2, n, 2)).view(complex)[..., 0]
     for backend in ("llvm", "numpy"):

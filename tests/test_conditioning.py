@@ -190,7 +190,7 @@ OUTSIDE = [
 @pytest.mark.parametrize(
     ("name", "operands"), [(name, operands) for names, operands in OUTSIDE for name in names]
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_other_operands_are_left_to_scipy(name: str, operands: Sequence[list[float]]) -> None:
     op, function = registry.ops[name], getattr(sc, name.lower())
     xs = list(map(np.array, operands))
@@ -211,6 +211,7 @@ def test_exponential_integrals(order: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["Betaincinv", "Betainccinv"])
+@pytest.mark.quick(1)
 def test_quantiles_of_the_beta_distribution(name: str) -> None:
     """Put into the exact share, they give it back but for rounding of the quantile."""
     rng = np.random.default_rng(0)

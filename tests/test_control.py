@@ -174,6 +174,7 @@ def test_value_and_gradient(f: Callable[[Array], Any], backend: Any) -> None:
 
 
 @programs
+@pytest.mark.quick(1)
 def test_second_derivatives(f: Callable[[Array], Any]) -> None:
     """Forward over reverse, reverse over reverse, and forward over forward."""
     x = POINTS[0]
@@ -189,6 +190,7 @@ def test_second_derivatives(f: Callable[[Array], Any]) -> None:
 
 
 @programs
+@pytest.mark.quick(1)
 def test_batches(f: Callable[[Array], Any]) -> None:
     each = [f(x) for x in POINTS]
     gradients = [sg.grad(f)(x) for x in POINTS]
@@ -420,7 +422,7 @@ def test_memory_limits_of_second_order() -> None:
 
 @pytest.mark.parametrize("memory", [None, 1000, 100])
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_memory_of_unknown_length(memory: int | None, backend: Any) -> None:
     def f(a: float) -> Any:
         step = lambda c: (c[0] * a, c[1] + np.sin(c[0]))  # noqa: E731

@@ -232,7 +232,7 @@ def stops_early(a: Array, n: int) -> None:
     [(f, 0.7) for f in (sweeps, to_rest, one_of_two, stops_early)]
     + [(f, -0.7) for f in (one_of_two, stops_early)],
 )
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_overwritten_arguments_are_results(f: Callable[..., Any], first: float) -> None:
     a = np.array([first, 2.0, -1.0, 0.5, 3.0])
     compiled = sg.compile(f, control_flow=True)

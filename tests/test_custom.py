@@ -57,7 +57,7 @@ def pushed() -> Any:
 
 @pytest.mark.parametrize("make", [pulled, pushed])
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_rules_are_used(make: Callable[[], Any], backend: Any) -> None:
     f = make()
 

@@ -283,7 +283,7 @@ def compare(problem: Problem, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in RECORDS if name not in ELSEWHERE])
-@pytest.mark.quick(3)
+@pytest.mark.quick(2)
 def test_derivatives(name: str) -> None:
     count = 0
     for problem, wanted in solved(RECORDS[name], pairs=False):
@@ -301,7 +301,7 @@ def test_derivatives_by_kernels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECORDS)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_derivatives_along_complex_lines(name: str) -> None:
     """Functions that take complex numbers; which ones do is another test's business."""
     for problem, wanted in solved(RECORDS[name], pairs=True):

@@ -118,6 +118,7 @@ def test_the_function_has_the_op(build: ModuleType, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Tanh", "Log1p", "Maximum"])
+@pytest.mark.quick(1)
 def test_a_row_is_made_as_the_page_has_it(build: ModuleType, name: str) -> None:
     fresh = build.row(registry.ops[name], points=2)
     cells = fresh.strip("| ").split(" | ")

@@ -54,7 +54,7 @@ def run(path: Path, folder: Path, *options: str) -> None:
 
 
 @pytest.mark.parametrize("path", scripts(EXAMPLES))
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_example(path: Path, tmp_path: Path) -> None:
     if path.name in NEEDS:
         pytest.importorskip(NEEDS[path.name])

@@ -195,6 +195,7 @@ def test_errors() -> None:
         sg.explain(chain, 1.0)
 
 
+@pytest.mark.slow
 def test_steps_are_explained_whose_whole_is_too_large(patience: Any) -> None:
     patience(SECONDS=0.1)
 

@@ -37,6 +37,7 @@ def complex_samples(name: str) -> Iterator[tuple[Any, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.quick(1)
 def test_kernels_give_numpys_numbers(name: str) -> None:
     function = TRANSFORMS[name].functions[0]
     for k, (x, kwargs) in enumerate(complex_samples(name)):
@@ -50,6 +51,7 @@ def test_kernels_give_numpys_numbers(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.quick(1)
 def test_adjoints(name: str) -> None:
     """``Re(ct * F t)`` is ``Re(F^T ct * t)``, and F is its own derivative."""
     function = TRANSFORMS[name].functions[0]

@@ -183,7 +183,7 @@ def test_an_argument_that_nothing_but_a_branch_reads() -> None:
     ("made", "other"),
     [(True, False), (1, 3), (0, 2), (-1, 2), (None, 2.0), ((False, 2.0), (True, 2.0))],
 )
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_a_kernel_asks_for_what_is_baked_in(made: Any, other: Any) -> None:
     """Truth values, 0, 1, negative numbers and None are constants of its program."""
 

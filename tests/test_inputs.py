@@ -349,7 +349,7 @@ def promotion(a: Any, b: Any, backend: str, functions: list[Any] = BINARY) -> in
 
 
 @pytest.mark.parametrize("left", VALUES)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_promotion_is_numpys(left: str) -> None:
     # In one program all functions of a pair see the same example, so the sizes stay.
     counts = [promotion(VALUES[left], b, "numpy") for b in VALUES.values()]

@@ -46,6 +46,7 @@ def compare(*args: Any, close: float = 1e-9, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("method", EXPLICIT)
+@pytest.mark.quick(1)
 def test_steps_are_scipys(method: str) -> None:
     assert compare(lorenz, (0, 2), [1, 0, 0], method=method, rtol=1e-7).success
     times = np.linspace(2, 1.9, 17)
@@ -54,6 +55,7 @@ def test_steps_are_scipys(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", EXPLICIT)
+@pytest.mark.quick(1)
 def test_blow_up_ends_as_with_scipy(method: str) -> None:
     def f(t: Any, y: Any) -> Any:
         return y**2

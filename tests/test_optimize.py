@@ -67,6 +67,7 @@ def test_signatures_are_scipys(name: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.quick(2)
 def test_every_method_of_minimize(method: str) -> None:
     few = {"maxiter": 30} if method.startswith(("COB", "Pow", "Neld")) else {}
     found = optimize.minimize(valley, START, method=method, options=few)
@@ -106,6 +107,7 @@ def test_values_and_derivatives_are_computed_once_a_point() -> None:
 
 
 @pytest.mark.parametrize("kind", ["partial", "keyword", "args", "method", "object", "lambda"])
+@pytest.mark.quick(2)
 def test_what_a_function_may_be(kind: str) -> None:
     class Model:
         a = 2.0
@@ -207,6 +209,7 @@ def test_callback_bounds_and_stopping() -> None:
 
 @pytest.mark.parametrize("method", ["SLSQP", "trust-constr", "COBYLA"])
 @pytest.mark.parametrize("style", ["dict", "object", "several"])
+@pytest.mark.quick(2)
 def test_constraints(method: str, style: str) -> None:
     def disc(x: Any, r: float = 2.0) -> Any:
         return [r - x[0] ** 2 - x[1] ** 2]

@@ -116,7 +116,7 @@ def squares(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("name", COMPOSITES)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_composites(name: str) -> None:
     for k, (function, values, real) in enumerate(islice(cases(COMPOSITES[name]), 16)):
         if any(map(np.iscomplexobj, values)):
@@ -147,7 +147,7 @@ def variants(op: Op, operands: list[Any]) -> Iterator[tuple[Callable[..., Any], 
 
 
 @pytest.mark.parametrize("name", MAPS)
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 def test_maps(name: str) -> None:
     op = MAPS[name]
     rng = np.random.default_rng(0)

@@ -218,6 +218,7 @@ def test_products_with_zeros(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["numpy", "llvm"])
+@pytest.mark.quick(1)
 def test_ties_share_equally(backend: str) -> None:
     x = np.array([3.0, 1.0, 3.0, 2.0, 3.0])
     third = np.array([1, 0, 1, 0, 1]) / 3

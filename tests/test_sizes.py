@@ -191,6 +191,7 @@ def test_guards(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["if greater", "roll back by seven", "from ten on", "if odd"])
+@pytest.mark.quick(2)
 def test_kernels_check_guards(name: str) -> None:
     function, lengths, traces = GUARDED[name]
     g = sg.compile(function)

@@ -129,6 +129,7 @@ def test_one_compilation_serves_all_sizes(rng):
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
+@pytest.mark.quick(2)
 def test_small_sizes(n, rng):
     for name in ("map", "neighbours", "reversed", "rolled", "running", "outer", "total", "strided"):
         x = rng.normal(size=n)
@@ -197,6 +198,7 @@ def test_products_of_what_scatters_and_gathers(rng):
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.quick(1)
 def test_formats_values_and_out(form, rng):
     x = rng.normal(size=10)
     function = sg.jacobian(stencil, sparse=True, format=form)

@@ -49,7 +49,7 @@ WITHOUT: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("what", WITHOUT)
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_a_process_without(what: str, tmp_path: Path) -> None:
     file = tmp_path / "program.py"
     file.write_text(PROGRAM)

@@ -330,6 +330,7 @@ def test_what_is_too_large_is_refused() -> None:
     assert time.process_time() - start < 60
 
 
+@pytest.mark.slow
 def test_deep_formulas_that_are_allowed_work() -> None:
     def chain(x: Any) -> Any:
         for _ in range(70):

@@ -141,7 +141,7 @@ SHOWN: dict[str, tuple[Any, tuple[Any, ...], int]] = {
 
 
 @pytest.mark.parametrize("name", SHOWN)
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_every_form_is_well_formed(name: str) -> None:
     f, args, order = SHOWN[name]
     formula = sg.formula(f, *args, wrt=len(args) - 1 if name == "outer" else 0, order=order)

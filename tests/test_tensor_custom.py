@@ -67,6 +67,7 @@ def test_backward_uses_the_rule(make: Callable[[], Any]) -> None:
 
 
 @BOTH
+@pytest.mark.quick(1)
 def test_derivatives_of_the_rule(make: Callable[[], Any]) -> None:
     f = make()
     x, y = leaf(X), leaf(2.0)

@@ -176,7 +176,7 @@ SLOW = ("Y0", "Y1", "K0", "K1", "OwensT")
 
 @pytest.mark.parametrize("op", SMOOTH, ids=lambda op: op.name)
 @pytest.mark.usefixtures("plain")
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 def test_every_smooth_op(op: Op) -> None:
     args: list[Any] = sample(op, 1 if op.name in SLOW else 2)
     if op.name == "Ldexp":

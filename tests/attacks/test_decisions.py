@@ -56,7 +56,7 @@ def _side(form: int, a: Any, b: Any) -> Any:
     ][form]()  # fmt: skip
 
 
-@pytest.mark.attack(quick=12, whole=1_000, part=100, judge="plain NumPy")
+@pytest.mark.attack(quick=6, whole=1_000, part=100, judge="plain NumPy")
 def test_decisions(attack: Any) -> None:
     """Branches on arguments: kinds of truth values, forms of asking, sides, ways of calling."""
     for case in attack:

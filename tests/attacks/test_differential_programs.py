@@ -232,7 +232,7 @@ def inputs(number: int) -> tuple[int, list[Any]]:
 
 
 @pytest.mark.attack(
-    quick=6, whole=20_000, part=1000, judge="plain NumPy, differences of order 8, forward mode"
+    quick=3, whole=20_000, part=1000, judge="plain NumPy, differences of order 8, forward mode"
 )
 def test_differential_programs(attack: Any) -> None:
     """Writes through views of every layout, overlapping; masks, branches, joins, sizes from 0."""
@@ -255,6 +255,7 @@ def again(number: int) -> list[str]:
 
 
 @pytest.mark.attack(quick=1, whole=50, part=10, judge="plain NumPy, in a process of its own")
+@pytest.mark.slow
 def test_differential_programs_from_the_cache(attack: Any, isolated: Any) -> None:
     """The same programs with kernels that another process has compiled."""
     for case in attack:

@@ -130,6 +130,7 @@ def in_a_child(number: int) -> list[float]:
 
 
 @pytest.mark.attack(quick=1, whole=200, part=20, judge="the chain rule on numbers")
+@pytest.mark.slow
 def test_forks(attack: Any, isolated: Any) -> None:
     """A process forks while threads trace, compile, call and drop functions, and use Numba."""
     for work in WORK:  # what is imported then is imported once

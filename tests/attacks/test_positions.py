@@ -141,7 +141,7 @@ WAYS = (_alone, _slices, _strides, _transposed, _threads, _number)
 
 
 @pytest.mark.attack(
-    quick=2, whole=2000, part=40, judge="the same element in the whole array, bit for bit"
+    quick=1, whole=2000, part=40, judge="the same element in the whole array, bit for bit"
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_positions(attack: Any) -> None:

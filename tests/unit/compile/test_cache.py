@@ -58,6 +58,7 @@ def swap(a: Path, b: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["entries", "notes", "descriptions"])
+@pytest.mark.quick(1)
 def test_what_was_written_elsewhere_is_not_used(what: str, cache_dir: Path) -> None:
     for k in range(2):
         check(k, cached=False)

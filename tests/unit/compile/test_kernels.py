@@ -89,6 +89,7 @@ def test_a_full_disk_is_no_error(cache_dir: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions of POSIX")
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+@pytest.mark.quick(1)
 def test_a_folder_that_others_write_to_is_refused(cache_dir: Path, mode: int) -> None:
     cache_dir.mkdir()
     cache_dir.chmod(mode)

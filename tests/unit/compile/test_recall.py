@@ -182,6 +182,7 @@ DIFFERENT: dict[str, tuple[Callable[[], Any], Callable[[], Any], tuple[Any, ...]
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
+@pytest.mark.quick(2)
 def test_another_kernel_is_not_taken(name: str, cache_dir: Path) -> None:
     one, other, args = DIFFERENT[name]
     one()(*args)
@@ -334,6 +335,7 @@ print(sg.value_and_grad(model)(np.linspace(0.1, 0.4, 4)))
 """
 
 
+@pytest.mark.slow
 def test_a_second_process_takes_no_derivative(cache_dir: Path) -> None:
     found = [
         subprocess.run(

@@ -93,6 +93,7 @@ def test_as_few_steps_as_can_be(steps: int, slots: int, calls: list[int]) -> Non
 
 
 @pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.quick(1)
 def test_one_trace_for_all_lengths(reverse: bool) -> None:
     x = np.random.default_rng(1).random(90)
     limited = sg.grad(lambda x: orbit(x, memory_of(3), reverse))

@@ -162,7 +162,7 @@ def unrolled(monkeypatch: pytest.MonkeyPatch, make: Callable[[], Any]) -> Any:
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 def test_values_and_gradients(f: Callable[[Array], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def both() -> Any:
         g = sg.value_and_grad(f)
@@ -197,7 +197,7 @@ def test_a_program_does_not_grow_with_its_loop() -> None:
 
 
 @pytest.mark.parametrize("f", [lorenz, elements, two_loops, overwritten], ids=lambda f: f.__name__)
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_other_derivatives(f: Callable[[Array], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     direction = np.cos(np.arange(float(N)))
 

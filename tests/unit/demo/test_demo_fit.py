@@ -35,6 +35,7 @@ def test_certified_digits(name: str) -> None:
         assert near.rss == pytest.approx(problem.rss, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_without_polish_or_with_differences_the_digits_are_not_reached() -> None:
     unpolished, rough = 0, 0
     for name in NAMES:

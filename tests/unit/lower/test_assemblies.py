@@ -101,6 +101,7 @@ def test_random_stages(data: Any) -> None:
     np.testing.assert_array_equal(sg.compile(f)(x, y), f(x, y))
 
 
+@pytest.mark.slow
 def test_chains_of_concatenations_stay_linear() -> None:
     """Past so many parts an assembly is not spread out into the next."""
 

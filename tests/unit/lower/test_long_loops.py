@@ -146,6 +146,7 @@ def test_temporaries_small_and_large(size):
     )
 
 
+@pytest.mark.slow
 def test_functions_of_one_number_run_in_a_loop_of_their_own():
     """LLVM makes SIMD code of the others then."""
     f = sg.compile(lambda a, b, x: special.betainc(a, b, x))

@@ -217,6 +217,7 @@ def test_loops_in_loops() -> None:
     assert not any("memcpy" in function for function in within)
 
 
+@pytest.mark.slow
 def test_a_carry_that_an_inner_loop_reads_as_well() -> None:
     def f(x: Array) -> Any:
         def step(i: Any, y: Any) -> Any:

@@ -223,7 +223,7 @@ LISTED = {
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_elements_have_the_same_bits_in_every_place(dtype: Any) -> None:
     """In registers, left over, alone: by one code. What is not is a number, of these functions."""
     maps = [op for op in registry.ops.values() if op.kind == "map"]

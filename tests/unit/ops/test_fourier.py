@@ -16,6 +16,7 @@ RECORDS = ("Fourier", "RealFourier", "RealSignal")
 
 @pytest.mark.parametrize("norm", OTHER_WAY)
 @pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.quick(2)
 def test_element_formulas(name: str, norm: str) -> None:
     """The formula of one element gives the transform's numbers."""
     op = registry.ops[name]

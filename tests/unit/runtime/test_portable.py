@@ -92,7 +92,7 @@ def test_another_interface_of_numpys_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert _structures.fault() == "NumPy's C functions"
 
 
-@pytest.mark.quick(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(6))
 def test_calls_go_through_numbas_dispatcher(first: int) -> None:
     """With the results that there are otherwise, and no entry of our own."""

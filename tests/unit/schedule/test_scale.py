@@ -113,6 +113,7 @@ def test_long_array_chains(size: int) -> None:
 
 @pytest.mark.usefixtures("nothing_is_left")
 @pytest.mark.parametrize("size", [5_000, pytest.param(MANY, marks=[pytest.mark.slow, large_list])])
+@pytest.mark.slow
 def test_many_random_scalar_operations(size: int) -> None:
     go_through(tangle(size), (0.5, 0.25), size)
 

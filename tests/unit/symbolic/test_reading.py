@@ -210,6 +210,7 @@ READ: dict[str, Read] = {
 
 
 @pytest.mark.parametrize("name", READ)
+@pytest.mark.quick(2)
 def test_what_is_printed(name: str) -> None:
     case = READ[name]
     shown = str(sg.formula(case.f, *case.args, wrt=0, order=case.order))
