@@ -11,7 +11,7 @@ import scipy.linalg
 from numba import njit
 
 import symgrad as sg
-from symgrad.errors import TraceError, UnsupportedError
+from symgrad.errors import UnsupportedError
 from symgrad.scipy.integrate import solve_ivp
 
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
@@ -151,8 +151,6 @@ def test_refusals() -> None:
         trace(t_eval=[1.0], lband=1)
     with pytest.raises(ValueError, match="not properly sorted"):
         trace(t_eval=[1.0, 0.5])
-    with pytest.raises(TraceError):
-        sg.compile(lambda y: solve_ivp(lambda t, y: [float(y[0])], (0, 1), y, t_eval=[1]).y)(Y0)
 
 
 # ---------------------------------------------------------------- stiff systems
