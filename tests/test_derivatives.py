@@ -148,6 +148,9 @@ class Problem:
     def __init__(self, record: Op | Composite, case: Case, rng: np.random.Generator, pairs: bool):
         self.record, self.pairs, (self.parts, self.tree) = record, pairs, flatten(case)
         self.function = record.functions[0]
+        module = getattr(self.function, "__module__", None) or "numpy"
+        plain = isinstance(self.function, np.ufunc) or module.startswith("numpy")
+        self.called = self.function if plain else registry.handler(self.function)
         self.places = [k for k, x in enumerate(self.parts) if is_free(x)]
         said = record if isinstance(record, Composite) else Words.of(record)
         convention = said.convention or ""
@@ -198,11 +201,8 @@ class Problem:
         return self.total(results)
 
     def traced(self, s: Any, *points: Any) -> Any:
-        module = getattr(self.function, "__module__", None) or "numpy"
-        plain = isinstance(self.function, np.ufunc) or module.startswith("numpy")
-        called = self.function if plain else registry.handler(self.function)
         moved = [x + s * t for x, t in zip(points, self.ways, strict=True)]
-        return self.total(self.results(called, moved))
+        return self.total(self.results(self.called, moved))
 
 
 def stencil(values: dict[int, Any], step: int, weights: Any, h: Any, power: int) -> Any:

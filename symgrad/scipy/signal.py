@@ -11,7 +11,7 @@ Examples
 >>> def last(alpha):
 ...     return lfilter([alpha], [1.0, alpha - 1.0], step)[-1]
 >>> sg.grad(last)(0.5)
-np.float64(0.15625)
+np.float64(0.3125)
 """
 
 from __future__ import annotations

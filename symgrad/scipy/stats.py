@@ -249,7 +249,6 @@ class _MultivariateNormal:
     """``scipy.stats.multivariate_normal``, whose ``logpdf`` and ``pdf`` can be traced."""
 
     __name__ = name = "multivariate_normal"
-    __doc__ = scipy.stats.multivariate_normal.__doc__
     formulas: ClassVar[dict[str, Any]] = {}
 
     def __getattr__(self, name: str) -> Any:

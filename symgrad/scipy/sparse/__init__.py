@@ -12,7 +12,7 @@ Examples
 ...     A = sparse.diags([2 * k, -k[1:], -k[1:]], [0, 1, -1]).tocsr()
 ...     return sparse.linalg.spsolve(A, np.ones(3))[1]
 >>> sg.grad(heat)(np.ones(3))
-array([-2.  ,  0.  , -1.  ])
+array([-1.5, -1.5,  1. ])
 """
 
 from __future__ import annotations
