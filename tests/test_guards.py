@@ -150,7 +150,7 @@ def test_no_guards_in_batches_and_bodies() -> None:
 
 def test_a_float_keeps_the_derivative() -> None:
     assert sg.grad(lambda x: float(x) ** 2)(1.5) == 3.0
-    assert sg.grad(lambda x: np.sum([v for v in map(float, [x, x])]))(1.0) == 2.0
+    assert sg.grad(lambda x: np.sum([float(v) for v in (x, x)]))(1.0) == 2.0
 
 
 @pytest.mark.filterwarnings("ignore::symgrad.errors.PathsWarning")
