@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation that show symgrad's pages in a browser.
+"""Make the pictures of the documentation: symgrad's pages in a browser, and plots of examples.
 
 Run ``python docs/build_pictures.py``, or with the names of some, ``report-dark.png``; it needs
 Chromium, its driver, Selenium and Pillow. tests/test_docs_pictures.py compares the list here with
@@ -11,6 +11,7 @@ import base64
 import importlib.util
 import io
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ import numpy as np
 import symgrad as sg
 
 FOLDER = Path(__file__).with_name("images")
+EXAMPLES = Path(__file__).parents[1] / "examples"
 #: What the pictures are of: the functions of the pages that show them.
 MODEL = '''\
 import numpy as np
@@ -187,12 +189,24 @@ def loaded(folder: Path) -> Any:
     return module
 
 
+#: Pictures that examples draw, with the example and the option that takes the file.
+PLOTS = {"opf.png": ("opf", "--plot")}
+
+
 def main(names: list[str]) -> None:
     """Make the pictures of these names, or all."""
+    names = names or [*PLOTS, *PICTURES]
+    for name in filter(PLOTS.__contains__, names):
+        example, option = PLOTS[name]
+        command = [sys.executable, str(EXAMPLES / example), option, str(FOLDER / name)]
+        subprocess.run(command, check=True)
+    pages = [name for name in names if name not in PLOTS]
+    if not pages:
+        return
     with tempfile.TemporaryDirectory() as home, browser() as opened:
         folder = Path(home)
         model = loaded(folder)
-        for name in names or PICTURES:
+        for name in pages:
             picture = PICTURES[name]
             page = picture.page(model, folder)
             (FOLDER / name).write_bytes(small(taken(opened, picture, page)))
