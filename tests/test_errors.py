@@ -14,6 +14,7 @@ import pytest
 import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
+import scipy.optimize
 import scipy.sparse.linalg
 import scipy.special as sc
 import scipy.stats
@@ -497,3 +498,13 @@ def test_functions_of_scipy_are_named(name: str, function: Any, instead: str) ->
     assert message.startswith(f"scipy.{name}: an array of numbers was asked")
     assert f"Write instead: {instead}" in message
     assert re.search(r" \[test_errors.py:\d+\]$", message)
+
+
+def test_a_solver_in_c_that_goes_on_is_named() -> None:
+    """Brent's method in C calls on after the refusal, of which Python makes a SystemError."""
+
+    def rate(price: Any) -> Any:
+        return scipy.optimize.brentq(lambda r: (1 + r) ** -3 - price, 0.0, 1.0)
+
+    with pytest.raises(sg.errors.TraceError, match=r"scipy.optimize.brentq: .*sg.implicit_root"):
+        sg.grad(rate)(0.5)

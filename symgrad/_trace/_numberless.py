@@ -19,6 +19,8 @@ from ._known import known_number, known_value
 def _instead_of(function: str) -> str:
     """Return what to write for a function of SciPy's."""
     _, module, name, *_ = function.split(".")
+    if module == "optimize":  # symgrad.scipy.optimize takes functions, not traced values
+        return "sg.implicit_root or sg.implicit_minimum, which differentiate what a solver finds"
     ours = f"symgrad.scipy.{module}"
     try:
         known = name in getattr(importlib.import_module(ours), "__all__", ())
@@ -27,8 +29,6 @@ def _instead_of(function: str) -> str:
     found = getattr(sys.modules.get(f"scipy.{module}"), name, None)
     if known or (found is not None and registry.find(found) is not None):
         return f"symgrad.{function}"
-    if module == "optimize":
-        return "sg.implicit_root or sg.implicit_minimum, which differentiate what a solver finds"
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
 
