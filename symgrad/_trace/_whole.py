@@ -100,7 +100,15 @@ def _bits(node: Node) -> int | None:
 
 
 def size_bits(size: Any) -> int:
-    """Return how many bits a number that is known in each call has, by a guard."""
+    """Return how many bits a number has at most: by a guard where each call knows it.
+
+    In the body of a loop it is known of counters and sizes; else it may be any of 64 bits.
+    """
+    node = getattr(size, "node", None)
+    if node is not None:
+        bits = _bits(node)
+        if bits is not None or now().examples is None:
+            return 63 if bits is None else bits
     return next((b for b in _CLASSES if -(1 << b) <= size <= 1 << b), 63)
 
 
