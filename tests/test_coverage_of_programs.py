@@ -38,7 +38,7 @@ class Noisy(Smooth):
 
 class Staircase(Smooth):
     def fun(self, x, *args):
-        return sum([float(v) for v in x])
+        return sum([float("%f" % v) for v in x])
 """
 
 KERNEL = """

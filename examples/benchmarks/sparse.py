@@ -1,6 +1,6 @@
 """Sparse Jacobians and Hessians: first and repeated values beside those of others.
 
-    python examples/benchmarks/sparse.py [--only NAME] [FOLDER]
+    python examples/benchmarks/sparse.py [--quick] [--only NAME] [FOLDER]
 
 The problems are stencils, a chain, and power flow on the networks in FOLDER, files of PGLib-OPF in
 MATPOWER's format (CC BY 4.0, https://github.com/power-grid-lib/pglib-opf). The peers are those
@@ -443,13 +443,14 @@ def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="problems and peers whose names have this")
+    parser.add_argument("--quick", action="store_true", help="up to 2,000 unknowns")
     parser.add_argument("folder", nargs="?", type=Path, help="files of PGLib-OPF")
     chosen = parser.parse_args()
     for peer in PEERS.values():  # what is imported and started once is no problem's
         with contextlib.suppress(ImportError):
             peer(Problem("", lambda np, x: np.sin(x[1:]) * x[:-1], np.ones(8), hand=nothing))
     for problem in problems(chosen.folder):
-        if chosen.only not in problem.name:
+        if chosen.only not in problem.name or (chosen.quick and np.size(problem.x) > 2000):
             continue
         wanted = own = None
         for name, peer in PEERS.items():
