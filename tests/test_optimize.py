@@ -78,7 +78,9 @@ def test_every_method_of_minimize(method: str) -> None:
         given["hess"] = lambda x: sg.hessian(valley)(x, 1.0)
     expected = original.minimize(valley, START, method=method, options=few, **given)
     assert found.keys() == expected.keys()
-    assert found.success or few
+    # SciPy's dogleg gives up where the Hessian is not definite, as it is not on the way.
+    assert found.success == expected.success
+    assert found.success or few or method == "dogleg"
     assert (found.message, found.status) == (expected.message, expected.status)
     assert (found.nfev, found.get("njev")) == (expected.nfev, expected.get("njev"))
     np.testing.assert_allclose(found.x, expected.x, rtol=1e-8, atol=1e-8)
