@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from ._effects import Effects
@@ -17,6 +18,26 @@ def can_be_adapted(walk: Walk) -> bool:
     """Tell whether a function, or what it reads, has another version in a trace."""
     twins = Substitutes(walk, {}, adapted=True)
     return any(twins.root(x) is not x for x in walk.roots)
+
+
+#: SciPy's modules whose functions call back.
+_CALLING = ("scipy.optimize", "scipy.integrate")
+
+
+def reaches_solvers(walk: Walk) -> bool:
+    """Tell whether a function may call SciPy's solvers, whose C code calls it back.
+
+    That must not meet a traced value: the refusal is an exception, past which Brent's method
+    goes on to call Python, as CPython does not allow. An adapted copy calls symgrad's solvers.
+    """
+    names = set(walk.mentioned)
+    for value in walk.met.values():
+        if isinstance(value, ModuleType):
+            names.add(value.__name__)
+        elif isinstance(value, FunctionType):
+            names.add(value.__module__ or "")
+    solving = any(name.startswith(_CALLING) for name in names)
+    return solving or ("scipy" in names and not names.isdisjoint(("optimize", "integrate")))
 
 
 def adapted(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,6 +64,9 @@ def adapted_if_need_be(
     """
     walk = read_by(f)
     effects = Effects(walk)
+    if reaches_solvers(walk) and can_be_adapted(walk):
+        other = adapted(f)
+        return traced(other), other
     try:
         return traced(f), f
     except Exception:

@@ -29,7 +29,7 @@ from .._runtime import MISS
 from .._state import within
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning
-from ._adapted import can_be_adapted
+from ._adapted import can_be_adapted, reaches_solvers
 from ._compared import content, key_of, same, unchanged
 from ._effects import Effects
 from ._reads import LARGE, SMALL, Read, Walk, read_by
@@ -323,7 +323,10 @@ class Captures:
             level = max(level, ARRAYS)
         if walk.mentioned & _TELLING:
             level = NOTHING
-            self._adapted |= bool(walk.mentioned & TELLING.keys()) and can_be_adapted(walk)
+        at_once = bool(walk.mentioned & TELLING.keys()) or reaches_solvers(walk)
+        if at_once and not self._adapted and can_be_adapted(walk):
+            self._adapted = True
+            walk = self._walk()
         reading = Reading(
             walk, NOTHING if frozen else level, self._loose, self._ignored, costly=not frozen
         )

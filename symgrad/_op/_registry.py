@@ -181,6 +181,8 @@ def _name(function: Any) -> str:
     if isinstance(function, np.ufunc):
         ours = getattr(special, name, None) is function
         module = "scipy.special" if ours else "numpy" if hasattr(np, name) else None
+    if module and module.startswith("scipy."):  # as users import it
+        module = ".".join(part for part in module.split(".") if part[0] != "_")
     return f"{module}.{name}" if module else name
 
 

@@ -103,14 +103,6 @@ def trace(
         except SymgradError as error:
             _say_where(error, function)
             raise
-        except SystemError as error:  # SciPy's solvers in C call on after a refusal
-            found = error.__cause__
-            while found is not None and not isinstance(found, SymgradError):
-                found = found.__cause__
-            if found is None:
-                raise
-            _say_where(found, function)
-            raise found from None
         except ValueError as error:  # NumPy's, for `array[i] = traced`
             if not isinstance(error.__cause__, TraceError):
                 raise

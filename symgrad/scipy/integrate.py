@@ -14,11 +14,13 @@ True
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import scipy.integrate
 
 from .._trace._namespace import Namespace
+from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
 from ._ode_solvers import Rodas5P
@@ -26,15 +28,13 @@ from ._samples import cumulative_trapezoid, simpson, trapezoid
 
 __all__ = ["Rodas5P", "Tsit5", "cumulative_trapezoid", "simpson", "solve_ivp", "trapezoid"]
 
-_names = Namespace(
-    scipy.integrate,
-    globals(),
-    "it works on numbers: solve_ivp and the sums of samples (trapezoid, simpson) are traced",
-)
+_WHY = "it works on numbers: solve_ivp and the sums of samples (trapezoid, simpson) are traced"
+_names = Namespace(scipy.integrate, globals(), _WHY)
 
 
+@functools.cache
 def __getattr__(name: str) -> Any:
-    return _names(name)
+    return given_numbers(_names(name), _WHY)
 
 
 def __dir__() -> list[str]:

@@ -20,6 +20,7 @@ array([1., 1., 1., 1., 1.])
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ import scipy.optimize
 from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import Namespace, holds
 from ._fits import curve_fit, least_squares, leastsq
-from ._given import WHY
+from ._given import WHY, given_numbers
 from ._minimize import NonlinearConstraint, minimize
 from ._roots import fsolve, newton, root, root_scalar
 
@@ -56,8 +57,9 @@ def rosen(x: Any) -> Any:
     return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2, axis=0)
 
 
+@functools.cache
 def __getattr__(name: str) -> Any:
-    return _names(name)
+    return given_numbers(_names(name), WHY)
 
 
 def __dir__() -> list[str]:
