@@ -27,13 +27,13 @@ from ._api._formulas_export import export_c as export_c
 from ._api._from_sympy import from_sympy as from_sympy
 from ._api._implicit import implicit_minimum as implicit_minimum
 from ._api._implicit import implicit_root as implicit_root
+from ._api._matrices import hessian as hessian
+from ._api._matrices import jacobian as jacobian
 from ._api._nlp import NLP as NLP
 from ._api._nlp import nlp as nlp
 from ._api._report import report as report
 from ._api._transforms import compile as compile
 from ._api._transforms import grad as grad
-from ._api._transforms import hessian as hessian
-from ._api._transforms import jacobian as jacobian
 from ._api._transforms import value_and_grad as value_and_grad
 from ._api._transforms import vmap as vmap
 from ._api._verify import verify as verify

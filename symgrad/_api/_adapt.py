@@ -8,11 +8,11 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from .._compile import adapted
+from .._compile import P, R, adapted
 from ..errors import ArgumentError
 
 
-def adapt(f: Callable[..., Any]) -> Callable[..., Any]:
+def adapt(f: Callable[P, R]) -> Callable[P, R]:
     """Return a function with its module's ``np``, ``math`` and ``scipy`` bound to symgrad's.
 
     Tracing does so by itself where it needs it, and there is no need to say it. With it the

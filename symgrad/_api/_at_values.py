@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any
 
-from .._compile import Function
+from .._compile import Function, R
 from ..errors import ArgumentError
 from ._bodies import grad_body, jvp_body, vjp_body
 from ._transforms import check_function, compile, made
@@ -72,7 +72,7 @@ def _check_tuple(value: Any, name: str) -> None:
         raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
 
 
-def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[R, R]:
     """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
 
     Parameters
@@ -97,10 +97,13 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
     check_function(f, "jvp")
     _check_tuple(primals, "primals")
     _check_tuple(tangents, "tangents")
-    return remembered(f, _jvp_function)(as_floats(tuple(primals)), as_floats(tuple(tangents)))
+    result: tuple[R, R] = remembered(f, _jvp_function)(
+        as_floats(tuple(primals)), as_floats(tuple(tangents))
+    )
+    return result
 
 
-def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
     """Return ``f(*primals)`` and the function that pulls cotangents back.
 
     Returns
@@ -119,7 +122,7 @@ def vjp(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], tupl
     """
     check_function(f, "vjp")
     primals = as_floats(primals)
-    out = remembered(f, compile)(*primals)
+    out: R = remembered(f, compile)(*primals)
     backward = remembered(f, _vjp_function)
 
     def pullback(cotangent: Any) -> tuple[Any, ...]:

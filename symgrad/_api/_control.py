@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from .._compile import P
 from .._control import build_branch, build_count, build_scan, build_while
 from .._graph import Node
 from .._shapes import Dimension, Size, as_dim, as_size, same, show
@@ -273,7 +274,7 @@ def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> 
     return functions[min(max(operator.index(index), 0), len(functions) - 1)](*operands)
 
 
-def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
+def checkpoint(fun: Callable[P, T]) -> Callable[P, T]:
     """Return ``fun`` such that reverse mode computes its intermediate values again.
 
     Its derivative keeps only the arguments, not what was computed from them: less memory
@@ -304,7 +305,7 @@ def checkpoint(fun: Callable[..., T]) -> Callable[..., T]:
         raise ArgumentError(f"checkpoint takes a function, not {type(fun).__name__}")
 
     @functools.wraps(fun)
-    def kept(*args: Any, **kwargs: Any) -> Any:
+    def kept(*args: P.args, **kwargs: P.kwargs) -> T:
         if now().guards is None:
             return fun(*args, **kwargs)
         written: list[bool] = []

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
+from .._compile import R
 from .._control import ByPullback, ByTangent, Slopes, build_custom
 from .._control._values import Values
 from .._op import registry
@@ -43,12 +44,12 @@ def stop_gradient(x: Any) -> Any:
     ])  # fmt: skip
 
 
-class _Custom:
+class _Custom(Generic[R]):
     """A function whose derivative is given by a rule."""
 
     what = ""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+    def __init__(self, fun: Callable[..., R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(fun):
             raise ArgumentError(f"{self.what} takes a function, not {type(fun).__name__}")
         self.fun = fun
@@ -63,7 +64,7 @@ class _Custom:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> R:
         """Call the function."""
         self.require_rule()
         if now().guards is None:
@@ -71,7 +72,7 @@ class _Custom:
             for kind in kinds:
                 whole = getattr(kind, "__symgrad_whole__", None)
                 if whole is not None:  # eager tensors: a step of theirs
-                    return whole(self, args)
+                    return whole(self, args)  # type: ignore[no-any-return]
             if Traced not in kinds:
                 return self.fun(*args)
         static = {k % len(args): args[k] for k in self.static}
@@ -82,10 +83,11 @@ class _Custom:
             return [static[k] if k in static else next(rest) for k in range(len(args))]
 
         first = [static[k] for k in sorted(static)]
-        return build_custom(
+        result: R = build_custom(
             self.what, functools.wraps(self.fun)(lambda *xs: self.fun(*together(xs))), free,
             lambda arguments, results: self.rule(first, together, arguments, results),
         )  # fmt: skip
+        return result
 
     def require_rule(self) -> None:
         """Raise if the rule is not given yet."""
@@ -98,7 +100,7 @@ class _Custom:
         raise NotImplementedError
 
 
-class custom_vjp(_Custom):  # noqa: N801  JAX's name
+class custom_vjp(_Custom[R]):  # noqa: N801  JAX's name
     """A function with a reverse-mode rule of one's own.
 
     Parameters
@@ -163,7 +165,7 @@ class custom_vjp(_Custom):  # noqa: N801  JAX's name
         )  # fmt: skip
 
 
-class custom_jvp(_Custom):  # noqa: N801  JAX's name
+class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
     """A function with a forward-mode rule of one's own.
 
     Parameters

@@ -12,7 +12,8 @@ from .._trace import require_traced
 from ..errors import ArgumentError, ShapeError
 from ._at_values import jvp
 from ._custom import custom_jvp
-from ._transforms import grad, jacobian
+from ._matrices import jacobian
+from ._transforms import grad
 
 
 def implicit_root(residual: Callable[..., Any], solver: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,8 @@ from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
 from ._flat import Flat, limits_of
 from ._ipopt import solve
-from ._transforms import compile, hessian, jacobian, value_and_grad
+from ._matrices import hessian, jacobian
+from ._transforms import compile, value_and_grad
 
 # ---------------------------------------------------------------- what is compiled
 

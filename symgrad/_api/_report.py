@@ -21,7 +21,8 @@ from .._verify._cost import BOUND
 from ..errors import ArgumentError, UnsupportedError
 from ._call import Call
 from ._formulas import formula
-from ._transforms import jacobian, value_and_grad
+from ._matrices import jacobian
+from ._transforms import value_and_grad
 from ._verify import Domain, verify
 from ._verify_evidence import cost_of, gradient_of
 from ._verify_kernels import Kernels, chosen_leaves, name_of

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compile import Call, Function, Given, Specialization
+from .._compile import Call, Function, Given, P, Specialization
 from .._forks import undisturbed
 from .._graph import Node
 from .._lanes import Block, blocks_of, flat
@@ -25,7 +25,7 @@ from ._wrt import Keys, positions_of
 FORMATS = ("csr", "csc", "coo")
 
 
-class SparseFunction(Function):
+class SparseFunction(Function[P, Any]):
     """A sparse Jacobian or Hessian with its compiled forms; call it like the function itself.
 
     Made by :func:`symgrad.jacobian` and :func:`symgrad.hessian` with ``sparse=True``. The rows of

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, overload
+from typing import Any, Literal, overload
 
-from .._compile import Function
+from .._compile import Differentiable, Function, P, R, Ufunc, X
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._control_flow import Flow
 from ._control_syntax import converted
-from ._jacobian import jacobian_body
-from ._sparse import SparseFunction, sparse_body
 from ._vmap import vmap_body
 from ._wrt import Keys, Names, keys_of, real_arguments
 
@@ -37,30 +35,22 @@ def made(
 
 @overload
 def compile(
-    f: Callable[..., Any],
-    *,
-    backend: str = "llvm",
-    parallel: bool | None = None,
-    dynamic: bool = True,
-    cache: bool = True,
-    control_flow: bool = False,
-    rounding: str | None = None,
-) -> Function: ...
-
-
+    f: Ufunc,
+    *, backend: str = "llvm", parallel: bool | None = None, dynamic: bool = True,
+    cache: bool = True, control_flow: bool = False, rounding: str | None = None,
+) -> Function: ...  # fmt: skip
+@overload
+def compile(
+    f: Callable[P, R],
+    *, backend: str = "llvm", parallel: bool | None = None, dynamic: bool = True,
+    cache: bool = True, control_flow: bool = False, rounding: str | None = None,
+) -> Function[P, R]: ...  # fmt: skip
 @overload
 def compile(
     f: None = None,
-    *,
-    backend: str = "llvm",
-    parallel: bool | None = None,
-    dynamic: bool = True,
-    cache: bool = True,
-    control_flow: bool = False,
-    rounding: str | None = None,
-) -> Callable[[Callable[..., Any]], Function]: ...
-
-
+    *, backend: str = "llvm", parallel: bool | None = None, dynamic: bool = True,
+    cache: bool = True, control_flow: bool = False, rounding: str | None = None,
+) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
 def compile(
     f: Callable[..., Any] | None = None,
     *,
@@ -70,7 +60,7 @@ def compile(
     cache: bool = True,
     control_flow: bool = False,
     rounding: str | None = None,
-) -> Function | Callable[[Callable[..., Any]], Function]:
+) -> Any:
     """Compile a NumPy function.
 
     Parameters
@@ -148,6 +138,21 @@ def compile(
     return made(compile, f, body, {"control_flow": True} if control_flow else {}, **options)
 
 
+@overload
+def grad(
+    f: Ufunc, argnums: Keys | None = None, has_aux: bool = False, holomorphic: bool = False,
+    *, argnames: Names | None = None,
+) -> Function: ...  # fmt: skip
+@overload
+def grad(
+    f: Differentiable[X, Any, P], argnums: Literal[0] | None = None,
+    has_aux: Literal[False] = False, holomorphic: bool = False, *, argnames: None = None,
+) -> Function[P, X]: ...  # fmt: skip
+@overload
+def grad(
+    f: Callable[P, Any], argnums: Keys | None = None, has_aux: bool = False,
+    holomorphic: bool = False, *, argnames: Names | None = None,
+) -> Function[P, Any]: ...  # fmt: skip
 def grad(
     f: Callable[..., Any],
     argnums: Keys | None = None,
@@ -206,14 +211,29 @@ def grad(
     check_function(f, "grad")
     keys = keys_of(f, argnums, argnames)
     body = grad_body(f, keys, has_aux, False, "grad", holomorphic)
-    options = {"argnums": keys, "has_aux": has_aux, **_asked(holomorphic)}
+    options = {"argnums": keys, "has_aux": has_aux, **asked(holomorphic)}
     return made(grad, f, body, options)
 
 
-def _asked(holomorphic: bool) -> dict[str, Any]:
+def asked(holomorphic: bool) -> dict[str, Any]:
     return {"holomorphic": True} if holomorphic else {}
 
 
+@overload
+def value_and_grad(
+    f: Ufunc, argnums: Keys | None = None, has_aux: bool = False, holomorphic: bool = False,
+    *, argnames: Names | None = None,
+) -> Function: ...  # fmt: skip
+@overload
+def value_and_grad(
+    f: Differentiable[X, R, P], argnums: Literal[0] | None = None,
+    has_aux: Literal[False] = False, holomorphic: bool = False, *, argnames: None = None,
+) -> Function[P, tuple[R, X]]: ...  # fmt: skip
+@overload
+def value_and_grad(
+    f: Callable[P, Any], argnums: Keys | None = None, has_aux: bool = False,
+    holomorphic: bool = False, *, argnames: Names | None = None,
+) -> Function[P, Any]: ...  # fmt: skip
 def value_and_grad(
     f: Callable[..., Any],
     argnums: Keys | None = None,
@@ -234,122 +254,8 @@ def value_and_grad(
     check_function(f, "value_and_grad")
     keys = keys_of(f, argnums, argnames)
     body = grad_body(f, keys, has_aux, True, "value_and_grad", holomorphic)
-    options = {"argnums": keys, "has_aux": has_aux, **_asked(holomorphic)}
+    options = {"argnums": keys, "has_aux": has_aux, **asked(holomorphic)}
     return made(value_and_grad, f, body, options)
-
-
-def jacobian(
-    f: Callable[..., Any],
-    argnums: Keys | None = None,
-    mode: str = "auto",
-    sparse: bool = False,
-    holomorphic: bool = False,
-    *,
-    argnames: Names | None = None,
-    format: str = "csr",  # noqa: A002
-) -> Function:
-    """Return the Jacobian of a function with array results.
-
-    Parameters
-    ----------
-    f:
-        A NumPy function.
-    argnums:
-        Which argument to differentiate by, as of :func:`grad`; several give a tuple.
-    mode:
-        ``"forward"`` (columns), ``"reverse"`` (rows) or ``"auto"`` (the fewer).
-    sparse:
-        Whether the result is a sparse array of SciPy's, of shape (result's size, argument's
-        size), with the pattern found by itself: see :class:`SparseFunction`.
-    holomorphic:
-        Whether ``f`` is a holomorphic function of complex arguments with complex results.
-    format:
-        Of a sparse result: ``"csr"``, ``"csc"`` or ``"coo"``.
-    argnames:
-        Which arguments to differentiate by, by name.
-
-    Returns
-    -------
-    Function
-        Its result has the shape of the function's result followed by the argument's.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.jacobian(lambda x: np.array([2.0, 3.0]) * x**2)(np.array([1.0, 2.0]))
-    array([[ 4.,  0.],
-           [ 0., 12.]])
-    >>> J = sg.jacobian(lambda x: x[1:] * x[:-1], sparse=True)
-    >>> x = np.array([1.0, 2.0, 3.0])
-    >>> J(x).toarray()
-    array([[2., 1., 0.],
-           [0., 3., 2.]])
-    >>> J.values(x), J.nnz
-    (array([2., 1., 3., 2.]), 4)
-    """
-    check_function(f, "jacobian")
-    keys = keys_of(f, argnums, argnames)
-    if sparse:
-        return _sparse(jacobian, f, f, keys, format, mode=mode, holomorphic=holomorphic)
-    body = jacobian_body(f, keys, mode, holomorphic)
-    return made(jacobian, f, body, {"argnums": keys, "mode": mode, **_asked(holomorphic)})
-
-
-def hessian(
-    f: Callable[..., Any],
-    argnums: Keys | None = None,
-    sparse: bool = False,
-    holomorphic: bool = False,
-    *,
-    argnames: Names | None = None,
-    format: str = "csr",  # noqa: A002
-    triangle: str | None = None,
-) -> Function:
-    """Return the matrix of second derivatives of a function with a scalar result.
-
-    Forward over reverse: the Jacobian of the gradient. By complex arguments only of
-    holomorphic functions, with ``holomorphic=True``.
-
-    Parameters
-    ----------
-    f, argnums, argnames, sparse, holomorphic, format:
-        As of :func:`jacobian`.
-    triangle:
-        ``"lower"``: of a sparse Hessian only the entries on the diagonal and below it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> sg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 2.0]))
-    array([[4., 6.],
-           [6., 0.]])
-    """
-    check_function(f, "hessian")
-    keys = keys_of(f, argnums, argnames)
-    inner = grad_body(f, keys, False, False, "hessian", holomorphic)
-    if sparse:
-        return _sparse(hessian, f, inner, keys, format, triangle, holomorphic=holomorphic)
-    inner.__name__ = str(getattr(f, "__name__", "f"))
-    body = jacobian_body(inner, keys, "forward", holomorphic, "hessian")
-    return made(hessian, f, body, {"argnums": keys, **_asked(holomorphic)})
-
-
-def _sparse(
-    maker: Callable[..., Any], f: Callable[..., Any], body: Callable[..., Any], keys: Keys,
-    form: str, triangle: str | None = None, *, mode: str = "auto", holomorphic: bool = False,
-) -> SparseFunction:  # fmt: skip
-    if mode != "auto" or holomorphic:
-        raise ArgumentError("sparse derivatives have no mode, and are of real functions")
-    if triangle not in (None, "lower"):
-        raise ArgumentError(f"triangle is 'lower' or None, not {triangle!r}")
-    options = {"argnums": keys, "sparse": True, "format": form}
-    if triangle:
-        options["triangle"] = triangle
-    traced = sparse_body(body, keys, triangle is not None)
-    prepared = real_arguments(f, keys)
-    return SparseFunction(traced, f, (maker, (f,), options), form=form, prepared=prepared)
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:

@@ -15,7 +15,8 @@ from .._verify import Problem
 from ..errors import ArgumentError, UnsupportedError
 from ._at_values import vjp
 from ._call import Call
-from ._transforms import compile, jacobian, value_and_grad
+from ._matrices import jacobian
+from ._transforms import compile, value_and_grad
 
 #: Jacobians with more entries than this are computed row by row.
 ENTRIES = 1_000_000

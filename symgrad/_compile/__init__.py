@@ -7,15 +7,21 @@ from ._function import Backend, Function, backend
 from ._inventory import Stored, remove, stored
 from ._placing import Placing
 from ._specialization import Specialization
+from ._typing import Differentiable, P, R, Ufunc, X
 
 __all__ = [
     "Backend",
     "Call",
+    "Differentiable",
     "Function",
     "Given",
+    "P",
     "Placing",
+    "R",
     "Specialization",
     "Stored",
+    "Ufunc",
+    "X",
     "adapted",
     "adapted_if_need_be",
     "backend",

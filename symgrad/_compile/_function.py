@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, get_args, overload
 
 from .._forks import free_in_children
 from .._graph import apart
@@ -40,6 +40,7 @@ from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
 from ._specialization import Specialization
+from ._typing import P, R
 from ._unfollowed import no_draws
 
 Rounding = Literal["numpy"]
@@ -108,7 +109,7 @@ def backend(name: Backend) -> AbstractContextManager[None]:
     return within(backend=check_backend(name))
 
 
-class Function:
+class Function(Generic[P, R]):
     """A NumPy function with its compiled forms; call it like the function itself.
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
@@ -173,6 +174,10 @@ class Function:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    @overload
+    def __call__(self, *args: Any, out: Any, **kwargs: Any) -> R: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
         if fast is not None and now() is PLAIN:

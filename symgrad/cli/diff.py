@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._api._formulas_export import export_c
-from .._api._transforms import grad, hessian, jacobian, value_and_grad
+from .._api._matrices import hessian, jacobian
+from .._api._transforms import grad, value_and_grad
 from .._compile import backend
 from .._symbolic import (
     LATE,

@@ -23,7 +23,8 @@ import scipy
 import scipy.optimize
 
 from .._api._at_values import jvp, remembered
-from .._api._transforms import compile, grad, hessian, jacobian, value_and_grad
+from .._api._matrices import hessian, jacobian
+from .._api._transforms import compile, grad, value_and_grad
 from .._compile import Function
 from .._ops.np_common import as_array
 from .._trace import as_leaf, flatten

@@ -24,7 +24,7 @@ from numpy.polynomial import Polynomial
 from .. import numpy as traced_numpy
 from .._api._at_values import jvp
 from .._api._custom import custom_jvp
-from .._api._transforms import jacobian
+from .._api._matrices import jacobian
 
 Slope = Callable[[Any, Any], Any]
 

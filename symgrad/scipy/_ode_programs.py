@@ -18,8 +18,9 @@ import numpy as np
 from .. import numpy as traced_numpy
 from .._api._control_flow import Flow
 from .._api._control_syntax import converted
+from .._api._matrices import jacobian
 from .._api._transforms import compile as compiled
-from .._api._transforms import jacobian, vmap
+from .._api._transforms import vmap
 from ..errors import ArgumentError, ShapeError, SymgradError
 from ._ode_loop import Control, interpolant, march
 from ._ode_methods import Method, Slope
