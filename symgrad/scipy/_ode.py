@@ -14,10 +14,12 @@ from ..errors import NotCompiledWarning, SymgradError, UnsupportedError
 from ._ode_methods import Tsit5
 from ._ode_programs import programs_for
 from ._ode_result import OdeResult, checked_times
+from ._ode_run import FINISHED, MOST, Run
 from ._ode_solvers import COMPILED, Compiled
 from ._ode_traced import solve_traced
 
-FINISHED = "The solver successfully reached the end of the integration interval."
+#: The least relative tolerance that SciPy takes without a warning.
+LEAST = 100 * np.finfo(float).eps
 
 #: SciPy's own methods that are run with compiled functions.
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -158,42 +160,49 @@ def _quickly(
     """Take all steps without a look at each; None where there are none."""
     t0, tf = map(float, t_span)
     t_eval = checked_times(t_eval, t0, tf)
-    bound = (lambda t, y: fun(t, y, *args)) if args else fun
-    solver = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options)
-    if solver.n == 0 or t0 == tf:
+    if t0 == tf:
         return None
-    parts: list[tuple[Any, Any]] = [(np.array([t0]), solver.y[np.newaxis])]
-    reached = t0
-    while reached != tf and not solver.message:
-        times, states, _ = solver.go_on()
-        parts.append((times, states))
-        reached = times[-1] if len(times) else reached
-    t, y = (np.concatenate(column) for column in zip(*parts, strict=True))
-    solver.count(solver.tried, 0)
-    if t_eval is not None:
-        t, y = _between(solver, t, y, t_eval)
-    done = reached == tf
+    run = _plainly_begun(kind.name, fun, args, vectorized, t0, y0, tf, **options)
+    if run is None:
+        bound = (lambda t, y: fun(t, y, *args)) if args else fun
+        run = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options).run
+    if run.y.size == 0:
+        return None
+    if t_eval is None or not len(t_eval):
+        t, y = run.all_steps()
+    else:
+        t, y = run.at(1.0 * t_eval)
+    run.programs.solved.add(run.y.size)
+    nfev, njev = run.counts(run.tried, run.looked)
+    done = run.message is None
+    empty = t_eval is not None and not (len(t_eval) and len(t))
     return OdeResult(
-        t=t, y=y.T if len(t) else y, sol=None, t_events=None, y_events=None, nfev=solver.nfev,
-        njev=solver.njev, nlu=solver.nlu, status=0 if done else -1,
-        message=FINISHED if done else solver.message, success=done,
+        t=[] if empty else t, y=[] if empty else y.T, sol=None, t_events=None, y_events=None,
+        nfev=nfev, njev=njev, nlu=njev, status=0 if done else -1,
+        message=FINISHED if done else run.message, success=done,
     )  # fmt: skip
 
 
-def _between(solver: Compiled, t: Any, y: Any, t_eval: Any) -> tuple[Any, Any]:
-    """Return the times of ``t_eval`` that were reached, and the states there."""
-    step = np.searchsorted(solver.direction * t[1:], solver.direction * t_eval)
-    t_eval, step = t_eval[step < len(t) - 1], step[step < len(t) - 1]
-    if not len(step):
-        return [], []
-    used, place = np.unique(step, return_inverse=True)
-    polynomials = solver.interpolants(t[used], y[used], t[used + 1])
-    solver.count(solver.tried, len(used))
-    x = (t_eval - t[step]) / (t[step + 1] - t[step])
-    found = np.zeros((len(step), y.shape[1]), y.dtype)
-    for k in reversed(range(polynomials.shape[2])):
-        found = (found + polynomials[place, :, k]) * x[:, np.newaxis]
-    return t_eval, found + y[step]
+def _plainly_begun(
+    name: str, fun: Any, args: Any, vectorized: bool, t0: float, y0: Any, tf: float,
+    rtol: Any = 1e-3, atol: Any = 1e-6, max_step: Any = np.inf, max_steps: int = MOST,
+    **options: Any,
+) -> Run | None:  # fmt: skip
+    """Begin a solution whose arguments need no word of SciPy's, of a function solved before."""
+    y, numbers = np.array(y0), (rtol, atol, max_step)
+    if options or y.ndim != 1 or y.dtype.kind not in "iuf" or not all(map(_is_number, numbers)):
+        return None
+    y = y.astype(float)
+    run = Run(
+        name, fun, args, vectorized, t0, y, tf, float(rtol), float(atol), float(max_step), np.nan,
+        max_steps,
+    )  # fmt: skip
+    well = rtol >= LEAST and atol >= 0 and max_step > 0 and np.isfinite(y).all()
+    return run if well and y.size in run.programs.solved else None
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) is float or type(x) is int
 
 
 def _filled(
@@ -202,7 +211,7 @@ def _filled(
     """Return the compiled function and SciPy's options with the exact Jacobian."""
     y0 = np.asarray(y0)
     y0 = y0.astype(np.result_type(y0.dtype, float))
-    programs = programs_for(None, vectorized, fun)
+    programs = programs_for(None, vectorized, y0.size, fun)
 
     def slope(t: Any, y: Any, *_: Any) -> Any:
         return programs(programs.slope, fun, float(t), y, *args)

@@ -121,16 +121,24 @@ def attempt(
     return after, good, h, step.stages
 
 
+def begun(
+    method: Method, slope: Slope, t: Any, y: Any, h: Any, rejected: Any, control: Control
+) -> State:
+    """Return where the integration begins; ``h`` is nan where the step is to be chosen."""
+    f = slope(t, y)
+    chosen = cond(np.isnan(h), lambda: first_step(method, slope, t, y, f, control), lambda: h)
+    chosen = np.where(control.bound == t, 1.0, chosen)  # there is none
+    return State(t, y, f, stop_gradient(chosen), rejected, RUNNING, 0)
+
+
 def march(
-    method: Method, slope: Slope, t: Any, y: Any, h: Any, rejected: Any, control: Control,
-    most: Any, rows: tuple[Any, Any, Any],
+    method: Method, slope: Slope, state: State, control: Control, most: Any,
+    rows: tuple[Any, Any, Any],
 ) -> Any:  # fmt: skip
     """Take steps until the end, a failure, ``most`` steps tried, or all rows written.
 
     Parameters
     ----------
-    h, rejected:
-        As in :class:`State`; nan begins with a step of its own choice.
     rows:
         To be written to: times (m,), states (m, n), and how many steps were tried (m,).
 
@@ -138,11 +146,8 @@ def march(
     -------
     (state, count, times, states, tries)
     """
-    f = slope(t, y)
-    h = cond(np.isnan(h), lambda: first_step(method, slope, t, y, f, control), lambda: h)
-    begin = State(t, y, f, h, rejected, 0, 0)
     room = rows[0].shape[0]
-    forward = np.sign(control.bound - t)
+    forward = np.sign(control.bound - state.t)
 
     def going(carry: Any) -> Any:
         state, count = carry[:2]
@@ -156,9 +161,7 @@ def march(
         times[count], states[count], tries[count] = state.t, state.y, state.tried
         return state, count + np.where(good, 1, 0), times, states, tries
 
-    state, count, times, states, tries = while_loop(going, turn, (begin, 0, *rows))
-    return (state.t, state.y, state.h, state.rejected, state.status, state.tried, count,
-            times, states, tries)  # fmt: skip
+    return while_loop(going, turn, (state, 0, *rows))
 
 
 def interpolant(method: Method, slope: Slope, t: Any, y: Any, end: Any) -> Any:
@@ -176,23 +179,39 @@ def polynomial(q: Any, y: Any, x: Any) -> Any:
     return y + found
 
 
-def visit(
-    method: Method, slope: Slope, y: Any, begin: Any, control: Control, h: Any, most: Any,
-    times: Any, memory: Any = None,
-) -> tuple[Any, Any, State]:  # fmt: skip
-    """Return the states at ``times``, (m, n), which are not reached, and where it ended.
+class Visits(NamedTuple):
+    """What was found at the times that were asked for.
 
-    Times that were not reached have nan. ``h`` is the length of the first step, None where it
-    is to be chosen. ``slope``, ``begin``, ``control`` and ``h`` are without derivatives by time.
+    Attributes
+    ----------
+    states:
+        Of shape (m, n); nan at times that were not reached.
+    late:
+        Which were not reached, of shape (m,).
+    looked:
+        Into how many steps was looked up to each time, of shape (m,).
+    end:
+        Where the integration ended.
     """
-    f = slope(begin, y)
-    if h is None:
-        h = stop_gradient(first_step(method, slope, begin, y, f, control))
-        h = np.where(control.bound == begin, 1.0, h)
-    start = State(begin, y, f, h, False, RUNNING, 0)
-    forward = np.where(control.bound < begin, -1.0, 1.0)
+
+    states: Any
+    late: Any
+    looked: Any
+    end: State
+
+
+def visit(
+    method: Method, slope: Slope, start: State, control: Control, most: Any, times: Any,
+    memory: Any = None,
+) -> Visits:  # fmt: skip
+    """Go on from one time to the next, and look into the steps in which they lie.
+
+    The clock of ``slope``, ``start`` and ``control`` has no derivatives; that of ``times`` may.
+    """
+    forward = np.where(control.bound < start.t, -1.0, 1.0)
 
     def to(carry: Any, time: Any) -> Any:
+        *carry, before, looked = carry
         clock = stop_gradient(time)
 
         def going(carry: Any) -> Any:
@@ -205,14 +224,19 @@ def visit(
             after, _, _, stages = attempt(method, slope, state, control)
             return after, state.t, state.y, stages  # of a good step, where the loop ends
 
-        state, t_old, y_old, stages = while_loop(going, turn, carry, memory=memory)
+        state, t_old, y_old, stages = while_loop(going, turn, tuple(carry), memory=memory)
         # Before the first step there is none to look into: one as long as it would be.
         h = np.where(state.t == t_old, forward * state.h, state.t - t_old)
         q = np.stack(method.dense(slope, t_old, y_old, h, stages), axis=-1)
         found = polynomial(q, y_old, (time - t_old) / h)
         late = forward * (state.t - clock) < 0
-        return (state, t_old, y_old, stages), (np.where(late, np.nan, found), late)
+        looked = looked + np.where(late | (t_old == before), 0, 1)
+        return (
+            (state, t_old, y_old, stages, t_old, looked),
+            (np.where(late, np.nan, found), late, looked),
+        )
 
-    none = [f] * method.stages
-    (state, *_), (found, late) = scan(to, (start, begin, y, none), times, memory=memory)
-    return found, late, state
+    none = [start.f] * method.stages
+    carry = (start, start.t, start.y, none, np.nan, 0)
+    (state, *_), (found, late, looked) = scan(to, carry, times, memory=memory)
+    return Visits(found, late, looked, state)

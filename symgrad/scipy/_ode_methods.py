@@ -329,3 +329,13 @@ class Rodas5PTable:
          -52.072871366152654, -59.78993625266729, -0.15582684282751913, 4.883087185713722],
     ])  # fmt: skip
     P = np.array([B + H[0], H[1] - H[0], H[2] - H[1], -H[2]]).T
+
+
+#: The methods that are compiled, by their names.
+METHODS: dict[str | None, Method] = {
+    "RK23": Explicit(scipy.integrate.RK23),
+    "RK45": Explicit(scipy.integrate.RK45),
+    "DOP853": DormandPrince853(scipy.integrate.DOP853),
+    "Tsit5": Explicit(Tsit5),
+    "Rodas5P": Rosenbrock(Rodas5PTable),
+}

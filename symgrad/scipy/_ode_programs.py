@@ -22,11 +22,14 @@ from .._api._matrices import jacobian
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
 from ..errors import ArgumentError, ShapeError, SymgradError
-from ._ode_loop import Control, interpolant, march
-from ._ode_methods import Method, Slope
+from ._ode_loop import Control, State, begun, interpolant, march, visit
+from ._ode_methods import METHODS, Slope
 
 #: Most kinds of functions whose loops are kept.
 KEPT = 256
+
+#: Up to this size of the state, each size is compiled by itself.
+SHORT = 16
 
 
 def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = False) -> Slope:
@@ -48,40 +51,63 @@ def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = 
             raise ArgumentError(
                 "the right-hand side is complex and the state is real: pass y0 as complex numbers"
             )
-        return found.astype(y.dtype) + 0 * y  # of another length: NumPy's error
+        if found.shape != y.shape:
+            found = found + 0 * y  # of another length: NumPy's error
+        return found.astype(y.dtype)
 
     return slope
 
 
-class Programs:
-    """The loops for functions of one code under one method.
+def left(state: State) -> tuple[Any, ...]:
+    """Return what the next call goes on from, with its status and how many steps were tried."""
+    return state.t, state.y, state.h, state.rejected, state.status, state.tried
 
-    Raises, when called, an error of symgrad's for a function that cannot be traced.
+
+class Programs:
+    """The loops for functions of one code under one method, by its name.
+
+    A short state has a size of its own (``size``), so that steps are straight code. Raises, when
+    called, an error of symgrad's for a function that cannot be traced.
     """
 
-    def __init__(self, method: Method | None, vectorized: bool) -> None:
+    def __init__(self, method: str | None, vectorized: bool, size: int | None) -> None:
         self.lock, self.ways = threading.RLock(), WAYS
+        #: The sizes of states for which a solution has been found.
+        self.solved: set[int] = set()
         held: Callable[..., Any] = slope_of
 
-        # Arguments one by one: a call with nested ones takes fifty times as long.
+        def sized(y: Any) -> Any:
+            return y if size is None else np.reshape(y, (size,))
+
+        # Arguments one by one: a call with nested ones takes fifty times as long. The method by
+        # its name: tables that a function closes over are compared in every call.
         def run_march(
             t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
             most: Any, times: Any, states: Any, tries: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            assert method is not None
-            control = Control(bound, rtol, atol, longest)
+            control, terms = Control(bound, rtol, atol, longest), METHODS[method]
             slope = slope_of(held, args, vectorized)
-            return march(method, slope, t, y, h, rejected, control, most, (times, states, tries))
+            start = begun(terms, slope, t, sized(y), h, rejected, control)
+            state, *found = march(terms, slope, start, control, most, (times, states, tries))
+            return (*left(state), *found)
 
-        def run_interpolant(t: Any, y: Any, end: Any, *args: Any) -> Any:
-            assert method is not None
-            return interpolant(method, slope_of(held, args, vectorized), t, y, end)
+        def run_visit(
+            t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
+            most: Any, times: Any, *args: Any,
+        ) -> Any:  # fmt: skip
+            control, terms = Control(bound, rtol, atol, longest), METHODS[method]
+            slope = slope_of(held, args, vectorized)
+            start = begun(terms, slope, t, sized(y), h, rejected, control)
+            every = np.concatenate([times, np.stack([bound])])
+            states, late, looked, state = visit(terms, slope, start, control, most, every)
+            return (*left(state), states[:-1], np.sum(~late[:-1]), looked[:-1])
 
         def run_interpolants(t: Any, y: Any, end: Any, *args: Any) -> Any:
-            return vmap(lambda *step: run_interpolant(*step, *args))(t, y, end)
+            slope = slope_of(held, args, vectorized)
+            return vmap(lambda *step: interpolant(METHODS[method], slope, *step))(t, y, end)
 
         def run_slope(t: Any, y: Any, *args: Any) -> Any:
-            return slope_of(held, args, vectorized)(t, y)
+            return slope_of(held, args, vectorized)(t, sized(y))
 
         def hold(fun: Callable[..., Any]) -> None:
             nonlocal held
@@ -89,6 +115,7 @@ class Programs:
 
         self.hold = hold
         self.march = compiled(run_march)
+        self.visit = compiled(run_visit)
         self.interpolants = compiled(run_interpolants)
         self.slope = compiled(run_slope)
         self.jacobian = jacobian(run_slope, argnums=1)
@@ -143,10 +170,14 @@ def _codes(fun: Any) -> Iterator[Any]:
 
 
 @functools.lru_cache(KEPT)
-def _programs(method: Method | None, vectorized: bool, codes: tuple[Any, ...]) -> Programs:
-    return Programs(method, vectorized)
+def _programs(
+    method: str | None, vectorized: bool, size: int | None, codes: tuple[Any, ...]
+) -> Programs:
+    return Programs(method, vectorized, size)
 
 
-def programs_for(method: Method | None, vectorized: bool, fun: Callable[..., Any]) -> Programs:
-    """Return the loops for functions like ``fun``."""
-    return _programs(method, vectorized, tuple(_codes(fun)))
+def programs_for(
+    method: str | None, vectorized: bool, size: int, fun: Callable[..., Any]
+) -> Programs:
+    """Return the loops for functions like ``fun`` of states of that size."""
+    return _programs(method, vectorized, size if size <= SHORT else None, tuple(_codes(fun)))

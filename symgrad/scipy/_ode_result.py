@@ -19,9 +19,12 @@ def checked_times(t_eval: Any, t0: float, tf: float) -> Any:
     t_eval = np.asarray(t_eval)
     if t_eval.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
-    if np.any(t_eval < min(t0, tf)) or np.any(t_eval > max(t0, tf)):
+    steps = t_eval[1:] - t_eval[:-1]
+    sorted_well = bool(((steps > 0) if tf > t0 else (steps < 0)).all()) or tf == t0
+    ends = t_eval if tf == t0 or not sorted_well else t_eval[[0, -1]] if len(t_eval) else ()
+    least, most = min(t0, tf), max(t0, tf)
+    if any(t < least or t > most for t in ends):
         raise ValueError("Values in `t_eval` are not within `t_span`.")
-    steps = np.diff(t_eval)
-    if (tf > t0 and np.any(steps <= 0)) or (tf < t0 and np.any(steps >= 0)):
+    if not sorted_well:
         raise ValueError("Values in `t_eval` are not properly sorted.")
     return t_eval

@@ -11,10 +11,12 @@ from .. import numpy as traced_numpy
 from .._api._custom import stop_gradient
 from .._ops.np_common import is_traced
 from ..errors import UnsupportedError
-from ._ode_loop import Control, visit
+from ._ode_loop import Control, begun, visit
+from ._ode_methods import METHODS
 from ._ode_programs import slope_of
 from ._ode_result import OdeResult, checked_times
-from ._ode_solvers import COMPILED, COMPLEX, MOST
+from ._ode_run import MOST
+from ._ode_solvers import COMPLEX
 
 #: Options that have a meaning in traced code.
 OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step", "max_steps", "memory"))
@@ -26,9 +28,9 @@ def solve_traced(
     args: tuple[Any, ...], options: dict[str, Any],
 ) -> OdeResult:  # fmt: skip
     """Solve an initial value problem within a trace, at the times ``t_eval``."""
-    if method not in COMPILED:
+    if method not in METHODS:
         raise UnsupportedError(
-            f"solve_ivp: in traced code method is one of {', '.join(map(repr, COMPILED))}, not "
+            f"solve_ivp: in traced code method is one of {', '.join(map(repr, METHODS))}, not "
             f'{method!r}; "Rodas5P" is for stiff systems'
         )
     if t_eval is None:
@@ -50,7 +52,7 @@ def solve_traced(
     for name, x in (("t_eval", times), ("y0", y)):
         if x.ndim != 1:
             raise ValueError(f"`{name}` must be 1-dimensional.")
-    terms = COMPILED[method].terms
+    terms = METHODS[method]
     if y.dtype.kind == "c" and not terms.complex:
         raise ValueError(COMPLEX)
     y = y.astype(np.result_type(y.dtype, np.float64))
@@ -61,17 +63,21 @@ def solve_traced(
     plain = slope_of(fun, args, vectorized)
     rtol, atol = (stop_gradient(_numbers(options.get(*x))) for x in TOLERANCES)
     control = Control(bound, rtol, atol, stop_gradient(options.get("max_step", np.inf)))
-    h, most = options.get("first_step"), options.get("max_steps", MOST)
-    found, late, state = visit(
-        terms, lambda t, y: plain(t + lag, y), y, clock, control,
-        None if h is None else stop_gradient(h), most, times - lag, options.get("memory"),
-    )  # fmt: skip
-    failed = np.any(late)
-    evaluations = state.tried * terms.evaluations + len(times) * terms.dense_evaluations
+    h, most = stop_gradient(options.get("first_step", np.nan)), options.get("max_steps", MOST)
+
+    def slope(t: Any, y: Any) -> Any:
+        return plain(t + lag, y)
+
+    start = begun(terms, slope, clock, y, h, False, control)
+    found, late, looked, state = visit(
+        terms, slope, start, control, most, times - lag, options.get("memory")
+    )
+    failed, steps = np.any(late), state.tried
+    evaluations = steps * terms.evaluations + np.sum(looked[-1:]) * terms.dense_evaluations
     return OdeResult(
         t=times, y=np.transpose(found), sol=None, t_events=None, y_events=None,
-        nfev=2 + evaluations, njev=state.tried * terms.jacobians,
-        nlu=state.tried * terms.jacobians, status=np.where(failed, -1, 0),
+        nfev=2 + evaluations, njev=steps * terms.jacobians, nlu=steps * terms.jacobians,
+        status=np.where(failed, -1, 0),
         message="In traced code, status is -1 where a time was not reached: y is nan there.",
         success=np.logical_not(failed),
     )  # fmt: skip

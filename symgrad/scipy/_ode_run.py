@@ -1,0 +1,126 @@
+"""One solution on plain arrays: what it begins with, and calls of the compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._ode_methods import METHODS
+from ._ode_programs import programs_for
+
+#: How many steps are tried at most, good or not, unless ``max_steps`` says otherwise.
+MOST = 10_000_000
+
+#: Rows of the first chunk of steps, how much longer the next is, and bytes of the longest.
+ROWS, GROWTH, LONGEST = 256, 4, 1 << 22
+
+#: Steps that are tried in one call, so that an interrupt is heard.
+TURNS = 1_000_000
+
+FINISHED = "The solver successfully reached the end of the integration interval."
+TOO_SMALL = "Required step size is less than spacing between numbers."
+
+
+class Run:
+    """A solution on its way.
+
+    Parameters
+    ----------
+    method:
+        The name of a compiled method.
+    fun, args, vectorized:
+        The right-hand side.
+    t, y, bound:
+        Where it begins, and the time at which it ends.
+    rtol, atol, longest:
+        Tolerances, and the longest step.
+    h:
+        The first step; nan where it is to be chosen.
+    most:
+        How many steps are tried at most.
+
+    Attributes
+    ----------
+    t:
+        The time that has been reached.
+    tried, looked:
+        How many steps were tried, and into how many was looked.
+    message:
+        Why there is no way on, once there is none.
+    """
+
+    def __init__(
+        self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
+        t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
+    ) -> None:  # fmt: skip
+        self.terms, self.fun, self.args = METHODS[method], fun, args
+        self.programs = programs_for(method, vectorized, y.size, fun)
+        self.control = bound, rtol, atol, longest
+        self.ahead: Any = (t, y, h, np.False_)
+        self.t, self.y, self.most, self.rows = t, y, int(most), ROWS
+        self.begun = 2 if h != h else 1
+        self.tried = self.looked = 0
+        self.message: str | None = None
+
+    @property
+    def going(self) -> bool:
+        """Whether there are more steps."""
+        return self.message is None and self.t != self.control[0]
+
+    def counts(self, tried: int, looked: int) -> tuple[int, int]:
+        """Return how often the right-hand side and its Jacobian have been evaluated."""
+        terms = self.terms
+        own = tried * terms.evaluations + looked * terms.dense_evaluations
+        return self.begun + own, tried * terms.jacobians
+
+    def _called(self, program: Any, *more: Any) -> Any:
+        turns = np.int64(min(self.most - self.tried, TURNS))
+        t, y, h, rejected, status, tried, *found = self.programs(
+            program, self.fun, *self.ahead, *self.control, turns, *more, *self.args
+        )
+        self.ahead, self.t = (t, y, h, rejected), float(t)
+        self.tried += int(tried)
+        if status:
+            self.message = TOO_SMALL
+        elif self.tried >= self.most and self.t != self.control[0]:
+            self.message = f"The limit of {self.most} steps is reached; max_steps sets another."
+        return found
+
+    def go_on(self) -> tuple[Any, Any, Any]:
+        """Return times, states and numbers of tried steps of the next steps.
+
+        None are returned where there is no way on; then there is a message.
+        """
+        n, before = self.y.size, self.tried
+        rows = max(1, min(self.rows, LONGEST // (8 * n)))
+        self.rows *= GROWTH
+        space = np.empty(rows), np.empty((rows, n), self.y.dtype), np.empty(rows, np.int64)
+        count, times, states, tries = self._called(self.programs.march, *space)
+        return times[:count], states[:count], tries[:count] + before
+
+    def all_steps(self) -> tuple[Any, Any]:
+        """Return the times and states of all steps, the first before them."""
+        times, states = [np.array([self.t])], [self.y[np.newaxis]]
+        while self.going:
+            t, y, _ = self.go_on()
+            times.append(t)
+            states.append(y)
+        return np.concatenate(times), np.concatenate(states)
+
+    def at(self, times: Any) -> tuple[Any, Any]:
+        """Return which of the times were reached, and the states there."""
+        wanted, found = times, []
+        while self.going:
+            states, count, looked = self._called(self.programs.visit, wanted)
+            if count:
+                self.looked += int(looked[count - 1])
+            found.append(states[:count])
+            wanted = wanted[count:]
+        states = found[0] if len(found) == 1 else np.concatenate(found)
+        return times[: len(times) - len(wanted)], states
+
+    def interpolants(self, t: Any, y: Any, end: Any) -> Any:
+        """Return the polynomials of steps, of shape (steps, n, powers)."""
+        return self.programs(self.programs.interpolants, self.fun, t, y, end, *self.args)
