@@ -9,8 +9,7 @@ from ..demo import run as run_demo
 
 EXAMPLES = """examples:
   symgrad demo                        fit NIST's 27 certified regression problems
-  symgrad demo --problem Thurber      one of them in full
-  symgrad demo --data my_folder       StRD files of your own"""
+  symgrad demo --problem Thurber      one of them in full"""
 
 
 def add(commands: Any) -> None:
@@ -27,10 +26,9 @@ def add(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_argument("--problem", metavar="NAME", help="show one problem in full")
-    command.add_argument("--data", metavar="PATH", help="a folder of StRD files, or one file")
     command.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    return run_demo(problem=options.problem, data=options.data)
+    return run_demo(options.problem)

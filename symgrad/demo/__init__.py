@@ -1,9 +1,19 @@
 """The demonstration behind ``symgrad demo``: NIST's certified regression problems."""
 
 from ._fit import Fit, digits, fit, two_point
-from ._library import load, load_all
-from ._nist import read
-from ._problem import Problem
-from ._run import run
+from ._measure import Outcome, measure
+from ._problems import Problem, load, load_all
+from ._report import run
 
-__all__ = ["Fit", "Problem", "digits", "fit", "load", "load_all", "read", "run", "two_point"]
+__all__ = [
+    "Fit",
+    "Outcome",
+    "Problem",
+    "digits",
+    "fit",
+    "load",
+    "load_all",
+    "measure",
+    "run",
+    "two_point",
+]

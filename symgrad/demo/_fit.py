@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-Vector: TypeAlias = npt.NDArray[np.float64]
+from ._problems import Vector
+
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Residual: TypeAlias = Callable[[Vector], Vector]
 Jacobian: TypeAlias = Callable[[Vector], Matrix]

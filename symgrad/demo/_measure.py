@@ -8,23 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
 
-from ._fit import Fit, Vector, digits, fit, two_point
-from ._kernels import Check, Kernels, Report, lambdify_kernels
-from ._problem import Problem
+import symgrad as sg
+
+from .._verify import Check, Report
+from ._fit import Fit, Jacobian, Residual, digits, fit, two_point
+from ._problems import Problem, Vector
 
 # The goal: so many of the 11 certified digits.
 GOAL = 9.5
 _SAMPLE_SECONDS = 0.002
-
-
-@dataclass(frozen=True, eq=False)
-class Times:
-    """Seconds for one Jacobian, medians: ours, by 2-point differences, by lambdify."""
-
-    symgrad: float
-    two_point: float
-    lambdify: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,24 +27,25 @@ class Outcome:
 
     Parameters
     ----------
-    problem, kernels:
-        The problem, and its compiled functions.
+    problem, residual, jacobian:
+        The problem, and its compiled functions of the parameters.
     fits, rough_fits:
         From start 1 and start 2 with our Jacobian; the same with 2-point differences.
     report:
         The verification of the Jacobian at the solution.
     times:
-        Of one Jacobian.
+        Seconds for one Jacobian, medians: ours, by 2-point differences, by ``sympy.lambdify``.
     compile_seconds:
         From the formula to the first residual and Jacobian.
     """
 
     problem: Problem
-    kernels: Kernels
-    fits: tuple[Fit, Fit]
-    rough_fits: tuple[Fit, Fit]
+    residual: Residual
+    jacobian: Jacobian
+    fits: tuple[Fit, ...]
+    rough_fits: tuple[Fit, ...]
     report: Report
-    times: Times
+    times: Sequence[float]
     compile_seconds: float
 
     def digits(self, result: Fit) -> float:
@@ -58,14 +53,9 @@ class Outcome:
         return float(digits(result.parameters, self.problem.certified).min())
 
     @property
-    def reached(self) -> tuple[float, float]:
-        """Correct digits from start 1 and start 2."""
-        return self.digits(self.fits[0]), self.digits(self.fits[1])
-
-    @property
-    def reached_roughly(self) -> tuple[float, float]:
-        """The same with 2-point differences."""
-        return self.digits(self.rough_fits[0]), self.digits(self.rough_fits[1])
+    def reached(self) -> list[float]:
+        """Correct digits from start 1 and start 2, and the same with 2-point differences."""
+        return [self.digits(result) for result in (*self.fits, *self.rough_fits)]
 
     @property
     def worst(self) -> Check:
@@ -74,57 +64,51 @@ class Outcome:
         return max(derivatives, key=lambda check: check.max_ulp)
 
 
-Step = Callable[[str], None]
-
-
-def measure(
-    problem: Problem,
-    make: Callable[[Problem], Kernels],
-    *,
-    repeats: int = 9,
-    step: Step = lambda _: None,
-) -> Outcome:
-    """Compile, fit, verify and time one problem.
-
-    Parameters
-    ----------
-    problem:
-        The problem.
-    make:
-        Makes its kernels: ``compile_kernels``.
-    repeats:
-        Samples for each time.
-    step:
-        Told what is being done.
-    """
-    step("compiling")
+def measure(problem: Problem, repeats: int = 9) -> Outcome:
+    """Compile, fit, verify and time one problem; ``repeats`` samples for each time."""
     begin = time.perf_counter()
-    kernels = make(problem)
-    kernels.residual(problem.start2)
-    kernels.jacobian(problem.start2)
+    model = sg.from_sympy(problem.model, problem.symbols)
+
+    def residual(b: Vector) -> Vector:
+        fitted: Vector = model(*problem.x, *b)
+        return problem.target - fitted
+
+    compiled, jacobian = sg.compile(residual), sg.jacobian(residual)
+    compiled(problem.start2)
+    jacobian(problem.start2)
     compile_seconds = time.perf_counter() - begin
 
-    step("fitting")
-    rough = two_point(kernels.residual)
-    fits = [fit(kernels.residual, kernels.jacobian, b) for b in (problem.start1, problem.start2)]
-    rough_fits = [fit(kernels.residual, rough, b) for b in (problem.start1, problem.start2)]
-
-    step("verifying")
+    rough, starts = two_point(compiled), (problem.start1, problem.start2)
+    fits = tuple(fit(compiled, jacobian, start) for start in starts)
+    rough_fits = tuple(fit(compiled, rough, start) for start in starts)
     solution = fits[1].parameters
-    report = kernels.verify(solution)
-
-    step("timing")
-    _, lambdified = lambdify_kernels(problem)
-    times = interleaved([kernels.jacobian, rough, lambdified], solution, repeats)
+    report: Report = sg.verify(residual, solution)
+    _, lambdified = lambdify(problem)
+    times = interleaved([jacobian, rough, lambdified], solution, repeats)
     return Outcome(
-        problem,
-        kernels,
-        (fits[0], fits[1]),
-        (rough_fits[0], rough_fits[1]),
-        report,
-        Times(*times),
-        compile_seconds,
-    )
+        problem, compiled, jacobian, fits, rough_fits, report, times, compile_seconds
+    )  # fmt: skip
+
+
+def lambdify(problem: Problem) -> tuple[Residual, Jacobian]:
+    """Residual and Jacobian through ``sympy.lambdify``: what symgrad is timed against.
+
+    Common subexpressions are taken out (``cse=True``), which is lambdify at its best.
+    """
+    symbols = problem.symbols
+    model = sp.lambdify(symbols, problem.model, "numpy")
+    partials = sp.lambdify(symbols, list(problem.derivatives.values()), "numpy", cse=True)
+
+    def residual(b: Vector) -> Vector:
+        fitted: Vector = model(*problem.x, *b)
+        return problem.target - fitted
+
+    def jacobian(b: Vector) -> Vector:
+        # A derivative that is constant is one number.
+        columns = np.broadcast_arrays(problem.y, *partials(*problem.x, *b))[1:]
+        return -np.stack(columns, axis=1)
+
+    return residual, jacobian
 
 
 def interleaved(
@@ -135,38 +119,31 @@ def interleaved(
     A sample is about 2 ms of calls. The functions take turns, so that a change in the
     machine's speed meets all of them.
     """
-    calls = []
+
+    def seconds(function: Callable[[Vector], object], count: int) -> float:
+        begin = time.perf_counter()
+        for _ in range(count):
+            function(argument)
+        return (time.perf_counter() - begin) / count
+
+    counts = []
     for function in functions:
         function(argument)
-        begin = time.perf_counter()
-        function(argument)
-        once = max(time.perf_counter() - begin, 1e-7)
-        calls.append(max(1, round(_SAMPLE_SECONDS / once)))
-    samples: list[list[float]] = [[] for _ in functions]
-    for _ in range(repeats):
-        for function, count, sample in zip(functions, calls, samples, strict=True):
-            begin = time.perf_counter()
-            for _ in range(count):
-                function(argument)
-            sample.append((time.perf_counter() - begin) / count)
-    return [statistics.median(sample) for sample in samples]
+        counts.append(max(1, round(_SAMPLE_SECONDS / max(seconds(function, 1), 1e-7))))
+    samples = [list(map(seconds, functions, counts)) for _ in range(repeats)]
+    return [statistics.median(sample) for sample in zip(*samples, strict=True)]
 
 
 def explain(outcome: Outcome) -> str:
     """Why the fit from start 1 missed the certified solution, as far as its end shows it."""
-    problem, kernels, failed = outcome.problem, outcome.kernels, outcome.fits[0]
+    problem, failed = outcome.problem, outcome.fits[0]
     end = failed.unpolished
     with np.errstate(all="ignore"):
         # Relative to the parameters' sizes, which makes the columns comparable.
-        influence = np.linalg.norm(kernels.jacobian(end) * end, axis=0)
-    lost = [
-        name
-        for name, size in zip(problem.parameters, influence, strict=True)
-        if not size > 1e-12 * influence.max()
-    ]
-    place = ", ".join(
-        f"{name} = {value:.5g}" for name, value in zip(problem.parameters, end, strict=True)
-    )
+        influence = np.linalg.norm(outcome.jacobian(end) * end, axis=0)
+    named = list(zip(problem.parameters, end, influence, strict=True))
+    lost = [name for name, _, size in named if not size > 1e-12 * influence.max()]
+    place = ", ".join(f"{name} = {value:.5g}" for name, value, _ in named)
     text = (
         f"MINPACK's Levenberg-Marquardt ends at {place} with a sum of squares of "
         f"{failed.rss:.6g}; certified is {problem.rss:.6g}."
@@ -176,7 +153,7 @@ def explain(outcome: Outcome) -> str:
             f" Its first steps were too long and led to where the model no longer depends on "
             f"{', '.join(lost)}: that derivative is zero there, rightly, and no step leads back."
         )
-    bounded = fit(kernels.residual, kernels.jacobian, problem.start1, method="trf")
+    bounded = fit(outcome.residual, outcome.jacobian, problem.start1, method="trf")
     return (
         f"{text} From the same start with the same Jacobian, least_squares(method='trf'), "
         f"whose first step is no longer than the starting values, reaches "

@@ -1,210 +1,215 @@
-"""How the demo shows its results: lines of text, the same on a screen and in a pipe."""
+"""The demo as text: a line for each problem as it is done, or one problem in full."""
 
 from __future__ import annotations
 
 import math
+import shutil
+import sys
 from collections.abc import Sequence
 
 import sympy as sp
 
 from ._fit import digits
-from ._kernels import derivatives
-from ._measure import GOAL, Outcome
-from ._problem import Problem
+from ._measure import GOAL, Outcome, explain, measure
+from ._problems import Problem, load, load_all
 
-# Two lines each; narrow enough for a terminal of 80 columns.
+#: Of each column two lines of heading, which say how wide it is; narrow enough for 80 columns.
 HEADINGS = (
-    ("", "problem"),
-    ("digits", "start1"),
-    ("", "start2"),
-    ("2-point", "start1"),
-    ("", "start2"),
-    ("evalua-", "start1"),
-    ("tions", "start2"),
-    ("max", "ulp"),
-    ("time", "µs"),
-    ("2-pt", "takes"),
-    ("lamb-", "dify"),
-)
+    ("        ", "problem"), (" digits", "start1"), ("", "start2"), ("2-point", "start1"),
+    ("", "start2"), ("evalua-", "start1"), ("tions ", "start2"), ("   max", "ulp"),
+    ("  time", "us"), ("2-pt", "takes"), ("lamb-", "dify"),
+)  # fmt: skip
 
 FEW_ULP = 4.0
 
-LEGEND = """\
+LEGEND = """
 digits       correct digits of the worst parameter (NIST's log relative error, at most 11)
 2-point      the same fits with forward differences for the Jacobian
 evaluations  of residual/Jacobian, until the last digit
 max ulp      worst element of the compiled Jacobian against the exact symbolic derivative
 time         of one compiled Jacobian
 2-pt takes   time of forward differences, as a multiple of it
-lambdify     time of sympy.lambdify of the symbolic Jacobian, as a multiple of it"""
+lambdify     time of sympy.lambdify of the symbolic Jacobian, as a multiple of it
+"""
 
 
-def rows(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
-    """The table's rows, one text for each of HEADINGS; a level of difficulty has its own."""
-    result: list[tuple[str, ...]] = []
-    level = ""
+def run(problem: str | None = None) -> int:
+    """Fit NIST's nonlinear regression problems and print what came out.
+
+    Every model is read from the text in its file, compiled with its Jacobian, fitted from
+    both of NIST's starting points, compared with the certified values, verified against the
+    exact symbolic derivative, and timed.
+
+    Parameters
+    ----------
+    problem:
+        The name of one problem, which is then shown in full. Default: a table of all.
+
+    Returns
+    -------
+    int
+        0 if every problem reached 9.5 digits from start 2, else 1.
+
+    Raises
+    ------
+    DataError
+        There is no such problem.
+    VerificationError
+        A compiled Jacobian disagrees with the exact one.
+    """
+    outcomes = []
+    if problem is not None:
+        one = load(problem)
+        _print(describe(one, shutil.get_terminal_size().columns))
+        outcomes.append(measure(one))
+        _print([*solution(outcomes[0]), str(outcomes[0].report), "", *timings(outcomes[0])])
+    else:
+        _print(map(line, zip(*HEADINGS, strict=True)))
+        level = ""
+        for one in load_all():
+            if one.difficulty != level:
+                level = one.difficulty
+                _print([level.lower()])
+            outcomes.append(measure(one))
+            _print([line(row(outcomes[-1]))])
+        _print([LEGEND, *summary(outcomes)])
     for outcome in outcomes:
-        if outcome.problem.difficulty != level:
-            level = outcome.problem.difficulty
-            result.append((level.lower(), *[""] * (len(HEADINGS) - 1)))
-        result.append(row(outcome))
-    return result
+        if outcome.reached[0] < GOAL:
+            _print(["", f"{outcome.problem.name} from start 1: {explain(outcome)}"])
+    return 0 if all(outcome.reached[1] >= GOAL for outcome in outcomes) else 1
 
 
-def row(outcome: Outcome) -> tuple[str, ...]:
-    """The table's row of a problem."""
-    times = outcome.times
-    return (
+def _print(lines: Sequence[str] | map[str]) -> None:
+    # Without what the output's encoding does not have.
+    encoding = sys.stdout.encoding or "utf-8"
+    for text in lines:
+        print(text.encode(encoding, "replace").decode(encoding), flush=True)
+
+
+def line(cells: Sequence[str]) -> str:
+    """Return texts in columns as wide as the headings, the first flush left."""
+    widths = [max(map(len, heading)) for heading in HEADINGS]
+    first, *others = (c.rjust(w) for c, w in zip(cells, widths, strict=True))
+    return " ".join([first.strip().ljust(widths[0]), *others]).rstrip()
+
+
+def row(outcome: Outcome) -> list[str]:
+    """Return the table's row of a problem."""
+    ours, *others = outcome.times
+    return [
         outcome.problem.name,
-        *(floor(value) for value in (*outcome.reached, *outcome.reached_roughly)),
+        *map(floor, outcome.reached),
         *(f"{fit.residuals}/{fit.jacobians}" for fit in outcome.fits),
         ulps(outcome.worst.max_ulp),
-        f"{times.symgrad * 1e6:.1f}",
-        f"{times.two_point / times.symgrad:.1f}x",
-        f"{times.lambdify / times.symgrad:.1f}x",
-    )
+        f"{ours * 1e6:.1f}",
+        *(f"{seconds / ours:.1f}x" for seconds in others),
+    ]
 
 
 def floor(value: float) -> str:
-    """A number of digits to one decimal, never rounded up."""
+    """Return a number of digits to one decimal, never rounded up."""
     return f"{math.floor(value * 10) / 10:.1f}"
 
 
 def ulps(value: float) -> str:
-    """An error in units in the last place, short whatever its size."""
+    """Return an error in units in the last place, short whatever its size."""
     return f"{value:.1f}" if value < 999.5 else f"{value:.1e}"
 
 
-def align(texts: Sequence[Sequence[str]], left: int = 1, gap: str = " ") -> list[str]:
-    """Rows of texts as lines: the first ``left`` columns flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    lines = []
-    for cells in texts:
-        padded = [
-            cell.ljust(width) if k < left else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        ]
-        lines.append(gap.join(padded).rstrip())
-    return lines
-
-
-def table(outcomes: Sequence[Outcome]) -> list[str]:
-    """The table as lines of text."""
-    headings = zip(*HEADINGS, strict=True)
-    return align([*headings, *rows(outcomes)])
-
-
 def summary(outcomes: Sequence[Outcome]) -> list[str]:
-    """The figures over all problems."""
+    """Return the figures over all problems."""
     total = len(outcomes)
-
-    def count(values: Sequence[float]) -> str:
-        return f"{sum(value >= GOAL for value in values)} of {total}"
-
-    near = [outcome.reached[1] for outcome in outcomes]
-    worst = min(outcomes, key=lambda outcome: outcome.reached[1])
-    least_exact = max(outcomes, key=lambda outcome: outcome.worst.max_ulp)
-    exact1 = count([outcome.reached[0] for outcome in outcomes])
-    rough1 = count([outcome.reached_roughly[0] for outcome in outcomes])
-    rough2 = count([outcome.reached_roughly[1] for outcome in outcomes])
-
-    def ratio(name: str) -> str:
-        logs = [math.log(getattr(o.times, name) / o.times.symgrad) for o in outcomes]
-        return f"{math.exp(sum(logs) / total):.1f}"
-
-    reached = (
-        f"Problems with {GOAL} digits or more: from start 2 {count(near)} "
-        f"(least: {floor(min(near))}, {worst.problem.name}), from start 1 {exact1}; "
-        f"with 2-point differences {rough2} and {rough1}."
-    )
+    counts = [
+        f"{sum(value >= GOAL for value in column)} of {total}"
+        for column in zip(*(outcome.reached for outcome in outcomes), strict=True)
+    ]
+    least = min(outcomes, key=lambda outcome: outcome.reached[1])
+    inexact = max(outcomes, key=lambda outcome: outcome.worst.max_ulp)
     within = sum(outcome.worst.max_ulp <= FEW_ULP for outcome in outcomes)
-    exact = (
-        f"Jacobians with every element within {FEW_ULP:g} ulp of the exact one: {within} of "
-        f"{total}. Worst: {ulps(least_exact.worst.max_ulp)} ulp ({least_exact.problem.name}"
+    entry = inexact.worst.worst
+    where = "" if entry is None else (
+        f", {entry.place}), where the model's own operations amplify rounding "
+        f"{entry.condition:.2g} times"
+    )  # fmt: skip
+    differences, lambdified = (
+        math.exp(sum(math.log(o.times[k] / o.times[0]) for o in outcomes) / total) for k in (1, 2)
     )
-    if least_exact.worst.worst is not None:
-        entry = least_exact.worst.worst
-        exact += (
-            f", {entry.place}), where the model's own operations amplify rounding "
-            f"{entry.condition:.2g} times"
-        )
-    else:
-        exact += ")"
-    exact += "."
-    fast = (
-        f"Time for a Jacobian against the compiled one (geometric mean): "
-        f"2-point differences {ratio('two_point')}x, lambdify {ratio('lambdify')}x."
-    )
-    return [reached, exact, fast]
+    return [
+        (
+            f"Problems with {GOAL} digits or more: from start 2 {counts[1]} "
+            f"(least: {floor(least.reached[1])}, {least.problem.name}), from start 1 {counts[0]}; "
+            f"with 2-point differences {counts[3]} and {counts[2]}."
+        ),
+        (
+            f"Jacobians with every element within {FEW_ULP:g} ulp of the exact one: {within} of "
+            f"{total}. Worst: {ulps(inexact.worst.max_ulp)} ulp "
+            f"({inexact.problem.name}{where or ')'}."
+        ),
+        (
+            f"Time for a Jacobian against the compiled one (geometric mean): "
+            f"2-point differences {differences:.1f}x, lambdify {lambdified:.1f}x."
+        ),
+    ]
 
 
-def describe(problem: Problem, width: int, unicode: bool) -> list[str]:
-    """A problem's text, its model and the model's derivatives."""
+def describe(problem: Problem, width: int) -> list[str]:
+    """Return a problem's text, its model and the model's derivatives."""
+    unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
 
     def pretty(expression: sp.Basic) -> list[str]:
         text: str = sp.pretty(expression, use_unicode=unicode, num_columns=width - 4)
-        return ["    " + line for line in text.splitlines()]
+        return ["", *("    " + line for line in text.splitlines()), ""]
 
-    predictors = ", ".join(problem.predictors)
-    title = (
-        f"{problem.name}: {problem.model_class} model, {problem.difficulty.lower()} level of "
-        f"difficulty, {len(problem.y)} observations of y and {predictors}"
-    )
-    lines = [
-        title,
+    d = "∂" if unicode else "d"
+    partials = [
+        [f"{d}f/{d}{parameter.name} =", *pretty(partial)]
+        for parameter, partial in problem.derivatives.items()
+    ]
+    return [
+        (
+            f"{problem.name}: {problem.model_class} model, {problem.difficulty.lower()} level of "
+            f"difficulty, {len(problem.y)} observations of y and {', '.join(problem.predictors)}"
+        ),
         problem.description,
         problem.reference,
         "",
         f"Model in the file:  {problem.formula}",
-        "",
         *pretty(sp.Eq(problem.response, problem.model, evaluate=False)),
-        "",
         "f is the right side. Its partial derivatives:",
+        "",
+        *(line for lines in partials for line in lines),
     ]
-    for parameter, partial in derivatives(problem).items():
-        d = "∂" if unicode else "d"
-        lines += ["", f"{d}f/{d}{parameter.name} =", "", *pretty(partial)]
-    return lines
 
 
 def solution(outcome: Outcome) -> list[str]:
-    """The fitted parameters beside the certified ones."""
+    """Return the fitted parameters beside the certified ones."""
     problem = outcome.problem
     lines = []
-    for label, fit in zip(("start 1", "start 2"), outcome.fits, strict=True):
-        correct = digits(fit.parameters, problem.certified)
-        texts = [("", "", "fitted", "certified", "digits")]
-        for name, value, certified, count in zip(
-            problem.parameters, fit.parameters, problem.certified, correct, strict=True
-        ):
-            texts.append(("  ", name, f"{value: .13e}", f"{certified: .10e}", floor(count)))
-        texts.append(("  ", "rss", f"{fit.rss: .13e}", f"{problem.rss: .10e}", ""))
+    for k, fit in enumerate(outcome.fits, 1):
         lines += [
-            f"From {label} ({fit.residuals} residuals, {fit.jacobians} Jacobians):",
-            *align(texts, left=2, gap="  "),
-            "",
+            f"From start {k} ({fit.residuals} residuals, {fit.jacobians} Jacobians):",
+            f"       {'fitted':>20}  {'certified':>17}  digits",
         ]
+        correct = digits(fit.parameters, problem.certified)
+        rows = zip(problem.parameters, fit.parameters, problem.certified, correct, strict=True)
+        for name, value, certified, count in rows:
+            lines.append(f"  {name:4} {value:20.13e}  {certified:17.10e}  {floor(count):>6}")
+        lines += [f"  {'rss':4} {fit.rss:20.13e}  {problem.rss:17.10e}", ""]
     return lines
 
 
 def timings(outcome: Outcome) -> list[str]:
-    """Compile time, and the time of a Jacobian in three ways."""
-    times = outcome.times
-    texts = [
-        ("  ", "symgrad, compiled", f"{times.symgrad * 1e6:.1f} µs", ""),
-        (
-            "  ",
-            "2-point differences of the compiled residual",
-            f"{times.two_point * 1e6:.1f} µs",
-            f"{times.two_point / times.symgrad:.1f}x",
-        ),
-        (
-            "  ",
-            "sympy.lambdify of the symbolic derivatives",
-            f"{times.lambdify * 1e6:.1f} µs",
-            f"{times.lambdify / times.symgrad:.1f}x",
+    """Return compile time, and the time of a Jacobian in three ways."""
+    shape = f"{len(outcome.problem.y)} by {len(outcome.problem.parameters)}"
+    ways = (
+        "symgrad, compiled",
+        "2-point differences of the compiled residual",
+        "sympy.lambdify of the symbolic derivatives",
+    )
+    return [
+        f"Compiled in {outcome.compile_seconds:.2f} s. One Jacobian ({shape}):",
+        *(
+            f"  {way:44}  {seconds * 1e6:8.1f} us  {seconds / outcome.times[0]:6.1f}x"
+            for way, seconds in zip(ways, outcome.times, strict=True)
         ),
     ]
-    shape = f"{len(outcome.problem.y)} by {len(outcome.problem.parameters)}"
-    title = f"Compiled in {outcome.compile_seconds:.2f} s. One Jacobian ({shape}):"
-    return [title, *align(texts, left=2, gap="  ")]
