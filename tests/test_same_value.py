@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import functools
+import math
 import numbers
 import operator
 import pickle
@@ -377,19 +378,64 @@ def test_statistics_have_numpys_types(f: Callable[[Any], Any], dtype: Any) -> No
 # ---------------------------------------------------------------- Numba's functions, pickles
 
 
-def test_numba_functions_are_refused_with_what_to_write() -> None:
-    @numba.njit
-    def twice(x: Any) -> Any:
-        return 2 * x
+def test_numba_functions_are_followed() -> None:
+    weights, scale = np.array([1.0, 2.0, 3.0]), 2.0
 
+    @numba.njit
+    def norm(x: Any, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            total += x[i] ** 2 * weights[i]
+        return total
+
+    @numba.njit
+    def energy(x: Any) -> Any:
+        y = np.zeros(3)
+        for i in numba.prange(3):
+            y[i] = math.sin(x[i]) * scale
+        return norm(y, 3) if x[0] > 0 else y.sum()
+
+    x, at = np.array([0.1, 0.2, 0.3]), np.ones(3)
+    expected = 2.0 * weights * scale**2 * np.sin(x) * np.cos(x)
+    np.testing.assert_allclose(sg.grad(energy)(x), expected, rtol=1e-12)
+    np.testing.assert_allclose(sg.grad(energy)(-x), scale * np.cos(x), rtol=1e-12)
+    found = sg.grad(lambda x: energy(x) * energy(at))(x)  # the second one is a number
+    np.testing.assert_allclose(found, expected * energy(at), rtol=1e-12)
+    assert sg.compile(energy)(x) == pytest.approx(energy(x), rel=1e-14)
+
+
+def test_what_numba_functions_read_is_looked_at() -> None:
+    scale = 2.0
+
+    @numba.njit
+    def part(x: Any) -> Any:
+        return scale * x
+
+    g = sg.grad(lambda x: part(x) ** 2)
+    assert g(1.0) == 8.0
+    scale = 3.0
+    assert g(1.0) == 18.0
+
+    part = numba.njit(lambda x: x)  # noqa: F811  # as in a later cell
+    assert g(1.0) == 2.0
+
+
+def test_numba_functions_that_cannot_be_followed_are_refused() -> None:
     @numba.vectorize
     def squared(x: Any) -> Any:
         return x * x
 
-    for x in (1.5, ONES):
-        with pytest.raises(sg.errors.TraceError, match=r"py_func\(x\).*\[test_same_value.py"):
-            sg.compile(lambda x: twice(x))(x)
-        np.testing.assert_array_equal(sg.compile(twice.py_func)(x), 2 * x)
+    @numba.experimental.jitclass([("a", numba.float64)])
+    class Spring:
+        def __init__(self, a: float) -> None:
+            self.a = a
+
+        def force(self, x: Any) -> Any:
+            return self.a * x
+
+    spring = Spring(2.0)
+    with pytest.raises(sg.errors.TraceError, match=r"py_func.*\[test_same_value.py"):
+        sg.compile(lambda x: spring.force(x))(1.5)
     with pytest.raises(sg.errors.UnsupportedError, match=r"squared\.__wrapped__"):
         sg.compile(lambda x: squared(x))(ONES)
 

@@ -55,6 +55,7 @@ from ._users import (
     of_library,
     package_of,
     packed_form,
+    python_of,
     table_form,
     transformed,
     users_class,
@@ -288,6 +289,11 @@ class Walk:
             inner = value._recipe[1][0]
             self._within(value, fixed)("inner", inner)
             self.visit(inner, self.constant(inner), name, fixed, depth, None)
+        elif (python := python_of(value)) is not None:
+            self.note(text, "is", value, name)
+            fixed = max(fixed, BOUND)
+            self._within(value, fixed)("inner", python)
+            self.visit(python, self.constant(python), name, fixed, depth, None)
         elif kind is FunctionType:
             self._function(value, text, name, fixed, depth)
         elif kind is MethodType:

@@ -27,12 +27,12 @@ from types import (
 )
 from typing import Any
 
-from .._disguise import TELLING
+from .._disguise import TELLING, class_of
 from .._forks import late_module
-from .._trace import Traced
+from .._trace import Traced, flatten
 from ..errors import TraceError
 from ._reads import Place, Walk
-from ._users import ACCESSORS, attributes, set_attributes, transformed
+from ._users import ACCESSORS, attributes, python_of, set_attributes, transformed
 from ._versions import version_of
 
 
@@ -132,6 +132,8 @@ class Substitutes:
                 around.setdefault(id(value), []).append(owner)
         found: set[int] = set()
         waiting = [place.owner for place in self._new]
+        if self._adapted:
+            waiting += [k for k, (x, _) in self._parts.items() if python_of(x) is not None]
         while waiting:
             owner = waiting.pop()
             if owner not in found:
@@ -210,6 +212,8 @@ class Substitutes:
         if transformed(value):
             make, (inner, *rest), options = value._recipe
             return make(self.part(value, "inner", inner), *rest, **options)
+        if (python := python_of(value)) is not None:
+            return _followed(value, self.part(value, "inner", python))
         if kind is FunctionType:
             return self._function(value)
         if kind is MethodType:
@@ -369,6 +373,18 @@ class Substitutes:
         if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
             changed = {k: x if before.get(k, made) is x else self.back(x) for k, x in now.items()}
             set_attributes(value, before, changed)
+
+
+def _followed(compiled: Callable[..., Any], python: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a Numba function that is the Python function in it where it is given traced values."""
+
+    @functools.wraps(python)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves = flatten((args, kwargs))[0]
+        traced = any(class_of(x) is not type(x) for x in leaves)
+        return (python if traced else compiled)(*args, **kwargs)
+
+    return call
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:

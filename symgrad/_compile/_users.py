@@ -197,6 +197,16 @@ def transformed(value: Any) -> bool:
     return type(value).__module__.startswith("symgrad.") and hasattr(value, "_recipe")
 
 
+def python_of(value: Any) -> FunctionType | None:
+    """Return the Python function in a Numba function of the user's; None for all else."""
+    if not type(value).__module__.startswith("numba."):
+        return None
+    function = getattr(value, "py_func", None)
+    if type(function) is not FunctionType or installed(function.__code__.co_filename):
+        return None
+    return function
+
+
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield an object's own attributes: those in its dictionary, and in slots."""
     yield from getattr(value, "__dict__", {}).items()
@@ -323,5 +333,7 @@ def is_read(value: Any) -> bool:
     """Tell whether an argument is an object that a function may read things from."""
     kind = type(value)
     if kind in (FunctionType, MethodType, functools.partial) or transformed(value):
+        return True
+    if python_of(value) is not None:
         return True
     return kind is SimpleNamespace or (users_class(kind) and not isinstance(value, Enum))
