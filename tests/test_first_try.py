@@ -16,8 +16,6 @@ pytestmark = pytest.mark.usefixtures("scripts")
 FAILING = {
     "odeint is not traced": "dynamics.pendulum_angle",
     "roots found by SciPy within a trace": "energy.colebrook finance.yield_to_maturity",
-    "NumPy sorts equal keys in an order of its own": "likelihoods.cox",
-    "a Series is refused by name": "tables.hill tables.elasticity",
 }
 
 

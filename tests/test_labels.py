@@ -50,6 +50,16 @@ FUNCTIONS: list[Callable[[Any], Any]] = [
     lambda s: np.sum(s * np.array([1.0, 2.0, 3.0, 4.0])),
     lambda s: (s - s.mean()).sum() + ((s - s.mean()) / s.std()).max(),
     lambda s: sum(v for v in s),
+    lambda s: np.sum(s[1:] ** 2) + s[-2:].mean() - s[1:3].max(),
+]
+
+#: What pandas picks, by labels and by positions.
+PICKED: list[Callable[[Any], Any]] = [
+    lambda s: s["b"] * s["a"] + s.d * s.loc["c"],
+    lambda s: s.iloc[0] * s.iloc[-1] + s.iat[1] + s.at["c"],
+    lambda s: (s[["d", "a"]] ** 2).sum() + np.sum(s.loc["b":"c"] ** 3),
+    lambda s: s.head(2).sum() + s.tail(1).mean() + (s[s.index > "b"] ** 2).sum(),
+    lambda s: np.sum(s[1:] * s[1:]) + s.iloc[[0, 2]].std() + np.sqrt(s)["d"],
 ]
 
 
@@ -94,8 +104,8 @@ def test_labels_are_those_of_each_call() -> None:
 
 
 REFUSED: list[Callable[[Any, Any], Any]] = [
-    lambda s, x: np.sum(s[1:] * x),
-    lambda s, x: s.iloc[0] * x,
+    lambda s, x: np.sum(s[s > 2] * x),
+    lambda s, x: (s[1:] * s[:-1] * x).sum(),
     lambda s, x: s.rolling(2).mean().sum() * x,
     lambda s, x: np.cumsum(s).sum() * x,
     lambda s, x: s.sum(axis=0) * x,
@@ -123,6 +133,90 @@ def test_other_labels_are_not_combined(make: Callable[..., Any]) -> None:
         sg.compile(lambda a: (a * b).sum())(a)
 
 
+@pytest.mark.parametrize("f", PICKED)
+@needs_pandas
+def test_elements_are_picked_by_labels(f: Callable[[Any], Any]) -> None:
+    s = series(np.array([1.0, 2.5, 3.0, 4.0]))
+    np.testing.assert_allclose(sg.compile(f)(s), f(s), rtol=1e-13)
+    slope = sg.grad(f)(s)
+    assert type(slope) is type(s)
+    steps = 1e-6 * np.eye(4)
+    wanted = [(f(s + h) - f(s - h)) / 2e-6 for h in steps]
+    np.testing.assert_allclose(slope.values, wanted, rtol=1e-7)
+    assert sg.compile(lambda s: f(s) / 2)(2 * s) == pytest.approx(f(2 * s) / 2)
+
+
+def test_elements_of_data_arrays_are_picked_by_coordinates() -> None:
+    a = data_array(np.array([1.0, 2.5, 3.0, 4.0]))
+    f: Any = lambda a: a.sel(t=2) * a[1:].sum() + a.isel(t=0) ** 2  # noqa: E731
+    np.testing.assert_allclose(sg.compile(f)(a), f(a), rtol=1e-13)
+    np.testing.assert_allclose(sg.grad(f)(a).values, [2.0, 3.0, 9.5 + 3.0, 3.0], rtol=1e-13)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def frame() -> Any:
+    pd = pytest.importorskip("pandas")
+    rows = {"dose": [0.1, 1.0, 10.0], "response": [2, 8, 55], "sd": [1.0, 1.5, 3.0]}
+    return pd.DataFrame(rows, index=list("abc"))
+
+
+def test_frames_keep_their_labels() -> None:
+    df = frame()
+
+    def chi2(df: Any, p: Any) -> Any:
+        residual = (df["response"] - p * df.dose) / df["sd"]
+        return (residual**2).sum() + df.loc["b", "dose"] * df.iloc[0, 1]
+
+    for f in (chi2, lambda df, p: np.sum(df.to_numpy() * p), lambda df, p: chi2(df * 2.0 + 1.0, p)):
+        np.testing.assert_allclose(sg.compile(f)(df, 3.0), f(df, 3.0), rtol=1e-13)
+    slope = sg.grad(chi2)(df, 3.0)
+    assert slope.index.equals(df.index)
+    assert list(slope.columns) == list(df.columns)
+    other = df.astype(float)
+    other.loc["b", "dose"] += 1e-6
+    wanted = (chi2(other, 3.0) - chi2(df, 3.0)) / 1e-6
+    assert slope.loc["b", "dose"] == pytest.approx(wanted, rel=1e-4)
+    twice = sg.compile(lambda df: 2.0 * df)(df)
+    assert twice.equals(2.0 * df)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda df: df.sum(), lambda df: df.mean().sum(), lambda df: sum(c for c in df),
+          lambda df: (df - df["dose"]).to_numpy(), lambda df: df @ np.ones(3)],
+)  # fmt: skip
+def test_what_frames_do_by_columns_is_refused(f: Callable[[Any], Any]) -> None:
+    with pytest.raises(sg.errors.TraceError, match=r"to_numpy.*\[test_labels.py"):
+        sg.compile(f)(frame())
+
+
+def test_captured_tables_keep_their_labels() -> None:
+    df = frame()
+    short = df["sd"][:2]
+
+    def chi2(p: Any) -> Any:
+        return (((df["response"] - p * df["dose"].values) / df["sd"]) ** 2).sum()
+
+    def named(x: Any) -> Any:
+        return df["dose"] * x
+
+    g = sg.value_and_grad(chi2)
+    for _ in range(2):
+        value, slope = g(3.0)
+        assert value == pytest.approx(chi2(3.0), rel=1e-14)
+        wanted = (chi2(3.0 + 1e-5) - chi2(3.0 - 1e-5)) / 2e-5
+        assert slope == pytest.approx(wanted, rel=1e-8)
+        df.loc["b", "response"] = 10
+    found = sg.compile(named)(2.0)
+    assert found.equals(named(2.0))
+    assert found.name == "dose"
+    with pytest.raises(sg.errors.TraceError, match="other labels"):
+        sg.compile(lambda x: (short * (df["dose"] * x)).sum())(2.0)
+    with pytest.raises(sg.errors.TraceError, match="another shape"):
+        sg.compile(lambda x: (short * x).sum())(np.ones(3))
+
+
 def _captured() -> list[Any]:
     found: list[Any] = [
         pytest.param(np.ma.array([1.0, 2.0], mask=[False, True]), r"x\.filled", id="masked"),
@@ -132,12 +226,12 @@ def _captured() -> list[Any]:
     if PANDAS:
         pd = pytest.importorskip("pandas")
         found += [
-            pytest.param(pd.Series([1.0, 2.0]), "to_numpy", id="series"),
-            pytest.param(pd.DataFrame({"a": [1.0, 2.0]}), "to_numpy", id="frame"),
+            pytest.param(pd.Series([1, 2], dtype="Int64"), "to_numpy", id="series"),
+            pytest.param(pd.DataFrame({"a": ["b", "c"]}), "to_numpy", id="frame"),
         ]
     if XARRAY:
         xr = pytest.importorskip("xarray")
-        found.append(pytest.param(xr.DataArray([1.0, 2.0]), "to_numpy", id="xarray"))
+        found.append(pytest.param(xr.DataArray([1 + 1j, 2.0]), "to_numpy", id="xarray"))
     return found
 
 
@@ -178,7 +272,7 @@ def test_arguments_of_such_classes_are_refused(given: Any, instead: str) -> None
 @needs_pandas
 def test_frames_and_other_types_are_refused() -> None:
     pd = pytest.importorskip("pandas")
-    for given in (pd.DataFrame({"a": [1.0]}), pd.Series([1, None], dtype="Int64")):
+    for given in (pd.DataFrame({"a": ["b"]}), pd.Series([1, None], dtype="Int64")):
         with pytest.raises(sg.errors.ArgumentError, match="to_numpy"):
             sg.compile(lambda x: np.sum(x))(given)
 

@@ -375,6 +375,25 @@ def test_statistics_have_numpys_types(f: Callable[[Any], Any], dtype: Any) -> No
         np.testing.assert_allclose(a, b, rtol=4 * np.finfo(b.dtype).eps)
 
 
+@pytest.mark.parametrize("kind", [None, "quicksort", "stable"])
+def test_equal_elements_of_what_is_read_are_sorted_as_numpy_does(kind: Any) -> None:
+    rng = np.random.default_rng(3)
+    keys = rng.integers(0, 5, 200).astype(float)
+    weights = np.arange(200.0)
+
+    def f(x: Any) -> Any:
+        order = np.argsort(-keys, kind=kind)
+        return np.sum(np.cumsum(x[order]) * weights)
+
+    g, x = sg.compile(f), rng.normal(size=200)
+    for _ in range(2):
+        assert g(x) == pytest.approx(f(x), rel=1e-12)
+        keys[:] = rng.normal(size=200)
+        assert g(x) == pytest.approx(f(x), rel=1e-12)
+        keys[:] = rng.integers(0, 3, 200)
+        keys[3:40] = np.nan
+
+
 # ---------------------------------------------------------------- Numba's functions, pickles
 
 

@@ -23,6 +23,13 @@ class Given:
     sizes: list[int]
     leaves: list[Any]
     reading: Reading
+    data: range = range(0)
+
+    @property
+    def read(self) -> list[int]:
+        """Which of the traced inputs are what the function reads."""
+        flags = [leaf.is_value for leaf in self.signature.leaves]
+        return [sum(flags[:k]) for k in self.data if flags[k]]
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,10 @@ class Call:
         kinds, data = reading.taken(values)
         leaves = (*signature.leaves[:at], *kinds, *signature.leaves[at:])
         signature = signature._replace(tree=tree, leaves=leaves)
-        return Given(signature, sizes, [*self.leaves[:at], *data, *self.leaves[at:]], reading)
+        return Given(
+            signature, sizes, [*self.leaves[:at], *data, *self.leaves[at:]], reading,
+            range(at, at + len(data)),
+        )  # fmt: skip
 
     def names(self, function: Callable[..., Any], reading: Reading) -> list[str]:
         """Return an identifier for each leaf, with those of what is read."""

@@ -293,7 +293,7 @@ class Function(Generic[P, R]):
             recall = self._recall(signature, names) if kernel else None
             try:
                 with within(promised=promised, callback=captures.called_later), apart(promised):
-                    examples = Examples(inputs, concrete)
+                    examples = Examples(inputs, concrete, given.read)
                     watch = None if recall is None else recall.watch
                     doing = f"tracing {getattr(self, '__name__', 'a function')}"
                     with no_draws(reading.generators, reading.codes), told_if_slow(doing):

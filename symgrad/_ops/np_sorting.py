@@ -10,7 +10,8 @@ import sympy as sp
 
 from .._op import composite, refuse
 from .._shapes import Size, as_dim, guard, hint, normalize_axes, normalize_axis
-from ..errors import ArgumentError, ShapeError, UnsupportedError
+from .._state import now
+from ..errors import ArgumentError, ShapeError, TraceError, UnsupportedError
 from .complex_order import as_complex_type
 from .np_common import (
     Sample,
@@ -78,7 +79,26 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: None = None,
             stable: Any = None) -> Any:  # fmt: skip
     """Positions that sort along an axis; equal elements keep their order."""
     x, axis = _along(a, axis)
-    return np.moveaxis(_order(np.moveaxis(x, axis, -1)), -1, axis)
+    last = np.moveaxis(x, axis, -1)
+    order = _order(last)
+    if kind not in ("stable", "mergesort") and not stable:
+        _leave_ties(last, order)
+    return np.moveaxis(order, -1, axis)
+
+
+def _leave_ties(x: Any, order: Any) -> None:
+    """Have a trace made with the numbers in place if what is sorted is none of the arguments.
+
+    NumPy's default is not stable, so the order of equal elements is its own; it is the same
+    for the same numbers.
+    """
+    examples = now().examples
+    if examples is None or not examples.only_reads(getattr(x, "node", None)):
+        return
+    ordered = np.take_along_axis(x, order, -1)
+    a, b = ordered[..., 1:], ordered[..., :-1]
+    if np.any((a == b) | ((a != a) & (b != b))):  # nan
+        raise TraceError("np.argsort of equal elements orders them in NumPy's own way")
 
 
 def _places(kth: Any) -> None:

@@ -21,6 +21,7 @@ from .._ops import getitem
 from .._ops.np_common import existing
 from .._ops.np_sparse import is_sparse, sparse_product
 from ..errors import IndexingError, ShapeError, UnsupportedError
+from ._labelled import labelled
 from ._views import Layout, layout_of
 
 _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
@@ -83,6 +84,11 @@ class ArrayMethods:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if any(hasattr(x, "__symgrad_labelled__") for x in inputs):
             return NotImplemented
+        named = [labelled(x) for x in inputs]
+        if any(x is not None for x in named):
+            return getattr(ufunc, method)(
+                *[x if y is None else y for x, y in zip(inputs, named, strict=True)], **kwargs
+            )
         if not kwargs and method == "__call__":
             return _apply(ufunc, inputs)
         out = tuple(o for o in kwargs.pop("out", None) or () if o is not None)

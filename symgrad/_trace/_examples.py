@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply
+from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, apply, topological
 from .._op import Bodied, registry
 from .._shapes import hint
 from .._state import now
@@ -30,6 +30,8 @@ class Examples:
         One number or array for each input.
     bind:
         ``bind(parameter, sizes)`` returns a node's parameter as its ``evaluate`` takes it.
+    read:
+        Which inputs are not arguments, but what the function reads besides.
 
     Attributes
     ----------
@@ -37,19 +39,28 @@ class Examples:
         What has to be true of the inputs, in the order in which it was decided.
     """
 
-    def __init__(self, values: Sequence[Any], bind: Bind) -> None:
+    def __init__(self, values: Sequence[Any], bind: Bind, read: Sequence[int] = ()) -> None:
         self.given, self.bind = tuple(values), bind
+        self._places, self._read = read, set[Node]()
         self.values: dict[Node, Any] = {}
         self.sizes: dict[Any, int] = {}
         self.conditions: dict[Node, None] = {}
 
     def start(self, inputs: Sequence[Input]) -> None:
         """Give the inputs their values."""
+        self._read = {inputs[k] for k in self._places}
         for node, value in zip(inputs, self.given, strict=True):
             self.values[node] = np.asarray(value, node.dtype)[()]
             for dim in (*node.shape, *(() if node.dim is None else (node.dim,))):
                 if not isinstance(dim, int):
                     self.sizes[dim] = hint(dim)
+
+    def only_reads(self, node: Node | None) -> bool:
+        """Tell whether a node depends on what the function reads, and on no argument."""
+        if node is None or not self._read:
+            return False
+        found = {n for n in topological([node]) if isinstance(n, Input)}
+        return bool(found) and found <= self._read
 
     def value(self, node: Node) -> Any:
         """Return the value of a node in the example call, None if it is not known."""

@@ -1,8 +1,9 @@
-"""Arguments with labels: a pandas Series, an xarray DataArray.
+"""Objects with labels: a pandas Series or DataFrame, an xarray DataArray.
 
 They are taken in with what they mean as far as that does not need more than their numbers:
 elementwise arithmetic keeps the labels, reductions leave out nan, and what is computed by one,
-as a gradient, comes back with its labels. All else is refused, and names ``.to_numpy()``.
+as a gradient, comes back with its labels. Elements are picked by the library itself. All else
+is refused, and names ``.to_numpy()``.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from .._disguise import stands_for
+from .._disguise import class_of, stands_for
 from ..errors import TraceError
 
 
@@ -24,7 +25,7 @@ class Labels:
     Parameters
     ----------
     like:
-        A Series or DataArray with numbers.
+        A Series, DataFrame or DataArray with numbers.
     """
 
     __slots__ = ("key", "like")
@@ -34,17 +35,33 @@ class Labels:
         self.key = type(like), like.shape, str(getattr(like, "dims", ""))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Labels) or self.key != other.key:
-            return False
-        a, b = self.like, other.like
-        if a is b:
-            return True
-        if hasattr(a, "index"):
-            return a.name == b.name and bool(a.index.identical(b.index))
-        return a.name == b.name and bool(a.coords.to_dataset().identical(b.coords.to_dataset()))
+        return isinstance(other, Labels) and self._aligned(other) and self.name == other.name
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    @property
+    def name(self) -> Any:
+        """What the object is called, if it is."""
+        return getattr(self.like, "name", None)
+
+    def _aligned(self, other: Labels) -> bool:
+        """Tell whether the labels along all axes are the same."""
+        a, b = self.like, other.like
+        if self.key != other.key or a is b:
+            return a is b
+        if hasattr(a, "coords"):
+            return bool(a.coords.to_dataset().identical(b.coords.to_dataset()))
+        return all(x.identical(y) for x, y in zip(a.axes, b.axes, strict=True))
+
+    def joined(self, other: Labels) -> Labels | None:
+        """Return the labels of what is computed of both by elements; None if there are none.
+
+        Both libraries keep a name where it is that of all.
+        """
+        if not self._aligned(other):
+            return None
+        return self if self.name == other.name else Labels(self.like.rename(None))
 
     def fits(self, shape: Any) -> bool:
         """Tell whether an array of this shape can have the labels."""
@@ -52,24 +69,32 @@ class Labels:
 
     def on(self, values: Any) -> Any:
         """Return values with the labels, where they are as many."""
-        if getattr(values, "ndim", -1) != self.like.ndim or not self.fits(values.shape):
+        like = self.like
+        if getattr(values, "ndim", -1) != like.ndim or not self.fits(values.shape):
             return values
         if hasattr(values, "node"):
             return Labelled(values, self)
-        if hasattr(self.like, "index"):
-            return type(self.like)(values, index=self.like.index, name=self.like.name)
-        return self.like.copy(data=values)
+        if hasattr(like, "coords"):
+            return like.copy(data=values)
+        further = {"columns": like.columns} if like.ndim == 2 else {"name": like.name}
+        return type(like)(values, index=like.index, **further)
 
 
 def labels_of(value: Any) -> Labels | None:
-    """Return the labels of a Series or a DataArray of numbers; None for all else."""
+    """Return the labels of a Series, DataFrame or DataArray of numbers; None for all else."""
     kind = type(value)
-    for home, name in (("pandas", "Series"), ("xarray", "DataArray")):
+    for home, names in _LIBRARIES:
         module = sys.modules.get(home)
-        if module is not None and kind is getattr(module, name, None):
-            numeric = isinstance(value.dtype, np.dtype) and value.dtype.kind in "fiub"
-            return Labels(value) if numeric else None
+        if module is not None and any(kind is getattr(module, name, None) for name in names):
+            types = [*value.dtypes] if value.ndim == 2 and home == "pandas" else [value.dtype]
+            numeric = all(isinstance(t, np.dtype) and t.kind in "fiub" for t in types)
+            # Columns of numbers have a type in common; truth values have none with others.
+            alike = len({t.kind == "b" for t in types}) == 1
+            return Labels(value) if numeric and alike else None
     return None
+
+
+_LIBRARIES = (("pandas", ("Series", "DataFrame")), ("xarray", ("DataArray",)))
 
 
 def numbers_of(value: Any) -> np.ndarray[Any, Any]:
@@ -77,10 +102,18 @@ def numbers_of(value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(value.values)
 
 
+def labelled(value: Any) -> Labelled | None:
+    """Return an object with labels that meets a traced value as one; None for all else."""
+    labels = labels_of(value)
+    return None if labels is None else Labelled(numbers_of(value), labels)
+
+
 def _skipping(function: Callable[..., Any], ddof: int | None = None) -> Callable[..., Any]:
     """Return a reduction that leaves nan out, as both libraries' methods do."""
 
     def method(self: Labelled, *args: Any, skipna: bool = True, **kwargs: Any) -> Any:
+        if self.ndim == 2 and not hasattr(self.labels.like, "coords"):
+            self.refuse(f"{function.__name__.removeprefix('nan')}")  # by columns
         given = dict(kwargs)
         freedom = given.pop("ddof", None)
         if args or any(value is not None for value in given.values()) or not skipna:
@@ -101,7 +134,7 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
     values:
         The traced numbers.
     labels:
-        The labels, which are those of an argument.
+        The labels, which are those of an argument, or of what the function reads.
     """
 
     __slots__ = ("labels", "values")
@@ -149,23 +182,44 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
         return len(self.values)
 
     def __iter__(self) -> Iterator[Any]:
+        if self.ndim > 1:
+            self.refuse("iteration")
         return iter(self.values)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.values.__array__(dtype, copy)
 
-    def __getitem__(self, index: Any) -> NoReturn:
-        self.refuse("an element or a part (x[...])")
+    def picked(self, pick: Callable[[Any], Any], *by: Any) -> Any:
+        """Return the elements that the library picks, by an object of positions."""
+        if not all(map(_is_known, by)):
+            self.refuse("what is picked by traced values")
+        like = self.labels.like
+        found = pick(self.labels.on(np.arange(like.size).reshape(like.shape)))
+        flat = np.reshape(self.values, -1)
+        if np.ndim(found) == 0:
+            return flat[int(found)]
+        return Labels(found).on(flat[found.values])
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.picked(lambda x: x[index], index)
 
     def __bool__(self) -> NoReturn:
         self.refuse("a truth value")
 
     def __getattr__(self, name: str) -> Any:
         kind = type(self.labels.like)
-        if name.startswith("_") or not hasattr(kind, name):
+        if name.startswith("_") or not hasattr(self.labels.like, name):
             raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r}")
-        if name in ("index", "name", "dims", "coords"):
+        if name in ("index", "columns", "name", "dims", "coords"):
             return getattr(self.labels.like, name)
+        if name in _PICKERS:
+            return _Picker(self, name)
+        if name in _PICKING:
+            return lambda *args, **kwargs: self.picked(
+                lambda x: getattr(x, name)(*args, **kwargs), *args, *kwargs.values()
+            )
+        if not hasattr(kind, name):  # a label
+            return self.picked(lambda x: getattr(x, name))
         self.refuse(f".{name}")
 
     sum = _skipping(np.nansum)
@@ -176,29 +230,41 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
     std = _skipping(np.nanstd, ddof=1)
     var = _skipping(np.nanvar, ddof=1)
 
-    def _numbers(self, value: Any, shaped: bool) -> Any:
-        """Return an operand's numbers; ``shaped``: it is combined element by element."""
-        labels = value.labels if isinstance(value, Labelled) else labels_of(value)
-        if labels is not None:
-            if shaped and labels != self.labels:
-                self.refuse("arithmetic with other labels")
-            return value.values
-        if shaped and np.ndim(value) and not self.labels.fits(np.shape(value)):
-            self.refuse("arithmetic with an array of another shape")
-        return value
-
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or ufunc.signature is not None:
             self.refuse(f"np.{ufunc.__name__}.{method} with options")
-        result = ufunc(*[self._numbers(x, shaped=True) for x in inputs])
-        on = self.labels.on
-        return tuple(map(on, result)) if isinstance(result, tuple) else on(result)
+        labels, numbers = self.labels, []
+        for value in inputs:
+            other = value if isinstance(value, Labelled) else labelled(value)
+            if other is not None:
+                joined = labels.joined(other.labels)
+                if joined is None:
+                    self.refuse("arithmetic with other labels")
+                labels, value = joined, other.values
+            elif np.ndim(value) and not labels.fits(np.shape(value)):
+                self.refuse("arithmetic with an array of another shape")
+            numbers.append(value)
+        result = ufunc(*numbers)
+        return tuple(map(labels.on, result)) if isinstance(result, tuple) else labels.on(result)
+
+    def _with(self, value: Any) -> Any:
+        """Return the numbers of the other factor of a product."""
+        other = value if isinstance(value, Labelled) else labelled(value)
+        if self.ndim > 1:
+            self.refuse("a product of matrices")
+        if other is None:
+            if np.ndim(value) and not self.labels.fits(np.shape(value)):
+                self.refuse("arithmetic with an array of another shape")
+            return value
+        if self.labels.joined(other.labels) is None:
+            self.refuse("arithmetic with other labels")
+        return other.values
 
     def __matmul__(self, other: Any) -> Any:
-        return self.values @ self._numbers(other, shaped=True)
+        return self.values @ self._with(other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return other @ self.values
+        return self._with(other) @ self.values
 
     def dot(self, other: Any) -> Any:
         """Return the product with a vector."""
@@ -217,7 +283,9 @@ class Labelled(NDArrayOperatorsMixin):  # type: ignore[misc]
     def _plain(self, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
             return type(value)(map(self._plain, value))
-        return self._numbers(value, shaped=False)
+        if isinstance(value, Labelled):
+            return value.values
+        return value if labels_of(value) is None else numbers_of(value)
 
 
 #: NumPy's functions that call the method, ...
@@ -230,3 +298,27 @@ _ARRAYS = {
     np.where, np.dot, np.vdot, np.inner, np.outer, np.linalg.norm, np.interp, np.diff, np.median,
     np.stack, np.concatenate, np.column_stack, np.vstack, np.hstack, np.polyval, np.trapezoid,
 }  # fmt: skip
+
+#: What picks elements, in pandas and xarray: by brackets, ...
+_PICKERS = frozenset(("loc", "iloc", "at", "iat"))
+#: ... and by a call.
+_PICKING = frozenset(("head", "tail", "take", "xs", "sel", "isel"))
+
+
+class _Picker:
+    """``s.loc``, which is followed by brackets."""
+
+    def __init__(self, owner: Labelled, name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._owner.picked(lambda x: getattr(x, self._name)[index], index)
+
+
+def _is_known(index: Any) -> bool:
+    """Tell whether no part of an index is traced."""
+    if isinstance(index, (tuple, list)):
+        return all(map(_is_known, index))
+    if isinstance(index, slice):
+        return all(map(_is_known, (index.start, index.stop, index.step)))
+    return class_of(index) is type(index)

@@ -15,6 +15,7 @@ from .._op import Op, registry
 from .._shapes import Size
 from ._arrays import REFLECTED, declines
 from ._bind import bind, number
+from ._labelled import labelled
 from ._numberless import Numberless
 from ._views import Layout, layout_of
 from ._whole import PYTHONS, beyond, require_power
@@ -36,6 +37,9 @@ def binary(name: str, swap: bool = False) -> Callable[[Any, Any], Any]:
                 return made
         if isinstance(other, (str, bytes, type(None))) or declines(other):
             return NotImplemented
+        named = labelled(other)
+        if named is not None:
+            return PYTHONS[op](*((named, self) if swap else (self, named)))
         if makes_complex(other):
             return self.with_complex(op, (other, self) if swap else (self, other), {})
         if self.weak is int and type(other) is int and other.bit_length() > 63:
