@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import io
 import re
+import traceback
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -511,3 +515,63 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
     with pytest.raises(sg.errors.UnsupportedError, match=rf"scipy.optimize.{solver} .*implicit_ro"):
         sg.grad(rate)(0.5)
     assert not capfd.readouterr().err
+
+
+# ---------------------------------------------------------------- tracebacks
+
+
+def files_of(error: BaseException) -> list[str]:
+    """Return the files of a traceback's lines, with "symgrad" for all of symgrad's."""
+    found = traceback.extract_tb(error.__traceback__)
+    home = str(Path(sg.__file__).parent)
+    return ["symgrad" if x.filename.startswith(home) else Path(x.filename).name for x in found]
+
+
+def crooked(x: Any) -> Any:
+    return helper_of(x)
+
+
+def helper_of(x: Any) -> Any:
+    return x[0] if x.ndim else {}["missing"]
+
+
+@pytest.mark.parametrize("make", [sg.grad, sg.compile, sg.jacobian, sg.vmap, sg.hessian])
+def test_tracebacks_have_the_users_lines(make: Callable[..., Any]) -> None:
+    with pytest.raises(KeyError) as caught:
+        make(crooked)(np.ones(3) if make is sg.vmap else 2.0)
+    here = Path(__file__).name
+    assert files_of(caught.value) == [here, "symgrad", here, here]
+    with pytest.raises(SymgradError) as refused:
+        sg.grad(lambda x: np.unique(crooked(x) * x))(x5)
+    assert len(files_of(refused.value)) <= 4, files_of(refused.value)
+    with pytest.raises(SymgradError) as refused:
+        sg.compile(lambda x: sg.vmap(lambda y: np.unique(crooked(y)))(x)).kernel(A)
+    assert files_of(refused.value).count("symgrad") <= 2
+
+
+def test_all_frames_are_shown_where_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SYMGRAD_TRACEBACK", "full")
+    with pytest.raises(KeyError) as caught:
+        sg.grad(crooked)(2.0)
+    assert files_of(caught.value).count("symgrad") > 5
+
+
+def test_errors_of_symgrad_itself_keep_their_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "moveaxis", None)
+    with pytest.raises(TypeError) as caught:
+        sg.vmap(lambda x: x)(x5)
+    assert files_of(caught.value)[-1] == "symgrad"
+
+
+def test_tracebacks_in_notebooks_are_short() -> None:
+    shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell()
+    shell.colors = "nocolor"
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written), contextlib.redirect_stderr(written):
+        shell.run_cell("import numpy as np, symgrad as sg\ndef f(x):\n    return x * 2")
+        shell.run_cell("sg.grad(f)(np.ones(3))")
+        shell.run_cell("sg.grad(lambda x: f(x) @ np.ones(4))(np.ones(3))")
+    text = written.getvalue()
+    assert "one real number" in text
+    assert "ShapeError" in text
+    assert len(text.splitlines()) < 45, text

@@ -3,8 +3,9 @@
 from ._adapted import adapted, adapted_if_need_be
 from ._cache import usable_folder
 from ._call import Call, Given
-from ._function import Backend, Function, backend
+from ._function import Function
 from ._inventory import Stored, remove, stored
+from ._options import Backend, backend
 from ._placing import Placing
 from ._specialization import Specialization
 from ._typing import Differentiable, P, R, Ufunc, X

@@ -10,9 +10,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Any, Generic, Literal, get_args, overload
+from typing import Any, Generic, overload
 
 from .._forks import free_in_children
 from .._graph import apart
@@ -32,23 +31,18 @@ from .._trace import (
     flatten,
     trace,
 )
-from ..errors import ArgumentError, PathsWarning, TraceError
+from ..errors import PathsWarning, TraceError
 from ._call import Call, Given
 from ._captures import Captures
 from ._layout import layout_of
+from ._options import check_backend, check_parallel, check_rounding
 from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
 from ._recalled import Recalled
 from ._specialization import Specialization
+from ._tracebacks import SHORTENED
 from ._typing import P, R
 from ._unfollowed import no_draws
-
-Rounding = Literal["numpy"]
-Backend = Literal["llvm", "numba", "numpy"]
-BACKENDS = get_args(Backend)
-
-#: Backends that there were.
-REMOVED = ("auto", "bytecode")
 
 #: From so many paths for arguments of one kind on it is worth a warning, and an error.
 MANY, PATHS = 5, 64
@@ -61,52 +55,6 @@ RACES = 16
 
 #: Counts the searches, as a clock of what is used when.
 _searches = itertools.count(1)
-
-
-def check_backend(name: str) -> str:
-    """Return ``name`` if it is a backend, or raise."""
-    if name in BACKENDS:
-        return name
-    *others, last = map(repr, BACKENDS)
-    known = f"backend is {', '.join(others)} or {last}"
-    if name in REMOVED:
-        raise ArgumentError(f"the backend {name!r} was removed: leave it out; {known}")
-    raise ArgumentError(f"{known}, not {name!r}")
-
-
-def check_parallel(choice: bool | None) -> bool | None:
-    """Return ``choice`` if it is one of True, False and None, or raise."""
-    if choice not in (True, False, None):
-        raise ArgumentError(f"parallel is True, False or None, not {choice!r}")
-    return choice
-
-
-def check_rounding(choice: str | None) -> str | None:
-    """Return ``choice`` if it is ``"numpy"`` or None, or raise."""
-    if choice not in (None, "numpy"):
-        raise ArgumentError(f"rounding is 'numpy' or None, not {choice!r}")
-    return choice
-
-
-def backend(name: Backend) -> AbstractContextManager[None]:
-    """Run every function called in the block on the given backend.
-
-    Parameters
-    ----------
-    name:
-        ``"llvm"``, the default, calls the machine code that LLVM makes of the program.
-        ``"numba"`` calls the same program through the Numba dispatcher that ``f.kernel(...)``
-        gives. ``"numpy"`` runs it step by step under NumPy, with no wait for a compiler.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> with sg.backend("numpy"):
-    ...     print(sg.grad(np.sin)(0.0))
-    1.0
-    """
-    return within(backend=check_backend(name))
 
 
 class Function(Generic[P, R]):
@@ -193,6 +141,12 @@ class Function(Generic[P, R]):
                         return result
             except MemoryError:  # said below, of which arrays
                 pass
+        __tracebackhide__ = True
+        with SHORTENED:
+            return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the function as it may have to be compiled for."""
         out = kwargs.pop("out", None) if self._writes_out else None
         args, kwargs = self._prepared(args, kwargs)
         raw, tree = flatten((args, kwargs))
@@ -363,10 +317,11 @@ class Function(Generic[P, R]):
     def _specialization(
         self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False
     ) -> Specialization:
-        new, kwargs = self._prepared(tuple(args), kwargs)
-        raw, tree = flatten((new, kwargs))
-        call = Call(self._leaves(raw), tree, new, kwargs)
-        return self._found(call, frozen=True, short=short, kernel=kernel)[0]
+        with SHORTENED:
+            new, kwargs = self._prepared(tuple(args), kwargs)
+            raw, tree = flatten((new, kwargs))
+            call = Call(self._leaves(raw), tree, new, kwargs)
+            return self._found(call, frozen=True, short=short, kernel=kernel)[0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""
@@ -445,4 +400,4 @@ def _remake(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     return make(*args, **kwargs)
 
 
-__all__ = ["Backend", "Function", "backend"]
+__all__ = ["Function"]

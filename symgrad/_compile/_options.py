@@ -1,0 +1,64 @@
+"""What a compiled function may be asked for: backends, threads, rounding."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Literal, get_args
+
+from .._state import within
+from ..errors import ArgumentError
+
+Backend = Literal["llvm", "numba", "numpy"]
+BACKENDS = get_args(Backend)
+
+#: Backends that there were.
+REMOVED = ("auto", "bytecode")
+
+
+def check_backend(name: str) -> str:
+    """Return ``name`` if it is a backend, or raise."""
+    if name in BACKENDS:
+        return name
+    *others, last = map(repr, BACKENDS)
+    known = f"backend is {', '.join(others)} or {last}"
+    if name in REMOVED:
+        raise ArgumentError(f"the backend {name!r} was removed: leave it out; {known}")
+    raise ArgumentError(f"{known}, not {name!r}")
+
+
+def check_parallel(choice: bool | None) -> bool | None:
+    """Return ``choice`` if it is one of True, False and None, or raise."""
+    if choice not in (True, False, None):
+        raise ArgumentError(f"parallel is True, False or None, not {choice!r}")
+    return choice
+
+
+def check_rounding(choice: str | None) -> str | None:
+    """Return ``choice`` if it is ``"numpy"`` or None, or raise."""
+    if choice not in (None, "numpy"):
+        raise ArgumentError(f"rounding is 'numpy' or None, not {choice!r}")
+    return choice
+
+
+def backend(name: Backend) -> AbstractContextManager[None]:
+    """Run every function called in the block on the given backend.
+
+    Parameters
+    ----------
+    name:
+        ``"llvm"``, the default, calls the machine code that LLVM makes of the program.
+        ``"numba"`` calls the same program through the Numba dispatcher that ``f.kernel(...)``
+        gives. ``"numpy"`` runs it step by step under NumPy, with no wait for a compiler.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> with sg.backend("numpy"):
+    ...     print(sg.grad(np.sin)(0.0))
+    1.0
+    """
+    return within(backend=check_backend(name))
+
+
+__all__ = ["Backend", "backend", "check_backend", "check_parallel", "check_rounding"]
