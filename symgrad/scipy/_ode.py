@@ -123,8 +123,12 @@ def solve_ivp(
         )
 
     kind = COMPILED.get(method) if isinstance(method, str) else None
+    if kind is None and not _is_solver(method):
+        raise ValueError(
+            f"`method` must be one of {[*COMPILED, *IMPLICIT]} or OdeSolver class, not {method!r}."
+        )
     if (kind is None and method not in IMPLICIT) or not _iterable(args):
-        return plainly(fun, method, **options)
+        return plainly(fun, kind or method, **options)
     given = tuple(args or ())
     try:
         if kind is None:
@@ -147,6 +151,12 @@ def solve_ivp(
             stacklevel=2,
         )
         return found
+
+
+def _is_solver(method: Any) -> bool:
+    if isinstance(method, type):
+        return issubclass(method, scipy.integrate.OdeSolver)
+    return isinstance(method, str) and method in IMPLICIT
 
 
 def _iterable(args: Any) -> bool:
