@@ -14,7 +14,6 @@ pytestmark = pytest.mark.usefixtures("scripts")
 
 #: What is not done yet, with its tasks by module.
 FAILING = {
-    "odeint is not traced": "dynamics.pendulum_angle",
     "roots found by SciPy within a trace": "energy.colebrook finance.yield_to_maturity",
 }
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.integrate
 
 from .. import numpy as traced_numpy
-from ._replacing import floats, replaces
+from ._replacing import floats, refuse_option, replaces
 
 
 def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
@@ -68,3 +68,62 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
         total + y[-1] * (2 * b**2 + 3 * a * b) / (6 * (b + a))
         + y[-2] * (b**2 + 3 * a * b) / (6 * a) - y[-3] * b**3 / (6 * a * (a + b))
     )  # fmt: skip
+
+
+@replaces(scipy.integrate.cumulative_simpson)
+def cumulative_simpson(
+    y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
+    """Integrals of samples up to each by parabolas, as ``scipy.integrate.cumulative_simpson``.
+
+    The integral over a step is that of the parabola through its ends and the next sample, in turn
+    the one after and the one before.
+    """
+    if np.shape(y)[axis] < 3:
+        sums = np.moveaxis(cumulative_trapezoid(floats(y), x, dx, axis), axis, 0)
+    else:
+        y, h = _steps(y, x, dx, axis)
+
+        def first(y: Any, h: Any) -> Any:
+            """Return the integrals over the first of each two steps."""
+            a, b = h[:-1], h[1:]
+            p, q = a / (a + b), a / b
+            return a / 6 * ((3 - p) * y[:-2] + (3 + p * q + p) * y[1:-1] - p * q * y[2:])
+
+        n = int(y.shape[0]) - 1
+        h = np.broadcast_to(h, (n, *h.shape[1:]))
+        ahead, behind = first(y, h), np.flip(first(np.flip(y, 0), np.flip(h, 0)), 0)
+        none = np.zeros_like(ahead[:1])
+        even = (np.arange(n) % 2 == 0) & (np.arange(n) < n - 1)
+        join = traced_numpy.concatenate
+        each = np.where(
+            even.reshape((-1, *(1,) * (y.ndim - 1))), join([ahead, none]), join([none, behind])
+        )
+        sums = np.cumsum(each, axis=0)
+    if initial is not None:
+        start = floats(initial)
+        start = np.broadcast_to(
+            start if start.ndim == 0 else np.moveaxis(start, axis, 0), (1, *sums.shape[1:])
+        )
+        sums = traced_numpy.concatenate([start, sums + start])
+    return np.moveaxis(sums, 0, axis)
+
+
+@replaces(scipy.integrate.romb)
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
+    """Integral of 2**k + 1 samples by Romberg's extrapolation, as ``scipy.integrate.romb``."""
+    if show:
+        refuse_option("romb", "show", show, "show=False")
+    y = np.moveaxis(floats(y), axis, 0)
+    steps = int(y.shape[0]) - 1
+    if steps < 1 or steps & (steps - 1):
+        raise ValueError("Number of samples must be one plus a non-negative power of 2.")
+    h = steps * floats(dx)
+    row = [(y[0] + y[-1]) / 2.0 * h]
+    while steps > 1:
+        before, half = row, steps // 2
+        row = [0.5 * (before[0] + h * np.sum(y[half::steps], axis=0))]
+        for j, old in enumerate(before, 1):
+            row.append(row[-1] + (row[-1] - old) / (4**j - 1))
+        steps, h = half, h / 2.0
+    return row[-1]

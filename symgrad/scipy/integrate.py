@@ -1,7 +1,9 @@
-"""``scipy.integrate``, compiled: initial value problems as machine code.
+"""``scipy.integrate``, compiled: initial value problems and integrals as machine code.
 
 ``solve_ivp`` has SciPy's signature, results and messages. The right-hand side and the loop over
-steps are one kernel; steps are those of SciPy.
+steps are one kernel; steps are those of SciPy. In traced code ``odeint``, ``quad``, ``quad_vec``,
+``fixed_quad``, ``dblquad``, ``tplquad``, ``nquad`` are part of the program, too, with derivatives
+by parameters and limits.
 
 Examples
 --------
@@ -24,11 +26,29 @@ from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
 from ._ode_solvers import Rodas5P
-from ._samples import cumulative_trapezoid, simpson, trapezoid
+from ._odeint import odeint
+from ._quad import dblquad, fixed_quad, nquad, quad, quad_vec, tplquad
+from ._samples import cumulative_simpson, cumulative_trapezoid, romb, simpson, trapezoid
 
-__all__ = ["Rodas5P", "Tsit5", "cumulative_trapezoid", "simpson", "solve_ivp", "trapezoid"]
+__all__ = [
+    "Rodas5P",
+    "Tsit5",
+    "cumulative_simpson",
+    "cumulative_trapezoid",
+    "dblquad",
+    "fixed_quad",
+    "nquad",
+    "odeint",
+    "quad",
+    "quad_vec",
+    "romb",
+    "simpson",
+    "solve_ivp",
+    "tplquad",
+    "trapezoid",
+]
 
-_WHY = "it works on numbers: solve_ivp and the sums of samples (trapezoid, simpson) are traced"
+_WHY = "it works on numbers: solve_ivp, odeint, quad and sums of samples are traced"
 _names = Namespace(scipy.integrate, globals(), _WHY)
 
 

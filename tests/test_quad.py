@@ -1,0 +1,261 @@
+"""Integrals in traced code: scipy.integrate's names beside SciPy's own, and derivatives."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.integrate
+from numba import njit
+from scipy.integrate import dblquad, fixed_quad, nquad, odeint, quad, quad_vec, tplquad
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, UnsupportedError
+from symgrad.scipy import integrate as traced
+
+INF = math.inf
+
+#: Integrands, limits and break points.
+INTEGRANDS: dict[str, tuple[Callable[[Any], Any], float, float, Any]] = {
+    "polynomial": (lambda x: x**2, 0.0, 4.0, None),
+    "oscillating": (lambda x: np.sin(20 * x) / (1 + x), 0.0, 9.0, None),
+    "kink": (lambda x: np.abs(x - 0.3), 2.0, -1.0, None),
+    "break point": (lambda x: np.abs(x - 0.3), -1.0, 2.0, [0.3, 7.0]),
+    "break points, backward": (lambda x: np.abs(x - 0.3), 2.0, -1.0, [0.3, 0.1]),
+    "jump": (lambda x: np.where(x < 0.3, 1.0, 2.0), 0.0, 1.0, None),
+    "constant": (lambda x: 3, 0.0, 2.0, None),
+    "empty": (lambda x: x, 3.0, 3.0, None),
+    "half-line": (lambda x: np.exp(-x), 0.0, INF, None),
+    "half-line below": (lambda x: 1 / (1 + x * x), -INF, 1.0, None),
+    "line": (lambda x: np.exp(-((x - 1) ** 2)), -INF, INF, None),
+    "line, backward": (lambda x: np.exp(-x * x), INF, -INF, None),
+    "half-line, backward": (lambda x: np.exp(x), 2.0, -INF, None),
+    "root at an end": (lambda x: 1 / np.sqrt(x), 0.0, 1.0, None),
+    "logarithm at an end": (lambda x: np.log(x), 0.0, 1.0, None),
+    "far out": (lambda x: np.where(x <= 0, 1.0, 0.0), -1.0, 10000.0, None),
+}
+
+
+@pytest.mark.quick(5)
+@pytest.mark.parametrize("name", INTEGRANDS)
+def test_values_and_counts(name: str) -> None:
+    f, a, b, points = INTEGRANDS[name]
+    y, error, info = sg.compile(lambda: traced.quad(f, a, b, points=points, full_output=1))()
+    want = scipy.integrate.quad(f, a, b, points=points, full_output=1)
+    assert abs(y - want[0]) <= max(error, want[1])
+    regular = name not in ("jump", "root at an end", "logarithm at an end")
+    if regular:  # SciPy does not extrapolate: the same panels, the same numbers
+        np.testing.assert_allclose(y, want[0], rtol=1e-13, atol=1e-15)
+        np.testing.assert_allclose(error, want[1], rtol=1e-4, atol=1e-20)
+        assert (
+            name == "empty" or math.isinf(a) or math.isinf(b) or info["neval"] == want[2]["neval"]
+        )
+
+
+def test_derivatives_to_any_order() -> None:
+    def f(rate: Any, low: Any, high: Any) -> Any:
+        return quad(lambda x: np.exp(-rate * x) * np.sin(x), low, high, epsabs=1e-13)[0]
+
+    def exact(rate: Any, low: Any, high: Any) -> Any:
+        def to(x: Any) -> Any:
+            return -mpmath.exp(-rate * x) * (rate * mpmath.sin(x) + mpmath.cos(x)) / (1 + rate**2)
+
+        return to(high) - to(low)
+
+    at = (0.7, 0.2, 3.0)
+    every = (0, 1, 2)
+    value, slopes = sg.value_and_grad(f, every)(*at)
+    np.testing.assert_allclose(value, float(exact(*at)), rtol=1e-13)
+    eye = np.eye(3, dtype=int)
+    want = [float(mpmath.diff(exact, at, tuple(e))) for e in eye]
+    np.testing.assert_allclose(slopes, want, rtol=1e-12)
+    np.testing.assert_allclose(sg.jacobian(f, every)(*at), want, rtol=1e-12)
+    second = np.array(sg.hessian(f, every)(*at))
+    want = [[float(mpmath.diff(exact, at, tuple(d + e))) for d in eye] for e in eye]
+    np.testing.assert_allclose(second, want, rtol=1e-10, atol=1e-14)
+    third = sg.grad(lambda b: sg.grad(sg.grad(f, 2), 2)(0.7, 0.2, b))(3.0)
+    np.testing.assert_allclose(third, float(mpmath.diff(exact, at, (0, 0, 3))), rtol=1e-10)
+
+
+def test_derivatives_by_limits_are_the_integrand() -> None:
+    """Also where it has jumps, and where the other limit is infinite."""
+    step = lambda x: np.where(x < 1, 1.0, 2.0)  # noqa: E731
+    assert sg.grad(lambda b: quad(step, 0.0, b)[0])(2.0) == pytest.approx(2.0, rel=1e-14)
+    tail = sg.grad(lambda a: quad(lambda x: step(x) * np.exp(-x), a, np.inf)[0])
+    assert tail(0.5) == pytest.approx(-math.exp(-0.5), rel=1e-14)
+    both = sg.grad(lambda a: quad(lambda x: a * x, a, 2 * a)[0])  # 1.5*a**3
+    assert both(2.0) == pytest.approx(18.0, rel=1e-14)
+    singular = sg.value_and_grad(lambda a: quad(lambda x: 1 / np.sqrt(x), a, 1.0)[0])
+    value, slope = singular(0.0)
+    assert value == pytest.approx(2.0, rel=1e-7)
+    assert not math.isfinite(slope)
+
+
+def test_what_is_not_found_is_nan() -> None:
+    assert np.isnan(sg.compile(lambda: traced.quad(lambda x: 1 / x, 0, 1)[0])())
+    assert np.isnan(sg.compile(lambda: traced.quad(lambda x: np.exp(x), 0, np.inf)[0])())
+    assert np.isnan(sg.compile(lambda: traced.quad(lambda x: np.sqrt(x - 1), 0, 2)[0])())
+    assert np.isnan(sg.compile(lambda b: traced.quad(lambda x: np.exp(-x), 0, b)[0])(np.inf))
+    assert np.isnan(sg.compile(lambda: traced.quad(lambda x: np.sin(1e4 * x), 0, 9, limit=1)[0])())
+    assert np.isnan(sg.compile(lambda: traced.quad_vec(lambda x: 1 / x, 0, 1, limit=30)[0])())
+
+
+def test_batches_and_kernels() -> None:
+    def f(rate: Any, end: Any) -> Any:
+        return quad(lambda x: np.sin(rate * x), 0.0, end)[0]
+
+    rates, ends = np.array([2.0, 1.0, 30.0]), np.array([3.0, 1.0, -4.0])
+    want = (1 - np.cos(rates * ends)) / rates
+    np.testing.assert_allclose(sg.vmap(f)(rates, ends), want, rtol=1e-9)
+    total = sg.grad(lambda r, e: np.sum(sg.vmap(f)(r, e)), argnums=(0, 1))(rates, ends)
+    np.testing.assert_allclose(total[1], np.sin(rates * ends), rtol=1e-10)
+    slopes = ends / rates * np.sin(rates * ends) - want / rates
+    np.testing.assert_allclose(total[0], slopes, rtol=1e-8)
+    kernel = sg.compile(f).kernel(1.0, 1.0)
+    assert njit(lambda: kernel(2.0, 3.0))() == pytest.approx(want[0], rel=1e-12)
+
+
+def test_integrands_of_all_kinds() -> None:
+    table = np.array([1.0, 2.0])
+
+    def model(s: Any) -> Any:
+        return quad(lambda x, c: c * s * x * table[1], 0, 1, args=(3.0,))[0]
+
+    g = sg.value_and_grad(model)
+    assert g(1.0) == pytest.approx((3.0, 3.0))
+    table[1] = 4.0  # what the integrand reads is looked at in each call
+    assert g(1.0) == pytest.approx((6.0, 6.0))
+
+    def branched(x: Any) -> Any:
+        if x > 0.5:
+            y = x
+        else:
+            y = 0.0
+        return y
+
+    assert sg.grad(lambda s: s * quad(branched, 0, 1, points=[0.5])[0])(1.0) == pytest.approx(0.375)
+    plain = lambda x: float(str(x))  # noqa: E731 - of numbers alone, and reads nothing traced
+    assert sg.compile(lambda s: s * quad(plain, 0, 2)[0])(3.0) == pytest.approx(6.0)
+    wave = sg.grad(lambda s: quad(lambda x: s * np.exp(1j * x), 0, 1, complex_func=True)[0].real)
+    assert wave(2.0) == pytest.approx(math.sin(1.0), rel=1e-13)
+    with pytest.raises(ArgumentError, match="complex_func"):
+        sg.compile(lambda s: quad(lambda x: s * np.exp(1j * x), 0, 1)[0])(1.0)
+    with pytest.raises(UnsupportedError, match="weight"):
+        sg.compile(lambda s: quad(lambda x: s * x, 0, 1, weight="cos", wvar=1.0)[0])(1.0)
+
+
+def test_several_at_once() -> None:
+    powers = np.arange(4.0)
+    y, error = sg.compile(lambda s: quad_vec(lambda x: s * x**powers, 0, 2))(3.0)
+    want, _ = scipy.integrate.quad_vec(lambda x: 3.0 * x**powers, 0, 2)
+    np.testing.assert_allclose(y, want, rtol=1e-13)
+    assert error < 1e-12
+    slopes = sg.jacobian(lambda b: quad_vec(lambda x: x**powers, 0, b, norm="max")[0])(2.0)
+    np.testing.assert_allclose(slopes, 2.0**powers, rtol=1e-13)
+    y, rest = sg.compile(lambda s: fixed_quad(lambda x: s * x**8, 0.0, np.pi / 2, n=4))(1.0)
+    assert (y, rest) == (
+        pytest.approx(scipy.integrate.fixed_quad(lambda x: x**8, 0.0, np.pi / 2, n=4)[0]),
+        None,
+    )
+
+
+@pytest.mark.slow
+def test_over_several_variables() -> None:
+    value, slope = sg.value_and_grad(
+        lambda s: dblquad(lambda y, x: s * x * y, 0, s, 0, lambda x: x)[0]
+    )(2.0)
+    assert (value, slope) == (pytest.approx(4.0, rel=1e-13), pytest.approx(10.0, rel=1e-13))
+    box = sg.compile(lambda s: nquad(lambda x, y, z: s * x * y * z, [(0, 1)] * 3)[0])
+    assert box(2.0) == pytest.approx(0.25, rel=1e-13)
+    f = lambda z, y, x: x * y * z  # noqa: E731
+    limits = (1, 2, lambda x: 2, 3, lambda x, y: 0, 1)
+    found = sg.compile(lambda: tplquad(f, *limits)[0])()
+    assert found == pytest.approx(scipy.integrate.tplquad(f, *limits)[0], rel=1e-13)
+
+
+def test_generated_integrals() -> None:
+    """One program, many limits and parameters: every one is within its error, or nan."""
+
+    def f(p: Any, a: Any, b: Any, quad: Any = quad) -> Any:
+        return quad(
+            lambda x: p[0] * np.exp(-p[1] * x**2) * np.cos(p[2] * x) + np.abs(x - p[3]), a, b
+        )
+
+    g = sg.compile(f)
+    rng = np.random.default_rng([20, 1])
+    for _ in range(100):
+        p = rng.normal(size=4) * 10.0 ** rng.integers(-2, 2, 4)
+        p[1] = abs(p[1])
+        a, b = rng.normal(size=2) * 10.0 ** rng.integers(-3, 2, 2)
+        y, error = g(p, a, b)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want, limit = f(p, a, b, scipy.integrate.quad)
+        assert abs(y - want) <= max(error, limit)
+
+
+# ---------------------------------------------------------------- odeint
+
+
+def pendulum(state: Any, t: Any, length: Any, damping: Any) -> Any:
+    return state[1], -9.81 / length * np.sin(state[0]) - damping * state[1]
+
+
+def test_odeint() -> None:
+    t = np.linspace(0, 2, 11)
+    tight = {"rtol": 1e-11, "atol": 1e-12}
+
+    def model(length: Any, start: Any) -> Any:
+        return odeint(pendulum, [start, 0], t, args=(length, 0.1), **tight)
+
+    want = scipy.integrate.odeint(pendulum, [0.5, 0], t, args=(2.0, 0.1), **tight)
+    np.testing.assert_allclose(sg.compile(model)(2.0, 0.5), want, atol=1e-9)
+    slopes = sg.jacobian(lambda a, b: model(a, b)[-1], argnums=(0, 1))(2.0, 0.5)
+    for k, step in enumerate(np.eye(2) * 1e-4):
+        ends = [
+            scipy.integrate.odeint(pendulum, [0.5 + s * step[1], 0], t, (2.0 + s * step[0], 0.1),
+                                   rtol=1e-13, atol=1e-14)[-1] for s in (1, -1)
+        ]  # fmt: skip
+        np.testing.assert_allclose(slopes[k], (ends[0] - ends[1]) / 2e-4, atol=1e-6)
+
+
+def test_odeint_of_all_kinds() -> None:
+    decay = sg.compile(lambda k: odeint(lambda t, y: -k * y, 1.0, [0.0, 2.0, 5.0], tfirst=True))
+    np.testing.assert_allclose(decay(0.5)[:, 0], np.exp([0.0, -1.0, -2.5]), rtol=1e-6)
+    back = sg.compile(lambda k: odeint(lambda y, t: -k * y, [1.0], [2.0, 0.0]))
+    np.testing.assert_allclose(back(0.5)[-1, 0], np.exp(1.0), rtol=1e-6)
+
+    def robertson(y: Any, t: Any, k: Any) -> Any:
+        a, b, c = k * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
+        return [b - a, a - b - c, c]
+
+    t = [0.0, 0.4, 40.0, 4000.0]
+    found, info = sg.compile(lambda k: odeint(robertson, [1, 0, 0], t, (k,), full_output=True))(
+        0.04
+    )
+    want = scipy.integrate.odeint(robertson, [1, 0, 0], t, (0.04,))
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-9)
+    assert info["nfe"] < 5000
+    assert np.isnan(sg.compile(lambda s: odeint(lambda y, t: y**2, s, [0, 2.0])[-1, 0])(1.0))
+
+
+def test_samples() -> None:
+    rng = np.random.default_rng(0)
+    y, x = rng.normal(size=(3, 17)), np.cumsum(rng.uniform(size=17))
+    for n in (2, 3, 4, 9, 17):
+        for f in (
+            lambda y, x: scipy.integrate.cumulative_simpson(y, x=x),
+            lambda y, x: scipy.integrate.cumulative_simpson(y, dx=0.3, initial=1.5),
+            lambda y, x: scipy.integrate.cumulative_simpson(y.T, dx=0.3, axis=0),
+        ):
+            want = f(y[:, :n], x[:n])
+            np.testing.assert_allclose(sg.compile(f)(y[:, :n], x[:n]), want, rtol=1e-12, atol=1e-14)
+    for n in (2, 3, 5, 17):
+        romb = sg.compile(lambda y: scipy.integrate.romb(y, dx=0.3))
+        want = scipy.integrate.romb(y[:, :n], dx=0.3)
+        np.testing.assert_allclose(romb(y[:, :n]), want, rtol=1e-12)
