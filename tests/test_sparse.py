@@ -351,10 +351,13 @@ def test_kernels_in_the_world_of_numba(rng):
         np.testing.assert_allclose(twice(x), 2.0 * function.values(x), rtol=1e-13, atol=1e-14)
         with pytest.raises(ValueError, match=r"\w"):
             kernel(np.ones(13))
-    with pytest.raises(ArgumentError, match="close over the index array"):
-        sg.jacobian(lambda v, k: v[k] ** 2, sparse=True).kernel(x, start)
-    with pytest.raises(ArgumentError, match="one matrix"):
-        sg.jacobian(lambda v, w: v * w, (0, 1), sparse=True).kernel(x, x)
+    kernel = sg.jacobian(lambda v, k: v[k] ** 2, sparse=True).kernel(x, start)
+    np.testing.assert_allclose(kernel(x, start), 2.0 * x[start], rtol=1e-13)
+    with pytest.raises(ValueError, match=r"\w"):
+        kernel(x, end)  # other places
+    pair = sg.jacobian(lambda v, w: v * w, (0, 1), sparse=True).kernel(x, 2.0 * x)
+    for found, wanted in zip(pair(x, 2.0 * x), (2.0 * x, x), strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_what_is_refused(rng):

@@ -304,8 +304,8 @@ def by_symgrad(problem: Problem) -> tuple[Values, Callable[[], Any]]:
     """The plain function, with the pattern found by itself."""
     import symgrad as sg
 
-    make = sg.hessian if problem.hessian else sg.jacobian
-    function = make(lambda x, *data: problem.f(np, x, *data), sparse=True)
+    make, f = sg.hessian if problem.hessian else sg.jacobian, problem.f
+    function = make(lambda x, *data: f(np, x, *data), sparse=True)
     matrix = function(problem.x, *problem.data)
     out = np.empty(matrix.nnz)
     return (lambda: function.values(problem.x, *problem.data, out=out)), lambda: matrix

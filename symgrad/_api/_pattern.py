@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._compile import Placing
+from .._compile import Specialization
 from .._forks import cached_property, late_module
 from .._graph import Input, Node, topological
 from .._schedule import Program
 from .._shapes import Dimension, Shape, evaluate_dim
-from .._trace import Graph
-from ..errors import OutOfMemoryError
+from .._trace import Graph, flatten
+from ..errors import ArgumentError, OutOfMemoryError
+from ._placed import Placed, Recipe
 
 #: Plans that a derivative keeps for its last sizes and index data.
 KEPT = 4
@@ -61,7 +63,8 @@ class Layout:
     Parameters
     ----------
     entries:
-        One for each array of values.
+        One for each derivative that has blocks. The values of the blocks, one after the other, are
+        the outputs of the trace.
     shapes:
         How many elements the targets, and the sources, have.
     dtypes:
@@ -89,6 +92,7 @@ class Layout:
         self._program: Program | None = None
         self._data: list[int] = []
         self._kept: list[tuple[Any, list[Any], Plan]] = []
+        self._compiled: list[Placed] = []
 
     def _prepared(self, graph: Graph) -> Program:
         """Return the program of rows and columns."""
@@ -96,16 +100,9 @@ class Layout:
             nodes = [x for e in self.entries for x in e.nodes]
             program = Program.schedule(graph.inputs, nodes, graph.guards)
             found = {x for x in topological(nodes) if isinstance(x, Input)}
-            self._data = [k for k, x in enumerate(graph.inputs) if x in found]
+            self._data = [k for k, x in enumerate(graph.inputs) if x in found and x.dim is None]
             self._program = program
         return self._program
-
-    def data(self, count: int) -> list[int] | None:
-        """Return by number the arguments on whose elements the patterns depend.
-
-        None if there are others besides the first ``count`` inputs.
-        """
-        return None if any(k >= count for k in self._data) else self._data
 
     def plan(self, graph: Graph, values: Sequence[Any], form: str) -> Plan:
         """Return the plan for these inputs of the program."""
@@ -118,30 +115,50 @@ class Layout:
                 if place:
                     self._kept.insert(0, self._kept.pop(place))
                 return plan
-        plan = self._planned(program, values, form)
+        data = [x.copy() for x in data]
+        plan = self._planned(program, values, data, form)
         self._kept[KEPT - 1 :] = []
-        self._kept.insert(0, (key, [x.copy() for x in data], plan))
+        self._kept.insert(0, (key, data, plan))
         return plan
 
-    def _planned(self, program: Program, values: Sequence[Any], form: str) -> Plan:
+    def _planned(
+        self, program: Program, values: Sequence[Any], data: Sequence[Any], form: str
+    ) -> Plan:
         sizes = program.bind_sizes(values)
         found = iter(program.run(*values))
-        places: dict[tuple[int, int], tuple[int, Any, Any, Any]] = {}
-        for number, entries in enumerate(self.entries):
-            columns: tuple[list[Any], ...] = ([], [], [])
-            for lanes, *nodes in entries.places:
+        places: dict[tuple[int, int], list[Piece]] = {}
+        number = 0
+        for entries in self.entries:
+            pieces = places[entries.target, entries.source] = []
+            for lanes, row, col, mask in entries.places:
                 shape = tuple(evaluate_dim(n, sizes) for n in lanes)
-                for column, x in zip(columns, nodes, strict=True):
-                    value = True if x is None else next(found)
-                    column.append(np.ravel(np.broadcast_to(value, shape)))
-            row, col, there = map(np.concatenate, columns)
-            places[entries.target, entries.source] = number, row, col, there
+                whole = (True if x is None else next(found) for x in (row, col, mask))
+                columns = (np.ravel(np.broadcast_to(x, shape)) for x in whole)
+                pieces.append(Piece(number, *columns))
+                number += 1
         heights, widths = ([evaluate_dim(n, sizes) for n in part] for part in self.shapes)
-        return _Planner(self, places, heights, widths, form).plan()
+        parts = _Planner(self, places, heights, widths, form)
+        return Plan(self, parts, sizes, data)
+
+    def compiled(self, recipes: tuple[Recipe, ...], found: Specialization) -> Placed:
+        """Return a program that writes values as the recipes say, or with more additions."""
+        for known in self._compiled:
+            if known.serves(recipes):
+                return known
+        made = Placed(recipes, found, self._data, self.dtypes)
+        self._compiled.append(made)
+        return made
+
+
+class Piece:
+    """The values of a block, or of a product: an output of the trace, rows, columns, truth."""
+
+    def __init__(self, number: int, row: Any, col: Any, there: Any) -> None:
+        self.number, self.row, self.col, self.there = number, row, col, there
 
 
 class Pattern:
-    """The places of the entries of one sparse matrix, and how to write its values there.
+    """The places of the entries of one sparse matrix.
 
     Attributes
     ----------
@@ -149,13 +166,18 @@ class Pattern:
         The places, in the order of the values.
     nnz:
         How many there are.
-    write:
-        Writes values that are given, of which some are of one place, where they belong.
+    places:
+        For each value of each piece its number among them, -1 if it is left out.
     """
 
     def __init__(
-        self, row: Any, col: Any, there: Any, shape: tuple[int, int], form: str, dtype: Any
+        self, pieces: Sequence[Piece], shape: tuple[int, int], form: str, dtype: Any
     ) -> None:
+        nothing = np.zeros(0, np.int64)
+        row, col, there = (
+            np.concatenate([nothing, *(getattr(p, name) for p in pieces)])
+            for name in ("row", "col", "there")
+        )
         taken = np.flatnonzero(there)
         places = np.full(len(row), -1)
         row, col = row[taken], col[taken]
@@ -170,9 +192,25 @@ class Pattern:
         starts = np.flatnonzero(first)
         self.nnz = len(starts)
         places[taken[order]] = np.cumsum(first) - 1
-        self.write = Placing(places, self.nnz)
+        self.places = np.split(places, np.cumsum([len(p.row) for p in pieces])[:-1])
         self.rows, self.cols = row[order][starts], col[order][starts]
         self.shape, self.form, self.dtype = shape, form, np.dtype(dtype)
+
+    def alone(self) -> frozenset[int]:
+        """Return which pieces have places that are no other one's, as far as none is left out."""
+        seen = np.zeros(self.nnz, np.bool_)
+        found, taken = [], 0
+        for k, places in enumerate(self.places):
+            if len(places) and (places.min() < 0 or seen[places].any()):
+                continue
+            seen[places] = True
+            count = np.count_nonzero(seen)
+            if count == taken + len(places):
+                found.append(k)
+                taken = count
+            else:  # one goes to a place of another
+                seen[places] = False
+        return frozenset(found)
 
     @cached_property
     def _index(self) -> tuple[Any, Any]:
@@ -182,12 +220,13 @@ class Pattern:
             return self.rows.astype(small), self.cols.astype(small)
         columns = self.form == "csc"
         major, minor = (self.cols, self.rows) if columns else (self.rows, self.cols)
-        return minor.astype(small), _starts(major, self.shape[columns]).astype(small)
+        return minor.astype(small), starts_of(major, self.shape[columns]).astype(small)
 
-    def matrix(self, data: Any) -> Any:
-        """Return the sparse array with these data; its index arrays are its own."""
+    @cached_property
+    def _empty(self) -> Any:
+        """A sparse array with these places, of which each matrix is a copy."""
         sparse = late_module("scipy.sparse")
-        first, second = (x.copy() for x in self._index)
+        data, (first, second) = np.zeros(self.nnz, self.dtype), self._index
         if self.form == "coo":
             found = sparse.coo_array((data, (first, second)), shape=self.shape)
         else:
@@ -197,14 +236,59 @@ class Pattern:
         found.has_canonical_format = True
         return found
 
+    def check_target(self, target: Any) -> None:
+        """Raise if the data cannot be written to an array."""
+        if not (isinstance(target, np.ndarray) and target.shape == (self.nnz,)):
+            raise ArgumentError(f"out is to be an array of {self.nnz} numbers for the matrix")
+        if target.dtype != self.dtype or not (target.flags.c_contiguous and target.flags.writeable):
+            raise ArgumentError(
+                f"out is to be a contiguous array of {self.dtype} that can be written to"
+            )
 
-def _starts(major: Any, count: int) -> Any:
+    def matrix(self, data: Any) -> Any:
+        """Return the sparse array with these data; its index arrays are its own."""
+        found = copy.copy(self._empty)  # SciPy's constructors check what is known here
+        found.data = data
+        if self.form == "coo":
+            found.coords = tuple(x.copy() for x in self._index)
+        else:
+            found.indices, found.indptr = (x.copy() for x in self._index)
+        return found
+
+
+def starts_of(major: Any, count: int) -> Any:
     """Return where the entries of each row, or column, begin, and where the last ones end."""
     return np.append(0, np.cumsum(np.bincount(major, minlength=count)))
 
 
+class Part:
+    """One derivative: its pattern, and products of others that are added to its own blocks."""
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        pieces: Sequence[Piece],
+        products: Sequence[tuple[int, int, Any, Any]],
+        target: int,
+        final: bool,
+    ) -> None:
+        self.pattern = pattern
+        own = len(pieces) - len(products)
+        used = [k for k, places in enumerate(pattern.places) if np.any(places >= 0)]
+        alone = pattern.alone()
+        self.recipe = Recipe(
+            target,
+            tuple(pieces[k].number for k in used if k < own),
+            tuple(products[k - own][:2] for k in used if k >= own),
+            frozenset(place for place, k in enumerate(used) if k in alone),
+            final,
+        )
+        self.places = [pattern.places[k] for k in used]
+        self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]
+
+
 class Plan:
-    """How the values of all blocks become those of the matrices.
+    """The patterns of the matrices, and what their program takes besides the arguments.
 
     Attributes
     ----------
@@ -215,48 +299,36 @@ class Plan:
     """
 
     def __init__(
-        self, parts: Sequence[Part], unflatten: Callable[[Sequence[Any]], Any] | None
+        self, layout: Layout, planner: _Planner, sizes: Mapping[Any, int], data: Sequence[Any]
     ) -> None:
-        self._parts, self._unflatten = parts, unflatten
-        self.alone = unflatten is None
-        self.patterns = [part.pattern for part in parts]
+        outputs, inputs = layout.counts
+        self._layout, self._sizes, self._data = layout, sizes, data
+        final = [planner.part(k, j) for k in range(outputs) for j in range(inputs)]
+        self._parts = planner.parts
+        self.alone = layout.unflatten is None
+        self.patterns = [self._parts[k].pattern for k in final]
+        self._placed: tuple[Specialization, tuple[Any, ...]] | None = None
 
-    @property
-    def products(self) -> bool:
-        """Whether matrices are multiplied for it."""
-        return any(part.products for part in self._parts)
+    def targets(self, out: Any) -> Any:
+        """Return the arrays to write to as the program takes them, or raise."""
+        given = [out] if self.alone else flatten(out)[0]
+        if len(given) != len(self.patterns):
+            raise ArgumentError(f"out has {len(given)} arrays for {len(self.patterns)} matrices")
+        for pattern, target in zip(self.patterns, given, strict=True):
+            pattern.check_target(target)
+        return given[0] if len(given) == 1 else tuple(given)
 
     def unflatten(self, found: Sequence[Any]) -> Any:
         """Nest what there is for each matrix."""
-        return found[0] if self._unflatten is None else self._unflatten(found)
+        return found[0] if self._layout.unflatten is None else self._layout.unflatten(found)
 
-    def __call__(self, raw: Sequence[Any], out: Sequence[Any] | None = None) -> list[Any]:
-        """Return the data of the matrices; in ``out``, if that is given."""
-        known: dict[Part, Any] = {}
-        return [
-            part.data(raw, known, None if out is None else out[k])
-            for k, part in enumerate(self._parts)
-        ]
-
-
-class Part:
-    """One derivative: the values of its blocks, and products of others."""
-
-    def __init__(
-        self, pattern: Pattern, raw: int | None, products: Sequence[tuple[Part, Part, Any, Any]]
-    ) -> None:
-        self.pattern, self._raw, self.products = pattern, raw, products
-
-    def data(self, raw: Sequence[Any], known: dict[Part, Any], out: Any = None) -> Any:
-        """Return its data, by the values of all blocks and what is computed already."""
-        if not self.products and self._raw is not None:
-            return self.pattern.write(raw[self._raw], out)
-        if self not in known:
-            own = [] if self._raw is None else [raw[self._raw]]
-            own += [a.data(raw, known)[p] * b.data(raw, known)[q] for a, b, p, q in self.products]
-            values = np.concatenate([np.zeros(0, self.pattern.dtype), *own])
-            known[self] = self.pattern.write(values.astype(self.pattern.dtype, copy=False), out)
-        return known[self]
+    def placed(self, found: Specialization) -> tuple[Specialization, tuple[Any, ...]]:
+        """Return the program that computes the data of the matrices, and its further inputs."""
+        if self._placed is None:
+            made = self._layout.compiled(tuple(part.recipe for part in self._parts), found)
+            further = made.further(self._parts, self._sizes, self._data)
+            self._placed = made.specialization, further
+        return self._placed
 
 
 class _Planner:
@@ -267,51 +339,50 @@ class _Planner:
     ) -> None:
         self.layout, self.places, self.form = layout, places, form
         self.heights, self.widths = heights, widths
-        self._made: dict[tuple[int, int, bool], Part] = {}
+        self.parts: list[Part] = []
+        self._made: dict[tuple[int, int, bool], int] = {}
 
-    def plan(self) -> Plan:
-        outputs, inputs = self.layout.counts
-        parts = [self._part(k, j) for k in range(outputs) for j in range(inputs)]
-        return Plan(parts, self.layout.unflatten)
+    def part(self, target: int, source: int, total: bool = True) -> int:
+        """Return the derivative of a target by a source, through cuts as well if ``total``.
 
-    def _part(self, target: int, source: int, total: bool = True) -> Part:
-        """Return the derivative of a target by a source, through cuts as well if ``total``."""
+        It is given by its number in ``parts``, where it stands behind those that it is made of.
+        """
         key = target, source, total
         if key not in self._made:
             self._made[key] = self._put_together(*key)
         return self._made[key]
 
-    def _put_together(self, target: int, source: int, total: bool) -> Part:
+    def _put_together(self, target: int, source: int, total: bool) -> int:
         outputs, inputs = self.layout.counts
-        raw, row, col, there = self.places.get(
-            (target, source), (None, np.zeros(0, int), np.zeros(0, int), np.zeros(0, bool))
-        )
-        rows, cols, keep, products = [row], [col], [there], []
+        pieces, products = list(self.places.get((target, source), ())), []
         for cut in range(len(self.widths) - inputs) if total else ():
             if (target, inputs + cut) not in self.places:
                 continue
-            left = self._part(target, inputs + cut, total=False)
-            right = self._part(outputs + cut, source)
-            p, q = _pairs(left.pattern, right.pattern)
+            numbers = (
+                self.part(target, inputs + cut, total=False),
+                self.part(outputs + cut, source),
+            )
+            left, right = (self.parts[k].pattern for k in numbers)
+            p, q = _pairs(left, right)
             if len(p):
-                products.append((left, right, p, q))
-                rows.append(left.pattern.rows[p])
-                cols.append(right.pattern.cols[q])
-                keep.append(np.ones(len(p), bool))
-        row, col, there = map(np.concatenate, (rows, cols, keep))
+                products.append((*numbers, p, q))
+                pieces.append(Piece(-1, left.rows[p], right.cols[q], np.ones(len(p), np.bool_)))
         final = total and target < outputs
         if final and self.layout.lower:
             # Of nested arguments the triangle is that of all of them together.
-            there = there & (row >= col if target == source else target > source)
-        dtype = self.layout.dtypes[target]
+            for k, x in enumerate(pieces):
+                below = x.row >= x.col if target == source else target > source
+                pieces[k] = Piece(x.number, x.row, x.col, x.there & below)
         shape = self.heights[target], self.widths[source]
         form = self.form if final else "csr"
-        return Part(Pattern(row, col, there, shape, form, dtype), raw, products)
+        pattern = Pattern(pieces, shape, form, self.layout.dtypes[target])
+        self.parts.append(Part(pattern, pieces, products, target, final))
+        return len(self.parts) - 1
 
 
 def _pairs(left: Pattern, right: Pattern) -> tuple[Any, Any]:
     """Return which entries of two matrices are multiplied in their product, by number."""
-    starts = _starts(right.rows, right.shape[0])
+    starts = starts_of(right.rows, right.shape[0])
     counts = np.diff(starts)[left.cols]
     p = np.repeat(np.arange(left.nnz), counts)
     inner = np.arange(len(p)) - np.repeat(np.cumsum(counts) - counts, counts)

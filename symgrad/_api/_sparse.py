@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from .._compile import Call, Function, Given, P, Specialization
+from .._compile import Call, Function, P, Specialization
 from .._forks import undisturbed
 from .._graph import Node
 from .._lanes import Block, blocks_of, flat
@@ -19,7 +19,7 @@ from .._state import PLAIN, now
 from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
-from ._pattern import Entries, Layout, Pattern, Plan
+from ._pattern import Entries, Layout, Plan
 from ._wrt import Keys, positions_of
 
 FORMATS = ("csr", "csc", "coo")
@@ -42,13 +42,17 @@ class SparseFunction(Function[P, Any]):
             raise ArgumentError(f"format is one of {', '.join(FORMATS)}, not {form!r}")
         self._form = form
         self._last: Plan | None = None
-        self._quick: _Quick | None = None
+        #: The compiled function of the last call, what it takes behind the arguments, the plan.
+        self._quick: tuple[Callable[..., Any], tuple[Any, ...], Plan] | None = None
         super().__init__(*args, **options)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the matrices, as sparse arrays of SciPy's."""
-        plan, raw = self._evaluated(args, kwargs)
-        return plan.unflatten([p.matrix(x) for p, x in zip(plan.patterns, plan(raw), strict=True)])
+        plan, result = self._evaluated(args, kwargs)
+        if plan.alone:
+            return plan.patterns[0].matrix(result)
+        pairs = zip(plan.patterns, _each(result), strict=True)
+        return plan.unflatten([p.matrix(x) for p, x in pairs])
 
     def values(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Return the data of the matrices alone, in the order of :meth:`pattern`.
@@ -60,21 +64,15 @@ class SparseFunction(Function[P, Any]):
         out:
             Arrays to write them to, nested as the matrices are.
         """
-        plan, raw = self._evaluated(args, kwargs)
-        if out is None:
-            return plan.unflatten(plan(raw))
-        targets = [out] if plan.alone else flatten(out)[0]
-        if len(targets) != len(plan.patterns):
-            raise ArgumentError(f"out has {len(targets)} arrays for {len(plan.patterns)} matrices")
-        for pattern, target in zip(plan.patterns, targets, strict=True):
-            _check_target(target, pattern)
-        plan(raw, targets)
-        return out
+        plan, result = self._evaluated(args, kwargs, out)
+        if out is not None:
+            return out
+        return result if plan.alone else plan.unflatten(_each(result))
 
     def pattern(self, *args: Any, **kwargs: Any) -> Any:
         """Return the matrices with True for each of their entries; nothing is compiled for it."""
         found, given = self._found(self._call(args, kwargs))
-        plan = self._planned(found, given)
+        plan = self._last = self._plan(found, found.values(given.leaves))
         return plan.unflatten([p.matrix(np.ones(p.nnz, np.bool_)) for p in plan.patterns])
 
     @property
@@ -95,32 +93,18 @@ class SparseFunction(Function[P, Any]):
     def kernel(self, *args: Any, **kwargs: Any) -> Any:
         """Return a Numba function of the arguments that gives the data of the matrix.
 
-        They are in the order of :meth:`pattern`. It is for arguments of these sizes alone (else
-        it raises ValueError), with what the function closes over as it is now.
-
-        Raises
-        ------
-        ArgumentError
-            If there are several matrices, or the pattern depends on elements of the arguments,
-            which the kernel would not look at.
+        They are in the order of :meth:`pattern`; several matrices have a tuple. It is for
+        arguments of these sizes with these index arrays alone (else it raises ValueError), with
+        what the function closes over as it is now.
         """
-        held: list[Layout] = []
-        make, (f,), options = self._recipe
-        function = _values_alone(f, make, options, held)
-        given = self._call(args, kwargs)
-        found = function._specialization(args, kwargs, short=True)
-        plan = held[-1].plan(found.graph, found.values(given.leaves), self._form)
-        if not plan.alone or plan.products or not held[-1].entries:
-            raise ArgumentError(
-                "a kernel gives the values of one matrix: use .values, or differentiate by one "
-                "array a function that gives one, and does not gather from sums at computed places"
-            )
-        if held[-1].data(0) is None:
-            raise ArgumentError(
-                "the pattern depends on the elements of an argument, which a kernel would not "
-                "look at: close over the index array instead of passing it"
-            )
-        return _writing(found.kernel(into=False), plan.patterns[0].write.places, plan.patterns[0])
+        found = self._specialization(args, kwargs, short=True)
+        values = found.values(self._call(args, kwargs).leaves)
+        placed, further = self._plan(found, values).placed(found)
+        kernel = placed.kernel(into=False)
+        with undisturbed():  # imports numba
+            from numba import njit  # noqa: PLC0415
+
+        return njit(lambda *args: kernel(*(args + further)))
 
     def kernel_into(self, *_: Any, **__: Any) -> Any:
         """Refuse: write ``out[:] = kernel(x)``."""
@@ -137,100 +121,47 @@ class SparseFunction(Function[P, Any]):
         return Call(self._leaves(raw), tree, args, kwargs)
 
     def _evaluated(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Plan, Sequence[Any]]:
-        """Return the values of the blocks, and how they become those of the matrices."""
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None
+    ) -> tuple[Plan, Any]:
+        """Return the plan of a call, and the data of its matrices: one array, or a tuple."""
         quick = self._quick
-        if quick is not None and not kwargs and now() is PLAIN and quick.admits(args):
-            result = quick.function(*args)
+        if quick is not None and not kwargs and now() is PLAIN:
+            function, further, plan = quick
+            if out is None:
+                result = function(*args, *further)
+            elif plan.alone:
+                result = function(*args, *further, MISS, out)
+            else:
+                result = function(*args, *further, MISS, *flatten(out)[0])
             if result is not MISS:
-                return quick.plan, quick.pack(result)[0]
+                return plan, result
         name = self._backend_now()
-        result, found, given = self._computed(self._call(args, kwargs), None, name)
-        plan = self._planned(found, given)
+        call = self._call(args, kwargs)
+        for fixed in (False, True):  # for sizes that leave 64 bits, a trace of their own
+            found, given = self._found(call, fixed=fixed)
+            plan = self._last = self._plan(found, found.values(given.leaves))
+            targets = None if out is None else plan.targets(out)
+            placed, further = plan.placed(found)
+            result = placed.result([*given.leaves, *further], targets, name)
+            if result is not MISS:
+                break
+        else:
+            raise placed.shortage([*given.leaves, *further])
         self._quick = None
-        pack = found.pack
-        if pack and name == "llvm" and now() is PLAIN and found.direct and not kwargs:
-            data = found.static(Layout).data(len(args))
-            if data is not None:
-                function = given.reading.caller(found.caller, len(args))
-                kept = [(k, np.array(args[k])) for k in data]
-                shapes = [getattr(x, "shape", None) for x in args]
-                self._quick = _Quick(function, pack, plan, shapes, kept)
-        return plan, result[0]
+        if name == "llvm" and now() is PLAIN and found.direct and not kwargs:
+            caller = given.reading.caller(placed.caller, len(args))
+            self._quick = caller, further, plan
+        return plan, result
 
-    def _planned(self, found: Specialization, given: Given) -> Plan:
-        layout = found.static(Layout)
-        self._last = layout.plan(found.graph, found.values(given.leaves), self._form)
-        return self._last
+    def _plan(self, found: Specialization, values: Sequence[Any]) -> Plan:
+        return found.static(Layout).plan(found.graph, values, self._form)
 
     def _recall(self, *_: Any) -> None:
         """Find no kernel by the function alone: it would not say where the values go."""
 
 
-def _values_alone(
-    f: Callable[..., Any], make: Callable[..., Any], options: dict[str, Any], held: list[Layout]
-) -> Function:
-    """Return the values of the blocks as a function for fixed sizes; ``held`` gets the layouts."""
-    sparse = make(f, **options)
-
-    def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-        values, layout = sparse._body(*args, _top=_top, **kwargs)
-        held.append(layout)
-        return values[0] if len(values) == 1 else values
-
-    recipe = (_values_alone, (f,), {"make": make, "options": options, "held": held})
-    return Function(body, f, recipe, dynamic=False)
-
-
-def _writing(kernel: Any, places: Any, pattern: Pattern) -> Any:
-    """Return a Numba function that writes the values of a kernel to their places."""
-    with undisturbed():  # imports numba
-        from numba import njit  # noqa: PLC0415
-
-    count, dtype = pattern.nnz, pattern.dtype
-
-    @njit  # type: ignore[untyped-decorator]
-    def values(*args: Any) -> Any:
-        raw = kernel(*args)
-        out = np.zeros(count, dtype)
-        for k in range(raw.size):
-            if places[k] >= 0:
-                out[places[k]] += raw[k]
-        return out
-
-    return values
-
-
-class _Quick(NamedTuple):
-    """A call like the last: of arrays of the same shapes, with the same index data."""
-
-    function: Callable[..., Any]
-    pack: Callable[[Any], Any]
-    plan: Plan
-    shapes: list[Any]
-    data: list[tuple[int, Any]]
-
-    def admits(self, args: Sequence[Any]) -> bool:
-        """Tell whether the patterns are those of a call with these arguments."""
-        if len(args) != len(self.shapes):
-            return False
-        for x, shape in zip(args, self.shapes, strict=True):
-            if shape is None:
-                if type(x) is not float:
-                    return False
-            elif getattr(x, "shape", None) != shape:
-                return False
-        return all(np.array_equal(args[k], known) for k, known in self.data)
-
-
-def _check_target(target: Any, pattern: Pattern) -> None:
-    if not (isinstance(target, np.ndarray) and target.shape == (pattern.nnz,)):
-        raise ArgumentError(f"out is to be an array of {pattern.nnz} numbers for the matrix")
-    if target.dtype != pattern.dtype or not target.flags.c_contiguous or not target.flags.writeable:
-        raise ArgumentError(
-            f"out is to be a contiguous array of {pattern.dtype} that can be written to"
-        )
+def _each(result: Any) -> Sequence[Any]:
+    return result if isinstance(result, tuple) else (result,)
 
 
 # ---------------------------------------------------------------- bodies
@@ -241,7 +172,7 @@ def sparse_body(
 ) -> Callable[..., Any]:
     """Return the blocks of the Jacobian of ``function`` as a function on traced values.
 
-    It gives the values of each matrix as one array, and the :class:`Layout` of all.
+    It gives the values of each block, and the :class:`Layout` of all.
     """
     numbers, single = positions_of(argnums)
 
@@ -269,7 +200,7 @@ def sparse_body(
             if not (lower and k < j < len(opened.inputs))  # above the diagonal
         ]
         parts = [part for part in parts if part[1].places]
-        values = [part[0] for part in parts]
+        values = [x for part in parts for x in part[0]]
         flat_nodes = [*values, *(x for _, entries in parts for x in entries.nodes)]
         closed = [t.node for t in opened.close(flat_nodes)]
         rest = iter(closed[len(values) :])
@@ -298,19 +229,17 @@ def sparse_body(
 
 def _entries(
     blocks: Sequence[Block], target: tuple[int, Node], source: tuple[int, Node]
-) -> tuple[Node, Entries]:
-    """Return the values of the blocks in one array, and where they go."""
+) -> tuple[list[Node], Entries]:
+    """Return the values of the blocks over their lanes, and where they go."""
     (k, y), (j, x) = target, source
-    parts: list[Any] = []
+    values = []
     places = []
     for block in blocks:
-        lanes = block.lanes
+        lanes = block.lanes or (1,)
         rows, cols = flat(block.rows, y.shape), flat(block.cols, x.shape)
         places.append((lanes, rows.node(lanes), cols.node(lanes), block.mask))
-        full = np.broadcast_to(Traced(block.value), tuple(map(as_size, lanes)))
-        parts.append(np.reshape(full, (as_size(dim_product(lanes)),)))
-    values = np.concatenate(parts) if parts else np.zeros(0, y.dtype)
-    return as_node(values), Entries(k, j, places)
+        values.append(as_node(np.broadcast_to(Traced(block.value), tuple(map(as_size, lanes)))))
+    return values, Entries(k, j, places)
 
 
 class _Note:

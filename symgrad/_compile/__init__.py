@@ -6,7 +6,6 @@ from ._call import Call, Given
 from ._function import Function
 from ._inventory import Stored, remove, stored
 from ._options import Backend, backend
-from ._placing import Placing
 from ._specialization import Specialization
 from ._typing import Differentiable, P, R, Ufunc, X
 
@@ -17,7 +16,6 @@ __all__ = [
     "Function",
     "Given",
     "P",
-    "Placing",
     "R",
     "Specialization",
     "Stored",

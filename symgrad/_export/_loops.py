@@ -293,8 +293,7 @@ class Loops:
             self.w.line(f"{name}[{flat(index, node.shape)}] = {first};")
 
         self._over(node.shape, begin)
-        parts = node.operands if op.kind == "assemble" else node.operands[:1]
-        for number, part in enumerate(parts):
+        for number, part in enumerate(node.operands[: op.parts_of(node.operands)]):
 
             def add(index: Index, number: int = number, part: Node = part) -> None:
                 asked: dict[sp.Symbol, tuple[Node, Index]] = {}

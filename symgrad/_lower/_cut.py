@@ -120,6 +120,8 @@ def _apart(target: Node, stores: list[Store], index: tuple[Any, ...], axis: int)
     assert isinstance(op, Placing)
     if op.kind == "assemble" and (len(stores) == 1 or target.params.get("disjoint", False)):
         return 0  # a part's elements go to different places
+    if op.kind == "scatter" and all(op.alone(s.part or 0, target.params) for s in stores):
+        return 0
     operands = [_Computed(x) for x in target.operands]
     places = [op.place(s.part, index, *operands, **target.params) for s in stores]
     found = [

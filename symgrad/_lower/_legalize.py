@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._graph import Literal, Node, apply, topological
-from .._op import Bodied, Code, Composed, Cython, Reduce, registry
+from .._op import Bodied, Code, Composed, Cython, Placing, Reduce, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
 from .._state import at, within
@@ -97,7 +97,9 @@ def _of_nothing(node: Node, operands: tuple[Node, ...]) -> Node:
                 return apply(op, inner, items, node.shape, node.dtype)
         elif isinstance(op, Reduce):
             value = 1 if op.combine in ("multiply", "and") else 0
-        elif op.kind not in ("contract", "scatter"):
+        elif op.kind not in ("contract", "scatter") or any(
+            0 not in x.shape for x in operands[: isinstance(op, Placing) and op.parts_of(operands)]
+        ):
             return apply(op, operands, node.items, node.shape, node.dtype)
     return _shaped(Literal(value, node.dtype), node.shape)
 

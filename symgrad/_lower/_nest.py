@@ -132,12 +132,12 @@ class NestWriter:
         """Write an element of a part into the whole, adding where parts may overlap."""
         e, op = self.emitter, target.op
         assert isinstance(op, Placing)
-        first = 1 + op.over if op.kind == "scatter" else len(target.operands)
+        first = op.parts_of(target.operands) + op.over
         index = self.values.computed_index(
             functools.partial(op.place, part, self.index, **target.params), target, first
         )
         self.note_row(place, index, target)
-        apart = op.kind == "assemble" and target.params.get("disjoint", True)
+        apart = op.alone(part, target.params)
         if apart or op.last:
             self.values.store(place, index, target.shape, value, self.rank, apart)
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .._graph import Input, Node
-from .._op import PROJECTIONS
+from .._op import PROJECTIONS, Scatter
 from ._plan import Nest, Plan, Single, Task
 
 
@@ -121,8 +121,8 @@ def _read(task: Task, plan: Plan) -> Iterator[Node]:
         own = set(task.nodes)
         stack = [*task.nodes, *(s.node for s in task.stores)]
         stack += [x for r in task.reductions for x in r.operands]
-        stack += [x for s in task.stores if s.target.op.kind == "scatter"
-                  for x in s.target.operands[1 + s.target.op.over :]]  # fmt: skip
+        stack += [x for s in task.stores if isinstance(s.target.op, Scatter)
+                  for x in s.target.op.places_of(s.target.operands)]  # fmt: skip
     else:
         own, stack = set(), list(task.node.operands)
     seen: set[Node] = set()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._graph import Constant, Input, Literal, Node, SizeOf
-from .._op import PROJECTIONS, Bodied, Code, Instr, Intrinsic
+from .._op import PROJECTIONS, Bodied, Code, Instr, Intrinsic, Placing
 from .._schedule import Steps
 from .._shapes import Shape
 from ._legalize import is_matrix_product
@@ -257,31 +257,38 @@ class _Planner:
 
     def assemble(self, node: Node) -> None:
         """Write each part from a nest over the part's shape; ready after the last."""
-        parts = node.operands if node.op.kind == "assemble" else node.operands[:1]
-        last = 0
-        for number, part in enumerate(parts):
+        op, last, first = node.op, 0, 0
+        assert isinstance(op, Placing)
+        count = op.parts_of(node.operands)
+        extra = node.operands[count:]
+        free = op.kind == "scatter"  # parts with places of their own go anywhere
+        for number, part in enumerate(node.operands[:count]):
             if 0 in part.shape:
                 continue
-            extra = node.operands[1:] if node.op.kind == "scatter" else ()
-            if node.op.over:
-                last = self.materialize(extra[0])
+            if op.over:
+                first = self.materialize(extra[0])
                 if part.shape:  # not computed again where the array is written to
                     self.materialize(part)
+            elif free and count > 1 and not op.alone(number, node.params):
+                # Added to what others have written, in a nest behind theirs.
+                self.need(part)
+                free, first = False, last + 1
             for x in extra:
                 for source in self.base(x):
                     self.stored[source] = None
             # Parts of one target may overlap: their nests must not run out of order.
-            first = max(self.earliest((part,), part.shape), last,
+            begin = max(self.earliest((part,), part.shape), first,
                         *(self.need(x) for x in extra), 0)  # fmt: skip
-            if node.op.over:  # after all that reads what is written over, as far as can be
-                first = len(self.tasks)
-            k = self.nest(part.shape, first)
+            if op.over:  # after all that reads what is written over, as far as can be
+                begin = len(self.tasks)
+            k = self.nest(part.shape, begin)
             self.settle((part,), part.shape, k)
             task = self.tasks[k]
             assert isinstance(task, Nest)
-            task.full |= node.op.over
+            task.full |= op.over
             task.stores.append(Store(part, node, number))
-            last = k
+            last = max(last, k)
+            first = first if free else last
         self.at[node] = last
         self.stored[node] = None
 

@@ -15,7 +15,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Body, Constant, Input, Node, topological
-from .._op import Bodied
+from .._op import Bodied, Placing
 from .._runtime import OTHER_BRANCH
 from .._runtime._interface import memory_text, memory_type
 from .._schedule import Steps, body_program
@@ -290,7 +290,7 @@ class Unit:
         kind = node.op.kind
         if node.op.over:
             return None if node in self.overwritten else self.source_of(node)
-        if kind == "scatter" or (kind == "assemble" and not covers(node)):
+        if kind in ("assemble", "scatter") and not covers(node):
             return 0
         return self.folded.get(node)
 
@@ -418,10 +418,14 @@ def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
 
 
 def covers(node: Node) -> bool:
-    """Tell whether the parts of an assembly write every element exactly once."""
-    if not node.params.get("disjoint", False):
+    """Tell whether the parts write every element exactly once."""
+    op = node.op
+    assert isinstance(op, Placing)
+    count = op.parts_of(node.operands)
+    alone = node.params.get("disjoint", node.params.get("alone") == count)
+    if not alone:
         return False
     total: Any = sp.Integer(0)
-    for part in node.operands:
+    for part in node.operands[:count]:
         total += as_expr(dim_product(part.shape))
     return bool(sp.expand(total - as_expr(dim_product(node.shape))) == 0)

@@ -152,7 +152,7 @@ class Values:
 
     def computed_index(self, make: Callable[..., Any], node: Node, first: int) -> Index:
         """Return ``make(*operands)`` where operands from ``first`` on give computed indices."""
-        axes = node.params.get("axes", ())
+        axes = node.params.get("axes", (0,) * (len(node.operands) - first))
         extents = dict(zip(node.operands[first:], (node.shape[a] for a in axes), strict=False))
 
         class Positions(_Operand):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -374,6 +375,14 @@ class Placing(ArrayOp):
     place: Callable[..., Any]
     last: bool = False
 
+    @abstractmethod
+    def parts_of(self, operands: Sequence[Any]) -> int:
+        """Return how many of the operands, the first ones, are put at places."""
+
+    def alone(self, part: int, params: Mapping[str, Any]) -> bool:
+        """Tell whether no other element goes to the places of a part's elements."""
+        return False
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Assemble(Placing):
@@ -387,6 +396,14 @@ class Assemble(Placing):
 
     merge: Callable[..., Any] | None = None
     kind = "assemble"
+
+    def parts_of(self, operands: Sequence[Any]) -> int:
+        """All of them."""
+        return len(operands)
+
+    def alone(self, part: int, params: Mapping[str, Any]) -> bool:
+        """Tell it by the parameter; of parts that are written over, as if it were so."""
+        return bool(params.get("disjoint", True))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -408,11 +425,27 @@ class Scatter(Placing):
     over:
         Whether the second operand is an array that the elements are written over, or added to; else
         it is zeros.
+    several:
+        Whether the first half of the operands are values, and the second their places. Of the first
+        ``alone``, a parameter, no place is another's.
     """
 
     stacked: Callable[..., Any] | None = None
     over: bool = False
+    several: bool = False
     kind = "scatter"
+
+    def parts_of(self, operands: Sequence[Any]) -> int:
+        """One, unless there are several."""
+        return len(operands) // 2 if self.several else 1
+
+    def places_of(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """Return the operands that are places."""
+        return operands[self.parts_of(operands) + self.over :]
+
+    def alone(self, part: int, params: Mapping[str, Any]) -> bool:
+        """Tell it by the parameter: so many parts have places of their own."""
+        return self.several and part < params["alone"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

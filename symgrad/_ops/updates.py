@@ -25,10 +25,11 @@ from .._op import (
     Words,
     define,
 )
-from .._shapes import Shape, show
+from .._shapes import Shape, as_dim, as_size, show
 from .._spell import spell
 from .indexing import GATHER, counted, front, index_parts, lifted_indices, scatter_place
-from .movement import BROADCAST
+from .movement import BROADCAST, RESHAPE
+from .np_common import iota
 from .operands import agree, alike, indexed
 from .regions import SLICE, Region, element_within, index_text, overlapping, slices, whole
 
@@ -271,4 +272,76 @@ ADD_AT: ArrayOp = define(
         batch=_at_batch(lambda: ADD_AT), over=True, fits=_at_fits),
     Code(source=_at_source(add=True), helpers=(written_at,)),
     Words("an array with values added at positions given by integers"),
+)  # fmt: skip
+
+
+# ---------------------------------------------------------------- several arrays, at their places
+
+
+def spread(shape: Shape, alone: int, *operands: Any) -> Any:
+    """Zeros with values at their places: those of the first ``alone`` arrays are no others'."""
+    half = len(operands) // 2
+    out = np.zeros(shape, operands[0].dtype)
+    for k, (v, place) in enumerate(zip(operands[:half], operands[half:], strict=True)):
+        if k < alone:
+            out[counted((place,))] = v
+        else:
+            np.add.at(out, counted((place,)), v)
+    return out
+
+
+def _spread_element(index: Any, *operands: Any, alone: int, shape: Shape) -> Any:
+    half = len(operands) // 2
+    total: Any = sp.S.Zero
+    for v, place in zip(operands[:half], operands[half:], strict=True):
+        ks = tuple(sp.Dummy("k", integer=True, nonnegative=True) for _ in v.shape)
+        term = sp.Piecewise((v[ks], sp.Eq(index[0], place[ks])), (0, True))
+        limits = [(k, 0, n - 1) for k, n in zip(ks, v.shape, strict=True)]
+        total = total + (sp.Sum(term, *limits) if limits else term)
+    return total
+
+
+def _spread_source(*operands: Any, alone: int, shape: Shape) -> str:
+    return f"spread({spell(shape)}, {alone}, {', '.join(map(str, operands))})"
+
+
+def _spread_place(k: int, index: Any, *operands: Any, **_: Any) -> tuple[Any, ...]:
+    return (operands[len(operands) // 2 + k][tuple(index)],)
+
+
+def _spread_batch(size: Any, batched: Any, *operands: Any, alone: int, shape: Any) -> Any:
+    half, [count] = len(operands) // 2, shape
+    lifted = [
+        x if flag else BROADCAST(x, shape=(size, *x.shape))
+        for x, flag in zip(operands, batched, strict=True)
+    ]
+    for k, place in enumerate(lifted[half:], half):
+        row = RESHAPE(iota(size, *operands), shape=(size, *(1,) * (len(place.shape) - 1)))
+        lifted[k] = place + row * as_size(count)
+    flat = SPREAD(*lifted, alone=alone, shape=(as_dim(size * count),))
+    return RESHAPE(flat, shape=(size, count))
+
+
+def _spread_fits(node: Any) -> str | None:
+    half = len(node.operands) // 2
+    values, places = node.operands[:half], node.operands[half:]
+    if not half or len(places) != half or node.params["alone"] > half:
+        return "it takes arrays, and as many arrays of their places"
+    if len(node.params["shape"]) != 1:
+        return "its result has one axis"
+    for v, place in zip(values, places, strict=True):
+        if not agree(v.shape, place.shape) or place.dtype.kind != "i":
+            return "each array of values takes one of integers, of the same shape"
+    return alike(values, values[0].dtype)
+
+
+SPREAD: ArrayOp = define(
+    Scatter("Spread",
+        evaluate=lambda *xs, alone, shape: spread(shape, alone, *xs),
+        params={"alone": COUNT, "shape": SHAPE}, shape=lambda *_, alone, shape: shape,
+        element=_spread_element, place=_spread_place,
+        rule=NoRule("values are differentiated before they are put at their places"),
+        batch=_spread_batch, several=True, fits=_spread_fits),
+    Code(source=_spread_source, helpers=(spread,)),
+    Words("several arrays at places of a vector that are given by integers"),
 )  # fmt: skip

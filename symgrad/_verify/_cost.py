@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._graph import Node, topological
+from .._op import Placing
 
 #: The cheap-gradient principle: a gradient costs at most about this many functions, whatever
 #: the number of inputs. A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008,
@@ -58,7 +59,8 @@ def _operations(node: Node) -> int:
             sizes |= {letter: int(d) for letter, d in zip(letters, x.shape, strict=True)}
         return 2 * math.prod(sizes.values())
     if kind == "scatter":
-        return _size(node.operands[0])
+        assert isinstance(node.op, Placing)
+        return sum(_size(x) for x in node.operands[: node.op.parts_of(node.operands)])
     return 0  # moves elements
 
 

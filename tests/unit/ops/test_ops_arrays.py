@@ -426,6 +426,13 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         ((r(2), np.array([1, 1]), np.array([0, 0])), {"axes": (0, 1), "at": 0, "shape": (2, 3)}),
         ((r(2), np.array(1)), {"axes": (1,), "at": 1, "shape": (2, 3)}),
     ],
+    "Spread": [
+        ((r(3), r((2, 2)), np.array([4, 0, 2]), np.array([[6, 1], [3, 5]])),
+         {"alone": 2, "shape": (7,)}),
+        ((r(3), r(()), r(2), np.array([4, 0, 2]), np.array(1), np.array([0, 0])),
+         {"alone": 1, "shape": (5,)}),
+        ((r((0,)), r(2), np.zeros((0,), int), np.array([1, 1])), {"alone": 0, "shape": (3,)}),
+    ],
     **{
         name: [((r(4),), {"axes": (0,)}), ((r((2, 3)),), {"axes": (1,)}),
                ((r((2, 3, 2)),), {"axes": (0, 2)}), ((r((2, 2)),), {"axes": (0, 1)})]

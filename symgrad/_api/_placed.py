@@ -1,0 +1,208 @@
+"""The program of a sparse derivative's values: each loop writes its own where they belong.
+
+It is the traced program with further inputs: the places of all values, found once a pattern, and
+what the pattern was found for. A call with other sizes, or other index data, is a miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sympy as sp
+
+from .._compile import Specialization
+from .._graph import Input, Node
+from .._ops import RESHAPE, SLICE
+from .._ops.updates import SPREAD
+from .._shapes import Dim, as_dim, dim_product, recording
+from .._state import within
+from .._trace import Graph, LeafKind, Traced, Tree, as_node
+
+if TYPE_CHECKING:
+    from ._pattern import Part
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the data of one derivative are made of.
+
+    Attributes
+    ----------
+    target:
+        The number of what is differentiated.
+    blocks:
+        Outputs of the trace.
+    products:
+        Numbers of two other derivatives, whose data are multiplied.
+    alone:
+        Which of all these have places that are no other's: they are written, the others added.
+    final:
+        Whether it is a result.
+    """
+
+    target: int
+    blocks: tuple[int, ...]
+    products: tuple[tuple[int, int], ...]
+    alone: frozenset[int]
+    final: bool
+
+    @property
+    def order(self) -> list[int]:
+        """The blocks and products by number, those that are alone first."""
+        count = len(self.blocks) + len(self.products)
+        return sorted(range(count), key=lambda k: (k not in self.alone, k))
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is one value for each entry."""
+        return len(self.alone) == len(self.blocks) + len(self.products)
+
+    def serves(self, other: Recipe) -> bool:
+        """Tell whether it gives the same data, with additions where none are needed perhaps."""
+        return self.alone <= other.alone and replace(self, alone=other.alone) == other
+
+
+class Placed:
+    """A compiled program for plans of some recipes.
+
+    Parameters
+    ----------
+    recipes:
+        What the derivatives are made of, each behind those that it is made of.
+    found:
+        The trace, whose outputs are the values of the blocks.
+    data:
+        Numbers of the inputs on whose elements the patterns depend.
+    dtypes:
+        The element types of the targets.
+
+    Attributes
+    ----------
+    specialization:
+        The compiled program.
+    """
+
+    def __init__(
+        self,
+        recipes: tuple[Recipe, ...],
+        found: Specialization,
+        data: Sequence[int],
+        dtypes: Sequence[np.dtype[Any]],
+    ) -> None:
+        self.recipes = recipes
+        graph = found.graph
+        self._taken = {x.name for x in graph.inputs}
+        self._taken |= {
+            str(s) for x in graph.inputs for d in x.shape for s in sp.sympify(d).free_symbols
+        }
+        self._taken |= {str(x.dim) for x in graph.inputs}
+        self._symbols = symbols = list(found.admission.sizes)
+        with recording() as guards, within(promised=found.promised):
+            self._places = self._vector("places", 2**40)
+            self._pairs: list[Input] = []
+            sizes = [self._number("size", s.hint) for s in symbols]
+            self._counts: list[Input] = []
+            outputs = self._outputs(graph, recipes, dtypes)
+            known = [Input(self._name("known"), graph.inputs[k].shape, graph.inputs[k].dtype)
+                     for k in data]  # fmt: skip
+            same = [as_node(np.all(Traced(graph.inputs[k]) == Traced(x)))
+                    for k, x in zip(data, known, strict=True)]  # fmt: skip
+        guards = {**graph.guards, **guards}
+        guards |= {sp.Eq(s, x.dim): True for s, x in zip(symbols, sizes, strict=True)}
+        more = (self._places, *self._pairs, *sizes, *self._counts, *known)
+        one = len(outputs) == 1
+        tree = Tree("leaf") if one else Tree("tuple", None, (Tree("leaf"),) * len(outputs))
+        whole = Graph(
+            (*graph.inputs, *more), tuple(outputs), tree, tuple(range(len(outputs))), guards,
+            (*graph.conditions, *same),
+        )  # fmt: skip
+        names = tuple(x.name for x in more)
+        layout = replace(
+            found.layout,
+            parameters=(*found.layout.parameters, *names),
+            arguments=(*found.layout.arguments, *names),
+            result="r" if one else f"({', '.join(f'r[{k}]' for k in range(len(outputs)))})",
+        )
+        kinds = (LeafKind("int") if x.dim is not None else LeafKind("array", x.dtype.char)
+                 for x in more)  # fmt: skip
+        signature = found.signature._replace(leaves=(*found.signature.leaves, *kinds))
+        self.specialization = Specialization(
+            whole, layout, signature, found.cache, found.threads, found.promised
+        )
+
+    def serves(self, recipes: tuple[Recipe, ...]) -> bool:
+        """Tell whether the program is right for plans of these recipes."""
+        return len(recipes) == len(self.recipes) and all(
+            mine.serves(other) for mine, other in zip(self.recipes, recipes, strict=True)
+        )
+
+    def further(
+        self, parts: Sequence[Part], sizes: Mapping[Any, int], data: Sequence[Any]
+    ) -> tuple[Any, ...]:
+        """Return the inputs of the program behind the arguments, for a plan."""
+        places: list[Any] = []
+        pairs: list[Any] = []
+        counts = []
+        for recipe, part in zip(self.recipes, parts, strict=True):
+            places += [part.places[k] for k in recipe.order]
+            pairs += part.pairs
+            if not recipe.exact:
+                counts.append(part.pattern.nnz)
+        row = np.concatenate([np.zeros(0, np.int64), *places]).astype(np.int64, copy=False)
+        return (
+            row, *pairs, *(sizes[s] for s in self._symbols), *counts, *(x[()] for x in data)
+        )  # fmt: skip
+
+    # ---------------------------------------------------------------- the graph
+
+    def _name(self, stem: str) -> str:
+        name = next(n for k in range(10**6) if (n := f"{stem}{k or ''}") not in self._taken)
+        self._taken.add(name)
+        return name
+
+    def _vector(self, stem: str, example: int) -> Input:
+        return Input(self._name(stem), (Dim(self._name("p"), example),), np.int64)
+
+    def _number(self, stem: str, example: int) -> Input:
+        name = self._name(stem)
+        return Input(name, (), np.int64, dim=Dim(self._name("p"), example))
+
+    def _outputs(
+        self, graph: Graph, recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]]
+    ) -> list[Node]:
+        """Return the data of those derivatives that are results."""
+        found: list[Any] = []
+        start: Any = 0
+        for recipe in recipes:
+            pieces = [Traced(graph.outputs[k]) for k in recipe.blocks]
+            for left, right in recipe.products:
+                p = self._vector("left", 2**10)
+                q = Input(self._name("right"), p.shape, np.int64)
+                self._pairs += [p, q]
+                pieces.append(found[left][Traced(p)] * found[right][Traced(q)])
+            if not pieces:
+                found.append(np.broadcast_to(Traced(as_node(0.0, dtypes[recipe.target])), (0,)))
+                continue
+            values, places = [], []
+            for k in recipe.order:
+                shape = pieces[k].node.shape
+                size = dim_product(shape)
+                place = SLICE(Traced(self._places), region=((start, 1, size),))
+                place = RESHAPE(place, shape=shape)
+                if k not in recipe.alone:  # some may be left out
+                    pieces[k] = np.where(place >= 0, pieces[k], 0.0)
+                    place = np.maximum(place, 0)
+                values.append(pieces[k].astype(dtypes[recipe.target]))
+                places.append(place)
+                start = as_dim(start + size)
+            if recipe.exact:
+                total = as_dim(sum(dim_product(x.node.shape) for x in values))
+            else:
+                count = self._number("count", 2**10)
+                self._counts.append(count)
+                total = count.dim
+            found.append(SPREAD(*values, *places, alone=len(recipe.alone), shape=(total,)))
+        return [as_node(x) for x, recipe in zip(found, recipes, strict=True) if recipe.final]
