@@ -326,9 +326,22 @@ class Plan:
         """Return the program that computes the data of the matrices, and its further inputs."""
         if self._placed is None:
             made = self._layout.compiled(tuple(part.recipe for part in self._parts), found)
-            further = made.further(self._parts, self._sizes, self._data)
-            self._placed = made.specialization, further
+            self._placed = made.specialization, self._further(made)
         return self._placed
+
+    def _further(self, made: Placed) -> tuple[Any, ...]:
+        """Return what the program takes behind the inputs of the trace."""
+        places: list[Any] = [np.zeros(0, np.int64)]
+        pairs: list[Any] = []
+        counts: list[int] = []
+        for recipe, part in zip(made.recipes, self._parts, strict=True):
+            places += [part.places[k] for k in recipe.order]
+            pairs += part.pairs
+            if not recipe.exact:
+                counts.append(part.pattern.nnz)
+        sizes = [self._sizes[s] for s in made.symbols]
+        data = [x[()] for x in self._data]
+        return np.concatenate(places), *pairs, *sizes, *counts, *data
 
 
 class _Planner:

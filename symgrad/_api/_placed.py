@@ -6,9 +6,9 @@ what the pattern was found for. A call with other sizes, or other index data, is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -20,9 +20,6 @@ from .._ops.updates import SPREAD
 from .._shapes import Dim, as_dim, dim_product, recording
 from .._state import within
 from .._trace import Graph, LeafKind, Traced, Tree, as_node
-
-if TYPE_CHECKING:
-    from ._pattern import Part
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,11 @@ class Placed:
     Attributes
     ----------
     specialization:
-        The compiled program.
+        The compiled program. Behind the inputs of the trace it takes the places of all values, which
+        entries are multiplied, the sizes, how many entries there are where that is not how many
+        values there are, and the index data.
+    symbols:
+        The symbols of the sizes.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Placed:
             str(s) for x in graph.inputs for d in x.shape for s in sp.sympify(d).free_symbols
         }
         self._taken |= {str(x.dim) for x in graph.inputs}
-        self._symbols = symbols = list(found.admission.sizes)
+        self.symbols = symbols = list(found.admission.sizes)
         with recording() as guards, within(promised=found.promised):
             self._places = self._vector("places", 2**40)
             self._pairs: list[Input] = []
@@ -138,23 +139,6 @@ class Placed:
         return len(recipes) == len(self.recipes) and all(
             mine.serves(other) for mine, other in zip(self.recipes, recipes, strict=True)
         )
-
-    def further(
-        self, parts: Sequence[Part], sizes: Mapping[Any, int], data: Sequence[Any]
-    ) -> tuple[Any, ...]:
-        """Return the inputs of the program behind the arguments, for a plan."""
-        places: list[Any] = []
-        pairs: list[Any] = []
-        counts = []
-        for recipe, part in zip(self.recipes, parts, strict=True):
-            places += [part.places[k] for k in recipe.order]
-            pairs += part.pairs
-            if not recipe.exact:
-                counts.append(part.pattern.nnz)
-        row = np.concatenate([np.zeros(0, np.int64), *places]).astype(np.int64, copy=False)
-        return (
-            row, *pairs, *(sizes[s] for s in self._symbols), *counts, *(x[()] for x in data)
-        )  # fmt: skip
 
     # ---------------------------------------------------------------- the graph
 
