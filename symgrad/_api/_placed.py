@@ -79,9 +79,9 @@ class Placed:
     Attributes
     ----------
     specialization:
-        The compiled program. Behind the inputs of the trace it takes the places of all values, which
-        entries are multiplied, the sizes, how many entries there are where that is not how many
-        values there are, and the index data.
+        The compiled program. Behind the inputs of the trace it takes the places of all values,
+        which entries are multiplied, the sizes, how many entries there are where that is not how
+        many values there are, and the index data.
     symbols:
         The symbols of the sizes.
     """
