@@ -20,6 +20,9 @@ from ._placed import Placed, Recipe
 #: Plans that a derivative keeps for its last sizes and index data.
 KEPT = 4
 
+#: Shortest array whose length is a symbol.
+LEAST = 2
+
 
 class Entries:
     """Of the derivative of one node by another the nodes that say where its values go.
@@ -282,6 +285,7 @@ class Part:
             tuple(products[k - own][:2] for k in used if k >= own),
             frozenset(place for place, k in enumerate(used) if k in alone),
             final,
+            pattern.nnz == 1,
         )
         self.places = [pattern.places[k] for k in used]
         self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]
@@ -331,17 +335,18 @@ class Plan:
 
     def _further(self, made: Placed) -> tuple[Any, ...]:
         """Return what the program takes behind the inputs of the trace."""
-        places: list[Any] = [np.zeros(0, np.int64)]
+        places: list[Any] = []
         pairs: list[Any] = []
         counts: list[int] = []
         for recipe, part in zip(made.recipes, self._parts, strict=True):
             places += [part.places[k] for k in recipe.order]
             pairs += part.pairs
-            if not recipe.exact:
+            if not (recipe.exact or recipe.single):
                 counts.append(part.pattern.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
-        return np.concatenate(places), *pairs, *sizes, *counts, *data
+        row = np.concatenate([*places, np.zeros(LEAST, np.int64)])
+        return row, *pairs, *sizes, *counts, *data
 
 
 class _Planner:
@@ -377,9 +382,10 @@ class _Planner:
             )
             left, right = (self.parts[k].pattern for k in numbers)
             p, q = _pairs(left, right)
-            if len(p):
+            if count := len(p):
+                p, q = (np.resize(x, max(count, LEAST)) for x in (p, q))
                 products.append((*numbers, p, q))
-                pieces.append(Piece(-1, left.rows[p], right.cols[q], np.ones(len(p), np.bool_)))
+                pieces.append(Piece(-1, left.rows[p], right.cols[q], np.arange(len(p)) < count))
         final = total and target < outputs
         if final and self.layout.lower:
             # Of nested arguments the triangle is that of all of them together.

@@ -38,6 +38,8 @@ class Recipe:
         Which of all these have places that are no other's: they are written, the others added.
     final:
         Whether it is a result.
+    single:
+        Whether there is one entry: a size that no symbol stands for.
     """
 
     target: int
@@ -45,6 +47,7 @@ class Recipe:
     products: tuple[tuple[int, int], ...]
     alone: frozenset[int]
     final: bool
+    single: bool
 
     @property
     def order(self) -> list[int]:
@@ -184,6 +187,8 @@ class Placed:
                 start = as_dim(start + size)
             if recipe.exact:
                 total = as_dim(sum(dim_product(x.node.shape) for x in values))
+            elif recipe.single:
+                total = 1
             else:
                 count = self._number("count", 2**10)
                 self._counts.append(count)
