@@ -284,6 +284,7 @@ class Part:
             tuple(pieces[k].number for k in used if k < own),
             tuple(products[k - own][:2] for k in used if k >= own),
             frozenset(place for place, k in enumerate(used) if k in alone),
+            frozenset(place for place, k in enumerate(used) if pattern.places[k].min() < 0),
             final,
             pattern.nnz == 1,
         )

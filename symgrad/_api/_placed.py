@@ -36,6 +36,8 @@ class Recipe:
         Numbers of two other derivatives, whose data are multiplied.
     alone:
         Which of all these have places that are no other's: they are written, the others added.
+    partial:
+        Which have values that are left out.
     final:
         Whether it is a result.
     single:
@@ -46,6 +48,7 @@ class Recipe:
     blocks: tuple[int, ...]
     products: tuple[tuple[int, int], ...]
     alone: frozenset[int]
+    partial: frozenset[int]
     final: bool
     single: bool
 
@@ -62,7 +65,8 @@ class Recipe:
 
     def serves(self, other: Recipe) -> bool:
         """Tell whether it gives the same data, with additions where none are needed perhaps."""
-        return self.alone <= other.alone and replace(self, alone=other.alone) == other
+        careful = self.alone <= other.alone and self.partial >= other.partial
+        return careful and replace(self, alone=other.alone, partial=other.partial) == other
 
 
 class Placed:
@@ -179,7 +183,7 @@ class Placed:
                 size = dim_product(shape)
                 place = SLICE(Traced(self._places), region=((start, 1, size),))
                 place = RESHAPE(place, shape=shape)
-                if k not in recipe.alone:  # some may be left out
+                if k in recipe.partial:
                     pieces[k] = np.where(place >= 0, pieces[k], 0.0)
                     place = np.maximum(place, 0)
                 values.append(pieces[k].astype(dtypes[recipe.target]))
