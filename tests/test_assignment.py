@@ -579,3 +579,54 @@ def test_nothing_is_repeated() -> None:
     for shape in ((2, 2), (0,)):
         found = sg.compile(lambda x, shape=shape: np.resize(x, shape))(np.zeros(0))
         np.testing.assert_array_equal(found, np.zeros(shape))
+
+
+# ---------------------------------------------------------------- where= and out= of ufuncs
+
+
+def divided(x: Any, y: Any) -> Any:
+    return np.divide(x, y, out=np.zeros_like(x), where=y != 0)
+
+
+def logarithm(x: Any, y: Any) -> Any:
+    z = np.full(x.shape, -1.0)
+    np.log(x, out=z, where=x > 0)
+    return z * y
+
+
+def updated(x: Any, y: Any) -> Any:
+    z = x * 1.0
+    np.add(z, y, out=z, where=y > 0)
+    np.multiply(z[1:], 2.0, out=z[1:], where=[True, False])
+    np.sqrt(z, z, where=False)
+    return z
+
+
+def by_rows(x: Any, y: Any) -> Any:
+    z = np.ones((2, 3))
+    np.subtract(x, y, out=z, where=np.array([[True], [False]]))
+    return np.sum(z, axis=0, where=z > -10.0, initial=1.0)
+
+
+def two_results(x: Any, y: Any) -> Any:
+    whole, part = np.zeros(3), np.full(3, 5.0)
+    np.modf(x, out=(part, whole), where=y >= 0)
+    return part + 2 * whole + np.divmod(x, 2.0, out=(None, whole))[0]
+
+
+def outer(x: Any, y: Any) -> Any:
+    z = np.zeros((3, 3))
+    np.multiply.outer(x, y, out=z, where=y > 0)
+    return np.add.reduce(z, where=z < 100.0, initial=0.5)
+
+
+@pytest.mark.parametrize("f", [divided, logarithm, updated, by_rows, two_results, outer])
+@pytest.mark.parametrize("y", [[0.0, 2.0, -1.0], [1.0, 0.0, 0.0], [-1.0, -2.0, -3.0]])
+def test_ufuncs_write_where_they_are_told(f: Callable[..., Any], y: list[float]) -> None:
+    x, y = np.array([-0.5, 1.5, 2.5]), np.array(y)
+    with np.errstate(all="ignore"):
+        expected = f(x, y)
+        np.testing.assert_allclose(sg.compile(f)(x, y), expected, rtol=1e-14)
+        slopes = sg.jacobian(f)(x, y)
+        steps = [(f(x + h, y) - f(x - h, y)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(slopes, np.transpose(steps), rtol=1e-6, atol=1e-8)

@@ -195,9 +195,16 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "ufunc where": (lambda x: np.sin(x, where=x > 1), ("np.sin(..., where=)", "np.where")),
     "ufunc option": (lambda x: np.sin(x, signature="d->d"), ("np.sin(..., signature=)",)),
     "ufunc dtype": (lambda x: np.less(x, 1, dtype=float), ("np.less(..., dtype=float64)",)),
-    "sum where": (lambda x: np.sum(x, where=[True] * 5), ("sum: the option where=", "keepdims")),
+    "sum where": (lambda x: np.sum(x, where=x), ("where= is an array of truth values", "float64")),
+    "nansum where": (
+        lambda x: np.nansum(x, where=[True] * 5), ("nansum: the option where=", "keepdims"),
+    ),
+    "max where": (lambda x: np.max(x, where=x > 1), ("np.max(..., where=)", "initial=")),
+    "out of another type": (
+        lambda x: np.add(x, 1, out=OF.np.zeros(5, int)), ("np.add(..., out=)", "'same_kind'"),
+    ),
     "sum out": (lambda x: np.sum(x, out=OF.np.zeros(())), ("np.sum(..., out=)", "symgrad.numpy")),
-    "sum initial": (lambda x: np.sum(x, initial=3.0), ("sum: the option initial=",)),
+    "ptp initial": (lambda x: np.ptp(x, initial=3.0), ("ptp: the option initial=",)),
     "order": (lambda x: x.reshape(5, 1, order="K"), ("order='K'", "order='C' or order='F'")),
 }  # fmt: skip
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from .._op import Op, composite
 from .._shapes import as_dim, hint, normalize_axes, normalize_axis, show
-from ..errors import ShapeError
+from .._state import now
+from ..errors import ArgumentError, NumberError, ShapeError, UnsupportedError
 from .np_common import as_array, declared, dims, join, on, reshaped, sum_type
 from .reductions import ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, PROD, SUM, kept
 from .scans import CUMPROD, CUMSUM
@@ -33,19 +34,57 @@ def fold(op: Op, x: Any, axis: Any, keepdims: bool) -> Any:
     return reshaped(y, kept(x.shape, axes)) if keepdims else y
 
 
+# ---------------------------------------------------------------- where= and initial=
+
+
+def mask_of(where: Any, x: Any) -> Any:
+    """Return a mask of the shape of ``x``."""
+    mask = as_array(where)
+    if mask.dtype != np.bool_:
+        raise ArgumentError(f"where= is an array of truth values, not of {mask.dtype}")
+    return np.broadcast_to(mask, x.shape)
+
+
+def chosen(x: Any, where: Any, other: Any) -> Any:
+    """Return ``x`` with ``other`` where the mask is false."""
+    return x if where is True else np.where(mask_of(where, x), x, as_array(other).astype(x.dtype))
+
+
+def masked(**options: Any) -> Any:
+    """Return samples of reductions with a mask, with further options."""
+    rows, columns = np.array([[False], [True]]), np.array([True, False, True])
+    return join(
+        on([(2, 3)], {"where": rows, **options}, dtypes=("f8", "f4", "i4")),
+        on([(2, 3)], {"where": columns, "axis": 1, "keepdims": True, **options}),
+    )
+
+
+def _require_free_order(where: Any, initial: Any) -> None:
+    if now().promised and not (where is True and initial is None):
+        raise UnsupportedError("sums with where= or initial= are not traced with rounding='numpy'")
+
+
 # ---------------------------------------------------------------- sum, prod
 
 
 def _adding(function: Any, op: Op, doc: str) -> Any:
-    def total(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+    empty = np.add if function is np.sum else np.multiply
+
+    def total(
+        a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True,
+        initial: Any = None,
+    ) -> Any:  # fmt: skip
+        _require_free_order(where, initial)
         x = as_array(a)
         x = x.astype(np.dtype(dtype) if dtype is not None else sum_type(x.dtype))
-        return fold(op, x, axis, keepdims)
+        y = fold(op, chosen(x, where, empty.identity), axis, keepdims)
+        return y if initial is None else empty(y, as_array(initial).astype(x.dtype))
 
     total.__doc__ = doc
     samples = join(
-        REDUCED, on([(0, 3), (0,)], {"axis": 0}), on([(2, 3)], (0, "f8"), dtypes=("f4",))
-    )
+        REDUCED, on([(0, 3), (0,)], {"axis": 0}), on([(2, 3)], (0, "f8"), dtypes=("f4",)),
+        masked(), masked(initial=2.0), on([(0, 3)], {"axis": 0, "initial": 3.0}),
+    )  # fmt: skip
     return composite(function, name=function.__name__, samples=samples)(total)
 
 
@@ -65,14 +104,25 @@ def not_empty(x: Any, axis: Any, name: str) -> None:
 
 def _extremum(functions: tuple[Callable[..., Any], ...], op: Op, doc: str) -> Any:
     name = functions[0].__name__
+    larger = np.maximum if op is MAX else np.minimum
 
-    def extremum(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    def extremum(
+        a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, initial: Any = None
+    ) -> Any:
         x = as_array(a)
-        not_empty(x, axis, name)
-        return fold(op, x, axis, keepdims)
+        if initial is None:
+            if where is not True:
+                raise NumberError(f"np.{name}(..., where=) of no elements needs initial=")
+            not_empty(x, axis, name)
+            return fold(op, x, axis, keepdims)
+        first = as_array(initial).astype(x.dtype)
+        if 0 in (x.shape[k] for k in normalize_axes(axis, x.ndim)):
+            return np.sum(x, axis=axis, keepdims=keepdims).astype(x.dtype) + first
+        return larger(fold(op, chosen(x, where, first), axis, keepdims), first)
 
     extremum.__doc__ = doc
-    return composite(*functions, name=name, samples=REDUCED, convention="equal shares among ties")(
+    samples = join(REDUCED, masked(initial=0.5), on([(2, 3), (0, 3)], {"axis": 0, "initial": 0.5}))
+    return composite(*functions, name=name, samples=samples, convention="equal shares among ties")(
         extremum
     )
 
@@ -126,12 +176,12 @@ argmin = _place(np.argmin, ARGMIN, "Index of the first minimum.")
 
 
 def _truth(function: Any, op: Op, doc: str) -> Any:
-    def truth(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        return fold(op, as_array(a).astype(np.bool_), axis, keepdims)
+    def truth(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
+        return fold(op, chosen(as_array(a).astype(np.bool_), where, op is ALL), axis, keepdims)
 
     truth.__doc__ = doc
     return composite(
-        function, name=function.__name__, samples=REDUCED, differentiable=False
+        function, name=function.__name__, samples=join(REDUCED, masked()), differentiable=False
     )(truth)  # fmt: skip
 
 

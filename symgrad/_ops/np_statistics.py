@@ -16,13 +16,14 @@ from .np_common import (
     as_array,
     as_float,
     dims,
+    is_traced,
     join,
     numbers,
     on,
     reshaped,
     spread,
 )
-from .np_reductions import REDUCED, RUNNING, fold, not_empty
+from .np_reductions import REDUCED, RUNNING, fold, mask_of, masked, not_empty
 from .reductions import MAX, MIN
 
 
@@ -44,52 +45,65 @@ def _float(a: Any, dtype: Any) -> Any:
     return as_float(x) if dtype is None else x.astype(np.dtype(dtype))
 
 
-@composite(np.mean, samples=REDUCED)
-def mean(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Any:
+@composite(np.mean, samples=join(REDUCED, masked()))
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, where: Any = True
+) -> Any:
     """Mean over axes."""
     x = _float(a, dtype)
-    return np.sum(x, axis=axis, keepdims=keepdims) / count(x, axis)
+    total = np.sum(x, axis=axis, keepdims=keepdims, where=where)
+    return total / _count(x, axis, where, keepdims)
+
+
+def _count(x: Any, axis: Any, where: Any, keepdims: bool) -> Any:
+    """Return the number of elements along axes where a mask is true."""
+    if where is True:
+        return count(x, axis)
+    kind = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    return np.sum(mask_of(where, x), axis=axis, dtype=kind, keepdims=keepdims)
 
 
 SPREAD = join(
     REDUCED,
     on([(4,), (2, 3)], {"ddof": 1}, {"correction": 1}),
     on([(2, 3)], {"ddof": 1, "axis": 1, "keepdims": True}, {"axis": 0, "ddof": 0.5}),
+    masked(),
+    masked(ddof=1),
 )
 
 
-def _degrees(x: Any, axis: Any, ddof: Any, correction: Any) -> Any:
+def _degrees(number: Any, ddof: Any, correction: Any) -> Any:
     if correction is not None and ddof != 0:
         raise ArgumentError("give ddof or correction, not both")
     less = ddof if correction is None else correction
-    number = count(x, axis)
     if isinstance(less, (int, float)) and less == 0:
         return number
     free = number - less
+    if is_traced(number):
+        return np.maximum(free, 0)
     return free if not isinstance(less, int) or free > 0 else 0
 
 
 @composite(np.var, samples=SPREAD)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
-    correction: Any = None, mean: Any = None,
+    correction: Any = None, mean: Any = None, where: Any = True,
 ) -> Any:  # fmt: skip
     """Variance over axes: the mean square deviation from the mean."""
     x = _float(a, dtype)
-    centre = np.mean(x, axis=axis, keepdims=True) if mean is None else as_array(mean)
-    away = x - centre
-    total = np.sum(abs_square(away), axis=axis, keepdims=keepdims)
-    return total / _degrees(x, axis, ddof, correction)
+    centre = np.mean(x, axis=axis, keepdims=True, where=where) if mean is None else as_array(mean)
+    total = np.sum(abs_square(x - centre), axis=axis, keepdims=keepdims, where=where)
+    return total / _degrees(_count(x, axis, where, keepdims), ddof, correction)
 
 
 @composite(np.std, samples=SPREAD, convention="derivative 0 where all elements are equal")
 def std(
     a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
-    correction: Any = None, mean: Any = None,
+    correction: Any = None, mean: Any = None, where: Any = True,
 ) -> Any:  # fmt: skip
     """Standard deviation over axes: the root of the variance."""
     options = {"ddof": ddof, "keepdims": keepdims, "correction": correction, "mean": mean}
-    return root(var(a, axis, dtype, **options))
+    return root(var(a, axis, dtype, where=where, **options))
 
 
 def _weighted(rng: np.random.Generator) -> Iterator[Sample]:

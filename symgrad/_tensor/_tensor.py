@@ -15,7 +15,8 @@ from .._ops import CAST, getitem
 from .._ops.indexing import GATHER, in_range
 from .._shapes import normalize_axes
 from .._trace import Complex, Traced
-from .._trace._arrays import ArrayMethods, add_operators, call, declines
+from .._trace._arrays import ArrayMethods, add_operators, declines
+from .._trace._calls import call
 from ..errors import BackwardError, ShapeError
 from ._composed import FOLDS, STD, VAR
 from ._inplace import InPlace

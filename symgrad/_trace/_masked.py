@@ -16,7 +16,8 @@ import numpy as np
 from .._disguise import stands_for
 from .._ops.np_common import is_traced
 from ..errors import IndexingError, TraceError, UnsupportedError
-from ._arrays import ArrayMethods, add_operators, call, declines
+from ._arrays import ArrayMethods, add_operators, declines
+from ._calls import call
 
 _FILL = {np.sum: 0, np.prod: 1, np.any: False, np.all: True, np.count_nonzero: 0}
 

@@ -18,7 +18,7 @@ from .._op import refuse, registry
 from .._ops.np_common import as_array, existing, is_traced
 from .._shapes import Size
 from .._state import now
-from ._arrays import call
+from ._calls import call
 from ._complex import complex_of, is_complex
 from ._traced import as_traced
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._tensor._record import called, planned
 from .._tensor._tensor import Tensor
-from .._trace._arrays import call
+from .._trace._calls import call
 from ..errors import ArgumentError
 from ._arguments import Selected, axis_of, example, sizes_of
 

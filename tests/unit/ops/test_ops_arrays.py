@@ -750,7 +750,7 @@ def x_of(*shape: int) -> Traced:
         (lambda x: np.trace(x[0]), ShapeError, "two axes"),
         (lambda x: np.cross(x, x), ShapeError, "3 components"),
         (lambda x: np.select([x], [x]), TypeError, "must be boolean"),
-        (lambda x: np.sum(x, where=x > 0), UnsupportedError, "where="),
+        (lambda x: np.nansum(x, where=x > 0), UnsupportedError, "where="),
         (lambda x: np.nonzero(x), UnsupportedError, "use a mask"),
     ],
 )
