@@ -493,7 +493,7 @@ def test_every_error_is_in_the_hierarchy() -> None:
 @pytest.mark.parametrize(
     ("name", "function", "instead"),
     [
-        ("stats.multivariate_t.pdf", scipy.stats.multivariate_t.pdf, "sg.pure_callback"),
+        ("stats.matrix_normal.pdf", scipy.stats.matrix_normal.pdf, "sg.pure_callback"),
         (
             "interpolate.Akima1DInterpolator",
             lambda x: scipy.interpolate.Akima1DInterpolator(np.arange(3), x),

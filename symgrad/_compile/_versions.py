@@ -48,6 +48,13 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "multivariate_normal_frozen": (
         "scipy.stats", "multivariate_normal", lambda x: (x.mean, x.cov_object.covariance)
     ),
+    "multivariate_t_frozen": (
+        "scipy.stats", "multivariate_t", lambda x: (x.loc, x.shape, x.df)
+    ),
+    "dirichlet_frozen": ("scipy.stats", "dirichlet", lambda x: (x.alpha,)),
+    "gaussian_kde": (
+        "scipy.stats", "gaussian_kde", lambda x: (x.dataset, x.factor, x.weights)
+    ),
     "_spbase": ("scipy.sparse", "entries", lambda x: (x,)),
     "Rotation": ("scipy.spatial.transform", "Rotation", lambda x: (x.as_quat(), False)),
 }  # fmt: skip

@@ -32,7 +32,9 @@ class Distribution:
     inside:
         ``inside(z, *shapes)``: whether a point is in the support; None: everywhere.
     safe:
-        A point in the support, put in the place of those that are not.
+        A point in the support, put in the place of those that are not; or ``safe(*shapes)``.
+    ends:
+        The ends of the support, for the shares 0 and 1; None: as the formulas say.
     valid:
         ``valid(*shapes)``: whether shape parameters are allowed; None: there are none.
     """
@@ -43,11 +45,12 @@ class Distribution:
         formulas: Mapping[str, Formula],
         *,
         inside: Callable[..., Any] | None = None,
-        safe: float = 0.5,
+        safe: float | Callable[..., Any] = 0.5,
+        ends: tuple[float, float] | None = None,
         valid: Callable[..., Any] | None = None,
     ) -> None:
         self.original, self.formulas = original, formulas
-        self.inside, self.safe, self.valid = inside, safe, valid
+        self.inside, self.safe, self.ends, self.valid = inside, safe, ends, valid
         self.__name__ = original.name
         self.__doc__ = original.__doc__
 
@@ -83,8 +86,12 @@ class Distribution:
         x, loc, scale = (as_array(v) for v in (x, loc, scale))
         if name in ("ppf", "isf"):
             allowed = (x >= 0) & (x <= 1)
-            result = self.formulas[name](np.where(allowed, x, 0.5), *shapes) * scale + loc
-            return self._checked(np.where(allowed, result, np.nan), scale, shapes)
+            result = self.formulas[name](np.where(allowed, x, 0.5), *shapes)
+            if self.ends is not None:
+                at_0, at_1 = self.ends if name == "ppf" else self.ends[::-1]
+                result = np.where(x == 0, at_0, np.where(x == 1, at_1, result))
+            result = np.where(allowed, result * scale + loc, np.nan)
+            return self._checked(result, scale, shapes)
         z = (x - loc) / scale
 
         def formula(z: Any) -> Any:
@@ -97,12 +104,13 @@ class Distribution:
 
     def _within(self, name: str, formula: Formula, z: Any, shapes: tuple[Any, ...]) -> Any:
         """Return the formula's value in the support, and what is so outside of it."""
-        if self.inside is None:
-            return formula(z)
-        inside = self.inside(z, *shapes)
-        value = formula(np.where(inside, z, self.safe))
+        inside = np.isfinite(z)
+        if self.inside is not None:
+            inside = inside & self.inside(z, *shapes)
+        safe = self.safe(*shapes) if callable(self.safe) else self.safe
+        value = formula(np.where(inside, z, safe))
         below, above = _OUTSIDE[name]
-        outside = below if below == above else np.where(z < self.safe, below, above)
+        outside = below if below == above else np.where(z < safe, below, above)
         return np.where(inside, value, np.where(np.isnan(z), np.nan, outside))
 
     def _checked(self, result: Any, scale: Any, shapes: tuple[Any, ...]) -> Any:
@@ -127,7 +135,8 @@ class Distribution:
 #: Values below and above the support.
 _OUTSIDE = {
     "logpdf": (-np.inf, -np.inf), "pdf": (0.0, 0.0), "cdf": (0.0, 1.0), "sf": (1.0, 0.0),
-    "logcdf": (-np.inf, 0.0), "logsf": (0.0, -np.inf),
+    "logcdf": (-np.inf, 0.0), "logsf": (0.0, -np.inf), "logpmf": (-np.inf, -np.inf),
+    "pmf": (0.0, 0.0),
 }  # fmt: skip
 
 
@@ -152,31 +161,21 @@ class Frozen:
 
 
 class Counts(Distribution):
-    """A distribution on whole numbers: ``logpmf`` and ``pmf``, with a location only.
+    """A distribution on whole numbers: it has a location only.
 
-    Parameters
-    ----------
-    original:
-        SciPy's distribution.
-    log:
-        ``log(k, *shapes)``: the logarithm of the probability of ``k`` at location 0.
-    inside, valid:
-        As for a :class:`Distribution`.
+    What is asked of other numbers is 0, or of the whole number below.
     """
-
-    def __init__(
-        self, original: Any, log: Formula, inside: Formula, valid: Callable[..., Any]
-    ) -> None:
-        formulas = {"logpmf": log, "pmf": log}
-        super().__init__(original, formulas, inside=inside, safe=0.0, valid=valid)
 
     def _compute(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
         shapes, loc, _ = self._parameters(args, kwargs)
         k = (as_array(x) - as_array(loc)) * 1.0
-        assert self.inside is not None
-        within = self.inside(k, *shapes) & (np.floor(k) == k)
-        log = self.formulas[name](np.where(within, k, self.safe), *shapes)
-        log = np.where(within, log, np.where(np.isnan(k), np.nan, -np.inf))
-        result = log if name == "logpmf" else np.exp(log)
+
+        def formula(k: Any) -> Any:
+            return self.formulas[name](k, *shapes)
+
+        whole = np.floor(k)
+        found = self._within(name, formula, np.where(np.isnan(k), k, whole), shapes)
+        if name in ("pmf", "logpmf"):
+            found = np.where(whole == k, found, np.where(np.isnan(k), k, _OUTSIDE[name][0]))
         assert self.valid is not None
-        return np.where(self.valid(*shapes), result, np.nan)
+        return np.where(self.valid(*shapes), found, np.nan)

@@ -1,0 +1,242 @@
+"""scipy.stats in traced code: distributions beside SciPy's own, tails beside mpmath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+import scipy.stats
+
+import symgrad as sg
+from symgrad.scipy import stats
+from symgrad.scipy._distribution import Counts
+from symgrad.scipy._distributions import DISTRIBUTIONS
+
+POINTS = np.array([
+    -np.inf, -40, -3, -1.5, -1, -0.3, 0, 0.2, 0.5, 0.75, 1, 1.5, 2, 3, 5, 40, np.inf, np.nan,
+])  # fmt: skip
+SHARES = np.array([-0.1, 0, 1e-9, 0.01, 0.3, 0.5, 0.9, 1, 1.1, np.nan])
+#: Shape parameters; the derivatives are asked for at the first of them.
+SHAPES: dict[str, list[tuple[float, ...]]] = {
+    "t": [(2.5,), (0.5,), (-1.0,)], "gamma": [(2.5,), (0.5,), (1.0,), (-1.0,)],
+    "erlang": [(2.0,)], "chi2": [(3.0,), (1.0,), (2.0,)], "chi": [(3.0,), (1.0,)],
+    "lognorm": [(0.5,), (-0.5,)], "beta": [(2.0, 3.0), (0.5, 0.5), (1.0, 1.0), (-1.0, 2.0)],
+    "poisson": [(2.5,), (0.0,)], "bernoulli": [(0.3,), (0.0,), (1.5,)],
+    "binom": [(5, 0.3), (5, 1.0)], "weibull_min": [(2.5,), (0.5,), (1.0,), (-1.0,)],
+    "weibull_max": [(2.5,), (1.0,)], "invweibull": [(2.5,), (-1.0,)],
+    "pareto": [(2.5,), (-1.0,)], "lomax": [(2.5,)], "invgamma": [(2.5,), (-1.0,)],
+    "nbinom": [(2.5, 0.3), (4.0, 1.0)], "geom": [(0.3,), (1.5,)], "logser": [(0.3,), (1.5,)],
+    "randint": [(-1, 4), (2, 1)], "hypergeom": [(20, 7, 6), (9, 8, 7)],
+    "betabinom": [(5, 2.5, 0.7)], "dlaplace": [(0.8,)], "gennorm": [(1.5,), (0.7,)],
+    "skewnorm": [(1.5,), (-2.0,), (0.0,)], "exponnorm": [(1.5,)], "vonmises": [(1.5,), (0.0,)],
+    "johnsonsu": [(0.5, 1.5), (0.5, -1.0)], "johnsonsb": [(0.5, 1.5)], "genlogistic": [(1.5,)],
+    "loggamma": [(1.5,)], "gompertz": [(1.5,)], "burr": [(2.5, 1.5)], "burr12": [(2.5, 1.5)],
+    "genpareto": [(0.5,), (-0.5,), (0.0,)], "genextreme": [(0.5,), (-0.5,), (0.0,)],
+    "fisk": [(2.5,)], "nakagami": [(1.5,)], "gengamma": [(1.5, 2.5)], "invgauss": [(1.5,), (0.2,)],
+    "rice": [(1.5,), (0.0,)], "f": [(5.0, 3.0), (1.0, 8.0)], "betaprime": [(2.0, 1.5)],
+    "powerlaw": [(1.5,)], "loguniform": [(0.5, 3.0)], "truncexpon": [(3.0,)],
+    "triang": [(0.3,), (0.0,), (1.0,)],
+    "truncnorm": [(-1.0, 2.0), (0.5, 3.0), (-3.0, -0.7), (-np.inf, 1.0), (0.1, np.inf)],
+}  # fmt: skip
+
+
+def shapes_of(name: str) -> list[tuple[float, ...]]:
+    return SHAPES.get(name, [()])
+
+
+@pytest.mark.quick(6)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_distributions_are_scipys(name: str) -> None:
+    ours, original = getattr(stats, name), getattr(scipy.stats, name)
+    counts = isinstance(ours, Counts)
+
+    def every(x: Any, q: Any, *p: Any) -> Any:
+        return [getattr(ours, m)(q if m in ("ppf", "isf") else x, *p) for m in ours.formulas]
+
+    with sg.backend("numpy"), np.errstate(all="ignore"):
+        compiled = sg.compile(every)
+        for shapes in shapes_of(name):
+            for place in ((1.0,),) if counts else ((0.0, 1.0), (0.5, 2.0), (1.0, -1.0)):
+                found = compiled(POINTS, SHARES, *map(float, (*shapes, *place)))
+                for method, got in zip(ours.formulas, found, strict=True):
+                    given = SHARES if method in ("ppf", "isf") else POINTS
+                    want = getattr(original, method)(given, *shapes, *place)
+                    if not original._argcheck(*shapes):
+                        assert np.isnan(got).all()
+                        continue
+                    lost = np.isnan(want) & np.isinf(given)  # SciPy's inf - inf
+                    assert not (np.isfinite(got[lost]) & (got[lost] != 0)).any()
+                    want = np.where(lost, got, want)
+                    if method.startswith("log"):  # SciPy's may be those of what underflows
+                        under = (want < -700) & (got < -700)
+                        got, want = got[~under], want[~under]
+                    if method in ("ppf", "isf"):  # SciPy's may be those of 1 - q
+                        back = original.cdf if method == "ppf" else original.sf
+                        same = np.abs(back(got, *shapes, *place) / SHARES - 1) < 1e-11
+                        got = np.where(same & np.isclose(got, want, rtol=1e-5), want, got)
+                    np.testing.assert_allclose(
+                        got, want, rtol=2e-12, atol=1e-15 if method[0] == "l" else 1e-30,
+                        err_msg=f"{name}{shapes}.{method} at {place}",
+                    )  # fmt: skip
+
+
+#: Distributions whose share is by a function that has no derivative by its parameter.
+BY_PARAMETER = (
+    "t", "gennorm", "gamma", "erlang", "chi2", "chi", "nakagami", "gengamma", "invgamma",
+    "loggamma", "f", "betaprime", "beta",
+)  # fmt: skip
+
+
+@pytest.mark.quick(6)
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_derivatives_of_distributions(name: str) -> None:
+    """By all arguments, in and out of the support: differences agree, and nothing is nan."""
+    ours, original = getattr(stats, name), getattr(scipy.stats, name)
+    counts = isinstance(ours, Counts)
+    shapes = np.array(shapes_of(name)[0])
+    scale = () if counts else (2.0,)
+    whole = {"erlang": 1, "binom": 1, "randint": 2, "hypergeom": 3, "betabinom": 1}.get(name, 0)
+    for method in ours.formulas:
+        quantile, density = method in ("ppf", "isf"), method in ("logpdf", "pdf", "logpmf", "pmf")
+        wanted = [] if counts else [0, *range(1 + len(shapes), 3 + len(shapes))]
+        if density or name not in (*BY_PARAMETER, "poisson", "nbinom", "binom"):
+            wanted += range(1 + whole, 1 + len(shapes))
+        gradient = sg.grad(lambda x, *p, m=method: getattr(ours, m)(x, *p), argnums=tuple(wanted))
+        for x in (0.3, 0.7) if quantile else (-2.0, 1.0, 3.0) if counts else (-1.2, 0.8, 1.7):
+            args = np.array([x, *shapes, 0.0 if counts else 0.25, *scale])
+            found = gradient(*map(float, args)) if wanted else ()
+            for k, value in zip(wanted, found, strict=True):
+                h = 1e-5 * np.eye(len(args))[k]
+                ahead, behind = (getattr(original, method)(*(args + s)) for s in (h, -h))
+                want = 0.0 if ahead == behind else (ahead - behind) / 2e-5
+                assert value == pytest.approx(want, rel=2e-5, abs=1e-7), (method, x, k)
+
+
+#: Far tails: the method, its arguments, and the same by mpmath.
+TAILS: dict[str, tuple[Callable[..., Any], tuple[float, ...], Callable[..., Any]]] = {
+    "weibull_min.cdf": (stats.weibull_min.cdf, (1e-9, 2.0), lambda z, c: -mp.expm1(-(z**c))),
+    "weibull_min.logcdf": (
+        stats.weibull_min.logcdf, (9.0, 2.0), lambda z, c: mp.log1p(-mp.exp(-(z**c))),
+    ),
+    "gumbel_r.logsf": (
+        stats.gumbel_r.logsf, (60.0,), lambda z: mp.log(-mp.expm1(-mp.exp(-z))),
+    ),
+    "genpareto.sf": (
+        stats.genpareto.sf, (1e12, 1e-12), lambda z, c: (1 + c * z) ** (-1 / c),
+    ),
+    "genextreme.logpdf": (
+        stats.genextreme.logpdf, (40.0, 1e-3),
+        lambda z, c: (1 / c - 1) * mp.log1p(-c * z) - (1 - c * z) ** (1 / c),
+    ),
+    "genpareto.isf": (
+        stats.genpareto.isf, (1e-200, 1e-5), lambda q, c: mp.expm1(-c * mp.log(q)) / c,
+    ),
+    "lognorm.logsf": (
+        stats.lognorm.logsf, (1e30, 1.5), lambda z, s: mp.log(mp.ncdf(-mp.log(z) / s)),
+    ),
+    "fisk.sf": (stats.fisk.sf, (1e100, 2.5), lambda z, c: 1 / (1 + z**c)),
+    "johnsonsu.sf": (
+        stats.johnsonsu.sf, (1e6, 0.5, 2.0), lambda z, a, b: mp.ncdf(-(a + b * mp.asinh(z))),
+    ),
+    "moyal.sf": (stats.moyal.sf, (80.0,), lambda z: mp.erf(mp.exp(-z / 2) / mp.sqrt(2))),
+    "levy.sf": (stats.levy.sf, (1e30,), lambda z: mp.erf(mp.sqrt(1 / (2 * z)))),
+    "halflogistic.cdf": (stats.halflogistic.cdf, (1e-12,), lambda z: mp.tanh(z / 2)),
+    "f.sf": (
+        stats.f.sf, (1e9, 5.0, 3.0),
+        lambda z, m, n: mp.betainc(n / 2, m / 2, 0, n / (n + m * z), regularized=True),
+    ),
+    "betaprime.cdf": (
+        stats.betaprime.cdf, (1e-40, 2.0, 1.5),
+        lambda z, a, b: mp.betainc(a, b, 0, z / (1 + z), regularized=True),
+    ),
+    "truncnorm.logpdf": (
+        stats.truncnorm.logpdf, (31.0, 30.0, 32.0),
+        lambda z, a, b: mp.log(mp.npdf(z)) - mp.log(mp.ncdf(-a) - mp.ncdf(-b)),
+    ),
+    "truncnorm.sf": (
+        stats.truncnorm.sf, (-20.0, -21.0, -19.0),
+        lambda z, a, b: (mp.ncdf(b) - mp.ncdf(z)) / (mp.ncdf(b) - mp.ncdf(a)),
+    ),
+    "invgauss.logsf": (
+        stats.invgauss.logsf, (60.0, 0.5),
+        lambda z, m: mp.log(
+            mp.ncdf(-(z / m - 1) / mp.sqrt(z))
+            - mp.exp(2 / m) * mp.ncdf(-(z / m + 1) / mp.sqrt(z))
+        ),
+    ),
+    "rice.logpdf": (
+        stats.rice.logpdf, (300.0, 280.0),
+        lambda z, b: mp.log(z) - (z * z + b * b) / 2 + mp.log(mp.besseli(0, z * b)),
+    ),
+    "hypsecant.logsf": (
+        stats.hypsecant.logsf, (300.0,), lambda z: mp.log(2 / mp.pi * mp.atan(mp.exp(-z))),
+    ),
+    "skewnorm.logpdf": (
+        stats.skewnorm.logpdf, (-30.0, 3.0),
+        lambda z, a: mp.log(2 * mp.npdf(z)) + mp.log(mp.ncdf(a * z)),
+    ),
+    "poisson.logcdf": (
+        stats.poisson.logcdf, (40.0, 2.5),
+        lambda k, m: mp.log1p(-mp.gammainc(k + 1, 0, m, regularized=True)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAILS)
+@pytest.mark.usefixtures("no_kernels")
+def test_tails(name: str) -> None:
+    method, args, exact = TAILS[name]
+    found = sg.compile(lambda *x: method(*x))(*args)
+    with mp.workdps(400):
+        want = float(exact(*map(mp.mpf, args)))
+    assert found == pytest.approx(want, rel=2e-12, abs=0)
+
+
+def test_gaussian_kde() -> None:
+    rng = np.random.default_rng(0)
+    flat, plane = rng.normal(size=30), rng.normal(size=(2, 25))
+    w = rng.uniform(size=30)
+    for points, asked, options in (
+        (flat, np.linspace(-3, 3, 7), {}),
+        (flat, np.linspace(-3, 3, 7), {"bw_method": "silverman", "weights": w}),
+        (flat, 0.5, {"bw_method": 0.3}),
+        (plane, rng.normal(size=(2, 4)), {}),
+        (plane, np.array([0.5, 0.1]), {"bw_method": lambda k: 0.7 * k.scotts_factor()}),
+    ):
+        f = lambda d, x, o=options: scipy.stats.gaussian_kde(d, **o)(x)  # noqa: E731
+        np.testing.assert_allclose(sg.compile(f)(points, asked), f(points, asked), rtol=1e-10)
+    held = scipy.stats.gaussian_kde(flat, weights=w)
+    g = sg.value_and_grad(lambda x: held.logpdf(x)[0] + held.integrate_box_1d(-1.0, x))
+    for _ in range(2):
+        value, slope = g(0.5)
+        want = held.logpdf(0.5)[0] + held.integrate_box_1d(-1.0, 0.5)
+        assert value == pytest.approx(want, rel=1e-10)
+        ends = [
+            held.logpdf(0.5 + s)[0] + held.integrate_box_1d(-1.0, 0.5 + s) for s in (1e-6, -1e-6)
+        ]
+        assert slope == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+        held = scipy.stats.gaussian_kde(flat + 0.3, weights=w)  # another object in the name
+
+
+def test_vectors() -> None:
+    rng = np.random.default_rng(1)
+    shape = np.array([[2.0, 0.3], [0.3, 1.0]])
+    x = rng.normal(size=(5, 2))
+    student = lambda x, m, s, df: scipy.stats.multivariate_t.logpdf(x, m, s, df)  # noqa: E731
+    args = (x, np.array([0.5, 1.0]), shape, 2.5)
+    np.testing.assert_allclose(sg.compile(student)(*args), student(*args), rtol=1e-12)
+    alpha, shares = np.array([1.5, 0.5, 3.0]), rng.dirichlet([1, 1, 1], size=4).T
+    f = lambda x, a: scipy.stats.dirichlet.logpdf(x, a)  # noqa: E731
+    for given in (shares, shares[:, 0], shares[:-1]):
+        np.testing.assert_allclose(sg.compile(f)(given, alpha), f(given, alpha), rtol=1e-12)
+    held = scipy.stats.dirichlet(alpha), scipy.stats.multivariate_t([0.5, 1.0], shape, 2.5)
+    g = lambda x, y: held[0].pdf(x) + held[1].pdf(y)  # noqa: E731
+    compiled = sg.compile(g)(shares[:, 0], x[0])
+    assert compiled == pytest.approx(g(shares[:, 0], x[0]), rel=1e-12)
+    slope = sg.grad(lambda df: student(x[0], args[1], shape, df))(2.5)
+    ends = [student(x[0], args[1], shape, 2.5 + s) for s in (1e-6, -1e-6)]
+    assert slope == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
