@@ -26,7 +26,7 @@ from .._op import (
     Written,
     define,
 )
-from . import exactly_complex
+from .exactly import in_pairs, vectors_in_pairs
 from .factorizations import (
     CHOLESKY,
     EIGH,
@@ -69,7 +69,7 @@ def _packed(value: Any) -> Any:
 
 
 def complex_twin(
-    name: str, real: ArrayOp, lower: Any, doc: str, exact: Callable[..., Any],
+    name: str, real: ArrayOp, lower: Any, doc: str,
     helper: Callable[..., Any] | None = None, convention: str | None = None,
 ) -> Op:  # fmt: skip
     """Define the op that ``real`` is for complex matrices, in pairs of reals.
@@ -82,15 +82,14 @@ def complex_twin(
         The op for real matrices, whose shapes, rules and NumPy function are taken.
     lower:
         How the op is computed.
-    exact:
-        How it is computed in multiple precision; the rest of that is taken from the real op.
     helper:
         The plain NumPy function that the op's source calls; without one it is the last operand.
     """
     shape, fits, rule, known = real.shape, real.fits, real.products, Evidence.of(real).exact
     assert known is not None
     assert isinstance(fits, Cores)
-    vectors = known.vectors and exactly_complex.vectors_of(known.vectors)
+    vectors = known.vectors and vectors_in_pairs(known.vectors)
+    exact = in_pairs(known.compute)
 
     def evaluate(*operands: Any, **params: Any) -> Any:
         return as_pairs(real.evaluate(*map(as_complex, operands), **params))
@@ -126,36 +125,34 @@ def complex_twin(
 COMPLEX_TRIANGULAR = complex_twin(
     "ComplexSolveTriangular", TRIANGULAR, Written(write_triangular, (3, 3, 3), pairs=True),
     "solutions of complex triangular systems, one for each row of the last operand",
-    exactly_complex.triangular,
     triangular_solution,
 )  # fmt: skip
 COMPLEX_CHOLESKY = complex_twin(
     "ComplexCholesky", CHOLESKY, Written(write_cholesky, (3, 3), pairs=True),
-    "lower triangular factor of Hermitian positive definite matrices", exactly_complex.cholesky,
+    "lower triangular factor of Hermitian positive definite matrices",
     cholesky_factor,
     "Hermitian perturbations; nan if a matrix is not positive definite",
 )  # fmt: skip
 COMPLEX_QR = complex_twin(
     "ComplexQR", QR, Written(write_qr, (3, 3), pairs=True),
     "unitary and triangular factor of complex matrices: Q above the transpose of R",
-    exactly_complex.qr, qr_factors,
+    qr_factors,
 )  # fmt: skip
 COMPLEX_EIGH = complex_twin(
     "ComplexEigh", EIGH, Written(write_eigh, (3, 3), pairs=True),
     "eigenvalues of Hermitian matrices, above the eigenvectors of the transposes as rows",
-    exactly_complex.eigen, eigen_pairs,
+    eigen_pairs,
     "Hermitian perturbations; vectors do not turn in the complex plane, nor among each other "
     "for equal eigenvalues",
 )  # fmt: skip
 COMPLEX_SVD = complex_twin(
     "ComplexSVD", SVD, Written(write_svd, (3, 2), pairs=True),
     "singular values and vectors of complex matrices: U, s and the adjoint of V, one behind the "
-    "other", exactly_complex.singular, singular_parts,
+    "other", singular_parts,
     "columns of U do not turn in the complex plane, nor vectors of equal singular values among "
     "each other; 1/0 counts as 0",
 )  # fmt: skip
 COMPLEX_PINV = complex_twin(
     "ComplexPseudoInverse", PINV, Composed(lambda a, value: value),
     "a complex pseudo-inverse that is known, with its derivative by the matrix",
-    exactly_complex.pseudo_inverse,
 )  # fmt: skip

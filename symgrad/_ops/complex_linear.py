@@ -25,7 +25,7 @@ from .._op import (
     Written,
     define,
 )
-from . import exactly, exactly_complex
+from . import exactly
 from .complex_factorizations import as_complex, as_pairs, complex_twin
 from .linear import (
     FACTORS,
@@ -65,7 +65,7 @@ def complex_lu_solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
 COMPLEX_SOLVE = complex_twin(
     "ComplexSolve", SOLVE, Written(write_solve, (3, 3, 3, 3), pairs=True),
     "solutions of complex systems, one for each row of the last operand, by LU factors",
-    exactly_complex.solution, complex_lu_solution,
+    complex_lu_solution,
 )  # fmt: skip
 
 

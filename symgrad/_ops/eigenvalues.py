@@ -26,7 +26,7 @@ from .._op import (
     Written,
     define,
 )
-from . import exactly, exactly_complex
+from . import exactly
 from .complex_factorizations import as_complex, as_pairs
 from .linear import adjoint, batched_alike, no_formula, swapped, unit_like
 from .np_common import conjugated, iota, join_pairs, join_parts, packed
@@ -200,7 +200,8 @@ def _jvp(t: Any, y: Any, a: Any) -> Any:
     return packed(np.concatenate([dw[..., None, :], swapped(dv)], axis=-2))
 
 
-_VECTORS = exactly_complex.vectors_of(exactly.eigen_vectors)
+_COMPUTE = exactly.in_pairs(exactly.general)
+_VECTORS = exactly.vectors_in_pairs(exactly.eigen_vectors)
 
 EIG: ArrayOp = define(
     Routine("Eig", evaluate=general_eigen_pairs, shape=lambda a: (*a[:-2], a[-1] + 1, a[-1], 2),
@@ -209,7 +210,7 @@ EIG: ArrayOp = define(
         fits=Cores("n n")),
     Code(Written(_write_real, (2, 3)), source=lambda a: f"general_eigen_pairs({a})",
         helpers=(as_pairs, general_eigen_pairs)),
-    Evidence(exact=Exact(exactly_complex.general, vectors=_VECTORS)),
+    Evidence(exact=Exact(_COMPUTE, vectors=_VECTORS)),
     Words("eigenvalues of transposed matrices above the eigenvectors as rows, in pairs of reals",
         convention=CONVENTION),
 )  # fmt: skip
@@ -221,7 +222,7 @@ COMPLEX_EIG: ArrayOp = define(
     Code(Written(_write_complex, (3, 3), pairs=True),
         source=lambda a: f"general_eigen_pairs(as_complex({a}))",
         helpers=(as_complex, as_pairs, general_eigen_pairs)),
-    Evidence(exact=Exact(exactly_complex.complex_general, core=3, vectors=_VECTORS)),
+    Evidence(exact=Exact(_COMPUTE, core=3, vectors=_VECTORS)),
     Words("eigenvalues of transposed complex matrices, above the eigenvectors as rows",
         convention=CONVENTION),
 )  # fmt: skip

@@ -1,11 +1,12 @@
 """What LAPACK computes, in multiple precision: the ``exact`` of the routines' records.
 
-Each function computes one matrix of a batch in numbers of mpmath, by the definition and not by
-the way that the kernel takes: ``compute(context, read, like, **params)``. ``read(k)`` is the
-matrix of operand ``k``, a list of rows (of pairs, if it is complex); factors that come along with
-a matrix are not read, so that nothing depends on them. ``like`` is NumPy's result, flat: it decides
-what a definition leaves open, the signs of vectors and the order of pivots. Returned are the
-elements of the result in C order, None where the problem does not determine them.
+Each function computes one matrix of a batch in numbers of mpmath, real or complex, by the
+definition and not by the way that the kernel takes: ``compute(context, read, like, **params)``.
+``read(k)`` is the matrix of operand ``k``, a list of rows; factors that come along with a matrix
+are not read, so that nothing depends on them. ``like`` is NumPy's result, flat: it decides what a
+definition leaves open, the angles of vectors and the order of pivots. Returned are the elements of
+the result in C order, None where the problem does not determine them. Of arrays of pairs, which
+complex ones are for kernels, :func:`in_pairs` makes complex numbers and pairs again.
 
 Source of the algorithms: F. Johansson and others, mpmath, the linear algebra module.
 """
@@ -32,18 +33,44 @@ def _transposed(a: Rows) -> Rows:
     return [list(column) for column in zip(*a, strict=True)]
 
 
-def _half_sum(a: Rows) -> Rows:
-    n = range(len(a))
-    return [[(a[i][j] + a[j][i]) / 2 for j in n] for i in n]
+def _adjoint(a: Rows) -> Rows:
+    return [[x.conjugate() for x in column] for column in _transposed(a)]
 
 
-def product(a: Rows, b: Rows) -> Rows:
-    """Return the product of two matrices."""
+def _hermitian(a: Rows) -> Rows:
+    return [
+        [(x + y) / 2 for x, y in zip(*r, strict=True)] for r in zip(a, _adjoint(a), strict=True)
+    ]
+
+
+def _product(a: Rows, b: Rows) -> Rows:
     columns = _transposed(b)
     return [[sum(x * y for x, y in zip(row, c, strict=True)) for c in columns] for row in a]
 
 
-def solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
+def _complex(context: Any, a: Rows) -> Rows:
+    return [[context.mpc(*x) if isinstance(x, list) else context.mpc(x) for x in r] for r in a]
+
+
+def in_pairs(compute: Callable[..., Elements]) -> Callable[..., Elements]:
+    """Return ``compute`` with a result in pairs, on matrices of numbers or of pairs."""
+
+    def paired(context: Any, read: Read, like: Sequence[Any], **params: Any) -> Elements:
+        given = [context.mpc(*pair) for pair in zip(like[::2], like[1::2], strict=True)]
+        found = compute(context, lambda k: _complex(context, read(k)), given, **params)
+        return [x for z in found for x in ((None, None) if z is None else (z.real, z.imag))]
+
+    return paired
+
+
+def vectors_in_pairs(ranges: Callable[..., tuple[range, ...]]) -> Callable[..., tuple[range, ...]]:
+    """Return the function that says where vectors are among pairs, from that among numbers."""
+    return lambda shape, **params: tuple(
+        range(2 * r.start, 2 * r.stop) for r in ranges(shape[:2], **params)
+    )
+
+
+def _solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
     """Return inv(a) @ b and det(a), by elimination with pivots; matrices are lists of rows."""
     n = len(a)
     rows = [[*x, *y] for x, y in zip(a, b, strict=True)]
@@ -66,7 +93,7 @@ def solved(a: Rows, b: Rows) -> tuple[Rows, Any]:
 
 def _determinant(a: Rows) -> Any:
     try:
-        return solved(a, [[] for _ in a])[1]
+        return _solved(a, [[] for _ in a])[1]
     except ZeroDivisionError:
         return 0 * a[0][0]
 
@@ -78,17 +105,17 @@ def order(context: Any, read: Read, like: Sequence[Any]) -> Elements:
 
 
 def cholesky(context: Any, read: Read, like: Sequence[Any]) -> Elements:
-    """The Cholesky factor of the symmetric part."""
-    a = _half_sum(read(0))
+    """The Cholesky factor of the symmetric or Hermitian part."""
+    a = _hermitian(read(0))
     n = len(a)
     factor = [[context.zero] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
-            rest = a[i][j] - sum(factor[i][k] * factor[j][k] for k in range(j))
+            rest = a[i][j] - sum(factor[i][k] * factor[j][k].conjugate() for k in range(j))
             if i != j:
                 factor[i][j] = rest / factor[j][j]
-            elif rest > 0:
-                factor[i][i] = context.sqrt(rest)
+            elif rest.real > 0:
+                factor[i][i] = context.sqrt(rest.real)
             else:
                 raise ValueError("not positive definite")
     return _flat(factor)
@@ -112,7 +139,7 @@ def lu(context: Any, read: Read, like: Sequence[Any]) -> Elements:
 def solution(context: Any, read: Read, like: Sequence[Any], trans: bool) -> Elements:
     """The solutions for right-hand sides that lie in rows; the factors are not read."""
     a, b = read(0), read(2)
-    return _flat(_transposed(solved(_transposed(a) if trans else a, _transposed(b))[0]))
+    return _flat(_transposed(_solved(_transposed(a) if trans else a, _transposed(b))[0]))
 
 
 def triangular(
@@ -130,7 +157,7 @@ def triangular(
         ]
         for i in n
     ]  # fmt: skip
-    return _flat(_transposed(solved(_transposed(part) if trans else part, _transposed(b))[0]))
+    return _flat(_transposed(_solved(_transposed(part) if trans else part, _transposed(b))[0]))
 
 
 def determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
@@ -150,7 +177,7 @@ def sign_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
 
 def complex_log_determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """Logarithm and angle of a complex determinant; entries are pairs, factors are not read."""
-    det = _determinant([[context.mpc(*pair) for pair in row] for row in read(0)])
+    det = _determinant(_complex(context, read(0)))
     return [context.ln(abs(det)), context.arg(det)]
 
 
@@ -162,50 +189,74 @@ def qr(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     lower = [[context.zero] * n for _ in range(n)]
     for j, v in enumerate(_transposed(a)):
         for i, q in enumerate(columns):
-            lower[j][i] = sum(x * y for x, y in zip(q, v, strict=True))
+            lower[j][i] = sum(x.conjugate() * y for x, y in zip(q, v, strict=True))
             v = [y - lower[j][i] * x for x, y in zip(q, v, strict=True)]
-        size = context.sqrt(sum(x * x for x in v))
-        lower[j][j] = -size if like[m * n + j * n + j] < 0 else size
+        size = context.sqrt(sum(abs(x) ** 2 for x in v))
+        lower[j][j] = -size if like[m * n + j * n + j].real < 0 else size
         columns.append([x / lower[j][j] for x in v])
     return _flat(_transposed(columns), lower)
 
 
 def eigen(context: Any, read: Read, like: Sequence[Any]) -> Elements:
-    """Eigenvalues of the symmetric part above the eigenvectors, which lie in rows."""
-    w, v = context.eigsy(context.matrix(_half_sum(read(0))))
+    """Eigenvalues of the Hermitian part above the eigenvectors of its transpose, in rows."""
+    w, v = context.eigh(context.matrix(_transposed(_hermitian(read(0)))))
     n = len(w)
-    alike = repeated(context, w)
-    rows = [_turned(v[:, k], like[n + k * n : n + k * n + n], k in alike) for k in range(n)]
-    return [*w, *(x for row in rows for x in row)]
+    alike = _repeated(context, w)
+    rows = [
+        [x * turn for x in v[:, k]] if turn else [None] * n
+        for k in range(n)
+        for turn in [_turn(context, v[:, k], like[n + k * n : n + k * n + n], k in alike)]
+    ]
+    return [*w, *_flat(rows)]
 
 
 def singular(context: Any, read: Read, like: Sequence[Any], wide: bool) -> Elements:
-    """U, the singular values, and the transpose of V, one behind the other."""
+    """U, the singular values, and the adjoint of V, one behind the other."""
     a = context.matrix(read(0))
     m, n = a.rows, a.cols
     k = m if wide else n
-    u, s, vh = context.svd_r(a)
-    alike = repeated(context, s)
+    u, s, vh = context.svd(a)
+    alike = _repeated(context, s)
     left, right = [], []
     for i in range(k):
         given = [like[r * k + i] for r in range(m)]
-        turned = _turned(u[:, i], given, i in alike or s[i] == 0)
-        flipped = turned[0] is not None and any(
-            x != y for x, y in zip(turned, u[:, i], strict=True)
-        )
-        left.append(turned)
-        other = [-x for x in vh[i, :]] if flipped else list(vh[i, :])
-        right.append([None] * n if turned[0] is None else other)
-    return [*(left[i][r] for r in range(m) for i in range(k)), *s, *(x for v in right for x in v)]
+        turn = _turn(context, u[:, i], given, i in alike or s[i] == 0)
+        left.append([x * turn for x in u[:, i]] if turn else [None] * m)
+        right.append([x * turn.conjugate() for x in vh[i, :]] if turn else [None] * n)
+    return [*_flat(_transposed(left)), *s, *_flat(right)]
 
 
 def pseudo_inverse(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """The pseudo-inverse of a matrix of full rank; the value that comes along is not read."""
     a = read(0)
     tall = len(a) >= len(a[0])
-    b = a if tall else _transposed(a)
-    inverse = solved(product(_transposed(b), b), _transposed(b))[0]
-    return _flat(inverse if tall else _transposed(inverse))
+    b = a if tall else _adjoint(a)
+    inverse = _solved(_product(_adjoint(b), b), _adjoint(b))[0]
+    return _flat(inverse if tall else _adjoint(inverse))
+
+
+def general(context: Any, read: Read, like: Sequence[Any]) -> Elements:
+    """Eigenvalues of a transposed matrix in NumPy's order, above the eigenvectors as rows.
+
+    The largest component of each vector is real, with the sign of NumPy's.
+    """
+    a = context.matrix(_transposed(read(0)))
+    n = a.rows
+    w, v = context.eig(a)
+    left = list(range(n))
+    found: Elements = []
+    vectors: Rows = []
+    for j in range(n):
+        k = min(left, key=lambda k: abs(w[k] - like[j]))
+        left.remove(k)
+        other = like[n + j * n : n + j * n + n]
+        top = max(range(n), key=lambda i: abs(other[i]))
+        column = list(v[:, k])
+        size = context.sqrt(sum(abs(x) ** 2 for x in column))
+        scale = abs(column[top]) / column[top] / size * (1 if other[top].real > 0 else -1)
+        found.append(w[k])
+        vectors.append([x * scale for x in column])
+    return [*found, *_flat(vectors)]
 
 
 def qr_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:
@@ -227,7 +278,7 @@ def singular_vectors(shape: tuple[int, ...], wide: bool) -> tuple[range, ...]:
     return range(m * k), range(m * k + k, m * k + k + k * n)
 
 
-def repeated(context: Any, values: Any) -> set[int]:
+def _repeated(context: Any, values: Any) -> set[int]:
     """Return the places of values that another is equal to, up to the digits there are."""
     scale = max((abs(v) for v in values), default=context.zero)
     close = context.ldexp(scale, -context.prec // 4)
@@ -235,9 +286,9 @@ def repeated(context: Any, values: Any) -> set[int]:
     return {i for i in range(n) for j in range(n) if i != j and abs(values[i] - values[j]) <= close}
 
 
-def _turned(vector: Any, like: Sequence[Any], open_: bool) -> Elements:
-    """Return a vector with the sign of the one that NumPy has."""
+def _turn(context: Any, vector: Any, like: Sequence[Any], open_: bool) -> Any:
+    """Return what turns a vector to the sign or angle of NumPy's; None where that is open."""
     if open_:
-        return [None] * len(vector)
-    same = sum(x * float(y) for x, y in zip(vector, like, strict=True))
-    return [-x for x in vector] if same < 0 else list(vector)
+        return None
+    along = sum(x.conjugate() * y for x, y in zip(vector, like, strict=True))
+    return along / abs(along) if along else context.one
