@@ -25,8 +25,8 @@ import symgrad as sg
 import symgrad.numpy as symnp
 import symgrad.scipy.linalg as sg_linalg
 from symgrad._api._call import Call
-from symgrad._api._verify_kernels import Kernels, chosen_leaves, problem_of
-from symgrad._api._verify_points import intervals_of, points_of
+from symgrad._api._certificates import intervals_of, points_of
+from symgrad._api._verify import Kernels, chosen_leaves, problem_of
 from symgrad._op import Evidence, Op, Words, registry
 from symgrad._ops.logic import CONDITION
 from symgrad._pipeline import lower

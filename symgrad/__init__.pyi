@@ -8,6 +8,7 @@ from ._api._at_values import hvp as hvp
 from ._api._at_values import jvp as jvp
 from ._api._at_values import vjp as vjp
 from ._api._callback import pure_callback as pure_callback
+from ._api._certificates import recheck as recheck
 from ._api._control import checkpoint as checkpoint
 from ._api._control import cond as cond
 from ._api._control import fori_loop as fori_loop
@@ -37,7 +38,6 @@ from ._api._transforms import grad as grad
 from ._api._transforms import value_and_grad as value_and_grad
 from ._api._transforms import vmap as vmap
 from ._api._verify import verify as verify
-from ._api._verify_again import recheck as recheck
 from ._compile import Function as Function
 from ._compile import backend as backend
 from ._parse import parse as parse

@@ -8,6 +8,7 @@ beyond what compiles in seconds.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,14 +17,14 @@ import numpy as np
 from .._batch import batch
 from .._forward import push_forward
 from .._graph import Literal, Node, topological
+from .._lanes import blocks_of, memory
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._reverse import pull_back
 from .._rewrite import rewrite
-from .._shapes import as_dim, as_size, dim_product, hint, same
+from .._shapes import as_dim, as_size, dim_product, hint, recording, same
 from .._trace import Complex, Traced, as_node, collect, fresh, substitute
-from ..errors import ArgumentError
+from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of, zeros_like
-from ._density import check_density
 from ._wrt import Keys, positions_of
 
 #: Up to this many columns or rows are written out one by one.
@@ -232,3 +233,46 @@ def _reverse(y: Node, x: Node) -> Node:
     if not lifted:
         return _assembled([], [], (*y.shape, *x.shape), y)
     return as_node(RESHAPE(Traced(block), shape=tuple(map(as_dim, (*y.shape, *x.shape)))))
+
+
+# ---------------------------------------------------------------- mostly zeros
+
+
+#: From so many entries on it is looked at how many are none, and is told if so few are some.
+LARGE, FEW = 4_000_000, 1 / 16
+
+
+def check_density(
+    name: str, function: Callable[..., Any], outputs: Sequence[Node], inputs: Sequence[Node]
+) -> None:
+    """Warn of a large dense derivative that is mostly zeros, refuse one that no memory holds."""
+    pairs = [(y, x) for y in outputs for x in inputs]
+    counts = [hint(dim_product(y.shape)) * hint(dim_product(x.shape)) for y, x in pairs]
+    total = sum(counts)
+    if total < LARGE:
+        return
+    call = f"sg.{name}({getattr(function, '__name__', 'f')}, sparse=True)"
+    size = sum(n * y.dtype.itemsize for n, (y, _) in zip(counts, pairs, strict=True))
+    if size > memory():
+        raise OutOfMemoryError(
+            f"the dense {name} has {total:,} entries, {size / 1e9:,.0f} GB, more than this machine "
+            f"has: write {call} if most are zeros, or sg.vjp or sg.jvp for products with it"
+        )
+    entries = _entries(outputs, inputs)
+    if entries is not None and entries < FEW * total:
+        warnings.warn(
+            f"the dense {name} has {total:,} entries, of which at most {entries:,} are not zero: "
+            f"{call} computes and stores these alone",
+            SparsityWarning,
+            stacklevel=2,
+        )
+
+
+def _entries(outputs: Sequence[Node], inputs: Sequence[Node]) -> int | None:
+    """Return how many entries the blocks have; None if they cannot tell."""
+    dense: list[Node] = []
+    with recording():  # what is decided for this question alone binds no call
+        found = blocks_of(outputs, inputs, lambda node, _: dense.append(node))
+    if dense or found.cuts:
+        return None
+    return sum(hint(dim_product(b.lanes)) for blocks in found.outputs for b in blocks)

@@ -20,13 +20,12 @@ from .._verify import Certificate, Check, Report, Row
 from .._verify._cost import BOUND
 from ..errors import ArgumentError, UnsupportedError
 from ._call import Call
+from ._certificates import cost_of, gradient_of, middle
 from ._formulas import formula
 from ._matrices import jacobian
 from ._transforms import value_and_grad
 from ._verify import Domain, verify
-from ._verify_evidence import cost_of, gradient_of
 from ._verify_kernels import Kernels, chosen_leaves, name_of
-from ._verify_points import middle
 
 #: Programs of more steps are not drawn.
 DRAWN = 400

@@ -10,7 +10,7 @@ import numpy as np
 from .._verify import Certificate, Report, certify
 from ..errors import ArgumentError
 from ._call import Call
-from ._verify_domain import certificate
+from ._certificates import certificate
 from ._verify_kernels import Kernels, chosen_leaves, problem_of
 
 Interval = tuple[float, float]

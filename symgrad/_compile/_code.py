@@ -8,12 +8,13 @@ side by side, each in an LLVM context of its own.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,6 +26,7 @@ import numpy as np
 from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
 from .._lower import SIMD_PREFIX, Lowered, products
 from .._ops.callback import CALLBACKS
 from .._runtime import (
@@ -41,7 +43,41 @@ from .._runtime import (
     write_entry,
 )
 from .._runtime._threads import RUN
-from ._turn import llvm_turn
+
+# ---------------------------------------------------------------- calls into LLVM
+
+
+@contextlib.contextmanager
+def llvm_turn() -> Iterator[None]:
+    """Call into LLVM in the block, without holding a lock that others may wait for there.
+
+    Raises
+    ------
+    RuntimeError
+        In a child process that has inherited half of another call.
+    """
+    if torn():
+        raise RuntimeError(
+            f"this process was forked while another thread had been compiling for {PATIENCE:.0f} s:"
+            " compile before the fork, or start processes by the method 'spawn'"
+        )
+    with undisturbed():
+        yield
+
+
+def _numbas_lock() -> Any:
+    """Return what Numba holds while it compiles; None before it is imported."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    lock = getattr(module, "global_compiler_lock", None)
+    return getattr(lock, "_lock", None)
+
+
+# In the order in which Numba takes them.
+taken_by_forks(_numbas_lock)
+taken_by_forks(lambda: ffi.lib._lock._lock)  # held during every call of llvmlite into LLVM
+
+
+# ---------------------------------------------------------------- code
 
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
 #: of the time and runs 1.15 times as long.

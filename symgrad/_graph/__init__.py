@@ -12,8 +12,7 @@ from ._interned import (
     shared,
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
-from ._node import Node, Static, as_sympy, element_count
-from ._walk import topological
+from ._node import Node, Static, as_sympy, element_count, topological
 from ._where import (
     Where,
     defined_at,

@@ -16,8 +16,7 @@ import sympy as sp
 
 from .._op import Param
 from ._leaves import Constant, Input, Iota, Literal, SizeOf
-from ._node import Node
-from ._walk import topological
+from ._node import Node, topological
 
 
 class Body:

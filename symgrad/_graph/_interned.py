@@ -20,8 +20,7 @@ from .._forks import free_in_children
 from .._op import Op
 from .._shapes import Shape, check_bytes
 from .._state import now, within
-from ._node import Node, Static
-from ._walk import topological
+from ._node import Node, Static, topological
 from ._where import user_line
 
 _table: dict[Any, weakref.ref[Node]] = {}

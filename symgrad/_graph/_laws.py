@@ -21,9 +21,8 @@ from .._shapes import Shape, as_size, broadcast, hint, same, show
 from ..errors import SymgradError
 from ._body import Body, Rule, bodies, size_symbols
 from ._leaves import Constant, Input, Iota, Literal, SizeOf
-from ._node import Node
+from ._node import Node, topological
 from ._types import SUPPORTED, TOKEN, array_type, resolve
-from ._walk import topological
 
 T = TypeVar("T")
 

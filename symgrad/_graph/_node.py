@@ -9,15 +9,14 @@ the program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import sympy as sp
 
 from .._op import Op, Words
 from .._shapes import Shape, hint
-from ._walk import topological
 from ._where import Where
 
 
@@ -139,3 +138,51 @@ def element_count(node: Node) -> int:
     for dim in node.shape:
         count *= hint(dim)
     return count
+
+
+# ---------------------------------------------------------------- the walk
+
+
+class Linked(Protocol):
+    """What can be walked over; equal ones are one."""
+
+    operands: tuple[Any, ...]
+
+
+LinkedT = TypeVar("LinkedT", bound=Linked)
+
+
+def topological(outputs: Iterable[LinkedT], limit: int | None = None) -> list[LinkedT]:
+    """Return the nodes that ``outputs`` need, operands before users, without recursion.
+
+    The order is depth-first from the first output on, so it depends on the graph alone.
+    With ``limit`` the walk stops after that many nodes.
+    """
+    order: dict[LinkedT, None] = {}
+    for root in outputs:
+        stack: list[LinkedT | None] = [root]
+        while stack:
+            node = stack.pop()
+            if node is None:  # all that the node below needs is done
+                node = stack.pop()
+                assert node is not None
+            elif node in order:
+                continue
+            else:
+                first = 0
+                for x in node.operands:
+                    if x not in order:
+                        if not first:
+                            stack += (node, None)
+                            first = len(stack)
+                        stack.append(x)
+                if first:
+                    if len(stack) > first + 1:
+                        stack[first:] = stack[: first - 1 : -1]
+                    continue
+            order[node] = None
+            if len(order) == limit:
+                break
+        if len(order) == limit:
+            break
+    return list(order)

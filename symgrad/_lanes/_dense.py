@@ -15,7 +15,7 @@ from .._graph import Literal, Node, apply
 from .._guards import Guarded
 from .._op import PROJECTIONS
 from .._ops import RESHAPE, TRANSPOSE
-from .._ops.diagonals import DIAG_EMBED
+from .._ops.movement import DIAG_EMBED
 from .._shapes import as_size, dim_product, hint
 from .._trace import as_node, cast, fresh, substitute
 from ..errors import OutOfMemoryError

@@ -7,10 +7,15 @@ for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
 # After the loop: what these modules define is registered in the order of their names.
-from .diagonals import DIAG_EMBED  # noqa: E402
 from .indexing import getitem  # noqa: E402
 from .logic import CAST  # noqa: E402
-from .movement import BROADCAST, RESHAPE, TRANSPOSE, unbroadcast  # noqa: E402
+from .movement import (  # noqa: E402
+    BROADCAST,
+    DIAG_EMBED,
+    RESHAPE,
+    TRANSPOSE,
+    unbroadcast,
+)
 from .regions import ASSEMBLE, SLICE  # noqa: E402
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 from .._op import composite
 from .._shapes import normalize_axis, show
 from ..errors import ShapeError
-from .diagonals import DIAG_EMBED, DIAGONAL
+from .movement import DIAG_EMBED, DIAGONAL
 from .np_common import as_array, dims, iota, join, on, reshaped, spread
 
 

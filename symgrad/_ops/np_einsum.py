@@ -19,7 +19,7 @@ from .._op import composite
 from .._shapes import hint, show
 from ..errors import ArgumentError, ShapeError
 from .contract import CONTRACT
-from .diagonals import DIAGONAL
+from .movement import DIAGONAL
 from .np_common import (
     Sample,
     as_array,

@@ -63,7 +63,7 @@ PASSED: dict[str, str] = {
     **dict.fromkeys(("from_dlpack", "frombuffer", "fromfile", "fromiter", "fromregex",
                      "fromstring", "genfromtxt", "load", "loadtxt"), _FILE),
     **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "datetime_data",
-                     "is_busday"), _DATES),
+                     "is_busday", "isnat"), _DATES),
     **dict.fromkeys(
         ("get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "info",
          "printoptions", "set_printoptions", "setbufsize", "seterr", "seterrcall", "show_config",

@@ -16,7 +16,7 @@ import numpy as np
 from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
-from .._ops.np_sparse import is_sparse, sparse_product
+from .._ops.np_contract import is_sparse, sparse_product
 from ..errors import ArgumentError, DTypeError, UnsupportedError
 from ._calls import call, related
 from ._labelled import labelled

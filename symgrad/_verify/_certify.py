@@ -9,13 +9,13 @@ import numpy as np
 
 from .._graph import Input, Node
 from ..errors import VerificationError
-from ._blame import suspect
 from ._compare import Entry, tolerance
 from ._elements import Compared, Comparison, Problem, Tally
 from ._exact import Exact, Exactness
 from ._expansion import Adjoint, TooLargeError
 from ._report import Check, Report, summarize
 from ._scalars import Scalar
+from ._steps import suspect
 from ._whole import Whole, agree
 
 #: Steps of the chain rule after which no further result element is begun.

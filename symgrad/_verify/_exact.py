@@ -18,7 +18,7 @@ import numpy as np
 from .._graph import Input, Node, topological
 from .._op import Evidence
 from ._expansion import Adjoint, Expansion, Pulled, pull
-from ._limits import CANCELLING, Nudge, limit
+from ._measured import CANCELLING, Nudge, limit
 from ._numbers import Digits, finite
 from ._scalars import Scalar
 

@@ -21,9 +21,8 @@ from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import Evidence, Words
 from .._rewrite import is_length
 from ..errors import UnsupportedError, VerificationError
-from ._limits import Nudge
 from ._matrices import Element, Matrix, Position, reads
-from ._measured import rule_of
+from ._measured import Nudge, rule_of
 from ._rules import Rule
 from ._scalars import Applied, Length, Scalar, Total
 from ._templates import Key, Steps, Template

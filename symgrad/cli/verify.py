@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .._api._certificates import recheck
 from .._api._verify import verify
-from .._api._verify_again import recheck
 from .._verify import Certificate, Report
 from ..errors import ArgumentError, VerificationError
 from . import _target
