@@ -124,8 +124,11 @@ class Universal:
         return Universal, (self.ufunc, self.why)
 
 
-class Namespace:
-    """What a module needs to offer the names of another.
+def offering(
+    module: ModuleType, own: Mapping[str, Any], why: str = "",
+    of_lists: Collection[Callable[..., Any]] = OF_LISTS,
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:  # fmt: skip
+    """Return ``__getattr__`` and ``__dir__`` for a module that offers the names of another.
 
     Parameters
     ----------
@@ -138,38 +141,27 @@ class Namespace:
     of_lists:
         Functions with an argument that is a list of several things.
     """
+    public = getattr(module, "__all__", ())
 
-    def __init__(
-        self, module: ModuleType, own: Mapping[str, Any], why: str = "",
-        of_lists: Collection[Callable[..., Any]] = OF_LISTS,
-    ) -> None:  # fmt: skip
-        self.module, self.own, self.why, self.of_lists = module, own, why, of_lists
-        self.made: dict[str, Any] = {}
-
-    def __call__(self, name: str) -> Any:
-        """Return what the module has under ``name``; for the module's ``__getattr__``."""
-        if name in self.made:
-            return self.made[name]
-        if name.startswith("_") and name not in getattr(self.module, "__all__", ()):
-            raise AttributeError(f"module {self.own['__name__']!r} has no attribute {name!r}")
+    @functools.cache
+    def get(name: str) -> Any:
         try:
-            found = getattr(self.module, name)
+            if name.startswith("_") and name not in public:
+                raise AttributeError("it is private")
+            found = getattr(module, name)
         except AttributeError as error:
             raise AttributeError(
-                f"module {self.own['__name__']!r} has no attribute {name!r}: {error}"
+                f"module {own['__name__']!r} has no attribute {name!r}: {error}"
             ) from None
         if isinstance(found, np.ufunc):
-            found = Universal(found, self.why)
-        elif is_function(found):
-            found = version(found, self.why, self.of_lists)
-        self.made[name] = found
-        return found
+            return Universal(found, why)
+        return version(found, why, of_lists) if is_function(found) else found
 
-    def names(self) -> list[str]:
-        """Return the names to offer; for the module's ``__dir__``."""
-        public = getattr(self.module, "__all__", None)
-        shown = public or (name for name in dir(self.module) if not name.startswith("_"))
-        return sorted({*self.own.get("__all__", ()), *shown})
+    def names() -> list[str]:
+        shown = public or (name for name in dir(module) if not name.startswith("_"))
+        return sorted({*own.get("__all__", ()), *shown})
+
+    return get, names
 
 
 def is_function(value: Any) -> bool:

@@ -22,11 +22,9 @@ np.float64(28.0)
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from . import fft, linalg, random
 from ._creation import (
     arange,
@@ -91,12 +89,4 @@ __all__ = [
     "zeros_like",
 ]
 
-_names = Namespace(np, globals())
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(np, globals())

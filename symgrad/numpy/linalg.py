@@ -13,18 +13,8 @@ np.float64(0.6)
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 
-_names = Namespace(np.linalg, globals())
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(np.linalg, globals())

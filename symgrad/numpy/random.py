@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from .._state import now
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from ..errors import UnsupportedError
 
-_names = Namespace(np.random, globals())
+_names, __dir__ = offering(np.random, globals())
 
 
 def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -70,7 +70,3 @@ def __getattr__(name: str) -> Any:
     if isinstance(getattr(found, "__self__", None), np.random.RandomState):
         return drawing(found, f"np.random.{name}")
     return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

@@ -21,7 +21,7 @@ from typing import Any
 
 import scipy.integrate
 
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
@@ -49,13 +49,9 @@ __all__ = [
 ]
 
 _WHY = "it works on numbers: solve_ivp, odeint, quad and sums of samples are traced"
-_names = Namespace(scipy.integrate, globals(), _WHY)
+_names, __dir__ = offering(scipy.integrate, globals(), _WHY)
 
 
 @functools.cache
 def __getattr__(name: str) -> Any:
     return given_numbers(_names(name), _WHY)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.interpolate
 
 from .. import numpy as traced_numpy
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from ..errors import ArgumentError, ShapeError
 from ._replacing import floats, refuse_option
 
@@ -354,14 +354,6 @@ class interp1d:  # noqa: N801 - SciPy's name
         return np.where(x < self.x[0], low, np.where(x > self.x[-1], high, spline(x)))
 
 
-_names = Namespace(
+__getattr__, __dir__ = offering(
     scipy.interpolate, globals(), f"{', '.join(__all__)} of symgrad.scipy.interpolate can be"
 )
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

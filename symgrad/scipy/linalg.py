@@ -21,7 +21,7 @@ import numpy as np
 import scipy.linalg
 
 from .._ops.np_common import is_traced
-from .._trace._namespace import Namespace, holds, version
+from .._trace._namespace import holds, offering, version
 
 __all__ = ["norm"]
 
@@ -41,12 +41,4 @@ def norm(
     return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
 
 
-_names = Namespace(scipy.linalg, globals(), of_lists=(scipy.linalg.cho_solve,))
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(scipy.linalg, globals(), of_lists=(scipy.linalg.cho_solve,))

@@ -25,7 +25,7 @@ import scipy.ndimage
 
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from ..errors import ShapeError
 from ._replacing import floats, refuse_option, replaces
 
@@ -291,14 +291,6 @@ def shift(
     return _at_places(image, grid, order, mode, cval, prefilter)
 
 
-_names = Namespace(
+__getattr__, __dir__ = offering(
     scipy.ndimage, globals(), f"{', '.join(__all__)} of symgrad.scipy.ndimage can be"
 )
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

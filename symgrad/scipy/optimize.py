@@ -27,7 +27,7 @@ import numpy as np
 import scipy.optimize
 
 from .._ops.np_common import as_array, is_traced
-from .._trace._namespace import Namespace, holds
+from .._trace._namespace import holds, offering
 from ._fits import curve_fit, least_squares, leastsq
 from ._given import WHY, given_numbers
 from ._minimize import NonlinearConstraint, minimize
@@ -46,7 +46,7 @@ __all__ = [
     "rosen",
 ]
 
-_names = Namespace(scipy.optimize, globals(), WHY)
+_names, __dir__ = offering(scipy.optimize, globals(), WHY)
 
 
 def rosen(x: Any) -> Any:
@@ -60,7 +60,3 @@ def rosen(x: Any) -> Any:
 @functools.cache
 def __getattr__(name: str) -> Any:
     return given_numbers(_names(name), WHY)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

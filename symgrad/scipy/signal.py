@@ -25,7 +25,7 @@ import scipy.signal
 
 from .. import numpy as traced_numpy
 from .._api._control import scan
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from ..errors import ShapeError
 from ._replacing import floats, refuse_option, replaces
 
@@ -217,12 +217,6 @@ def detrend(
     return _linear(lambda v: scipy.signal.detrend(v, -1, type, bp), data, axis)
 
 
-_names = Namespace(scipy.signal, globals(), f"{', '.join(__all__)} of symgrad.scipy.signal can be")
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(
+    scipy.signal, globals(), f"{', '.join(__all__)} of symgrad.scipy.signal can be"
+)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from .._trace._namespace import Namespace
+from .._trace._namespace import offering
 from ._replacing import floats, replaces
 
 __all__ = ["voigt_profile"]
@@ -55,12 +55,4 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
     return w.real / (sigma * np.sqrt(2.0 * np.pi))
 
 
-_names = Namespace(scipy.special, globals())
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(scipy.special, globals())

@@ -26,7 +26,7 @@ import scipy.stats
 
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
-from .._trace._namespace import Namespace, holds
+from .._trace._namespace import holds, offering
 from . import special as traced_special
 from ._distribution import Frozen
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
@@ -200,14 +200,10 @@ class gaussian_kde:  # noqa: N801 - SciPy's name
         return np.sum(self.weights * (ends[1] - ends[0]))
 
 
-_names = Namespace(
+_names, __dir__ = offering(
     scipy.stats, globals(), "the distributions listed in docs/coverage.md have methods that can be"
 )
 
 
 def __getattr__(name: str) -> Any:
     return DISTRIBUTIONS[name] if name in DISTRIBUTIONS else _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

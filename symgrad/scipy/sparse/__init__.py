@@ -26,7 +26,7 @@ import scipy.sparse
 from ... import numpy as traced_numpy
 from ..._forks import late_module
 from ..._ops.np_common import is_traced
-from ..._trace._namespace import Namespace
+from ..._trace._namespace import offering
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
 
@@ -382,12 +382,8 @@ def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
     return _placed(mats, True, True)
 
 
-_names = Namespace(scipy.sparse, globals(), f"{', '.join(__all__)} can be")
+_names, __dir__ = offering(scipy.sparse, globals(), f"{', '.join(__all__)} can be")
 
 
 def __getattr__(name: str) -> Any:
     return late_module(f"{__name__}.linalg") if name == "linalg" else _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

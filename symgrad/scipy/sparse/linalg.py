@@ -24,7 +24,7 @@ import scipy.sparse.linalg
 from ..._api._callback import pure_callback
 from ..._api._custom import custom_vjp
 from ..._ops.np_common import is_traced
-from ..._trace._namespace import Namespace
+from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._replacing import floats
 from . import Entries, entries, issparse
@@ -102,12 +102,4 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     return np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.data)
 
 
-_names = Namespace(scipy.sparse.linalg, globals(), f"{', '.join(__all__)} can be")
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(scipy.sparse.linalg, globals(), f"{', '.join(__all__)} can be")

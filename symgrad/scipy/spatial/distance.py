@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.spatial.distance
 
-from ..._trace._namespace import Namespace
+from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._replacing import floats, refuse_option, replaces
 
@@ -107,14 +107,6 @@ def _of_two(name: str) -> Callable[..., Any]:
 
 euclidean, sqeuclidean, cosine = map(_of_two, ("euclidean", "sqeuclidean", "cosine"))
 
-_names = Namespace(
+__getattr__, __dir__ = offering(
     scipy.spatial.distance, globals(), f"{', '.join(__all__)} can be, or loops over points"
 )
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()

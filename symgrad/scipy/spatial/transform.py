@@ -19,7 +19,7 @@ import numpy as np
 import scipy.spatial.transform
 
 from ... import numpy as traced_numpy
-from ..._trace._namespace import Namespace
+from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._replacing import floats, refuse_option
 
@@ -185,12 +185,4 @@ class Rotation:
         return int(self._quat.shape[0])
 
 
-_names = Namespace(scipy.spatial.transform, globals(), "Rotation can be")
-
-
-def __getattr__(name: str) -> Any:
-    return _names(name)
-
-
-def __dir__() -> list[str]:
-    return _names.names()
+__getattr__, __dir__ = offering(scipy.spatial.transform, globals(), "Rotation can be")
