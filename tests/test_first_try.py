@@ -12,11 +12,6 @@ FOLDER = Path(__file__).parents[1] / "examples" / "first_try"
 
 pytestmark = pytest.mark.usefixtures("scripts")
 
-#: What is not done yet, with its tasks by module.
-FAILING = {
-    "roots found by SciPy within a trace": "energy.colebrook finance.yield_to_maturity",
-}
-
 
 def cases() -> list[Any]:
     """The tasks by the names of their functions, read without importing what they need."""
@@ -26,9 +21,7 @@ def cases() -> list[Any]:
         for k, task in enumerate(listed):
             named = [w.value.value for w in task.keywords if w.arg == "name"]
             name = f"{path.stem}.{named[0] if named else ast.unparse(task.args[0])}"
-            why = [why for why, names in FAILING.items() if name in names.split()]
-            marks = [pytest.mark.xfail(reason=why[0])] if why else []
-            found.append(pytest.param(path.stem, k, id=name, marks=marks))
+            found.append(pytest.param(path.stem, k, id=name))
     return found
 
 

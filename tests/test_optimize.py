@@ -17,7 +17,7 @@ import pytest
 import scipy.optimize as original
 
 import symgrad as sg
-from symgrad.errors import DifferencesWarning, UnsupportedError
+from symgrad.errors import DifferencesWarning
 from symgrad.scipy import optimize
 from symgrad.scipy._minimize import SMALL
 
@@ -527,14 +527,6 @@ def test_solves_in_threads() -> None:
     for thread in threads:
         thread.join()
     np.testing.assert_allclose(found, 1.0, atol=1e-4)
-
-
-def test_traced_values_are_refused() -> None:
-    def f(a: Any) -> Any:
-        return optimize.minimize(lambda x: np.sum((x - a) ** 2), a).x
-
-    with pytest.raises(UnsupportedError, match=r"sg\.implicit_minimum"):
-        sg.grad(lambda a: np.sum(f(a)))(START)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])

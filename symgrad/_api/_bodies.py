@@ -105,7 +105,7 @@ class Opened:
 
     def close(self, nodes: Sequence[Node]) -> list[Traced]:
         """Put the caller's values in the place of the fresh inputs."""
-        refuse_leaks(nodes)
+        refuse_leaks(nodes, self.given)
         swap = {i: g for i, g in zip(self.inputs, self.given, strict=True) if i is not g}
         if swap:
             close_conditions(swap)

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._trace import require_traced
+from .._control import close
+from .._graph import Input
+from .._rewrite import rewrite
+from .._state import within
+from .._trace import Traced, as_node, require_traced, substitute
 from ..errors import ArgumentError, ShapeError
 from ._at_values import jvp
-from ._custom import custom_jvp
+from ._custom import custom_jvp, stop_gradient
 from ._matrices import jacobian
 from ._transforms import grad
 
@@ -51,27 +55,89 @@ def implicit_root(residual: Callable[..., Any], solver: Callable[..., Any]) -> C
         if not callable(given):
             raise ArgumentError(f"implicit_root: {what} is a function, not {type(given).__name__}")
     root = custom_jvp(solver)
+    root.defjvp(functools.wraps(residual)(_rule_of(root, residual)))
+    return root
+
+
+def _rule_of(
+    root: custom_jvp, residual: Callable[..., Any], by_element: bool = False
+) -> Callable[[Any, Any], tuple[Any, Any]]:
+    """Return the forward rule of the root of ``residual``."""
 
     def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
         x = root(*primals)
         known = require_traced(x, "the solver's result")
         if known.dtype.kind != "f":
             raise ArgumentError(f"implicit_root: the solution is real, not {known.dtype}")
-        value, moved = jvp(lambda *args: residual(x, *args), primals, tangents)
+        real = [
+            k for k, a in enumerate(primals) if getattr(a, "dtype", np.dtype(float)).kind in "fc"
+        ]
+
+        def at(*values: Any) -> Any:
+            args = list(primals)
+            for k, a in zip(real, values, strict=True):
+                args[k] = a
+            return residual(x, *args)
+
+        value, moved = jvp(at, *(tuple(v[k] for k in real) for v in (primals, tangents)))
         if np.shape(value) != np.shape(x):
             raise ShapeError(
                 f"implicit_root: the residual has shape {np.shape(value)} for a solution of "
                 f"shape {np.shape(x)}; there are as many equations as unknowns"
             )
-        slope = jacobian(lambda y: residual(y, *primals))(x)
-        if x.ndim == 0:
+        if by_element or x.ndim == 0:
+            slope = jvp(lambda y: residual(y, *primals), (x,), (np.ones_like(x),))[1]
             return x, -moved / slope
+        slope = jacobian(lambda y: residual(y, *primals))(x)
         size = x.size
         step = np.linalg.solve(np.reshape(slope, (size, size)), np.reshape(moved, (size,)))
         return x, -np.reshape(step, x.shape)
 
-    root.defjvp(functools.wraps(residual)(rule))
-    return root
+    return rule
+
+
+def root_at(
+    residual: Callable[[Any], Any], found: Any, ok: Any = True, *, by_element: bool = False
+) -> Any:
+    """Return ``found``, a root, with its derivatives by what ``residual`` closes over.
+
+    Parameters
+    ----------
+    residual:
+        Zero at ``found``, and of its shape; what it uses of the trace around are the arguments
+        by which the root is differentiated.
+    found:
+        A traced value, which is not differentiated.
+    ok:
+        Whether it is a root; where not, the result is nan, and so are its derivatives.
+    by_element:
+        Whether each element of the residual depends on that of its argument alone.
+    """
+    spoilt = stop_gradient(np.where(ok, 0.0, np.nan))
+    found = require_traced(stop_gradient(found + spoilt), "the solution")
+    inside = Input("x", found.node.shape, found.dtype)
+    with within(scope=object()):
+        zero = as_node(residual(Traced(inside)))
+    closed = close([inside], rewrite([zero]))
+    own = [closed.inputs[0], *closed.stand_ins]
+    if not closed.captured:
+        return found
+
+    def equations(x: Any, *values: Any) -> Any:
+        swap = dict(zip(own, map(as_node, (x, *values[2:])), strict=True))
+        return Traced(substitute(closed.outputs, swap)[0])
+
+    root = custom_jvp(lambda x, *_: x)
+    rule = _rule_of(root, equations, by_element)
+
+    def failing(primals: Any, tangents: Any) -> tuple[Any, Any]:
+        # Also where the residual's own derivative would be zero: it may be nan by a selection.
+        x, moved = rule(primals, tangents)
+        real = [t for t, a in zip(tangents[2:], primals[2:], strict=True) if a.dtype.kind == "f"]
+        return x, moved + primals[1] * sum(map(np.sum, real))
+
+    root.defjvp(failing)
+    return root(found, spoilt, *map(Traced, closed.captured))
 
 
 def implicit_minimum(

@@ -1,6 +1,6 @@
 """Control flow that stays rolled: loops and branches as nodes that hold bodies."""
 
-from ._build import build_branch, build_count, build_scan, build_while, refuse_leaks
+from ._build import build_branch, build_count, build_scan, build_while, close, refuse_leaks
 from ._custom import ByPullback, ByTangent, Slopes, build_custom
 from ._parts import Branch, Loop
 from ._records import BRANCH, LOOP, RESULT, TAPE
@@ -25,6 +25,7 @@ __all__ = [
     "build_custom",
     "build_scan",
     "build_while",
+    "close",
     "refuse_leaks",
     "rerolled",
     "straight",

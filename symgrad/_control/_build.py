@@ -78,8 +78,11 @@ def close(
 _closed: weakref.WeakSet[Node] = weakref.WeakSet()
 
 
-def refuse_leaks(nodes: Sequence[Node]) -> None:
+def refuse_leaks(nodes: Sequence[Node], given: Sequence[Node] = ()) -> None:
     """Raise if a value of a step or a case has been kept and is used outside of it.
+
+    For what the values ``given`` use of a step answers who gave them: a rule of the user's within
+    a loop is asked for derivatives when the loop is complete.
 
     Raises
     ------
@@ -88,8 +91,9 @@ def refuse_leaks(nodes: Sequence[Node]) -> None:
     """
     if not _closed:
         return
+    leaked = _closed.difference(topological(given)) if given else _closed
     for node in topological(nodes):
-        if any(x in _closed for x in node.operands) or node in _closed:
+        if any(x in leaked for x in node.operands) or node in leaked:
             where = f", made at {node.where}" if node.where else ""
             raise TraceError(
                 f"a value of a step of a loop, or of one case of a branch{where}, is used outside "

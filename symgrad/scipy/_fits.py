@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.optimize
 
+from . import _fits_traced as traced
 from ._derived import Derived, system
-from ._given import as_tuple, on_numbers, start_of
+from ._given import as_tuple, first_parameters, solver, start_of
 
 
-@on_numbers
+@solver(traced.least_squares)
 def least_squares(
     fun: Callable[..., Any], x0: Any, jac: Any = None, bounds: Any = (-np.inf, np.inf),
     method: str = "trf", ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8,
@@ -66,7 +66,7 @@ def least_squares(
     )  # fmt: skip
 
 
-@on_numbers
+@solver(traced.leastsq)
 def leastsq(
     func: Callable[..., Any], x0: Any, args: Any = (), Dfun: Any = None,
     full_output: Any = False, col_deriv: Any = False, ftol: Any = 1.49012e-8,
@@ -86,7 +86,7 @@ def leastsq(
                                   maxfev, epsfcn, factor, diag)  # fmt: skip
 
 
-@on_numbers
+@solver(traced.curve_fit)
 def curve_fit(
     f: Callable[..., Any], xdata: Any, ydata: Any, p0: Any = None, sigma: Any = None,
     absolute_sigma: bool = False, check_finite: Any = None,
@@ -126,7 +126,7 @@ def curve_fit(
             last[:] = [(data, Derived("curve_fit", f, (data,), spread=True))]
         return last[0][1]
 
-    x = start_of(_first_parameters(f) if p0 is None else p0)
+    x = start_of(first_parameters(f) if p0 is None else p0)
     if jac is None and x is not None and x.ndim == 1:
         data = start_of(xdata) if isinstance(xdata, (list, tuple, np.ndarray)) else xdata
         fit = derived(data)
@@ -137,13 +137,3 @@ def curve_fit(
         model, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds, method, slopes,
         full_output=full_output, nan_policy=nan_policy, **kwargs,
     )  # fmt: skip
-
-
-def _first_parameters(f: Callable[..., Any]) -> Any:
-    """Return ones for the parameters of a model, as SciPy counts them; None if it cannot."""
-    try:
-        known = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in known) - 1
-    return np.ones(count) if count > 0 else None

@@ -1,8 +1,10 @@
-"""What solvers are given: numbers, no traced values."""
+"""What solvers are given: numbers, or traced values, for which others stand."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,18 +19,19 @@ from .._trace._known import known_value
 from .._trace._namespace import holds, is_function
 from ..errors import UnsupportedError
 
-#: Why solvers refuse traced values.
+#: Why the other solvers refuse traced values.
 WHY = (
-    "a solver works on numbers, and its steps have no derivative: sg.implicit_root and "
-    "sg.implicit_minimum differentiate what it finds"
+    "SciPy's solver works on numbers. In traced code there are minimize, minimize_scalar, "
+    "least_squares, curve_fit, root, fsolve, root_scalar, newton, brentq, brenth, ridder and "
+    "bisect; sg.implicit_root and sg.implicit_minimum differentiate what another one finds"
 )
 
 
-def given_numbers(function: Any, why: str, original: Any = None) -> Any:
+def given_numbers(function: Any, why: str) -> Any:
     """Have a function of SciPy's refuse functions that return traced values.
 
     They close over traced values. The refusal passes through C, which may print it or make
-    another of it: it is raised again. ``original``: whose name the refusal says.
+    another of it: it is raised again.
     """
     if not is_function(function):
         return function
@@ -40,7 +43,7 @@ def given_numbers(function: Any, why: str, original: Any = None) -> Any:
         refusals: list[UnsupportedError] = []
 
         def watched(value: Any) -> Any:
-            if not is_function(value):
+            if not callable(value) or isinstance(value, type):
                 return value
 
             @functools.wraps(value)
@@ -48,7 +51,7 @@ def given_numbers(function: Any, why: str, original: Any = None) -> Any:
                 found = value(*args, **kwargs)
                 if holds(found, _is_unknown):
                     try:
-                        refuse(original or function, why)
+                        refuse(function, why)
                     except UnsupportedError as error:
                         refusals.append(error)
                         raise
@@ -73,18 +76,35 @@ def _is_unknown(value: Any) -> bool:
     return is_traced(value) and (is_complex(value) or known_value(value.node) is None)
 
 
-def on_numbers(solver: Callable[..., Any]) -> Callable[..., Any]:
-    """Have a solver refuse traced values, and functions that return them."""
-    original = getattr(scipy.optimize, solver.__name__)
-    watching = given_numbers(solver, WHY, original)
+def solver(traced: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have ``traced`` stand for a solver where it is given traced values.
 
-    @functools.wraps(solver)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        if any(holds(x, is_traced) for x in (*args, *kwargs.values())):
-            refuse(original, WHY)
-        return watching(*args, **kwargs)
+    They are among its arguments, or what its functions return.
+    """
 
-    return checked
+    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
+        watching = given_numbers(getattr(scipy.optimize, plain.__name__), WHY)
+
+        @functools.wraps(plain)
+        def solve(*args: Any, **kwargs: Any) -> Any:
+            if now().guards is None:
+                return plain(*args, **kwargs)
+            if not any(map(_is_given_traced, (*args, *kwargs.values()))):
+                with contextlib.suppress(UnsupportedError):
+                    return watching(*args, **kwargs)
+            return traced(*args, **kwargs)
+
+        return solve
+
+    return decorate
+
+
+def _is_given_traced(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(map(_is_given_traced, value.values()))
+    if isinstance(value, scipy.optimize.Bounds):
+        value = [value.lb, value.ub]
+    return holds(value, is_traced)
 
 
 def start_of(x0: Any) -> Any:
@@ -100,3 +120,13 @@ def start_of(x0: Any) -> Any:
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
+
+
+def first_parameters(f: Callable[..., Any]) -> Any:
+    """Return ones for the parameters of a model, as SciPy counts them; None if it cannot."""
+    try:
+        known = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in known) - 1
+    return np.ones(count) if count > 0 else None

@@ -12,8 +12,9 @@ import scipy.optimize
 from .._api._nlp import nlp
 from .._ops.np_common import as_array
 from ..errors import ArgumentError, ShapeError
+from . import _minimize_traced as traced
 from ._derived import Derived
-from ._given import as_tuple, on_numbers, start_of
+from ._given import as_tuple, solver, start_of
 
 #: Methods of ``minimize`` that take a gradient; a Hessian; only products with it if it is large.
 _GRADIENT = frozenset(("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp"))
@@ -81,7 +82,10 @@ def _filled_constraint(constraint: Any, x: Any, method: str) -> Any:
     )
 
 
-@on_numbers
+minimize_scalar = solver(traced.minimize_scalar)(scipy.optimize.minimize_scalar)
+
+
+@solver(traced.minimize)
 def minimize(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, jac: Any = None,
     hess: Any = None, hessp: Any = None, bounds: Any = None, constraints: Any = (),

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
+from . import _fits_traced
+from . import _roots_traced as traced
 from ._derived import Derived, system
-from ._given import as_tuple, on_numbers
+from ._given import as_tuple, solver
+
+brentq, brenth, ridder, bisect = (
+    solver(getattr(traced, name))(getattr(scipy.optimize, name))
+    for name in ("brentq", "brenth", "ridder", "bisect")
+)
 
 
-@on_numbers
+@solver(_fits_traced.root)
 def root(
     fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = "hybr", jac: Any = None,
     tol: Any = None, callback: Any = None, options: Any = None,
@@ -43,7 +50,7 @@ def root(
     return scipy.optimize.root(fun, x0, args, method, jac, tol, callback, options)
 
 
-@on_numbers
+@solver(_fits_traced.fsolve)
 def fsolve(
     func: Callable[..., Any], x0: Any, args: Any = (), fprime: Any = None,
     full_output: Any = 0, col_deriv: Any = 0, xtol: Any = 1.49012e-8, maxfev: int = 0,
@@ -63,7 +70,7 @@ def fsolve(
                                  band, epsfcn, factor, diag)  # fmt: skip
 
 
-@on_numbers
+@solver(traced.newton)
 def newton(
     func: Callable[..., Any], x0: Any, fprime: Any = None, args: Any = (), tol: Any = 1.48e-8,
     maxiter: int = 50, fprime2: Any = None, x1: Any = None, rtol: Any = 0.0,
@@ -93,7 +100,7 @@ def newton(
                                  full_output, disp)  # fmt: skip
 
 
-@on_numbers
+@solver(traced.root_scalar)
 def root_scalar(
     f: Callable[..., Any], args: Any = (), method: Any = None, bracket: Any = None,
     fprime: Any = None, fprime2: Any = None, x0: Any = None, x1: Any = None, xtol: Any = None,

@@ -30,17 +30,22 @@ from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import holds, offering
 from ._fits import curve_fit, least_squares, leastsq
 from ._given import WHY, given_numbers
-from ._minimize import NonlinearConstraint, minimize
-from ._roots import fsolve, newton, root, root_scalar
+from ._minimize import NonlinearConstraint, minimize, minimize_scalar
+from ._roots import bisect, brenth, brentq, fsolve, newton, ridder, root, root_scalar
 
 __all__ = [
     "NonlinearConstraint",
+    "bisect",
+    "brenth",
+    "brentq",
     "curve_fit",
     "fsolve",
     "least_squares",
     "leastsq",
     "minimize",
+    "minimize_scalar",
     "newton",
+    "ridder",
     "root",
     "root_scalar",
     "rosen",

@@ -1,0 +1,429 @@
+"""``scipy.optimize`` in traced code: solutions as SciPy's, derivatives by the implicit formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize as so
+
+import symgrad as sg
+import symgrad.scipy.optimize as ours
+from symgrad.errors import UnsupportedError
+
+BRACKETED = ("brentq", "brenth", "ridder", "bisect")
+T = np.linspace(0.0, 3.0, 20)
+
+
+def curve(x: Any, p: Any) -> Any:
+    return p[0] * x * x * x + p[1] * np.sin(3 * x) + p[2] * np.exp(0.3 * x) - p[3]
+
+
+def slopes(x: Any, p: Any) -> tuple[Any, Any]:
+    """Return the derivatives of ``curve`` by x and by p."""
+    by_x = 3 * p[0] * x**2 + 3 * p[1] * np.cos(3 * x) + 0.3 * p[2] * np.exp(0.3 * x)
+    return by_x, np.array([x**3, np.sin(3 * x), np.exp(0.3 * x), -1.0])
+
+
+def decay(t: Any, a: Any, k: Any, c: Any) -> Any:
+    return a * np.exp(-k * t) + c
+
+
+def rows(rng: np.random.Generator, count: int) -> Any:
+    true = [rng.uniform((1, 0.5, 0), (3, 2, 0.5)) for _ in range(count)]
+    return np.array([decay(T, *p) + rng.normal(0, 0.01, T.size) for p in true])
+
+
+def steepest(f: Callable[..., Any], x: Any, step: float = 1e-5) -> Any:
+    """Return the Jacobian by central differences."""
+    return np.array([(f(x + d) - f(x - d)) / (2 * step) for d in step * np.eye(x.size)]).T
+
+
+# ---------------------------------------------------------------- roots of a number
+
+
+@pytest.mark.parametrize("name", BRACKETED)
+def test_random_brackets(name: str) -> None:
+    """Good ones have SciPy's roots and counts, bad ones nan; derivatives are -f_p / f_x."""
+    rng = np.random.default_rng(7)
+    theirs = getattr(so, name)
+
+    def solve(p: Any, a: Any, b: Any) -> Any:
+        x, r = getattr(so, name)(lambda x: curve(x, p), a, b, full_output=True)
+        return x, (r.converged, r.iterations, r.function_calls)
+
+    solved, slope, failed, other = sg.compile(solve), sg.grad(solve, has_aux=True), 0, 0
+    for _ in range(60):
+        p, (a, b) = rng.normal(size=4), 3 * rng.normal(size=2)
+        x, (converged, *counts) = solved(p, a, b)
+        derivative = slope(p, a, b)[0]
+        try:
+            root, r = theirs(lambda x, p=p: curve(x, p), a, b, full_output=True)
+        except ValueError:  # f(a) and f(b) must have different signs
+            assert not converged
+            assert np.isnan([x, *derivative]).all()
+            failed += 1
+            continue
+        assert converged
+        assert abs(x - root) <= 4e-12 + 1e-15 * abs(root)
+        other += counts != [r.iterations, r.function_calls]
+        by_x, by_p = slopes(x, p)
+        np.testing.assert_allclose(derivative, -by_p / by_x, rtol=1e-8, atol=1e-12)
+    assert 10 < failed < 50
+    assert other <= 3  # the last bit of a value may cost a step
+
+
+@pytest.mark.parametrize(
+    ("what", "solve"),
+    {
+        "zero at a": lambda p: so.brentq(lambda x: x * p, 0.0, 1.0),
+        "zero at b": lambda p: so.ridder(lambda x: x * p, -1.0, 0.0),
+        "nan": lambda p: so.brentq(lambda x: np.where(x > 0.1, np.nan, x - p), 0.0, 1.0),
+        "nan at an end": lambda p: so.bisect(lambda x: np.where(x < 0, np.nan, x - p), -1.0, 4.0),
+        "too few steps": lambda p: so.bisect(lambda x: x - p / 3, 0.0, 1.0, maxiter=4),
+        "Newton's slope is zero": lambda p: so.newton(lambda x: x * x + p, 0.0),
+        "no root": lambda p: so.newton(lambda x: x * x + p, 0.4),
+        "steps of the secant": lambda p: so.newton(lambda x: x**3 - p, 1.0, x1=2.0, maxiter=2),
+    }.items(),
+)  # fmt: skip
+def test_ends_and_failures(what: str, solve: Callable[..., Any]) -> None:
+    value, slope = sg.value_and_grad(solve)(0.5)
+    if what.startswith("zero"):
+        assert (value, slope) == (0.0, 0.0)
+    else:
+        assert np.isnan(value)
+        assert np.isnan(slope)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"x0": 0.3},
+        {"x0": 0.3, "x1": 0.4},
+        {"x0": 0.3, "method": "secant"},
+        {"x0": 0.3, "method": "halley"},
+        {"x0": 0.3, "fprime": lambda r, p: -3 * (1 + r) ** -4, "method": "newton"},
+        {"bracket": (0, 1)},
+        {"bracket": [0, 1], "method": "ridder", "xtol": 1e-13},
+    ],
+    ids=str,
+)
+def test_root_scalar(options: dict[str, Any]) -> None:
+    def rate(p: Any) -> Any:
+        return ours.root_scalar(lambda r, p: (1 + r) ** -3 - p, args=(p,), **options).root
+
+    expected = 0.5 ** (-1 / 3) - 1
+    value, slope = sg.value_and_grad(rate)(0.5)
+    np.testing.assert_allclose([value, slope], [expected, -(0.5 ** (-4 / 3)) / 3], rtol=1e-9)
+    np.testing.assert_allclose(sg.grad(sg.grad(rate))(0.5), 4 / 9 * 0.5 ** (-7 / 3), rtol=1e-8)
+
+
+def test_newton_by_elements() -> None:
+    def cube_roots(a: Any) -> Any:
+        return so.newton(lambda x, a: x**3 - a, np.ones(4), args=(a,))
+
+    a = np.array([1.0, 8.0, 27.0, 0.3])
+    np.testing.assert_allclose(sg.compile(cube_roots)(a), np.cbrt(a), rtol=1e-12)
+    expected = np.diag(np.cbrt(a) / a / 3)
+    np.testing.assert_allclose(sg.jacobian(cube_roots)(a), expected, rtol=1e-9, atol=1e-14)
+
+
+# ---------------------------------------------------------------- systems
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_random_systems(n: int) -> None:
+    rng = np.random.default_rng(n)
+
+    def equations(x: Any, A: Any, b: Any) -> Any:
+        return A @ x + np.sin(x) - b
+
+    def solve(A: Any, b: Any) -> Any:
+        return so.fsolve(lambda x: equations(x, A, b), np.zeros(n), xtol=1e-12)
+
+    solved, slope = sg.compile(solve), sg.jacobian(solve, argnums=1)
+    for _ in range(20):
+        A, b = rng.normal(size=(n, n)) + 3 * np.eye(n), 3 * rng.normal(size=n)
+        expected = so.root(equations, np.zeros(n), (A, b), tol=1e-12)
+        found = solved(A, b)
+        if not expected.success or np.isnan(found).any():  # neither misses one without a word
+            assert np.isnan(found).all()
+            assert np.isnan(slope(A, b)).all()
+            continue
+        assert np.abs(equations(found, A, b)).max() < 1e-10
+        jac = A + np.diag(np.cos(found))
+        np.testing.assert_allclose(slope(A, b), np.linalg.inv(jac), rtol=1e-7, atol=1e-9)
+
+
+def test_a_system_without_root_is_nan() -> None:
+    def solve(p: Any) -> Any:
+        r = so.root(lambda x: [x[0] ** 2 + p, x[1] - p], [1.0, 1.0])
+        return r.x, r.success, r.status
+
+    x, success, status = sg.compile(solve)(0.5)
+    assert np.isnan(x).all()
+    assert np.isnan(sg.jacobian(lambda p: solve(p)[0])(0.5)).all()
+    assert (success, status) == (False, 5)
+    assert sg.compile(solve)(-4.0)[1]
+
+
+# ---------------------------------------------------------------- least squares
+
+
+def test_many_fits_at_once() -> None:
+    y = rows(np.random.default_rng(0), 40)
+    y[3, 4] = np.nan
+    start = [1.0, 1.0, 0.0]
+    popt, pcov = sg.compile(sg.vmap(lambda y: so.curve_fit(decay, T, y, start)))(y)
+    assert np.isnan(popt[3]).all()
+    assert np.isnan(pcov[3]).all()
+    for k in set(range(40)) - {3}:
+        expected, covariance = so.curve_fit(decay, T, y[k], start, ftol=1e-12, xtol=1e-12)
+        np.testing.assert_allclose(popt[k], expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(pcov[k], covariance, rtol=1e-3, atol=1e-7)
+
+
+FITS = {
+    "plain": {},
+    "sigma": {"sigma": 1 + T, "absolute_sigma": True},
+    "covariance": {"sigma": np.eye(20) + 0.3},
+    "bounds": {"bounds": ([0, 0, 0.3], [10, 1.0, 1])},
+    "cauchy": {"method": "trf", "loss": "cauchy", "f_scale": 0.05, "ftol": 1e-12, "xtol": 1e-12},
+}
+
+
+WEIGHTS = np.array([[1.0, -0.7, 0.3], [0.2, 0.5, -0.4], [0.6, 0.1, 0.9]])
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("case", FITS)
+def test_fits(case: str) -> None:
+    [y] = rows(np.random.default_rng(1), 1)
+    given = {"ftol": 1e-13, "xtol": 1e-13, "gtol": 1e-13} | FITS[case]
+
+    def fit(y: Any) -> Any:
+        return so.curve_fit(decay, T, y, p0=[1.0, 0.9, 0.4], **given)
+
+    for found, expected in zip(sg.compile(fit)(y), fit(y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-7)
+
+    def mixed(y: Any) -> Any:
+        popt, pcov = fit(y)
+        return popt @ WEIGHTS[0] + 100 * np.sum(pcov * WEIGHTS)
+
+    by_steps = steepest(sg.compile(mixed), y, 1e-3)
+    np.testing.assert_allclose(sg.grad(mixed)(y), by_steps, rtol=2e-3, atol=2e-4)
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])
+def test_losses(loss: str) -> None:
+    [y] = rows(np.random.default_rng(2), 1)
+    y[5] += 1.0
+
+    def fit(y: Any) -> Any:
+        tight = {"ftol": 1e-14, "xtol": 1e-14, "gtol": 1e-13}
+        return ours.least_squares(
+            lambda p: decay(T, *p) - y, [1.0, 1.0, 0.1], loss=loss, f_scale=0.1, **tight
+        )
+
+    def parts(y: Any) -> Any:
+        r = fit(y)
+        return r.x, r.cost, r.grad, r.success
+
+    found = sg.compile(parts)(y)
+    expected = fit(y)
+    if loss != "arctan":  # SciPy ends in another minimum there, which is higher
+        np.testing.assert_allclose(found[0], expected.x, rtol=1e-6)
+    assert found[1] <= expected.cost * (1 + 1e-9)
+    assert np.abs(found[2]).max() < 1e-7
+    assert found[3]
+    slope = sg.jacobian(lambda y: fit(y).x)(y)
+    by_steps = steepest(sg.compile(lambda y: fit(y).x), y, 1e-3)
+    np.testing.assert_allclose(slope, by_steps, rtol=2e-3, atol=1e-4)
+
+
+def test_a_fit_that_is_cut_short() -> None:
+    def fit(y: Any, most: int) -> Any:
+        r = ours.least_squares(lambda p: decay(T, *p) - y, [1.0, 1.0, 0.0], max_nfev=most)
+        return r.x, r.cost, r.success, r.status
+
+    [y] = rows(np.random.default_rng(3), 1)
+    x, cost, success, status = sg.compile(fit)(y, 2)
+    assert np.isnan([*x, cost]).all()
+    assert (success, status) == (False, 0)
+    assert sg.compile(fit)(y, 100)[2]
+
+
+# ---------------------------------------------------------------- minima
+
+
+def test_random_minima() -> None:
+    rng = np.random.default_rng(4)
+
+    def energy(x: Any, p: Any) -> Any:
+        return np.sum((x[1:] - x[:-1] ** 2) ** 2) + np.sum(np.cosh(x - p))
+
+    def solve(p: Any) -> Any:
+        r = so.minimize(lambda x: energy(x, p), np.zeros(3), method="BFGS")
+        return r.x, r.success, r.fun, r.hess_inv
+
+    solved, slope = sg.compile(solve), sg.jacobian(lambda p: solve(p)[0])
+    for _ in range(10):
+        p = rng.normal(size=3)
+        options = {"gtol": 1e-10}
+        expected = ours.minimize(energy, np.zeros(3), (p,), "trust-exact", options=options)
+        x, success, value, inverse = solved(p)
+        assert success
+        np.testing.assert_allclose(x, expected.x, atol=1e-5)
+        np.testing.assert_allclose(value, expected.fun, rtol=1e-9)
+        hess = sg.hessian(energy)(x, p)
+        np.testing.assert_allclose(inverse @ hess, np.eye(3), atol=1e-8)
+        mixed = sg.jacobian(sg.grad(energy), argnums=1)(x, p)
+        np.testing.assert_allclose(slope(p), -np.linalg.solve(hess, mixed), atol=1e-7)
+
+
+def test_bounds() -> None:
+    """A variable at a bound moves with it."""
+
+    def solve(p: Any) -> Any:
+        bounds = [(0, 0.5), (p[1], None), (None, 1)]
+        return so.minimize(lambda x: so.rosen(x) + p[0] * x[2], np.zeros(3), bounds=bounds).x
+
+    p = np.array([0.7, 0.4])
+    expected = ours.minimize(
+        lambda x: so.rosen(x) + 0.7 * x[2], np.zeros(3), bounds=[(0, 0.5), (0.4, None), (None, 1)]
+    ).x
+    found = sg.compile(solve)(p)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert found[1] == 0.4
+    slope = sg.jacobian(solve)(p)
+    np.testing.assert_allclose(slope, steepest(sg.compile(solve), p), atol=1e-6)
+    assert slope[1].tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bracket": (3, 4)},
+        {"bracket": (-3, 0.5, 4)},
+        {"bounds": (-4, 4)},
+        {"bounds": (-4, 4), "method": "bounded", "options": {"xatol": 1e-9}},
+    ],
+    ids=str,
+)
+def test_minima_of_a_number(options: dict[str, Any]) -> None:
+    def f(x: Any, p: Any) -> Any:
+        return (x - p) ** 4 + (x - p * p) ** 2
+
+    def solve(p: Any) -> Any:
+        return so.minimize_scalar(f, args=(p,), **options).x
+
+    x, slope = sg.value_and_grad(solve)(0.7)
+    np.testing.assert_allclose(x, solve(0.7), atol=2e-6)
+    assert abs(sg.grad(f)(x, 0.7)) < 1e-9
+    exact = -sg.grad(sg.grad(f), argnums=1)(x, 0.7) / sg.grad(sg.grad(f))(x, 0.7)
+    np.testing.assert_allclose(slope, exact, rtol=1e-8)
+
+
+def test_a_minimum_at_the_end() -> None:
+    def solve(p: Any) -> Any:
+        r = so.minimize_scalar(lambda x: (x - 1) ** 2, bounds=(-4, p / 2))
+        return r.x
+
+    assert sg.value_and_grad(solve)(0.7) == (0.35, 0.5)
+    assert np.isnan(sg.value_and_grad(solve)(-9.0)).all()  # the bounds cross
+
+
+def test_a_kink_is_no_minimum_with_a_derivative() -> None:
+    def solve(p: Any) -> Any:
+        r = so.minimize(lambda x: np.abs(x[0] - p) + x[1] ** 2, [3.0, 1.0])
+        return r.x, r.success
+
+    x, success = sg.compile(solve)(0.3)
+    assert success == (not np.isnan(x).any())
+
+
+# ---------------------------------------------------------------- where it is called
+
+
+def test_what_changes_between_the_calls() -> None:
+    market = {"coupon": 5.0}
+
+    def rate(price: Any) -> Any:
+        years = np.arange(1, 9)
+        return so.brentq(
+            lambda y: np.sum(market["coupon"] / (1 + y) ** years) + 100 / (1 + y) ** 8 - price,
+            -0.5, 1.0,
+        )  # fmt: skip
+
+    slope = sg.value_and_grad(rate)
+    for coupon in (5.0, 4.0, 3.5):
+        market["coupon"] = coupon
+        value, derivative = slope(103.0)
+        assert abs(value - rate(103.0)) < 1e-11
+        [[by_steps]] = steepest(np.vectorize(rate), np.array([103.0]))
+        np.testing.assert_allclose(derivative, by_steps, rtol=1e-6)
+
+
+def test_in_loops_and_batches() -> None:
+    def root(a: Any) -> Any:
+        return so.brentq(lambda x: x**3 + x - a, -10.0, 10.0)
+
+    def chain(a: Any) -> Any:
+        return sg.fori_loop(0, 3, lambda i, x: root(x) + 1.0, a)
+
+    def carried(a: Any) -> Any:
+        return np.sum(sg.scan(lambda c, x: (root(c) + x, c * c), a, np.arange(3.0))[1])
+
+    def plain(a: Any) -> Any:
+        for _ in range(3):
+            a = root(a) + 1.0
+        return a
+
+    a = np.array([2.0, 3.0])
+    np.testing.assert_allclose(sg.compile(chain)(2.0), plain(2.0), rtol=1e-12)
+    for f in (chain, carried):
+        np.testing.assert_allclose(
+            sg.grad(f)(2.0), steepest(np.vectorize(f), a[:1])[0, 0], rtol=1e-7
+        )
+        np.testing.assert_allclose(
+            sg.grad(sg.grad(f))(2.0), steepest(np.vectorize(sg.grad(f)), a[:1])[0, 0], rtol=1e-7
+        )
+        batch = sg.grad(lambda a, f=f: np.sum(sg.vmap(f)(a)))(a)
+        np.testing.assert_allclose(batch, [sg.grad(f)(x) for x in a], rtol=1e-12)
+        assert sg.jvp(f, (2.0,), (1.0,))[1] == pytest.approx(sg.grad(f)(2.0))
+
+
+def test_numbers_alone_are_scipys() -> None:
+    """A solve of nothing traced gives numbers, which Python may decide by."""
+
+    def f(x: Any) -> Any:
+        k = so.brentq(lambda y: y * y - 4.0, 0.0, 5.0)
+        n = int(so.fsolve(lambda y: y - 3.0, 0.0)[0] + 0.5)
+        return x**n if k > 1.5 else x
+
+    assert sg.value_and_grad(f)(2.0) == (8.0, 12.0)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda p: so.minimize(lambda x: x[0] ** 2 * p, [1.0], method="Nelder-Mead").x,
+        lambda p: (
+            so.minimize(
+                lambda x: x[0] * p, [1.0], constraints={"type": "eq", "fun": lambda x: x[0]}
+            ).x
+        ),
+        lambda p: so.minimize_scalar(lambda x: x**2 * p, method="golden").x,
+        lambda p: so.root_scalar(lambda x: x - p, bracket=(0, 1), method="toms748").root,
+        lambda p: so.root(lambda x: x - p, [0.0], method="krylov").x,
+        lambda p: so.least_squares(lambda x: x - p, [0.0], loss=lambda z: z).x,
+    ],
+)
+def test_refused_by_name(solve: Callable[..., Any]) -> None:
+    with pytest.raises(UnsupportedError, match="in traced code"):
+        sg.grad(lambda p: np.sum(solve(p)))(0.5)
