@@ -107,7 +107,7 @@ def compile(
     and ``backend="numba"`` calls, so that ``@njit`` code can call the kernel. The kernel itself,
     and the way from a Python call into it, symgrad writes as LLVM IR and compiles with the LLVM
     that comes with Numba (llvmlite) directly: Numba's own pipeline takes 0.1 s more for every
-    function, four times as long for long programs, and twice the time of a small call.
+    function, four times as long for programs of 5,000 steps, and twice the time of a small call.
 
     Examples
     --------
