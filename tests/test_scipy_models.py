@@ -296,9 +296,9 @@ def test_sparse_matrices_of_traced_entries() -> None:
 def test_what_is_refused_says_so() -> None:
     with pytest.raises(UnsupportedError, match="radius"):
         sg.compile(lambda s: scipy.ndimage.gaussian_filter(IMAGE, s))(1.3)
-    with pytest.raises(UnsupportedError, match="periodic"):
-        sg.compile(lambda y: scipy.interpolate.CubicSpline(PLACES, y, bc_type="periodic")(1.0))(
-            VALUES
+    with pytest.raises(UnsupportedError, match="neighbors"):
+        sg.compile(lambda y: scipy.interpolate.RBFInterpolator(POINTS, y, neighbors=3)(OTHERS))(
+            VALUES[:4]
         )
     with pytest.raises(UnsupportedError, match="same place twice"):
         sg.compile(lambda d: assembled(d)[[0, 0]].toarray())(np.ones(6))

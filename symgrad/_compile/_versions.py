@@ -36,14 +36,38 @@ MODULES = {
 for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
     MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"
 
+
+def _table(x: Any) -> tuple[Any, ...]:
+    """Return what makes the same of scipy.interpolate's interp1d: its spline is solved for."""
+    spline = getattr(x, "_spline", None) if x._kind == "spline" else None
+    if spline is None:
+        return x.x, x.y, x._kind, x.axis, True, None, x.fill_value, True
+    rest = x.y.shape[: x.axis] + x.y.shape[x.axis + 1 :]
+    solved = (spline.t, spline.c.reshape((-1, *rest)), spline.k)
+    return x.x, x.y, spline.k, x.axis, True, None, x.fill_value, True, solved
+
+
+def _radial(x: Any) -> tuple[Any, ...]:
+    """Return what makes the same of an RBFInterpolator, with what is solved for."""
+    degree = max((int(sum(p)) for p in x.powers), default=-1)
+    solved = (x._shift, x._scale, x._coeffs) if x.neighbors is None else None
+    d = x.d.reshape((-1, *x.d_shape))
+    return x.y, d, x.neighbors, x.smoothing, x.kernel, x.epsilon, degree, solved
+
+
 #: Objects of SciPy's that hold data: by the class, symgrad's and what makes the same of it.
 OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "PPoly": ("scipy.interpolate", "PPoly", lambda x: (x.c, x.x, x.extrapolate, x.axis)),
     "BSpline": ("scipy.interpolate", "BSpline", lambda x: (*x.tck, x.extrapolate, x.axis)),
     "UnivariateSpline": ("scipy.interpolate", "BSpline", lambda x: x._eval_args),
-    "interp1d": (
-        "scipy.interpolate", "interp1d",
-        lambda x: (x.x, x.y, x._kind, -1, True, None, x.fill_value, True),
+    "interp1d": ("scipy.interpolate", "interp1d", _table),
+    "RBFInterpolator": ("scipy.interpolate", "RBFInterpolator", _radial),
+    "RegularGridInterpolator": (
+        "scipy.interpolate", "RegularGridInterpolator",
+        lambda x: (x.grid, x.values, x.method, x.bounds_error, x.fill_value),
+    ),
+    "BivariateSpline": (
+        "scipy.interpolate", "BivariateSpline", lambda x: (*x.tck, *x.degrees)
     ),
     "multivariate_normal_frozen": (
         "scipy.stats", "multivariate_normal", lambda x: (x.mean, x.cov_object.covariance)

@@ -1,0 +1,234 @@
+"""Splines by coefficients of their basis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as traced_numpy
+from ._pieces import axis_of, beside, moved, search, take, wrapped
+from ._replacing import floats, refuse_option
+
+# ---------------------------------------------------------------- splines by their basis
+
+
+class BSpline:
+    """A spline by coefficients of its basis, as ``scipy.interpolate.BSpline``.
+
+    Parameters
+    ----------
+    t:
+        Knots, shape ``(n + k + 1,)``, not decreasing.
+    c:
+        Coefficients, shape ``(n, ...)``.
+    k:
+        The degree.
+    """
+
+    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+        self.t, self.k, self.extrapolate, self.axis = floats(t), int(k), extrapolate, axis
+        c = floats(c)
+        self.axis = axis_of(axis, c)
+        rows = np.moveaxis(c, self.axis, 0)[: self.t.shape[0] - self.k - 1]
+        self.c = np.moveaxis(rows, 0, self.axis)
+
+    @property
+    def _rows(self) -> Any:
+        """The coefficients, their axis first."""
+        return np.moveaxis(self.c, self.axis, 0)
+
+    def _like(self, t: Any, rows: Any, k: int) -> BSpline:
+        return BSpline(t, np.moveaxis(rows, 0, self.axis), k, self.extrapolate, self.axis)
+
+    @property
+    def tck(self) -> tuple[Any, Any, int]:
+        """Knots, coefficients and degree."""
+        return self.t, self.c, self.k
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return values, or derivatives of order ``nu``, by de Boor's recursion."""
+        if nu:
+            return self.derivative(nu)(x, 0, extrapolate)
+        x, t, c, k = floats(x), self.t, self._rows, self.k
+        n = c.shape[0]
+        beyond = self.extrapolate if extrapolate is None else extrapolate
+        if isinstance(beyond, str):
+            x = wrapped(x, t[k], t[n])
+        piece = np.clip(search(t, x, side="right") - 1, k, n - 1)
+        d = [take(c, piece - k + j, axis=0) for j in range(k + 1)]
+        for r in range(1, k + 1):
+            for j in range(k, r - 1, -1):
+                left, right = take(t, piece - k + j), take(t, piece + 1 + j - r)
+                share = beside((x - left) / (right - left), c)
+                d[j] = (1 - share) * d[j - 1] + share * d[j]
+        value = d[k]
+        if not beyond:
+            value = np.where(beside((x >= t[k]) & (x <= t[n]), c), value, np.nan)
+        return moved(value, x.ndim, self.axis)
+
+    def derivative(self, nu: int = 1) -> BSpline:
+        """Return the derivative of order ``nu``."""
+        t, c, k = self.t, self._rows, self.k
+        for _ in range(nu):
+            if k == 0:
+                return self._like(t, 0.0 * c, 0)
+            width = t[k + 1 : -1] - t[1 : -k - 1]
+            empty = width == 0
+            c = np.diff(c, axis=0) * beside(
+                np.where(empty, 0.0, k / np.where(empty, 1.0, width)), c
+            )
+            t, k = t[1:-1], k - 1
+        return self._like(t, c, k)
+
+    def antiderivative(self, nu: int = 1) -> BSpline:
+        """Return the integral from the first knot, ``nu`` times."""
+        t, c, k = self.t, self._rows, self.k
+        join = traced_numpy.concatenate
+        for _ in range(nu):
+            sums = np.cumsum(c * beside(t[k + 1 :] - t[: -k - 1], c), axis=0) / (k + 1)
+            c = join([0.0 * sums[:1], sums])
+            t, k = join([t[:1], t, t[-1:]]), k + 1
+        return self._like(t, c, k)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral from a to b."""
+        whole = self.antiderivative()
+        return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
+
+
+def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
+    """Return values or derivatives of a spline ``(t, c, k)``, as ``scipy.interpolate.splev``."""
+    if ext != 0:
+        refuse_option("splev", "ext", ext, "ext=0")
+    spline = tck if isinstance(tck, BSpline) else BSpline(*tck)
+    return spline(x, der)
+
+
+# ---------------------------------------------------------------- through points
+
+#: Conditions at ends, by name.
+_ENDS = {"natural": [(2, 0.0)], "clamped": [(1, 0.0)], "not-a-knot": []}
+
+
+def make_interp_spline(
+    x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0,
+    check_finite: bool = True,
+) -> BSpline:  # fmt: skip
+    """Return the spline through points, as ``scipy.interpolate.make_interp_spline``.
+
+    Parameters
+    ----------
+    x, y:
+        Places, shape ``(n,)``, increasing, and values there, along an axis.
+    k:
+        The degree.
+    t:
+        Knots; None: SciPy's.
+    bc_type:
+        None, ``"not-a-knot"``, ``"natural"``, ``"clamped"``, or for each end one of these or a
+        list of ``(order, value)``.
+    """
+    x, values = floats(x), floats(y)
+    axis = axis_of(axis, values)
+    y = np.moveaxis(values, axis, 0)
+    if isinstance(bc_type, str) and bc_type == "periodic":
+        refuse_option(
+            "make_interp_spline", "bc_type", bc_type, "CubicSpline(x, y, bc_type='periodic')"
+        )
+    both = (bc_type, bc_type) if bc_type is None or isinstance(bc_type, str) else bc_type
+    left, right = (_conditions(c) for c in both)
+    n = int(x.shape[0])
+    join = traced_numpy.concatenate
+    if k == 0:
+        return BSpline(join([x, x[-1:]]), values, 0, axis=axis)
+    if t is None:
+        if k == 1:
+            inner, ends = x[1:-1], 2
+        elif left or right:
+            inner, ends = x, k
+        else:
+            middle = 0.5 * (x[1:] + x[:-1]) if k % 2 == 0 else x
+            cut = k // 2 if k % 2 == 0 else (k + 1) // 2
+            inner, ends = middle[cut : int(middle.shape[0]) - cut], k + 1
+        t = join([np.repeat(x[:1], ends), inner, np.repeat(x[-1:], ends)])
+    t = floats(t)
+    count = int(t.shape[0]) - k - 1
+    if count - n != len(left) + len(right):
+        raise ValueError(
+            f"The number of derivatives at boundaries does not match: expected {count - n}, got "
+            f"{len(left)}+{len(right)}"
+        )
+    basis = BSpline(t, np.eye(count), k)
+
+    def given(conditions: list[Any], end: Any) -> tuple[list[Any], list[Any]]:
+        rows = [basis(end, order)[None] for order, _ in conditions]
+        return rows, [np.broadcast_to(floats(v), y.shape[1:])[None] for _, v in conditions]
+
+    (first, at_first), (last, at_last) = given(left, x[0]), given(right, x[-1])
+    matrix = join([*first, basis(x), *last])
+    known = join([*at_first, y, *at_last])
+    c = np.linalg.solve(matrix, known.reshape((count, -1))).reshape((count, *y.shape[1:]))
+    return BSpline(t, np.moveaxis(c, 0, axis), k, axis=axis)
+
+
+def _conditions(given: Any) -> list[Any]:
+    if given is None:
+        return []
+    if isinstance(given, str):
+        if given not in _ENDS:
+            raise ValueError(f"Unknown boundary condition : {given}")
+        return _ENDS[given]
+    return list(given)
+
+
+class BivariateSpline:
+    """A spline of two variables, as ``scipy.interpolate.BivariateSpline``.
+
+    Parameters
+    ----------
+    tx, ty:
+        Knots.
+    c:
+        Coefficients, shape ``(nx, ny)`` or flat.
+    kx, ky:
+        The degrees.
+    """
+
+    def __init__(self, tx: Any, ty: Any, c: Any, kx: int = 3, ky: int = 3) -> None:
+        self.tx, self.ty, self.kx, self.ky = floats(tx), floats(ty), int(kx), int(ky)
+        shape = int(self.tx.shape[0]) - self.kx - 1, int(self.ty.shape[0]) - self.ky - 1
+        self.c = floats(c).reshape(shape)
+
+    def __call__(self, x: Any, y: Any, dx: int = 0, dy: int = 0, grid: bool = True) -> Any:
+        """Return values or derivatives, on the grid of x and y or at pairs of them."""
+        x, y = floats(x), floats(y)
+        x = np.clip(x, self.tx[self.kx], self.tx[-self.kx - 1])
+        y = np.clip(y, self.ty[self.ky], self.ty[-self.ky - 1])
+        if grid:
+            x, y = np.atleast_1d(x), np.atleast_1d(y)
+            rows = BSpline(self.tx, self.c, self.kx)(x, dx)
+            return BSpline(self.ty, rows, self.ky, axis=1)(y, dy)
+        shape = np.broadcast_shapes(x.shape, y.shape)
+        x, y = (np.broadcast_to(v, shape) for v in (x, y))
+        by_x = BSpline(self.tx, self.c, self.kx)(x, dx)
+        by_y = BSpline(self.ty, np.eye(int(self.c.shape[1])), self.ky)(y, dy)
+        return np.sum(by_x * by_y, axis=-1)
+
+    def ev(self, xi: Any, yi: Any, dx: int = 0, dy: int = 0) -> Any:
+        """Return values or derivatives at pairs of x and y."""
+        return self(xi, yi, dx, dy, grid=False)
+
+
+class RectBivariateSpline(BivariateSpline):
+    """The spline through values on a grid, as ``scipy.interpolate.RectBivariateSpline``."""
+
+    def __init__(
+        self, x: Any, y: Any, z: Any, bbox: Any = None, kx: int = 3, ky: int = 3, s: Any = 0,
+        maxit: int = 20,
+    ) -> None:  # fmt: skip
+        if bbox is not None or s != 0:
+            refuse_option("RectBivariateSpline", "s", s, "s=0, and no bbox")
+        by_x = make_interp_spline(x, z, kx)
+        by_y = make_interp_spline(y, by_x.c, ky, axis=1)
+        super().__init__(by_x.t, by_y.t, by_y.c, kx, ky)

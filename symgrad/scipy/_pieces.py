@@ -1,0 +1,297 @@
+"""Polynomials in pieces: cubic splines, and others through points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as traced_numpy
+from ..errors import ArgumentError, ShapeError
+from ._replacing import floats, refuse_option
+
+take = traced_numpy.take
+search = traced_numpy.searchsorted
+
+
+def beside(x: Any, rows: Any) -> Any:
+    """Return x with further axes of length one, for a product with rows for each x."""
+    return x.reshape((*x.shape, *(1,) * (rows.ndim - 1)))
+
+
+def moved(value: Any, places: int, axis: int) -> Any:
+    """Return values with their first axes, as many as places have, where the axis was."""
+    return np.moveaxis(value, range(places), range(axis, axis + places)) if axis else value
+
+
+def axis_of(axis: int, y: Any) -> int:
+    """Return an axis counted from the front."""
+    return axis + y.ndim if axis < 0 else axis
+
+
+def wrapped(x: Any, first: Any, last: Any) -> Any:
+    """Return places within a period."""
+    return first + (x - first) % (last - first)
+
+
+# ---------------------------------------------------------------- pieces of polynomials
+
+
+class PPoly:
+    """Polynomials in pieces, as ``scipy.interpolate.PPoly``.
+
+    Parameters
+    ----------
+    c:
+        Coefficients, shape ``(k, m, ...)``, the highest power first.
+    x:
+        The ``m + 1`` ends of the pieces, increasing.
+    extrapolate:
+        Whether the first and the last piece go on; nan beyond them otherwise. ``"periodic"``:
+        whether all of them are repeated.
+    axis:
+        Where the axis of the places is among those of the results.
+    """
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
+        self.c, self.x, self.axis = floats(c), floats(x), axis
+        self.extrapolate = True if extrapolate is None else extrapolate
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """Return values, or derivatives of order ``nu``; of shape ``x.shape + c.shape[2:]``."""
+        if nu:
+            return self.derivative(nu)(x, 0, extrapolate)
+        x, beyond = floats(x), self.extrapolate if extrapolate is None else extrapolate
+        if isinstance(beyond, str):
+            x = wrapped(x, self.x[0], self.x[-1])
+        piece = np.clip(search(self.x, x, side="right") - 1, 0, self.x.shape[0] - 2)
+        past = beside(x - take(self.x, piece), self.c[0])
+        value = take(self.c[0], piece, axis=0)
+        for row in self.c[1:]:
+            value = value * past + take(row, piece, axis=0)
+        if not beyond:
+            within = beside((x >= self.x[0]) & (x <= self.x[-1]), self.c[0])
+            value = np.where(within, value, np.nan)
+        return moved(value, x.ndim, self.axis)
+
+    def derivative(self, nu: int = 1) -> PPoly:
+        """Return the derivative of order ``nu``."""
+        c = self.c
+        for _ in range(nu):
+            powers = np.arange(len(c) - 1, 0, -1.0)
+            c = beside(powers, c) * c[:-1] if len(c) > 1 else 0.0 * c
+        return PPoly(c, self.x, self.extrapolate, self.axis)
+
+    def antiderivative(self, nu: int = 1) -> PPoly:
+        """Return the integral from the first of the ends, ``nu`` times."""
+        c = self.c
+        for _ in range(nu):
+            powers = np.arange(len(c), 0, -1.0)
+            higher = c / beside(powers, c)
+            whole = higher[0]
+            width = beside(np.diff(self.x), whole)
+            for row in higher[1:]:
+                whole = whole * width + row
+            sums = np.cumsum(whole * width, axis=0)
+            start = traced_numpy.concatenate([0.0 * sums[:1], sums[:-1]])
+            c = traced_numpy.concatenate([higher, start[None]])
+        return PPoly(c, self.x, self.extrapolate, self.axis)
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """Return the integral from a to b."""
+        whole = self.antiderivative()
+        beyond = self.extrapolate if extrapolate is None else extrapolate
+        if not isinstance(beyond, str):
+            return whole(b, 0, beyond) - whole(a, 0, beyond)
+        # Over whole periods, and from where each limit is within its own.
+        first, last = self.x[0], self.x[-1]
+        turns = np.floor((floats(b) - first) / (last - first)) - np.floor(
+            (floats(a) - first) / (last - first)
+        )
+        ends = [whole(wrapped(floats(x), first, last), 0, True) for x in (b, a)]
+        return turns * (whole(last, 0, True) - whole(first, 0, True)) + ends[0] - ends[1]
+
+
+class CubicHermiteSpline(PPoly):
+    """Cubic pieces with given values and slopes, as ``scipy.interpolate.CubicHermiteSpline``."""
+
+    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        axis = axis_of(axis, floats(y))
+        x, y, s = floats(x), np.moveaxis(floats(y), axis, 0), np.moveaxis(floats(dydx), axis, 0)
+        dx = beside(np.diff(x), y)
+        slope = np.diff(y, axis=0) / dx
+        t = (s[:-1] + s[1:] - 2 * slope) / dx
+        c = traced_numpy.stack([t / dx, (slope - s[:-1]) / dx - t, s[:-1], y[:-1]])
+        super().__init__(c, x, extrapolate, axis)
+
+
+def _end(condition: Any) -> tuple[int, Any]:
+    """Return which derivative is given at an end, and what it is."""
+    known = {"clamped": (1, 0.0), "natural": (2, 0.0)}
+    if isinstance(condition, str):
+        if condition not in known:
+            refuse_option(
+                "CubicSpline", "bc_type", condition, "'not-a-knot', 'natural' or 'clamped'"
+            )
+        return known[condition]
+    order, value = condition
+    if order not in (1, 2):
+        raise ArgumentError(f"CubicSpline: the order of a derivative at an end is {order}")
+    return order, value
+
+
+class CubicSpline(CubicHermiteSpline):
+    """The cubic spline through points, as ``scipy.interpolate.CubicSpline``.
+
+    Parameters
+    ----------
+    x, y:
+        Places, shape ``(n,)``, increasing, and values there, shape ``(n, ...)``.
+    bc_type:
+        ``"not-a-knot"``, ``"natural"``, ``"clamped"``, ``"periodic"``, or for each end one of
+        these but the last, or ``(order, value)``.
+    """
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+    ) -> None:
+        x, y = floats(x), floats(y)
+        axis = axis_of(axis, y)
+        rows = np.moveaxis(y, axis, 0)
+        if x.ndim != 1 or x.shape[0] != rows.shape[0]:
+            raise ShapeError(f"CubicSpline: x of shape {x.shape} and y of shape {y.shape}")
+        if isinstance(bc_type, str) and bc_type == "periodic":
+            slopes = _periodic_slopes(x, rows)
+            extrapolate = "periodic" if extrapolate is None else extrapolate
+        else:
+            slopes = _slopes(x, rows, bc_type)
+        super().__init__(x, y, np.moveaxis(slopes, 0, axis), axis, extrapolate)
+
+
+def _periodic_slopes(x: Any, y: Any) -> Any:
+    """Return slopes without jumps of the second derivative from the last piece to the first.
+
+    They are nan where the first and the last value differ, as SciPy refuses them.
+    """
+    dx = np.diff(x)
+    slope = np.diff(y, axis=0) / beside(dx, y)
+    n = int(dx.shape[0])
+    before, mean = np.roll(dx, 1), np.roll(slope, 1, axis=0)
+    eye = np.eye(n)
+    matrix = (
+        np.diag(2 * (before + dx)) + dx[:, None] * np.roll(eye, -1, axis=1)
+        + before[:, None] * np.roll(eye, 1, axis=1)
+    )  # fmt: skip
+    right = 3 * (beside(dx, y) * mean + beside(before, y) * slope)
+    found = np.linalg.solve(matrix, right.reshape((n, -1))).reshape(slope.shape)
+    same = np.all(np.abs(y[0] - y[-1]) <= 1e-15 * (1 + np.abs(y[-1])))
+    return np.where(same, traced_numpy.concatenate([found, found[:1]]), np.nan)
+
+
+def _slopes(x: Any, y: Any, bc_type: Any) -> Any:
+    """Return the slopes for which the second derivative has no jumps.
+
+    A tridiagonal system, with ends as in de Boor, A Practical Guide to Splines, chapter IV.
+    """
+    first, last = (bc_type, bc_type) if isinstance(bc_type, str) else bc_type
+    n = int(x.shape[0])
+    dx = np.diff(x)
+    slope = np.diff(y, axis=0) / beside(dx, y)
+    if n == 2:  # a line, or a parabola: as SciPy has it
+        first, last = ((1, slope[0]) if e == "not-a-knot" else e for e in (first, last))
+    if n == 3 and "not-a-knot" in (first, last) and first == last:
+        curve = (slope[1] - slope[0]) / (x[2] - x[0])
+        past = beside(x - x[0], y)
+        return slope[0] + curve * (2 * past - dx[0])
+    main = [2 * (dx[:-1] + dx[1:])]
+    rows = beside(dx[1:], y) * slope[:-1] + beside(dx[:-1], y) * slope[1:]
+    right = [3 * rows]
+    below, above = [dx[1:]], [dx[:-1]]
+    for start, condition in ((True, first), (False, last)):
+        # As seen from the end: the first two widths and slopes.
+        h0, h1 = (dx[0], dx[1 % (n - 1)]) if start else (dx[-1], dx[-2 % (n - 1)])
+        m0, m1 = (slope[0], slope[1 % (n - 1)]) if start else (slope[-1], slope[-2 % (n - 1)])
+        if condition == "not-a-knot":
+            own, next_, value = h1, h0 + h1, ((3 * h0 + 2 * h1) * h1 * m0 + h0**2 * m1) / (h0 + h1)
+        else:
+            order, given = _end(condition)
+            if order == 1:
+                own, next_, value = 1.0 + 0 * h0, 0 * h0, given + 0 * m0
+            else:
+                sign = -0.5 if start else 0.5
+                own, next_, value = 2 * h0, h0, 3 * h0 * m0 + sign * given * h0**2
+        place = 0 if start else len(main)
+        main.insert(place, own[None])
+        right.insert(place, value[None])
+        (above if start else below).insert(place, next_[None])
+    join = traced_numpy.concatenate
+    matrix = np.diag(join(main)) + np.diag(join(above), 1) + np.diag(join(below), -1)
+    flat = join(right).reshape((n, -1))
+    return np.linalg.solve(matrix, flat).reshape(y.shape)
+
+
+class PchipInterpolator(CubicHermiteSpline):
+    """Cubic pieces that are monotone where the values are, as SciPy's ``PchipInterpolator``.
+
+    Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5 (1984): weighted harmonic means of slopes.
+    """
+
+    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        x, y = floats(x), floats(y)
+        axis = axis_of(axis, y)
+        values, y = y, np.moveaxis(y, axis, 0)
+        h = beside(np.diff(x), y)
+        m = np.diff(y, axis=0) / h
+        if int(x.shape[0]) == 2:
+            slopes = traced_numpy.concatenate([m, m])
+        else:
+            flat = np.sign(m[1:]) * np.sign(m[:-1]) <= 0
+            w1, w2 = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+            before, after = (np.where(flat, 1.0, v) for v in (m[:-1], m[1:]))
+            inner = np.where(flat, 0.0, (w1 + w2) / (w1 / before + w2 / after))
+            ends = _end_slope(h[0], h[1], m[0], m[1]), _end_slope(h[-1], h[-2], m[-1], m[-2])
+            slopes = traced_numpy.concatenate([ends[0][None], inner, ends[1][None]])
+        super().__init__(x, values, np.moveaxis(slopes, 0, axis), axis, extrapolate)
+
+
+def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+    """Return the slope at an end: of a parabola, unless that would turn."""
+    d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    steep = (np.sign(m0) != np.sign(m1)) & (np.abs(d) > 3 * np.abs(m0))
+    return np.where(np.sign(d) != np.sign(m0), 0.0, np.where(steep, 3 * m0, d))
+
+
+class Akima1DInterpolator(CubicHermiteSpline):
+    """Cubic pieces with slopes from the nearest four, as SciPy's ``Akima1DInterpolator``.
+
+    H. Akima, J. ACM 17 (1970); ``method="makima"``: modified, with fewer overshoots.
+    """
+
+    def __init__(
+        self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None
+    ) -> None:
+        if method not in ("akima", "makima"):
+            raise NotImplementedError(f"`method`={method} is unsupported.")
+        x, values = floats(x), floats(y)
+        axis = axis_of(axis, values)
+        y = np.moveaxis(values, axis, 0)
+        inner = np.diff(y, axis=0) / beside(np.diff(x), y)
+        if int(x.shape[0]) == 2:
+            slopes = traced_numpy.concatenate([inner, inner])
+        else:
+            left, right = 2 * inner[0] - inner[1], 2 * inner[-1] - inner[-2]
+            ends = [2 * left - inner[0], left], [right, 2 * right - inner[-1]]
+            m = traced_numpy.concatenate(
+                [traced_numpy.stack(ends[0]), inner, traced_numpy.stack(ends[1])]
+            )
+            change = np.abs(np.diff(m, axis=0))
+            if method == "makima":
+                change = change + 0.5 * np.abs(m[1:] + m[:-1])
+            # makima's own sum is one row shorter at each end, as the changes are.
+            after, before = change[2:], change[:-2]
+            total = after + before
+            known = total > 1e-9 * np.max(total)
+            share = before / np.where(known, total, 1.0)
+            slopes = np.where(known, m[1:-2] + share * (m[2:-1] - m[1:-2]), 0.5 * (m[3:] + m[:-3]))
+        beyond = False if extrapolate is None else extrapolate
+        super().__init__(x, values, np.moveaxis(slopes, 0, axis), axis, beyond)

@@ -1,0 +1,218 @@
+"""scipy.interpolate in traced code, beside SciPy's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.interpolate as si
+
+import symgrad as sg
+
+RNG = np.random.default_rng(3)
+X = np.sort(RNG.uniform(0.0, 5.0, 8))
+Y, MANY = RNG.normal(size=8), RNG.normal(size=(2, 8, 3))
+ROUND = np.append(Y[:-1], Y[0])
+Q = np.array([-0.3, 0.7, 2.2, 3.1, 6.0])
+INSIDE = np.linspace(X[0], X[-1], 9)
+AXES = np.array([0.0, 1.0, 2.5, 3.0, 4.5, 5.0]), np.linspace(-1, 1, 7), np.linspace(0, 2, 6)
+GRID, SOLID = RNG.normal(size=(6, 7)), RNG.normal(size=(6, 7, 6))
+ON_GRID = RNG.uniform([0, -1], [5, 1], (4, 2))
+IN_SOLID = RNG.uniform([0, -1, 0], [5, 1, 2], (4, 3))
+POINTS, AT = RNG.uniform(size=(12, 2)), RNG.uniform(size=(5, 2))
+HEIGHTS = RNG.normal(size=12)
+
+
+def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
+    found: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+
+    def case(name: str, f: Callable[..., Any], *args: Any) -> None:
+        found[f"{name} {len(found)}"] = f, args
+
+    for method in ("akima", "makima"):
+        for n in (2, 3, 8):
+            case(
+                "Akima",
+                lambda x, y, q, m=method: si.Akima1DInterpolator(
+                    x, y, method=m, extrapolate=True
+                )(q),
+                X[:n], Y[:n], Q,
+            )  # fmt: skip
+    case(
+        "Akima flat",
+        lambda y, q: si.Akima1DInterpolator(X, y)(q),
+        np.round(Y) * 0 + [0, 0, 1, 1, 1, 1, 0, 0],
+        Q,
+    )
+    case("Akima axis", lambda y, q: si.Akima1DInterpolator(X, y, axis=1)(q), MANY, INSIDE)
+    case("Cubic axis", lambda y, q: si.CubicSpline(X, y, axis=1)(q, 1), MANY, Q)
+    case("Pchip axis", lambda y, q: si.PchipInterpolator(X, y, axis=-2)(q), MANY, Q)
+    for n in (3, 4, 8):
+        case(
+            "Cubic periodic",
+            lambda x, y, q: (
+                si.CubicSpline(x, y, bc_type="periodic")(q)
+                + si.CubicSpline(x, y, bc_type="periodic").integrate(-7.0, 11.0)
+            ),
+            X[:n], np.append(Y[: n - 1], Y[0]), Q,
+        )  # fmt: skip
+    case("PPoly periodic", lambda y, q: si.PchipInterpolator(X, y, extrapolate="periodic")(q), Y, Q)
+    for k in range(6):
+        case("spline", lambda y, q, k=k: si.make_interp_spline(X, y, k)(q), Y, INSIDE)
+        case("spline slope", lambda x, y, q, k=k: si.make_interp_spline(x, y, k)(q, 1), X, Y, Q)
+    for ends in ("natural", "clamped", "not-a-knot", ([(1, 0.3)], [(2, -0.5)])):
+        case("ends", lambda y, q, e=ends: si.make_interp_spline(X, y, 3, bc_type=e)(q), Y, Q)
+    case("spline axis", lambda y, q: si.make_interp_spline(X, y, axis=1)(q), MANY, INSIDE)
+    knots = np.r_[[X[0]] * 4, X[2:-2], [X[-1]] * 4]
+    case("knots", lambda y, q: si.make_interp_spline(X, y, 3, t=knots)(q), Y, INSIDE)
+    case(
+        "BSpline axis",
+        lambda c, q: si.BSpline(np.arange(12.0), c, 3, axis=1)(q)
+        + si.BSpline(np.arange(12.0), c, 3, axis=1).derivative()(q),
+        MANY, np.array([3.2, 4.5]),
+    )  # fmt: skip
+    case(
+        "BSpline periodic",
+        lambda c, q: si.BSpline(np.arange(12.0), c, 3, extrapolate="periodic")(q), Y, Q * 4,
+    )  # fmt: skip
+    for kind in ("linear", "nearest", "nearest-up", "zero", "slinear", "quadratic", "cubic",
+                 "previous", "next", 2):  # fmt: skip
+        for fill in ("extrapolate", (-1.0, 7.0)):
+            case(
+                "interp1d",
+                lambda y, q, k=kind, f=fill: si.interp1d(
+                    X, y, k, bounds_error=False, fill_value=f
+                )(q),
+                Y, np.append(Q, X[2:4]),
+            )  # fmt: skip
+        case("interp1d", lambda y, q, k=kind: si.interp1d(X, y, k, axis=1)(q), MANY, INSIDE)
+    for method in ("linear", "nearest", "slinear", "cubic"):
+        case(
+            "grid",
+            lambda v, q, m=method: si.RegularGridInterpolator(AXES[:2], v, m)(q), GRID, ON_GRID,
+        )  # fmt: skip
+        case(
+            "grid beyond",
+            lambda v, q, m=method: si.RegularGridInterpolator(
+                AXES[:2], v, m, bounds_error=False, fill_value=None
+            )(q),
+            GRID, ON_GRID * 1.5,
+        )  # fmt: skip
+        case(
+            "solid",
+            lambda v, q, m=method: si.interpn(AXES, v, q, m, bounds_error=False, fill_value=7.0),
+            SOLID, np.concatenate([IN_SOLID, IN_SOLID * 2]),
+        )  # fmt: skip
+    case("grid of vectors", lambda v, q: si.RegularGridInterpolator(AXES[:2], v)(q), SOLID, ON_GRID)
+    case(
+        "one axis", lambda v, q: si.RegularGridInterpolator((X,), v, "pchip")(q), Y, INSIDE[:, None]
+    )
+    case(
+        "RectBivariate",
+        lambda z, x, y: (
+            si.RectBivariateSpline(*AXES[:2], z)(x, y)
+            + si.RectBivariateSpline(*AXES[:2], z, kx=2, ky=1)(x, y)
+        ),
+        GRID, np.array([0.4, 2.0, 4.9]), np.array([-0.5, 0.5]),
+    )  # fmt: skip
+    case(
+        "RectBivariate ev",
+        lambda z, x, y: si.RectBivariateSpline(*AXES[:2], z).ev(x, y, dx=1),
+        GRID, ON_GRID[:, 0], ON_GRID[:, 1],
+    )  # fmt: skip
+    for kernel in ("linear", "thin_plate_spline", "cubic", "quintic", "multiquadric",
+                   "inverse_multiquadric", "inverse_quadratic", "gaussian"):  # fmt: skip
+        case(
+            "RBF",
+            lambda y, d, q, k=kernel: si.RBFInterpolator(y, d, kernel=k, epsilon=1.5)(q),
+            POINTS, HEIGHTS, AT,
+        )  # fmt: skip
+    case(
+        "RBF smooth",
+        lambda y, d, q: si.RBFInterpolator(y, d, smoothing=0.3, degree=2)(q),
+        POINTS, np.stack([HEIGHTS, -HEIGHTS], 1), AT,
+    )  # fmt: skip
+    return found
+
+
+CASES = cases()
+
+
+@pytest.mark.quick(12)
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_scipys(name: str) -> None:
+    f, args = CASES[name]
+    with sg.backend("numpy"):
+        found = sg.compile(f)(*args)
+    want = f(*args)
+    # SciPy solves for grids' splines by iterations, to 1e-6.
+    loose = 1e-4 if name.startswith(("grid", "solid")) else 2e-9 if "RBF" in name else 1e-10
+    np.testing.assert_allclose(found, want, rtol=loose, atol=loose)
+
+
+DIFFERENTIATED = ("Akima", "Cubic", "ends", "RBF", "RectBivariate", "solid")
+#: Not by differences: periodic values, nan outside, SciPy's iterations.
+WITHOUT = ("periodic", "flat", "Akima axis", "solid 75")
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("name", [
+    n for n in CASES if n.split()[0] in DIFFERENTIATED and not any(w in n for w in WITHOUT)
+])  # fmt: skip
+@pytest.mark.usefixtures("no_kernels")
+def test_derivatives_are_those_of_differences(name: str) -> None:
+    f, args = CASES[name]
+    weights = np.random.default_rng(1).normal(size=np.shape(f(*args)))
+    if name.startswith("solid"):
+        args = args[0], args[1][:4]
+        weights = weights[:4]
+        if " nearest" in name:
+            return
+    total = lambda *x: np.sum(weights * f(*x))  # noqa: E731
+    rng = np.random.default_rng(2)
+    for k in range(len(args)):
+        if "Akima" in name and k == 0 and len(args) == 3:
+            continue  # the places' order of magnitude of their distances is another
+        step = rng.normal(size=np.shape(args[k]))
+
+        def at(s: float, k: int = k, step: Any = step) -> Any:
+            return total(*args[:k], args[k] + s * step, *args[k + 1 :])
+
+        want = (8 * (at(1e-5) - at(-1e-5)) - (at(2e-5) - at(-2e-5))) / 12e-5
+        found = np.sum(sg.grad(total, k)(*args) * step)
+        np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-5)
+
+
+def test_objects_made_outside() -> None:
+    """Their data are looked at in each call; nothing is solved again."""
+    table = si.interp1d(X, Y, "cubic")
+    akima = si.Akima1DInterpolator(X, Y)
+    grid = si.RegularGridInterpolator(AXES[:2], GRID)
+    plane = si.RectBivariateSpline(*AXES[:2], GRID)
+    radial = si.RBFInterpolator(POINTS, HEIGHTS)
+    spline = si.make_interp_spline(X, Y)
+
+    def f(t: Any) -> Any:
+        at = np.stack([t, 0.1 * t])
+        return (
+            table(t) + 2 * akima(t) + grid(at)[0] + plane.ev(t, 0.1 * t) + radial(at[None])[0]
+            + spline(t)
+        )  # fmt: skip
+
+    g = sg.value_and_grad(f)
+    for _ in range(2):
+        value, slope = g(2.1)
+        assert value == pytest.approx(f(2.1), rel=1e-10)
+        want = (f(2.1 + 1e-6) - f(2.1 - 1e-6)) / 2e-6
+        assert slope == pytest.approx(want, rel=1e-6)
+        table, radial = si.interp1d(X, Y**2, "cubic"), si.RBFInterpolator(POINTS, HEIGHTS**2)
+        grid.values[...] += 1.0  # in place
+
+
+def test_beyond_is_nan() -> None:
+    f = sg.compile(lambda y, q: si.interp1d(X, y)(q))
+    assert np.isnan(f(Y, Q)).tolist() == [True, False, False, False, True]
+    g = sg.compile(lambda v, q: si.RegularGridInterpolator(AXES[:2], v)(q))
+    assert np.isnan(g(GRID, ON_GRID + 9.0)).all()
