@@ -24,7 +24,13 @@ from .._graph import Input, topological
 from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
 from ._reads import Walk
-from ._users import attributes, copied_simply, named_attributes, set_attributes
+from ._users import (
+    attributes,
+    copied_simply,
+    has_dictionary,
+    named_attributes,
+    set_attributes,
+)
 
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
@@ -160,7 +166,7 @@ def _holders(
         found.append(_entries(value))
     elif isinstance(value, (list, set, deque)):
         found.append(_items(value))
-    if hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
+    if has_dictionary(value) or hasattr(type(value), "__slots__"):
         found.append(_attributes(value, some if copied_simply(type(value)) else None))
     return found
 

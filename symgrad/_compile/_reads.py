@@ -49,6 +49,7 @@ from ._users import (
     copied_class,
     copied_simply,
     functions_in,
+    has_dictionary,
     installed,
     named_attributes,
     names_in,
@@ -79,6 +80,11 @@ LARGE = 1 << 20
 SEPARATE = 16
 
 _PLAIN = (bool, int, str, bytes, type(None), type(Ellipsis), slice, range, frozenset)
+
+#: What makes an object of a class, and names by which code gets at the class of an object.
+_MAKING = frozenset(
+    ("__init__", "__new__", "__post_init__", "__init_subclass__", "__class__", "type")
+)
 
 #: Names of modules that everyone gives them; they are not watched where nothing else is.
 _USUAL = {"np": "numpy", "sp": ("sympy", "scipy"), "sg": "symgrad", "plt": "matplotlib.pyplot"}
@@ -547,6 +553,10 @@ class Walk:
         itself (not ``bound``). No copy of a class has other data.
         """
         known, every = set(own), bool(self.known & ANY)
+        # An object that is there already is not made again, by code that names no class.
+        makes = every or not (through and bound) or bool(self.known & _MAKING) or any(
+            isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values()
+        )  # fmt: skip
         for base in kind.__mro__:
             if not users_class(base):
                 continue
@@ -562,6 +572,8 @@ class Walk:
             for key, x in vars(base).items():
                 special = key.startswith("__") and key.endswith("__")
                 if not special and not every and key not in self.known:
+                    continue
+                if key in _MAKING and not makes:
                     continue
                 first = bool(through) and not special and key not in known
                 known.add(key)
@@ -617,7 +629,7 @@ class Walk:
 
     def _names_of(self, text: str, value: Any, name: str) -> None:
         """Watch which attributes an object has, where the code may ask."""
-        if hasattr(value, "__dict__") and self.known & (ANY | {"hasattr", "AttributeError"}):
+        if has_dictionary(value) and self.known & (ANY | {"hasattr", "AttributeError"}):
             self.note(f"(*{text}.__dict__,)", "equal", (*value.__dict__,), name)
 
     def _foreign(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:

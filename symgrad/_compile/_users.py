@@ -207,6 +207,11 @@ def python_of(value: Any) -> FunctionType | None:
     return function
 
 
+def has_dictionary(value: Any) -> bool:
+    """Tell whether an object has a dictionary of attributes, without asking for it."""
+    return bool(type(value).__dictoffset__)
+
+
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield an object's own attributes: those in its dictionary, and in slots."""
     yield from getattr(value, "__dict__", {}).items()
