@@ -953,3 +953,32 @@ def test_classes_that_are_made_within_are_looked_at() -> None:
 
     Scaled.__init__ = init  # type: ignore[method-assign]
     assert (by_method(1.0), by_class(1.0)) == (-2.0, -4.0)
+
+
+class Spring:
+    """A callable object."""
+
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    def __call__(self, x: Any) -> Any:
+        return self.k * x
+
+
+@pytest.mark.parametrize("held", ["partial", "object", "nested"])
+def test_callables_that_symgrads_objects_hold_are_looked_at(held: str) -> None:
+    spring, scale = Spring(2.0), 2.0
+    inner: Any = {
+        "partial": functools.partial(lambda a, x: a * scale * x, 1.0),
+        "object": spring,
+        "nested": functools.partial(spring),
+    }[held]
+    slope: Any = {
+        "partial": functools.partial(lambda a, p, t: (a * scale * p[0], a * scale * t[0]), 1.0),
+    }.get(held, lambda p, t: (spring(p[0]), spring(t[0])))
+    own = sg.custom_jvp(inner)
+    own.defjvp(slope)
+    value, grad = sg.compile(lambda x: own(x)), sg.grad(lambda x: own(x))
+    assert (value(1.0), grad(1.0)) == (2.0, 2.0)
+    spring.k = scale = 5.0
+    assert (value(1.0), grad(1.0)) == (5.0, 5.0)

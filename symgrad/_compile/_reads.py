@@ -647,6 +647,7 @@ class Walk:
         for key, x in attributes(value):
             plain = isinstance(x, (int, float, complex, str, np.ndarray, FunctionType, tuple, list))
             plain = plain or (isinstance(x, MethodType) and users_class(type(x.__self__)))
+            plain = plain or isinstance(x, functools.partial) or users_class(type(x))
             plain = plain or (standard and isinstance(x, (dict, deque)))
             # Splines of SciPy 1.18 keep their coefficients in another object of scipy.interpolate.
             plain = plain or (bool(package) and type(x).__module__.startswith(f"{package}."))
