@@ -322,6 +322,26 @@ def test_functions_of_the_registry_have_all_entries(name):
             np.testing.assert_allclose(have.toarray()[there], want[there], rtol=1e-9, atol=1e-9)
 
 
+def test_dense_derivatives_put_entries_among_zeros(rng):
+    function, sparse = sg.hessian(rosenbrock), sg.hessian(rosenbrock, sparse=True)
+    for n in (80, 60):
+        x = rng.normal(size=n)
+        np.testing.assert_allclose(function(x), sparse(x).toarray(), rtol=1e-12, atol=1e-13)
+    assert "scatter" in str(function.program(np.ones(80)))
+    assert function.traces == 1
+    x = rng.normal(size=64)
+    for name in ("stencil", "brusselator", "repeated"):  # under transformations, and of them
+        f = VECTORS[name]
+        each = sg.jacobian(f, mode="reverse")
+        np.testing.assert_allclose(sg.jacobian(f)(x), each(x), rtol=1e-12, atol=1e-13)
+        total = lambda x, J: np.sum(np.sin(J(x)))  # noqa: E731
+        slopes = [sg.grad(lambda x, J=J: total(x, J))(x) for J in (sg.jacobian(f), each)]
+        np.testing.assert_allclose(*slopes, rtol=1e-11, atol=1e-12)
+        pair = np.stack([x, 2.0 * x])
+        batches = [sg.vmap(J)(pair) for J in (sg.jacobian(f), each)]
+        np.testing.assert_allclose(*batches, rtol=1e-12, atol=1e-13)
+
+
 def test_large_dense_derivatives_that_are_mostly_zeros(rng):
     x = np.ones(2100)
     with pytest.warns(SparsityWarning, match=r"sg.jacobian\(stencil, sparse=True\)"):

@@ -3,7 +3,8 @@
 A few columns are written out one by one: each is then pruned to what depends on its input
 element, as by hand, and a zero is a zero, not ``0*inf``. Many columns are one batched pass
 over the identity. So are the columns of a long function, whose program they would make long
-beyond what compiles in seconds.
+beyond what compiles in seconds. Where most entries of many columns are none, those that are some
+are computed by lanes and put among zeros.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from .._forward import push_forward
 from .._graph import Literal, Node, topological
 from .._lanes import blocks_of, memory
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
+from .._ops.indexing import SCATTER
 from .._reverse import pull_back
 from .._rewrite import rewrite
-from .._shapes import as_dim, as_size, dim_product, hint, recording, same
+from .._shapes import as_dim, as_size, dim_product, guard, hint, recording, same
 from .._trace import Complex, Traced, as_node, collect, fresh, substitute
 from ..errors import ArgumentError, OutOfMemoryError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of, zeros_like
@@ -34,6 +36,9 @@ UNROLL = 32
 #: many as are unrolled.
 LONG, ARRAY = 16_384, 16
 
+#: In a function of at most so many steps it is looked at how many entries are none.
+LANES = 2000
+
 MODES = ("auto", "forward", "reverse")
 
 
@@ -43,11 +48,14 @@ def jacobian_body(
     mode: str,
     holomorphic: bool = False,
     name: str = "jacobian",
+    lanes: bool | None = None,
 ) -> Callable[..., Any]:
     """Return the Jacobian of ``function`` as a function on traced values.
 
-    ``name`` is that of the public function.
+    ``name`` is that of the public function. ``lanes``: whether to look for zeros; by default where
+    no mode is asked for.
     """
+    by_lanes = mode == "auto" if lanes is None else lanes
     if mode not in MODES:
         raise ArgumentError(f"mode is one of {', '.join(MODES)}, not {mode!r}")
     numbers, single = positions_of(argnums)
@@ -62,7 +70,7 @@ def jacobian_body(
         pairs = [(y, x) for y in _grouped(nodes, heights)
                  for x in _grouped(opened.inputs, opened.widths)]  # fmt: skip
         chosen = [part for y, x in pairs for part in _parts(y, x)]
-        flat = iter(opened.close([_block(y, x, mode) for y, x in chosen]))
+        flat = iter(opened.close([_block(y, x, mode, by_lanes) for y, x in chosen]))
         blocks = [_joined(y, x, [next(flat) for _ in _parts(y, x)]) for y, x in pairs]
         width = len(opened.widths)
         rows = iter([opened.arranged(blocks[k * width : (k + 1) * width], single)
@@ -109,7 +117,7 @@ def _joined(y: tuple[Node, ...], x: tuple[Node, ...], blocks: list[Traced]) -> A
     return Complex.of(blocks[0], blocks[1] if len(y) == 2 else -blocks[1])
 
 
-def _block(y: Node, x: Node, mode: str) -> Node:
+def _block(y: Node, x: Node, mode: str, lanes: bool) -> Node:
     """Return dy/dx with shape ``y.shape + x.shape``."""
     if y.dtype.kind != "f":
         raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
@@ -118,9 +126,39 @@ def _block(y: Node, x: Node, mode: str) -> Node:
         mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
     passes = columns if mode == "forward" else rows
     few = passes <= UNROLL and passes * _length(y) <= LONG
+    if lanes and not few and (block := _by_lanes(y, x)) is not None:
+        return block
     if mode == "forward":
         return _columns(y, x) if few else _forward(y, x)
     return _rows(y, x) if few else _reverse(y, x)
+
+
+def _by_lanes(y: Node, x: Node) -> Node | None:
+    """Return dy/dx as the entries that can differ from zero among zeros; None if they are many."""
+    if len(topological([y])) > LANES:
+        return None
+    dense: list[Node] = []
+    with recording() as guards:
+        found = blocks_of([y], [x], lambda node, _: dense.append(node))
+    [blocks] = found.outputs
+    count = sum(hint(dim_product(b.lanes)) for b in blocks)
+    total = hint(dim_product(y.shape)) * hint(dim_product(x.shape))
+    if dense or found.cuts or not blocks or count > FEW * total:
+        return None
+    for relation, truth in guards.items():
+        guard(relation, value_is=truth)
+    shape = (*y.shape, *x.shape)
+    columns: list[list[Any]] = [[] for _ in range(1 + len(shape))]
+    for block in blocks:
+        lanes = tuple(map(as_size, block.lanes))
+        parts = [Traced(block.value)]
+        parts += [Traced(i.node(block.lanes)) for i in (*block.rows, *block.cols)]
+        if block.mask is not None:  # where there is none, nothing is added somewhere
+            parts = [np.where(Traced(block.mask), part, 0) for part in parts]
+        for part, column in zip(parts, columns, strict=True):
+            column.append(np.reshape(np.broadcast_to(part, lanes), (-1,)))
+    axes = tuple(range(len(shape)))
+    return as_node(SCATTER(*map(np.concatenate, columns), axes=axes, at=0, shape=shape))
 
 
 def _length(y: Node) -> int:

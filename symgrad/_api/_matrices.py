@@ -139,7 +139,7 @@ def hessian(
     if sparse:
         return _sparse(hessian, f, inner, keys, format, triangle, holomorphic=holomorphic)
     inner.__name__ = str(getattr(f, "__name__", "f"))
-    body = jacobian_body(inner, keys, "forward", holomorphic, "hessian")
+    body = jacobian_body(inner, keys, "forward", holomorphic, "hessian", lanes=True)
     return made(hessian, f, body, {"argnums": keys, **asked(holomorphic)})
 
 
