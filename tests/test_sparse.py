@@ -331,15 +331,12 @@ def test_dense_derivatives_put_entries_among_zeros(rng):
     assert function.traces == 1
     x = rng.normal(size=64)
     for name in ("stencil", "brusselator", "repeated"):  # under transformations, and of them
-        f = VECTORS[name]
-        each = sg.jacobian(f, mode="reverse")
-        np.testing.assert_allclose(sg.jacobian(f)(x), each(x), rtol=1e-12, atol=1e-13)
-        total = lambda x, J: np.sum(np.sin(J(x)))  # noqa: E731
-        slopes = [sg.grad(lambda x, J=J: total(x, J))(x) for J in (sg.jacobian(f), each)]
-        np.testing.assert_allclose(*slopes, rtol=1e-11, atol=1e-12)
+        both = [sg.jacobian(VECTORS[name]), sg.jacobian(VECTORS[name], mode="reverse")]
+        np.testing.assert_allclose(*(J(x) for J in both), rtol=1e-12, atol=1e-13)
+        sums = [sg.grad(lambda x, J=J: np.sum(np.sin(J(x)))) for J in both]
+        np.testing.assert_allclose(*(g(x) for g in sums), rtol=1e-11, atol=1e-12)
         pair = np.stack([x, 2.0 * x])
-        batches = [sg.vmap(J)(pair) for J in (sg.jacobian(f), each)]
-        np.testing.assert_allclose(*batches, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(*(sg.vmap(J)(pair) for J in both), rtol=1e-12, atol=1e-13)
 
 
 def test_large_dense_derivatives_that_are_mostly_zeros(rng):
