@@ -29,10 +29,6 @@ WRITEABLE = READABLE | 0x0400
 #: getting it back from a busy thread can take longer than a small program.
 RELEASE_FROM = 8192
 
-#: Longest entry, in lines, that is optimised: of its straight checks LLVM can make little, and
-#: with hundreds of arguments and results it takes longer for them than for the program.
-OPTIMIZED = 2000
-
 DECLARATIONS = """
 declare ptr @symgrad.memory.empty(i32, ptr, ptr, i64)
 declare ptr @symgrad.numpy.PyArray_Scalar(ptr, ptr, ptr)
@@ -136,14 +132,10 @@ def write_entry(program: Interface, kinds: Sequence[str]) -> str:
     alone = e.op(f"icmp eq i64 %nargs, {len(kinds)}")
     placed = e.op(f"icmp eq i64 %nargs, {len(kinds) + 1 + len(arrays)}")
     e.require(e.op(f"or i1 {alone}, {placed}"))
-    none, miss = e.object(object_symbol("None")), e.object(object_symbol("miss"))
-    e.line(f"store ptr {none}, ptr %nothing")
-    place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds)}")
-    mark = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
-    e.require(e.op(f"or i1 {alone}, {e.op(f'icmp eq ptr {mark}, {miss}')}"))
     arguments: list[str] = []
     extents: list[str] = []
     counts: list[str] = []
+    read: list[tuple[str, str, Leaf]] = []
     for k, (leaf, kind) in enumerate(zip(program.inputs, kinds, strict=True)):
         given = e.at("%args", 8 * k, "ptr")
         if leaf.ndim:
@@ -152,7 +144,7 @@ def write_entry(program: Interface, kinds: Sequence[str]) -> str:
             arguments.append(f"ptr {data}")
             extents += shape
             counts.append(_product(e, shape))
-            _span(e, data, counts[-1], leaf)
+            read.append((data, counts[-1], leaf))
         else:
             value = _read_scalar(e, given, leaf, kind)
             arguments.append(f"{memory_type(leaf.dtype)} {value}")
@@ -160,17 +152,21 @@ def write_entry(program: Interface, kinds: Sequence[str]) -> str:
                 extents.append(value)
     found, shapes = _sizes(e, program, extents)
     arguments += [f"i64 {e.at('%found', 8 * j, 'i64')}" for j in range(found)]
-    targets: dict[int, tuple[str, str]] = {}
-    for j, k in enumerate(arrays):
-        place = e.op(f"getelementptr ptr, ptr %args, i64 {len(kinds) + 1 + j}")
-        given = e.op(f"load ptr, ptr {e.op(f'select i1 {alone}, ptr %nothing, ptr {place}')}")
-        absent = e.op(f"icmp eq ptr {given}, {none}")
-        count = _product(e, [e.at("%found", 8 * i, "i64") for i in shapes[k]])
-        _check_target(e, given, absent, program.outputs[k], shapes[k], count)
-        targets[k] = given, absent
-        counts.append(count)
-    for k, (given, absent) in targets.items():
-        arguments.append(f"ptr {_make_array(e, k, program.outputs[k], shapes[k], given, absent)}")
+    made = [_product(e, [e.at("%found", 8 * i, "i64") for i in shapes[k]]) for k in arrays]
+    counts += made
+    e.line(f"br i1 {alone}, label %ready, label %placed")
+    e.lines.append("placed:")
+    e.require_same(e.at("%args", 8 * len(kinds), "ptr"), "ptr", e.object(object_symbol("miss")))
+    e.line(f"store [{2 * (len(read) + len(arrays))} x i64] zeroinitializer, ptr %spans")
+    for span in read:
+        _span(e, *span)
+    for j, (k, count) in enumerate(zip(arrays, made, strict=True)):
+        given = e.at("%args", 8 * (len(kinds) + 1 + j), "ptr")
+        _check_target(e, j, given, program.outputs[k], shapes[k], count)
+    e.line("br label %ready")
+    e.lines.append("ready:")
+    for j, (k, count) in enumerate(zip(arrays, made, strict=True)):
+        arguments.append(f"ptr {_make_array(e, k, j, program.outputs[k], shapes[k], count)}")
     steps = e.at("%found", 8 * (program.sizes + sum(leaf.ndim for leaf in program.outputs)), "i64")
     work = _sum(e, [steps, *counts])
     arguments.append("ptr %results")
@@ -208,13 +204,14 @@ def _span(e: _Entry, data: str, count: str, leaf: Leaf) -> tuple[str, str]:
     return begin, end
 
 
-def _check_target(e: _Entry, given: str, absent: str, leaf: Leaf, shape: range, count: str) -> None:
-    """Miss if a result cannot be written to ``given``, unless it is None.
+def _check_target(e: _Entry, k: int, given: str, leaf: Leaf, shape: range, count: str) -> None:
+    """Take ``given`` as target ``k``, unless it is None; miss if nothing can be written to it.
 
     The program's code relies on it that results overlap with nothing.
     """
     check, on = e.label("check"), e.label("on")
     known = f"ptr %spans, i64 {e.spans}"
+    absent = e.op(f"icmp eq ptr {given}, {e.object(object_symbol('None'))}")
     e.line(f"br i1 {absent}, label %{on}, label %{check}")
     e.lines.append(f"{check}:")
     data = _read_array(e, given, leaf, WRITEABLE)
@@ -222,6 +219,7 @@ def _check_target(e: _Entry, given: str, absent: str, leaf: Leaf, shape: range, 
         e.require_same(extent, "i64", e.at("%found", 8 * i, "i64"))
     begin, end = _span(e, data, count, leaf)
     e.require(e.op(f"call i1 @symgrad.apart({known}, i64 {begin}, i64 {end})"))
+    e.line(f"store ptr {given}, ptr {e.op(f'getelementptr ptr, ptr %targets, i64 {k}')}")
     e.line(f"br label %{on}")
     e.lines.append(f"{on}:")
 
@@ -263,15 +261,16 @@ def _sizes(e: _Entry, program: Interface, extents: Sequence[str]) -> tuple[int, 
     return program.sizes, shapes
 
 
-def _make_array(e: _Entry, k: int, leaf: Leaf, shape: range, given: str, absent: str) -> str:
+def _make_array(e: _Entry, k: int, target: int, leaf: Leaf, shape: range, count: str) -> str:
     """Take or make a result array, remember it as item ``k``, and return its data pointer."""
     make, take, done = e.label("make"), e.label("take"), e.label("done")
+    given = e.at("%targets", 8 * target, "ptr")
+    absent = e.op(f"icmp eq ptr {given}, null")
     e.line(f"br i1 {absent}, label %{make}, label %{take}")
     e.lines.append(f"{make}:")
     dtype = e.object(dtype_symbol(leaf.dtype))
     e.line(f"call void @symgrad.python.Py_IncRef(ptr {dtype})")  # the call takes it
     dims = e.op(f"getelementptr i64, ptr %found, i64 {shape.start}")
-    count = _product(e, [e.at("%found", 8 * i, "i64") for i in shape])
     size = e.op(f"mul i64 {count}, {np.dtype(leaf.dtype).itemsize}")
     fresh = e.op(f"call ptr @{EMPTY}(i32 {leaf.ndim}, ptr {dims}, ptr {dtype}, i64 {size})")
     e.line(f"br label %{done}")
@@ -366,15 +365,16 @@ def _text(e: _Entry, program: Interface) -> Iterator[str]:
     yield DECLARATIONS
     yield APART
     yield f"@{threads_symbol(program.name)} = global i64 0"
-    plain = " noinline optnone" if len(e.lines) > OPTIMIZED else ""
+    # Of checks of arrays LLVM makes little, and takes as long for them as for a small program.
+    plain = " noinline optnone" if e.spans else ""
     yield f"define ptr @{program.name}.python(ptr %self, ptr %args, i64 %nargs){plain} {{\nentry:"
     yield f"  %found = alloca [{program.sizes + sum(x.ndim for x in program.outputs) + 1} x i64]"
     yield f"  %results = alloca [{outputs} x i64]"
     yield f"  %items = alloca [{outputs} x ptr]"
-    yield "  %nothing = alloca ptr"
+    yield f"  %targets = alloca [{outputs} x ptr]"
     yield f"  %spans = alloca [{e.spans} x i64]"
-    yield f"  store [{e.spans} x i64] zeroinitializer, ptr %spans"
     yield f"  store [{outputs} x ptr] zeroinitializer, ptr %items"
+    yield f"  store [{outputs} x ptr] zeroinitializer, ptr %targets"
     yield from e.lines
     yield "failed:"
     yield from _drop(program, "made")
