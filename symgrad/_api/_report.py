@@ -17,7 +17,7 @@ from .._show._graph_view_program import program_view
 from .._show._report import Contents, ErrorRow, Line, report_page
 from .._symbolic import Formula
 from .._verify import Certificate, Check, Report, Row
-from .._verify._cost import BOUND
+from .._verify._certificate import BOUND
 from ..errors import ArgumentError, UnsupportedError
 from ._call import Call
 from ._certificates import cost_of, gradient_of, middle

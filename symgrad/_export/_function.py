@@ -14,10 +14,9 @@ from .._lower._sizes import computed, sizes_of, unsure
 from .._schedule import Program
 from .._shapes import MOST_BYTES
 from ..errors import ArgumentError
-from ._blocks import Block, legal_program
+from ._blocks import WORDS, Block, Memory, legal_program, taken_names
 from ._instructions import MATH, TYPES, Writer, constant, number_text
 from ._loops import index_text, kept_steps
-from ._memory import WORDS, Memory, taken_names
 
 #: Constants of so many elements a line.
 PER_LINE = 8

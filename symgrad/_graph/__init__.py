@@ -2,7 +2,6 @@
 
 from ._body import BODIES, BODY, RULE, Body, Rule, bodies
 from ._check import check, checked
-from ._foreign import more_than_numbers, require_numbers
 from ._interned import (
     apart,
     apply,
@@ -13,6 +12,7 @@ from ._interned import (
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
 from ._node import Node, Static, as_sympy, element_count, topological
+from ._types import more_than_numbers, require_numbers
 from ._where import (
     Where,
     defined_at,

@@ -2,7 +2,6 @@
 
 from .._graph._types import promote
 from .._shapes import Size
-from ._arrival import Primal, Watch, arrived
 from ._bind import as_node, bind, bind_nodes, cast
 from ._complex import Complex, bind_complex, complex_of, flatten_traced, is_complex, to_complex
 from ._examples import Examples
@@ -10,6 +9,9 @@ from ._formula import evaluate, partials
 from ._function import (
     EnclosedError,
     Graph,
+    Primal,
+    Watch,
+    arrived,
     carried_out,
     close_conditions,
     collect,

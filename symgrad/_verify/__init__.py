@@ -1,9 +1,8 @@
 """Verifying kernels against exact derivatives."""
 
-from ._certificate import Certificate, Row, combined, strengthened
+from ._certificate import Certificate, Cost, Row, combined, operations, strengthened
 from ._certify import certify, entries
 from ._compare import Entry
-from ._cost import Cost, operations
 from ._elements import Problem
 from ._kinks import Kink, kinks
 from ._report import Check, Report, Table
