@@ -112,24 +112,44 @@ def _fits(node: Any) -> str | None:
 
 
 def _reduction(
-    name: str, function: Any, element: Any, combine: str, doc: str, *,
-    convention: str | None = None, **fields: Any,
+    name: str, function: Any, element: Any, combine: str, doc: str, rule: Any, *,
+    types: Any = None, parts: Any = None, taken: Any = None, convention: str | None = None,
 ) -> ArrayOp:  # fmt: skip
-    """Define a fold; ``fields`` are its rule and what it says beside."""
+    """Define a fold."""
     record = Reduce(
         name,
         evaluate=lambda x, axes: function(x, axis=axes),
         params={"axes": AXES},
         fits=_fits,
         shape=reduced,
+        types=types,
         element=element,
+        rule=rule,
         batch=_batch(name),
         combine=combine,
+        parts=parts,
+        taken=taken,
         support=lambda mask, x, axes: (restore(mask, x, axes),),
-        **fields,
     )
     source = _source(name.lower(), typed=name in ("Sum", "Prod"))
     return define(record, Code(source=source), Words(doc, convention=convention))
+
+
+def _extremum(name: str, ufunc: Any, doc: str, parts: Any, less: Any) -> ArrayOp:
+    """Define a maximum or a minimum; ``less(x, y)`` tells which elements x are not the y."""
+
+    def vjp(ct: Any, y: Any, x: Any, axes: Axes) -> Any:
+        return (restore(ct, x, axes) * _share(x, y, axes),)
+
+    def jvp(t: Any, y: Any, x: Any, axes: Axes) -> Any:
+        moved = np.where(less(x, restore(y, x, axes)), 0.0, t[0] * _share(x, y, axes))
+        return np.sum(moved, axis=axes)
+
+    return _reduction(
+        name, ufunc.reduce, _named(name), ufunc.__name__, f"{doc} over axes; nan if one is nan",
+        Products(vjp, jvp), parts=parts, convention="equal shares among ties",
+        taken=lambda y, x, axes: ((less(x, restore(y, x, axes)), False),),
+    )  # fmt: skip
 
 
 def _in_type(ufunc: Any) -> Any:
@@ -137,60 +157,34 @@ def _in_type(ufunc: Any) -> Any:
     return lambda x, axis: ufunc.reduce(x, axis=axis, dtype=x.dtype)
 
 
-_shared = "equal shares among ties"
-
 SUM = _reduction(
-    "Sum", _in_type(np.add), _fold(sp.Sum), "add",
-    "sum over axes",
-    rule=Linear(lambda ct, x, axes: (restore(ct, x, axes),)),
+    "Sum", _in_type(np.add), _fold(sp.Sum), "add", "sum over axes",
+    Linear(lambda ct, x, axes: (restore(ct, x, axes),)),
 )  # fmt: skip
 PROD = _reduction(
-    "Prod", _in_type(np.multiply), _fold(sp.Product), "multiply",
-    "product over axes",
-    parts=product_over,
-    rule=Products(
+    "Prod", _in_type(np.multiply), _fold(sp.Product), "multiply", "product over axes",
+    Products(
         lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
         lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
     ),
+    parts=product_over,
 )  # fmt: skip
-MAX = _reduction(
-    "Max", np.maximum.reduce, _named("Max"), "maximum",
-    "maximum over axes; nan if one is nan",
-    parts=complex_order.largest,
-    rule=Products(
-        lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
-        lambda t, y, x, axes: np.sum(
-        np.where(x < restore(y, x, axes), 0.0, t[0] * _share(x, y, axes)), axis=axes
-    ),
-    ),
-    taken=lambda y, x, axes: ((x < restore(y, x, axes), False),),
-    convention=_shared,
+MAX = _extremum("Max", np.maximum, "maximum", complex_order.largest, lambda x, y: x < y)
+MIN = _extremum("Min", np.minimum, "minimum", complex_order.smallest, lambda x, y: y < x)
+ANY, ALL = (
+    _reduction(name, function, _named(name), combine, f"whether {which} true", NoRule("boolean"),
+               types=lambda *_, **__: np.bool_)
+    for name, function, combine, which in (
+        ("Any", np.any, "or", "one is"), ("All", np.all, "and", "all are"),
+    )
 )  # fmt: skip
-MIN = _reduction(
-    "Min", np.minimum.reduce, _named("Min"), "minimum",
-    "minimum over axes; nan if one is nan",
-    parts=complex_order.smallest,
-    rule=Products(
-        lambda ct, y, x, axes: (restore(ct, x, axes) * _share(x, y, axes),),
-        lambda t, y, x, axes: np.sum(
-        np.where(restore(y, x, axes) < x, 0.0, t[0] * _share(x, y, axes)), axis=axes
-    ),
-    ),
-    taken=lambda y, x, axes: ((restore(y, x, axes) < x, False),),
-    convention=_shared,
+ARGMAX, ARGMIN = (
+    _reduction(name, lambda x, axis, f=function: f(x, axis=axis[0]), _named(name), name.lower(),
+               f"index of the first {which} along one axis", NoRule("integer-valued"),
+               types=lambda *_, **__: np.int64, parts=parts)
+    for name, function, which, parts in (
+        ("Argmax", np.argmax, "maximum", complex_order.last_place),
+        ("Argmin", np.argmin, "minimum", complex_order.first_place),
+    )
 )  # fmt: skip
-
-
-ANY = _reduction("Any", np.any, _named("Any"), "or", "whether one is true",
-                 types=lambda *_, **__: np.bool_, rule=NoRule("boolean"))  # fmt: skip
-ALL = _reduction("All", np.all, _named("All"), "and", "whether all are true",
-                 types=lambda *_, **__: np.bool_, rule=NoRule("boolean"))  # fmt: skip
-ARGMAX = _reduction("Argmax", lambda x, axis: np.argmax(x, axis=axis[0]), _named("Argmax"),
-                    "argmax", "index of the first maximum along one axis",
-                    parts=complex_order.last_place,
-                    types=lambda *_, **__: np.int64, rule=NoRule("integer-valued"))  # fmt: skip
-ARGMIN = _reduction("Argmin", lambda x, axis: np.argmin(x, axis=axis[0]), _named("Argmin"),
-                    "argmin", "index of the first minimum along one axis",
-                    parts=complex_order.first_place,
-                    types=lambda *_, **__: np.int64, rule=NoRule("integer-valued"))  # fmt: skip
 _OPS = {op.name: op for op in (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN)}
