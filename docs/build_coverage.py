@@ -1,30 +1,35 @@
-"""Write docs/coverage.md, what becomes of every function of NumPy, from the registry.
+"""Write docs/coverage.md, what becomes of every function of NumPy and SciPy.
 
-Run ``python docs/build_coverage.py`` after a change; tests/test_coverage.py compares, and walks
-NumPy's namespaces for functions that are missing.
+NumPy's are from the registry, SciPy's from the namespaces and the table of reasons. Run
+``python docs/build_coverage.py`` after a change; tests/test_coverage.py compares, and walks the
+namespaces for functions that are missing.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+import scipy
 
 import symgrad.special  # noqa: F401  # its records
 from symgrad._op import Composite, Map, Op, registry
 from symgrad._ops.np_common import DECLARED
 from symgrad._ops.np_refused import PASSED, REFUSED
+from symgrad.scipy._fates import FATES, fate
 
 PAGE = Path(__file__).with_name("coverage.md")
 
 INTRO = """\
-# NumPy's functions
+# NumPy's and SciPy's functions
 
 <!-- Made by docs/build_coverage.py from the registry; do not edit. -->
 
-Every function of `numpy`, `numpy.linalg` and `numpy.fft`, and what becomes of it when it is called on traced values. `symgrad.numpy` offers all of them, and arrays that can be assigned to; a function that was written for NumPy is [traced with them](what-tracing-sees.md#code-as-it-stands) by itself.
+Every function of `numpy`, `numpy.linalg`, `numpy.fft` and of SciPy's modules, and what becomes of it when it is called on traced values. `symgrad.numpy` and `symgrad.scipy` offer all of them, and arrays that can be assigned to; a function that was written for them is [traced with them](what-tracing-sees.md#code-as-it-stands) by itself.
 
 - **differentiable**: values and derivatives, to any order; [the op table](ops.md) has the rules.
 - **without a derivative**: computed in the program, but piecewise constant, whole or boolean.
@@ -72,27 +77,60 @@ def fates() -> dict[str, tuple[str, str]]:
     return found
 
 
+def scipy_names(module: str) -> list[str]:
+    """Return SciPy's public functions, classes and distributions, and what is symgrad's alone."""
+    original = importlib.import_module(f"scipy.{module}")
+    found = {name: getattr(original, name, None) for name in original.__all__}
+    return sorted(
+        name for name, value in found.items()
+        if callable(value) and not isinstance(value, ModuleType)
+        and not (isinstance(value, type) and issubclass(value, Exception))
+    )  # fmt: skip
+
+
+def scipy_fates(module: str) -> dict[str, tuple[str, str]]:
+    """Return for each name of one of SciPy's modules what becomes of it, and why."""
+    ours = importlib.import_module(f"symgrad.scipy.{module}").__all__
+    every = dict.fromkeys([*scipy_names(module), *ours])
+    return {n: ("differentiable", "") if n in ours else fate(module, n) for n in sorted(every)}
+
+
+def section(inside: dict[str, tuple[str, str]]) -> Iterator[str]:
+    """Yield the lines on what becomes of the names of one module."""
+    for kind in ("differentiable", "without a derivative", "writes"):
+        chosen = sorted(n for n, (f, _) in inside.items() if f == kind)
+        if chosen:
+            yield from (f"**{kind}** ({len(chosen)}): {', '.join(f'`{n}`' for n in chosen)}", "")
+    for kind in ("passed", "refused"):
+        reasons: dict[str, list[str]] = {}
+        for name, (f, why) in sorted(inside.items()):
+            if f == kind:
+                reasons.setdefault(why, []).append(f"`{name}`")
+        if reasons:
+            yield f"| {kind} | {'what it does' if kind == 'passed' else 'why'} |"
+            yield "| --- | --- |"
+            yield from (f"| {', '.join(listed)} | {why} |" for why, listed in reasons.items())
+            yield ""
+
+
+SCIPY = """\
+## SciPy
+
+Names of SciPy {version}. Of distributions those methods are differentiable that have a formula in terms of [the ops](ops.md): densities, and, where one is known, shares and quantiles; shares by gamma's, beta's and Student's have no derivative by their parameters (nan). Solvers are differentiated by the implicit function theorem.
+"""  # noqa: E501
+
+
 def page() -> str:
     """Return the text of docs/coverage.md."""
     lines = [INTRO, ""]
     every = fates()
     for prefix, module in SPACES.items():
         inside = {n: v for n, v in every.items() if n.rpartition(".")[0] == prefix}
-        lines += [f"## {module}", ""]
-        for fate in ("differentiable", "without a derivative", "writes"):
-            chosen = sorted(n for n, (f, _) in inside.items() if f == fate)
-            if chosen:
-                lines += [f"**{fate}** ({len(chosen)}): {', '.join(f'`{n}`' for n in chosen)}", ""]
-        for fate in ("passed", "refused"):
-            reasons: dict[str, list[str]] = {}
-            for name, (f, why) in sorted(inside.items()):
-                if f == fate:
-                    reasons.setdefault(why, []).append(f"`{name}`")
-            if reasons:
-                lines += [f"| {fate} | {'what it does' if fate == 'passed' else 'why'} |",
-                          "| --- | --- |"]  # fmt: skip
-                lines += [f"| {', '.join(listed)} | {why} |" for why, listed in reasons.items()]
-                lines.append("")
+        lines += [f"## {module}", "", *section(inside)]
+    version = ".".join(scipy.__version__.split(".")[:2])
+    lines.append(SCIPY.replace("{version}", version))
+    for module in FATES:
+        lines += [f"### scipy.{module}", "", *section(scipy_fates(module))]
     return "\n".join(line.rstrip() for line in lines).rstrip() + "\n"
 
 

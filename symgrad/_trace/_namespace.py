@@ -125,7 +125,7 @@ class Universal:
 
 
 def offering(
-    module: ModuleType, own: Mapping[str, Any], why: str = "",
+    module: ModuleType, own: Mapping[str, Any], why: str | Callable[[str], str] = "",
     of_lists: Collection[Callable[..., Any]] = OF_LISTS,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:  # fmt: skip
     """Return ``__getattr__`` and ``__dir__`` for a module that offers the names of another.
@@ -137,7 +137,7 @@ def offering(
     own:
         What the module itself defines, by name.
     why:
-        Why functions that the registry does not know refuse traced values.
+        Why functions that the registry does not know refuse traced values, by their names.
     of_lists:
         Functions with an argument that is a list of several things.
     """
@@ -153,9 +153,12 @@ def offering(
             raise AttributeError(
                 f"module {own['__name__']!r} has no attribute {name!r}: {error}"
             ) from None
+        if not isinstance(found, np.ufunc) and not is_function(found):
+            return found
+        reason = why if isinstance(why, str) else why(name)
         if isinstance(found, np.ufunc):
-            return Universal(found, why)
-        return version(found, why, of_lists) if is_function(found) else found
+            return Universal(found, reason)
+        return version(found, reason, of_lists)
 
     def names() -> list[str]:
         shown = public or (name for name in dir(module) if not name.startswith("_"))

@@ -22,6 +22,7 @@ from typing import Any
 import scipy.integrate
 
 from .._trace._namespace import offering
+from ._fates import reasons
 from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
@@ -48,10 +49,10 @@ __all__ = [
     "trapezoid",
 ]
 
-_WHY = "it works on numbers: solve_ivp, odeint, quad and sums of samples are traced"
-_names, __dir__ = offering(scipy.integrate, globals(), _WHY)
+_why = reasons("integrate")
+_names, __dir__ = offering(scipy.integrate, globals(), _why)
 
 
 @functools.cache
 def __getattr__(name: str) -> Any:
-    return given_numbers(_names(name), _WHY)
+    return given_numbers(_names(name), _why(name))

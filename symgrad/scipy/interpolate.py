@@ -20,6 +20,7 @@ import scipy.interpolate
 
 from .._trace._namespace import offering
 from ._bsplines import BivariateSpline, BSpline, RectBivariateSpline, make_interp_spline, splev
+from ._fates import reasons
 from ._pieces import (
     Akima1DInterpolator,
     CubicHermiteSpline,
@@ -46,6 +47,4 @@ __all__ = [
     "splev",
 ]
 
-__getattr__, __dir__ = offering(
-    scipy.interpolate, globals(), f"{', '.join(__all__)} of symgrad.scipy.interpolate can be"
-)
+__getattr__, __dir__ = offering(scipy.interpolate, globals(), reasons("interpolate"))

@@ -27,6 +27,7 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import offering
 from ..errors import ShapeError
+from ._fates import reasons
 from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
@@ -291,6 +292,4 @@ def shift(
     return _at_places(image, grid, order, mode, cval, prefilter)
 
 
-__getattr__, __dir__ = offering(
-    scipy.ndimage, globals(), f"{', '.join(__all__)} of symgrad.scipy.ndimage can be"
-)
+__getattr__, __dir__ = offering(scipy.ndimage, globals(), reasons("ndimage"))

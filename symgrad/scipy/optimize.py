@@ -28,8 +28,9 @@ import scipy.optimize
 
 from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import holds, offering
+from ._fates import reasons
 from ._fits import curve_fit, least_squares, leastsq
-from ._given import WHY, given_numbers
+from ._given import given_numbers
 from ._minimize import NonlinearConstraint, minimize, minimize_scalar
 from ._roots import bisect, brenth, brentq, fsolve, newton, ridder, root, root_scalar
 
@@ -51,7 +52,8 @@ __all__ = [
     "rosen",
 ]
 
-_names, __dir__ = offering(scipy.optimize, globals(), WHY)
+_why = reasons("optimize")
+_names, __dir__ = offering(scipy.optimize, globals(), _why)
 
 
 def rosen(x: Any) -> Any:
@@ -64,4 +66,4 @@ def rosen(x: Any) -> Any:
 
 @functools.cache
 def __getattr__(name: str) -> Any:
-    return given_numbers(_names(name), WHY)
+    return given_numbers(_names(name), _why(name))

@@ -27,6 +27,7 @@ from .. import numpy as traced_numpy
 from .._api._control import scan
 from .._trace._namespace import offering
 from ..errors import ShapeError
+from ._fates import reasons
 from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
@@ -217,6 +218,4 @@ def detrend(
     return _linear(lambda v: scipy.signal.detrend(v, -1, type, bp), data, axis)
 
 
-__getattr__, __dir__ = offering(
-    scipy.signal, globals(), f"{', '.join(__all__)} of symgrad.scipy.signal can be"
-)
+__getattr__, __dir__ = offering(scipy.signal, globals(), reasons("signal"))

@@ -30,6 +30,7 @@ from .._trace._namespace import holds, offering
 from . import special as traced_special
 from ._distribution import Frozen
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
+from ._fates import reasons
 from ._replacing import floats
 
 __all__ = [  # noqa: PLE0604 - the names of the rows
@@ -200,9 +201,7 @@ class gaussian_kde:  # noqa: N801 - SciPy's name
         return np.sum(self.weights * (ends[1] - ends[0]))
 
 
-_names, __dir__ = offering(
-    scipy.stats, globals(), "the distributions listed in docs/coverage.md have methods that can be"
-)
+_names, __dir__ = offering(scipy.stats, globals(), reasons("stats"))
 
 
 def __getattr__(name: str) -> Any:

@@ -28,6 +28,7 @@ from ..._forks import late_module
 from ..._ops.np_common import is_traced
 from ..._trace._namespace import offering
 from ...errors import ShapeError, UnsupportedError
+from .._fates import reasons
 from .._replacing import floats
 
 __all__ = [
@@ -382,7 +383,7 @@ def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
     return _placed(mats, True, True)
 
 
-_names, __dir__ = offering(scipy.sparse, globals(), f"{', '.join(__all__)} can be")
+_names, __dir__ = offering(scipy.sparse, globals(), reasons("sparse"))
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,7 @@ from ..._api._custom import custom_vjp
 from ..._ops.np_common import is_traced
 from ..._trace._namespace import offering
 from ...errors import ShapeError
+from .._fates import reasons
 from .._replacing import floats
 from . import Entries, entries, issparse
 
@@ -102,4 +103,4 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     return np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.data)
 
 
-__getattr__, __dir__ = offering(scipy.sparse.linalg, globals(), f"{', '.join(__all__)} can be")
+__getattr__, __dir__ = offering(scipy.sparse.linalg, globals(), reasons("sparse.linalg"))

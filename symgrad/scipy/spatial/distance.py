@@ -20,6 +20,7 @@ import scipy.spatial.distance
 
 from ..._trace._namespace import offering
 from ...errors import ShapeError
+from .._fates import reasons
 from .._replacing import floats, refuse_option, replaces
 
 __all__ = ["cdist", "cosine", "euclidean", "pdist", "sqeuclidean", "squareform"]
@@ -107,6 +108,4 @@ def _of_two(name: str) -> Callable[..., Any]:
 
 euclidean, sqeuclidean, cosine = map(_of_two, ("euclidean", "sqeuclidean", "cosine"))
 
-__getattr__, __dir__ = offering(
-    scipy.spatial.distance, globals(), f"{', '.join(__all__)} can be, or loops over points"
-)
+__getattr__, __dir__ = offering(scipy.spatial.distance, globals(), reasons("spatial.distance"))

@@ -21,6 +21,7 @@ import scipy.spatial.transform
 from ... import numpy as traced_numpy
 from ..._trace._namespace import offering
 from ...errors import ShapeError
+from .._fates import reasons
 from .._replacing import floats, refuse_option
 
 __all__ = ["Rotation"]
@@ -185,4 +186,4 @@ class Rotation:
         return int(self._quat.shape[0])
 
 
-__getattr__, __dir__ = offering(scipy.spatial.transform, globals(), "Rotation can be")
+__getattr__, __dir__ = offering(scipy.spatial.transform, globals(), reasons("spatial.transform"))

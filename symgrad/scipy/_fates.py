@@ -1,0 +1,169 @@
+"""What becomes of SciPy's functions that have no version for traced values, and why.
+
+Rows of a module's table: whether its functions are passed or refused, the reason, and their
+names; ``*`` stands for all others. ``docs/build_coverage.py`` prints it, errors say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+PASSED, REFUSED = "passed", "refused"
+
+_TEST = "gives ranks, counts and p-values of data: outside of traced code"
+_DISTRIBUTION = "has no closed form here: sg.pure_callback, or its formula in NumPy"
+_DATA = "decides on values, by sorting or searching: outside of traced code"
+
+FATES: dict[str, list[tuple[str, str, str]]] = {
+    "integrate": [
+        (PASSED, "makes a rule's constants", "newton_cotes lebedev_rule"),
+        (REFUSED, "its mesh grows: sg.implicit_root over solve_ivp, or a fixed mesh", "solve_bvp"),
+        (REFUSED, "solve_ivp and odeint are traced", """
+            ode complex_ode OdeSolver DenseOutput OdeSolution RK23 RK45 DOP853 Radau
+            BDF LSODA
+        """),
+        (REFUSED, "quad, quad_vec, nquad and fixed_quad are traced", "*"),
+    ],
+    "interpolate": [
+        (PASSED, "makes a spline outside, which is read inside by its knots and coefficients", """
+            UnivariateSpline InterpolatedUnivariateSpline LSQUnivariateSpline
+            SmoothBivariateSpline LSQBivariateSpline
+        """),
+        (PASSED, "makes knots and coefficients outside; splev and BSpline are traced", """
+            splrep splprep make_lsq_spline make_smoothing_spline make_splrep
+            make_splprep generate_knots bisplrep
+        """),
+        (REFUSED, "searches the points: RBFInterpolator and RegularGridInterpolator are traced", """
+            griddata LinearNDInterpolator NearestNDInterpolator
+            CloughTocher2DInterpolator Rbf interp2d
+        """),
+        (REFUSED, "BSpline and PPoly are traced, with derivative and antiderivative", "*"),
+    ],
+    "optimize": [
+        (PASSED, "says something to a solver, or what it found", """
+            BFGS SR1 HessianUpdateStrategy Bounds LinearConstraint OptimizeResult
+            RootResults show_options LbfgsInvHessProduct InverseJacobian
+            KrylovJacobian BroydenFirst
+        """),
+        (REFUSED, "minimize is traced", """
+            fmin fmin_bfgs fmin_cg fmin_cobyla fmin_l_bfgs_b fmin_ncg fmin_powell
+            fmin_slsqp fmin_tnc fminbound golden brent bracket line_search
+        """),
+        (REFUSED, "root and root_scalar are traced", """
+            anderson broyden1 broyden2 diagbroyden excitingmixing fixed_point
+            linearmixing newton_krylov toms748
+        """),
+        (REFUSED, "sg.grad gives the derivative", """
+            approx_fprime check_grad rosen_der rosen_hess rosen_hess_prod
+        """),
+        (REFUSED, "sg.implicit_root and sg.implicit_minimum differentiate what it finds", "*"),
+    ],
+    "signal": [
+        (PASSED, "designs a filter or a window of numbers", """
+            bessel besselap buttap butter buttord cheb1ap cheb1ord cheb2ap cheb2ord
+            cheby1 cheby2 ellip ellipap ellipord firls firwin firwin2 firwin_2d
+            gammatone get_window iircomb iirdesign iirfilter iirnotch iirpeak
+            kaiser_atten kaiser_beta kaiserord lfilter_zi max_len_seq minimum_phase
+            remez savgol_coeffs sosfilt_zi unit_impulse band_stop_obj findfreqs
+        """),
+        (PASSED, "is about sizes", """
+            correlation_lags check_COLA check_NOLA choose_conv_method
+            closest_STFT_dual_window czt_points
+        """),
+        (REFUSED, _DATA, """
+            argrelextrema argrelmax argrelmin find_peaks find_peaks_cwt
+            peak_prominences peak_widths order_filter medfilt medfilt2d wiener
+            unique_roots residue residuez invres invresz
+        """),
+        (REFUSED, "systems in continuous time: solve_ivp, or scipy.linalg.expm of the matrix", """
+            lsim impulse step bode dbode dfreqresp dimpulse dlsim dlti dstep
+            freqresp lti StateSpace TransferFunction ZerosPolesGain cont2discrete
+            place_poles
+        """),
+        (REFUSED, "its parts are traced: np.fft, convolve, lfilter, np.polyval", "*"),
+    ],
+    "ndimage": [
+        (PASSED, "makes structures of numbers", """
+            generate_binary_structure iterate_structure
+        """),
+        (REFUSED, "is about labels, masks and ranks, which have no derivative", """
+            label find_objects value_indices labeled_comprehension histogram
+            watershed_ift binary_closing binary_dilation binary_erosion
+            binary_fill_holes binary_hit_or_miss binary_opening binary_propagation
+            distance_transform_bf distance_transform_cdt distance_transform_edt
+            extrema maximum_position minimum_position median_filter rank_filter
+            percentile_filter median
+        """),
+        (REFUSED, "calls a function for each window: a vmap over windows of np.pad", """
+            generic_filter generic_filter1d generic_gradient_magnitude
+            generic_laplace vectorized_filter geometric_transform
+        """),
+        (REFUSED, "map_coordinates and correlate are traced", "*"),
+    ],
+    "spatial": [
+        (REFUSED, "compares points: outside of traced code; distances are traced", "*"),
+    ],
+    "spatial.distance": [
+        (PASSED, "is about sizes", """
+            num_obs_dm num_obs_y is_valid_dm is_valid_y
+        """),
+        (REFUSED, "is of truth values or of whole sets", "*"),
+    ],
+    "spatial.transform": [
+        (REFUSED, "Rotation is traced", "*"),
+    ],
+    "sparse": [
+        (PASSED, "reads, writes, tells types or draws numbers", """
+            load_npz save_npz find isspmatrix isspmatrix_bsr isspmatrix_coo
+            isspmatrix_csc isspmatrix_csr isspmatrix_dia isspmatrix_dok
+            isspmatrix_lil get_index_dtype safely_cast_index_arrays rand random
+            random_array
+        """),
+        (REFUSED, "coo_array, csr_array and csc_array are traced", "*"),
+    ],
+    "sparse.linalg": [
+        (PASSED, "is about places alone", "spbandwidth is_sptriangular use_solver"),
+        (REFUSED, "iterates to a tolerance: spsolve and splu are traced", """
+            bicg bicgstab cg cgs gcrotmk gmres lgmres minres qmr tfqmr lsmr lsqr
+            spilu spsolve_triangular
+        """),
+        (REFUSED, "np.linalg of .toarray() is traced", "*"),
+    ],
+    "stats": [
+        (PASSED, "draws or describes random things outside of traced code", """
+            rv_continuous rv_discrete rv_histogram make_distribution Mixture Normal
+            Uniform Logistic Binomial CensoredData Covariance BootstrapMethod
+            MonteCarloMethod PermutationMethod ortho_group special_ortho_group
+            unitary_group random_correlation random_table uniform_direction truncate
+            abs exp log order_statistic
+        """),
+        (REFUSED, _DISTRIBUTION, """
+            alpha anglit argus betanbinom boltzmann bradford cosine crystalball
+            dgamma dirichlet_multinomial dpareto_lognorm dweibull exponpow exponweib
+            fatiguelife foldcauchy foldnorm gausshyper genexpon genhalflogistic
+            genhyperbolic geninvgauss gibrat halfgennorm invwishart irwinhall
+            jf_skew_t kappa3 kappa4 ksone kstwo kstwobign landau laplace_asymmetric
+            levy_l levy_stable loglaplace matrix_normal matrix_t mielke multinomial
+            multivariate_hypergeom ncf nchypergeom_fisher nchypergeom_wallenius nct
+            ncx2 nhypergeom normal_inverse_gamma norminvgauss pearson3 planck
+            poisson_binom powerlognorm powernorm rdist recipinvgauss reciprocal
+            rel_breitwigner semicircular skellam skewcauchy studentized_range
+            trapezoid truncpareto truncweibull_min tukeylambda vonmises_fisher
+            vonmises_line wishart wrapcauchy yulesimon zipf zipfian
+        """),
+        (REFUSED, _TEST, "*"),
+    ],
+}  # fmt: skip
+
+
+def fate(module: str, name: str) -> tuple[str, str]:
+    """Return what becomes of a function, and why."""
+    for kind, why, names in FATES[module]:
+        if names == "*" or name in names.split():
+            return kind, why
+    raise KeyError(name)
+
+
+def reasons(module: str) -> Callable[[str], str]:
+    """Return why functions of a module refuse traced values, as a function of their names."""
+    return lambda name: fate(module, name)[1]
