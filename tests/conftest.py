@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -110,7 +111,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 #: Cases of one test that run in the quick suite, unless its mark ``quick`` says otherwise.
-QUICK = 3
+QUICK = 2
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -119,7 +120,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Properties that a case shows within milliseconds (``@pytest.mark.quick``, without a number)
     run over all ops and functions, so none is without a test. Of other tests with many cases
-    the quick suite runs three, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
+    the quick suite runs two, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
     function, a page) such tests have run least so far, and of these ones that are spread over
     all: so every property is tested, by ops as different as can be, and always by the same.
     """
@@ -143,6 +144,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """Have full collections of garbage pass over symgrad, the libraries and the tests."""
+    gc.freeze()
 
 
 @pytest.fixture

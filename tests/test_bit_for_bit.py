@@ -310,6 +310,7 @@ def test_show_prints_what_is_called() -> None:
     assert "symgrad_ufunc.numpy.add.dd_d" in text.getvalue()
 
 
+@pytest.mark.slow
 def test_training_does_not_change_when_kernels_take_over(backward_kernels: Any) -> None:
     table = backward_kernels.table
     rng = np.random.default_rng(0)

@@ -226,6 +226,7 @@ def test_show(run: Any, model: str) -> None:
     assert "    where s = 1/(1 + exp(-X w))\n" in out
 
 
+@pytest.mark.slow
 def test_show_in_other_forms(run: Any, model: str) -> None:
     base = ("show", f"{model}:energy", "--args", "[1, 2.5]", "2.0")
     assert r"\frac{\partial \mathrm{out}}{\partial x}" in run(*base, "--latex")[1]

@@ -505,6 +505,7 @@ def read_rows(x: Array) -> Any:
     return sg.fori_loop(0, 90, step, 0.3)
 
 
+@pytest.mark.slow
 def test_reading_elements_costs_elements() -> None:
     """The cotangent of an array is not added up as a whole in each step."""
     x = np.linspace(0.1, 0.9, 100)

@@ -208,7 +208,7 @@ def test_files_that_are_named_are_there(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 def test_page(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # what a page saves goes there
     Page(path).run()

@@ -107,7 +107,7 @@ def test_own_conditioning(
 
 
 @pytest.mark.parametrize("name", ["Sum", "Solve", "Eigh", "Loop"])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_the_function_has_the_op(build: ModuleType, name: str) -> None:
     _, f, x, interval = build.CALLS[name]
     example = np.random.default_rng(0).uniform(*interval, np.shape(x))

@@ -27,6 +27,7 @@ def build() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_picture_is_up_to_date(build: ModuleType) -> None:
     """Layers and imports; the counts of lines may be those of an earlier day."""
     committed = build.PICTURE.read_text(encoding="utf-8")

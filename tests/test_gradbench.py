@@ -230,6 +230,7 @@ def test_ba(turn: list[float]) -> None:
     assert found["rows"] == [*starts[:30], starts[-1]]
 
 
+@pytest.mark.slow
 def test_ba_matrix() -> None:
     """The sparse matrix as a whole is the Jacobian of all errors by all parameters."""
     import ba
@@ -303,7 +304,7 @@ def turned_about(axis: Any) -> Any:
 
 @on_both
 @pytest.mark.parametrize("complicated", [False, True])
-@pytest.mark.quick(1)
+@pytest.mark.slow
 def test_ht(complicated: bool) -> None:
     vertices, bones, count = 5, 22, 3
     fingers = [0 if j == 0 else 4 * f + j for f in range(5) for j in range(4)]

@@ -282,6 +282,7 @@ def test_threads_share_one_function() -> None:
 
 
 @pytest.mark.usefixtures("impatient")
+@pytest.mark.slow
 def test_threads_trace_different_functions() -> None:
     def make(k: int) -> sg.Function:
         def f(x: Any) -> Any:
@@ -621,6 +622,7 @@ def test_vector_math_of_kernels_from_disk(called: str, tmp_path: Path) -> None:
     assert first == second
 
 
+@pytest.mark.slow
 def test_many_sums_over_one_axis() -> None:
     """Their names in machine code were once the same as those of temporary values."""
     x = np.linspace(0.0, 1.0, 600)

@@ -354,6 +354,7 @@ def opf(monkeypatch: pytest.MonkeyPatch) -> Any:
     return SimpleNamespace(**{n: importlib.import_module(n) for n in ("case", "model")})
 
 
+@pytest.mark.slow
 def test_power_flow_of_five_buses(opf: Any) -> None:
     problem = opf.model.problem(opf.case.read(OPF / "pglib_opf_case5_pjm.m"))
     # Its constraints as SciPy's: no package is needed.

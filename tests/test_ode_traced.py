@@ -45,8 +45,8 @@ def differences(f: Any, x: Any, step: float = 1e-3) -> Any:
     return np.stack(columns, axis=-1)
 
 
-@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Tsit5", "Rodas5P"])
-@pytest.mark.quick(2)
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Tsit5", "Rodas5P"])
+@pytest.mark.quick(1)
 def test_derivatives(method: str) -> None:
     loose = 1e-5 if method == "RK23" else 1e-8
     forward = sg.jacobian(lambda y0, p: population(y0, p, method), argnums=(0, 1))(Y0, P)
@@ -128,13 +128,13 @@ def test_complex_states() -> None:
 
 
 def test_kernels_run_in_numbas_code() -> None:
-    kernel = sg.value_and_grad(lambda y: np.sum(population(y, P))).kernel(Y0)
+    kernel = sg.value_and_grad(lambda y: np.sum(population(y, P, "RK23"))).kernel(Y0)
 
     @njit
     def twice(y: Any) -> Any:
         return kernel(y)[0] + kernel(y)[0]
 
-    assert twice(Y0) == pytest.approx(2 * reference(Y0, P).sum(), abs=1e-8)
+    assert twice(Y0) == pytest.approx(2 * reference(Y0, P).sum(), abs=1e-6)
 
 
 def test_refusals() -> None:
@@ -203,6 +203,7 @@ STIFF: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", STIFF)
+@pytest.mark.quick(1)
 def test_stiff_systems(name: str) -> None:
     f, end, y0, exact = STIFF[name]
     found = solve_ivp(f, (0, end), y0, "Rodas5P", rtol=1e-7, atol=1e-12)
@@ -224,6 +225,7 @@ def test_between_steps_of_a_stiff_method() -> None:
     np.testing.assert_allclose(dense.sol(t), found.y, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_large_systems_take_lapack() -> None:
     matrix = -np.diag(np.linspace(1, 1e4, 40)) + 0.5 * np.eye(40, k=1)
     found = solve_ivp(lambda t, y: matrix @ y, (0, 1), np.ones(40), "Rodas5P", rtol=1e-8)

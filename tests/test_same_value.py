@@ -231,6 +231,7 @@ def digits(x: Any, n: int) -> Any:
 
 
 @pytest.mark.parametrize("f", [scaled_factorial, fibonacci, powers])
+@pytest.mark.quick(1)
 def test_loops_of_whole_numbers_are_exact(f: Callable[..., Any]) -> None:
     g = sg.compile(f, control_flow=True)
     for n in (5, 12, 25, 100):

@@ -204,7 +204,7 @@ MODELS = ["lfilter", "convolve2d", "map_coordinates", "CubicSpline", "BSpline", 
           "cdist", "simpson"]  # fmt: skip
 
 
-@pytest.mark.quick(4)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", [[n for n in CASES if n.startswith(m)][-1] for m in MODELS])
 def test_derivatives_are_those_of_differences(name: str) -> None:
     f, args = CASES[name]

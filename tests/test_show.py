@@ -78,6 +78,7 @@ def test_the_formula_is_the_last_stage() -> None:
     assert chain[1:] == ["out = sin(x*exp(x))**x"]
 
 
+@pytest.mark.slow
 def test_formulas_that_nobody_would_read(patience: Any) -> None:
     patience(SECONDS=0.1)
 

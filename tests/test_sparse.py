@@ -112,13 +112,17 @@ def test_a_jacobian_has_the_values_and_the_places_of_the_dense_one(name, rng):
     agrees(VECTORS[name], x, exact=not chosen)
 
 
-def test_one_compilation_serves_all_sizes(rng):
-    for f in (stencil, brusselator, written):
-        function = sg.jacobian(f, sparse=True)
-        for n in (30, 8, 12, 100):
-            x = rng.normal(size=n)
-            close(function(x), dense(f, x))
-        assert function.traces <= 2
+@pytest.mark.parametrize("f", [stencil, brusselator, written])
+@pytest.mark.quick(1)
+def test_one_compilation_serves_all_lengths(f, rng):
+    function = sg.jacobian(f, sparse=True)
+    for n in (30, 8, 12, 100):
+        x = rng.normal(size=n)
+        close(function(x), dense(f, x))
+    assert function.traces <= 2
+
+
+def test_one_compilation_serves_all_shapes(rng):
     function = sg.jacobian(laplacian, sparse=True)
     for shape in ((11, 18), (9, 17), (12, 20), (18, 18)):
         x = rng.normal(size=shape)
@@ -129,7 +133,7 @@ def test_one_compilation_serves_all_sizes(rng):
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 5])
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_small_sizes(n, rng):
     for name in ("map", "neighbours", "reversed", "rolled", "running", "outer", "total", "strided"):
         x = rng.normal(size=n)
@@ -329,14 +333,18 @@ def test_dense_derivatives_put_entries_among_zeros(rng):
         np.testing.assert_allclose(function(x), sparse(x).toarray(), rtol=1e-12, atol=1e-13)
     assert "scatter" in str(function.program(np.ones(80)))
     assert function.traces == 1
+
+
+@pytest.mark.parametrize("name", ["stencil", "brusselator", "repeated"])
+@pytest.mark.quick(1)
+def test_dense_derivatives_under_transformations(name, rng):
     x = rng.normal(size=64)
-    for name in ("stencil", "brusselator", "repeated"):  # under transformations, and of them
-        both = [sg.jacobian(VECTORS[name]), sg.jacobian(VECTORS[name], mode="reverse")]
-        np.testing.assert_allclose(*(J(x) for J in both), rtol=1e-12, atol=1e-13)
-        sums = [sg.grad(lambda x, J=J: np.sum(np.sin(J(x)))) for J in both]
-        np.testing.assert_allclose(*(g(x) for g in sums), rtol=1e-11, atol=1e-12)
-        pair = np.stack([x, 2.0 * x])
-        np.testing.assert_allclose(*(sg.vmap(J)(pair) for J in both), rtol=1e-12, atol=1e-13)
+    both = [sg.jacobian(VECTORS[name]), sg.jacobian(VECTORS[name], mode="reverse")]
+    np.testing.assert_allclose(*(J(x) for J in both), rtol=1e-12, atol=1e-13)
+    sums = [sg.grad(lambda x, J=J: np.sum(np.sin(J(x)))) for J in both]
+    np.testing.assert_allclose(*(g(x) for g in sums), rtol=1e-11, atol=1e-12)
+    pair = np.stack([x, 2.0 * x])
+    np.testing.assert_allclose(*(sg.vmap(J)(pair) for J in both), rtol=1e-12, atol=1e-13)
 
 
 def test_large_dense_derivatives_that_are_mostly_zeros(rng):
@@ -349,25 +357,34 @@ def test_large_dense_derivatives_that_are_mostly_zeros(rng):
             make(f)(many)
 
 
-def test_kernels_in_the_world_of_numba(rng):
-    start, end = rng.integers(0, 12, 20), rng.integers(0, 12, 20)
+STARTS, ENDS = np.random.default_rng(1).integers(0, 12, (2, 20))
 
-    def balance(v):
-        flow = np.sin(v[start] - v[end])
-        return np.bincount(start, flow, 12) - np.bincount(end, flow, 12)
 
-    for f, make in ((balance, sg.jacobian), (stencil, sg.jacobian), (rosenbrock, sg.hessian)):
-        x = rng.normal(size=12)
-        function = make(f, sparse=True)
-        kernel = function.kernel(x)
+def balance(v):
+    flow = np.sin(v[STARTS] - v[ENDS])
+    return np.bincount(STARTS, flow, 12) - np.bincount(ENDS, flow, 12)
 
-        @numba.njit
-        def twice(x, kernel=kernel):
-            return 2.0 * kernel(x)
 
-        np.testing.assert_allclose(twice(x), 2.0 * function.values(x), rtol=1e-13, atol=1e-14)
-        with pytest.raises(ValueError, match=r"\w"):
-            kernel(np.ones(13))
+@pytest.mark.parametrize(
+    ("f", "make"), [(balance, sg.jacobian), (stencil, sg.jacobian), (rosenbrock, sg.hessian)]
+)
+@pytest.mark.quick(1)
+def test_kernels_in_the_world_of_numba(f, make, rng):
+    x = rng.normal(size=12)
+    function = make(f, sparse=True)
+    kernel = function.kernel(x)
+
+    @numba.njit
+    def twice(x):
+        return 2.0 * kernel(x)
+
+    np.testing.assert_allclose(twice(x), 2.0 * function.values(x), rtol=1e-13, atol=1e-14)
+    with pytest.raises(ValueError, match=r"\w"):
+        kernel(np.ones(13))
+
+
+def test_kernels_of_given_places_and_of_two_matrices(rng):
+    x, start, end = rng.normal(size=12), STARTS, ENDS
     kernel = sg.jacobian(lambda v, k: v[k] ** 2, sparse=True).kernel(x, start)
     np.testing.assert_allclose(kernel(x, start), 2.0 * x[start], rtol=1e-13)
     with pytest.raises(ValueError, match=r"\w"):
@@ -403,6 +420,7 @@ def test_pickling_and_backends(rng):
 
 
 @pytest.mark.parametrize("make", [sps.csr_array, sps.csc_array, sps.coo_array, sps.csr_matrix])
+@pytest.mark.quick(1)
 def test_sparse_matrices_are_multiplied(make, rng):
     matrix = make(sps.random(6, 8, 0.3, random_state=1))
     x, many = rng.normal(size=8), rng.normal(size=(8, 3))

@@ -347,6 +347,7 @@ def test_eager_branches_keep_their_masks_past_a_formula() -> None:
     np.testing.assert_allclose(x.grad.numpy(), [[1, 0], [0, 0]])
 
 
+@pytest.mark.usefixtures("no_kernels")
 def test_bessel_functions_have_derivatives_of_every_order_at_zero() -> None:
     """``I2'`` is ``I1 - 2*I2/x``, which is 0/0 there."""
     f, slopes = special.i0, []

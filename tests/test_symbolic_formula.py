@@ -264,6 +264,7 @@ def test_the_logistic_function_inside_of_a_logarithm() -> None:
     assert float(written_out) == pytest.approx(float(equation.expression.subs(known)), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_formulas_that_are_large_are_read_within_seconds() -> None:
     def nested(x: Any) -> Any:
         for _ in range(3):

@@ -126,6 +126,7 @@ def test_a_whole_jacobian_of_nist_size() -> None:
 
 
 @pytest.mark.usefixtures("plain")
+@pytest.mark.slow
 def test_long_chains_do_not_recurse() -> None:
     def chain(x: Any) -> Any:
         for _ in range(1500):

@@ -187,7 +187,7 @@ def cache(filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return fresh
 
 
-@pytest.mark.attack(quick=2, whole=2000, part=250, judge="derivatives by hand, in NumPy")
+@pytest.mark.attack(quick=1, whole=2000, part=250, judge="derivatives by hand, in NumPy")
 def test_cache_entries(attack: Any, isolated: Any, cache: Callable[[], Path]) -> None:
     """Bits, lengths, swaps, copies, links, modes, owners and kinds of files in the cache."""
     for case in attack:

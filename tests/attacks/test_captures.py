@@ -409,7 +409,7 @@ def same(found: Any, wanted: Any) -> None:
 
 
 @pytest.mark.attack(
-    quick=12, whole=10_000, part=100, judge="the plain function and its complex step"
+    quick=6, whole=10_000, part=100, judge="the plain function and its complex step"
 )
 def test_captures(attack: Any) -> None:
     """Functions whose closures, globals, attributes and helpers change between calls."""

@@ -232,7 +232,7 @@ def inputs(number: int) -> tuple[int, list[Any]]:
 
 
 @pytest.mark.attack(
-    quick=3, whole=20_000, part=1000, judge="plain NumPy, differences of order 8, forward mode"
+    quick=2, whole=20_000, part=1000, judge="plain NumPy, differences of order 8, forward mode"
 )
 def test_differential_programs(attack: Any) -> None:
     """Writes through views of every layout, overlapping; masks, branches, joins, sizes from 0."""

@@ -140,7 +140,7 @@ def read(text: str) -> tuple[str, float]:
     return ended, time.process_time() - begin
 
 
-@pytest.mark.attack(quick=8, whole=4000, judge="a result or symgrad's error, in time and memory")
+@pytest.mark.attack(quick=4, whole=4000, judge="a result or symgrad's error, in time and memory")
 def test_texts_of_formulas(attack: Any, isolated: Any, warm: None, tmp_path: Path) -> None:
     """Formulas through parse, latex, from_sympy, formula and derivative: deep, long, huge, code."""
     canary = tmp_path / "canary"

@@ -105,6 +105,7 @@ def _median(a: Array, b: Array, c: Array) -> Any:
     return np.median(np.where(a[:, None, None] > 0, b[None, :, None], c[None, None, :]))
 
 
+@pytest.mark.slow
 def test_a_product_of_lengths_beyond_64_bits(isolated: Any) -> None:
     """2588957 * 526691 * 1691021 * 8 is 24 modulo 2**64."""
     small, large = (3, 4, 5), (2588957, 526691, 1691021)

@@ -148,6 +148,7 @@ def run(code: str, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 @forks
+@pytest.mark.slow
 def test_locks_of_modules_are_free_in_a_child() -> None:
     locks = module_locks()
     assert ("symgrad._graph._interned", "_lock") in locks

@@ -98,6 +98,7 @@ def test_saved_programs_load_the_special_functions_that_are_in_them(tmp_path: Pa
     assert float(run(code)) == sg.grad(sc.kei)(1.5)
 
 
+@pytest.mark.slow
 def test_names_of_special_functions_are_taken_before_they_are_loaded() -> None:
     code = """
 try:
@@ -138,6 +139,7 @@ print(handlers[sys.modules["scipy.special"].erf] is op)"""
     assert run(code) == "True"
 
 
+@pytest.mark.slow
 def test_calls_on_numbers_import_scipy() -> None:
     code = """
 from symgrad._late import linalg, special

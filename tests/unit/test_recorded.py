@@ -85,6 +85,7 @@ def test_other_types_and_guards_run_the_rule() -> None:
         assert recordings.pulled(node, Guarded(x, guard, False), {x}) is None
 
 
+@pytest.mark.slow
 def test_gradients_of_long_programs() -> None:
     def f(x: np.ndarray) -> float:
         y = x[0]

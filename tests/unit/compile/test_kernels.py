@@ -72,6 +72,7 @@ def test_without_a_usable_folder_kernels_stay_in_memory(
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_no_error(cache_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(28, "No space left on device")

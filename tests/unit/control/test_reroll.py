@@ -258,7 +258,7 @@ def random_loop(seed: int) -> Callable[[Array], Any]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 def test_random_loops(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     f = random_loop(seed)
 
@@ -344,6 +344,7 @@ def test_odd_steps_leave_loops_between() -> None:
 
 
 @pytest.mark.parametrize("steps", [25, 60, 200, 400])
+@pytest.mark.quick(1)
 def test_steps_over_a_grid_are_a_loop_from_few_on(steps: int) -> None:
     """Each puts an array together, which takes as long to compile as hundreds of numbers."""
 

@@ -226,6 +226,7 @@ def test_the_environment_sets_it() -> None:
         assert run.stdout.strip() == want
 
 
+@pytest.mark.slow
 def test_arrays_that_outlive_everything() -> None:
     """At exit modules go in an order of their own."""
     code = (

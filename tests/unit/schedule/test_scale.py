@@ -171,6 +171,7 @@ def test_long_programs_compile(name: str) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_thousand_steps_compile() -> None:
     f = tangle(1500)
     got = sg.value_and_grad(f, argnums=(0, 1))(0.5, 0.25)
