@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from string import ascii_letters
 from typing import Any
+
+import numpy as np
 
 from ._graph import Node, apply, checked, topological
 from ._op import PROJECTIONS, ArrayOp, Bodied
 from ._ops import RESHAPE
 from ._shapes import Dimension, as_size
 from ._state import at, within
-from ._trace import Traced, as_node
+from ._trace import Traced, as_node, bind_nodes
 
 
 def batch(
-    outputs: Sequence[Node], batched: Mapping[Node, Node], size: Dimension
+    outputs: Sequence[Node], batched: Mapping[Node, Node], size: Dimension, last: bool = False
 ) -> list[tuple[Node, bool]]:
     """Return ``outputs`` computed for a whole batch.
 
@@ -27,6 +30,9 @@ def batch(
         length ``size`` that replaces it.
     size:
         The batch size.
+    last:
+        Whether the batch axis is the last one instead: then whatever axes an example has,
+        neighbours in memory are neighbours in the batch, which fit a vector register.
 
     Returns
     -------
@@ -43,21 +49,48 @@ def batch(
                 continue
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 found, lifted = results[node.operands[0]](node)
+                found = _moved(found, 0, -1) if last and lifted else found
                 (done if lifted else same)[node] = found
                 continue
             flags = [x in done for x in node.operands]
             operands = [done.get(x, same.get(x, x)) for x in node.operands]
             if any(flags):
                 at(node.where)
+                rule = _rule_last if last else _rule
                 if isinstance(node.op, Bodied):
+                    if last:
+                        operands = [_moved(x, -1, 0) if f else x
+                                    for x, f in zip(operands, flags, strict=True)]  # fmt: skip
                     results[node] = node.op.batch(size, operands, flags, node)
                     continue
-                done[node] = _rule(node, operands, flags, size)
+                done[node] = rule(node, operands, flags, size)
             elif tuple(operands) != node.operands:
                 same[node] = apply(node.op, tuple(operands), node.items, node.shape, node.dtype)
     found_all = [done.get(x, same.get(x, x)) for x in outputs]
     checked("batching", found_all)
     return [(found, x in done) for found, x in zip(found_all, outputs, strict=True)]
+
+
+def differing(outputs: Sequence[Node], seeds: Collection[Node]) -> tuple[set[Node], list[Node]]:
+    """Return what differs between examples that differ in ``seeds``, without batching it.
+
+    Also returns those loops and branches among it that end at another step in each example.
+    """
+    found, own = set(seeds), []
+    results: dict[Node, Sequence[bool]] = {}
+    for node in topological(outputs):
+        if node in found:
+            continue
+        if node.op.kind in PROJECTIONS:
+            if results.get(node.operands[0], ())[node.params["index"] :][:1] == [True]:
+                found.add(node)
+        elif any(x in found for x in node.operands):
+            if isinstance(node.op, Bodied):
+                flags = [x in found for x in node.operands]
+                results[node], by_itself = node.op.spread(node, flags)
+                own += [node] if by_itself else []
+            found.add(node)
+    return found, own
 
 
 def _rule(node: Node, operands: list[Node], flags: list[bool], size: Dimension) -> Node:
@@ -69,6 +102,32 @@ def _rule(node: Node, operands: list[Node], flags: list[bool], size: Dimension) 
     assert isinstance(node.op, ArrayOp)
     result: Any = node.op.batch(as_size(size), flags, *map(Traced, operands), **node.params)
     return as_node(result)
+
+
+def _rule_last(node: Node, operands: list[Node], flags: list[bool], size: Dimension) -> Node:
+    """Apply an op with the batch axis last; where its kind has no form of that, turned round."""
+    op, params = node.op, node.params
+    if op.kind == "map":  # what all examples share broadcasts
+        operands = [x if flag or not x.ndim else _with_axis(x)
+                    for x, flag in zip(operands, flags, strict=True)]  # fmt: skip
+        return apply(op, tuple(operands), node.items, (*node.shape, size), node.dtype)
+    if op.kind == "reduce":
+        return bind_nodes(op, tuple(operands), params)
+    if op.kind == "contract":
+        new = next(s for s in ascii_letters if s not in params["a"] + params["b"])
+        a, b = (s + new if f else s for s, f in zip((params["a"], params["b"]), flags, strict=True))
+        return bind_nodes(op, tuple(operands), {"a": a, "b": b, "out": params["out"] + new})
+    turned = [_moved(x, -1, 0) if f else x for x, f in zip(operands, flags, strict=True)]
+    return _moved(_rule(node, turned, flags, size), 0, -1)
+
+
+def _moved(x: Node, source: int, target: int) -> Node:
+    """Move an axis of an array; a tape, which only loops read, stays as it is."""
+    return x if x.op.kind == "tape" else as_node(np.moveaxis(Traced(x), source, target))
+
+
+def _with_axis(x: Node) -> Node:
+    return as_node(RESHAPE(Traced(x), shape=(*Traced(x).shape, 1)))
 
 
 def _align(x: Node, rank: int) -> Node:

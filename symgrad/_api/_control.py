@@ -177,8 +177,8 @@ def while_loop(
     Notes
     -----
     Reverse mode works for any number of steps: the loop writes down what its adjoint needs
-    on a tape that grows. Under :func:`vmap` the loop runs until all examples are done, and
-    an example that is done keeps its value.
+    on a tape that grows. Under :func:`vmap` each example takes as many steps as it needs, and
+    waits for no other one.
 
     Examples
     --------

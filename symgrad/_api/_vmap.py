@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._batch import batch
+from .._control import batch_examples
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same, show
 from .._trace import Traced, as_node, collect, flatten_traced, require_traced
@@ -58,7 +58,7 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
         widths = widths_of(tree, leaves)
         axes = _spread(out_axes, len(widths), "out_axes", "results")
         outs = [axis for axis, width in zip(axes, widths, strict=True) for _ in range(width)]
-        for (node, lifted), axis in zip(batch(nodes, replaced, size), outs, strict=True):
+        for (node, lifted), axis in zip(batch_examples(nodes, replaced, size), outs, strict=True):
             value: Any = Traced(node)
             if lifted and axis is None:
                 raise ArgumentError(

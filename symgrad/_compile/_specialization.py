@@ -14,7 +14,7 @@ from .._forks import free_in_children, undisturbed
 from .._graph import Node
 from .._lower import products
 from .._ops.callback import CALLBACK, raising_after
-from .._pipeline import program_of
+from .._pipeline import by_arrays, program_of
 from .._runtime import MISS, load_memory, load_pool
 from .._runtime._threads import RUN
 from .._schedule import Program
@@ -69,6 +69,7 @@ class Specialization:
         self.entry: Entry | None = None
         self._function: Callable[..., Any] | None = None
         self._kernels: dict[bool, Any] = {}
+        self._by_arrays: Program | None = None
         #: When it was looked for last, for dropping what is not.
         self.used = 0
 
@@ -147,7 +148,9 @@ class Specialization:
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
         with within(promised=self.promised):
-            return self._packed(self.program.run(*self.values(leaves)))
+            if self._by_arrays is None:
+                self._by_arrays = by_arrays(self.program)
+            return self._packed(self._by_arrays.run(*self.values(leaves)))
 
     def run_numba(self, leaves: Sequence[Any]) -> Any:
         """Compute the result through the dispatcher of :meth:`kernel`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from .._batch import batch
+from .._batch import batch, differing
 from .._forward import push_forward
 from .._graph import Body, Input, Node
 from .._reverse import pull_back
@@ -112,6 +112,17 @@ def batch_branch(
         return result(made, k), lifted[k]
 
     return counterpart
+
+
+def spread_branch(node: Node, flags: Sequence[bool]) -> tuple[list[bool], bool]:
+    """Tell which results of a branch differ between examples, and whether each ends by itself."""
+    bodies = Branch.of(node).bodies
+    found = [differing(b.outputs, pick(b.inputs, flags[1:])) for b in bodies]
+    results = [
+        [x in moving for x in b.outputs] for b, (moving, _) in zip(bodies, found, strict=True)
+    ]
+    columns = zip(*results, strict=True)
+    return [flags[0] or any(c) for c in columns], any(own for _, own in found)
 
 
 def _widened(x: Node, size: Dimension) -> Node:

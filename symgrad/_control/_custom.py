@@ -299,6 +299,6 @@ CUSTOM = define(
             index, *operands, bodies=bodies, kept=kept
         ),
         params={"bodies": BODIES, "kept": FLAG, "rule": RULE}, rule=Products(_pull, _push),
-        batch=_batch, results=BRANCH.results, fits=BRANCH.fits),
+        batch=_batch, spread=BRANCH.spread, results=BRANCH.results, fits=BRANCH.fits),
     Words("a function with a derivative rule of the user's"),
 )  # fmt: skip

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .._batch import batch
+from .._batch import batch, differing
 from .._graph import Body, Input, Node
 from .._rewrite import rewrite
 from .._shapes import Dimension, as_size
 from .._trace import Traced, as_node, substitute
-from ._parts import Loop, project
+from ._parts import Loop, pick, project
 
 
 def batch_loop(
@@ -25,25 +25,13 @@ def batch_loop(
     """
     loop = Loop.of(node)
     first = loop.carries + len(loop.xs)
-    spread = list(flags[: loop.carries])
+    wide_results, _ = spread_loop(node, flags)
+    spread = wide_results[: loop.carries]
+    chosen = [*spread, *flags[loop.carries :]]
     wide = {x: Input(x.name, (size, *x.shape), x.dtype) for x in loop.body.inputs[1:]}
-    fixed = {
-        x: wide[x] for x, f in zip(loop.body.inputs[1 + loop.carries :], flags[loop.carries :],
-                                   strict=True) if f
-    }  # fmt: skip
-    mask: Node | None = None
-    while True:
-        moving = {x: wide[x] for x, f in zip(loop.carried, spread, strict=True) if f}
-        if loop.cond is not None:
-            mask = _mask(loop, {**moving, **fixed}, size)
-            if mask is not None and not all(spread):
-                spread = [True] * loop.carries
-                continue
-        found = batch(loop.body.outputs, {**moving, **fixed}, size)
-        grown = [s or lifted for s, (_, lifted) in zip(spread, found, strict=False)]
-        if grown == spread:
-            break
-        spread = grown
+    batched = {x: wide[x] for x in pick(loop.body.inputs[1:], chosen)}
+    mask = _mask(loop, batched, size)
+    found = batch(loop.body.outputs, batched, size)
     news = []
     for x, s, (new, lifted) in zip(loop.carried, spread, found, strict=False):
         value = _widened(new, size) if s and not lifted else new
@@ -59,14 +47,12 @@ def batch_loop(
         _swapped(x) if f and x.op.kind != "tape" else x
         for x, f in zip(operands[loop.carries : first], flags[loop.carries : first], strict=True)
     ]
-    chosen = [*spread, *flags[loop.carries :]]
     inputs = [wide[x] if s else x for x, s in zip(loop.body.inputs[1:], chosen, strict=True)]
     made = loop.changed(
         inits=tuple(starts), xs=tuple(xs), consts=tuple(operands[first:]),
         body=Body((loop.step, *inputs), rewrite([*news, *(y for y, _ in ys)])),
-        cond=_condition(loop, {**moving, **fixed}, size),
+        cond=_condition(loop, batched, size),
     ).node()  # fmt: skip
-    wide_results = [*spread, *(f for _, f in ys)]
 
     def counterpart(projection: Node) -> tuple[Node, bool]:
         k = projection.params["index"]
@@ -75,6 +61,27 @@ def batch_loop(
         return _swapped(found) if stacked and wide_results[k] else found, wide_results[k]
 
     return counterpart
+
+
+def spread_loop(node: Node, flags: Sequence[bool]) -> tuple[list[bool], bool]:
+    """Tell which results of a loop differ between examples, and whether each ends by itself."""
+    loop = Loop.of(node)
+    spread, fixed = list(flags[: loop.carries]), flags[loop.carries :]
+    while True:
+        moving, own = differing(loop.body.outputs, pick(loop.body.inputs[1:], [*spread, *fixed]))
+        found = [x in moving for x in loop.body.outputs]
+        by_itself = bool(own)
+        if loop.cond is not None:
+            shared = fixed[len(loop.xs) :]
+            ends, inner = differing(loop.cond.outputs, pick(loop.cond.inputs, [*spread, *shared]))
+            if loop.cond.outputs[0] in ends:  # an example that is done keeps its values
+                found[: loop.carries] = [True] * loop.carries
+                by_itself = True
+            by_itself |= bool(inner)
+        grown = [a or b for a, b in zip(spread, found, strict=False)]
+        if grown == spread:
+            return [*spread, *found[loop.carries :]], by_itself
+        spread = grown
 
 
 def _widened(x: Node, size: Dimension) -> Node:
@@ -100,6 +107,8 @@ def _holds(loop: Loop, batched: dict[Any, Node], size: Dimension) -> tuple[Node,
 
 def _mask(loop: Loop, batched: dict[Any, Node], size: Dimension) -> Node | None:
     """Return which examples go on, None if they all go on together."""
+    if loop.cond is None:
+        return None
     truth, lifted = _holds(loop, batched, size)
     return truth if lifted else None
 

@@ -138,7 +138,8 @@ class Backward:
         seeds = pick(self.carried, self.flowing)
         shared = [x for x in loop.shared if x in self.slopes]
         slices = [x for x in loop.slices if x in self.slopes]
-        sums = {x: summed(self.slopes[x], loop.length is not None) for x in shared}
+        known, apart = loop.length is not None, loop.is_of_examples
+        sums = {x: summed(self.slopes[x], known, apart) for x in shared}
         added = [x for s in sums.values() for x in s.added]
         stacked = [x for s in sums.values() for x in s.stacked]
         totals = stand_ins(added, "ct_k")

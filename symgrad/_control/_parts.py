@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._graph import Body, Input, Literal, Node, apply
+from .._graph import Body, Input, Literal, Node, apply, topological
 from .._graph._types import TOKEN
 from .._op import Bodied, registry
 from .._ops import BROADCAST
@@ -62,6 +62,11 @@ class Loop:
         )  # fmt: skip
 
     @property
+    def bodies(self) -> tuple[Body, ...]:
+        """What is run: a step, and the condition if there is one."""
+        return (self.body,) if self.cond is None else (self.body, self.cond)
+
+    @property
     def carries(self) -> int:
         """Number of carries."""
         return len(self.inits)
@@ -95,6 +100,15 @@ class Loop:
     def ys(self) -> tuple[Node, ...]:
         """The body's outputs that are written down in each step."""
         return self.body.outputs[self.carries :]
+
+    @property
+    def is_of_examples(self) -> bool:
+        """Whether the steps are examples with loops of their own: none needs another one."""
+        return (
+            self.length is not None and self.cond is None and not self.inits
+            and not any(x.op.kind == "tape" for x in self.xs)
+            and any(isinstance(n.op, Bodied) for n in topological(self.body.outputs))
+        )  # fmt: skip
 
     def node(self) -> Node:
         """Return the node."""

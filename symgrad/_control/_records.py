@@ -31,8 +31,8 @@ from .._op import (
 )
 from .._shapes import Shape
 from ._binomial import pull_slots
-from ._branch_rules import batch_branch, pull_branch, push_branch
-from ._loop_batch import batch_loop
+from ._branch_rules import batch_branch, pull_branch, push_branch, spread_branch
+from ._loop_batch import batch_loop, spread_loop
 from ._loop_pull import pull_loop
 from ._loop_push import push_loop
 from ._parts import Branch, Loop
@@ -112,15 +112,15 @@ LOOP = define(
             "reverse": FLAG,
             "slots": optional(COUNT),
         },
-        rule=Products(_pull_loop, push_loop), batch=batch_loop, results=_loop_results,
-        fits=_loop_fits),
+        rule=Products(_pull_loop, push_loop), batch=batch_loop, spread=spread_loop,
+        results=_loop_results, fits=_loop_fits),
     Code(helpers=(run_loop,)),
     Words("a body that is run again and again, carrying values along"),
 )  # fmt: skip
 BRANCH = define(
     BranchOp("Branch", evaluate=run_branch, params={"bodies": BODIES, "kept": FLAG},
-        rule=Products(pull_branch, push_branch), batch=batch_branch, results=_branch_results,
-        fits=_branch_fits),
+        rule=Products(pull_branch, push_branch), batch=batch_branch, spread=spread_branch,
+        results=_branch_results, fits=_branch_fits),
     Code(helpers=(run_branch,)),
     Words("one of several bodies, chosen by a number"),
 )  # fmt: skip

@@ -56,17 +56,23 @@ class Sum:
     build: Callable[[Iterator[Node], Iterator[Node]], Node]
 
 
-def summed(node: Node, stacks: bool, depth: int = DEPTH) -> Sum:
-    """Return how to add ``node`` up; ``stacks``: whether the loop stacks results."""
+def summed(node: Node, stacks: bool, apart: bool = False, depth: int = DEPTH) -> Sum:
+    """Return how to add ``node`` up.
+
+    ``stacks``: whether the loop stacks results. ``apart``: whether its steps do not depend on each
+    other, which a sum that it carries would end.
+    """
     op = node.op
+    if apart and stacks and element_count(node) <= SMALL:
+        return Sum((), (node,), lambda added, stacked: _over_steps(next(stacked)))
     if element_count(node) > SMALL and depth:
         if isinstance(op, Scatter) and op.stacked is not None and stacks:
             return Sum((), node.operands, lambda added, stacked: _placed(node, stacked))
         if op.kind in ("assemble", "view"):
-            parts = [summed(x, stacks, depth - 1) for x in node.operands]
+            parts = [summed(x, stacks, depth=depth - 1) for x in node.operands]
             return _joined(node, parts)
         if op.means(np.add) and all(x.shape == node.shape for x in node.operands):
-            parts = [summed(x, stacks, depth - 1) for x in node.operands]
+            parts = [summed(x, stacks, depth=depth - 1) for x in node.operands]
             # Two arrays of the full size in the place of one would gain nothing.
             if any(all(element_count(x) < element_count(node) for x in p.added) for p in parts):
                 return _joined(node, parts)
@@ -83,6 +89,10 @@ def _joined(node: Node, parts: list[Sum]) -> Sum:
     return Sum(
         tuple(x for p in parts for x in p.added), tuple(x for p in parts for x in p.stacked), build
     )
+
+
+def _over_steps(stacked: Node) -> Node:
+    return as_node(np.sum(Traced(stacked), axis=0))
 
 
 def _placed(node: Node, stacked: Iterator[Node]) -> Node:

@@ -7,12 +7,15 @@ writes its results where they belong, be it a row of a stack of results, so noth
 
 from __future__ import annotations
 
+import sympy as sp
+
 from .._control import Branch, Loop
 from .._graph import Node
 from .._runtime import EXHAUSTED
 from .._runtime._interface import memory_type
 from .._shapes import as_expr
 from ._carried import Kept, Large, Number, Row, Small, bytes_of
+from ._examples import write_examples
 from ._loops import Frame
 from ._routines import in_memory
 from ._values import Place
@@ -28,12 +31,18 @@ KEPT = 512
 FIRST_ROOM = 64
 
 
-def write_bodied(unit: Outer, name: str, node: Node, frame: Frame) -> None:
-    """Add the function of a loop or a branch, and those of its bodies, to the module."""
-    if node.op.kind == "loop":
-        LoopWriter(unit, name, node, frame).write()
-    else:
+def write_bodied(unit: Outer, name: str, node: Node, frame: Frame) -> sp.Expr | None:
+    """Add the function of a loop or a branch, and those of its bodies, to the module.
+
+    Returns the work in it that threads may share, in dozens of additions.
+    """
+    if node.op.kind != "loop":
         BranchWriter(unit, name, node, frame).write()
+    elif Loop.of(node).is_of_examples:
+        return write_examples(unit, name, node, frame)
+    else:
+        LoopWriter(unit, name, node, frame).write()
+    return None
 
 
 class BranchWriter(Writer):

@@ -17,7 +17,7 @@ from .._graph import Node
 from .._runtime import EXHAUSTED
 from .._runtime._interface import memory_text, memory_type
 from .._runtime._threads import RUN
-from .._shapes import Dimension, as_expr, dim_product
+from .._shapes import Dimension, Shape, as_expr, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
 from ._fold import Reduction, fill_function, fold_arrays, fold_numbers, folded_from, identity_of
@@ -41,6 +41,15 @@ def write_chunked(
     cost = cost_of(nest, len(inner.pointers))
     _Chunked(module, name, nest, cut, frame, inner, writer.parts, cost).write()
     return cost
+
+
+def share(module: Module, name: str, domain: Shape, frame: Frame, inner: Frame, cost: int) -> None:
+    """Add the functions of a loop whose steps may run in any order; ``NAME.part`` is there.
+
+    An element of ``domain`` is of the work ``cost``.
+    """
+    cut = Cut(0, 1, (), False)
+    _Chunked(module, name, Nest(domain), cut, frame, inner, {}, cost).write()
 
 
 @dataclass

@@ -211,7 +211,8 @@ class Unit:
                 continue
             frame = Frame(self.place, self.result, self.sizes)
             if isinstance(task.node.op, Bodied):
-                write_bodied(self, name, task.node, frame)
+                work = write_bodied(self, name, task.node, frame)
+                self.code.loops |= set() if work is None else {work}
             else:
                 write_single(self.module, name, task.node, frame, self.scratch)
                 if task.node.op.kind == "contract":

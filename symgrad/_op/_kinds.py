@@ -465,6 +465,9 @@ class Bodied(Op):
     batch:
         ``batch(size, operands, flags, node)``: a function from a result node to its counterpart,
         and whether that has a batch axis.
+    spread:
+        ``spread(node, flags)``: which of its results differ between examples where the flagged
+        operands do, and whether each example then ends at a step of its own.
     results:
         ``results(node, index, kind)``: shape and element type of a result, as a projection of
         ``kind`` ("result" or "tape") gives it.
@@ -474,6 +477,7 @@ class Bodied(Op):
     """
 
     batch: Callable[..., Any]
+    spread: Callable[..., tuple[list[bool], bool]]
     results: Callable[..., Any]
     fits: Callable[..., str | None]
 

@@ -1,0 +1,395 @@
+"""Loops over examples, each with loops of its own inside: lanes of vectors, shared by threads.
+
+A scan that carries nothing is the same work for each element, and its steps may run in any
+order. If a step is a ``while_loop`` with what leads up to it and follows from it, so many
+examples as there are ``LANES`` run side by side: one turn of the loop is a turn for each, on
+arrays whose last axis is the lane. A lane whose example is done gives its result, and takes the
+next example, so no example waits for another one. When none are left, it repeats what another
+lane does: what a body may not be asked of (an index past the end), is asked of no lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from .._control import Loop
+from .._graph import Body, Node, topological
+from .._runtime import EXHAUSTED
+from .._runtime._interface import memory_type
+from .._shapes import Dimension, as_expr, dim_product
+from .._state import now
+from ._carried import Row, bytes_of
+from ._chunked import share
+from ._llvm_module import Module
+from ._loops import Frame
+from ._routines import in_memory
+from ._side_by_side import LANES, Lanes, lanes_of, selects, side_by_side
+from ._writer import Outer, Writer
+
+#: Memory of up to so many bytes is on the stack.
+STACK = 1 << 14
+
+#: Turns that an example is supposed to take, for how much work there is to share.
+TURNS = 16
+
+
+def write_examples(unit: Outer, name: str, node: Node, frame: Frame) -> sp.Expr:
+    """Add ``NAME.part``, which runs some examples, and ``NAME``, which shares them out.
+
+    Returns the work that threads may share, in dozens of additions.
+    """
+    inner = Frame(frame.place, frame.result, frame.sizes)
+    loop = Loop.of(node)
+    part = _Part(unit, f"{name}.part", node, inner)
+    if now().promised or not selects(loop.body.outputs):
+        part.one_by_one(loop)
+    elif (lanes := lanes_of(loop)) is not None:
+        part.side_by_side(loop, lanes)
+    else:
+        part.in_groups(loop)
+    steps = TURNS * len(topological(loop.body.outputs))
+    assert loop.length is not None
+    share(unit.module, name, (loop.length,), frame, inner, steps)
+    return max(1, steps // 64) * as_expr(loop.length)
+
+
+class _Part(Writer):
+    """Writes the examples from ``%begin`` to ``%end``."""
+
+    def __init__(self, unit: Outer, name: str, node: Node, frame: Frame) -> None:
+        super().__init__(unit, name, node, frame)
+        frame.more = ("%begin", "%end")
+        self.e.line("%threads = add i64 0, 1")
+        self.total: list[tuple[str, Dimension]] = []
+
+    # ---------------------------------------------------------------- memory
+
+    def memory(self, size: Dimension) -> str:
+        """Return a pointer to memory that this part has for itself."""
+        e, count = self.e, as_expr(size)
+        if count.is_Integer and int(count) <= STACK:
+            return e.op(f"alloca [{max(int(count), 1)} x i8], align 64")
+        pointer = e.label("%own")
+        self.total.append((pointer, count))
+        return pointer
+
+    def allocate(self) -> None:
+        """Make room for what does not go on the stack."""
+        e = self.e
+        if not self.total:
+            return
+        offsets, end = [], "0"
+        for _, count in self.total:
+            offsets.append(end)
+            lines = e.op(f"add i64 {e.index(count)}, 63")
+            end = e.op(f"add i64 {end}, {e.op(f'and i64 {lines}, -64')}")
+        e.module.declare("malloc", "noalias ptr", ["i64"])
+        e.module.declare("free", "void", ["ptr"])
+        self.heap = e.op(f"call noalias ptr @malloc(i64 {end})")
+        none = e.op(f"icmp eq ptr {self.heap}, null")
+        e.line(f"br i1 {none}, label %exhausted, label %ready")
+        self.label("exhausted")
+        e.line(f"store i32 {EXHAUSTED}, ptr {self.status}")
+        e.line("br label %finished")
+        self.label("ready")
+        for (pointer, _), offset in zip(self.total, offsets, strict=True):
+            e.line(f"{pointer} = getelementptr inbounds i8, ptr {self.heap}, i64 {offset}")
+
+    def end(self) -> None:
+        """Give the memory back, and end the function."""
+        if self.total:
+            self.e.line(f"call void @free(ptr {self.heap})")
+            self.e.line("br label %finished")
+            self.label("finished")
+        self.finish()
+
+    def function(self, name: str, body: Body, carries: int = 0) -> tuple[str, str]:
+        """Write a body's function; return its name and the memory that it is to be given."""
+        _, size = self.unit.body(name, body, carries)
+        return f"{name}.run", "null" if size == 0 else self.memory(size)
+
+    # ---------------------------------------------------------------- examples
+
+    def prepare(self, loop: Loop) -> None:
+        """Find where elements and results lie, and what all examples share."""
+        self.shared = [
+            f"ptr {self.array(x)}" if x.shape else f"{memory_type(x.dtype)} {self.number(x)}"
+            for x in loop.consts
+        ]
+        self.elements = [
+            Row(self, x.shape[1:], x.dtype, self.pointer(in_memory(self.frame, x))) for x in loop.xs
+        ]
+        self.rows = []
+        for k, out in enumerate(loop.body.outputs):
+            place = self.target(k)
+            base = self.memory(bytes_of(out)) if place is None else place.pointer
+            self.rows.append(Row(self, out.shape, out.dtype, base, idle=place is None))
+        self.results = self.e.op(f"alloca [{max(len(loop.body.outputs), 1)} x i64]")
+
+    def example(self, number: str) -> list[str]:
+        """Return a body's arguments for an example."""
+        return [f"i64 {number}", *(x.argument(number) for x in self.elements), *self.shared]
+
+    def give(self, run: tuple[str, str], number: str, more: Sequence[str] = ()) -> None:
+        """Call what computes the results of an example, and put them in their rows."""
+        outs = [r.at(number) for r in self.rows if r.shape]
+        self.call(run, [*self.example(number), *more], outs, self.results)
+        for k, r in enumerate(self.rows):
+            if not r.shape and not r.idle:
+                self.move(self.outputs[k], k, r.at(number))
+
+    def one_by_one(self, loop: Loop) -> None:
+        """Write all examples one after the other."""
+        e, self.outputs = self.e, loop.body.outputs
+        run = self.function(f"{self.name}.one", loop.body)
+        self.prepare(loop)
+        number = self.cell("i64", "%begin")
+        self.allocate()
+        e.line("br label %head")
+        self.label("head")
+        k = e.op(f"load i64, ptr {number}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, %end')}, label %body, label %done")
+        self.label("body")
+        self.give(run, k)
+        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {number}")
+        e.line("br label %head")
+        self.label("done")
+        self.end()
+
+    def in_groups(self, loop: Loop) -> None:
+        """Write groups of examples, each of which waits for the longest one."""
+        e, self.outputs = self.e, loop.body.outputs
+        inputs, elements = loop.body.inputs, 1 + len(loop.xs)
+        flags = [k < elements for k in range(len(inputs))]
+        body = side_by_side(inputs, flags, loop.body.outputs)
+        run = self.function(f"{self.name}.group", body)
+        self.prepare(loop)
+        given = [_Lane(self, x) for x in inputs[:elements]]
+        found = [_Lane(self, x) for x in loop.body.outputs]
+        first, lane = self.cell("i64", "%begin"), self.cell("i64", "0")
+        count = self.cell("i64", "%begin")
+        e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
+        last = e.op("sub i64 %end, 1")
+        self.allocate()
+        e.line("br label %head")
+        self.label("head")
+        group = e.op(f"load i64, ptr {first}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {group}, %end')}, label %fill, label %done")
+        self.label("fill")
+        e.line(f"store i64 0, ptr {lane}")
+        e.line("br label %lane")
+        self.label("lane")
+        k = e.op(f"load i64, ptr {lane}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {LANES}')}, label %enter, label %run")
+        self.label("enter")  # the last example again where there are no more
+        number = e.op(f"call i64 @llvm.smin.i64(i64 {e.op(f'add i64 {group}, {k}')}, i64 {last})")
+        e.line(f"store i64 {number}, ptr {count}")
+        for x, source in zip(given, [count, *(r.at(number) for r in self.elements)], strict=True):
+            x.spread(k, source)
+        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
+        e.line("br label %lane")
+        self.label("run")
+        arguments = [f"ptr {x.pointer}" for x in given]
+        self.call(run, [*arguments, *self.shared], [x.pointer for x in found], self.results)
+        e.line(f"store i64 0, ptr {lane}")
+        following = e.op(f"add i64 {group}, {LANES}")
+        e.line(f"store i64 {following}, ptr {first}")
+        end = e.op(f"call i64 @llvm.smin.i64(i64 {following}, i64 %end)")
+        e.line("br label %give")
+        self.label("give")
+        k = e.op(f"load i64, ptr {lane}")
+        number = e.op(f"add i64 {group}, {k}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {number}, {end}')}, label %leave, label %head")
+        self.label("leave")
+        for x, row in zip(found, self.rows, strict=True):
+            if not row.idle:
+                x.move(row.at(number), False, x.at(k), True)
+        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
+        e.line("br label %give")
+        self.label("done")
+        self.end()
+
+    def side_by_side(self, loop: Loop, lanes: Lanes) -> None:
+        """Write the loop whose turns are those of all lanes."""
+        e, self.outputs = self.e, loop.body.outputs
+        turn = self.function(f"{self.name}.turn", lanes.turn)
+        holds = self.function(f"{self.name}.holds", lanes.holds)
+        enter = self.function(f"{self.name}.enter", lanes.enter)
+        leave = self.function(f"{self.name}.leave", lanes.leave)
+        self.prepare(loop)
+        starts = lanes.enter.outputs
+        carries = len(lanes.turn.outputs)
+        self.lanes = [_Lane(self, x) for x in starts]
+        news = [self.memory(as_expr(bytes_of(x))) for x in lanes.turn.outputs]
+        idle = e.op("alloca [1 x i64]")
+        firsts = e.op(f"alloca [{len(starts)} x i64]")
+        mask = e.op(f"alloca [{LANES} x i8], align 64")
+        examples = e.op(f"alloca [{LANES} x i64], align 64")
+        following, live, lane = (
+            self.cell("i64", "%begin"),
+            self.cell("i64", "0"),
+            self.cell("i64", "0"),
+        )
+        source = self.cell("i64", "0")
+        e.line(f"store [{LANES} x i8] zeroinitializer, ptr {mask}")
+        e.line(f"store [{LANES} x i64] {_all(-1)}, ptr {examples}")
+        self.allocate()
+        place = {x: k for k, x in enumerate(loop.shared)}
+        common = iter(self.shared[place[x]] for x in lanes.common)
+        own = iter(self.lanes[carries:])
+        consts = [f"ptr {next(own).pointer}" if o else next(common) for o in lanes.own]
+        state = [f"ptr {x.pointer}" for x in self.lanes[:carries]]
+
+        def at(cell: str, k: str, kind: str = "i64") -> str:
+            return e.op(f"getelementptr inbounds {kind}, ptr {cell}, i64 {k}")
+
+        e.line("br label %refill")
+        self.label("head")
+        self.call(holds, [*state, *consts], [mask], idle)
+        bits = e.op(f"load <{LANES} x i8>, ptr {mask}")
+        ended = e.op(f"icmp eq <{LANES} x i8> {bits}, zeroinitializer")
+        some = e.op(f"bitcast <{LANES} x i1> {ended} to i{LANES}")
+        e.line(f"br i1 {e.op(f'icmp eq i{LANES} {some}, 0')}, label %turn, label %refill")
+        self.label("turn")
+        self.call(turn, ["i64 0", *state, *consts], news, idle)
+        for x, new in zip(self.lanes, news, strict=False):
+            self.copy(x.pointer, new, x.bytes)
+        e.line("br label %head")
+
+        # Lanes whose example is done give its result and take the next one.
+        self.label("refill")
+        e.line(f"store i64 0, ptr {lane}")
+        e.line("br label %lane")
+        self.label("lane")
+        k = e.op(f"load i64, ptr {lane}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {LANES}')}, label %look, label %filled")
+        self.label("look")
+        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
+        goes_on = e.op(f"icmp ne i8 {e.op('load i8, ptr ' + at(mask, k, 'i8'))}, 0")
+        e.line(f"br i1 {goes_on}, label %lane, label %ended")
+        self.label("ended")
+        number = e.op(f"load i64, ptr {at(examples, k)}")
+        e.line(f"br i1 {e.op(f'icmp sge i64 {number}, 0')}, label %leave, label %next")
+        self.label("leave")
+        self.give(leave, number, [x.collected(k) for x in self.lanes[:carries]])
+        e.line(f"store i64 {e.op('sub i64 ' + e.op(f'load i64, ptr {live}') + ', 1')}, ptr {live}")
+        e.line("br label %next")
+        self.label("next")
+        new = e.op(f"load i64, ptr {following}")
+        more = e.op(f"icmp slt i64 {new}, %end")
+        e.line(f"store i64 {e.op(f'select i1 {more}, i64 {new}, i64 -1')}, ptr {at(examples, k)}")
+        e.line(f"br i1 {more}, label %enter, label %lane")
+        self.label("enter")
+        e.line(f"store i64 {e.op(f'add i64 {new}, 1')}, ptr {following}")
+        e.line(f"store i64 {e.op('add i64 ' + e.op(f'load i64, ptr {live}') + ', 1')}, ptr {live}")
+        outs = [x.one for x in self.lanes if x.one]
+        self.call(enter, self.example(new), outs, firsts)
+        for j, x in enumerate(self.lanes):
+            x.spread(k, x.one or at(firsts, str(j)))
+        e.line("br label %lane")
+
+        # Where no example is left, a lane repeats what another one does.
+        self.label("filled")
+        total = e.op(f"load i64, ptr {live}")
+        e.line(f"store i64 0, ptr {lane}")
+        e.line(f"br i1 {e.op(f'icmp eq i64 {total}, 0')}, label %done, label %full")
+        self.label("full")
+        e.line(f"br i1 {e.op(f'icmp eq i64 {total}, {LANES}')}, label %head, label %find")
+        self.label("find")
+        k = e.op(f"load i64, ptr {lane}")
+        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
+        e.line(f"store i64 {k}, ptr {source}")
+        busy = e.op("icmp sge i64 " + e.op(f"load i64, ptr {at(examples, k)}") + ", 0")
+        e.line(f"br i1 {busy}, label %repeat, label %find")
+        self.label("repeat")
+        busy_lane = k
+        e.line(f"store i64 0, ptr {lane}")
+        e.line("br label %idle")
+        self.label("idle")
+        k = e.op(f"load i64, ptr {lane}")
+        e.line(f"br i1 {e.op(f'icmp slt i64 {k}, {LANES}')}, label %other, label %head")
+        self.label("other")
+        e.line(f"store i64 {e.op(f'add i64 {k}, 1')}, ptr {lane}")
+        busy = e.op("icmp sge i64 " + e.op(f"load i64, ptr {at(examples, k)}") + ", 0")
+        e.line(f"br i1 {busy}, label %idle, label %same")
+        self.label("same")
+        for x in self.lanes:
+            x.repeat(k, busy_lane)
+        e.line("br label %idle")
+        self.label("done")
+        self.end()
+
+
+class _Lane:
+    """A value that each lane has one of: an array whose last axis is the lane."""
+
+    def __init__(self, part: _Part, node: Node) -> None:
+        self.part, self.node = part, node
+        self.count = part.e.index(as_expr(dim_product(node.shape)))
+        self.kind = memory_type(node.dtype)
+        self.bytes: Dimension = as_expr(bytes_of(node)) * LANES
+        self.pointer = part.memory(self.bytes)
+        #: Where one lane's array is collected, None of a number.
+        self.one = part.memory(bytes_of(node)) if node.shape else None
+
+    def at(self, lane: str) -> str:
+        """Return the pointer to the first element of a lane."""
+        return self.part.e.op(f"getelementptr inbounds {self.kind}, ptr {self.pointer}, i64 {lane}")
+
+    def move(self, target: str, wide: bool, source: str, far: bool) -> None:
+        """Copy an array; elements lie as far apart as there are lanes where it says so."""
+        helper = move_function(self.part.e.module, self.node.dtype.itemsize)
+        steps = [LANES if w else 1 for w in (wide, far)]
+        self.part.e.line(
+            f"call void @{helper}(ptr {target}, i64 {steps[0]}, ptr {source}, i64 {steps[1]}, "
+            f"i64 {self.count})"
+        )
+
+    def spread(self, lane: str, source: str) -> None:
+        """Give a lane the value that lies at ``source``."""
+        self.move(self.at(lane), True, source, False)
+
+    def collected(self, lane: str) -> str:
+        """Return a lane's value as an argument."""
+        if self.one is None:
+            return f"{self.kind} {self.part.e.op(f'load {self.kind}, ptr {self.at(lane)}')}"
+        self.move(self.one, False, self.at(lane), True)
+        return f"ptr {self.one}"
+
+    def repeat(self, lane: str, other: str) -> None:
+        """Give a lane the value of another one."""
+        self.move(self.at(lane), True, self.at(other), True)
+
+
+def _all(value: int) -> str:
+    return "[" + ", ".join([f"i64 {value}"] * LANES) + "]"
+
+
+def move_function(module: Module, size: int) -> str:
+    """Return the function that copies elements of so many bytes from one stride to another."""
+    name, kind = f"lanes.move.{size}", f"i{8 * size}"
+    parameters = "ptr noalias %to, i64 %a, ptr noalias %from, i64 %b, i64 %n"
+    text = f"""define internal void @{name}({parameters}) {{
+entry:
+  %any = icmp sgt i64 %n, 0
+  br i1 %any, label %body, label %done
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %j = mul i64 %i, %a
+  %k = mul i64 %i, %b
+  %source = getelementptr inbounds {kind}, ptr %from, i64 %k
+  %value = load {kind}, ptr %source
+  %target = getelementptr inbounds {kind}, ptr %to, i64 %j
+  store {kind} %value, ptr %target
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %done
+done:
+  ret void
+}}
+"""
+    if text not in module.functions:
+        module.functions.append(text)
+    return name
