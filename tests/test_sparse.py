@@ -11,7 +11,13 @@ import scipy.sparse as sps
 import symgrad as sg
 from symgrad._op import registry
 from symgrad._trace import flatten
-from symgrad.errors import ArgumentError, OutOfMemoryError, ShapeError, SparsityWarning
+from symgrad.errors import (
+    ArgumentError,
+    OutOfMemoryError,
+    ShapeError,
+    SparsityWarning,
+    VerificationError,
+)
 
 
 @pytest.fixture
@@ -447,3 +453,45 @@ def test_a_sparse_matrix_that_changes_is_read_anew(rng):
     close(function(x), matrix.toarray())
     matrix = sps.csr_array(sps.random(6, 8, 0.5, random_state=3))
     close(function(x), matrix.toarray())
+
+
+def test_blocks_are_read_as_formulas():
+    found = str(sg.formula(sg.jacobian(stencil, sparse=True), np.ones(7)))
+    assert "d out[i]/d x[i + 1]     = sin(x[i])" in found
+    assert "(d out[i]/d x[i - 1]: 1 <= i <= n - 2)" in found
+    found = sg.formula(sg.hessian(rosenbrock, sparse=True), np.ones(7)).text()
+    assert "d2 out/d x[i] d x[i + 1] = -400*x[i]" in found
+    both = sg.jacobian(lambda x, y: np.sum(x) * y, (0, 1), sparse=True)
+    assert "d out[i]/d x[j] = y[i]" in str(sg.formula(both, np.ones(3), np.ones(5)))
+    gathered = sg.jacobian(lambda v, k: np.sin(v[k]), sparse=True)
+    found = str(sg.formula(gathered, np.ones(3), np.array([0, 2])))
+    assert "d out[i]/d v[k[i]] = cos(v[k[i]])" in found
+
+
+def test_certificates_of_sparse_derivatives(rng):
+    x = rng.normal(size=7)
+    for function in (sg.jacobian(stencil, sparse=True), sg.hessian(rosenbrock, sparse=True)):
+        sg.verify(function, x)  # raises where an entry is off by more than its condition
+    pair = sg.jacobian(lambda p, t: {"a": p["u"] * t, "b": p["w"][::-1]}, (0, 1), sparse=True)
+    report = sg.verify(pair, {"u": x[:3], "w": x[3:]}, 2.0)
+    assert report.max_ulp < 2
+    with pytest.raises(ArgumentError, match="at a point"):
+        sg.verify(sg.jacobian(stencil, sparse=True), domain=(0.0, 1.0))
+    lacking = sg.jacobian(stencil, sparse=True)
+    lacking._recipe = sg.jacobian(lambda x: stencil(x) + x[::-1], sparse=True)._recipe
+    with pytest.raises(VerificationError):  # it has the entries of another function
+        sg.verify(lacking, x)
+
+
+def test_a_picture_has_a_colour_for_each_line():
+    pytest.importorskip("matplotlib").use("agg")
+
+    def f(x):
+        y = np.sin(x[1:]) * x[:-1]
+        return np.concatenate([y, x[:1] ** 2])
+
+    ax = sg.jacobian(f, sparse=True).spy(np.ones(6))
+    found = [line.get_label() for line in ax.lines]
+    assert len(found) == 2
+    assert all("test_sparse.py:" in label for label in found)
+    assert sum(len(line.get_xdata()) for line in ax.lines) == 11

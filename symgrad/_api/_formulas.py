@@ -27,6 +27,8 @@ from .._symbolic import (
 from .._symbolic import latex as latex_of
 from ..errors import ArgumentError, SimplificationWarning
 from ._call import Call
+from ._sparse import SparseFunction
+from ._sparse_read import blocks_formula
 from ._variables import arrays_read_by
 
 
@@ -180,7 +182,7 @@ def formula(
     Parameters
     ----------
     f:
-        A NumPy function, or one made by symgrad.
+        A NumPy function, or one made by symgrad. A sparse derivative is read block by block.
     *args:
         Example arguments; only their kinds matter, not their values.
     wrt:
@@ -212,11 +214,18 @@ def formula(
     >>> print(sg.formula(lambda x, A: x @ A @ x, a, A, wrt="x"))
     d out/d x[i] = Sum((A[i, j] + A[j, i])*x[j], (j, 0, n - 1))
     d out/d x    = (A + A^T) x
+    >>> print(sg.formula(sg.jacobian(lambda x: x[1:] * x[:-1], sparse=True), a))
+    d out[i]/d x[i + 1] = x[i]
+    d out[i]/d x[i]     = x[i + 1]
+        (d out[i]/d x[i + 1]: 0 <= i <= n - 2)
+        (d out[i]/d x[i]: 0 <= i <= n - 2)
     >>> print(sg.formula(lambda x, k: x**2 * k, 1.0, 2.0, wrt=("x", "k"), order=2))
     d2 out/d x^2   = 2*k
     d2 out/d x d k = 2*x
     d2 out/d k^2   = 0
     """
+    if isinstance(f, SparseFunction) and wrt is None:
+        return blocks_formula(f, args)
     inner, steps = derived(f)
     call = Call(inner if steps else f, args, dynamic=True, read=True)
     found = [(_inputs(call, argnums), times) for argnums, times, _ in steps]

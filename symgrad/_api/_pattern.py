@@ -33,6 +33,8 @@ class Entries:
         Their numbers: outputs come before cuts, and inputs before cuts.
     places:
         For each block its lanes, and nodes of its rows, columns and truth values (or None).
+    where:
+        For each block the user's line that it is from.
     """
 
     def __init__(
@@ -40,8 +42,10 @@ class Entries:
         target: int,
         source: int,
         places: Sequence[tuple[Shape, Node, Node, Node | None]],
+        where: Sequence[str],
     ) -> None:
-        self.target, self.source, self.places = target, source, tuple(places)
+        self.target, self.source = target, source
+        self.places, self.where = tuple(places), tuple(where)
 
     @property
     def nodes(self) -> list[Node]:
@@ -57,6 +61,7 @@ class Entries:
                 (lanes, next(nodes), next(nodes), None if mask is None else next(nodes))
                 for lanes, _, _, mask in self.places
             ],
+            self.where,
         )
 
 
@@ -322,6 +327,18 @@ class Plan:
         for pattern, target in zip(self.patterns, given, strict=True):
             pattern.check_target(target)
         return given[0] if len(given) == 1 else tuple(given)
+
+    def lines(self) -> list[tuple[str, Any, Any]]:
+        """Return the rows and columns of each block of the one matrix, with the user's line."""
+        known = [line for entries in self._layout.entries for line in entries.where]
+        part = self._parts[-1]
+        own = [known[k] for k in part.recipe.blocks]
+        own += ["products of others"] * len(part.recipe.products)
+        found = []
+        for line, places in zip(own, part.places, strict=True):
+            there = places[places >= 0]
+            found.append((line, part.pattern.rows[there], part.pattern.cols[there]))
+        return found
 
     def unflatten(self, found: Sequence[Any]) -> Any:
         """Nest what there is for each matrix."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._compile import Call, Function, P, Specialization
 from .._forks import undisturbed
-from .._graph import Node
+from .._graph import Literal, Node
 from .._lanes import Block, blocks_of, flat
 from .._op import Words
 from .._runtime import MISS
@@ -20,6 +20,7 @@ from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
 from ._pattern import Entries, Layout, Plan
+from ._spy import spy
 from ._wrt import Keys, positions_of
 
 FORMATS = ("csr", "csc", "coo")
@@ -74,6 +75,34 @@ class SparseFunction(Function[P, Any]):
         found, given = self._found(self._call(args, kwargs))
         plan = self._last = self._plan(found, found.values(given.leaves))
         return plan.unflatten([p.matrix(np.ones(p.nnz, np.bool_)) for p in plan.patterns])
+
+    def spy(self, *args: Any, ax: Any = None, **kwargs: Any) -> Any:
+        """Draw the pattern of the matrix by matplotlib, a colour for each of the user's lines.
+
+        Parameters
+        ----------
+        *args, **kwargs:
+            The arguments of the function.
+        ax:
+            Matplotlib's axes to draw into; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes; ``.figure.savefig(file)`` writes the picture.
+
+        Raises
+        ------
+        ArgumentError
+            If there are several matrices.
+        MissingExtraError
+            If matplotlib is not installed.
+        """
+        found, given = self._found(self._call(args, kwargs))
+        plan = self._last = self._plan(found, found.values(given.leaves))
+        if not plan.alone:
+            raise ArgumentError("there are several matrices: draw those of one result and argument")
+        return spy(plan.lines(), plan.patterns[0].shape, ax)
 
     @property
     def nnz(self) -> int:
@@ -232,14 +261,22 @@ def _entries(
 ) -> tuple[list[Node], Entries]:
     """Return the values of the blocks over their lanes, and where they go."""
     (k, y), (j, x) = target, source
-    values = []
-    places = []
+    values, places, where = [], [], []
     for block in blocks:
         lanes = block.lanes or (1,)
         rows, cols = flat(block.rows, y.shape), flat(block.cols, x.shape)
         places.append((lanes, rows.node(lanes), cols.node(lanes), block.mask))
+        where.append(str(_line(block.value) or y.where or x.where or ""))
         values.append(as_node(np.broadcast_to(Traced(block.value), tuple(map(as_size, lanes)))))
-    return values, Entries(k, j, places)
+    return values, Entries(k, j, places, where)
+
+
+def _line(value: Node) -> Any:
+    """Return the user's line that a value is from; None of a constant, which lines may share."""
+    base = value
+    while base.op.kind in ("view", "gather"):
+        base = base.operands[0]
+    return None if isinstance(base, Literal) else value.where
 
 
 class _Note:

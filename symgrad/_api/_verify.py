@@ -11,6 +11,8 @@ from .._verify import Certificate, Report, certify
 from ..errors import ArgumentError
 from ._call import Call
 from ._certificates import certificate
+from ._sparse import SparseFunction
+from ._sparse_read import sparse_problem
 from ._verify_kernels import Kernels, chosen_leaves, problem_of
 
 Interval = tuple[float, float]
@@ -65,7 +67,7 @@ def verify(
     ----------
     f:
         A NumPy function, or one made by symgrad (verifying ``sg.grad(f)`` checks second
-        derivatives).
+        derivatives). Of a sparse Jacobian its entries are checked, and that none is missing.
     *args:
         The point to verify at, as for calling ``f``.
     wrt:
@@ -127,6 +129,12 @@ def verify(
         )
     if points < 0:
         raise ArgumentError(f"verify cannot look at points={points} random points")
+    if isinstance(f, SparseFunction):
+        if domain is not None or wrt is not None:
+            raise ArgumentError(
+                "a sparse derivative is verified at a point, by the arguments that it is by"
+            )
+        return certify(sparse_problem(f, args), digits, samples, limit)
     if domain is not None:
         return certificate(f, args, wrt, domain, digits, samples, limit, points, seed)
     call = Call(f, args, dynamic=False)
