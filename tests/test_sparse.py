@@ -495,3 +495,37 @@ def test_a_picture_has_a_colour_for_each_line():
     assert len(found) == 2
     assert all("test_sparse.py:" in label for label in found)
     assert sum(len(line.get_xdata()) for line in ax.lines) == 11
+
+
+def test_batches_have_one_pattern(rng):
+    def balance(v, w, start, end):
+        flow = np.sin(v[start] - v[end]) * w
+        return np.bincount(start, flow, 9) - np.bincount(end, flow, 9)
+
+    def twice(v, w, start, end):  # through a cut
+        return balance(balance(v, w, start, end) * v, w, end, start)
+
+    v, w = rng.normal(size=(5, 9)), rng.normal(size=12)
+    start, end = rng.integers(0, 9, 12), rng.integers(0, 9, 12)
+    for f in (balance, twice):
+        one = sg.jacobian(f, sparse=True)
+        many = sg.vmap(one, in_axes=(0, None, None, None))
+        for found, x in zip(many(v, w, start, end), v, strict=True):
+            close(found, one(x, w, start, end).toarray())
+        values = many.values(v, w, start, end)
+        assert values.shape == (5, many.nnz)
+        assert many.pattern(v, w, start, end).nnz == one.pattern(v[0], w, start, end).nnz
+        out = np.empty_like(values)
+        assert many.values(v, w, start, end, out=out) is out
+        np.testing.assert_array_equal(out, values)
+        with pytest.raises(ArgumentError, match="shape"):
+            many.values(v, w, start, end, out=np.empty(3))
+    several = np.stack([start, end, start, end, start])
+    with pytest.raises(ArgumentError, match="each example has its own"):
+        sg.vmap(sg.jacobian(balance, sparse=True), (0, None, 0, None))(v, w, several, end)
+    chain = sg.vmap(sg.hessian(rosenbrock, sparse=True, triangle="lower"))
+    found = chain(v)
+    for k in range(5):
+        close(found[k], np.tril(sg.hessian(rosenbrock)(v[k])))
+    with pytest.raises(ArgumentError, match="first axis"):
+        sg.vmap(sg.jacobian(balance, sparse=True), out_axes=1)

@@ -97,6 +97,8 @@ class Layout:
     ) -> None:
         self.entries, self.shapes, self.dtypes = tuple(entries), shapes, dtypes
         self.counts, self.lower, self.unflatten = counts, lower, unflatten
+        #: The length of the leading axis that all values have, under vmap.
+        self.batch_size: Dimension | None = None
         self._program: Program | None = None
         self._data: list[int] = []
         self._kept: list[tuple[Any, list[Any], Plan]] = []
@@ -106,8 +108,13 @@ class Layout:
         """Return the program of rows and columns."""
         if self._program is None:
             nodes = [x for e in self.entries for x in e.nodes]
-            program = Program.schedule(graph.inputs, nodes, graph.guards)
             found = {x for x in topological(nodes) if isinstance(x, Input)}
+            if not found.issubset(graph.inputs):
+                raise ArgumentError(
+                    "the pattern depends on the elements of an argument with a batch axis, and so "
+                    "each example has its own: give in_axes=None for it, or call one by one"
+                )
+            program = Program.schedule(graph.inputs, nodes, graph.guards)
             self._data = [k for k, x in enumerate(graph.inputs) if x in found and x.dim is None]
             self._program = program
         return self._program
@@ -153,7 +160,7 @@ class Layout:
         for known in self._compiled:
             if known.serves(recipes):
                 return known
-        made = Placed(recipes, found, self._data, self.dtypes)
+        made = Placed(recipes, found, self._data, self.dtypes, self.batch_size)
         self._compiled.append(made)
         return made
 
@@ -244,10 +251,12 @@ class Pattern:
         found.has_canonical_format = True
         return found
 
-    def check_target(self, target: Any) -> None:
-        """Raise if the data cannot be written to an array."""
-        if not (isinstance(target, np.ndarray) and target.shape == (self.nnz,)):
-            raise ArgumentError(f"out is to be an array of {self.nnz} numbers for the matrix")
+    def check_target(self, target: Any, lead: tuple[int, ...]) -> None:
+        """Raise if the data, with further leading axes, cannot be written to an array."""
+        shape = (*lead, self.nnz)
+        if not (isinstance(target, np.ndarray) and target.shape == shape):
+            said = f"{self.nnz} numbers" if not lead else f"shape {shape}"
+            raise ArgumentError(f"out is to be an array of {said} for the matrix")
         if target.dtype != self.dtype or not (target.flags.c_contiguous and target.flags.writeable):
             raise ArgumentError(
                 f"out is to be a contiguous array of {self.dtype} that can be written to"
@@ -313,11 +322,19 @@ class Plan:
     ) -> None:
         outputs, inputs = layout.counts
         self._layout, self._sizes, self._data = layout, sizes, data
+        size = layout.batch_size
+        self._lead = () if size is None else (evaluate_dim(size, sizes),)
         final = [planner.part(k, j) for k in range(outputs) for j in range(inputs)]
         self._parts = planner.parts
         self.alone = layout.unflatten is None
         self.patterns = [self._parts[k].pattern for k in final]
         self._placed: tuple[Specialization, tuple[Any, ...]] | None = None
+
+    def matrix(self, k: int, data: Any) -> Any:
+        """Return a matrix by its data, under vmap a list of those of the examples."""
+        if not self._lead:
+            return self.patterns[k].matrix(data)
+        return [self.patterns[k].matrix(x.copy()) for x in data]
 
     def targets(self, out: Any) -> Any:
         """Return the arrays to write to as the program takes them, or raise."""
@@ -325,7 +342,7 @@ class Plan:
         if len(given) != len(self.patterns):
             raise ArgumentError(f"out has {len(given)} arrays for {len(self.patterns)} matrices")
         for pattern, target in zip(self.patterns, given, strict=True):
-            pattern.check_target(target)
+            pattern.check_target(target, self._lead)
         return given[0] if len(given) == 1 else tuple(given)
 
     def lines(self) -> list[tuple[str, Any, Any]]:

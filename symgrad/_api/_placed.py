@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._batch import batch
 from .._compile import Specialization
 from .._graph import Input, Node
-from .._ops import RESHAPE, SLICE
+from .._ops import BROADCAST, RESHAPE, SLICE
 from .._ops.updates import SPREAD
-from .._shapes import Dim, as_dim, dim_product, recording
+from .._shapes import Dim, Dimension, as_dim, dim_product, recording
 from .._state import within
 from .._trace import Graph, LeafKind, Traced, Tree, as_node
 
@@ -82,6 +83,8 @@ class Placed:
         Numbers of the inputs on whose elements the patterns depend.
     dtypes:
         The element types of the targets.
+    batch_size:
+        The length of the leading axis that all values have, or None.
 
     Attributes
     ----------
@@ -99,6 +102,7 @@ class Placed:
         found: Specialization,
         data: Sequence[int],
         dtypes: Sequence[np.dtype[Any]],
+        batch_size: Dimension | None,
     ) -> None:
         self.recipes = recipes
         graph = found.graph
@@ -113,7 +117,7 @@ class Placed:
             self._pairs: list[Input] = []
             sizes = [self._number("size", s.hint) for s in symbols]
             self._counts: list[Input] = []
-            outputs = self._outputs(graph, recipes, dtypes)
+            outputs = self._batched(graph, recipes, dtypes, batch_size)
             known = [Input(self._name("known"), graph.inputs[k].shape, graph.inputs[k].dtype)
                      for k in data]  # fmt: skip
             same = [as_node(np.all(Traced(graph.inputs[k]) == Traced(x)))
@@ -161,14 +165,29 @@ class Placed:
         name = self._name(stem)
         return Input(name, (), np.int64, dim=Dim(self._name("p"), example))
 
+    def _batched(
+        self, graph: Graph, recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]],
+        size: Dimension | None,
+    ) -> list[Node]:  # fmt: skip
+        """Return the data of those derivatives that are results, for each example of a batch."""
+        if size is None:
+            return self._outputs(graph.outputs, recipes, dtypes)
+        ones = [Input("v", x.shape[1:], x.dtype) for x in graph.outputs]
+        given = dict(zip(ones, graph.outputs, strict=True))
+        outputs = self._outputs(ones, recipes, dtypes)
+        return [
+            node if lifted else as_node(BROADCAST(Traced(node), shape=(size, *node.shape)))
+            for node, lifted in batch(outputs, given, size)
+        ]
+
     def _outputs(
-        self, graph: Graph, recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]]
+        self, blocks: Sequence[Node], recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]]
     ) -> list[Node]:
         """Return the data of those derivatives that are results."""
         found: list[Any] = []
         start: Any = 0
         for recipe in recipes:
-            pieces = [Traced(graph.outputs[k]) for k in recipe.blocks]
+            pieces = [Traced(blocks[k]) for k in recipe.blocks]
             for left, right in recipe.products:
                 p = self._vector("left", 2**10)
                 q = Input(self._name("right"), p.shape, np.int64)

@@ -21,6 +21,7 @@ from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
 from ._pattern import Entries, Layout, Plan
 from ._spy import spy
+from ._vmap import vmap_body
 from ._wrt import Keys, positions_of
 
 FORMATS = ("csr", "csc", "coo")
@@ -51,9 +52,8 @@ class SparseFunction(Function[P, Any]):
         """Return the matrices, as sparse arrays of SciPy's."""
         plan, result = self._evaluated(args, kwargs)
         if plan.alone:
-            return plan.patterns[0].matrix(result)
-        pairs = zip(plan.patterns, _each(result), strict=True)
-        return plan.unflatten([p.matrix(x) for p, x in pairs])
+            return plan.matrix(0, result)
+        return plan.unflatten([plan.matrix(k, x) for k, x in enumerate(_each(result))])
 
     def values(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """Return the data of the matrices alone, in the order of :meth:`pattern`.
@@ -118,6 +118,22 @@ class SparseFunction(Function[P, Any]):
                 "how many entries there are depends on the arguments: call it, or .pattern(*args)"
             )
         return sum(p.nnz for p in self._last.patterns)
+
+    def batched(self, maker: Callable[..., Any], in_axes: Any, out_axes: Any) -> SparseFunction:
+        """Return it for a batch: :func:`symgrad.vmap` of it, which is ``maker``."""
+        if out_axes != 0:
+            raise ArgumentError("the values of a batch of matrices have it as their first axis")
+        inner = self._body
+
+        def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
+            sizes: list[Any] = []
+
+            values, layout = vmap_body(inner, in_axes, 0, sizes)(*args, **kwargs)
+            [layout.batch_size] = sizes
+            return values, layout
+
+        recipe = (maker, (self,), {"in_axes": in_axes, "out_axes": out_axes})
+        return SparseFunction(body, self, recipe, form=self._form)
 
     def kernel(self, *args: Any, **kwargs: Any) -> Any:
         """Return a Numba function of the arguments that gives the data of the matrix.

@@ -38,6 +38,8 @@ from ._verify_kernels import Kernels, Rows, problem_of
 def differentiated(derivative: SparseFunction) -> tuple[Callable[..., Any], Sequence[int]]:
     """Return the function whose Jacobian a sparse derivative is, and by which arguments."""
     make, (f, *_), options = derivative._recipe
+    if "argnums" not in options:
+        raise ArgumentError("of a batch of sparse derivatives, read the one of one example")
     argnums = options["argnums"]
     several = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     if any(isinstance(k, str) for k in several):

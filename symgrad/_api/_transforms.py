@@ -11,6 +11,7 @@ from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._control_flow import Flow
 from ._control_syntax import converted
+from ._sparse import SparseFunction
 from ._vmap import vmap_body
 from ._wrt import Keys, Names, keys_of, real_arguments
 
@@ -264,7 +265,8 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     Parameters
     ----------
     f:
-        A NumPy function of single examples.
+        A NumPy function of single examples. Of a sparse derivative the pattern is that of one
+        example, values have a leading axis, and a call gives a list of matrices.
     in_axes:
         The batch axis of each argument (None: the same for all examples), or one for all.
     out_axes:
@@ -278,5 +280,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function
     array([ 1., -1.])
     """
     check_function(f, "vmap")
+    if isinstance(f, SparseFunction):
+        return f.batched(vmap, in_axes, out_axes)
     body = vmap_body(f, in_axes, out_axes)
     return made(vmap, f, body, {"in_axes": in_axes, "out_axes": out_axes})

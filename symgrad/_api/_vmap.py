@@ -18,8 +18,13 @@ from ._bodies import widths_of
 Axes = Any  # an int, None, or a tuple of them, one for each argument
 
 
-def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Callable[..., Any]:
-    """Return the batched ``function`` as a function on traced values."""
+def vmap_body(
+    function: Callable[..., Any], in_axes: Axes, out_axes: Axes, sizes: list[Any] | None = None
+) -> Callable[..., Any]:
+    """Return the batched ``function`` as a function on traced values.
+
+    ``sizes``, where it is given, gets the size of the batch.
+    """
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         axes = _spread(in_axes, len(args), "in_axes", "arguments")
@@ -53,6 +58,8 @@ def vmap_body(function: Callable[..., Any], in_axes: Axes, out_axes: Axes) -> Ca
             new.append(tree.unflatten(leaves))
         if size is None:
             raise ArgumentError("vmap needs at least one argument with a batch axis")
+        if sizes is not None:
+            sizes.append(size)
         nodes, tree, leaves = collect(function(*new, **kwargs))
         results = []
         widths = widths_of(tree, leaves)
