@@ -14,9 +14,9 @@ import numpy as np
 
 from .._show._draw import Drawing
 from .._show._graph_view_program import program_view
-from .._show._report import Contents, ErrorRow, Line, report_page
+from .._show._report import Contents, Line, report_page
 from .._symbolic import Formula
-from .._verify import Certificate, Check, Report, Row
+from .._verify import Certificate, Check, Cost, Report, Row
 from .._verify._certificate import BOUND
 from ..errors import ArgumentError, UnsupportedError
 from ._call import Call
@@ -85,6 +85,8 @@ def report(
     derived = value_and_grad if kernels.together else jacobian
     program = derived(_flat(call), argnums=tuple(chosen)).program(*call.leaves)
     cost = cost_of(call, gradient_of(call, chosen, kernels))
+    # The costs have a section of their own.
+    shown = replace(found, cost=None) if isinstance(found, Certificate) else found
     filename, source = _source(f)
     graph = ""
     if len(program.steps) <= DRAWN:
@@ -93,7 +95,7 @@ def report(
     text = report_page(
         Contents(
             name_of(f), _signature(call), function, derivatives, filename, source,
-            program, graph, _sampled(found), tuple(_errors(found)), tuple(_notes(found)),
+            program, graph, _facts(found, cost), shown.table().html(),
             None if cost is None else (cost.function, cost.gradient, BOUND),
             {"symgrad": version("symgrad"), "NumPy": np.__version__},
         )
@@ -162,43 +164,25 @@ def _source(f: Any) -> tuple[str, tuple[Line, ...]]:
     return filename, tuple(Line(first + k, text.rstrip("\n")) for k, text in enumerate(lines))
 
 
-# ---------------------------------------------------------------- what was verified
-
-
-def _sampled(found: Report | Certificate) -> str:
-    if isinstance(found, Report):
-        return f"Compared at the given arguments with exact values to {found.digits} digits."
-    intervals = [
-        f"{name} in [{low:g}, {high:g}]"
-        for name, value in found.domain.items()
-        if any(name in row.point for row in found.rows)
-        for low, high in [value]
+def _facts(found: Report | Certificate, cost: Cost | None) -> list[tuple[str, str, bool | None]]:
+    """Return what is to be seen at a glance, with its meaning, and whether it is good."""
+    rows: Any = found.checks if isinstance(found, Report) else found.rows
+    most = max(rows, key=lambda r: r.max_ulp)
+    said = "largest error of a value or a derivative"
+    # Above 16 ulp, what rounding alone may do where the problem magnifies it.
+    condition = 0.0 if most.worst is None else most.worst.condition
+    if 16 < most.max_ulp <= condition:
+        said += f"; rounding alone may make {condition:.0f} there"
+    error = f"{most.max_ulp:.2f}" if most.max_ulp < 1e4 else f"{most.max_ulp:.1e}"
+    compared = sum(r.checked if isinstance(r, Check) else r.compared for r in rows)
+    facts: list[tuple[str, str, bool | None]] = [
+        (f"{error} ulp", said, most.max_ulp <= max(16, condition)),
+        (str(compared), "numbers compared with exact ones", None),
     ]
-    return (
-        f"Compared at {found.points} points with {', '.join(intervals)}, ends and corners "
-        f"included, with exact values to {found.digits} digits."
-    )
-
-
-def _errors(found: Report | Certificate) -> list[ErrorRow]:
-    if isinstance(found, Report):
-        return [
-            _error(c if c.name == "value" else replace(c, name=f"d/d {c.name}"), c.checked,
-                   "" if c.worst is None or c.max_ulp == 0 else c.worst.place)
-            for c in found.checks
-        ]  # fmt: skip
-    return [_error(r, r.compared, r.place, tuple(r.tier.split(" + "))) for r in found.rows]
-
-
-def _error(
-    row: Row | Check, compared: int, place: str, tiers: tuple[str, ...] = ("sampling",)
-) -> ErrorRow:  # fmt: skip
-    condition = 0.0 if row.worst is None else row.worst.condition
-    return ErrorRow(row.name, row.max_ulp, row.median_ulp, condition, compared, tiers, place)
-
-
-def _notes(found: Report | Certificate) -> list[str]:
-    if isinstance(found, Report):
-        return list(found.notes)
-    remarks = [r for r in found.table().remarks if not r.startswith("cost: ")]
-    return [r[0].upper() + r[1:] for r in remarks]
+    slopes = [r for r in rows if r.name != "value"]
+    if slopes and all(isinstance(r, Row) and r.proved for r in slopes):
+        facts.append(("proved", "the formula is identically the derivative", True))
+    if cost is not None:
+        ratio = cost.gradient / max(cost.function, 1)
+        facts.append((f"{ratio:.2f} ×", "the function's operations, for both", ratio <= BOUND))
+    return facts

@@ -29,22 +29,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class ErrorRow:
-    """A row of the certificate's table.
-
-    ``tiers`` says what stands behind it, ``place`` where its worst entry is.
-    """
-
-    name: str
-    max_ulp: float
-    median_ulp: float
-    condition: float
-    compared: int
-    tiers: tuple[str, ...]
-    place: str
-
-
-@dataclass(frozen=True)
 class Contents:
     """What a report shows; empty parts are left out.
 
@@ -60,10 +44,10 @@ class Contents:
         The program of value and gradient.
     graph:
         A page with the graph.
-    sampled:
-        Where was looked, in words.
-    errors, notes:
-        The certificate's table, and what it found besides.
+    facts:
+        What is to be seen at a glance: a number, its meaning, and whether it is a good one.
+    certificate:
+        HTML of its table.
     cost:
         Operations of the function, and of value and gradient; the bound of their quotient.
     versions:
@@ -78,9 +62,8 @@ class Contents:
     source: tuple[Line, ...]
     program: Program
     graph: str
-    sampled: str
-    errors: tuple[ErrorRow, ...]
-    notes: tuple[str, ...] = ()
+    facts: Sequence[tuple[str, str, bool | None]]
+    certificate: str
     cost: tuple[int, int, float] | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -90,12 +73,6 @@ ALL_STEPS = (
     'document.getElementById("last").click();document.getElementById("fit").click();'
     'document.getElementById("stage").scrollTo(0,0)'
 )
-
-TIERS = {
-    "identity": "SymPy has shown that the program's formula is the derivative",
-    "enclosure": "ball arithmetic has confirmed the exact values: a proof",
-    "sampling": "compared with exact values at the sampled points",
-}
 
 
 def report_page(contents: Contents) -> str:
@@ -118,7 +95,7 @@ def _file(name: str) -> str:
 def _parts(c: Contents) -> Iterator[str]:
     yield f"<h1>{escape(c.name)} <small>{escape(c.signature)}</small></h1>"
     yield '<p class="lead">Its derivative, the program that computes it, and their worth.</p>'
-    yield _facts(c)
+    yield f'<ul class="facts">{"".join(_fact(*fact) for fact in c.facts)}</ul>'
     if c.function:
         yield _section("Function", c.function)
     if c.derivatives:
@@ -132,7 +109,7 @@ def _parts(c: Contents) -> Iterator[str]:
         srcdoc = escape(graph, quote=True)
         frame = f'<iframe title="graph" style="{height}" srcdoc="{srcdoc}"></iframe>'
         yield _section("Graph", frame)
-    yield _section("Certificate", _certificate(c))
+    yield _section("Certificate", f"<div class=scroll>{c.certificate}</div>")
     if c.cost is not None:
         yield _section("Cost", _cost(*c.cost))
     made = ", ".join(f"{escape(k)} {escape(v)}" for k, v in c.versions.items())
@@ -143,31 +120,7 @@ def _section(title: str, inner: str) -> str:
     return f"<section>\n<h2>{title}</h2>\n{inner}\n</section>"
 
 
-# ---------------------------------------------------------------- at a glance
-
-
-def _facts(c: Contents) -> str:
-    worst = max((e.max_ulp for e in c.errors), default=0.0)
-    said = "largest error of a value or a derivative"
-    # Above 16 ulp, what rounding alone may do where the problem magnifies it.
-    condition = max((e.condition for e in c.errors if e.max_ulp == worst), default=0.0)
-    if 16 < worst <= condition:
-        said += f"; rounding alone may make {condition:.0f} there"
-    slopes = [e for e in c.errors if e.name != "value"]
-    items = [
-        _fact(f"{number(worst)} ulp", said, worst <= max(16, condition)),
-        _fact(str(sum(e.compared for e in c.errors)), "numbers compared with exact ones"),
-    ]
-    if slopes and all("identity" in e.tiers for e in slopes):
-        items.append(_fact("proved", "the formula is identically the derivative", True))
-    if c.cost is not None:
-        function, gradient, bound = c.cost
-        ratio = gradient / max(function, 1)
-        items.append(_fact(f"{ratio:.2f} ×", "the function's operations, for both", ratio <= bound))
-    return f'<ul class="facts">{"".join(items)}</ul>'
-
-
-def _fact(text: str, meaning: str, good: bool | None = None) -> str:
+def _fact(text: str, meaning: str, good: bool | None) -> str:
     side = "" if good is None else " class=good" if good else " class=warn"
     return f"<li{side}><b>{escape(text)}</b><span>{escape(meaning)}</span></li>"
 
@@ -203,45 +156,6 @@ def _code(c: Contents) -> str:
         f"</ol></div><div><h3>value and gradient</h3>{program}</div></div>"
         '<p class="hint">Point at a line to see the steps that come from it, or at a step to see '
         "its line; a click keeps the choice.</p>"
-    )
-
-
-# ---------------------------------------------------------------- certificate and cost
-
-
-def number(value: float) -> str:
-    """Return an error for people."""
-    return f"{value:.2f}" if value < 1e4 else f"{value:.1e}"
-
-
-def _certificate(c: Contents) -> str:
-    heads = ("", "max ulp", "median", "condition", "compared", "by", "worst at")
-    row = "".join(f"<th{' class=n' if 0 < k < 5 else ''}>{h}</th>" for k, h in enumerate(heads))
-    rows = [f"<tr>{row}</tr>", *(_error_row(e, c.errors) for e in c.errors)]
-    notes = "".join(f"<li>{escape(note)}</li>" for note in c.notes)
-    meanings = "".join(
-        f'<li><span class="tag {tier}">{tier}</span> {meaning}</li>'
-        for tier, meaning in TIERS.items()
-        if any(tier in e.tiers for e in c.errors)
-    )
-    return (
-        f"<p>{escape(c.sampled)}</p><div class=scroll><table>{''.join(rows)}</table></div>"
-        + (f'<ul class="notes">{notes}</ul>' if notes else "")
-        + f'<ul class="notes hint">{meanings}</ul>'
-    )
-
-
-def _error_row(e: ErrorRow, rows: Sequence[ErrorRow]) -> str:
-    top = max(max((r.max_ulp for r in rows), default=0.0), 1.0)
-    share = min(e.max_ulp / top, 1.0) * 100 if e.max_ulp == e.max_ulp else 100
-    meter = f'<span class=meter><i style="width:{share:.0f}%"></i></span>'
-    tags = "".join(f'<span class="tag {t}">{t}</span>' for t in e.tiers)
-    condition = f"{e.condition:.2g}" if e.compared else "-"
-    return (
-        f"<tr><td>{escape(e.name)}</td><td class=n>{number(e.max_ulp)}{meter}</td>"
-        f"<td class=n>{number(e.median_ulp)}</td><td class=n>{condition}</td>"
-        f"<td class=n>{e.compared}</td><td class=by>{tags}</td>"
-        f"<td class=place>{escape(e.place)}</td></tr>"
     )
 
 

@@ -106,7 +106,9 @@ class Table:
         """Return the report for a page: a table with its title, and the remarks."""
 
         def row(tag: str, cells: tuple[str, ...]) -> str:
-            return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+            kinds = ["", *[" class=n"] * (self.right - 1), *[" class=words"] * len(cells)]
+            marked = zip(cells, kinds, strict=False)
+            return f"<tr>{''.join(f'<{tag}{k}>{escape(c)}</{tag}>' for c, k in marked)}</tr>"
 
         body = "\n".join([row("th", self.headings), *(row("td", cells) for cells in self.rows)])
         remarks = "".join(f"<p>{escape(remark)}</p>" for remark in self.remarks)
