@@ -13,6 +13,7 @@ from .._schedule import Program, schedule, shape_text
 from .._schedule._run import computed
 from .._spell import Operand
 from .._trace import flatten
+from ._derived import plain
 from ._graph_view import (
     Link,
     Vertex,
@@ -23,7 +24,6 @@ from ._graph_view import (
     slope_text,
     value_text,
 )
-from ._plain import plain
 
 
 def program_view(program: Program, values: Sequence[Any] = (), numbers: bool = True) -> View:

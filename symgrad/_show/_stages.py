@@ -22,8 +22,7 @@ from .._state import within
 from .._symbolic import formula_of
 from .._trace import Graph, flatten
 from ..errors import ArgumentError, UnsupportedError
-from ._derived import derived, paths
-from ._plain import plain
+from ._derived import derived, paths, plain
 
 #: Lines of code shown of one function, and functions shown.
 LINES, FUNCTIONS = 40, 2
