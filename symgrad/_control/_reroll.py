@@ -8,6 +8,7 @@ what is used behind the loop is a last carry, or stacked. So every later stage s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ LONG = 6000
 #: steps before it from being one pass over memory with those behind.
 ASSEMBLY = 300
 
+#: Short arrays of up to so many numbers, all together, are unrolled, and put together in registers.
+NUMBERS = 2000
+
 #: Repeats of so small a part of that are loops in longer programs: what an odd step here and
 #: there leaves between.
 SHARE = 6
@@ -54,7 +58,12 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
         Nodes of a traced function.
     """
     found, order = list(outputs), topological(outputs)
-    assemblies = sum(n.op.kind == "assemble" and not _is_short(n) for n in order)
+    numbers = [_numbers(n) for n in order]
+    straight = sum(numbers) <= NUMBERS
+    assemblies = sum(
+        n.op.kind == "assemble" and not (straight and count)
+        for n, count in zip(order, numbers, strict=True)
+    )
     weight = len(order) + ASSEMBLY * assemblies
     if weight < LONG:
         return found
@@ -74,9 +83,11 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
     return found
 
 
-def _is_short(node: Node) -> bool:
-    """Tell whether an array is unrolled into numbers."""
-    return all(isinstance(d, int) and d <= SHORT_LAST_AXIS for d in node.shape)
+def _numbers(node: Node) -> int:
+    """Return how many numbers an array is unrolled into; 0 if it is none of the short ones."""
+    if not all(isinstance(d, int) and d <= SHORT_LAST_AXIS for d in node.shape):
+        return 0
+    return math.prod(map(int, node.shape))
 
 
 class _NotALoop(Exception):  # noqa: N818  not an error: the repeat stays as it is

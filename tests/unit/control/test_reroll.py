@@ -357,3 +357,20 @@ def test_steps_over_a_grid_are_a_loop_from_few_on(steps: int) -> None:
     g = sg.compile(heat, backend="numpy")
     assert len(g.program(u).steps) < 40
     np.testing.assert_allclose(g(u), heat(u), rtol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [25, 60, 200])
+def test_steps_over_a_small_square_are_a_loop(steps: int) -> None:
+    """Its sizes are numbers, but all rounds together are too many to be unrolled."""
+
+    def wave(x: Any) -> Any:
+        u = before = np.reshape(x, (4, 4))
+        for _ in range(steps):
+            around = sum(np.roll(u, s, k) for s in (1, -1) for k in (0, 1))
+            u, before = 2.0 * u - before + 0.1 * (around - 4.0 * u), u
+        return np.sum(u * u)
+
+    x = np.sin(np.arange(16.0))
+    g = sg.compile(wave, backend="numpy")
+    assert len(g.program(x).steps) < 100
+    np.testing.assert_allclose(g(x), wave(x), rtol=1e-10)
