@@ -538,3 +538,13 @@ def test_values_of_a_step_stay_in_it() -> None:
     for transform in (sg.grad, sg.value_and_grad, sg.hessian):
         with pytest.raises(TraceError, match=r"used outside of it.*return it"):
             transform(leaks)(1.0)
+
+
+def test_a_loop_starts_with_the_one_element_of_an_array() -> None:
+    def grown(p: Any) -> Any:
+        start = (np.array([1.0]) - p) ** 2
+        return sg.while_loop(lambda s: s[0] < 10, lambda s: (s[0] + s[1][0], s[1]),
+                             (np.reshape(start, ()), start))  # fmt: skip
+
+    value, start = sg.compile(grown)(3.0)
+    assert (value, start.tolist()) == (12.0, [4.0])

@@ -338,6 +338,15 @@ def test_a_minimum_at_the_end() -> None:
     assert np.isnan(sg.value_and_grad(solve)(-9.0)).all()  # the bounds cross
 
 
+def test_a_value_in_an_array_of_one_element() -> None:
+    """SciPy takes it for the number; a loop starts with it."""
+
+    def least(p: Any) -> Any:
+        return so.minimize(lambda x: (x - p) ** 2 + 1.0, 0).fun
+
+    assert sg.value_and_grad(least)(3.0) == (1.0, 0.0)
+
+
 def test_a_kink_is_no_minimum_with_a_derivative() -> None:
     def solve(p: Any) -> Any:
         r = so.minimize(lambda x: np.abs(x[0] - p) + x[1] ** 2, [3.0, 1.0])

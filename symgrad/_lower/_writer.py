@@ -59,6 +59,8 @@ class Writer:
             return memory_text(node.value, node.dtype)
         kind = memory_type(node.dtype)
         place = self.frame.using(node)
+        if place is None and node.op.alias:  # an array of one element
+            return e.op(f"load {kind}, ptr {self.array(node)}")
         if place is None:
             assert isinstance(node, SizeOf)
             size = e.index(node.size)

@@ -197,3 +197,8 @@ def box_of(lower: Any, upper: Any, n: Any) -> Box | None:
     if known and np.all(lower == -np.inf) and np.all(upper == np.inf):
         return None
     return Box(np.broadcast_to(lower, (n,)), np.broadcast_to(upper, (n,)))
+
+
+def inverse(matrix: Any) -> Any:
+    """Return the inverse of a small matrix by columns: LAPACK's own takes threads for nothing."""
+    return np.stack([np.linalg.solve(matrix, e) for e in np.eye(matrix.shape[0])], axis=1)

@@ -15,7 +15,7 @@ from .._api._matrices import jacobian
 from .._api._transforms import grad
 from .._ops.np_common import as_array
 from ..errors import ShapeError, UnsupportedError
-from ._descent import BOTH, RUNNING, Box, Model, Tests, box_of, descend, minimum
+from ._descent import BOTH, RUNNING, Box, Model, Tests, box_of, descend, inverse, minimum
 from ._given import as_tuple, first_parameters
 
 MESSAGE = "In traced code success tells whether this is a solution: else it is nan."
@@ -156,7 +156,8 @@ def covariance(slopes: Any) -> Any:
     """Return ``(J' J)^-1``; infinite where there is none."""
     length = np.sqrt(np.sum(slopes * slopes, axis=0))
     unit = slopes / length
-    found = np.linalg.inv(unit.T @ unit) / (length * np.reshape(length, (-1, 1)))
+    found = inverse(unit.T @ unit)
+    found = found / (length * np.reshape(length, (-1, 1)))
     return np.where(np.any(np.isnan(found)) & ~np.any(np.isnan(slopes)), np.inf, found)
 
 

@@ -15,7 +15,7 @@ from .._api._matrices import hessian
 from .._api._transforms import grad
 from .._ops.np_common import as_array
 from ..errors import ShapeError, UnsupportedError
-from ._descent import GRADIENT, VALUE, Box, Model, Tests, box_of, descend, minimum
+from ._descent import GRADIENT, VALUE, Box, Model, Tests, box_of, descend, inverse, minimum
 from ._fits_traced import MESSAGE, vector
 from ._given import as_tuple
 from ._roots_traced import Function, function_of_numbers
@@ -82,7 +82,7 @@ def minimize(
     x = minimum(slope, found.x, ok, box)
     bend = curved(x)
     return scipy.optimize.OptimizeResult(
-        x=x, fun=value(x), jac=slope(x), hess=bend, hess_inv=np.linalg.inv(bend),
+        x=x, fun=value(x), jac=slope(x), hess=bend, hess_inv=inverse(bend),
         nit=found.steps, nfev=found.steps + 1, njev=found.steps + 1, nhev=found.steps + 1,
         status=np.where(ok, 0, np.where(found.steps < most, 2, 1)), success=ok, message=MESSAGE,
     )  # fmt: skip
