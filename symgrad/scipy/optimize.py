@@ -7,8 +7,9 @@ given are exact ones, by compiled code. A function that cannot be traced is solv
 differences, and a :class:`~symgrad.errors.DifferencesWarning` says why. All other names are
 SciPy's own.
 
-In functions that are traced themselves solvers refuse traced values: ``sg.implicit_root`` and
-``sg.implicit_minimum`` differentiate what they find.
+In functions that are traced themselves they, ``minimize_scalar``, ``brentq``, ``brenth``,
+``ridder`` and ``bisect`` are loops of the program, which the implicit function theorem
+differentiates. A solution that is none is nan there.
 
 Examples
 --------

@@ -1,0 +1,127 @@
+"""Many small fits and roots in one call, against a loop over SciPy's.
+
+    python examples/benchmarks/fits.py [--quick]
+
+Rows of an array are fitted, or equations with other parameters solved, by ``vmap`` of a call of
+``scipy.optimize``, in one call, and by SciPy one by one (a sample of them). The error is the
+largest difference between the two, relative to the largest solution. Times are the best of
+several calls, after the first, a solution each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.optimize import brentq, curve_fit, fsolve
+
+import symgrad as sg
+
+T = np.linspace(0.0, 3.0, 20)
+
+
+class Problem(NamedTuple):
+    """What is solved for a row of data, and the data for a number of rows."""
+
+    solve: Callable[[Any], Any]
+    rows: Callable[[np.random.Generator, int], Any]
+
+
+def decay(t: Any, a: Any, k: Any, c: Any) -> Any:
+    return a * np.exp(-k * t) + c
+
+
+def peak(t: Any, height: Any, centre: Any, width: Any, floor: Any) -> Any:
+    return height * np.exp(-(((t - centre) / width) ** 2)) + floor
+
+
+def measured(model: Callable[..., Any], low: Any, high: Any) -> Callable[..., Any]:
+    def rows(rng: np.random.Generator, count: int) -> Any:
+        parameters = rng.uniform(low, high, (count, len(low)))[:, :, None]
+        return model(T, *np.moveaxis(parameters, 1, 0)) + rng.normal(0, 0.01, (count, T.size))
+
+    return rows
+
+
+def fit_decay(y: Any) -> Any:
+    return curve_fit(decay, T, y, p0=[1.0, 1.0, 0.0])[0]
+
+
+def fit_peak(y: Any) -> Any:
+    return curve_fit(peak, T, y, p0=[1.0, 1.5, 0.5, 0.0])[0]
+
+
+def kepler(p: Any) -> Any:
+    """The eccentric anomaly."""
+    return brentq(lambda e: e - p[0] * np.sin(e) - p[1], -1.0, 7.0)
+
+
+def equilibrium(p: Any) -> Any:
+    """Two reactions that share a product."""
+    return fsolve(
+        lambda x: [
+            x[0] * (x[0] + x[1]) - p[0] * (1 - x[0]),
+            x[1] * (x[0] + x[1]) - p[1] * (1 - x[1]),
+        ],
+        [0.5, 0.5],
+    )
+
+
+PROBLEMS = {
+    "decay, 3 parameters, 20 points": Problem(fit_decay, measured(decay, (1, 0.5, 0), (3, 2, 0.5))),
+    "peak, 4 parameters, 20 points": Problem(
+        fit_peak, measured(peak, (1, 1.2, 0.4, 0), (3, 1.8, 0.6, 0.5))
+    ),
+    "Kepler's equation by brentq": Problem(
+        kepler, lambda rng, n: rng.uniform((0.0, 0.0), (0.9, 6.0), (n, 2))
+    ),
+    "chemical equilibrium by fsolve": Problem(
+        equilibrium, lambda rng, n: rng.uniform(0.01, 2.0, (n, 2))
+    ),
+}
+
+
+def best(call: Callable[[], Any], budget: float) -> float:
+    """Return the least time of a call, of as many as fit in a budget."""
+    least, spent = np.inf, 0.0
+    while spent < budget:
+        begin = time.perf_counter()
+        call()
+        taken = time.perf_counter() - begin
+        least, spent = min(least, taken), spent + taken
+    return least
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="few rows, short")
+    quick = parser.parse_args().quick
+    count, sample, budget = (200, 5, 0.01) if quick else (20_000, 200, 1.0)
+    table = Table("each", "symgrad", "one by one", "first call", "SciPy", "ratio", "error")
+    for name, (solve, rows) in PROBLEMS.items():
+        data = rows(np.random.default_rng(0), count)
+        together, single = sg.compile(sg.vmap(solve)), sg.compile(solve)
+        begin = time.perf_counter()
+        found = together(data)
+        first = time.perf_counter() - begin
+        single(data[0])
+        ours = best(lambda f=together, x=data: f(x), budget) / count
+        alone = best(lambda f=single, x=data: [f(row) for row in x[:sample]], budget) / sample
+        theirs = best(lambda f=solve, x=data: [f(row) for row in x[:sample]], budget) / sample
+        expected = np.array([solve(row) for row in data[:sample]])
+        error = np.abs(found[:sample] - expected).max() / np.abs(expected).max()
+        times = (f"{x * 1e6:,.1f} us" for x in (ours, alone))
+        table.add_row(
+            name, *times, f"{first:.1f} s", f"{theirs * 1e6:,.0f} us", f"{theirs / ours:,.0f} x",
+            f"{error:.0e}",
+        )  # fmt: skip
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
