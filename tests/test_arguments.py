@@ -139,3 +139,21 @@ def test_whole_numbers_are_floats() -> None:
 def test_arrays_of_whole_numbers_are_refused(whole: Any) -> None:
     with pytest.raises(ArgumentError, match="derivatives are by real numbers"):
         sg.grad(lambda x: np.sum(x * 2.0))(whole)
+
+
+def test_lists_and_integers_are_as_what_was_compiled() -> None:
+    f: Any = lambda p, n: np.sum(p**2) * n  # noqa: E731
+    g, h = sg.grad(f), sg.compile(f)
+    for p, n in (([1.0, 2.0], 3), ([1, 2], 3), ([3, 4, 5], 2), ([2.5], 2), (np.ones(2), 4)):
+        for _ in range(3):
+            np.testing.assert_array_equal(g(p, n), 2.0 * n * np.asarray(p, float))
+            assert h(p, n) == np.sum(np.asarray(p) ** 2) * n
+            assert type(h([1, 2], 3)) is type(np.sum(np.array([1, 2]) ** 2) * 3)
+    by_number = sg.value_and_grad(lambda x: x**2)
+    found = [by_number(x) for x in (2.0, 3, 4, np.float64(5.0), 6)]
+    assert [(float(a), float(b)) for a, b in found] == [(x * x, 2 * x) for x in range(2, 7)]
+    assert {type(a) for pair in found for a in pair} == {np.float64}
+    with pytest.raises(sg.errors.ArgumentError, match="int64"):
+        g(np.array([1, 2]), 3)
+    with pytest.raises(TypeError):
+        g([1, "a"], 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import operator
 import os
 import sys
 import threading
@@ -24,17 +25,17 @@ from .._trace import (
     Examples,
     Signature,
     Traced,
-    Tree,
     as_input,
     as_leaf,
     carried_out,
     flatten,
+    is_number_list,
     trace,
 )
 from ..errors import PathsWarning, TraceError
 from ._call import Call, Given
 from ._captures import Captures
-from ._layout import layout_of
+from ._layout import layout_of, named_trees
 from ._options import check_backend, check_parallel, check_rounding
 from ._progress import told_if_slow
 from ._recall import Recall, RecalledError, words_of
@@ -148,7 +149,17 @@ class Function(Generic[P, R]):
     def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function as it may have to be compiled for."""
         out = kwargs.pop("out", None) if self._writes_out else None
+        passed = args
         args, kwargs = self._prepared(args, kwargs)
+        fast = self._fast
+        if fast is not None and out is None and not kwargs and now() is PLAIN:
+            # Lists of numbers and Python's integers, as what the last call was compiled for.
+            plain = tuple([as_leaf(x, "") if is_number_list(x) else x for x in args])
+            if not all(map(operator.is_, plain, passed)):
+                function, pack, _ = fast
+                result = function(*plain)
+                if result is not MISS:
+                    return result if pack is None else pack(result)
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return carried_out(self._body, args, kwargs)
@@ -257,13 +268,7 @@ class Function(Generic[P, R]):
                 made: Specialization = Recalled(found.known, again, signature, threads)
                 self._keep(signature, made)
                 return made
-            trees = dict(
-                zip(
-                    _parameter_names(names, signature.tree), _argument_trees(signature.tree),
-                    strict=True,
-                )
-            )  # fmt: skip
-            layout = layout_of(trees, signature.leaves, graph)
+            layout = layout_of(named_trees(names, signature.tree), signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
             made = Specialization(graph, layout, signature, self._cache, threads, promised, recall)
             self._keep(signature, made)
@@ -376,24 +381,6 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin
         return frozenset()
-
-
-def _argument_trees(tree: Tree) -> list[Tree]:
-    args, kwargs = tree.children
-    return [*args.children, *kwargs.children]
-
-
-def _parameter_names(names: Sequence[str], tree: Tree) -> list[str]:
-    """Return a parameter name for each argument: the common part of its leaves' names."""
-    rest = iter(names)
-    found: list[str] = []
-    for k, child in enumerate(_argument_trees(tree)):
-        leaves = [next(rest) for _ in range(child.leaves)]
-        name = leaves[0] if child.kind == "leaf" else f"p{k}"
-        while name in found or name in ("r", "call", "numba"):
-            name += "_"
-        found.append(name)
-    return found
 
 
 def _remake(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -167,3 +167,17 @@ def _pack(tree: Tree, leaves: Any, names: list[str], nodes: Sequence[Node]) -> s
         return _numbers(names[leaf], nodes[leaf])
     parts = [_pack(child, leaves, names, nodes) for child in tree.children]
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def named_trees(names: Sequence[str], tree: Tree) -> dict[str, Tree]:
+    """Return the structure of each argument by a name: the common part of its leaves' names."""
+    rest = iter(names)
+    found: dict[str, Tree] = {}
+    args, kwargs = tree.children
+    for k, child in enumerate((*args.children, *kwargs.children)):
+        leaves = [next(rest) for _ in range(child.leaves)]
+        name = leaves[0] if child.kind == "leaf" else f"p{k}"
+        while name in found or name in ("r", "call", "numba"):
+            name += "_"
+        found[name] = child
+    return found

@@ -24,7 +24,7 @@ from ._function import (
 )
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
 from ._traced import Traced, as_traced, reads_of
-from ._tree import LEAF, Tree, as_input, flatten
+from ._tree import LEAF, Tree, as_input, flatten, is_number_list
 
 Traced.with_complex = staticmethod(bind_complex)
 Traced.__symgrad_join__ = staticmethod(Complex.of)  # type: ignore[method-assign]
@@ -62,6 +62,7 @@ __all__ = [
     "flatten_traced",
     "fresh",
     "is_complex",
+    "is_number_list",
     "is_value",
     "partials",
     "promote",
