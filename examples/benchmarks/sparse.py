@@ -205,6 +205,97 @@ def cragg_levy(np: Any, x: Any) -> Any:
     return np.sum((np.exp(a) - b) ** 4 + 100.0 * (b - c) ** 6 + t**4 + a**8 + (d - 1.0) ** 2)
 
 
+#: Hock and Schittkowski's problems 46 to 53: the objective of five variables, the constraints.
+CHAINED: dict[int, tuple[Callable[..., Any], tuple[Callable[..., Any], ...]]] = {
+    46: (
+        lambda np, a, b, c, d, e: (a - b) ** 2 + (c - 1.0) ** 2 + (d - 1.0) ** 4 + (e - 1.0) ** 6,
+        (
+            lambda np, a, b, c, d, e: a**2 * d + np.sin(d - e) - 1.0,
+            lambda np, a, b, c, d, e: b + c**4 * d**2 - 2.0,
+        ),
+    ),
+    47: (
+        lambda np, a, b, c, d, e: (a - b) ** 2 + (b - c) ** 2 + (c - d) ** 4 + (d - e) ** 4,
+        (
+            lambda np, a, b, c, d, e: a + b**2 + c**3 - 3.0,
+            lambda np, a, b, c, d, e: b - c**2 + d - 1.0,
+            lambda np, a, b, c, d, e: a * e - 1.0,
+        ),
+    ),
+    48: (
+        lambda np, a, b, c, d, e: (a - 1.0) ** 2 + (b - c) ** 2 + (d - e) ** 4,
+        (
+            lambda np, a, b, c, d, e: a + b**2 + c + d + e - 5.0,
+            lambda np, a, b, c, d, e: c**2 - 2.0 * (d + e) + 3.0,
+        ),
+    ),
+    49: (
+        lambda np, a, b, c, d, e: (a - b) ** 2 + (c - 1.0) ** 2 + (d - 1.0) ** 4 + (e - 1.0) ** 6,
+        (
+            lambda np, a, b, c, d, e: a**2 + b + c + 4.0 * d - 7.0,
+            lambda np, a, b, c, d, e: c**2 + 5.0 * e - 6.0,
+        ),
+    ),
+    50: (
+        lambda np, a, b, c, d, e: (a - b) ** 2 + (b - c) ** 2 + (c - d) ** 4 + (d - e) ** 2,
+        (
+            lambda np, a, b, c, d, e: a**2 + 2.0 * b + 3.0 * c - 6.0,
+            lambda np, a, b, c, d, e: b**2 + 2.0 * c + 3.0 * d - 6.0,
+            lambda np, a, b, c, d, e: c**2 + 2.0 * d + 3.0 * e - 6.0,
+        ),
+    ),
+    51: (
+        lambda np, a, b, c, d, e: (
+            (a - b) ** 4 + (b + c - 2.0) ** 2 + (d - 1.0) ** 2 + (e - 1.0) ** 2
+        ),
+        (
+            lambda np, a, b, c, d, e: a**2 + 3.0 * b - 4.0,
+            lambda np, a, b, c, d, e: c**2 + d - 2.0 * e,
+            lambda np, a, b, c, d, e: b**2 - e,
+        ),
+    ),
+    52: (
+        lambda np, a, b, c, d, e: (
+            (4.0 * a - b) ** 2 + (b + c - 2.0) ** 4 + (d - 1.0) ** 2 + (e - 1.0) ** 2
+        ),
+        (
+            lambda np, a, b, c, d, e: a**2 + 3.0 * b,
+            lambda np, a, b, c, d, e: c**2 + d - 2.0 * e,
+            lambda np, a, b, c, d, e: b**2 - e,
+        ),
+    ),
+    53: (
+        lambda np, a, b, c, d, e: (
+            (a - b) ** 4 + (b + c - 2.0) ** 2 + (d - 1.0) ** 2 + (e - 1.0) ** 2
+        ),
+        (
+            lambda np, a, b, c, d, e: a**2 + 3.0 * b,
+            lambda np, a, b, c, d, e: c**2 + d - 2.0 * e,
+            lambda np, a, b, c, d, e: b**2 - e,
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Lagrangian:
+    """A chained problem in the manner of Luksan and Vlcek (Report V-767, Prague 1999).
+
+    Each three variables begin another group of five; the multipliers are ones.
+    """
+
+    number: int
+
+    def __call__(self, np: Any, x: Any) -> Any:
+        objective, constraints = CHAINED[self.number]
+        count = (x.shape[0] - 2) // 3
+        group = [x[k : k + 3 * count - 2 : 3] for k in range(5)]
+        total = np.sum(objective(np, *group))
+        for constraint in constraints:
+            total = total + np.sum(constraint(np, *group))
+        return total
+
+
 def flows(np: Any, x: Any, start: Any, end: Any, lines: Any) -> Any:
     """Active and reactive power into each branch at both of its ends; x is angles, magnitudes."""
     n = x.shape[0] // 2
@@ -292,6 +383,9 @@ def problems(folder: Path | None) -> Iterator[Problem]:
     x = rng.normal(size=1000)
     yield Problem("rosenbrock 1000", rosenbrock, x, (), True, rosenbrock_hand)
     yield Problem("cragg-levy 10000", cragg_levy, 0.1 * rng.normal(size=10_000), (), True)
+    x = rng.uniform(0.5, 1.5, 9_998)
+    for number in CHAINED:
+        yield Problem(f"chained {number}, 9998", Lagrangian(number), x, (), True)
     for file in sorted(folder.glob("*.m"), key=lambda f: f.stat().st_size) if folder else ():
         if re.search(r"case(118|1354|10000)_", file.name):
             yield network(file)
