@@ -190,7 +190,10 @@ def loaded(folder: Path) -> Any:
 
 
 #: Pictures that examples draw, with the example and the option that takes the file.
-PLOTS = {"opf.png": ("opf", "--plot")}
+PLOTS = {
+    "opf.png": ("opf", "--plot"),
+    "bundle.png": ("bundle_adjustment.py", "--plot"),
+}
 
 
 def main(names: list[str]) -> None:
