@@ -193,6 +193,7 @@ def loaded(folder: Path) -> Any:
 PLOTS = {
     "opf.png": ("opf", "--plot"),
     "bundle.png": ("bundle_adjustment.py", "--plot"),
+    "control.png": ("collocation.py", "--plot"),
 }
 
 
