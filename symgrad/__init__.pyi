@@ -7,6 +7,7 @@ from ._api._adapt import adapt as adapt
 from ._api._at_values import hvp as hvp
 from ._api._at_values import jvp as jvp
 from ._api._at_values import vjp as vjp
+from ._api._callback import debug_print as debug_print
 from ._api._callback import pure_callback as pure_callback
 from ._api._certificates import recheck as recheck
 from ._api._control import checkpoint as checkpoint

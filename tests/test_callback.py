@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import time
 from typing import Any
 
 import numpy as np
@@ -130,3 +132,41 @@ def test_eager_tensors_call_at_once() -> None:
     np.testing.assert_array_equal(y.detach().numpy(), np.exp([1.0, 2.0]))
     with pytest.raises(UnsupportedError, match=r"custom_jvp"):
         y.sum().backward()
+
+
+def test_values_are_printed_in_each_call(capsys: pytest.CaptureFixture[str]) -> None:
+    def f(x: Any) -> Any:
+        sg.debug_print(x, "not used, and not printed")
+        return np.sum(np.sin(sg.debug_print(2.0 * x, "twice")))
+
+    x = np.ones(2)
+    for g in (f, sg.compile(f), sg.grad(f), sg.hessian(f), lambda x: sg.jvp(f, (x,), (x,))):
+        for k in range(2):
+            g((k + 1) * x)
+            said = capsys.readouterr().out.splitlines()
+            assert f"twice: [{2 * k + 2}. {2 * k + 2}.]" in said
+            assert (len(said) == 1) == (g is not f)
+    np.testing.assert_allclose(sg.grad(f)(x), 2 * np.cos(2 * x), rtol=1e-14)
+    sg.vmap(lambda x: sg.debug_print(np.sum(x)))(np.ones((2, 3)))
+    assert capsys.readouterr().out.split()[-2:] == ["3.0", "3.0"]
+
+
+class Terminal(io.StringIO):
+    """A terminal that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_who_waits_is_told(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Terminal() if there else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", said)
+
+    def slow(x: Any) -> Any:
+        time.sleep(2.2)
+        return x**2
+
+    assert sg.compile(slow)(3.0) == 9.0
+    assert ("tracing slow takes more than 2 s" in said.getvalue()) == there
+    assert ("sg.fori_loop" in said.getvalue()) == there

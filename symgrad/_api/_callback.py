@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from .._ops import callback
 from .._state import now
 from .._trace import is_value
 from ..errors import ArgumentError
+from ._custom import custom_jvp
 
 
 def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
@@ -68,6 +70,50 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
     shape, dtype = tuple(result.shape), np.dtype(result.dtype).name
     ranks = (*(len(x.shape) for x in operands), len(shape))
     return callback.CALLBACK(*operands, token=token, shape=shape, dtype=dtype, ranks=ranks)
+
+
+def debug_print(x: Any, label: str = "") -> Any:
+    """Print an array or a number in each call of a compiled function, and return it.
+
+    Python's own ``print`` in a function prints while it is traced, and no numbers. What is
+    printed is the value where it is used: write ``y = sg.debug_print(y, "y")``.
+
+    Parameters
+    ----------
+    x:
+        An array or a number of any shape. Its derivative passes through.
+    label:
+        What is written before it.
+
+    Returns
+    -------
+    The same value. Under :func:`symgrad.vmap` each example is printed.
+
+    Raises
+    ------
+    UnsupportedError
+        For a complex value in a trace: print ``z.real`` and ``z.imag``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> f = sg.grad(lambda x: np.sum(sg.debug_print(x**2, "squares") ** 2))
+    >>> f(np.array([1.0, 2.0]))
+    squares: [1. 4.]
+    array([ 4., 32.])
+    """
+    before = f"{label}: " if label else ""
+
+    def shown(value: Any) -> Any:
+        sys.stdout.write(f"{before}{value}\n")
+        return value
+
+    if not hasattr(type(x), "__symgrad_bind__"):
+        return shown(x)
+    printed = custom_jvp(lambda value: pure_callback(shown, value, value))
+    printed.defjvp(lambda primals, tangents: (printed(*primals), tangents[0]))
+    return printed(x)
 
 
 def _array(value: Any, what: str) -> Any:
