@@ -78,7 +78,8 @@ class _Formula:
     """A function of a SymPy formula; it pickles as the formula does."""
 
     def __init__(self, expressions: Any, arguments: tuple[sp.Symbol, ...]) -> None:
-        self._expressions, self._arguments = expressions, arguments
+        # SymPy's tuple, which nobody changes, as calls that find the function need not look at it.
+        self._expressions, self._arguments = expressions, sp.Tuple(*arguments)
         names = [_identifier(str(s), k) for k, s in enumerate(arguments)]
         parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
         self.__signature__ = inspect.Signature(parameters)

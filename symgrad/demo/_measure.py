@@ -67,11 +67,11 @@ class Outcome:
 def measure(problem: Problem, repeats: int = 9) -> Outcome:
     """Compile, fit, verify and time one problem; ``repeats`` samples for each time."""
     begin = time.perf_counter()
-    model = sg.from_sympy(problem.model, problem.symbols)
+    model, x, y = sg.from_sympy(problem.model, problem.symbols), problem.x, problem.target
 
     def residual(b: Vector) -> Vector:
-        fitted: Vector = model(*problem.x, *b)
-        return problem.target - fitted
+        fitted: Vector = model(*x, *b)
+        return y - fitted
 
     compiled, jacobian = sg.compile(residual), sg.jacobian(residual)
     compiled(problem.start2)
