@@ -11,7 +11,7 @@ import numpy as np
 from ._graph import Node, apply, checked, topological
 from ._op import PROJECTIONS, ArrayOp, Bodied
 from ._ops import RESHAPE
-from ._shapes import Dimension, as_size
+from ._shapes import Dimension, Shape, as_size
 from ._state import at, within
 from ._trace import Traced, as_node, bind_nodes
 
@@ -49,7 +49,6 @@ def batch(
                 continue
             if node.op.kind in PROJECTIONS and node.operands[0] in results:
                 found, lifted = results[node.operands[0]](node)
-                found = _moved(found, 0, -1) if last and lifted else found
                 (done if lifted else same)[node] = found
                 continue
             flags = [x in done for x in node.operands]
@@ -58,10 +57,7 @@ def batch(
                 at(node.where)
                 rule = _rule_last if last else _rule
                 if isinstance(node.op, Bodied):
-                    if last:
-                        operands = [_moved(x, -1, 0) if f else x
-                                    for x, f in zip(operands, flags, strict=True)]  # fmt: skip
-                    results[node] = node.op.batch(size, operands, flags, node)
+                    results[node] = node.op.batch(size, operands, flags, node, last)
                     continue
                 done[node] = rule(node, operands, flags, size)
             elif tuple(operands) != node.operands:
@@ -121,9 +117,21 @@ def _rule_last(node: Node, operands: list[Node], flags: list[bool], size: Dimens
     return _moved(_rule(node, turned, flags, size), 0, -1)
 
 
+def widened(shape: Shape, size: Dimension, last: bool) -> Shape:
+    """Return the shape of a batch of values of this shape."""
+    return (*shape, size) if last else (size, *shape)
+
+
+def repeated(x: Node, size: Dimension, last: bool) -> Node:
+    """Return a batch of equal values."""
+    if last and x.ndim:
+        x = _with_axis(x)
+    full = (*Traced(x).shape[:-1], as_size(size)) if last else (as_size(size), *Traced(x).shape)
+    return as_node(np.broadcast_to(Traced(x), full))
+
+
 def _moved(x: Node, source: int, target: int) -> Node:
-    """Move an axis of an array; a tape, which only loops read, stays as it is."""
-    return x if x.op.kind == "tape" else as_node(np.moveaxis(Traced(x), source, target))
+    return as_node(np.moveaxis(Traced(x), source, target))
 
 
 def _with_axis(x: Node) -> Node:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from .._batch import batch, differing
+from .._batch import batch, differing, repeated, widened
 from .._forward import push_forward
 from .._graph import Body, Input, Node
 from .._reverse import pull_back
 from .._rewrite import rewrite
-from .._shapes import Dimension, as_size
+from .._shapes import Dimension
 from .._trace import Traced, as_node, substitute
 from ._branch_places import added, scattered
 from ._parts import Branch, pick, result, stand_ins, zeros
@@ -81,7 +81,7 @@ def pull_branch(cts: Mapping[Node, Node], node: Node, wanted: Sequence[bool]) ->
 
 
 def batch_branch(
-    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
+    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node, last: bool
 ) -> Callable[[Node], tuple[Node, bool]]:
     """Return, as a function of the branch's result nodes, their batched counterparts.
 
@@ -90,10 +90,13 @@ def batch_branch(
     branch = Branch.of(node)
     found = []
     for body in branch.bodies:
-        wide = {x: Input(x.name, (size, *x.shape), x.dtype) for x in pick(body.inputs, flags[1:])}
-        found.append((body, wide, batch(body.outputs, wide, size)))
+        wide = {
+            x: Input(x.name, widened(x.shape, size, last), x.dtype)
+            for x in pick(body.inputs, flags[1:])
+        }
+        found.append((body, wide, batch(body.outputs, wide, size, last)))
     if flags[0]:
-        return _selected(size, operands, [
+        return _selected(size, last, operands, [
             [(substitute([x], dict(zip([wide.get(i, i) for i in body.inputs], operands[1:],
                                        strict=True)))[0], f) for x, f in outputs]
             for body, wide, outputs in found
@@ -102,7 +105,7 @@ def batch_branch(
               for column in zip(*(outputs for *_, outputs in found), strict=True)]  # fmt: skip
     bodies = []
     for body, wide, outputs in found:
-        full = [_widened(x, size) if up and not f else x
+        full = [repeated(x, size, last) if up and not f else x
                 for (x, f), up in zip(outputs, lifted, strict=True)]  # fmt: skip
         bodies.append(Body([wide.get(x, x) for x in body.inputs], rewrite(full)))
     made = Branch(operands[0], tuple(operands[1:]), tuple(bodies), branch.kept).node()
@@ -125,20 +128,20 @@ def spread_branch(node: Node, flags: Sequence[bool]) -> tuple[list[bool], bool]:
     return [flags[0] or any(c) for c in columns], any(own for _, own in found)
 
 
-def _widened(x: Node, size: Dimension) -> Node:
-    return as_node(np.broadcast_to(Traced(x), (as_size(size), *Traced(x).shape)))
-
-
 def _selected(
-    size: Dimension, operands: Sequence[Node], found: Sequence[Sequence[tuple[Node, bool]]]
+    size: Dimension,
+    last: bool,
+    operands: Sequence[Node],
+    found: Sequence[Sequence[tuple[Node, bool]]],
 ) -> Callable[[Node], tuple[Node, bool]]:
     index = Traced(operands[0])
 
     def counterpart(projection: Node) -> tuple[Node, bool]:
         column = [outputs[projection.params["index"]] for outputs in found]
-        wide = [x if f else _widened(x, size) for x, f in column]
+        wide = [x if f else repeated(x, size, last) for x, f in column]
         chosen = Traced(wide[-1])
-        shape = (index.shape[0], *(1,) * (chosen.ndim - 1))
+        ones = (1,) * (chosen.ndim - 1)
+        shape = (*ones, index.shape[0]) if last else (index.shape[0], *ones)
         for k in reversed(range(len(wide) - 1)):
             chosen = np.where(np.reshape(np.equal(index, k), shape), Traced(wide[k]), chosen)
         return as_node(chosen), True

@@ -97,8 +97,9 @@ def _push(tangents: Sequence[Node | None], node: Node) -> Callable[[Node], Node 
 
 
 def _batch(
-    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
+    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node, last: bool
 ) -> Callable[[Node], tuple[Node, bool]]:
+    assert not last, "tidying has put the body in its place"
     [body] = node.params["bodies"]
     wide = {x: Input(x.name, (size, *x.shape), x.dtype) if f else x
             for x, f in zip(body.inputs, flags[1:], strict=True)}  # fmt: skip

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from .._batch import batch, differing
+from .._batch import batch, differing, repeated, widened
 from .._graph import Body, Input, Node
 from .._rewrite import rewrite
-from .._shapes import Dimension, as_size
+from .._shapes import Dimension
 from .._trace import Traced, as_node, substitute
 from ._parts import Loop, pick, project
 
 
 def batch_loop(
-    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node
+    size: Dimension, operands: Sequence[Node], flags: Sequence[bool], node: Node, last: bool
 ) -> Callable[[Node], tuple[Node, bool]]:
     """Return, as a function of the loop's result nodes, their batched counterparts.
 
@@ -28,36 +28,37 @@ def batch_loop(
     wide_results, _ = spread_loop(node, flags)
     spread = wide_results[: loop.carries]
     chosen = [*spread, *flags[loop.carries :]]
-    wide = {x: Input(x.name, (size, *x.shape), x.dtype) for x in loop.body.inputs[1:]}
+    wide = {x: Input(x.name, widened(x.shape, size, last), x.dtype) for x in loop.body.inputs[1:]}
     batched = {x: wide[x] for x in pick(loop.body.inputs[1:], chosen)}
-    mask = _mask(loop, batched, size)
-    found = batch(loop.body.outputs, batched, size)
+    mask = _mask(loop, batched, size, last)
+    found = batch(loop.body.outputs, batched, size, last)
     news = []
     for x, s, (new, lifted) in zip(loop.carried, spread, found, strict=False):
-        value = _widened(new, size) if s and not lifted else new
+        value = repeated(new, size, last) if s and not lifted else new
         if mask is not None:
-            value = as_node(np.where(_aligned(mask, value), Traced(value), Traced(wide[x])))
+            going = Traced(mask) if last else _aligned(mask, value)
+            value = as_node(np.where(going, Traced(value), Traced(wide[x])))
         news.append(value)
     ys = found[loop.carries :]
     starts = [
-        _widened(x, size) if s and not f else x
+        repeated(x, size, last) if s and not f else x
         for x, s, f in zip(operands[: loop.carries], spread, flags, strict=False)
     ]
     xs = [
-        _swapped(x) if f and x.op.kind != "tape" else x
+        _swapped(x) if f and x.op.kind != "tape" and not last else x
         for x, f in zip(operands[loop.carries : first], flags[loop.carries : first], strict=True)
     ]
     inputs = [wide[x] if s else x for x, s in zip(loop.body.inputs[1:], chosen, strict=True)]
     made = loop.changed(
         inits=tuple(starts), xs=tuple(xs), consts=tuple(operands[first:]),
         body=Body((loop.step, *inputs), rewrite([*news, *(y for y, _ in ys)])),
-        cond=_condition(loop, batched, size),
+        cond=_condition(loop, batched, size, last),
     ).node()  # fmt: skip
 
     def counterpart(projection: Node) -> tuple[Node, bool]:
         k = projection.params["index"]
         found = project(made, k, projection.op.kind)
-        stacked = k >= loop.carries and projection.op.kind != "tape"
+        stacked = k >= loop.carries and projection.op.kind != "tape" and not last
         return _swapped(found) if stacked and wide_results[k] else found, wide_results[k]
 
     return counterpart
@@ -84,10 +85,6 @@ def spread_loop(node: Node, flags: Sequence[bool]) -> tuple[list[bool], bool]:
         spread = grown
 
 
-def _widened(x: Node, size: Dimension) -> Node:
-    return as_node(np.broadcast_to(Traced(x), (as_size(size), *Traced(x).shape)))
-
-
 def _swapped(x: Node) -> Node:
     """Exchange the batch axis and the axis of the steps."""
     return as_node(np.swapaxes(Traced(x), 0, 1))
@@ -98,25 +95,25 @@ def _aligned(mask: Node, value: Node) -> Any:
     return np.reshape(Traced(mask), (Traced(mask).shape[0], *ones))
 
 
-def _holds(loop: Loop, batched: dict[Any, Node], size: Dimension) -> tuple[Node, bool]:
+def _holds(loop: Loop, batched: dict[Any, Node], size: Dimension, last: bool) -> tuple[Node, bool]:
     """Return the condition of a batch, in terms of the body's inputs."""
     assert loop.cond is not None
     inner = dict(zip(loop.cond.inputs, (*loop.carried, *loop.shared), strict=True))
-    return batch(substitute(loop.cond.outputs, inner), batched, size)[0]
+    return batch(substitute(loop.cond.outputs, inner), batched, size, last)[0]
 
 
-def _mask(loop: Loop, batched: dict[Any, Node], size: Dimension) -> Node | None:
+def _mask(loop: Loop, batched: dict[Any, Node], size: Dimension, last: bool) -> Node | None:
     """Return which examples go on, None if they all go on together."""
     if loop.cond is None:
         return None
-    truth, lifted = _holds(loop, batched, size)
+    truth, lifted = _holds(loop, batched, size, last)
     return truth if lifted else None
 
 
-def _condition(loop: Loop, batched: dict[Any, Node], size: Dimension) -> Body | None:
+def _condition(loop: Loop, batched: dict[Any, Node], size: Dimension, last: bool) -> Body | None:
     if loop.cond is None:
         return None
-    truth, lifted = _holds(loop, batched, size)
+    truth, lifted = _holds(loop, batched, size, last)
     if lifted:
         truth = as_node(np.any(Traced(truth)))
     # The body has inputs of the same kinds, but a bound variable belongs to one body.

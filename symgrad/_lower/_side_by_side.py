@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from .._batch import batch, differing
+from .._batch import batch, differing, repeated
 from .._control import Branch, Loop
 from .._graph import Body, Input, Literal, Node, topological
 from .._op import PROJECTIONS, Bodied
 from .._rewrite import rewrite
-from .._trace import Traced, as_node, substitute
+from .._trace import substitute
 
 #: How many examples run side by side: a few registers full of numbers, so that the time of one
 #: operation passes while others begin. More than a short axis has, which would be unrolled.
@@ -109,11 +107,8 @@ def side_by_side(inputs: Sequence[Input], flags: Sequence[bool], outputs: Sequen
              for x, f in zip(inputs, flags, strict=True)]  # fmt: skip
     wide = {x: new for x, new, f in zip(inputs, fresh, flags, strict=True) if f}
     same = {x: new for x, new, f in zip(inputs, fresh, flags, strict=True) if not f}
-    found = [x if lifted else _repeated(x) for x, lifted in batch(outputs, wide, LANES, last=True)]
+    found = [
+        x if lifted else repeated(x, LANES, last=True)
+        for x, lifted in batch(outputs, wide, LANES, last=True)
+    ]
     return Body(fresh, rewrite(substitute(found, same)))
-
-
-def _repeated(x: Node) -> Node:
-    value = Traced(x)
-    column = np.reshape(value, (*value.shape, 1))
-    return as_node(np.broadcast_to(column, (*value.shape, LANES)))

@@ -463,8 +463,8 @@ class Bodied(Op):
     Parameters
     ----------
     batch:
-        ``batch(size, operands, flags, node)``: a function from a result node to its counterpart,
-        and whether that has a batch axis.
+        ``batch(size, operands, flags, node, last)``: a function from a result node to its
+        counterpart, and whether that has a batch axis: the first one, or the ``last``.
     spread:
         ``spread(node, flags)``: which of its results differ between examples where the flagged
         operands do, and whether each example then ends at a step of its own.
