@@ -14,7 +14,6 @@ from .._op import (
     Composed,
     Emit,
     Evidence,
-    Libm,
     Map,
     NoRule,
     Op,
@@ -158,6 +157,27 @@ def _ldexp(x: Any, n: Any) -> Any:
     return wide.astype(x.dtype)
 
 
+def _nextafter(e: Any, dtype: Any, x: str, y: str) -> str:
+    """Count up or down in the bits, which are in the order of the numbers; a loop stays SIMD."""
+    kind, word = e.type(dtype), f"i{8 * dtype.itemsize}"
+    tiny = float(np.finfo(dtype).smallest_subnormal)
+    zero, above, below = (e.const(v, dtype) for v in (0.0, tiny, -tiny))
+    bits = e.op(f"bitcast {kind} {x} to {word}")
+    up, positive = e.op(f"fcmp olt {kind} {x}, {y}"), e.op(f"fcmp ogt {kind} {x}, {zero}")
+    fewer, more = e.op(f"sub {word} {bits}, 1"), e.op(f"add {word} {bits}, 1")
+    by_sign = [e.op(f"select i1 {up}, {word} {a}, {word} {b}")
+               for a, b in ((more, fewer), (fewer, more))]  # fmt: skip
+    moved = e.op(f"select i1 {positive}, {word} {by_sign[0]}, {word} {by_sign[1]}")
+    found = e.op(f"bitcast {word} {moved} to {kind}")
+    first = e.op(f"select i1 {up}, {kind} {above}, {kind} {below}")
+    nothing = e.op(f"fcmp oeq {kind} {x}, {zero}")
+    found = e.op(f"select i1 {nothing}, {kind} {first}, {kind} {found}")
+    there = e.op(f"fcmp oeq {kind} {x}, {y}")
+    found = e.op(f"select i1 {there}, {kind} {y}, {kind} {found}")
+    unknown, nan = e.op(f"fcmp uno {kind} {x}, {y}"), e.op(f"fadd {kind} {x}, {y}")
+    return str(e.op(f"select i1 {unknown}, {kind} {nan}, {kind} {found}"))
+
+
 NO_FORM = "about the number format, not the number"
 LDEXP = define(
     Map("Ldexp", functions=(np.ldexp,), domain=(Real, sp.Integers),
@@ -169,7 +189,7 @@ LDEXP = define(
 NEXTAFTER = define(
     Map("Nextafter", functions=(np.nextafter,), domain=(Real, Real), sympy=None,
         rule=NoRule(NO_FORM)),
-    Code(Libm("nextafter")),
+    Code(Emit(_nextafter)),
     Evidence(samples=(-3, 3), ulp=0.0),
 )  # fmt: skip
 SPACING = define(
