@@ -1,0 +1,95 @@
+"""``while_loop`` under ``vmap``: every example takes the steps that it needs, and no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+
+def root(a: Any, scale: Any = 1.0) -> Any:
+    """Newton's method: more steps for numbers far from 1."""
+    return sg.while_loop(
+        lambda x: np.abs(x * x - scale * a) > 1e-12 * a, lambda x: 0.5 * (x + scale * a / x), a
+    )
+
+
+NUMBERS = np.concatenate([[1.0], np.geomspace(0.01, 1e4, 69)])
+
+
+def test_values_and_derivatives_are_those_of_each() -> None:
+    each = np.array([root(a) for a in NUMBERS])
+    np.testing.assert_array_equal(sg.vmap(root)(NUMBERS), each)
+    slopes = np.array([sg.grad(root)(a) for a in NUMBERS])
+    np.testing.assert_allclose(sg.vmap(sg.grad(root))(NUMBERS), slopes, rtol=1e-13)
+    total = sg.grad(lambda x: np.sum(sg.vmap(root)(x)))
+    np.testing.assert_allclose(total(NUMBERS), slopes, rtol=1e-13)
+    _, tangent = sg.jvp(sg.vmap(root), (NUMBERS,), (np.ones(70),))
+    np.testing.assert_allclose(tangent, slopes, rtol=1e-13)
+
+
+def test_derivatives_by_what_all_share_are_sums() -> None:
+    shared = sg.grad(lambda s: np.sum(sg.vmap(root, in_axes=(0, None))(NUMBERS[1:], s)))
+    each = [sg.grad(root, argnums=1)(a, 1.5) for a in NUMBERS[1:]]
+    np.testing.assert_allclose(shared(1.5), np.sum(each), rtol=1e-12)
+    curved = sg.grad(shared)(1.5)
+    np.testing.assert_allclose(curved, -0.25 * 1.5**-1.5 * np.sum(np.sqrt(NUMBERS[1:])), rtol=1e-9)
+
+
+def test_batches_of_batches() -> None:
+    table = NUMBERS.reshape(2, 35)
+    np.testing.assert_array_equal(sg.vmap(sg.vmap(root))(table).ravel(), sg.vmap(root)(NUMBERS))
+
+
+def test_no_example_is_asked_for_more_than_its_own() -> None:
+    x = np.arange(1.0, 6)
+
+    def partial_sum(count: Any) -> Any:  # past the end there is nothing to read
+        return sg.while_loop(
+            lambda s: s[0] < count, lambda s: (s[0] + 1, s[1] + x[s[0]]), (0, 0.0)
+        )[1]
+
+    counts = np.arange(70) % 6
+    expected = np.concatenate([[0.0], np.cumsum(x)])[counts]
+    np.testing.assert_array_equal(sg.vmap(partial_sum)(counts), expected)
+
+
+def test_only_the_side_of_a_branch_that_is_chosen() -> None:
+    x = np.arange(1.0, 6)
+
+    def guarded(limit: Any) -> Any:
+        def step(s: Any) -> Any:
+            more = sg.cond(s[0] < 5, lambda: x[s[0]], lambda: 0.0)
+            return s[0] + 1, s[1] + more
+
+        return sg.while_loop(lambda s: s[0] < limit, step, (0, 0.0))[1]
+
+    limits = np.arange(40) % 9
+    expected = np.concatenate([[0.0], np.cumsum(x)])[np.minimum(limits, 5)]
+    np.testing.assert_array_equal(sg.vmap(guarded)(limits), expected)
+
+
+@pytest.mark.parametrize("limit", [np.nan, -1.0])
+def test_examples_that_never_begin(limit: float) -> None:
+    def count(limit: Any) -> Any:
+        return sg.while_loop(lambda s: s[0] < limit, lambda s: (s[0] + 1, s[1] + 1), (0.0, 0))[1]
+
+    limits = np.where(np.arange(65) % 3, 4.0, limit)
+    np.testing.assert_array_equal(sg.vmap(count)(limits), np.where(np.arange(65) % 3, 4, 0))
+    assert sg.vmap(count)(np.full(3, limit)).tolist() == [0, 0, 0]
+
+
+def test_threads_and_backends_agree() -> None:
+    many = np.tile(NUMBERS, 300)
+    alone = sg.compile(sg.vmap(root), parallel=False)(many)
+    np.testing.assert_array_equal(sg.compile(sg.vmap(root), parallel=True)(many), alone)
+    with sg.backend("numpy"):
+        np.testing.assert_array_equal(sg.compile(sg.vmap(root))(many), alone)
+
+
+def test_a_program_shows_a_loop_over_examples() -> None:
+    text = str(sg.compile(sg.vmap(root)).program(NUMBERS))
+    assert "length=n)" in text
