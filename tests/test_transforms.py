@@ -172,8 +172,7 @@ def check_batches(case: Case) -> None:
 
     with sg.backend("numpy"), np.errstate(all="ignore"):
         got = sg.vmap(both)(*batches)
-        one = sg.compile(both)
-        want = [np.stack(parts) for parts in zip(*(one(*e) for e in examples), strict=True)]
+        want = [np.stack(parts) for parts in zip(*(both(*e) for e in examples), strict=True)]
         for a, b in zip(got, want, strict=True):
             assert a.shape == b.shape
             assert a.dtype == b.dtype
