@@ -154,8 +154,8 @@ class Reading:
                 stacklevel=2,
             )
         if how == "is" or value is None or value is True or value is False:
-            return f"{text} is {expected}"
-        return f"({text} is {expected} or _sg_same({text}, {expected}))"
+            return f"({text}) is {expected}"  # of "'len' in ..." a chain would be made
+        return f"(({text}) is {expected} or _sg_same({text}, {expected}))"
 
     def _made(self, source: str, **more: Any) -> Any:
         """Return a function of generated source, with the user's global names and cells."""

@@ -40,7 +40,8 @@ class Symgrad(Peer):
         sg.set_kept_memory()
 
     def function(self, workload: Any) -> Any:
-        return lambda *arguments: workload.function(NAMES, *arguments)
+        function = workload.function  # what a closure holds is looked at in each call
+        return lambda *arguments: function(NAMES, *arguments)
 
     def gradient(self, workload: Any, arguments: Any) -> Any:
         chosen = workload.differentiated(arguments)

@@ -1,0 +1,38 @@
+"""What a function reads is walked through once, and compared in each call."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad._compile import _captures
+
+HELPER = """
+import numpy as np
+
+def helper(x, count=2):
+    return sum(np.sin(x[k]) * len(x) for k in range(min(count, len(x))))
+"""
+
+
+@pytest.mark.usefixtures("no_kernels")
+def test_builtins_in_another_module_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ModuleType("other")
+    exec(HELPER, vars(other))
+    helper = other.helper
+    g = sg.value_and_grad(lambda x: helper(x))
+    x = np.array([0.1, 0.2, 0.3])
+    want = g(x)
+    walked: list[Any] = []
+    walk = _captures.read_by
+    monkeypatch.setattr(_captures, "read_by", lambda *a: walked.append(a) or walk(*a))
+    for _ in range(2):
+        np.testing.assert_array_equal(g(x)[1], want[1])
+    assert not walked
+    other.len = lambda x: 5  # type: ignore[attr-defined]
+    assert g(x)[0] == pytest.approx(5 * (np.sin(0.1) + np.sin(0.2)))
+    assert walked
