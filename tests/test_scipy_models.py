@@ -13,6 +13,7 @@ import scipy.ndimage
 import scipy.signal
 import scipy.sparse
 import scipy.sparse.linalg
+import scipy.spatial
 import scipy.spatial.distance
 import scipy.special
 import scipy.stats
@@ -78,6 +79,24 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     case("lfilter", lambda b, x: signal.lfilter(b, [2.0], x), FEW, IMAGE)
     case("lfilter", lambda b, x: signal.lfilter(b, [2.0], x), FEW[:1], IMAGE)
     case("lfilter", lambda x, zi: signal.lfilter([1.0, 2.0], [1.0, 0.5], x, zi=zi)[1], ROW, FEW[:1])
+    sos = signal.butter(5, 0.2, output="sos")
+    case("sosfilt", lambda s, x: signal.sosfilt(s, x), sos, ROW)
+    case("sosfilt", lambda x: signal.sosfilt(sos, x, axis=0), IMAGE)
+    start = signal.sosfilt_zi(sos)
+    case("sosfilt", lambda x, zi: signal.sosfilt(sos, x, zi=zi)[1], ROW, start)
+    b, a = signal.butter(3, 0.3)
+    for pad in ("odd", "even", "constant", None):
+        case(
+            "filtfilt",
+            lambda b, a, x, pad: signal.filtfilt(b, a, x, padtype=pad),
+            b,
+            a,
+            ROW,
+            pad=pad,
+        )
+    case("filtfilt", lambda x: signal.filtfilt(b, a, x, axis=0, padlen=4), IMAGE)
+    for n in (19, 20):
+        case("hilbert", lambda x: np.abs(signal.hilbert(x)), ROW[:n])
     case("savgol", lambda x: signal.savgol_filter(x, 5, 2), IMAGE)
     case("detrend", lambda x: signal.detrend(x, axis=0), IMAGE)
     for mode in ("reflect", "constant", "nearest", "mirror", "wrap"):
@@ -99,6 +118,18 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
                 + image.uniform_filter(x, 4, mode=mode)
             ),
             IMAGE, SMALL, mode=mode,
+        )  # fmt: skip
+        case(
+            "slopes",
+            lambda x, mode: (
+                image.laplace(x, mode=mode) + image.sobel(x, mode=mode)
+                + image.prewitt(x, 0, mode=mode)
+                + image.gaussian_laplace(x, 1.3, mode=mode)
+                + image.gaussian_gradient_magnitude(x, 0.8, mode=mode)
+                + image.gaussian_filter1d(x, 1.1, order=3, mode=mode)
+                + image.gaussian_filter(x, 0.9, order=1, mode=mode)
+            ),
+            IMAGE, mode=mode,
         )  # fmt: skip
     where = RNG.uniform(-3.0, 11.0, (2, 50))
     for mode in ("constant", "nearest", "mirror", "reflect", "grid-wrap"):
@@ -136,6 +167,21 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
             ),
             POINTS, metric=metric, options=options,
         )  # fmt: skip
+    distances = scipy.spatial.distance
+    case(
+        "of two",
+        lambda u, v: [
+            f(u, v) for f in (
+                distances.euclidean, distances.cosine, distances.cityblock, distances.chebyshev,
+                distances.canberra, distances.braycurtis, distances.correlation,
+            )
+        ] + [
+            distances.minkowski(u, v, 3), distances.seuclidean(u, v, [1.0, 2.0, 3.0]),
+            distances.mahalanobis(u, v, np.eye(3) + 0.1),
+        ],
+        POINTS[0], OTHERS[0],
+    )  # fmt: skip
+    case("matrix of distances", lambda a, b: scipy.spatial.distance_matrix(a, b, 3), POINTS, OTHERS)
     for seq in ("xyz", "ZYX", "zxy", "YZX", "XYZ", "yxz"):
         case("euler", lambda e, seq: Rotation.from_euler(seq, e).as_matrix(), TURNS, seq=seq)
         case("euler", lambda e, seq: Rotation.from_rotvec(e).as_euler(seq), TURNS, seq=seq)
@@ -294,6 +340,8 @@ def test_sparse_matrices_of_traced_entries() -> None:
 
 
 def test_what_is_refused_says_so() -> None:
+    with pytest.raises(UnsupportedError, match="output"):
+        sg.compile(lambda x: scipy.ndimage.sobel(x, 0, bool))(IMAGE)
     with pytest.raises(UnsupportedError, match="radius"):
         sg.compile(lambda s: scipy.ndimage.gaussian_filter(IMAGE, s))(1.3)
     with pytest.raises(UnsupportedError, match="neighbors"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,8 @@ SHAPES: dict[str, list[tuple[float, ...]]] = {
     "johnsonsu": [(0.5, 1.5), (0.5, -1.0)], "johnsonsb": [(0.5, 1.5)], "genlogistic": [(1.5,)],
     "loggamma": [(1.5,)], "gompertz": [(1.5,)], "burr": [(2.5, 1.5)], "burr12": [(2.5, 1.5)],
     "genpareto": [(0.5,), (-0.5,), (0.0,)], "genextreme": [(0.5,), (-0.5,), (0.0,)],
-    "fisk": [(2.5,)], "nakagami": [(1.5,)], "gengamma": [(1.5, 2.5)], "invgauss": [(1.5,), (0.2,)],
+    "fisk": [(2.5,)], "nakagami": [(1.5,)], "gengamma": [(1.5, 2.5), (1.5, -2.5)],
+    "invgauss": [(1.5,), (0.2,)],
     "rice": [(1.5,), (0.0,)], "f": [(5.0, 3.0), (1.0, 8.0)], "betaprime": [(2.0, 1.5)],
     "powerlaw": [(1.5,)], "loguniform": [(0.5, 3.0)], "truncexpon": [(3.0,)],
     "triang": [(0.3,), (0.0,), (1.0,)],
@@ -81,6 +83,26 @@ def test_distributions_are_scipys(name: str) -> None:
                         got, want, rtol=2e-12, atol=1e-15 if method[0] == "l" else 1e-30,
                         err_msg=f"{name}{shapes}.{method} at {place}",
                     )  # fmt: skip
+
+
+@pytest.mark.quick(6)
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("name", [n for n in DISTRIBUTIONS if n in SHAPES])
+def test_shapes_are_allowed_where_scipys_are(name: str) -> None:
+    ours, original = getattr(stats, name), getattr(scipy.stats, name)
+    method = "pmf" if isinstance(ours, Counts) else "pdf"
+    f = sg.compile(lambda *p: getattr(ours, method)(1.0, *p))
+    first = np.array(shapes_of(name)[0], dtype=float)
+    for k in range(len(first)):
+        for value in (-2.0, -0.5, 0.5, 2.0):
+            shapes = first.copy()
+            shapes[k] = value
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                allowed = bool(original._argcheck(*shapes))
+                found = f(*shapes)
+            if np.all(shapes == np.floor(shapes)) or method == "pdf":
+                assert np.isnan(found) != allowed, shapes
 
 
 #: Distributions whose share is by a function that has no derivative by its parameter.

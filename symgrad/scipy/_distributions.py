@@ -323,13 +323,21 @@ _mapped("nakagami", GAMMA, lambda z, nu: nu * z * z, lambda z, nu: np.log(2 * nu
             - nu * z * z
         ),
         valid=_positive, **_POSITIVE)  # fmt: skip
-_mapped("gengamma", GAMMA, lambda z, a, c: z**c,
-        lambda z, a, c: np.log(c) + special.xlogy(c - 1.0, z), lambda u, a, c: u ** (1 / c),
-        of=lambda a, c: (a,),
-        logpdf=lambda z, a, c: (
-            np.log(c) + special.xlogy(a * c - 1.0, z) - z**c - special.gammaln(a)
-        ),
-        valid=_positive, **_POSITIVE)  # fmt: skip
+_row("gengamma", _complete(
+    logpdf=lambda z, a, c: (
+        np.log(np.abs(c)) + special.xlogy(a * c - 1.0, z) - z**c - special.gammaln(a)
+    ),
+    cdf=lambda z, a, c: np.where(c > 0, special.gammainc(a, z**c), special.gammaincc(a, z**c)),
+    sf=lambda z, a, c: np.where(c > 0, special.gammaincc(a, z**c), special.gammainc(a, z**c)),
+    ppf=lambda q, a, c: (
+        np.where(c > 0, special.gammaincinv(a, q), special.gammainccinv(a, q)) ** (1 / c)
+    ),
+    isf=lambda q, a, c: (
+        np.where(c > 0, special.gammainccinv(a, q), special.gammaincinv(a, q)) ** (1 / c)
+    ),
+), inside=lambda z, a, c: (z > 0) | ((z == 0) & (c > 0)), safe=1.0, ends=(0.0, np.inf),
+   valid=lambda a, c: (a > 0) & (c != 0),
+)  # fmt: skip
 _mapped("invgamma", GAMMA, lambda z, a: 1 / z, lambda z, a: -2 * np.log(z), lambda u, a: 1 / u,
         falls=True, of=lambda a: (a,), valid=_positive, **_ABOVE)  # fmt: skip
 _mapped("levy", GAMMA, lambda z: 0.5 / z, lambda z: -LOG_2 - 2 * np.log(z), lambda u: 0.5 / u,

@@ -16,6 +16,8 @@ array([2.5, 1.5])
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -37,8 +39,13 @@ __all__ = [
     "correlate1d",
     "gaussian_filter",
     "gaussian_filter1d",
+    "gaussian_gradient_magnitude",
+    "gaussian_laplace",
+    "laplace",
     "map_coordinates",
+    "prewitt",
     "shift",
+    "sobel",
     "uniform_filter",
     "uniform_filter1d",
 ]
@@ -54,6 +61,23 @@ def _padded(x: Any, room: Any, mode: str, cval: Any) -> Any:
     if mode in ("constant", "grid-constant"):
         return np.pad(x, room, constant_values=cval)
     return np.pad(x, room, mode=_PADS[mode])
+
+
+def filters(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have a function stand for one of SciPy's, without an array or a type for its result."""
+
+    def decorate(ours: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = inspect.signature(ours)
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            output = parameters.bind(*args, **kwargs).arguments.get("output")
+            if output is not None:
+                refuse_option(ours.__name__, "output", output, "the result, and its astype")
+            return ours(*args, **kwargs)
+
+        return replaces(original)(functools.wraps(ours)(checked))
+
+    return decorate
 
 
 # ---------------------------------------------------------------- filters
@@ -77,7 +101,7 @@ def _along(x: Any, weights: Any, axis: int, mode: str, cval: Any, centre: int) -
     return _correlated(x, weights.reshape(shape), mode, cval, tuple(place))
 
 
-@replaces(scipy.ndimage.correlate1d)
+@filters(scipy.ndimage.correlate1d)
 def correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
@@ -87,7 +111,7 @@ def correlate1d(
     return _along(floats(input), weights, axis, mode, cval, weights.shape[0] // 2 + origin)
 
 
-@replaces(scipy.ndimage.convolve1d)
+@filters(scipy.ndimage.convolve1d)
 def convolve1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
@@ -98,7 +122,7 @@ def convolve1d(
     return _along(floats(input), weights, axis, mode, cval, centre)
 
 
-@replaces(scipy.ndimage.correlate)
+@filters(scipy.ndimage.correlate)
 def correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
@@ -109,7 +133,7 @@ def correlate(
     return _correlated(floats(input), weights, mode, cval, centre)
 
 
-@replaces(scipy.ndimage.convolve)
+@filters(scipy.ndimage.convolve)
 def convolve(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
@@ -123,24 +147,29 @@ def convolve(
 def _smoothed(
     x: Any, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: float, radius: Any
 ) -> Any:
-    if order != 0:
-        refuse_option("gaussian_filter", "order", order, "order=0 and np.gradient")
     if radius is None:
         if is_traced(sigma):
             refuse_option(
                 "gaussian_filter", "radius", None, "radius=..., which sigma then does not change"
             )
         radius = int(truncate * float(sigma) + 0.5)
-    weights = np.exp(-0.5 / (sigma * sigma) * np.arange(-radius, radius + 1) ** 2)
-    return _along(x, weights / np.sum(weights), axis, mode, cval, radius)
+    places = np.arange(-radius, radius + 1)
+    weights = np.exp(-0.5 / (sigma * sigma) * places**2)
+    weights = weights / np.sum(weights)
+    factor = [1.0]  # the density's derivative is a polynomial times it
+    for _ in range(order):
+        slope = [*[k * c for k, c in enumerate(factor)][1:], 0.0, 0.0]
+        factor = [d - c / (sigma * sigma) for d, c in zip(slope, [0.0, *factor], strict=True)]
+    polynomial = sum(c * places**k for k, c in enumerate(factor))
+    return _along(x, np.flip(weights * polynomial), axis, mode, cval, radius)
 
 
-@replaces(scipy.ndimage.gaussian_filter1d)
+@filters(scipy.ndimage.gaussian_filter1d)
 def gaussian_filter1d(
     input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None,
     mode: str = "reflect", cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
 ) -> Any:  # fmt: skip
-    """Gaussian weights along an axis, as ``scipy.ndimage.gaussian_filter1d``; ``order`` is 0."""
+    """Gaussian weights along an axis, as ``scipy.ndimage.gaussian_filter1d``."""
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
@@ -156,12 +185,12 @@ def _each_axis(
     return x
 
 
-@replaces(scipy.ndimage.gaussian_filter)
+@filters(scipy.ndimage.gaussian_filter)
 def gaussian_filter(
     input: Any, sigma: Any, order: int = 0, output: Any = None, mode: Any = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``; ``order`` is 0."""
+    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``; one ``order`` for all axes."""
 
     def along(x: Any, axis: int, own: Any, edges: str) -> Any:
         if not is_traced(own) and own <= 1e-15:  # as SciPy: nothing along this axis
@@ -171,7 +200,88 @@ def gaussian_filter(
     return _each_axis(floats(input), along, sigma, mode, axes)
 
 
-@replaces(scipy.ndimage.uniform_filter1d)
+def _of_axes(x: Any, of_axis: Callable[[int], Any]) -> Any:
+    total: Any = 0.0
+    for axis in range(x.ndim):
+        total = total + of_axis(axis)
+    return total
+
+
+@filters(scipy.ndimage.laplace)
+def laplace(
+    input: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *, axes: Any = None
+) -> Any:
+    """Laplace's operator by second differences, as ``scipy.ndimage.laplace``."""
+    x, weights = floats(input), np.array([1.0, -2.0, 1.0])
+    if axes is not None:
+        refuse_option("laplace", "axes", axes, "axes=None")
+    return _of_axes(x, lambda axis: _along(x, weights, axis, mode, cval, 1))
+
+
+@filters(scipy.ndimage.gaussian_laplace)
+def gaussian_laplace(
+    input: Any, sigma: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *,
+    axes: Any = None, truncate: float = 4.0,
+) -> Any:  # fmt: skip
+    """Laplace's operator of the image smoothed, as ``scipy.ndimage.gaussian_laplace``."""
+    if axes is not None:
+        refuse_option("gaussian_laplace", "axes", axes, "axes=None")
+    return _of_axes(floats(input), _slopes(input, sigma, 2, mode, cval, truncate))
+
+
+@filters(scipy.ndimage.gaussian_gradient_magnitude)
+def gaussian_gradient_magnitude(
+    input: Any, sigma: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *,
+    axes: Any = None, truncate: float = 4.0,
+) -> Any:  # fmt: skip
+    """Length of the gradient of the image smoothed; as SciPy's."""
+    if axes is not None:
+        refuse_option("gaussian_gradient_magnitude", "axes", axes, "axes=None")
+    slope = _slopes(input, sigma, 1, mode, cval, truncate)
+    return np.sqrt(_of_axes(floats(input), lambda axis: slope(axis) ** 2))
+
+
+def _slopes(
+    input: Any, sigma: Any, order: int, mode: str, cval: Any, truncate: float
+) -> Callable[[int], Any]:
+    """Return derivatives along an axis of an image smoothed along all of them."""
+
+    def of_axis(chosen: int) -> Any:
+        def along(x: Any, axis: int, own: Any, edges: str) -> Any:
+            own_order = order if axis == chosen else 0
+            return _smoothed(x, own, axis, own_order, edges, cval, truncate, None)
+
+        return _each_axis(floats(input), along, sigma, mode, None)
+
+    return of_axis
+
+
+def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
+    """Return differences along an axis, weighted along the others."""
+    axis = axis % x.ndim
+    made = _along(x, np.array([-1.0, 0.0, 1.0]), axis, mode, cval, 1)
+    for other in range(x.ndim):
+        made = made if other == axis else _along(made, others, other, mode, cval, 1)
+    return made
+
+
+@filters(scipy.ndimage.sobel)
+def sobel(
+    input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
+) -> Any:
+    """Sobel's differences, as ``scipy.ndimage.sobel``."""
+    return _differences(floats(input), axis, np.array([1.0, 2.0, 1.0]), mode, cval)
+
+
+@filters(scipy.ndimage.prewitt)
+def prewitt(
+    input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
+) -> Any:
+    """Prewitt's differences, as ``scipy.ndimage.prewitt``."""
+    return _differences(floats(input), axis, np.ones(3), mode, cval)
+
+
+@filters(scipy.ndimage.uniform_filter1d)
 def uniform_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
@@ -180,7 +290,7 @@ def uniform_filter1d(
     return _along(floats(input), np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin)
 
 
-@replaces(scipy.ndimage.uniform_filter)
+@filters(scipy.ndimage.uniform_filter)
 def uniform_filter(
     input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     origin: int = 0, *, axes: Any = None,
@@ -257,7 +367,7 @@ def _at_places(image: Any, places: Any, order: int, mode: str, cval: Any, prefil
     return np.where(within, total, cval) if mode == "constant" else total
 
 
-@replaces(scipy.ndimage.map_coordinates)
+@filters(scipy.ndimage.map_coordinates)
 def map_coordinates(
     input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant",
     cval: Any = 0.0, prefilter: bool = True,
@@ -278,7 +388,7 @@ def map_coordinates(
     return _at_places(floats(input), floats(coordinates), order, mode, cval, prefilter)
 
 
-@replaces(scipy.ndimage.shift)
+@filters(scipy.ndimage.shift)
 def shift(
     input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
     cval: Any = 0.0, prefilter: bool = True,

@@ -37,9 +37,12 @@ __all__ = [
     "correlate2d",
     "detrend",
     "fftconvolve",
+    "filtfilt",
+    "hilbert",
     "lfilter",
     "oaconvolve",
     "savgol_filter",
+    "sosfilt",
 ]
 
 #: Above so many elements in the smaller array, convolutions go by Fourier transforms.
@@ -186,6 +189,75 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     last, result = scan(step, state, rows)
     result = np.moveaxis(result, 0, axis)
     return result if zi is None else (result, np.moveaxis(last, 0, axis))
+
+
+@replaces(scipy.signal.sosfilt)
+def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """Filter by sections of order two, one after another, as ``scipy.signal.sosfilt``."""
+    sections, x = floats(sos), floats(x)
+    last = []
+    for k in range(int(sections.shape[0])):
+        b, a = sections[k, :3], sections[k, 3:]
+        if zi is None:
+            x = lfilter(b, a, x, axis)
+        else:
+            x, state = lfilter(b, a, x, axis, floats(zi)[k])
+            last.append(state)
+    return x if zi is None else (x, traced_numpy.stack(last))
+
+
+def _at_rest(b: Any, a: Any) -> Any:
+    """Return the state of a filter whose signal has been 1 forever: SciPy's ``lfilter_zi``."""
+    order = int(b.shape[0]) - 1
+    jump = b[1:] - a[1:] * b[0]
+    first = np.sum(jump) / np.sum(a)
+    rest = np.cumsum(traced_numpy.concatenate([np.ones(1), a[1:order]])) * first
+    return rest - traced_numpy.concatenate([np.zeros(1), np.cumsum(jump[: order - 1])])
+
+
+@replaces(scipy.signal.filtfilt)
+def filtfilt(
+    b: Any, a: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None,
+    method: str = "pad", irlen: Any = None,
+) -> Any:  # fmt: skip
+    """Filter forward and backward, as ``scipy.signal.filtfilt``."""
+    if method != "pad":
+        refuse_option("filtfilt", "method", method, "method='pad'")
+    b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
+    size = max(int(b.shape[0]), int(a.shape[0]))
+    lead = a[0]
+    b, a = (np.pad(v, (0, size - int(v.shape[0]))) / lead for v in (b, a))
+    x = np.moveaxis(floats(x), axis, -1)
+    edge = 0 if padtype is None else 3 * size if padlen is None else padlen
+    if int(x.shape[-1]) <= edge:
+        raise ValueError(
+            f"The length of the input vector x must be greater than padlen, which is {edge}."
+        )
+    if edge:
+        left, right = np.flip(x[..., 1 : edge + 1], -1), np.flip(x[..., -edge - 1 : -1], -1)
+        if padtype == "odd":
+            left, right = 2 * x[..., :1] - left, 2 * x[..., -1:] - right
+        elif padtype == "constant":
+            left, right = left * 0 + x[..., :1], right * 0 + x[..., -1:]
+        x = traced_numpy.concatenate([left, x, right], axis=-1)
+    for _ in range(2):
+        if size > 1:
+            x, _ = lfilter(b, a, x, -1, _at_rest(b, a) * x[..., :1])
+        else:
+            x = b[0] * x
+        x = np.flip(x, -1)
+    x = x[..., edge : int(x.shape[-1]) - edge]
+    return np.moveaxis(x, -1, axis)
+
+
+@replaces(scipy.signal.hilbert)
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+    """The analytic signal, as ``scipy.signal.hilbert``."""
+    rows = np.moveaxis(floats(x), axis, -1)
+    n = int(rows.shape[-1]) if N is None else N
+    steps = np.arange(n)
+    weights = np.where((steps == 0) | (2 * steps == n), 1.0, np.where(2 * steps < n, 2.0, 0.0))
+    return np.moveaxis(np.fft.ifft(np.fft.fft(rows, n) * weights), -1, axis)
 
 
 def _linear(filter_: Callable[[Any], Any], x: Any, axis: int) -> Any:

@@ -23,17 +23,41 @@ from ...errors import ShapeError
 from .._fates import reasons
 from .._replacing import floats, refuse_option, replaces
 
-__all__ = ["cdist", "cosine", "euclidean", "pdist", "sqeuclidean", "squareform"]
+__all__ = [
+    "braycurtis",
+    "canberra",
+    "cdist",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "euclidean",
+    "mahalanobis",
+    "minkowski",
+    "pdist",
+    "seuclidean",
+    "sqeuclidean",
+    "squareform",
+]
+
+
+def _angle(u: Any, v: Any) -> Any:
+    """Return one less the cosine of the angle between vectors."""
+    lengths = np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1)
+    return 1.0 - np.sum(u * v, axis=-1) / lengths
+
+
+def _centred(u: Any) -> Any:
+    return u - np.mean(u, axis=-1, keepdims=True)
+
 
 _METRICS: dict[str, Callable[..., Any]] = {
     "euclidean": lambda u, v: np.linalg.norm(u - v, axis=-1),
     "sqeuclidean": lambda u, v: np.sum((u - v) ** 2, axis=-1),
     "cityblock": lambda u, v: np.sum(np.abs(u - v), axis=-1),
     "chebyshev": lambda u, v: np.max(np.abs(u - v), axis=-1),
-    "cosine": lambda u, v: (
-        1.0 - np.sum(u * v, axis=-1)
-        / (np.linalg.norm(u, axis=-1) * np.linalg.norm(v, axis=-1))
-    ),
+    "cosine": _angle,
+    "correlation": lambda u, v: _angle(_centred(u), _centred(v)),
     "canberra": lambda u, v: np.sum(np.abs(u - v) / (np.abs(u) + np.abs(v)), axis=-1),
     "braycurtis": lambda u, v: (
         np.sum(np.abs(u - v), axis=-1) / np.sum(np.abs(u + v), axis=-1)
@@ -94,18 +118,27 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     return np.append(x, 0.0)[place]
 
 
-def _of_two(name: str) -> Callable[..., Any]:
+def _of_two(name: str, *options: str) -> Callable[..., Any]:
+    """Return the distance of two vectors, by a metric with options."""
+
     @replaces(getattr(scipy.spatial.distance, name))
-    def distance(u: Any, v: Any, w: Any = None) -> Any:
+    def distance(u: Any, v: Any, *given: Any, w: Any = None, **more: Any) -> Any:
         if w is not None:
             refuse_option(name, "w", w, "w=None")
-        return _METRICS[name](floats(u), floats(v))
+        more |= dict(zip(options, given, strict=False))
+        return _METRICS[name](floats(u), floats(v), **{k: floats(x) for k, x in more.items()})
 
     distance.__name__ = distance.__qualname__ = name
     distance.__doc__ = f"Distance of two vectors, as ``scipy.spatial.distance.{name}``."
     return distance
 
 
-euclidean, sqeuclidean, cosine = map(_of_two, ("euclidean", "sqeuclidean", "cosine"))
+euclidean, sqeuclidean, cosine, cityblock, chebyshev, canberra, braycurtis, correlation = map(
+    _of_two,
+    ("euclidean", "sqeuclidean", "cosine", "cityblock", "chebyshev", "canberra", "braycurtis",
+     "correlation"),
+)  # fmt: skip
+minkowski = _of_two("minkowski", "p")
+seuclidean, mahalanobis = _of_two("seuclidean", "V"), _of_two("mahalanobis", "VI")
 
 __getattr__, __dir__ = offering(scipy.spatial.distance, globals(), reasons("spatial.distance"))
