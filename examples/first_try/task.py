@@ -38,6 +38,8 @@ class Task:
         Whether its author wants second derivatives, too.
     tolerance
         Largest relative error; larger than usual where differences have few digits.
+    accuracy
+        Largest relative error of the value; larger where two solvers have steps of their own.
     name
         Where it is not the function's.
     """
@@ -49,6 +51,7 @@ class Task:
     keywords: dict[str, Any] = field(default_factory=dict)
     hessian: bool = False
     tolerance: float = 1e-7
+    accuracy: float = 1e-11
     name: str = ""
 
     def __str__(self) -> str:
@@ -194,7 +197,7 @@ def check(task: Task) -> Finding:
             want = differences(slopes, arguments, task.argnums)
             second = matrix_of_blocks(curvature(*arguments), slopes(*arguments))
             found.slopes = max(found.slopes, distance(second, want))
-    if found.value > 1e-11 or found.slopes > task.tolerance:
+    if found.value > task.accuracy or found.slopes > task.tolerance:
         found.failure = f"wrong: value by {found.value:.1e}, slopes by {found.slopes:.1e}"
     return found
 
