@@ -114,7 +114,7 @@ class Layout:
                     "the pattern depends on the elements of an argument with a batch axis, and so "
                     "each example has its own: give in_axes=None for it, or call one by one"
                 )
-            program = Program.schedule(graph.inputs, nodes, graph.guards)
+            program = Program.schedule(graph.inputs, nodes, {})  # calls have been admitted
             self._data = [k for k, x in enumerate(graph.inputs) if x in found and x.dim is None]
             self._program = program
         return self._program

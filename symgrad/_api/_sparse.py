@@ -70,6 +70,10 @@ class SparseFunction(Function[P, Any]):
             return out
         return result if plan.alone else plan.unflatten(_each(result))
 
+    def joined(self, *args: Any) -> Any:
+        """Return the data of all matrices in one array, those of a result behind each other."""
+        return np.concatenate([np.zeros(0), *_each(self._evaluated(args, {})[1])])
+
     def pattern(self, *args: Any, **kwargs: Any) -> Any:
         """Return the matrices with True for each of their entries; nothing is compiled for it."""
         found, given = self._found(self._call(args, kwargs))
