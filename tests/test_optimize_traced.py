@@ -44,6 +44,7 @@ def steepest(f: Callable[..., Any], x: Any, step: float = 1e-5) -> Any:
 # ---------------------------------------------------------------- roots of a number
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", BRACKETED)
 def test_random_brackets(name: str) -> None:
     """Good ones have SciPy's roots and counts, bad ones nan; derivatives are -f_p / f_x."""
@@ -133,7 +134,8 @@ def test_newton_by_elements() -> None:
 # ---------------------------------------------------------------- systems
 
 
-@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.quick(1)
+@pytest.mark.parametrize("n", [2, 1, 5])
 def test_random_systems(n: int) -> None:
     rng = np.random.default_rng(n)
 
@@ -197,7 +199,7 @@ FITS = {
 WEIGHTS = np.array([[1.0, -0.7, 0.3], [0.2, 0.5, -0.4], [0.6, 0.1, 0.9]])
 
 
-@pytest.mark.quick(2)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("case", FITS)
 def test_fits(case: str) -> None:
     [y] = rows(np.random.default_rng(1), 1)
@@ -217,7 +219,7 @@ def test_fits(case: str) -> None:
     np.testing.assert_allclose(sg.grad(mixed)(y), by_steps, rtol=2e-3, atol=2e-4)
 
 
-@pytest.mark.quick(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["linear", "soft_l1", "huber", "cauchy", "arctan"])
 def test_losses(loss: str) -> None:
     [y] = rows(np.random.default_rng(2), 1)
@@ -285,6 +287,7 @@ def test_random_minima() -> None:
         np.testing.assert_allclose(slope(p), -np.linalg.solve(hess, mixed), atol=1e-7)
 
 
+@pytest.mark.slow
 def test_bounds() -> None:
     """A variable at a bound moves with it."""
 
@@ -395,16 +398,14 @@ def test_in_loops_and_batches() -> None:
 
     a = np.array([2.0, 3.0])
     np.testing.assert_allclose(sg.compile(chain)(2.0), plain(2.0), rtol=1e-12)
+    first, second = sg.grad(chain), sg.grad(sg.grad(chain))
+    np.testing.assert_allclose(first(2.0), sg.grad(plain)(2.0), rtol=1e-12)
+    np.testing.assert_allclose(second(2.0), steepest(np.vectorize(first), a[:1])[0, 0], rtol=1e-7)
     for f in (chain, carried):
-        np.testing.assert_allclose(
-            sg.grad(f)(2.0), steepest(np.vectorize(f), a[:1])[0, 0], rtol=1e-7
-        )
-        np.testing.assert_allclose(
-            sg.grad(sg.grad(f))(2.0), steepest(np.vectorize(sg.grad(f)), a[:1])[0, 0], rtol=1e-7
-        )
+        each = [steepest(np.vectorize(sg.compile(f)), a[k : k + 1])[0, 0] for k in range(2)]
         batch = sg.grad(lambda a, f=f: np.sum(sg.vmap(f)(a)))(a)
-        np.testing.assert_allclose(batch, [sg.grad(f)(x) for x in a], rtol=1e-12)
-        assert sg.jvp(f, (2.0,), (1.0,))[1] == pytest.approx(sg.grad(f)(2.0))
+        np.testing.assert_allclose(batch, each, rtol=1e-7)
+    assert sg.jvp(chain, (2.0,), (1.0,))[1] == pytest.approx(first(2.0))
 
 
 def test_numbers_alone_are_scipys() -> None:

@@ -37,7 +37,12 @@ def vector(x0: Any) -> Any:
 def values_of(fun: Callable[..., Any], args: Any, kwargs: Any = None) -> Function:
     """Return a user's function of a vector, whose values are a vector."""
     rest, named = as_tuple(args), kwargs or {}
-    return lambda x: 1.0 * np.ravel(as_array(fun(x, *rest, **named)))
+    return lambda x: 1.0 * flat(as_array(fun(x, *rest, **named)))
+
+
+def flat(x: Any) -> Any:
+    """Return an array as a vector; a vector keeps its length as it is written."""
+    return x if x.ndim == 1 else np.ravel(x)
 
 
 # ---------------------------------------------------------------- least squares
@@ -187,7 +192,7 @@ def curve_fit(
     weigh = _weighing(sigma)
 
     def residual(p: Any) -> Any:
-        return weigh(np.ravel(f(data, *(p[k] for k in range(n))) - ydata))
+        return weigh(flat(f(data, *(p[k] for k in range(n))) - ydata))
 
     start = vector(p0)
     n = start.shape[0]
