@@ -139,14 +139,17 @@ def test_kernels_run_in_numbas_code() -> None:
 
 def test_refusals() -> None:
     def trace(**options: Any) -> None:
-        sg.compile(lambda y: solve_ivp(lambda t, y: -y, (0, 1), y, **options).y)(Y0)
+        sg.compile(lambda y: np.max(solve_ivp(lambda t, y: -y, (0, 1), y, **options).y))(Y0)
 
     with pytest.raises(UnsupportedError, match="t_eval"):
         trace()
+    for read in (lambda s: s.y[0], lambda s: s.t, lambda s: len(s.t), lambda s: s.y[:, 1]):
+        with pytest.raises(UnsupportedError, match="t_eval"):
+            sg.compile(lambda y, read=read: 1 * read(solve_ivp(lambda t, y: -y, (0, 1), y)))(Y0)
     with pytest.raises(UnsupportedError, match="Rodas5P"):
         trace(method="BDF", t_eval=[1.0])
-    with pytest.raises(UnsupportedError, match="events"):
-        trace(t_eval=[1.0], dense_output=True)
+    with pytest.raises(UnsupportedError, match="terminal = 1"):
+        trace(t_eval=[1.0], events=lambda t, y: y[0])
     with pytest.raises(UnsupportedError, match="lband"):
         trace(t_eval=[1.0], lband=1)
     with pytest.raises(ValueError, match="not properly sorted"):

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.integrate
 
 from .._state import now
-from ..errors import NotCompiledWarning, SymgradError, UnsupportedError
+from ..errors import NotCompiledWarning, SymgradError
 from ._ode_methods import Tsit5
 from ._ode_programs import programs_for
 from ._ode_result import OdeResult, checked_times
@@ -86,9 +86,13 @@ def solve_ivp(
     :class:`~symgrad.errors.NotCompiledWarning`.
 
     In traced code (under ``sg.grad``, ``sg.jacobian``, ``sg.vmap``, ``sg.compile``) the solution
-    is given at the times ``t_eval``, which are required. Derivatives by the initial state, the
-    times, ``args`` and what ``fun`` closes over are those of the steps taken, whose lengths are
-    not differentiated. Times that were not reached have nan.
+    is given at the times ``t_eval``; without them there are its ends alone, ``sol.y[:, -1]`` and
+    ``sol.t[-1]``. Derivatives by the initial state, the times, ``args`` and what ``fun`` closes
+    over are those of the steps taken, whose lengths are not differentiated. Times that were not
+    reached have nan. Events say by ``terminal`` how often they may happen; their times and states
+    have shapes (terminal,) and (terminal, n), with nan for those that there are not, and are
+    differentiated as implicit functions. With ``dense_output``, ``sol.sol(t)`` takes the steps
+    again: ask for all times in one call.
 
     Examples
     --------
@@ -109,12 +113,10 @@ def solve_ivp(
     np.True_
     """
     if now().guards is not None:
-        if dense_output or events is not None:
-            raise UnsupportedError(
-                "solve_ivp: in traced code it takes no events and gives no dense output: ask for "
-                "the times that are wanted by t_eval"
-            )
-        return solve_traced(fun, t_span, y0, method, t_eval, vectorized, tuple(args or ()), options)
+        return solve_traced(
+            fun, t_span, y0, method, t_eval, vectorized, tuple(args or ()), options, events,
+            dense_output,
+        )  # fmt: skip
     options.pop("memory", None)
 
     def plainly(function: Any, method: Any, **options: Any) -> Any:

@@ -8,7 +8,7 @@ their lengths are not differentiated.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -179,6 +179,19 @@ def polynomial(q: Any, y: Any, x: Any) -> Any:
     return y + found
 
 
+class Watches(Protocol):
+    """What looks at the steps of :func:`visit`; what it has seen has a part ``over``."""
+
+    def begin(self, t: Any, y: Any) -> Any:
+        """Return what is seen at the beginning."""
+
+    def look(
+        self, seen: Any, lag: Any, method: Method, slope: Slope, state: State, after: State,
+        good: Any, h: Any, stages: Any,
+    ) -> Any:  # fmt: skip
+        """Return what has been seen after a step."""
+
+
 class Visits(NamedTuple):
     """What was found at the times that were asked for.
 
@@ -192,51 +205,58 @@ class Visits(NamedTuple):
         Into how many steps was looked up to each time, of shape (m,).
     end:
         Where the integration ended.
+    seen:
+        What ``watch`` has seen.
     """
 
     states: Any
     late: Any
     looked: Any
     end: State
+    seen: Any
 
 
 def visit(
     method: Method, slope: Slope, start: State, control: Control, most: Any, times: Any,
-    memory: Any = None,
+    memory: Any = None, watch: Watches | None = None, lag: Any = 0.0,
 ) -> Visits:  # fmt: skip
     """Go on from one time to the next, and look into the steps in which they lie.
 
-    The clock of ``slope``, ``start`` and ``control`` has no derivatives; that of ``times`` may.
+    The clock of ``slope``, ``start`` and ``control`` has no derivatives; that of ``times`` may,
+    and ``lag`` is what has to be added to the clock to differentiate what ``watch`` sees.
     """
     forward = np.where(control.bound < start.t, -1.0, 1.0)
 
     def to(carry: Any, time: Any) -> Any:
-        *carry, before, looked = carry
+        carry, before, looked = carry
         clock = stop_gradient(time)
 
         def going(carry: Any) -> Any:
-            state = carry[0]
+            state, *_, seen = carry
             short = forward * (state.t - clock) < 0
-            return short & (state.status == RUNNING) & (state.tried < most)
+            on = short & (state.status == RUNNING) & (state.tried < most)
+            return on if watch is None else on & np.logical_not(seen.over)
 
         def turn(carry: Any) -> Any:
-            state = carry[0]
-            after, _, _, stages = attempt(method, slope, state, control)
-            return after, state.t, state.y, stages  # of a good step, where the loop ends
+            state, *_, seen = carry
+            after, good, h, stages = attempt(method, slope, state, control)
+            if watch is not None:
+                seen = watch.look(seen, lag, method, slope, state, after, good, h, stages)
+            return after, state.t, state.y, stages, seen  # of a good step, where the loop ends
 
-        state, t_old, y_old, stages = while_loop(going, turn, tuple(carry), memory=memory)
+        carry = state, t_old, y_old, stages, seen = while_loop(going, turn, carry, memory=memory)
         # Before the first step there is none to look into: one as long as it would be.
         h = np.where(state.t == t_old, forward * state.h, state.t - t_old)
         q = np.stack(method.dense(slope, t_old, y_old, h, stages), axis=-1)
         found = polynomial(q, y_old, (time - t_old) / h)
-        late = forward * (state.t - clock) < 0
+        late = (forward * (state.t - clock) < 0) | (forward * (clock - start.t) < 0)
+        if watch is not None:
+            late = late | (seen.over & (forward * (clock - stop_gradient(seen.t)) > 0))
         looked = looked + np.where(late | (t_old == before), 0, 1)
-        return (
-            (state, t_old, y_old, stages, t_old, looked),
-            (np.where(late, np.nan, found), late, looked),
-        )
+        return (carry, t_old, looked), (np.where(late, np.nan, found), late, looked)
 
     none = [start.f] * method.stages
-    carry = (start, start.t, start.y, none, np.nan, 0)
-    (state, *_), (found, late, looked) = scan(to, carry, times, memory=memory)
-    return Visits(found, late, looked, state)
+    seen = () if watch is None else watch.begin(start.t + lag, start.y)
+    carry = ((start, start.t, start.y, none, seen), np.nan, 0)
+    (((state, *_, seen), _, _), (found, late, looked)) = scan(to, carry, times, memory=memory)
+    return Visits(found, late, looked, state, seen)

@@ -99,7 +99,7 @@ class Programs:
             slope = slope_of(held, args, vectorized)
             start = begun(terms, slope, t, sized(y), h, rejected, control)
             every = np.concatenate([times, np.stack([bound])])
-            states, late, looked, state = visit(terms, slope, start, control, most, every)
+            states, late, looked, state, _ = visit(terms, slope, start, control, most, every)
             return (*left(state), states[:-1], np.sum(~late[:-1]), looked[:-1])
 
         def run_interpolants(t: Any, y: Any, end: Any, *args: Any) -> Any:

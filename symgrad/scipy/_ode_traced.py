@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -11,7 +11,8 @@ from .. import numpy as traced_numpy
 from .._api._custom import stop_gradient
 from .._ops.np_common import is_traced
 from ..errors import UnsupportedError
-from ._ode_loop import Control, begun, visit
+from ._ode_events import Watch
+from ._ode_loop import Control, Visits, begun, visit
 from ._ode_methods import METHODS
 from ._ode_programs import slope_of
 from ._ode_result import OdeResult, checked_times
@@ -23,21 +24,51 @@ OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step", "max_steps", "mem
 TOLERANCES = (("rtol", 1e-3), ("atol", 1e-6))
 
 
+class Ends:
+    """The beginning and the end of what has as many columns as there are steps."""
+
+    def __init__(self, name: str, first: Any, last: Any) -> None:
+        self._name, self._ends = name, {0: first, -1: last}
+
+    def __getitem__(self, key: Any) -> Any:
+        *rows, column = key if isinstance(key, tuple) else (key,)
+        if type(column) is not int or column not in self._ends or len(rows) != self._ends[0].ndim:
+            self._refuse(f"[{', '.join(map(str, (*rows, column)))}]")
+        return self._ends[column][tuple(rows)]
+
+    def __getattr__(self, name: str) -> Any:
+        self._refuse(f".{name}")
+
+    def _refuse(self, what: str = "") -> NoReturn:
+        name, rows = self._name, "" if self._name == "t" else ":, "
+        raise UnsupportedError(
+            f"solve_ivp: sol.{name}{what} is not known in traced code, where the number of steps "
+            f"depends on values. Without t_eval there is the end, sol.{name}[{rows}-1]; for more "
+            "say at which times the solution is wanted: t_eval=np.linspace(t0, t1, 50)"
+        )
+
+
+def _refuses(self: Ends, *_: Any, **__: Any) -> NoReturn:
+    self._refuse()
+
+
+for _name in (
+    "len", "iter", "array", "array_ufunc", "array_function", "neg", "abs", "add", "radd", "sub",
+    "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul", "rmatmul", "eq", "ne",
+    "lt", "le", "gt", "ge", "float", "bool",
+):  # fmt: skip
+    setattr(Ends, f"__{_name}__", _refuses)
+
+
 def solve_traced(
     fun: Callable[..., Any], t_span: Any, y0: Any, method: Any, t_eval: Any, vectorized: bool,
-    args: tuple[Any, ...], options: dict[str, Any],
+    args: tuple[Any, ...], options: dict[str, Any], events: Any = None, dense_output: bool = False,
 ) -> OdeResult:  # fmt: skip
-    """Solve an initial value problem within a trace, at the times ``t_eval``."""
+    """Solve an initial value problem within a trace, at the times ``t_eval`` or to the end."""
     if method not in METHODS:
         raise UnsupportedError(
             f"solve_ivp: in traced code method is one of {', '.join(map(repr, METHODS))}, not "
             f'{method!r}; "Rodas5P" is for stiff systems'
-        )
-    if t_eval is None:
-        raise UnsupportedError(
-            "solve_ivp: in traced code say at which times the solution is wanted, since the "
-            "number of steps depends on values: t_eval=[t1] for the end, t_eval=np.linspace(t0, "
-            "t1, 50) for fifty times"
         )
     if unknown := set(options) - OPTIONS:
         raise UnsupportedError(
@@ -47,7 +78,8 @@ def solve_traced(
     begin, bound = t_span
     if not any(map(is_traced, (begin, bound, t_eval))):
         t_eval = checked_times(t_eval, float(begin), float(bound))
-    times = 1.0 * traced_numpy.asarray(t_eval)
+    last = 1.0 * traced_numpy.asarray(bound)
+    times = np.stack([last]) if t_eval is None else 1.0 * traced_numpy.asarray(t_eval)
     y = traced_numpy.asarray(y0)
     for name, x in (("t_eval", times), ("y0", y)):
         if x.ndim != 1:
@@ -69,15 +101,38 @@ def solve_traced(
         return plain(t + lag, y)
 
     start = begun(terms, slope, clock, y, h, False, control)
-    found, late, looked, state = visit(
-        terms, slope, start, control, most, times - lag, options.get("memory")
-    )
-    failed, steps = np.any(late), state.tried
+    watch = None if events is None else Watch(events, args)
+
+    def at(times: Any) -> Visits:
+        memory = options.get("memory")
+        return visit(terms, slope, start, control, most, times - lag, memory, watch, lag)
+
+    def dense(t: Any) -> Any:
+        t = 1.0 * traced_numpy.asarray(t)
+        wanted = np.reshape(t, (-1,))
+        order = np.argsort(stop_gradient(np.where(bound < clock, -1.0, 1.0) * wanted))
+        found = at(wanted[order]).states[np.argsort(order)]
+        return np.reshape(np.transpose(found), (-1, *t.shape))
+
+    found, late, looked, state, seen = at(times)
+    y_eval: Any = np.transpose(found)
+    over: Any = False
+    if watch is not None:
+        over = seen.over
+    if t_eval is None:
+        end = found[-1], times[-1]
+        if watch is not None:
+            late = late & np.logical_not(over)
+            end = np.where(over, seen.y, end[0]), np.where(over, seen.t, end[1])
+        times, y_eval = Ends("t", 1.0 * begin + 0.0 * last, end[1]), Ends("y", y, end[0])
+    failed, steps = np.any(late) & np.logical_not(over), state.tried
     evaluations = steps * terms.evaluations + np.sum(looked[-1:]) * terms.dense_evaluations
     return OdeResult(
-        t=times, y=np.transpose(found), sol=None, t_events=None, y_events=None,
+        t=times, y=y_eval, sol=dense if dense_output else None,
+        t_events=None if watch is None else list(seen.times),
+        y_events=None if watch is None else list(seen.states),
         nfev=2 + evaluations, njev=steps * terms.jacobians, nlu=steps * terms.jacobians,
-        status=np.where(failed, -1, 0),
+        status=np.where(failed, -1, np.where(over, 1, 0)),
         message="In traced code, status is -1 where a time was not reached: y is nan there.",
         success=np.logical_not(failed),
     )  # fmt: skip

@@ -1,0 +1,160 @@
+"""solve_ivp in traced code: events and their derivatives, the end alone, dense output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.integrate
+from numba import njit
+from scipy.special import ellipk
+
+import symgrad as sg
+from symgrad.scipy.integrate import solve_ivp
+
+TIGHT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def pendulum(p: Any, often: int = 3, **options: Any) -> Any:
+    """Solve for a pendulum of stiffness p[0] that is let go at the angle p[1]."""
+
+    def fall(t: Any, y: Any) -> Any:
+        return [y[1], -p[0] * np.sin(y[0])]
+
+    def below(t: Any, y: Any) -> Any:
+        return y[0]
+
+    below.terminal = often  # type: ignore[attr-defined]
+    return solve_ivp(fall, (0, 50), [p[1], 0.0], "DOP853", events=[below], **TIGHT, **options)
+
+
+P = np.array([2.0, 1.2])
+
+
+def test_times_of_events_and_their_derivatives() -> None:
+    def quarters(a: Any, b: Any, k: int) -> Any:
+        return k * mpmath.ellipk(mpmath.sin(b / 2) ** 2) / mpmath.sqrt(a)
+
+    exact = np.outer([1, 3, 5], [1.0]) * ellipk(np.sin(P[1] / 2) ** 2) / np.sqrt(P[0])
+    with mpmath.workdps(30):
+        a, b = map(mpmath.mpf, (2, "1.2"))
+        slopes = np.array([
+            [float(mpmath.diff(lambda x, k=k: quarters(x, b, k), a)),
+             float(mpmath.diff(lambda x, k=k: quarters(a, x, k), b))]
+            for k in (1, 3, 5)
+        ])  # fmt: skip
+    times, states = sg.compile(lambda p: (pendulum(p).t_events[0], pendulum(p).y_events[0]))(P)
+    np.testing.assert_allclose(times, exact[:, 0], atol=1e-11)
+    np.testing.assert_allclose(states[:, 0], 0, atol=1e-11)
+    forward = sg.jacobian(lambda p: pendulum(p).t_events[0])(P)
+    np.testing.assert_allclose(forward, slopes, atol=1e-10)
+    reverse = sg.grad(lambda p: np.sum(pendulum(p).t_events[0]))(P)
+    np.testing.assert_allclose(reverse, slopes.sum(axis=0), atol=1e-10)
+
+
+@pytest.mark.slow
+def test_events_in_little_memory() -> None:
+    full, little = (
+        sg.grad(lambda p, m=m: np.sum(pendulum(p, t_eval=[5.0], memory=m).t_events[0]))(P)
+        for m in (None, 4000)
+    )
+    np.testing.assert_allclose(little, full, rtol=1e-12)
+
+
+def thrown(v: Any, g: Any, method: str = "Tsit5", **options: Any) -> Any:
+    def fall(t: Any, y: Any) -> Any:
+        return [y[1], -g]
+
+    def ground(t: Any, y: Any) -> Any:
+        return y[0]
+
+    def top(t: Any, y: Any) -> Any:
+        return y[1]
+
+    ground.terminal, ground.direction = True, -1  # type: ignore[attr-defined]
+    top.terminal = 2  # type: ignore[attr-defined]
+    return solve_ivp(fall, (0, 100), [0.0, v], method, events=[ground, top], **TIGHT, **options)
+
+
+def test_an_event_ends_the_integration() -> None:
+    end = sg.value_and_grad(lambda v, g: thrown(v, g).t[-1], argnums=(0, 1))(20.0, 9.81)
+    np.testing.assert_allclose(end[0], 40 / 9.81, rtol=1e-12)
+    np.testing.assert_allclose(end[1], [2 / 9.81, -40 / 9.81**2], rtol=1e-11)
+    second = sg.hessian(lambda g: thrown(20.0, g).t_events[0][0])(9.81)
+    np.testing.assert_allclose(second, 80 / 9.81**3, rtol=1e-10)
+    arrival = sg.jacobian(lambda v: thrown(v, 9.81, "Rodas5P").y[:, -1])(20.0)
+    np.testing.assert_allclose(arrival, [0, -1], atol=1e-10)
+
+    def seen(v: Any) -> Any:
+        found = thrown(v, 9.81, t_eval=[1.0, 4.0, 5.0])
+        return found.t_events, found.y[0], found.status, found.success
+
+    events, height, status, success = sg.compile(seen)(20.0)
+    np.testing.assert_allclose(events[0], [40 / 9.81], rtol=1e-12)
+    np.testing.assert_allclose(events[1], [20 / 9.81, np.nan], rtol=1e-12)
+    np.testing.assert_allclose(height, [20 - 9.81 / 2, 80 - 8 * 9.81, np.nan], rtol=1e-9)
+    assert (status, success) == (1, True)
+
+
+def test_events_agree_with_scipy() -> None:
+    """Several zeros in one step, zeros at the start, directions, a span that goes back."""
+
+    def crossing(t: Any, y: Any) -> Any:
+        return np.sin(t)
+
+    def level(t: Any, y: Any) -> Any:
+        return y[0] - 0.5
+
+    crossing.terminal, level.terminal = 3, 4  # type: ignore[attr-defined]
+    for direction in (-1, 0, 1):
+        crossing.direction = direction  # type: ignore[attr-defined]
+        for span in ((0.0, 30.0), (30.0, 0.0)):
+
+            def f(y0: Any, solve: Any = solve_ivp, span: Any = span) -> Any:
+                found = solve(lambda t, y: [np.cos(t)], span, [y0], events=[crossing, level],
+                              rtol=1e-6)  # fmt: skip
+                return found.t_events, found.t[-1], found.status
+
+            expected, end, status = f(0.1, scipy.integrate.solve_ivp)
+            found, ours, our_status = sg.compile(f)(0.1)
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_allclose(a[: len(b)], b, atol=1e-9)
+                assert np.isnan(a[len(b) :]).all()
+            np.testing.assert_allclose(ours, end, atol=1e-9)
+            assert our_status == status
+
+
+def test_events_in_batches_and_kernels() -> None:
+    def landed(v: Any) -> Any:
+        return thrown(v, 9.81).t[-1]
+
+    speeds = np.array([1.0, 5.0, 20.0])
+    np.testing.assert_allclose(sg.vmap(landed)(speeds), 2 * speeds / 9.81, rtol=1e-11)
+    kernel = sg.compile(landed).kernel(1.0)
+
+    @njit
+    def sum_of(speeds: Any) -> float:
+        found = 0.0
+        for v in speeds:
+            found += kernel(v)
+        return found
+
+    np.testing.assert_allclose(sum_of(speeds), 2 * speeds.sum() / 9.81, rtol=1e-11)
+
+
+def test_the_solution_as_a_function_of_time() -> None:
+    def f(rate: Any, t: Any) -> Any:
+        options = {"dense_output": True, **TIGHT}
+        sol = solve_ivp(lambda t, y: [-rate * y[0], y[0]], (0, 2), [1.0, 0.0], "DOP853", **options)
+        return sol.sol(t)[0], sol.sol(0.7), sol.y[0, -1], sol.t[0]
+
+    t = np.array([1.5, 0.5, 1.0, 2.5])
+    dense, one, end, begin = sg.compile(f)(1.0, t)
+    np.testing.assert_allclose(dense, [*np.exp(-t[:3]), np.nan], atol=1e-11)
+    np.testing.assert_allclose(one, [np.exp(-0.7), 1 - np.exp(-0.7)], atol=1e-11)
+    assert end == pytest.approx(np.exp(-2), abs=1e-11)
+    assert begin == 0
+    slope = sg.grad(lambda t: f(1.0, t)[0][1])(t)
+    np.testing.assert_allclose(slope, [0, -np.exp(-0.5), 0, 0], atol=1e-9)
