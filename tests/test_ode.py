@@ -232,3 +232,17 @@ def test_scipys_implicit_methods_have_exact_jacobians(method: str) -> None:
         found.y[:, -1], [0.7158270687, 9.185534764e-06, 0.2841637457], rtol=1e-4
     )
     assert found.status == 0
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF"])
+def test_large_systems_have_sparse_jacobians(method: str) -> None:
+    def heat(t: Any, y: Any) -> Any:
+        left, right = np.concatenate([[1.0], y[:-1]]), np.concatenate([y[1:], [0.0]])
+        return 200.0 * (left - 2 * y + right) - y**3
+
+    y0 = np.zeros(150)
+    found = solve_ivp(heat, (0, 0.1), y0, method, rtol=1e-6)
+    band = np.abs(np.subtract.outer(range(150), range(150))) < 2
+    expected = scipy.integrate.solve_ivp(heat, (0, 0.1), y0, method, rtol=1e-6, jac_sparsity=band)
+    np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-5, atol=1e-7)
+    assert found.success

@@ -1,80 +1,45 @@
-"""Initial value problems: time against digits, for symgrad and SciPy.
+"""Initial value problems: time against digits, for symgrad, SciPy and others.
 
-    python examples/benchmarks/ode.py [--quick]
+    python examples/benchmarks/ode.py [--quick] [--picture FILE] [--only NAME ...]
 
-Each problem is solved at several tolerances by each method, from one right-hand side in plain
-NumPy. The error is that
-of the state at the end, in the largest component relative to its size, against SciPy's DOP853 or
-Radau at 1e-13. The ratio is the time of SciPy's fastest method with no more than ten times the
-error, by the time of the row. Times are the best of several calls, after the first.
+Each problem of ode_problems.py is solved at several tolerances by each method, from one right-hand
+side; that of SciPy's and CVODE's is compiled by Numba where there is Numba's decorator for it. The
+error is that of the state at the end, the largest relative one of a component (of the largest
+component, for what is less than 1e-12 of it), against the solutions in ode_problems.py. Times are
+the best of several calls, after the first, by the processor's clock, which other processes do not
+disturb. The ratio in the last column is the time of the fastest
+of others with no more than twice the error, by the time of the row. Where they are installed:
+scikit-sundae (CVODE), diffrax, heyoka. All run in one thread.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import scipy.integrate
+from numba import njit
+from ode_problems import ENDS, PROBLEMS, Problem
 from rich.console import Console
 from rich.table import Table
 
-import symgrad as sg
 from symgrad.scipy.integrate import solve_ivp
 
+Solve = Callable[[], Any]
 
-class Problem(NamedTuple):
-    """A right-hand side, where it begins and ends, and whether it is stiff."""
+#: A way: its name, and a function that prepares a solution at a tolerance.
+Way = tuple[str, Callable[[float], Solve]]
 
-    slope: Callable[..., Any]
-    start: list[float]
-    end: float
-    stiff: bool
-
-
-def lorenz(t: Any, y: Any) -> Any:
-    return [10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]]
-
-
-def predators(t: Any, y: Any) -> Any:
-    return [1.5 * y[0] - y[0] * y[1], y[0] * y[1] - 3 * y[1]]
-
-
-def robertson(t: Any, y: Any) -> Any:
-    a, b, c = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
-    return [b - a, a - b - c, c]
-
-
-def van_der_pol(t: Any, y: Any) -> Any:
-    return [y[1], 1e6 * ((1 - y[0] ** 2) * y[1] - y[0])]
-
-
-def hires(t: Any, y: Any) -> Any:
-    r = 280 * y[5] * y[7]
-    return [
-        -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007,
-        1.71 * y[0] - 8.75 * y[1],
-        -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
-        8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
-        -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
-        -r + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
-        r - 1.81 * y[6],
-        -r + 1.81 * y[6],
-    ]
-
-
-PROBLEMS = {
-    "Lorenz": Problem(lorenz, [1.0, 0.0, 0.0], 5.0, False),
-    "Lotka-Volterra": Problem(predators, [1.0, 1.0], 20.0, False),
-    "Robertson": Problem(robertson, [1.0, 0.0, 0.0], 1e4, True),
-    "Van der Pol": Problem(van_der_pol, [2.0, 0.0], 2.0, True),
-    "HIRES": Problem(hires, [1.0, 0, 0, 0, 0, 0, 0, 0.0057], 321.8122, True),
-}
-EXPLICIT, IMPLICIT = ("RK45", "DOP853"), ("Radau", "BDF", "LSODA")
-OURS = {False: ("Tsit5", "DOP853"), True: ("Rodas5P",)}
+#: Longer first calls are not tried at finer tolerances.
+PATIENCE = 20.0
 
 
 class Row(NamedTuple):
@@ -87,87 +52,229 @@ class Row(NamedTuple):
     first: float
 
 
-def timed(solve: Callable[[], Any], budget: float) -> tuple[Any, float, float]:
-    """Return what ``solve`` returns, the best of its times, and its first."""
-    start = time.perf_counter()
+def scipy_like(who: str, solve: Any, problem: Problem, method: str, slope: Any) -> Way:
+    """Return a way by a function with SciPy's signature."""
+
+    def prepared(tolerance: float) -> Solve:
+        options = {"rtol": tolerance, "atol": tolerance * problem.small}
+        span, end = (0.0, problem.end), [problem.end]
+        return lambda: solve(slope, span, problem.start, method, t_eval=end, **options).y[:, -1]
+
+    return f"{who} {method}", prepared
+
+
+def by_numba(problem: Problem) -> tuple[Any, Any]:
+    """Return the right-hand side compiled by Numba: for SciPy, and for CVODE."""
+    listed = njit(problem.slope)
+
+    @njit
+    def slope(t: float, y: Any) -> Any:
+        return np.array(listed(t, y))
+
+    @njit
+    def into(t: float, y: Any, yp: Any) -> None:
+        found = listed(t, y)
+        for k in range(len(found)):
+            yp[k] = found[k]
+
+    return slope, into
+
+
+def cvode(problem: Problem, into: Any) -> Way:
+    from sksundae.cvode import CVODE
+
+    method = "BDF" if problem.stiff else "Adams"
+
+    def rhs(t: float, y: Any, yp: Any) -> None:
+        into(t, y, yp)
+
+    def prepared(tolerance: float) -> Solve:
+        solver = CVODE(
+            rhs, method=method, rtol=tolerance, atol=tolerance * problem.small,
+            max_num_steps=1_000_000,
+        )  # fmt: skip
+        span, start = np.array([0.0, problem.end]), np.array(problem.start)
+        return lambda: solver.solve(span, start).y[-1]
+
+    return f"CVODE {method}", prepared
+
+
+def diffrax_ways(problem: Problem) -> Iterator[Way]:
+    import diffrax
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    term = diffrax.ODETerm(lambda t, y, _: jnp.stack(problem.slope(t, y)))
+    solvers = (diffrax.Kvaerno5,) if problem.stiff else (diffrax.Tsit5, diffrax.Dopri8)
+    for kind in solvers:
+
+        @jax.jit
+        def run(y: Any, rtol: Any, kind: Any = kind) -> Any:
+            return diffrax.diffeqsolve(
+                term, kind(), 0.0, problem.end, None, y, max_steps=100_000, throw=False,
+                stepsize_controller=diffrax.PIDController(rtol, rtol * problem.small),
+            ).ys[-1]  # fmt: skip
+
+        def prepared(tolerance: float, run: Any = run) -> Solve:
+            start = jnp.array(problem.start)
+            return lambda: np.asarray(run(start, tolerance))
+
+        yield f"diffrax {kind.__name__}", prepared
+
+
+def heyoka_way(problem: Problem) -> Way:
+    import heyoka
+
+    def prepared(tolerance: float) -> Solve:
+        names = heyoka.make_vars(*[f"y{k}" for k in range(len(problem.start))])
+        slopes = problem.slope(heyoka.time, names)
+        system = [(y, s + 0.0 * y) for y, s in zip(names, slopes, strict=True)]
+        solver = heyoka.taylor_adaptive(system, problem.start, tol=tolerance)
+
+        def run() -> Any:
+            solver.time = 0.0
+            solver.state[:] = problem.start
+            solver.propagate_until(problem.end)
+            return solver.state.copy()
+
+        return run
+
+    return "heyoka Taylor", prepared
+
+
+def ways(problem: Problem) -> Iterator[Way]:
+    """Yield all ways of solving a problem that are installed, symgrad's first."""
+    for method in ("Rodas5P",) if problem.stiff else ("Tsit5", "DOP853"):
+        yield scipy_like("symgrad", solve_ivp, problem, method, problem.slope)
+    slope, into = by_numba(problem)
+    for method in ("Radau", "BDF", "LSODA") if problem.stiff else ("RK45", "DOP853", "LSODA"):
+        yield scipy_like("SciPy", scipy.integrate.solve_ivp, problem, method, slope)
+    for make in (
+        lambda: [cvode(problem, into)],
+        lambda: diffrax_ways(problem),
+        lambda: [] if problem.stiff else [heyoka_way(problem)],
+    ):
+        try:
+            yield from make()
+        except ImportError as error:
+            print(f"not installed: {error.name}")
+
+
+def timed(prepared: Callable[[], Solve], budget: float) -> tuple[Any, float, float]:
+    """Return a solution, the best of its times, and the first with what it takes to prepare."""
+    start = time.process_time()
+    solve = prepared()
     found = solve()
-    first = time.perf_counter() - start
-    best, begun = np.inf, time.perf_counter()
-    while time.perf_counter() - begun < budget or best == np.inf:
-        start = time.perf_counter()
+    first = time.process_time() - start
+    best, begun = np.inf, time.process_time()
+    while time.process_time() - begun < budget or best == np.inf:
+        start = time.process_time()
         solve()
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     return found, best, first
 
 
-def rows(problem: Problem, tolerances: list[float], budget: float) -> list[Row]:
-    """Solve a problem at each tolerance, by each method."""
-    slope, start, end, stiff = problem
-    exact = scipy.integrate.solve_ivp(
-        slope, (0, end), start, "Radau" if stiff else "DOP853", rtol=1e-13, atol=1e-17
-    ).y[:, -1]
-    found = []
-    for tolerance in tolerances:
-        options = {"rtol": tolerance, "atol": tolerance * (1e-5 if stiff else 1)}
-        ways = [("symgrad", solve_ivp, m) for m in OURS[stiff]]
-        ways += [("SciPy", scipy.integrate.solve_ivp, m) for m in (IMPLICIT if stiff else EXPLICIT)]
-        for who, solver, method in ways:
+def digits_lost(y: Any, exact: Any) -> float:
+    """Return the largest relative error of a component."""
+    size = np.maximum(np.abs(exact), 1e-12 * np.abs(exact).max())
+    return float(np.max(np.abs(y - exact) / size))
 
-            def solve(solver: Any = solver, method: str = method, options: Any = options) -> Any:
-                return solver(slope, (0, end), start, method, t_eval=[end], **options).y[:, -1]
 
-            y, best, first = timed(solve, budget)
-            error = float(np.max(np.abs(y - exact) / np.abs(exact)))
-            found.append(Row(f"{who} {method}", tolerance, error, best, first))
+def rows(name: str, problem: Problem, tolerances: list[float], budget: float) -> list[Row]:
+    """Solve a problem at each tolerance, by each way."""
+    exact, found = np.array(ENDS[name]), []
+    for who, prepared in ways(problem):
+        for tolerance in tolerances:
+            try:
+                y, best, first = timed(lambda: prepared(tolerance), budget)  # noqa: B023
+                error = digits_lost(y, exact)
+            except Exception as error:  # noqa: BLE001
+                print(f"{name}, {who} at {tolerance:.0e}: {type(error).__name__}: {error}"[:200])
+                continue
+            if error < 1:
+                found.append(Row(who, tolerance, error, best, first))
+            if first > PATIENCE:
+                break
     return found
 
 
-def gradients(budget: float) -> list[tuple[str, float, float]]:
-    """Time values and derivatives by the start of Lorenz's system, inside of one program."""
+def shown(name: str, found: list[Row]) -> Table:
+    """Return the table of a problem."""
+    table = Table("method", "rtol", "error", "time", "first call", "fastest other", title=name)
+    for row in found:
+        mine = row.name.startswith("symgrad")
+        others = [r for r in found if r.error < 2 * row.error and not r.name.startswith("symgrad")]
+        other = min(others, key=lambda r: r.seconds, default=None)
+        ratio = "" if other is None or not mine else f"{other.seconds / row.seconds:,.1f} x"
+        table.add_row(
+            row.name, f"{row.tolerance:.0e}", f"{row.error:.1e}", f"{row.seconds * 1e6:,.0f} us",
+            f"{row.first:.2f} s", f"{ratio} {other.name}" if ratio and other else "",
+        )  # fmt: skip
+    return table
 
-    def end(y: Any) -> Any:
-        options = {"rtol": 1e-8, "atol": 1e-8}
-        return solve_ivp(lorenz, (0.0, 2.0), y, "Tsit5", t_eval=[2.0], **options).y[:, -1]
 
-    start = np.array([1.0, 0.0, 0.0])
-    many = np.random.default_rng(0).normal(size=(1000, 3)) + np.array([0, 0, 20.0])
-    value, batch = sg.compile(end), sg.compile(sg.vmap(end), parallel=False)
-    gradient, forward = sg.grad(lambda y: np.sum(end(y) ** 2)), sg.jacobian(end)
-    found = []
-    for name, run, count in (
-        ("value", lambda: value(start), 1),
-        ("gradient (reverse)", lambda: gradient(start), 1),
-        ("Jacobian (forward)", lambda: forward(start), 1),
-        ("value, each of 1000 in a batch", lambda: batch(many), 1000),
-    ):
-        _, best, first = timed(run, budget)
-        found.append((name, best / count, first))
-    return found
+def draw(results: dict[str, list[Row]], path: str) -> None:
+    """Draw time against error for each problem."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = 5 if len(results) > 6 else max(1, len(results))
+    lines = -(-len(results) // columns)
+    figure, axes = plt.subplots(
+        lines, columns, figsize=(3.4 * columns, 3.1 * lines + 0.7), squeeze=False
+    )
+    colours = {"symgrad": "#c2410c", "SciPy": "#64748b", "CVODE": "#1d4ed8", "diffrax": "#7e22ce",
+               "heyoka": "#15803d"}  # fmt: skip
+    styles: dict[str, Any] = {}
+    for axis, (name, found) in zip(axes.flat, results.items(), strict=False):
+        for who in dict.fromkeys(r.name for r in found):
+            points = sorted((r.error, r.seconds) for r in found if r.name == who)
+            package = who.split()[0]
+            kinds = [k for k in styles if k.split()[0] == package]
+            if who not in styles:
+                styles[who] = ("o", "s", "^", "D", "v", "x")[len(kinds)]
+            axis.loglog(
+                *zip(*points, strict=True), marker=styles[who], color=colours[package], label=who,
+                lw=2 if package == "symgrad" else 1, ms=4.5,
+            )  # fmt: skip
+        axis.set_title(name, fontsize=10)
+        axis.invert_xaxis()
+        axis.tick_params(labelsize=8)
+        axis.grid(alpha=0.25)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("seconds", fontsize=9)
+    for axis in axes[-1]:
+        axis.set_xlabel("relative error at the end", fontsize=9)
+    for axis in axes.flat[len(results) :]:
+        axis.axis("off")
+    handles = {}
+    for axis in axes.flat:
+        handles.update(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend(
+        handles.values(), handles.keys(), loc="lower center", ncols=7, fontsize=8, frameon=False
+    )
+    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    figure.savefig(path, dpi=110, facecolor="white")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="one tolerance, short")
-    quick = parser.parse_args().quick
-    budget, tolerances = (0.01, [1e-5]) if quick else (0.3, [1e-3, 1e-5, 1e-7, 1e-9])
+    parser.add_argument("--picture", metavar="FILE", help="draw time against error")
+    parser.add_argument("--only", nargs="+", default=list(PROBLEMS), metavar="NAME")
+    given = parser.parse_args()
+    budget, tolerances = (0.01, [1e-5]) if given.quick else (0.05, [1e-3, 1e-5, 1e-7, 1e-9])
     console = Console()
     warnings.simplefilter("ignore")  # of LSODA, in SciPy
-    for name, problem in PROBLEMS.items():
-        table = Table("method", "rtol", "error", "time", "first call", "SciPy's time", title=name)
-        found = rows(problem, tolerances, budget)
-        for row in found:
-            others = [r for r in found if r.name.startswith("SciPy") and r.error < 10 * row.error]
-            fastest = min((r.seconds for r in others), default=np.nan)
-            spent = f"{row.seconds * 1e6:,.0f} us"
-            table.add_row(
-                row.name, f"{row.tolerance:.0e}", f"{row.error:.1e}", spent,
-                f"{row.first:.2f} s", f"{fastest / row.seconds:,.1f} x",
-            )  # fmt: skip
-        console.print(table)
-    table = Table("Lorenz to 2 at 1e-8, Tsit5", "time", "first call")
-    for what, seconds, first in gradients(budget):
-        table.add_row(what, f"{seconds * 1e6:,.1f} us", f"{first:.2f} s")
-    console.print(table)
+    results = {}
+    for name in [n for n in given.only if n in ENDS]:
+        results[name] = rows(name, PROBLEMS[name], tolerances, budget)
+        console.print(shown(name, results[name]))
+    if given.picture:
+        draw(results, given.picture)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,16 @@ import numpy as np
 import scipy.integrate
 
 from .._state import now
-from ..errors import NotCompiledWarning, SymgradError
+from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._ode_methods import Tsit5
 from ._ode_programs import programs_for
 from ._ode_result import OdeResult, checked_times
 from ._ode_run import FINISHED, MOST, Run
 from ._ode_solvers import COMPILED, Compiled
 from ._ode_traced import solve_traced
+
+#: From so many equations on, Radau and BDF are given a sparse Jacobian.
+LARGE = 100
 
 #: The least relative tolerance that SciPy takes without a warning.
 LEAST = 100 * np.finfo(float).eps
@@ -134,7 +137,7 @@ def solve_ivp(
     given = tuple(args or ())
     try:
         if kind is None:
-            function, options = _filled(fun, given, t_span, y0, vectorized, options)
+            function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
             return plainly(function, method, **options)
         if not dense_output and events is None:
             found = _quickly(kind, fun, t_span, y0, t_eval, vectorized, given, options)
@@ -218,9 +221,13 @@ def _is_number(x: Any) -> bool:
 
 
 def _filled(
-    fun: Any, args: tuple[Any, ...], t_span: Any, y0: Any, vectorized: bool, options: dict[str, Any]
-) -> tuple[Any, dict[str, Any]]:
-    """Return the compiled function and SciPy's options with the exact Jacobian."""
+    fun: Any, args: tuple[Any, ...], method: str, t_span: Any, y0: Any, vectorized: bool,
+    options: dict[str, Any],
+) -> tuple[Any, dict[str, Any]]:  # fmt: skip
+    """Return the compiled function and SciPy's options with the exact Jacobian.
+
+    That of a large system is sparse, where most of it is zero.
+    """
     y0 = np.asarray(y0)
     y0 = y0.astype(np.result_type(y0.dtype, float))
     programs = programs_for(None, vectorized, y0.size, fun)
@@ -231,9 +238,18 @@ def _filled(
     def exact(t: Any, y: Any, *_: Any) -> Any:
         return programs(programs.jacobian, fun, float(t), y, *args)
 
+    def sparse(t: Any, y: Any, *_: Any) -> Any:
+        return programs(programs.sparse_jacobian, fun, float(t), y, *args)
+
     options = {k: v for k, v in options.items() if k != "max_steps"}
-    if "jac" not in options and "jac_sparsity" not in options and "lband" not in options:
-        options["jac"] = exact
+    begin = float(t_span[0])
     if y0.ndim == 1 and y0.size:
-        slope(float(t_span[0]), y0)
+        slope(begin, y0)
+    if not options.keys() & {"jac", "jac_sparsity", "lband", "uband"}:
+        options["jac"] = exact
+        if method != "LSODA" and y0.ndim == 1 and y0.size >= LARGE and y0.dtype.kind == "f":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SparsityWarning)
+                filled = sparse(begin, y0).nnz
+            options["jac"] = sparse if filled < y0.size**2 / 10 else exact
     return slope, options

@@ -119,6 +119,7 @@ class Programs:
         self.interpolants = compiled(run_interpolants)
         self.slope = compiled(run_slope)
         self.jacobian = jacobian(run_slope, argnums=1)
+        self.sparse_jacobian = jacobian(run_slope, argnums=1, sparse=True)
 
     def __call__(self, function: Any, fun: Callable[..., Any], *args: Any) -> Any:
         """Call one of the compiled functions for ``fun``."""
