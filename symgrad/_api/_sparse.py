@@ -19,7 +19,7 @@ from .._state import PLAIN, now
 from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
-from ._pattern import Entries, Layout, Plan
+from ._plan import Entries, Layout, Plan
 from ._spy import spy
 from ._vmap import vmap_body
 from ._wrt import Keys, positions_of

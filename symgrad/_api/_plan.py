@@ -1,0 +1,329 @@
+"""Where the values of a sparse derivative go: plans, made once and kept while they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._compile import Specialization
+from .._graph import Input, Node, topological
+from .._schedule import Program
+from .._shapes import Dimension, Shape, evaluate_dim
+from .._trace import Graph, flatten
+from ..errors import ArgumentError
+from ._pattern import Pattern, Piece, starts_of
+from ._placed import Placed, Recipe
+
+#: Plans that a derivative keeps for its last sizes and index data.
+KEPT = 4
+
+#: Shortest array whose length is a symbol.
+LEAST = 2
+
+
+class Entries:
+    """Of the derivative of one node by another the nodes that say where its values go.
+
+    Attributes
+    ----------
+    target, source:
+        Their numbers: outputs come before cuts, and inputs before cuts.
+    places:
+        For each block its lanes, and nodes of its rows, columns and truth values (or None).
+    where:
+        For each block the user's line that it is from.
+    """
+
+    def __init__(
+        self,
+        target: int,
+        source: int,
+        places: Sequence[tuple[Shape, Node, Node, Node | None]],
+        where: Sequence[str],
+    ) -> None:
+        self.target, self.source = target, source
+        self.places, self.where = tuple(places), tuple(where)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All nodes, in order."""
+        return [x for _, *nodes in self.places for x in nodes if x is not None]
+
+    def replaced(self, nodes: Iterator[Node]) -> Entries:
+        """Return it with other nodes in the place of these."""
+        return Entries(
+            self.target,
+            self.source,
+            [
+                (lanes, next(nodes), next(nodes), None if mask is None else next(nodes))
+                for lanes, _, _, mask in self.places
+            ],
+            self.where,
+        )
+
+
+class Layout:
+    """What a trace tells of where the values go: it is among the results of the traced body.
+
+    Parameters
+    ----------
+    entries:
+        One for each derivative that has blocks. The values of the blocks, one after the other, are
+        the outputs of the trace.
+    shapes:
+        How many elements the targets, and the sources, have.
+    dtypes:
+        The element types of the targets.
+    counts:
+        How many of the targets are outputs, and how many of the sources inputs.
+    lower:
+        Whether entries above the diagonal are left out.
+    unflatten:
+        Nests the matrices, of which each output has one for each input. None: there is one, by
+        itself.
+    """
+
+    def __init__(
+        self,
+        entries: Sequence[Entries],
+        shapes: tuple[Sequence[Dimension], Sequence[Dimension]],
+        dtypes: Sequence[np.dtype[Any]],
+        counts: tuple[int, int],
+        lower: bool,
+        unflatten: Callable[[Sequence[Any]], Any] | None,
+    ) -> None:
+        self.entries, self.shapes, self.dtypes = tuple(entries), shapes, dtypes
+        self.counts, self.lower, self.unflatten = counts, lower, unflatten
+        #: The length of the leading axis that all values have, under vmap.
+        self.batch_size: Dimension | None = None
+        self._program: Program | None = None
+        self._data: list[int] = []
+        self._kept: list[tuple[Any, list[Any], Plan]] = []
+        self._compiled: list[Placed] = []
+
+    def _prepared(self, graph: Graph) -> Program:
+        """Return the program of rows and columns."""
+        if self._program is None:
+            nodes = [x for e in self.entries for x in e.nodes]
+            found = {x for x in topological(nodes) if isinstance(x, Input)}
+            if not found.issubset(graph.inputs):
+                raise ArgumentError(
+                    "the pattern depends on the elements of an argument with a batch axis, and so "
+                    "each example has its own: give in_axes=None for it, or call one by one"
+                )
+            program = Program.schedule(graph.inputs, nodes, {})  # calls have been admitted
+            self._data = [k for k, x in enumerate(graph.inputs) if x in found and x.dim is None]
+            self._program = program
+        return self._program
+
+    def plan(self, graph: Graph, values: Sequence[Any], form: str) -> Plan:
+        """Return the plan for these inputs of the program."""
+        program = self._prepared(graph)
+        sizes = tuple(map(np.shape, values))
+        whole = [int(v) for v, x in zip(values, graph.inputs, strict=True) if x.dim is not None]
+        key, data = (sizes, whole, form), [np.asarray(values[k]) for k in self._data]
+        for place, (known, before, plan) in enumerate(self._kept):
+            if known == key and all(map(np.array_equal, before, data)):
+                if place:
+                    self._kept.insert(0, self._kept.pop(place))
+                return plan
+        data = [x.copy() for x in data]
+        plan = self._planned(program, values, data, form)
+        self._kept[KEPT - 1 :] = []
+        self._kept.insert(0, (key, data, plan))
+        return plan
+
+    def _planned(
+        self, program: Program, values: Sequence[Any], data: Sequence[Any], form: str
+    ) -> Plan:
+        sizes = program.bind_sizes(values)
+        found = iter(program.run(*values))
+        places: dict[tuple[int, int], list[Piece]] = {}
+        number = 0
+        for entries in self.entries:
+            pieces = places[entries.target, entries.source] = []
+            for lanes, row, col, mask in entries.places:
+                shape = tuple(evaluate_dim(n, sizes) for n in lanes)
+                whole = (True if x is None else next(found) for x in (row, col, mask))
+                columns = (np.ravel(np.broadcast_to(x, shape)) for x in whole)
+                pieces.append(Piece(number, *columns))
+                number += 1
+        heights, widths = ([evaluate_dim(n, sizes) for n in part] for part in self.shapes)
+        parts = _Planner(self, places, heights, widths, form)
+        return Plan(self, parts, sizes, data)
+
+    def compiled(self, recipes: tuple[Recipe, ...], found: Specialization) -> Placed:
+        """Return a program that writes values as the recipes say, or with more additions."""
+        for known in self._compiled:
+            if known.serves(recipes):
+                return known
+        made = Placed(recipes, found, self._data, self.dtypes, self.batch_size)
+        self._compiled.append(made)
+        return made
+
+
+class Part:
+    """One derivative: its pattern, and products of others that are added to its own blocks."""
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        pieces: Sequence[Piece],
+        products: Sequence[tuple[int, int, Any, Any]],
+        target: int,
+        final: bool,
+    ) -> None:
+        self.pattern = pattern
+        own = len(pieces) - len(products)
+        used = [k for k, places in enumerate(pattern.places) if np.any(places >= 0)]
+        alone = pattern.alone()
+        self.recipe = Recipe(
+            target,
+            tuple(pieces[k].number for k in used if k < own),
+            tuple(products[k - own][:2] for k in used if k >= own),
+            frozenset(place for place, k in enumerate(used) if k in alone),
+            frozenset(place for place, k in enumerate(used) if pattern.places[k].min() < 0),
+            final,
+            pattern.nnz == 1,
+        )
+        self.places = [pattern.places[k] for k in used]
+        self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]
+
+
+class Plan:
+    """The patterns of the matrices, and what their program takes besides the arguments.
+
+    Attributes
+    ----------
+    patterns:
+        Those of the matrices.
+    alone:
+        Whether there is one matrix, which is not nested.
+    """
+
+    def __init__(
+        self, layout: Layout, planner: _Planner, sizes: Mapping[Any, int], data: Sequence[Any]
+    ) -> None:
+        outputs, inputs = layout.counts
+        self._layout, self._sizes, self._data = layout, sizes, data
+        size = layout.batch_size
+        self._lead = () if size is None else (evaluate_dim(size, sizes),)
+        final = [planner.part(k, j) for k in range(outputs) for j in range(inputs)]
+        self._parts = planner.parts
+        self.alone = layout.unflatten is None
+        self.patterns = [self._parts[k].pattern for k in final]
+        self._placed: tuple[Specialization, tuple[Any, ...]] | None = None
+
+    def matrix(self, k: int, data: Any) -> Any:
+        """Return a matrix by its data, under vmap a list of those of the examples."""
+        if not self._lead:
+            return self.patterns[k].matrix(data)
+        return [self.patterns[k].matrix(x.copy()) for x in data]
+
+    def targets(self, out: Any) -> Any:
+        """Return the arrays to write to as the program takes them, or raise."""
+        given = [out] if self.alone else flatten(out)[0]
+        if len(given) != len(self.patterns):
+            raise ArgumentError(f"out has {len(given)} arrays for {len(self.patterns)} matrices")
+        for pattern, target in zip(self.patterns, given, strict=True):
+            pattern.check_target(target, self._lead)
+        return given[0] if len(given) == 1 else tuple(given)
+
+    def lines(self) -> list[tuple[str, Any, Any]]:
+        """Return the rows and columns of each block of the one matrix, with the user's line."""
+        known = [line for entries in self._layout.entries for line in entries.where]
+        part = self._parts[-1]
+        own = [known[k] for k in part.recipe.blocks]
+        own += ["products of others"] * len(part.recipe.products)
+        found = []
+        for line, places in zip(own, part.places, strict=True):
+            there = places[places >= 0]
+            found.append((line, part.pattern.rows[there], part.pattern.cols[there]))
+        return found
+
+    def unflatten(self, found: Sequence[Any]) -> Any:
+        """Nest what there is for each matrix."""
+        return found[0] if self._layout.unflatten is None else self._layout.unflatten(found)
+
+    def placed(self, found: Specialization) -> tuple[Specialization, tuple[Any, ...]]:
+        """Return the program that computes the data of the matrices, and its further inputs."""
+        if self._placed is None:
+            made = self._layout.compiled(tuple(part.recipe for part in self._parts), found)
+            self._placed = made.specialization, self._further(made)
+        return self._placed
+
+    def _further(self, made: Placed) -> tuple[Any, ...]:
+        """Return what the program takes behind the inputs of the trace."""
+        places: list[Any] = []
+        pairs: list[Any] = []
+        counts: list[int] = []
+        for recipe, part in zip(made.recipes, self._parts, strict=True):
+            places += [part.places[k] for k in recipe.order]
+            pairs += part.pairs
+            if not (recipe.exact or recipe.single):
+                counts.append(part.pattern.nnz)
+        sizes = [self._sizes[s] for s in made.symbols]
+        data = [x[()] for x in self._data]
+        row = np.concatenate([*places, np.zeros(LEAST, np.int64)])
+        return row, *pairs, *sizes, *counts, *data
+
+
+class _Planner:
+    """Puts the derivatives by the inputs together from those by the cuts."""
+
+    def __init__(
+        self, layout: Layout, places: Any, heights: list[int], widths: list[int], form: str
+    ) -> None:
+        self.layout, self.places, self.form = layout, places, form
+        self.heights, self.widths = heights, widths
+        self.parts: list[Part] = []
+        self._made: dict[tuple[int, int, bool], int] = {}
+
+    def part(self, target: int, source: int, total: bool = True) -> int:
+        """Return the derivative of a target by a source, through cuts as well if ``total``.
+
+        It is given by its number in ``parts``, where it stands behind those that it is made of.
+        """
+        key = target, source, total
+        if key not in self._made:
+            self._made[key] = self._put_together(*key)
+        return self._made[key]
+
+    def _put_together(self, target: int, source: int, total: bool) -> int:
+        outputs, inputs = self.layout.counts
+        pieces, products = list(self.places.get((target, source), ())), []
+        for cut in range(len(self.widths) - inputs) if total else ():
+            if (target, inputs + cut) not in self.places:
+                continue
+            numbers = (
+                self.part(target, inputs + cut, total=False),
+                self.part(outputs + cut, source),
+            )
+            left, right = (self.parts[k].pattern for k in numbers)
+            p, q = _pairs(left, right)
+            if count := len(p):
+                p, q = (np.resize(x, max(count, LEAST)) for x in (p, q))
+                products.append((*numbers, p, q))
+                pieces.append(Piece(-1, left.rows[p], right.cols[q], np.arange(len(p)) < count))
+        final = total and target < outputs
+        if final and self.layout.lower:
+            # Of nested arguments the triangle is that of all of them together.
+            for k, x in enumerate(pieces):
+                below = x.row >= x.col if target == source else target > source
+                pieces[k] = Piece(x.number, x.row, x.col, x.there & below)
+        shape = self.heights[target], self.widths[source]
+        form = self.form if final else "csr"
+        pattern = Pattern(pieces, shape, form, self.layout.dtypes[target])
+        self.parts.append(Part(pattern, pieces, products, target, final))
+        return len(self.parts) - 1
+
+
+def _pairs(left: Pattern, right: Pattern) -> tuple[Any, Any]:
+    """Return which entries of two matrices are multiplied in their product, by number."""
+    starts = starts_of(right.rows, right.shape[0])
+    counts = np.diff(starts)[left.cols]
+    p = np.repeat(np.arange(left.nnz), counts)
+    inner = np.arange(len(p)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return p, starts[left.cols][p] + inner
