@@ -287,7 +287,7 @@ _mapped("genpareto", EXPONENTIAL, lambda z, c: _over(c, np.log1p, z),
         inside=lambda z, c: (z >= 0) & (c * z >= -1),
         safe=lambda c: 0.5 / (1 + np.abs(c)))  # fmt: skip
 _mapped("genextreme", EXPONENTIAL, lambda z, c: np.exp(_over(c, np.log1p, -z)),
-        lambda z, c: (1 - c) * _over(c, np.log1p, -z),
+        lambda z, c: np.where(c == 1, 0.0, (1 - c) * _over(c, np.log1p, -z)),
         lambda u, c: -_over(c, np.expm1, np.log(u)),
         falls=True, inside=lambda z, c: c * z <= 1, safe=0.0)  # fmt: skip
 _mapped("invweibull", EXPONENTIAL, lambda z, c: z**-c,
