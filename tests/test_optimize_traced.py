@@ -247,6 +247,14 @@ def test_losses(loss: str) -> None:
     np.testing.assert_allclose(slope, by_steps, rtol=2e-3, atol=1e-4)
 
 
+def test_points_that_the_function_makes_itself() -> None:
+    def line(y: Any) -> Any:
+        return so.curve_fit(lambda t, a, b: a * t + b, np.arange(3.0), y)[0]
+
+    slope = sg.jacobian(line)(np.array([1.0, 3.0, 5.0]))
+    np.testing.assert_allclose(slope, [[-0.5, 0, 0.5], [5 / 6, 1 / 3, -1 / 6]], atol=1e-9)
+
+
 def test_a_fit_that_is_cut_short() -> None:
     def fit(y: Any, most: int) -> Any:
         r = ours.least_squares(lambda p: decay(T, *p) - y, [1.0, 1.0, 0.0], max_nfev=most)

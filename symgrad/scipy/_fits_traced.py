@@ -14,6 +14,7 @@ from .._api._implicit import root_at
 from .._api._matrices import jacobian
 from .._api._transforms import grad
 from .._ops.np_common import as_array
+from .._trace import Traced, as_node
 from ..errors import ShapeError, UnsupportedError
 from ._descent import BOTH, RUNNING, Box, Model, Tests, box_of, descend, inverse, minimum
 from ._given import as_tuple, first_parameters
@@ -31,7 +32,8 @@ def vector(x0: Any) -> Any:
     x = np.atleast_1d(1.0 * as_array(x0))
     if x.dtype.kind != "f":
         raise UnsupportedError(f"in traced code solvers start at real numbers, not at {x.dtype}")
-    return stop_gradient(x)
+    # Derivatives at plain numbers would be computed by kernels of their own.
+    return stop_gradient(Traced(as_node(x)))
 
 
 def values_of(fun: Callable[..., Any], args: Any, kwargs: Any = None) -> Function:
