@@ -200,13 +200,6 @@ def gaussian_filter(
     return _each_axis(floats(input), along, sigma, mode, axes)
 
 
-def _of_axes(x: Any, of_axis: Callable[[int], Any]) -> Any:
-    total: Any = 0.0
-    for axis in range(x.ndim):
-        total = total + of_axis(axis)
-    return total
-
-
 @filters(scipy.ndimage.laplace)
 def laplace(
     input: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *, axes: Any = None
@@ -215,7 +208,7 @@ def laplace(
     x, weights = floats(input), np.array([1.0, -2.0, 1.0])
     if axes is not None:
         refuse_option("laplace", "axes", axes, "axes=None")
-    return _of_axes(x, lambda axis: _along(x, weights, axis, mode, cval, 1))
+    return sum(_along(x, weights, axis, mode, cval, 1) for axis in range(x.ndim))
 
 
 @filters(scipy.ndimage.gaussian_laplace)
@@ -226,7 +219,7 @@ def gaussian_laplace(
     """Laplace's operator of the image smoothed, as ``scipy.ndimage.gaussian_laplace``."""
     if axes is not None:
         refuse_option("gaussian_laplace", "axes", axes, "axes=None")
-    return _of_axes(floats(input), _slopes(input, sigma, 2, mode, cval, truncate))
+    return sum(_slopes(input, sigma, 2, mode, cval, truncate))
 
 
 @filters(scipy.ndimage.gaussian_gradient_magnitude)
@@ -237,14 +230,11 @@ def gaussian_gradient_magnitude(
     """Length of the gradient of the image smoothed; as SciPy's."""
     if axes is not None:
         refuse_option("gaussian_gradient_magnitude", "axes", axes, "axes=None")
-    slope = _slopes(input, sigma, 1, mode, cval, truncate)
-    return np.sqrt(_of_axes(floats(input), lambda axis: slope(axis) ** 2))
+    return np.sqrt(sum(s * s for s in _slopes(input, sigma, 1, mode, cval, truncate)))
 
 
-def _slopes(
-    input: Any, sigma: Any, order: int, mode: str, cval: Any, truncate: float
-) -> Callable[[int], Any]:
-    """Return derivatives along an axis of an image smoothed along all of them."""
+def _slopes(input: Any, sigma: Any, order: int, mode: str, cval: Any, truncate: float) -> list[Any]:
+    """Return derivatives along each axis of an image smoothed along all of them."""
 
     def of_axis(chosen: int) -> Any:
         def along(x: Any, axis: int, own: Any, edges: str) -> Any:
@@ -253,7 +243,7 @@ def _slopes(
 
         return _each_axis(floats(input), along, sigma, mode, None)
 
-    return of_axis
+    return [of_axis(axis) for axis in range(np.ndim(input))]
 
 
 def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
