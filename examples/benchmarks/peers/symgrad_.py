@@ -21,6 +21,7 @@ class _Names:
 
 
 NAMES = _Names()
+WITH_SCIPY = ("black_scholes", "gmm", "mlp")
 
 
 class Symgrad(Peer):
@@ -40,8 +41,11 @@ class Symgrad(Peer):
         sg.set_kept_memory()
 
     def function(self, workload: Any) -> Any:
-        function = workload.function  # what a closure holds is looked at in each call
-        return lambda *arguments: function(NAMES, *arguments)
+        # What a closure holds is looked at in each call; modules of libraries are not.
+        function = workload.function
+        if workload.name in WITH_SCIPY:
+            return lambda *arguments: function(NAMES, *arguments)
+        return lambda *arguments: function(np, *arguments)
 
     def gradient(self, workload: Any, arguments: Any) -> Any:
         chosen = workload.differentiated(arguments)
