@@ -6,6 +6,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -42,6 +43,9 @@ from symgrad._runtime import load_memory, load_pool  # noqa: E402
 
 # Tests run over all ops; tests/unit/test_late.py, in processes of its own, over who loads them.
 registry.complete()
+
+# A user's module for type checkers, with calls that are wrong.
+collect_ignore = ["typed.py"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -124,6 +128,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     function, a page) such tests have run least so far, and of these ones that are spread over
     all: so every property is tested, by ops as different as can be, and always by the same.
     """
+    for item in items:
+        if re.search(r" at 0x[0-9a-f]{6}", item.nodeid):
+            raise pytest.UsageError(f"{item.nodeid}: an address, another in each process")
     if not is_quick(config):
         return
     left_out = {item for item in items if item.get_closest_marker("slow")}

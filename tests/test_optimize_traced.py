@@ -109,7 +109,7 @@ def test_ends_and_failures(what: str, solve: Callable[..., Any]) -> None:
         {"bracket": (0, 1)},
         {"bracket": [0, 1], "method": "ridder", "xtol": 1e-13},
     ],
-    ids=str,
+    ids=lambda options: "-".join([*options, options.get("method", "")]),
 )
 def test_root_scalar(options: dict[str, Any]) -> None:
     def rate(p: Any) -> Any:
