@@ -194,6 +194,7 @@ PLOTS = {
     "opf.png": ("opf", "--plot"),
     "bundle.png": ("bundle_adjustment.py", "--plot"),
     "control.png": ("collocation.py", "--plot"),
+    "ode.png": ("benchmarks/ode.py", "--picture"),
 }
 
 

@@ -24,11 +24,13 @@ import scipy.special as sc
 import scipy.stats
 
 import symgrad as sg
+import symgrad.numpy as snp
 from symgrad import errors
 from symgrad.errors import (
     ArgumentError,
     DTypeError,
     IndexingError,
+    NumberError,
     ShapeError,
     SymgradError,
     TraceError,
@@ -195,13 +197,8 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "ufunc where": (lambda x: np.sin(x, where=x > 1), ("np.sin(..., where=)", "np.where")),
     "ufunc option": (lambda x: np.sin(x, signature="d->d"), ("np.sin(..., signature=)",)),
     "ufunc dtype": (lambda x: np.less(x, 1, dtype=float), ("np.less(..., dtype=float64)",)),
-    "sum where": (lambda x: np.sum(x, where=x), ("where= is an array of truth values", "float64")),
     "nansum where": (
         lambda x: np.nansum(x, where=[True] * 5), ("nansum: the option where=", "keepdims"),
-    ),
-    "max where": (lambda x: np.max(x, where=x > 1), ("np.max(..., where=)", "initial=")),
-    "out of another type": (
-        lambda x: np.add(x, 1, out=OF.np.zeros(5, int)), ("np.add(..., out=)", "'same_kind'"),
     ),
     "sum out": (lambda x: np.sum(x, out=OF.np.zeros(())), ("np.sum(..., out=)", "symgrad.numpy")),
     "ptp initial": (lambda x: np.ptp(x, initial=3.0), ("ptp: the option initial=",)),
@@ -215,6 +212,21 @@ def test_what_is_not_traced(name: str) -> None:
     if getattr(function, "__module__", "") != __name__:
         function = wrapped(function)
     says(raises(sg.compile, function, x5), UnsupportedError, *parts)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "parts"),
+    [
+        (lambda x: np.sum(x, where=x), ArgumentError, ("an array of truth values", "float64")),
+        (lambda x: np.max(x, where=x > 1), NumberError, ("np.max(..., where=)", "initial=")),
+        (lambda x: np.add(x, 1, out=snp.zeros(5, int)), DTypeError, ("out=)", "'same_kind'")),
+    ],
+    ids=["mask of numbers", "extremum of none", "out of another type"],
+)
+def test_options_that_numpy_refuses(
+    function: Callable[[Any], Any], kind: type, parts: tuple[str, ...]
+) -> None:
+    says(raises(sg.compile, function, x5), kind, *parts)
 
 
 def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """Initial value problems that solvers are compared on, with their solutions at the end.
 
-    python examples/benchmarks/ode_problems.py [NAME ...]
+    python examples/benchmarks/ode_problems.py [--quick] [NAME ...]
 
 computes the solutions again by two methods that have nothing in common but the right-hand side:
 symgrad's DOP853 or Rodas5P at a tolerance of 1e-13, and SciPy's LSODA or Radau at 1e-11. It prints
@@ -13,7 +13,7 @@ Set for Initial Value Problem Solvers, 2008 (HIRES, POLLU, van der Pol).
 
 from __future__ import annotations
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -218,8 +218,12 @@ ENDS: dict[str, list[float]] = {
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *PROBLEMS])
+    parser.add_argument("--quick", action="store_true", help="HIRES alone")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")  # of LSODA, in SciPy
-    for name in sys.argv[1:] or PROBLEMS:
+    for name in given.names or (["HIRES"] if given.quick else PROBLEMS):
         problem = PROBLEMS[name]
         listed = njit(problem.slope)
 

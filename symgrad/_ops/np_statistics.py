@@ -79,7 +79,7 @@ def _degrees(number: Any, ddof: Any, correction: Any) -> Any:
     if isinstance(less, (int, float)) and less == 0:
         return number
     free = number - less
-    if is_traced(number):
+    if is_traced(number) or isinstance(number, np.ndarray):
         return np.maximum(free, 0)
     return free if not isinstance(less, int) or free > 0 else 0
 
