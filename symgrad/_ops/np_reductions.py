@@ -112,9 +112,7 @@ def _extremum(functions: tuple[Callable[..., Any], ...], op: Op, doc: str) -> An
         x = as_array(a)
         if initial is None:
             if where is not True:
-                raise NumberError(
-                    f"np.{name}(..., where=) needs initial= for masks of none"
-                )
+                raise NumberError(f"np.{name}(..., where=) needs initial= for masks of none")
             not_empty(x, axis, name)
             return fold(op, x, axis, keepdims)
         first = as_array(initial).astype(x.dtype)
