@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from ._graph import Node, apply, checked, topological
-from ._op import PROJECTIONS, ArrayOp, Bodied
+from ._op import PROJECTIONS, ArrayOp, Bodied, Reduce
 from ._ops import RESHAPE
 from ._shapes import Dimension, Shape, as_size
 from ._state import at, within
 from ._trace import Traced, as_node, bind_nodes
+
+#: Folds to a position, which are along the last axis only.
+POSITIONS = ("argmax", "argmin")
 
 
 def batch(
@@ -107,7 +110,7 @@ def _rule_last(node: Node, operands: list[Node], flags: list[bool], size: Dimens
         operands = [x if flag or not x.ndim else _with_axis(x)
                     for x, flag in zip(operands, flags, strict=True)]  # fmt: skip
         return apply(op, tuple(operands), node.items, (*node.shape, size), node.dtype)
-    if op.kind == "reduce":
+    if isinstance(op, Reduce) and op.combine not in POSITIONS:
         return bind_nodes(op, tuple(operands), params)
     if op.kind == "contract":
         new = next(s for s in ascii_letters if s not in params["a"] + params["b"])

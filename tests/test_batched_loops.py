@@ -93,3 +93,48 @@ def test_threads_and_backends_agree() -> None:
 def test_a_program_shows_a_loop_over_examples() -> None:
     text = str(sg.compile(sg.vmap(root)).program(NUMBERS))
     assert "length=n)" in text
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x: x * 0.5 + np.argmax(x),
+        lambda x: 0.5 * x - np.argmin(x) / 8,
+        lambda x: np.where(np.arange(3) == np.argmax(np.abs(x)), 0.5 * x, x),
+        lambda x: 0.5 * np.sort(x)[::-1],
+        lambda x: 0.5 * x + np.cumsum(x) / 16,
+        lambda x: 0.5 * x + np.prod(x) / 1e4,
+        lambda x: np.where(np.any(x > 3), 0.5 * x, 0.25 * x),
+        lambda x: 0.5 * np.roll(x, 1) + np.median(x) / 8,
+        lambda x: np.linalg.solve(np.diag(x) + 4 * np.eye(3), x),
+        lambda x: 0.4 * np.concatenate([x[1:], x[:1]]) + np.max(x) / 8,
+        lambda x: np.take(0.5 * x, [2, 0, 1]) + np.ptp(x) / 16,
+    ],
+    ids=[
+        "argmax",
+        "argmin",
+        "by place",
+        "sort",
+        "cumsum",
+        "prod",
+        "any",
+        "roll",
+        "solve",
+        "concatenate",
+        "take",
+    ],
+)
+@pytest.mark.quick(3)
+def test_what_works_along_axes_works_along_those_of_each(step: Any) -> None:
+    def shrunk(x: Any) -> Any:
+        return sg.while_loop(
+            lambda s: (s[0] < 40) & (np.max(np.abs(s[1])) > 0.7),
+            lambda s: (s[0] + 1, step(s[1])),
+            (0, x),
+        )
+
+    table = np.random.default_rng(0).normal(0.0, 4.0, (37, 3))
+    found = sg.vmap(shrunk)(table)
+    each = [sg.compile(shrunk)(row) for row in table]
+    np.testing.assert_array_equal(found[0], [count for count, _ in each])
+    np.testing.assert_allclose(found[1], np.array([x for _, x in each]), rtol=1e-13, atol=1e-300)
