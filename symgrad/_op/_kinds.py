@@ -425,15 +425,19 @@ class Scatter(Placing):
     over:
         Whether the second operand is an array that the elements are written over, or added to; else
         it is zeros.
-    several:
-        Whether the first half of the operands are values, and the second their places. Of the first
-        ``alone``, a parameter, no place is another's.
     """
 
     stacked: Callable[..., Any] | None = None
     over: bool = False
-    several: bool = False
     kind = "scatter"
+
+    @property
+    def several(self) -> bool:
+        """Tell whether the first half of the operands are values, and the second their places.
+
+        Of the first ``alone``, a parameter, no place is another's.
+        """
+        return "alone" in self.params
 
     def parts_of(self, operands: Sequence[Any]) -> int:
         """One, unless there are several."""

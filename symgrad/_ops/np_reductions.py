@@ -104,7 +104,7 @@ def not_empty(x: Any, axis: Any, name: str) -> None:
 
 def _extremum(functions: tuple[Callable[..., Any], ...], op: Op, doc: str) -> Any:
     name = functions[0].__name__
-    larger = np.maximum if op is MAX else np.minimum
+    larger = getattr(np, op.combine)
 
     def extremum(
         a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True, initial: Any = None

@@ -34,6 +34,7 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("array2string", "array_repr", "array_str"), _PRINTED),
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WRITTEN),
     "asarray_chkfinite": "a traced value has no numbers to check: use np.asarray",
+    "isnat": "it asks dates, and traced values are numbers",
     "polydiv": "how many coefficients the rest has depends on their values",
 }  # fmt: skip
 
@@ -63,7 +64,7 @@ PASSED: dict[str, str] = {
     **dict.fromkeys(("from_dlpack", "frombuffer", "fromfile", "fromiter", "fromregex",
                      "fromstring", "genfromtxt", "load", "loadtxt"), _FILE),
     **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "datetime_data",
-                     "is_busday", "isnat"), _DATES),
+                     "is_busday"), _DATES),
     **dict.fromkeys(
         ("get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "info",
          "printoptions", "set_printoptions", "setbufsize", "seterr", "seterrcall", "show_config",

@@ -341,7 +341,7 @@ SPREAD: ArrayOp = define(
         params={"alone": COUNT, "shape": SHAPE}, shape=lambda *_, alone, shape: shape,
         element=_spread_element, place=_spread_place,
         rule=NoRule("values are differentiated before they are put at their places"),
-        batch=_spread_batch, several=True, fits=_spread_fits),
+        batch=_spread_batch, fits=_spread_fits),
     Code(source=_spread_source, helpers=(spread,)),
     Words("several arrays at places of a vector that are given by integers"),
 )  # fmt: skip
