@@ -18,7 +18,7 @@ from .._compile import Specialization
 from .._graph import Input, Node
 from .._ops import BROADCAST, RESHAPE, SLICE
 from .._ops.updates import SPREAD
-from .._shapes import Dim, Dimension, as_dim, dim_product, recording
+from .._shapes import Dim, Dimension, as_dim, as_expr, dim_product, recording
 from .._state import within
 from .._trace import Graph, LeafKind, Traced, Tree, as_node
 
@@ -108,7 +108,7 @@ class Placed:
         graph = found.graph
         self._taken = {x.name for x in graph.inputs}
         self._taken |= {
-            str(s) for x in graph.inputs for d in x.shape for s in sp.sympify(d).free_symbols
+            str(s) for x in graph.inputs for d in x.shape for s in as_expr(d).free_symbols
         }
         self._taken |= {str(x.dim) for x in graph.inputs}
         self.symbols = symbols = list(found.admission.sizes)

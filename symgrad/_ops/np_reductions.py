@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._op import Op, composite
+from .._op import Op, Reduce, composite
 from .._shapes import as_dim, hint, normalize_axes, normalize_axis, show
 from .._state import now
 from ..errors import ArgumentError, NumberError, ShapeError, UnsupportedError
@@ -102,7 +102,7 @@ def not_empty(x: Any, axis: Any, name: str) -> None:
             raise ShapeError(f"{name} of no elements: axis {k} of shape {show(dims(x))} is empty")
 
 
-def _extremum(functions: tuple[Callable[..., Any], ...], op: Op, doc: str) -> Any:
+def _extremum(functions: tuple[Callable[..., Any], ...], op: Reduce, doc: str) -> Any:
     name = functions[0].__name__
     larger = getattr(np, op.combine)
 
@@ -175,9 +175,11 @@ argmin = _place(np.argmin, ARGMIN, "Index of the first minimum.")
 # ---------------------------------------------------------------- truth and counts
 
 
-def _truth(function: Any, op: Op, doc: str) -> Any:
+def _truth(function: Any, op: Reduce, doc: str) -> Any:
     def truth(a: Any, axis: Any = None, *, keepdims: bool = False, where: Any = True) -> Any:
-        return fold(op, chosen(as_array(a).astype(np.bool_), where, op is ALL), axis, keepdims)
+        return fold(
+            op, chosen(as_array(a).astype(np.bool_), where, op.combine == "and"), axis, keepdims
+        )
 
     truth.__doc__ = doc
     return composite(

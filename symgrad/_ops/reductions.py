@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._op import AXES, ArrayOp, Code, Linear, NoRule, Products, Reduce, Words, define
+from .._op import AXES, Code, Linear, NoRule, Products, Reduce, Words, define
 from .._shapes import Shape, as_size, show
 from . import complex_order
 from .complex_products import product_over
@@ -114,7 +114,7 @@ def _fits(node: Any) -> str | None:
 def _reduction(
     name: str, function: Any, element: Any, combine: str, doc: str, rule: Any, *,
     types: Any = None, parts: Any = None, taken: Any = None, convention: str | None = None,
-) -> ArrayOp:  # fmt: skip
+) -> Reduce:  # fmt: skip
     """Define a fold."""
     record = Reduce(
         name,
@@ -135,7 +135,7 @@ def _reduction(
     return define(record, Code(source=source), Words(doc, convention=convention))
 
 
-def _extremum(name: str, ufunc: Any, doc: str, parts: Any, less: Any) -> ArrayOp:
+def _extremum(name: str, ufunc: Any, doc: str, parts: Any, less: Any) -> Reduce:
     """Define a maximum or a minimum; ``less(x, y)`` tells which elements x are not the y."""
 
     def vjp(ct: Any, y: Any, x: Any, axes: Axes) -> Any:
