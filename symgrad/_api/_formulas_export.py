@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .._compile import Function
+from .._compile import Function, c_names
 from .._export import c_source
 from ..errors import ArgumentError
 from ._transforms import compile
@@ -69,15 +69,8 @@ def export_c(
             "sg.export_c(f, x), not sg.export_c(f(x))"
         )
     function = f if isinstance(f, Function) else compile(f)
-    inner: Any = f
-    words = []
-    while isinstance(inner, Function):
-        words.append(inner._recipe[0].__name__.strip("_"))
-        inner = getattr(inner, "__wrapped__", None)
-    own = getattr(inner, "__name__", "f").replace("<lambda>", "f")
-    chain = [w for w in words if w != "compile"]
-    title = " of ".join([*chain, own])
-    text = c_source(function.program(*args), name or "_".join([own, *(chain or ["value"])]), title)
+    own, title = c_names(function)
+    text = c_source(function.program(*args), name or own, title)
     if path is not None:
         Path(path).write_text(text, encoding="utf-8")
     return text

@@ -3,6 +3,7 @@
 from ._adapted import adapted, adapted_if_need_be
 from ._cache import usable_folder
 from ._call import Call, Given
+from ._for_c import c_names
 from ._function import Function
 from ._inventory import Stored, remove, stored
 from ._options import Backend, backend
@@ -24,6 +25,7 @@ __all__ = [
     "adapted",
     "adapted_if_need_be",
     "backend",
+    "c_names",
     "remove",
     "stored",
     "usable_folder",

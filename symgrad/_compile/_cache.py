@@ -12,7 +12,7 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from importlib import machinery, resources
 from importlib.metadata import version
@@ -193,17 +193,17 @@ def cached_code(program: Program, layout: Layout, kinds: Sequence[str], cache: b
         return Entry(code, home, False)
 
 
-def cached_object(text: str) -> bytes:
-    """Return the object code of a module without loops to optimise, from the cache if there."""
+def cached_object(text: str, make: Callable[[str], bytes] = emit) -> bytes:
+    """Return the object code that ``make`` makes of a module, from the cache if it is there."""
     folder = cache_folder()
     if folder is None:
-        return emit(text)
-    home = folder / _key(text)
+        return make(text)
+    home = folder / _key(text, make.__name__)
     with _lock_of(home.name):
         with contextlib.suppress(Exception):  # whatever is wrong with an entry
             return _read_checked(home)[1][OBJECT]
         discard(home)
-        content = emit(text)
+        content = make(text)
         description = {"inputs": [], "outputs": [], "externals": sorted(externals(content))}
         with contextlib.suppress(OSError):  # the disk is full, or somebody else's
             write_files(home, {OBJECT: content}, description)

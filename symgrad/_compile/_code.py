@@ -131,9 +131,9 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             rest = pool.map(lambda text: emit(text, level), lowered.straight)
-            objects = [_emit_optimized(main), *rest]
+            objects = [optimized_object(main), *rest]
     else:
-        objects = [_emit_optimized(main)]
+        objects = [optimized_object(main)]
     return Code(
         name=lowered.name, inputs=lowered.inputs, outputs=lowered.outputs, sizes=lowered.sizes,
         symbols=lowered.symbols, constants=lowered.constants, exports=lowered.exports,
@@ -170,7 +170,8 @@ def _machine(level: int = 3) -> Any:
 
 
 @llvm_turn()
-def _emit_optimized(text: str) -> bytes:
+def optimized_object(text: str) -> bytes:
+    """Return the object code of a module, optimised."""
     machine = _machine()
     return _linkable(machine.emit_object(_optimized(text, machine)))
 

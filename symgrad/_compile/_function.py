@@ -35,6 +35,7 @@ from .._trace import (
 from ..errors import PathsWarning, TraceError
 from ._call import Call, Given
 from ._captures import Captures
+from ._for_c import ForC
 from ._layout import layout_of, named_trees
 from ._options import check_backend, check_parallel, check_rounding
 from ._progress import told_if_slow
@@ -58,7 +59,7 @@ RACES = 16
 _searches = itertools.count(1)
 
 
-class Function(Generic[P, R]):
+class Function(ForC, Generic[P, R]):
     """A NumPy function with its compiled forms; call it like the function itself.
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
@@ -320,13 +321,14 @@ class Function(Generic[P, R]):
         return getattr(self, "__wrapped__", self._body)
 
     def _specialization(
-        self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False
-    ) -> Specialization:
+        self, args: Sequence[Any], kwargs: Any, short: bool = False, kernel: bool = False,
+        fixed: bool = False,
+    ) -> Specialization:  # fmt: skip
         with SHORTENED:
             new, kwargs = self._prepared(tuple(args), kwargs)
             raw, tree = flatten((new, kwargs))
             call = Call(self._leaves(raw), tree, new, kwargs)
-            return self._found(call, frozen=True, short=short, kernel=kernel)[0]
+            return self._found(call, frozen=True, short=short, kernel=kernel, fixed=fixed)[0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """Return the :class:`Program` for arguments of these kinds, with all sizes symbolic."""

@@ -1,5 +1,7 @@
-"""Programs in other languages: standalone C99."""
+"""Programs for C: their C function, as C99 source and as LLVM IR."""
 
+from ._entry import callback_type, entry_text
 from ._function import c_source
+from ._signature import Signature
 
-__all__ = ["c_source"]
+__all__ = ["Signature", "c_source", "callback_type", "entry_text"]

@@ -8,7 +8,6 @@ take turns. Only tapes, which a loop without a known length writes down, grow.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,8 +19,9 @@ from .._op import PROJECTIONS, Bodied, Code, Cython, Words
 from .._pipeline import portable
 from .._schedule import Program, schedule
 from ..errors import UnsupportedError
-from ._instructions import C99, MATH, TYPES, Writer, bare
+from ._instructions import C99, TYPES, Writer, bare
 from ._loops import Loops, index_text, kept_steps
+from ._signature import Signature
 
 #: The kinds of ops that C can express.
 KINDS = frozenset((
@@ -318,23 +318,11 @@ def _row(y: Node, step: str) -> str:
 # ---------------------------------------------------------------- names and memory
 
 
-WORDS = frozenset(
-    """
-    auto break case char const continue default do double else enum extern float for goto if
-    inline int long register restrict return short signed sizeof static struct switch typedef
-    union unsigned void volatile while main bool true false status free malloc realloc y0 y1 yn j0
-    j1 jn gamma NAN INFINITY
-    """.split()  # noqa: SIM905 - words, not a list to edit
-)
-
-_TEMPORARY = re.compile(r"[iksut]\d+")
-
-
 class Memory:
     """The variables at the start of a function, and the names that it has taken."""
 
-    def __init__(self, name: str, taken: set[str]) -> None:
-        self.name, self.taken = name, set(taken)
+    def __init__(self, signature: Signature) -> None:
+        self.name, self.fresh, self.taken = signature.name, signature.fresh, signature.taken
         self.arrays: list[tuple[str, str, str]] = []  # C type, name, number of elements
         self.bytes: list[Any] = []
         self.tapes: list[tuple[str, str]] = []  # C type, name
@@ -349,23 +337,8 @@ class Memory:
         self.arrays.append((TYPES[node.dtype.name], name, f"(size_t)({index_text(count)})"))
         return name
 
-    def fresh(self, text: str, k: int) -> str:
-        """Take a name that C and the generated variables do not use."""
-        text = text if text.isascii() and text.isidentifier() else f"x{k}"
-        name, count = text, 1
-        while name in self.taken or _TEMPORARY.fullmatch(name):
-            name = f"{text}_{count if count > 1 else ''}"
-            count += 1
-        self.taken.add(name)
-        return name
-
     def constant(self, node: Constant, text: str) -> str:
         """Take a name for an array that stands outside of the function."""
         if node not in self.constants:
             self.constants[node] = self.fresh(f"{self.name}_{text}", len(self.constants))
         return self.constants[node]
-
-
-def taken_names(name: str) -> set[str]:
-    """Return the names that a function of this name cannot give to its variables."""
-    return {*WORDS, *MATH, *(f"{m}f" for m in MATH), name, f"{name}_grow"}

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections import Counter
-from typing import Any
-
-import numpy as np
 
 from .._graph import Constant, Node, topological
 from .._lower._sizes import computed, sizes_of, unsure
 from .._schedule import Program
 from .._shapes import MOST_BYTES
-from ..errors import ArgumentError
-from ._blocks import WORDS, Block, Memory, legal_program, taken_names
-from ._instructions import MATH, TYPES, Writer, constant, number_text
-from ._loops import index_text, kept_steps
+from ._blocks import Block, Memory, legal_program
+from ._instructions import TYPES, Writer, constant, number_text
+from ._loops import kept_steps
+from ._signature import Signature, guard_text
 
 #: Constants of so many elements a line.
 PER_LINE = 8
-#: Sizes are said to be wrong in general where they are under more conditions.
-STATED = 3
 #: What a function does whose values take another branch.
 OTHER = "return 3;"
 
@@ -52,9 +46,7 @@ def c_source(program: Program, name: str = "program", title: str = "") -> str:
     UnsupportedError
         If the program contains an op that C does not have: a function of SciPy, a factorisation.
     """
-    if not name.isidentifier() or not name.isascii() or name in WORDS | MATH:
-        raise ArgumentError(f"{name!r} cannot be the name of a C function")
-    return _Function(program, name, title).text()
+    return _Function(program, Signature(program, name, title)).text()
 
 
 #: Makes room for what loops without a known length write down: twice as much each time.
@@ -71,16 +63,9 @@ static void *{name}_grow(void *memory, ptrdiff_t *room, ptrdiff_t bytes)
 
 
 class _Function:
-    def __init__(self, program: Program, name: str, title: str) -> None:
-        self.program = legal_program(program)
-        self.name, self.title = name, title
-        sizes = {str(s) for s in self.program.sizes}
-        outputs = {f"out{k}" for k in range(len(self.program.outputs))}
-        self.memory = Memory(name, taken_names(name) | sizes | outputs)
-        self.names = {
-            x: self.memory.fresh(self.program.names[x], k)
-            for k, x in enumerate(self.program.inputs)
-        }
+    def __init__(self, program: Program, signature: Signature) -> None:
+        self.program, self.signature = legal_program(program), signature
+        self.names, self.memory = signature.inputs, Memory(signature)
         kept = kept_steps(self.program.steps, self.program.outputs)
         self.targets: dict[Node, str] = {}
         for k, node in enumerate(self.program.outputs):
@@ -102,7 +87,8 @@ class _Function:
         self._unused(writer, body)
         self._guards(writer)
         self._memory(writer, body)
-        parts = [self._head(), *self._helpers(), *self._constants(), *self._signature(), "{"]
+        parts = [self._head(), *self._helpers(), *self._constants()]
+        parts += [self.signature.prototype(), "{"]
         for numbers, table in writer.tables.items():
             lines = _array(f"double {table}", list(map(number_text, numbers)))
             parts += [f"    {line}" for line in lines]
@@ -134,47 +120,11 @@ class _Function:
         writer.line("return status;")
 
     def _helpers(self) -> list[str]:
-        return GROW.format(name=self.name).split("\n")[:-1] if self.memory.tapes else []
-
-    def _returns(self) -> str:
-        """Say what the numbers mean that the function returns."""
-        found = ["0", "1 if memory is short"]
-        guards = list(map(_guard_text, self.program.guards.items()))
-        if len(guards) <= STATED:
-            found += [f"2 unless {' and '.join(guards)}"] * bool(guards)
-        else:
-            found.append("2 if the sizes are none it was made for")
-        if self.program.conditions:
-            found.append("3 if the values take another branch than it was made for")
-        return "; ".join(found)
+        return GROW.format(name=self.signature.name).split("\n")[:-1] if self.memory.tapes else []
 
     def _head(self) -> str:
-        program = self.program
-        about = [self.title] if self.title else []
-        for symbol, (k, axis) in program.sizes.items():
-            source = self.names[program.inputs[k]]
-            about.append(f"{symbol}: " + (source if axis is None else f"axis {axis} of {source}"))
-        for k, node in enumerate(program.outputs):
-            about.append(f"out{k}: {_shape(node)}, written")
-        about.append("Arrays are in C order, one element after the other, and do not overlap.")
-        about.append(f"Returns {self._returns()}.")
-        comment = "\n".join(f" * {line}" for line in about)
         headers = ("math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h")
-        return "\n".join([*(f"#include <{h}>" for h in headers), "", f"/*\n{comment}\n */"])
-
-    def _signature(self) -> list[str]:
-        program = self.program
-        found = [f"ptrdiff_t {s}" for s, (_, axis) in program.sizes.items() if axis is not None]
-        for node in program.inputs:
-            c = TYPES[node.dtype.name]
-            found.append(f"const {c} *restrict {self.names[node]}" if node.shape else
-                         f"{c} {self.names[node]}")  # fmt: skip
-        for k, node in enumerate(program.outputs):
-            found.append(f"{TYPES[node.dtype.name]} *restrict out{k}")
-        # Lines are broken between parameters only.
-        whole = ", ".join(p.replace(" ", "\0") for p in found) or "void"
-        lines = textwrap.wrap(f"int\0{self.name}({whole})", 96, subsequent_indent=" " * 8)
-        return [line.replace("\0", " ") for line in lines]
+        return "\n".join([*(f"#include <{h}>" for h in headers), "", self.signature.comment()])
 
     def _constants(self) -> list[str]:
         lines = []
@@ -206,7 +156,7 @@ class _Function:
                 writer.line(f"const ptrdiff_t {symbol} = (ptrdiff_t){source};")
         self._bounds(writer)
         for relation, holds in self.program.guards.items():
-            wrong = _guard_text((relation, not holds))
+            wrong = guard_text((relation, not holds))
             writer.line(f"if ({wrong}) return 2;")
 
     def _bounds(self, writer: Writer) -> None:
@@ -221,12 +171,6 @@ class _Function:
         ]
         if terms:
             writer.line(f"if ({' + '.join(terms)} >= {float(MOST_BYTES)!r}) return 1;")
-
-
-def _guard_text(guard: tuple[Any, bool]) -> str:
-    """Return what is true of sizes as C."""
-    text = index_text(guard[0])
-    return text if guard[1] else f"!({text})"
 
 
 def _array(name: str, values: list[str]) -> list[str]:
@@ -247,9 +191,3 @@ def _needed(lines: list[str]) -> list[str]:
         else:
             kept.append(line)
     return kept[::-1]
-
-
-def _shape(node: Node) -> str:
-    kind = np.dtype(node.dtype).name
-    inner = ", ".join(str(d) for d in node.shape)
-    return f"{kind}[{inner}]" if inner else f"one {kind}"
