@@ -25,7 +25,7 @@ import numpy as np
 import symgrad as sg
 
 FOLDER = Path(__file__).with_name("images")
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
 #: What the pictures are of: the functions of the pages that show them.
 MODEL = '''\
 import numpy as np
@@ -189,12 +189,15 @@ def loaded(folder: Path) -> Any:
     return module
 
 
-#: Pictures that examples draw, with the example and the option that takes the file.
+#: Pictures that scripts draw, with the script and the option that takes the file.
 PLOTS = {
-    "opf.png": ("opf", "--plot"),
-    "bundle.png": ("bundle_adjustment.py", "--plot"),
-    "control.png": ("collocation.py", "--plot"),
-    "ode.png": ("benchmarks/ode.py", "--picture"),
+    "opf.png": ("examples/opf", "--plot"),
+    "bundle.png": ("examples/bundle_adjustment.py", "--plot"),
+    "control.png": ("examples/collocation.py", "--plot"),
+    "fitting.png": ("examples/fitting.py", "--plot"),
+    "ode.png": ("examples/benchmarks/ode.py", "--picture"),
+    "speed.png": ("docs/build_plots.py", "--speed"),
+    "digits.png": ("docs/build_plots.py", "--digits"),
 }
 
 
@@ -202,8 +205,8 @@ def main(names: list[str]) -> None:
     """Make the pictures of these names, or all."""
     names = names or [*PLOTS, *PICTURES]
     for name in filter(PLOTS.__contains__, names):
-        example, option = PLOTS[name]
-        command = [sys.executable, str(EXAMPLES / example), option, str(FOLDER / name)]
+        script, option = PLOTS[name]
+        command = [sys.executable, str(ROOT / script), option, str(FOLDER / name)]
         subprocess.run(command, check=True)
     pages = [name for name in names if name not in PLOTS]
     if not pages:

@@ -14,7 +14,8 @@ the comparison and can be seen in the source only:
 - ``<!-- output: timing -->``: numbers of any value, in lines with a unit of time (or ``x``).
 - ``<!-- output: shown -->``: not compared, for what differs by machine as a whole.
 
-``<!-- skip: next -->`` leaves a block out; ``...`` stands for any text.
+``<!-- skip: next -->`` leaves a block out, ``<!-- skip: next if(missing("jax")) -->`` where a
+module is not installed; ``...`` stands for any text.
 """
 
 from __future__ import annotations
@@ -28,8 +29,10 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from unittest import SkipTest
 
 import pytest
 from sybil import Document, Example, Region
@@ -113,12 +116,14 @@ class Page:
         parsers = (SkipParser(), python, console, self.parse_output)
         self.document = Document.parse(str(path), *parsers)
         self.document.namespace = vars(self.module)
+        self.document.namespace["missing"] = lambda name: find_spec(name) is None
 
     def run(self) -> None:
         sys.modules[self.module.__name__] = self.module
         try:
             for example in self.document.examples():
-                example.evaluate()
+                with contextlib.suppress(SkipTest):  # a block, not the page
+                    example.evaluate()
         finally:
             del sys.modules[self.module.__name__]
 
