@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
-from .._compile import Function, P, Ufunc
+from numpy.typing import NDArray
+
+from .._compile import Arrays, Differentiable, Function, P, S, Ufunc
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._jacobian import jacobian_body
@@ -19,6 +21,18 @@ def jacobian(
     f: Ufunc, argnums: Keys | None = None, mode: str = "auto", sparse: Literal[False] = False,
     holomorphic: bool = False, *, argnames: Names | None = None, format: str = "csr",
 ) -> Function: ...  # fmt: skip
+@overload
+def jacobian(
+    f: Differentiable[NDArray[S], Arrays, P], argnums: Literal[0] | None = None, mode: str = "auto",
+    sparse: Literal[False] = False, holomorphic: bool = False,
+    *, argnames: None = None, format: str = "csr",
+) -> Function[P, NDArray[S]]: ...  # fmt: skip
+@overload
+def jacobian(
+    f: Differentiable[float, NDArray[S], P], argnums: Literal[0] | None = None, mode: str = "auto",
+    sparse: Literal[False] = False, holomorphic: bool = False,
+    *, argnames: None = None, format: str = "csr",
+) -> Function[P, NDArray[S]]: ...  # fmt: skip
 @overload
 def jacobian(
     f: Callable[P, Any], argnums: Keys | None = None, mode: str = "auto",
@@ -93,6 +107,12 @@ def hessian(
     f: Ufunc, argnums: Keys | None = None, sparse: Literal[False] = False,
     holomorphic: bool = False, *, argnames: Names | None = None, format: str = "csr",
 ) -> Function: ...  # fmt: skip
+@overload
+def hessian(
+    f: Differentiable[NDArray[S], Arrays, P], argnums: Literal[0] | None = None,
+    sparse: Literal[False] = False, holomorphic: bool = False,
+    *, argnames: None = None, format: str = "csr",
+) -> Function[P, NDArray[S]]: ...  # fmt: skip
 @overload
 def hessian(
     f: Callable[P, Any], argnums: Keys | None = None, sparse: Literal[False] = False,

@@ -6,6 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._compile import Differentiable, Function, P, R, Ufunc, X
 from ..errors import ArgumentError
 from ._bodies import grad_body
@@ -259,6 +262,16 @@ def value_and_grad(
     return made(value_and_grad, f, body, options)
 
 
+@overload
+def vmap(f: SparseFunction[P], in_axes: Any = 0, out_axes: Any = 0) -> SparseFunction[...]: ...
+@overload
+def vmap(f: Ufunc, in_axes: Any = 0, out_axes: Any = 0) -> Function: ...
+@overload
+def vmap(
+    f: Callable[..., float], in_axes: Any = 0, out_axes: Any = 0
+) -> Function[..., NDArray[np.float64]]: ...
+@overload
+def vmap(f: Callable[..., R], in_axes: Any = 0, out_axes: Any = 0) -> Function[..., R]: ...
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
     """Turn a function of one example into a function of a batch.
 

@@ -8,9 +8,10 @@ from ._function import Function
 from ._inventory import Stored, remove, stored
 from ._options import Backend, backend
 from ._specialization import Specialization
-from ._typing import Differentiable, P, R, Ufunc, X
+from ._typing import Arrays, Differentiable, P, R, S, Ufunc, X
 
 __all__ = [
+    "Arrays",
     "Backend",
     "Call",
     "Differentiable",
@@ -18,6 +19,7 @@ __all__ = [
     "Given",
     "P",
     "R",
+    "S",
     "Specialization",
     "Stored",
     "Ufunc",

@@ -2,12 +2,20 @@
 
 ``sg.grad(f)`` takes what ``f`` takes, by the same names, and gives what its first argument is.
 The parameters and the type of the first of them are found at once by a protocol that asks for
-both: a function that is called by all its parameters, and by the first one alone.
+both: a function that is called by all its parameters, and by the first one alone. Jacobians and
+Hessians of arrays are arrays. What :func:`symgrad.vmap` gives takes an array where the function
+takes a number, for which there is no type: its parameters are not checked, its results are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: What is differentiated, or differentiated by, as far as its derivatives are arrays.
+Arrays: TypeAlias = float | NDArray[Any]
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, TypeVar
@@ -16,12 +24,13 @@ if TYPE_CHECKING:
     P = ParamSpec("P", default=...)
     R = TypeVar("R", default=Any)
     X = TypeVar("X", default=Any)
+    S = TypeVar("S", bound=np.generic)
     Result_co = TypeVar("Result_co", covariant=True)
     First_contra = TypeVar("First_contra", contravariant=True)
 else:
     from typing import ParamSpec, TypeVar
 
-    P, R, X = ParamSpec("P"), TypeVar("R"), TypeVar("X")
+    P, R, X, S = ParamSpec("P"), TypeVar("R"), TypeVar("X"), TypeVar("S")
     Result_co = TypeVar("Result_co", covariant=True)
     First_contra = TypeVar("First_contra", contravariant=True)
 
