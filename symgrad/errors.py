@@ -12,6 +12,7 @@ the built-in exception that ported code is likely to catch::
     ├── IndexingError     (IndexError)    an index out of range or of a wrong kind
     ├── BranchError       (ValueError)    values take another branch than a program was made for
     ├── UnsupportedError  (TypeError)     a NumPy function or option that is refused, and why
+    │   └── OutsideError              what is drawn, or read off a clock or a file, while tracing
     ├── DefinitionError   (ValueError)    an op record with a hole, or defined twice
     ├── CycleError        (ValueError)    a hand-made graph that is not acyclic
     ├── CheckError        (AssertionError) a graph or program that breaks the IR's law
@@ -45,6 +46,7 @@ __all__ = [
     "NotCompiledWarning",
     "NumberError",
     "OutOfMemoryError",
+    "OutsideError",
     "ParseError",
     "PathsWarning",
     "ShapeError",
@@ -99,6 +101,10 @@ class BranchError(SymgradError, ValueError):
 
 class UnsupportedError(SymgradError, TypeError):
     """A NumPy function, or an option of one, that is refused."""
+
+
+class OutsideError(UnsupportedError):
+    """What is drawn, read off a clock or from a file while tracing: the same in every call."""
 
 
 class DefinitionError(SymgradError, ValueError):

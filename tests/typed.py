@@ -71,7 +71,6 @@ assert_type(sg.grad(Model().value)(2.0), float)
 Model().energy(2.0)
 
 
-
 def ray(t: float, origin: Array) -> Array:
     return origin + t
 
@@ -80,15 +79,15 @@ def ray(t: float, origin: Array) -> Array:
 assert_type(sg.jacobian(loss)(x, rate=1.0), Array)
 assert_type(sg.jacobian(ray)(2.0, x), Array)
 assert_type(sg.jacobian(ray, argnums=1)(2.0, x), Any)
-assert_type(sg.jacobian(lambda v: v**2)(x), Any)
-assert_type(sg.jacobian(plain)(1.0, 2.0), Any)
+sg.jacobian(lambda v: v**2)(x)
+sg.jacobian(plain)(1.0, 2.0)
 assert_type(sg.hessian(loss)(x, rate=1.0), Array)
 sg.hessian(loss)("text")  # wrong
 sg.hessian(loss)(x, speed=1.0)  # wrong
 assert_type(sg.hessian(loss, argnames="rate")(x), Any)
 assert_type(sg.vmap(ray, in_axes=(0, None))(x, x), Array)
 assert_type(sg.vmap(loss)(x), Array)
-assert_type(sg.vmap(plain)(x, x), Any)
+sg.vmap(plain)(x, x)
 assert_type(sg.vmap(np.sin)(x), Any)
 sg.vmap(sg.jacobian(ray, sparse=True)).values(x, x)
 sg.vmap(ray, axes=0)  # wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 from ._effects import Effects
@@ -23,19 +23,37 @@ def can_be_adapted(walk: Walk) -> bool:
 #: SciPy's modules whose functions call back.
 _CALLING = ("scipy.optimize", "scipy.integrate")
 
+#: Python's modules that read what is outside, or draw, and NumPy's functions that do.
+_OUTSIDE = frozenset(
+    ("time", "datetime", "os", "posix", "io", "_io", "pathlib", "secrets", "random", "_random")
+)
+_READING = frozenset(("loadtxt", "genfromtxt", "fromfile", "load", "default_rng", "input"))
 
-def reaches_solvers(walk: Walk) -> bool:
-    """Tell whether a function may call SciPy's solvers, whose C code calls it back.
 
-    That must not meet a traced value: the refusal is an exception, past which Brent's method
-    goes on to call Python, as CPython does not allow. An adapted copy calls symgrad's solvers.
+def adapted_at_once(walk: Walk) -> bool:
+    """Tell whether a function must not be tried as it stands.
+
+    It may call SciPy's solvers, whose C code calls it back. That must not meet a traced value: the
+    refusal is an exception, past which Brent's method goes on to call Python, as CPython does not
+    allow. Or it may read a clock or a file, which succeeds, and would be a constant. An adapted
+    copy calls symgrad's solvers, clocks and files.
     """
+    parts = (x for held in (walk.parts, walk.bound) for _, own in held.values() for _, x in own)
     names = set(walk.mentioned)
-    for value in walk.met.values():
+    for value in (*walk.met.values(), *parts):
         if isinstance(value, ModuleType):
             names.add(value.__name__)
-        elif isinstance(value, FunctionType):
-            names.add(value.__module__ or "")
+            if value.__name__ in _OUTSIDE:
+                return True
+        elif isinstance(value, (FunctionType, BuiltinFunctionType, MethodType, type)):
+            home = value.__module__ or ""
+            names.add(home)
+            if home in _OUTSIDE:
+                return True
+        elif type(value).__module__.partition(".")[0] in _OUTSIDE:  # os.environ, paths
+            return True
+    if "numpy" in names and not names.isdisjoint(_READING):
+        return True
     solving = any(name.startswith(_CALLING) for name in names)
     return solving or ("scipy" in names and not names.isdisjoint(("optimize", "integrate")))
 
@@ -64,7 +82,7 @@ def adapted_if_need_be(
     """
     walk = read_by(f)
     effects = Effects(walk)
-    if reaches_solvers(walk) and can_be_adapted(walk):
+    if adapted_at_once(walk) and can_be_adapted(walk):
         other = adapted(f)
         return traced(other), other
     try:

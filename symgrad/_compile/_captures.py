@@ -28,14 +28,13 @@ from .._disguise import TELLING
 from .._runtime import MISS
 from .._state import within
 from .._trace import LeafKind, as_leaf
-from ..errors import CaptureWarning
-from ._adapted import can_be_adapted, reaches_solvers
+from ..errors import CaptureWarning, OutsideError
+from ._adapted import adapted_at_once, can_be_adapted
 from ._compared import content, key_of, same, unchanged
 from ._effects import Effects
 from ._reads import LARGE, SMALL, Read, Walk, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
-from ._unfollowed import DrawnError
 from ._users import packed_form, table_form
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
@@ -323,7 +322,7 @@ class Captures:
             level = max(level, ARRAYS)
         if walk.mentioned & _TELLING:
             level = NOTHING
-        at_once = bool(walk.mentioned & TELLING.keys()) or reaches_solvers(walk)
+        at_once = bool(walk.mentioned & TELLING.keys()) or adapted_at_once(walk)
         if at_once and not self._adapted and can_be_adapted(walk):
             self._adapted = True
             walk = self._walk()
@@ -404,7 +403,7 @@ class Captures:
 
         First with NumPy's names bound to symgrad's, then with fewer data.
         """
-        if isinstance(error, DrawnError):
+        if isinstance(error, OutsideError):
             return False
         if not self._adapted and not isinstance(error, KeptError):
             walk = self._walk()

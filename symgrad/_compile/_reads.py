@@ -451,10 +451,12 @@ class Walk:
             here = key if scope is self.main else f"{within}[{key!r}]"
             if key in scope:
                 value = scope[key]
-                warn_of_clocks(key, value, f.__code__)
+                if fixed == FIXED:  # else a copy has other clocks
+                    warn_of_clocks(key, value, f.__code__)
                 self.visit(value, here, key, fixed, depth, enter(key, value))
             elif key in builtins:
-                warn_of_clocks(key, builtins[key], f.__code__)
+                if fixed == FIXED:
+                    warn_of_clocks(key, builtins[key], f.__code__)
                 enter(("builtin", key), builtins[key])
                 if scope is self.main:
                     self.note(key, "is", builtins[key], key)

@@ -29,7 +29,7 @@ from typing import Any
 
 from .._disguise import TELLING, class_of
 from .._forks import late_module
-from .._trace import Traced, flatten
+from .._trace import Reading, Traced, flatten
 from ..errors import TraceError
 from ._reads import Place, Walk
 from ._users import ACCESSORS, attributes, python_of, set_attributes, transformed
@@ -157,6 +157,10 @@ class Substitutes:
             if made is value and key in self._parts:
                 return self._parts[key][0]
         return value
+
+    def kept(self, value: Any) -> Any:
+        """Return what the user's objects keep of a value: of a reading off a clock the number."""
+        return value.number() if isinstance(value, Reading) else self.back(value)
 
     def part(self, owner: Any, key: Any, value: Any) -> Any:
         """Return what a part of an object is in its copy."""
@@ -298,7 +302,7 @@ class Substitutes:
         return made
 
     def _scope(self, names: dict[str, Any]) -> Scope:
-        made = Scope(names, functools.partial(self.part, names), self.back)
+        made = Scope(names, functools.partial(self.part, names), self.kept)
         if self._adapted:  # a function takes over the builtins that its globals have when made
             new = {
                 k[1]: x for (owner, k), x in self._new.items()
@@ -358,7 +362,7 @@ class Substitutes:
 
     def _hand_on_cell(self, original: Any, cell: Any, given: Any) -> None:
         if cell.cell_contents is not given:
-            original.cell_contents = self.back(cell.cell_contents)
+            original.cell_contents = self.kept(cell.cell_contents)
 
     def _hand_on_names(self, kind: type, made: type, before: dict[str, Any]) -> None:
         now = dict(vars(made))
@@ -366,12 +370,12 @@ class Substitutes:
             delattr(kind, key)
         for key, x in now.items():
             if before.get(key, made) is not x:
-                setattr(kind, key, self.back(x))
+                setattr(kind, key, self.kept(x))
 
     def _hand_on_attributes(self, value: Any, made: Any, before: dict[str, Any]) -> None:
         now = dict(attributes(made))
         if now.keys() != before.keys() or not all(now[k] is x for k, x in before.items()):
-            changed = {k: x if before.get(k, made) is x else self.back(x) for k, x in now.items()}
+            changed = {k: x if before.get(k, made) is x else self.kept(x) for k, x in now.items()}
             set_attributes(value, before, changed)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     P = ParamSpec("P", default=...)
     R = TypeVar("R", default=Any)
     X = TypeVar("X", default=Any)
-    S = TypeVar("S", bound=np.generic)
+    S = TypeVar("S", bound=np.generic, default=Any)
     Result_co = TypeVar("Result_co", covariant=True)
     First_contra = TypeVar("First_contra", contravariant=True)
 else:

@@ -2,7 +2,8 @@
 
 They are read once, while a function is traced, and would be the same in every call. Generators
 of random numbers that the function can reach are looked at before and after a trace: one that has
-moved on was drawn from. Clocks and files leave no such trail; they are looked for in the code.
+moved on was drawn from. Clocks and files leave no such trail. Copies of functions have others
+(:mod:`symgrad.numpy._outside`); where no copy can be made, they are looked for in the code.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CaptureWarning, UnsupportedError
+from ..errors import CaptureWarning, OutsideError
 from ._users import names_in
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -49,10 +50,6 @@ def _states(generators: Sequence[Any]) -> bytes:
     return pickle.dumps((np.random.get_state(), random.getstate(), own))  # noqa: NPY002
 
 
-class DrawnError(UnsupportedError):
-    """Random numbers are drawn, in whatever way a function is traced."""
-
-
 @contextlib.contextmanager
 def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[None]:
     """Raise if random numbers are drawn in the block, unless the code gives their seed.
@@ -70,7 +67,7 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
     before = _states(generators)
     yield
     if _states(generators) != before:
-        error = DrawnError(
+        error = OutsideError(
             "random numbers are drawn while the function is traced: they would be the same in "
             "every call. Write instead: draw them outside and pass them as an argument; or "
             "np.random.default_rng(seed) within the function for the same numbers in every call"

@@ -7,14 +7,19 @@ In an adapted function (:mod:`._substitutes`) these names mean symgrad's version
 
 from __future__ import annotations
 
+import builtins
+import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._forks import late_module
+
+_OUTSIDE = "symgrad.numpy._outside"
 
 #: The modules whose names are bound anew, by the names of symgrad's. They are imported when
 #: they are met: scipy.stats takes a second.
@@ -32,6 +37,8 @@ MODULES = {
     "scipy.spatial": "symgrad.scipy.spatial",
     "scipy.spatial.distance": "symgrad.scipy.spatial.distance",
     "scipy.spatial.transform": "symgrad.scipy.spatial.transform",
+    "time": f"{_OUTSIDE}:TIME", "datetime": f"{_OUTSIDE}:DATETIME", "os": f"{_OUTSIDE}:OS",
+    "io": f"{_OUTSIDE}:IO", "pathlib": f"{_OUTSIDE}:PATHLIB", "secrets": f"{_OUTSIDE}:SECRETS",
 }  # fmt: skip
 for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
     MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"
@@ -86,6 +93,16 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
 
 
+#: Whose classes have versions.
+_CLASSES = ("scipy.", "datetime", "pathlib")
+
+
+def _wrapped(value: Any) -> Any:
+    """Return the function in a wrapper of IPython's, as it has for ``open``; or the value."""
+    home = getattr(value, "__globals__", {}).get("__name__", "")
+    return getattr(value, "__wrapped__", value) if home.startswith("IPython.") else value
+
+
 def version_of(value: Any) -> Any:
     """Return symgrad's version of a library's module or function, or the value itself."""
     if isinstance(value, ModuleType):
@@ -94,8 +111,14 @@ def version_of(value: Any) -> Any:
         return getattr(found, part) if part else found
     if isinstance(value, _PLAIN):
         return value
-    if isinstance(value, type) and not value.__module__.startswith("scipy."):
+    if isinstance(value, type) and not value.__module__.startswith(_CLASSES):
         return value
+    if value is os.environ:
+        return late_module(_OUTSIDE).ENVIRON
+    if value is builtins.input:  # in a notebook a method of the kernel
+        return late_module(_OUTSIDE).INPUT
+    if isinstance(value, Path):
+        return late_module(_OUTSIDE).Path(value)
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return late_module(MODULES["numpy.random"]).Drawing(value)
     kind = type(value)
@@ -116,7 +139,7 @@ def version_of(value: Any) -> Any:
     if not isinstance(name, str) or not callable(value):
         return value
     for home in map(sys.modules.get, MODULES):
-        if home is not None and vars(home).get(name) is value:
+        if home is not None and vars(home).get(name) in (value, _wrapped(value)):
             return getattr(version_of(home), name)
     if type(value) is MethodType:  # `logpdf = scipy.stats.norm.logpdf`
         owner = version_of(value.__self__)

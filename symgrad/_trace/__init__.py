@@ -22,6 +22,7 @@ from ._function import (
     trace,
     with_conditions,
 )
+from ._outside import Reading
 from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
 from ._traced import Traced, as_traced, reads_of
 from ._tree import LEAF, Tree, as_input, flatten, is_number_list
@@ -40,6 +41,7 @@ __all__ = [
     "Graph",
     "LeafKind",
     "Primal",
+    "Reading",
     "Signature",
     "Traced",
     "Tree",

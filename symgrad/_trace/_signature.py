@@ -17,6 +17,7 @@ from .._graph._types import check_dtype
 from .._shapes import MOST_BYTES, SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
 from ..errors import ArgumentError, DTypeError
 from ._complex import Complex
+from ._outside import Reading
 from ._traced import Traced
 from ._tree import Tree, flatten, is_number_list
 
@@ -56,7 +57,7 @@ def as_leaf(value: Any, what: str) -> Any:
     if hasattr(value, "__array__") and not isinstance(value, (Traced, type)):
         _require_numbers(value, what)
         return as_leaf(np.asarray(value), what)
-    return value
+    return value.leaf() if isinstance(value, Reading) else value
 
 
 def _require_numbers(value: Any, what: str) -> None:

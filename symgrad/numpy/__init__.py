@@ -55,6 +55,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._outside import of_file
 
 __all__ = [
     "arange",
@@ -88,5 +89,9 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+loadtxt, genfromtxt, fromfile, load = map(
+    of_file, (np.loadtxt, np.genfromtxt, np.fromfile, np.load)
+)
 
 __getattr__, __dir__ = offering(np, globals())

@@ -10,11 +10,14 @@ from .._disguise import class_of
 from .._shapes import Size
 from .._trace import Traced, as_traced
 from .._trace._known import known_number
+from .._trace._outside import Reading, reading
 
 
 class _Float(type):
     def __call__(cls, x: Any = 0.0, /) -> Any:
         """Return a number as a float; a traced one stays traced."""
+        if isinstance(x, Reading):
+            return reading(float(x.number()), x.read_at)
         if type(x) is Size:
             return float(x)
         if not isinstance(x, Traced) or known_number(x.node) is not None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from .._state import now
 from .._trace._namespace import offering
-from ..errors import UnsupportedError
+from ..errors import OutsideError
 
 _names, __dir__ = offering(np.random, globals())
 
@@ -34,7 +34,7 @@ def drawing(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
         if now().guards is not None:
-            raise UnsupportedError(
+            raise OutsideError(
                 f"{name} draws random numbers: they would be drawn once, while the function is "
                 "traced, and be the same in every call. Write instead: draw them outside and "
                 "pass them as an argument; or np.random.default_rng(seed) within the function "

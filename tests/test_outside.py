@@ -1,0 +1,153 @@
+"""Clocks, files, the environment: what they say while tracing must not become a constant."""
+
+# ruff: noqa: DTZ001, DTZ005, DTZ006, DTZ011, PTH123
+from __future__ import annotations
+
+import copy
+import datetime as dt
+import math
+import os
+import pickle
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import OutsideError
+
+X = np.array([1.0, 2.0])
+HERE = Path(__file__)
+
+
+def plain_mean(x: Any) -> Any:
+    times = [time.time() for _ in range(3)]
+    return x * np.mean(np.diff(times))
+
+
+def kept(x: Any) -> Any:
+    y = np.zeros(2)
+    y[0] = time.time()
+    return x * y
+
+
+def imported(x: Any) -> Any:
+    from time import monotonic
+
+    return x + monotonic()
+
+
+def opened(x: Any) -> Any:
+    with open(HERE) as file:
+        return x * len(file.read())
+
+
+INNER = sg.compile(lambda x: x**2)
+
+CLOCKS: list[Callable[[Any], Any]] = [
+    lambda x: x * time.time(),
+    lambda x: time.time() - x,
+    lambda x: np.multiply(x, perf_counter()),
+    lambda x: x + np.sin(perf_counter()),
+    lambda x: x + math.sin(perf_counter()),
+    lambda x: x + np.array([perf_counter(), 1.0]),
+    lambda x: x + np.full(2, perf_counter()),
+    lambda x: x + np.sum([perf_counter(), 1.0]),
+    lambda x: x * float(time.time_ns()),
+    lambda x: x * int(time.time()),
+    lambda x: x * min(time.time(), 3.0),
+    lambda x: x if time.time() > 5.0 else 2.0 * x,
+    lambda x: x * {5: 1.0}.get(time.time(), 2.0),
+    lambda x: (x, time.time()),
+    lambda x: INNER(time.time()) * x,
+    lambda x: x * (datetime.now().year - 1980),
+    lambda x: x * (dt.datetime.now() - dt.datetime(2000, 1, 1)).total_seconds(),
+    lambda x: x if datetime.now().hour < 12 else -x,
+    lambda x: x * dt.date.today().weekday(),
+    lambda x: x * time.localtime().tm_hour,
+    lambda x: x * datetime.fromtimestamp(time.time()).hour,
+    lambda x: sg.fori_loop(0, 3, lambda _, v: v * time.time(), x),
+    plain_mean, kept, imported,
+]  # fmt: skip
+FILES: list[Callable[[Any], Any]] = [
+    opened,
+    lambda x: x * len(HERE.read_text()),
+    lambda x: x * len((HERE.parent / HERE.name).read_bytes()),
+    lambda x: x * len(Path(str(HERE)).read_text()),
+    lambda x: x * np.loadtxt(str(HERE)),
+    lambda x: x * float(input()),
+    lambda x: x * len(os.environ["HOME"]),
+    lambda x: x * float(os.environ.get("SCALE", "2")),
+    lambda x: x * float(os.getenv("SCALE", "2")),
+]
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("k", range(len(CLOCKS)))
+def test_the_time_is_refused_where_the_result_depends_on_it(k: int) -> None:
+    with pytest.raises(OutsideError, match=r"the time.*pass the time.*\[test_outside\.py:\d+\]"):
+        sg.compile(CLOCKS[k])(X)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("k", range(len(FILES)))
+def test_what_is_read_is_refused(k: int) -> None:
+    with pytest.raises(OutsideError, match=r"read it outside.*\[test_outside\.py:\d+\]"):
+        sg.compile(FILES[k])(X)
+
+
+def test_a_log_may_tell_the_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def timed(x: Any) -> Any:
+        start = perf_counter()
+        y = np.sum(x**2)
+        passed = perf_counter() - start
+        print(f"{datetime.now():%Y} {datetime.now().isoformat()} {time.ctime()} {passed:.3f}")
+        print("%.3f" % passed, round(1e3 * passed, 1), divmod(time.time_ns(), 60), str(passed))  # noqa: UP031
+        with open(tmp_path / "log", "a") as log:
+            print(time.strftime("%H:%M", time.localtime(time.time())), file=log)
+        return y
+
+    np.testing.assert_array_equal(sg.grad(timed)(X), 2.0 * X)
+    assert str(datetime.now().year) in capsys.readouterr().out
+    assert (tmp_path / "log").read_text()
+
+
+class Timed:
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.total = 0.0
+        self.last: Any = None
+
+    def __call__(self, x: Any) -> Any:
+        start = perf_counter()
+        y = np.sum(x**2)
+        self.total += perf_counter() - start
+        self.calls.append(datetime.now())
+        self.last = datetime.now()
+        return y
+
+
+def test_what_is_kept_of_a_clock_is_a_number_outside() -> None:
+    timed = Timed()
+    g = sg.grad(timed)
+    for _ in range(3):
+        np.testing.assert_array_equal(g(X), 2.0 * X)
+    assert type(timed.total) is float
+    assert type(timed.last) is datetime
+    [then] = timed.calls  # one trace
+    assert then <= timed.last
+    assert then.year == timed.last.year
+    for other in (pickle.loads(pickle.dumps(then)), copy.deepcopy(then)):
+        assert type(other) is datetime
+        assert other == then
+
+
+def test_clocks_of_adapted_and_called_back_functions() -> None:
+    assert type(sg.adapt(lambda x: x * time.time())(1.0)) is float
+    stamped = sg.compile(lambda x: sg.pure_callback(lambda v: v * 0 + time.time(), x, x))
+    assert stamped(X)[0] < stamped(X)[0]
