@@ -2,7 +2,7 @@
 
 An intrinsic links and calls the program's module. Numba sees a tiny function with one call in
 it, whatever the size of the program: it has nothing to type-infer, and the result is an
-ordinary dispatcher, callable in ``@njit`` and ``prange``, ``nogil`` and cacheable.
+ordinary dispatcher, callable in ``@njit`` and ``prange``, and ``nogil``.
 
 This and what keeps the dispatchers' files (``_sealed``) are all of symgrad that imports numba.
 """
@@ -48,6 +48,15 @@ MISFIT = (
 )
 
 WRONG_TARGET = "an array to write the result into has another shape than the result"
+
+OVERLAP = (
+    "an array to write the result into overlaps with another argument: give each result memory "
+    "of its own, as np.empty makes it"
+)
+
+#: A variable with which code is not cached by Numba, which goes by the beginning of the name.
+#: The key of a caller's code in Numba's cache does not depend on the kernels that are in it.
+UNCACHED = "numba.dynamic.globals.symgrad"
 
 GONE = (
     "Numba compiles a kernel that makes arrays only where the current folder exists, and this "
@@ -185,6 +194,17 @@ def _copy(a: Any) -> Any:
     return out
 
 
+def _share(builder: Any, a: Any, b: Any) -> Any:
+    """Return whether two contiguous arrays share memory."""
+    (first, end), (other, its_end) = (
+        (start, builder.add(start, builder.mul(x.nitems, x.itemsize)))
+        for x in (a, b)
+        for start in [builder.ptrtoint(x.data, I64)]
+    )
+    before = builder.icmp_unsigned("<", first, its_end)
+    return builder.and_(before, builder.icmp_unsigned("<", other, end))
+
+
 class _Codegen:
     """Generates the call: sizes, result arrays, then the program."""
 
@@ -200,7 +220,7 @@ class _Codegen:
         given = signature.args[0]
         values = [builder.extract_value(args[0], k) for k in range(len(given))]
         borrowed: list[tuple[Any, Any]] = []
-        leaves, extents = [], []
+        leaves, extents, arrays = [], [], []
         for k, (leaf, kind, value) in enumerate(zip(code.inputs, given, values, strict=True)):
             if isinstance(kind, types.Array):
                 value, kind = self._contiguous(context, builder, kind, value, borrowed)
@@ -208,8 +228,8 @@ class _Codegen:
                 if leaf.ndim == 0:
                     leaves.append(builder.load(array.data))
                     continue
-                shape = [builder.extract_value(array.shape, j) for j in range(leaf.ndim)]
-                extents += shape
+                arrays.append(array)
+                extents += [builder.extract_value(array.shape, j) for j in range(leaf.ndim)]
                 leaves.append(builder.bitcast(array.data, POINTER))
             else:
                 value = context.cast(builder, value, kind, leaf_type(leaf))
@@ -220,7 +240,7 @@ class _Codegen:
                 leaves.append(value)
         ranks = [leaf.ndim for leaf in code.outputs]
         found = self._alloca(builder, code.sizes + sum(ranks) + 1)
-        self._link(context)
+        self._link(context, builder)
         status = self._call(builder, "sizes", [*extents, found])
         failed = builder.icmp_unsigned("!=", status, I32(0))
         # The tuple of arguments is what the kernel's frame still holds.
@@ -232,7 +252,7 @@ class _Codegen:
         sizes, dims = numbers[: code.sizes], iter(numbers[code.sizes :])
         targets = iter(self._targets(context, builder, signature.args[1], args[1]))
         outputs: list[Any] = []
-        wrong = ir.Constant(ir.IntType(1), 0)
+        wrong = overlap = ir.Constant(ir.IntType(1), 0)
         for leaf, kind in zip(code.outputs, self.results, strict=True):
             shape = [next(dims) for _ in range(leaf.ndim)]
             target = next(targets, None) if leaf.ndim else None
@@ -241,12 +261,16 @@ class _Codegen:
                     given_extent = builder.extract_value(target.shape, j)
                     differs = builder.icmp_unsigned("!=", given_extent, extent)
                     wrong = builder.or_(wrong, differs)
+                for other in arrays:
+                    overlap = builder.or_(overlap, _share(builder, target, other))
+                arrays.append(target)
                 context.nrt.incref(builder, kind, target._getvalue())
                 outputs.append(target)
             else:
                 outputs.append(_empty_nd_impl(context, builder, kind, shape) if leaf.ndim else None)
         owned += [(k, o._getvalue()) for k, o in zip(self.results, outputs, strict=True) if o]
         self._raise_if(context, builder, wrong, ValueError(WRONG_TARGET), owned)
+        self._raise_if(context, builder, overlap, ValueError(OVERLAP), owned)
         results = self._alloca(builder, max(len(ranks), 1))
         pointers = [builder.bitcast(o.data, POINTER) for o in outputs if o is not None]
         threads = context.cast(builder, args[2], signature.args[2], types.int64)
@@ -309,8 +333,11 @@ class _Codegen:
         borrowed.append((target, copied))
         return copied, target
 
-    def _link(self, context: Any) -> None:
+    def _link(self, context: Any, builder: Any) -> None:
         """Add the program's module to the library that is being compiled, once."""
+        if UNCACHED not in builder.module.globals:
+            mark = ir.GlobalVariable(builder.module, I8, UNCACHED)
+            mark.linkage, mark.initializer = "common", I8(0)  # merged, and never dropped
         if self.code.assembly is None:
             return
         library = context.active_code_library

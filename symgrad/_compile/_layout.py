@@ -10,14 +10,15 @@ from typing import Any
 from .._graph import Node
 from .._trace import Graph, LeafKind, Tree
 
-#: What a kernel's source looks like; the body is one call whatever the program's size.
+#: What a kernel's source looks like; the body is one call whatever the program's size. In line
+#: with its caller, the checks leave the caller's loop, and references need not be counted.
 SOURCE = '''"""A symgrad kernel, made by machine; safe to delete."""
 
 import numba
 import numpy as np
 
 
-@numba.njit(nogil=True, error_model="numpy")
+@numba.njit(nogil=True, error_model="numpy", forceinline=True)
 def kernel({parameters}):
 {checks}    r = call({arguments}, {targets}, {threads})
     return {result}

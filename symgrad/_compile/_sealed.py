@@ -103,6 +103,10 @@ class _Results(CompileResultCacheImpl):  # type: ignore[misc]
         stem = Path(function.__code__.co_filename).stem
         self._filename_base = self.get_filename_base(stem, getattr(sys, "abiflags", ""))
 
+    def check_cachable(self, _: Any) -> bool:
+        """A kernel is kept in its program's folder; callers of kernels are not cached."""
+        return True
+
 
 class SealedCache(FunctionCache):  # type: ignore[misc]
     """Numba's cache of a function, in sealed files in ``home``.
