@@ -989,3 +989,21 @@ def test_callables_that_symgrads_objects_hold_are_looked_at(held: str) -> None:
     assert (value(1.0), grad(1.0)) == (2.0, 2.0)
     spring.k = scale = 5.0
     assert (value(1.0), grad(1.0)) == (5.0, 5.0)
+
+
+def test_what_other_threads_draw_is_not_the_functions() -> None:
+    stop = threading.Event()
+
+    def draw() -> None:
+        while not stop.wait(0.0005):
+            random.random()
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        assert sg.compile(lambda x: x + 1.0)(1.0) == 2.0
+        with pytest.raises(UnsupportedError, match="random numbers"):
+            sg.compile(lambda x: x + random.random())(1.0)
+    finally:
+        stop.set()
+        thread.join()

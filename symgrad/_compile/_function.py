@@ -7,6 +7,7 @@ import inspect
 import itertools
 import operator
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,7 +16,6 @@ from typing import Any, Generic, overload
 
 from .._forks import free_in_children
 from .._graph import apart
-from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
 from .._shapes import Size
@@ -44,7 +44,7 @@ from ._recalled import Recalled
 from ._specialization import Specialization
 from ._tracebacks import SHORTENED
 from ._typing import P, R
-from ._unfollowed import no_draws
+from ._unfollowed import DrawnError, no_draws
 
 #: From so many paths for arguments of one kind on it is worth a warning, and an error.
 MANY, PATHS = 5, 64
@@ -59,7 +59,7 @@ RACES = 16
 _searches = itertools.count(1)
 
 
-class Function(ForC, Travels, Generic[P, R]):
+class Function(ForC, Generic[P, R]):
     """A NumPy function with its compiled forms; call it like the function itself.
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
@@ -111,8 +111,18 @@ class Function(ForC, Travels, Generic[P, R]):
     def __repr__(self) -> str:
         return f"<symgrad {self._recipe[0].__name__} of {getattr(self, '__name__', '?')}>"
 
-    def _made_by(self) -> tuple[Any, ...]:
-        return self._recipe
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        name = getattr(self, "__qualname__", "")
+        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:  # `@sg.grad` over a module's function: pickled by name, as functions are
+            return str(name)
+        make, args, kwargs = self._recipe
+        return _remake, (make, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
 
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -220,6 +230,8 @@ class Function(ForC, Travels, Generic[P, R]):
             except EnclosedError:
                 raise
             except Exception as error:
+                if isinstance(error, DrawnError) and attempt < error.doubt:
+                    continue
                 # It may have to be adapted, or need numbers. If not, the error is the user's.
                 if captures.fallback(reading, error):
                     continue
@@ -375,6 +387,10 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin
         return frozenset()
+
+
+def _remake(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return make(*args, **kwargs)
 
 
 __all__ = ["Function"]

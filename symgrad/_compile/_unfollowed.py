@@ -12,6 +12,7 @@ import contextlib
 import datetime as dt
 import pickle
 import random
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,9 @@ from ..errors import CaptureWarning, OutsideError
 from ._users import names_in
 
 GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+
+#: So many more traces tell whether a function draws, or another thread, if no code says so.
+DOUBT = 16
 
 #: Names of functions that draw random numbers.
 _DRAWING = frozenset(
@@ -50,6 +54,16 @@ def _states(generators: Sequence[Any]) -> bytes:
     return pickle.dumps((np.random.get_state(), random.getstate(), own))  # noqa: NPY002
 
 
+class DrawnError(OutsideError):
+    """Random numbers are drawn, it seems by the function.
+
+    Other threads draw from the generators that everyone shares, too (Dask's do); what the function
+    draws itself it draws in every trace. ``doubt`` is how many more traces are to tell.
+    """
+
+    doubt = 0
+
+
 @contextlib.contextmanager
 def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[None]:
     """Raise if random numbers are drawn in the block, unless the code gives their seed.
@@ -67,12 +81,14 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
     before = _states(generators)
     yield
     if _states(generators) != before:
-        error = OutsideError(
+        error = DrawnError(
             "random numbers are drawn while the function is traced: they would be the same in "
             "every call. Write instead: draw them outside and pass them as an argument; or "
             "np.random.default_rng(seed) within the function for the same numbers in every call"
         )
         error.where = _line(codes)
+        if threading.active_count() > 1:
+            error.doubt = DOUBT if error.where is None else 1
         error.args = (f"{error.args[0]} [{error.where}]",) if error.where else error.args
         raise error
 
