@@ -70,7 +70,10 @@ def test_what_a_pickled_tensor_needs_comes_with_it() -> None:
 
 @pytest.mark.parametrize("name", PUBLIC_MODULES)
 def test_all_names_exist_once(name: str) -> None:
-    module = importlib.import_module(name)
+    try:
+        module = importlib.import_module(name)
+    except symgrad.errors.MissingExtraError as error:
+        pytest.skip(str(error))
     names = getattr(module, "__all__", [])
     assert len(names) == len(set(names))
     assert [n for n in names if not hasattr(module, n)] == []

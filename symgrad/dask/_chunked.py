@@ -1,0 +1,187 @@
+"""Functions of data in chunks: Dask's graph of a call."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from dask._task_spec import Task, TaskRef
+from dask.array.optimization import optimize
+from dask.base import is_dask_collection
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+
+from .._trace import flatten
+from .._trace._tree import is_number_list
+from ..errors import ArgumentError
+from ._data import Chunks, check_fit, chunks_of
+from ._tasks import FAN, FREE, Step, Work, added, built, finished, kinds, part_of, rows_from, whole
+from ._travel import to_bytes
+
+_NUMBERS = (np.ndarray, np.generic, float, complex)
+
+
+class Call:
+    """A call's tasks: one that all chunks share, and one for each chunk.
+
+    Parameters
+    ----------
+    name:
+        What the tasks are called on the dashboard.
+    function:
+        What is called with ``first``, the arguments, and a chunk in the places ``data`` of them.
+    """
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], data: tuple[int, ...],
+        args: Sequence[Any], kwargs: dict[str, Any], first: tuple[Any, ...] = (),
+    ) -> None:  # fmt: skip
+        if len(args) <= max(data):
+            raise ArgumentError(
+                f"data={data}, but the function was called with {len(args)} positional arguments"
+            )
+        rest = tuple(x for k, x in enumerate(args) if k not in data)
+        self._found = [chunks_of(args[k], f"argument {k}") for k in data]
+        check_fit(self._found, data)
+        leaves, tree = flatten((rest, kwargs, first))
+        for leaf in leaves:
+            if is_dask_collection(leaf):
+                raise ArgumentError(
+                    f"a {type(leaf).__name__} of Dask is among the arguments that are no data: "
+                    f"name its position in data=(...), which is {data}, or pass x.compute()"
+                )
+        free = [_is_number(leaf) for leaf in leaves]
+        others = [FREE if flag else leaf for leaf, flag in zip(leaves, free, strict=True)]
+        work = Work(function, tree, others, data)
+        numbers = [leaf for leaf, flag in zip(leaves, free, strict=True) if flag]
+        self.kinds = kinds(tree)
+        # Another name in each call: Dask takes equal names for equal results.
+        self.name, self._token = name, uuid.uuid4().hex
+        self._step = self.key("step")
+        step = Step(to_bytes(work, name), numbers)
+        self._tasks: dict[Any, Task] = {self._step: Task(self._step, Step, *step)}
+
+    def key(self, what: str = "") -> str:
+        """Return a name of tasks."""
+        return f"{what}{'-' * bool(what)}{self.name}-{self._token}"
+
+    @property
+    def chunks(self) -> list[tuple[Any, ...]]:
+        """The keys of the data, for each chunk one of each argument."""
+        return list(zip(*(found.keys for found in self._found), strict=True))
+
+    @property
+    def rows(self) -> tuple[float, ...]:
+        """The rows of each chunk, nan where they are not known."""
+        known = [found.sizes for found in self._found if found.sizes is not None]
+        return known[0] if known else (np.nan,) * len(self.chunks)
+
+    def mapped(self, function: Callable[..., Any], *options: Any, axes: int = 0) -> list[Any]:
+        """Add a task for each chunk, and return their keys."""
+        chunks, keys = self.chunks, []
+        for k, chunk in enumerate(chunks):
+            key = (self.key(), k, *(0,) * axes)
+            place = f"chunk {k} (counted from 0) of {len(chunks)}"
+            inputs = [TaskRef(x) for x in chunk]
+            self._tasks[key] = Task(key, function, TaskRef(self._step), place, *options, *inputs)
+            keys.append(key)
+        return keys
+
+    def summed(self, keys: list[Any]) -> Any:
+        """Add the tasks that add up what others give, and return the key of the last."""
+        level = 0
+        while len(keys) > 1:
+            groups = [keys[k : k + FAN] for k in range(0, len(keys), FAN)]
+            keys = [(self.key("add"), level, k) for k in range(len(groups))]
+            for key, group in zip(keys, groups, strict=True):
+                self._tasks[key] = Task(key, added, *map(TaskRef, group))
+            level += 1
+        return keys[0]
+
+    def last(self, function: Callable[..., Any], *inputs: Any) -> Delayed:
+        """Return the result of one more task as one of Dask's collections."""
+        key = self.key("result")
+        self._tasks[key] = Task(key, function, *inputs)
+        return Delayed(key, optimize(self.graph(key), [key]), layer=key)
+
+    def graph(self, name: str) -> HighLevelGraph:
+        """Return Dask's graph, in which the layer of this call has a name."""
+        collections = [c for found in self._found for c in found.collections]
+        return HighLevelGraph.from_collections(name, self._tasks, dependencies=collections)
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, _NUMBERS) or type(leaf) is int or is_number_list(leaf)
+
+
+class Chunked:
+    """A function of arguments and of data in chunks; made by the functions of `symgrad.dask`.
+
+    Call it like the function, with Dask's collections for the data: the result is that for the
+    whole data.
+    """
+
+    def __init__(
+        self, kind: str, loss: Callable[..., Any], function: Callable[..., Any],
+        data: tuple[int, ...], reduce: str,
+    ) -> None:  # fmt: skip
+        self._function, self._data, self._reduce = function, data, reduce
+        name = str(getattr(loss, "__name__", type(loss).__name__)).strip("<>")
+        self.__name__ = self.__qualname__ = f"{kind}-{name}"
+        self.__doc__ = getattr(loss, "__doc__", None)
+        self.__wrapped__ = loss
+
+    def __repr__(self) -> str:
+        return f"<symgrad.dask {self.__name__}, data={self._data}, reduce={self._reduce!r}>"
+
+    def _call(self, *args: Any, **kwargs: Any) -> Call:
+        return Call(self.__name__, self._function, self._data, args, kwargs)
+
+    def _last(self, call: Call, function: Callable[..., Any], *more: Any) -> Delayed:
+        key = call.summed(call.mapped(part_of))
+        return call.last(function, TaskRef(key), self._reduce, *more)
+
+    def delayed(self, *args: Any, **kwargs: Any) -> Delayed:
+        """Return what a call returns as one of Dask's delayed values, not computed yet.
+
+        Compute several at once (`dask.compute`), start it and watch it (`x.persist()`,
+        `distributed.progress(x)`), or look at its graph (`x.visualize()`).
+        """
+        call = self._call(*args, **kwargs)
+        return self._last(call, finished, call.kinds)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        call = self._call(*args, **kwargs)
+        # The arguments travel in the graph, whatever their size: once, and again if they are lost.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            found = self._last(call, whole).compute(optimize_graph=False)
+        return built(found, call.kinds)
+
+
+class Product(Chunked):
+    """A function of primals and tangents, both tuples."""
+
+    def _call(self, primals: Any, tangents: Any) -> Call:
+        for value, name in ((primals, "primals"), (tangents, "tangents")):
+            if not isinstance(value, (tuple, list)):
+                raise ArgumentError(f"{name} is a tuple: write (x, data), (v,)")
+        first = (tuple(tangents),)
+        return Call(self.__name__, self._function, self._data, primals, {}, first)
+
+
+def mapped(
+    name: str, f: Callable[..., Any], data: tuple[int, ...], shape: tuple[int, ...], dtype: Any,
+    args: Sequence[Any], kwargs: dict[str, Any],
+) -> da.Array:  # fmt: skip
+    """Return an array in chunks: what ``f`` gives of each chunk, with its rows."""
+    call = Call(name, f, data, args, kwargs)
+    call.mapped(rows_from, shape, np.dtype(dtype), axes=len(shape))
+    chunks = (call.rows, *((n,) for n in shape))
+    return da.Array(call.graph(call.key()), call.key(), chunks, dtype=dtype)
+
+
+__all__ = ["Call", "Chunked", "Chunks", "Product", "mapped"]
