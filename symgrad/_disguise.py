@@ -34,16 +34,39 @@ def stands_for(kind: Callable[[Any], type]) -> Any:
         if asks.startswith(("symgrad.", "scipy.sparse.")):
             return type(self)
         if asks == "functools" and _module(frame.f_back).startswith("numba."):
-            raise TraceError(
-                "a Numba function was called on a traced value, and its machine code takes "
-                "numbers. Write instead: function.py_func(x), the Python function in it, which "
-                "is compiled with the rest"
-            )
+            raise TraceError(_of_numba(frame))
         return kind(self)
 
     made = _Answer(answer)
     made.kind = kind
     return made
+
+
+#: What of Numba's is not followed by itself: its module, what it is, what to write.
+_NUMBA = {
+    "numba.experimental.jitclass": (
+        "a method of a class made by Numba's @jitclass",
+        "the class without @jitclass, whose methods are compiled with the rest",
+    ),
+    "numba.stencils": ("a Numba stencil", "slices, (a[:-2] + a[2:])/2"),
+    "numba.": (
+        "a Numba function",
+        "function.py_func(x), the Python function in it, which is compiled with the rest",
+    ),
+}
+
+
+def _of_numba(frame: FrameType | None) -> str:
+    """Say what of Numba's has asked for the class of a traced value, and what to write instead."""
+    modules = []
+    while frame is not None:
+        modules.append(_module(frame))
+        frame = frame.f_back
+    what, instead = next(x for key, x in _NUMBA.items() if any(m.startswith(key) for m in modules))
+    return (
+        f"{what} was called on a traced value, and its machine code takes numbers. Write "
+        f"instead: {instead}"
+    )
 
 
 def class_of(value: Any) -> type:

@@ -440,10 +440,44 @@ def test_what_numba_functions_read_is_looked_at() -> None:
     assert g(1.0) == 2.0
 
 
+def test_universal_functions_of_numba_and_vectorize_are_followed() -> None:
+    scale = 2.0
+
+    def positive(a: Any, b: Any) -> Any:
+        if a > 0.0:
+            return scale * a * a + np.sum(b)  # of one element
+        return 0.0 * b
+
+    def powers(a: Any, n: int) -> Any:
+        total = 0.0
+        for k in range(n):
+            total = total + np.sin(k * a)
+        return total, 2.0 * a
+
+    x = np.array([[1.0, -2.0, 0.5]])
+    for lifted in (
+        numba.vectorize(positive),
+        numba.vectorize(["float64(float64, float64)"])(positive),
+        np.vectorize(positive),
+        np.vectorize(positive, otypes=[float]),
+        lambda a, b: np.vectorize(positive)(a, b),
+    ):
+        g = sg.value_and_grad(lambda x, f=lifted: np.sum(f(x, x.T)), 0)
+        for scale in (2.0, 3.0):
+            value, slope = g(x)
+            np.testing.assert_allclose(value, np.sum(np.vectorize(positive)(x, x.T)), rtol=1e-14)
+            expected = np.where(x > 0, 6.0 * scale * x, 0.0) + np.sum(x > 0)
+            np.testing.assert_allclose(slope, expected, rtol=1e-13)
+    both = sg.compile(lambda x: np.vectorize(powers)(x, 20))(x)
+    np.testing.assert_allclose(both, np.vectorize(powers)(x, 20), rtol=1e-12)
+    lifted = numba.vectorize(positive)
+    assert sg.grad(lambda x: lifted(x, 1.0))(2.0) == 4.0 * scale
+
+
 def test_numba_functions_that_cannot_be_followed_are_refused() -> None:
-    @numba.vectorize
-    def squared(x: Any) -> Any:
-        return x * x
+    @numba.guvectorize("(n)->()")
+    def norm(x: Any, out: Any) -> None:
+        out[0] = np.sum(x**2)
 
     @numba.experimental.jitclass([("a", numba.float64)])
     class Spring:
@@ -454,10 +488,11 @@ def test_numba_functions_that_cannot_be_followed_are_refused() -> None:
             return self.a * x
 
     spring = Spring(2.0)
-    with pytest.raises(sg.errors.TraceError, match=r"py_func.*\[test_same_value.py"):
-        sg.compile(lambda x: spring.force(x))(1.5)
-    with pytest.raises(sg.errors.UnsupportedError, match=r"squared\.__wrapped__"):
-        sg.compile(lambda x: squared(x))(ONES)
+    for f in (lambda x: spring.force(x), lambda x: Spring(x).force(2.0)):
+        with pytest.raises(sg.errors.TraceError, match=r"@jitclass.*\[test_same_value.py"):
+            sg.compile(f)(1.5)
+    with pytest.raises(sg.errors.UnsupportedError, match=r"@guvectorize.*\[test_same_value.py"):
+        sg.compile(lambda x: norm(x))(ONES)
 
 
 def test_formulas_pickle() -> None:

@@ -25,12 +25,14 @@ from types import (
     ModuleType,
     SimpleNamespace,
 )
-from typing import Any
+from typing import Any, NoReturn
+
+import numpy as np
 
 from .._disguise import TELLING, class_of
 from .._forks import late_module
 from .._trace import Reading, Traced, flatten
-from ..errors import TraceError
+from ..errors import TraceError, UnsupportedError
 from ._reads import Place, Walk
 from ._users import ACCESSORS, attributes, python_of, set_attributes, transformed
 from ._versions import version_of
@@ -217,7 +219,7 @@ class Substitutes:
             make, (inner, *rest), options = value._recipe
             return make(self.part(value, "inner", inner), *rest, **options)
         if (python := python_of(value)) is not None:
-            return _followed(value, self.part(value, "inner", python))
+            return _Followed(value, self.part(value, "inner", python))
         if kind is FunctionType:
             return self._function(value)
         if kind is MethodType:
@@ -379,16 +381,43 @@ class Substitutes:
             set_attributes(value, before, changed)
 
 
-def _followed(compiled: Callable[..., Any], python: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a Numba function that is the Python function in it where it is given traced values."""
+class _Followed:
+    """A compiled function that is the Python function in it where it is given traced values."""
 
-    @functools.wraps(python)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def __init__(self, compiled: Any, python: Callable[..., Any]) -> None:
+        self._compiled = compiled
+        self._python = python if hasattr(compiled, "py_func") else _of_elements(compiled, python)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves = flatten((args, kwargs))[0]
         traced = any(class_of(x) is not type(x) for x in leaves)
-        return (python if traced else compiled)(*args, **kwargs)
+        return (self._python if traced else self._compiled)(*args, **kwargs)
 
-    return call
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
+
+
+def _of_elements(compiled: Any, python: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function of arrays that ``np.vectorize`` or Numba makes of one of elements."""
+    make = late_module("symgrad.numpy").vectorize
+    if type(compiled) is np.vectorize:
+        excluded, signature = compiled.excluded, compiled.signature
+        return make(python, compiled.otypes, None, excluded, False, signature)  # type: ignore[no-any-return]
+    if compiled.signature is None:
+        results = {t.rpartition(">")[2] for t in compiled.types}
+        return make(python, results.pop() if len(results) == 1 else None)  # type: ignore[no-any-return]
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(
+            f"{python.__name__} is made by Numba's @guvectorize: it writes its result to an "
+            "argument, in machine code, which takes numbers. Write instead: the same loops in a "
+            "function that returns the result (@njit or plain), and sg.vmap over the other axes"
+        )
+
+    return refuse
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:

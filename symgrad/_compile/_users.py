@@ -198,10 +198,14 @@ def transformed(value: Any) -> bool:
 
 
 def python_of(value: Any) -> FunctionType | None:
-    """Return the Python function in a Numba function of the user's; None for all else."""
-    if not type(value).__module__.startswith("numba."):
+    """Return the Python function in one of Numba's or of ``np.vectorize``, that is the user's."""
+    if type(value) is np.vectorize:
+        function = value.pyfunc
+    elif type(value).__module__.startswith("numba."):
+        # A ufunc of Numba's has a dispatcher in it.
+        function = getattr(getattr(value, "_dispatcher", value), "py_func", None)
+    else:
         return None
-    function = getattr(value, "py_func", None)
     if type(function) is not FunctionType or installed(function.__code__.co_filename):
         return None
     return function

@@ -56,6 +56,7 @@ from ._creation import (
     zeros_like,
 )
 from ._outside import of_file
+from ._vectorize import vectorize
 
 __all__ = [
     "arange",
@@ -86,6 +87,7 @@ __all__ = [
     "r_",
     "random",
     "tri",
+    "vectorize",
     "zeros",
     "zeros_like",
 ]
