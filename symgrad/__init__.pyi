@@ -27,6 +27,7 @@ from ._api._formulas import symbolic as symbolic
 from ._api._formulas_explain import explain as explain
 from ._api._formulas_export import export_c as export_c
 from ._api._from_sympy import from_sympy as from_sympy
+from ._api._gufunc import gufunc as gufunc
 from ._api._implicit import implicit_minimum as implicit_minimum
 from ._api._implicit import implicit_root as implicit_root
 from ._api._matrices import hessian as hessian

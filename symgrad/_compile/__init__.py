@@ -1,7 +1,7 @@
 """Compiling: kernels, their disk cache, and dispatch on the kinds of arguments."""
 
 from ._adapted import adapted, adapted_if_need_be
-from ._cache import usable_folder
+from ._cache import loaded, usable_folder
 from ._call import Call, Given
 from ._for_c import c_names
 from ._function import Function
@@ -28,6 +28,7 @@ __all__ = [
     "adapted_if_need_be",
     "backend",
     "c_names",
+    "loaded",
     "remove",
     "stored",
     "usable_folder",

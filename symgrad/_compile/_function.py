@@ -173,7 +173,7 @@ class Function(ForC, Generic[P, R]):
             result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
-        if out is None and name == "llvm" and now().backend is None and found.direct:
+        if name == "llvm" and now().backend is None and found.direct:
             caller = given.reading.caller(found.caller, len(args))
             self._fast = (caller, found.pack, found)
         return result

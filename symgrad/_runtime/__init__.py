@@ -39,6 +39,7 @@ from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
 from ._python import MISS, bind_python, python_function
 from ._threads import get_num_threads, load_pool, set_num_threads
+from ._universal import origin_of, universal
 
 __all__ = [
     "EXHAUSTED",
@@ -66,6 +67,7 @@ __all__ = [
     "load_memory",
     "load_pool",
     "loop_symbol",
+    "origin_of",
     "python_function",
     "register_bytes",
     "set_kept_memory",
@@ -74,6 +76,7 @@ __all__ = [
     "threads_symbol",
     "ufunc_data",
     "ufunc_symbol",
+    "universal",
     "vector_math_default",
     "vector_twin",
     "vector_width",

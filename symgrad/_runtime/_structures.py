@@ -80,6 +80,18 @@ class Universal(ctypes.Structure):
         ("identity", ctypes.c_int),
         ("functions", ctypes.POINTER(ctypes.c_void_p)),
         ("data", ctypes.POINTER(ctypes.c_void_p)),
+        ("loops", ctypes.c_int),
+        ("reserved", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("types", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("pointer", ctypes.c_void_p),
+        ("owned", ctypes.c_void_p),
+        ("user_loops", ctypes.c_void_p),
+        ("core_enabled", ctypes.c_int),
+        ("core_num_dim_ix", ctypes.c_int),
+        ("core_num_dims", ctypes.POINTER(ctypes.c_int)),
+        ("core_dim_ixs", ctypes.POINTER(ctypes.c_int)),
     )
 
     @classmethod
