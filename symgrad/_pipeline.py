@@ -95,11 +95,13 @@ def lowering(program: Steps, vector_math: bool) -> tuple[Pass, ...]:
             Pass("legalise", written_out, each(legalize)),
         )
     simd = vector_math and register_bytes() > 0
+    portable = now().machine is not None
     numbers = unrolls(Roots(program.outputs, program.conditions).nodes)
+    expand = partial(legalize, simd=simd, numbers=numbers, portable=portable)
     return (
         Pass("name axes", "Axes named: transposes are letters of products", each(direct)),
         Pass("unroll", "Unrolled: short axes are values of their own", each(unroll)),
-        Pass("legalise", written_out, each(partial(legalize, simd=simd, numbers=numbers))),
+        Pass("legalise", written_out, each(expand)),
     )
 
 

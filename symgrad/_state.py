@@ -52,6 +52,8 @@ class State(NamedTuple):
         Whether what is traced is for reading, not for computing with.
     backend:
         On what the functions called run; None: as each of them says.
+    machine:
+        What machine code is for; None: the processor that runs this.
     """
 
     where: Any = None
@@ -68,6 +70,7 @@ class State(NamedTuple):
     counters: Mapping[Any, int] | None = None
     reading: bool = False
     backend: str | None = None
+    machine: Any = None
 
 
 #: What holds where neither a trace nor a pass runs, and no backend is chosen.

@@ -52,7 +52,7 @@ def cumulated(x: Any) -> Any:
 def long(x: Any) -> Any:  # more steps than are linked into callers
     a, b = x[0], x[1]
     for k in range(300):
-        a, b = np.sin(a) * b + k, a - b * 0.5
+        a, b = np.sin(a) + b * 0.5 + 0.01 * k, a * 0.5 - np.cos(b) * 0.5
     return a + b
 
 

@@ -173,7 +173,7 @@ def _machine(level: int = 3) -> Any:
 def optimized_object(text: str) -> bytes:
     """Return the object code of a module, optimised."""
     machine = _machine()
-    return _linkable(machine.emit_object(_optimized(text, machine)))
+    return _linkable(machine.emit_object(optimize(_parsed(text), machine)))
 
 
 def _linkable(content: bytes) -> bytes:
@@ -189,7 +189,7 @@ def _linkable(content: bytes) -> bytes:
 @llvm_turn()
 def optimized(text: str) -> str:
     """Return an optimised module as LLVM assembly."""
-    return str(_optimized(text, _machine()))
+    return str(optimize(_parsed(text), _machine()))
 
 
 def _parsed(text: str, *context: Any) -> Any:
@@ -206,14 +206,14 @@ def _parsed(text: str, *context: Any) -> Any:
     return module
 
 
-def _optimized(text: str, machine: Any) -> Any:
-    module = _parsed(text)
+def optimize(module: Any, machine: Any) -> Any:
+    """Return a module, optimised for a target machine."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     _run(builder.getModulePassManager(), module, builder)
-    if SIMD_PREFIX in text:
+    if any(function.name.startswith(SIMD_PREFIX) for function in module.functions):
         # Each run leaves callbacks in its builder that refer to what is gone after it.
         _insert_functions(module, llvm.create_pass_builder(machine, options))
     return module

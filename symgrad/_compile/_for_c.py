@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from .._forks import undisturbed
@@ -29,7 +31,7 @@ class ForC:
             NumbaLSODA, ``"int (size_t, const double *, double *, double *, void *)"`` for nutpie.
             Then it is for just the sizes of these arguments. None: sizes of arrays first, then
             the arguments, arrays as pointers, then a pointer for each result; what it returns
-            is 0, or says what is wrong. ``symgrad.export_c`` gives the same function in C.
+            is 0, or says what is wrong. :meth:`export` writes the same function to files.
 
         Returns
         -------
@@ -62,6 +64,59 @@ class ForC:
         kind = None if signature is None else callback_type(signature)
         found = self._specialization(args, kwargs, fixed=kind is not None)
         return make_c_function(found, name, title, kind)
+
+    def export(
+        self, path: str | os.PathLike[str], *args: Any, target: str | None = None,
+        name: str | None = None, **kwargs: Any,
+    ) -> list[Path]:  # fmt: skip
+        """Write the function for programs without Python: object file, library, or C source.
+
+        Parameters
+        ----------
+        path:
+            ``f.o`` for an object file, ``f.so`` for a shared library (which takes a C compiler),
+            ``f.c`` for C source. Beside it come a header, ``f.h``, and ``f.cmake``, which
+            CMake includes.
+        *args, **kwargs:
+            Example arguments; only their kinds matter. Array sizes become parameters.
+        target:
+            The processor: ``"x86-64"``, ``"x86-64-v2"``, ``"x86-64-v3"``, ``"x86-64-v4"`` or
+            ``"aarch64"``. By default the level of this one. Where a lesser processor is to load
+            the library, glibc refuses to.
+        name:
+            The name of the C function; by default that of ``f``.
+
+        Returns
+        -------
+        list of Path
+            The files. The function has the signature of :meth:`cfunc`; on every target it needs
+            the C library and ``libm`` only, and LAPACK if it factors matrices. What ``f`` reads
+            besides its arguments is in it, with its values of now.
+
+        Raises
+        ------
+        ArgumentError
+            If the path does not say what to write, the target is not known, ``name`` is no name
+            in C, or no C compiler is there to link a library.
+        UnsupportedError
+            If ``f`` needs a function of SciPy's, NumPy's or the user's that is not compiled by
+            symgrad: the message names it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import symgrad as sg
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = sg.grad(lambda x: np.sum(x**2)).export(f"{folder}/f.o", np.ones(3))
+        ...     print([file.name for file in files])
+        ['f.o', 'f.h', 'f.cmake']
+        """
+        with undisturbed():
+            from ._export_files import write_export  # noqa: PLC0415
+        own, title = c_names(self)
+        found = self._specialization(args, kwargs)
+        return write_export(found, Path(path), name or own, title, target)
 
 
 def c_names(function: Any) -> tuple[str, str]:

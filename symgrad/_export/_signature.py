@@ -142,8 +142,11 @@ class Signature:
     def _returns(self) -> str:
         """Say what the numbers mean that the function returns."""
         found = ["0", "1 if memory is short"]
-        guards = [f"{s} > 1" for s in self.program.sizes] if self.compiled else []
-        guards += [g for g in map(guard_text, self.program.guards.items()) if g not in guards]
+        relations = {str(r.canonical if truth else ~r): (r, truth)
+                     for r, truth in self.program.guards.items()}  # fmt: skip
+        guards = list(map(guard_text, relations.values()))
+        if self.compiled and self.program.sizes:
+            guards.insert(0, "all sizes are above 1")
         if len(guards) <= STATED:
             found += [f"2 unless {' and '.join(guards)}"] * bool(guards)
         else:

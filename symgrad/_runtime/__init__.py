@@ -35,6 +35,7 @@ from ._libraries import (
     vector_twin,
     vector_width,
 )
+from ._machine import MACHINES, Machine, level_note, machine_of
 from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
 from ._python import MISS, bind_python, python_function
@@ -44,6 +45,7 @@ from ._universal import origin_of, universal
 __all__ = [
     "EXHAUSTED",
     "GIVE",
+    "MACHINES",
     "MISS",
     "NO_MEMORY",
     "NO_PLACE",
@@ -53,6 +55,7 @@ __all__ = [
     "Function",
     "Interface",
     "Leaf",
+    "Machine",
     "Variant",
     "absent",
     "bind_array",
@@ -64,9 +67,11 @@ __all__ = [
     "get_kept_memory",
     "get_num_threads",
     "has_libmvec",
+    "level_note",
     "load_memory",
     "load_pool",
     "loop_symbol",
+    "machine_of",
     "origin_of",
     "python_function",
     "register_bytes",

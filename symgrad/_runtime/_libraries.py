@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from .._forks import late_module
+from .._state import now
 from ._structures import Universal, capsule_name, capsule_pointer
 
 
@@ -51,13 +52,18 @@ def has_libmvec() -> bool:
     return True
 
 
-@lru_cache(maxsize=1)
 def register_bytes() -> int:
-    """Return the width of the registers that SIMD functions of our own use here, or 0.
+    """Return the width of the registers that SIMD functions of our own use, or 0.
 
     They are made of fused multiply-adds, which the C library would imitate where the CPU has
     none.
     """
+    machine = now().machine
+    return _register_bytes_here() if machine is None else int(machine.register_bytes)
+
+
+@lru_cache(maxsize=1)
+def _register_bytes_here() -> int:
     features = llvm.get_host_cpu_features()
     if platform.machine() in ("x86_64", "AMD64"):
         if not features.get("fma"):
@@ -69,7 +75,7 @@ def register_bytes() -> int:
 def vector_math_default() -> bool:
     """Tell whether kernels use SIMD mathematics: where available, unless switched off."""
     wanted = os.environ.get("SYMGRAD_VECTOR_MATH", "1") != "0"
-    return wanted and (register_bytes() > 0 or has_libmvec())
+    return wanted and (register_bytes() > 0 or (now().machine is None and has_libmvec()))
 
 
 @lru_cache(maxsize=1)
@@ -79,32 +85,40 @@ def _letter() -> tuple[str, int]:
     One width for all: the C library's functions round otherwise for another.
     """
     known = llvm.get_host_cpu_features()
-    if vector_width():
+    if _vector_width_here():
         return "e", 64
     return ("d", 32) if known.get("avx2") else ("b", 16)
 
 
-@lru_cache(maxsize=256)
 def vector_twin(symbol: str, arguments: int, size: int) -> Variant | None:
-    """Return the vector function of the C library beside a scalar one, if there is one.
+    """Return the vector function of the C library beside a scalar one, if there is one here.
 
     ``size`` is that of an element in bytes.
     """
-    if not has_libmvec():
+    if now().machine is not None or not has_libmvec():
         return None
+    return _vector_twin_here(symbol, arguments, size)
+
+
+@lru_cache(maxsize=256)
+def _vector_twin_here(symbol: str, arguments: int, size: int) -> Variant | None:
     letter, register = _letter()
     width = register // size
     name = f"_ZGV{letter}N{width}{'v' * arguments}_{symbol}"
     return Variant(name, width) if llvm.address_of_symbol(name) else None
 
 
-@lru_cache(maxsize=1)
 def vector_width() -> str:
     """Return the attribute by which functions ask for the widest registers, where they pay.
 
     LLVM prefers half-width registers on CPUs with AVX-512, because the first of them ran
     slower with it. Those with its later extensions do not.
     """
+    return _vector_width_here() if now().machine is None else ""
+
+
+@lru_cache(maxsize=1)
+def _vector_width_here() -> str:
     wide = llvm.get_host_cpu_features().get("avx512ifma", False)
     return ' "prefer-vector-width"="512"' if wide else ""
 

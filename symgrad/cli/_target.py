@@ -24,6 +24,8 @@ import numpy as np
 import sympy as sp
 
 from .._api._from_sympy import from_sympy
+from .._api._transforms import value_and_grad
+from .._compile import Function
 from .._graph import Where, raised_at
 from .._parse import parse
 from .._state import within
@@ -137,6 +139,28 @@ def matched(function: Callable[..., Any], values: list[Any]) -> list[str]:
             "write one ARGUMENT for each after --args"
         ) from None
     return argument_names(function, values, {})
+
+
+def chosen(wrt: list[str] | None, names: list[str], values: list[Any]) -> list[int]:
+    """Return the arguments to differentiate by: those named, or all real ones."""
+    for name in wrt or ():
+        if name not in names:
+            raise ArgumentError(f"--wrt {name}: the arguments are {', '.join(names) or 'none'}")
+    if wrt:
+        return [names.index(name) for name in wrt]
+    return [k for k, x in enumerate(values) if not isinstance(x, int)]
+
+
+def some(wrt: list[int]) -> list[int]:
+    """Return the arguments to differentiate by; an error if there are none."""
+    if not wrt:
+        raise ArgumentError("there is no real argument to differentiate by: write 2.0, not 2")
+    return wrt
+
+
+def value_and_gradient(function: Callable[..., Any], wrt: list[int]) -> Function:
+    """Return a function of the value and the gradient by some arguments."""
+    return value_and_grad(function, tuple(wrt) if len(some(wrt)) > 1 else wrt[0])
 
 
 def formula(text: str) -> Target:

@@ -9,11 +9,8 @@ from typing import Any
 from .._api._formulas import formula
 from .._api._formulas_explain import explain
 from .._api._formulas_export import export_c
-from .._api._transforms import value_and_grad
-from .._compile import Function
 from .._show import show
 from .._symbolic import LATE
-from ..errors import ArgumentError
 from . import _target
 from ._output import Output
 
@@ -60,15 +57,15 @@ def run(options: argparse.Namespace) -> int:
     # What a formula is, and its derivatives, do not depend on the numbers.
     arguments = _target.arguments(options.args or ["1.0"] * len(target.symbols))
     names = _target.matched(f, arguments)
-    wrt = _chosen(options.wrt, names, arguments)
+    wrt = _target.chosen(options.wrt, names, arguments)
     if options.stages:
         page = io.StringIO()
-        show(_value_and_gradient(f, wrt, arguments), *arguments, file=page)
+        show(_target.value_and_gradient(f, wrt), *arguments, file=page)
         output.sections(page.getvalue().rstrip("\n"))
     elif options.explain:
         _explained(f, arguments, wrt, output)
     elif options.c or options.program:
-        made = _value_and_gradient(f, wrt, arguments)
+        made = _target.value_and_gradient(f, wrt)
         if options.c:
             output.code(export_c(made, *arguments), "c")
         else:
@@ -78,31 +75,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(wrt: list[str] | None, names: list[str], arguments: list[Any]) -> list[int]:
-    for name in wrt or ():
-        if name not in names:
-            raise ArgumentError(f"--wrt {name}: the arguments are {', '.join(names) or 'none'}")
-    if wrt:
-        return [names.index(name) for name in wrt]
-    return [k for k, x in enumerate(arguments) if not isinstance(x, int)]
-
-
 def _explained(f: Any, arguments: list[Any], wrt: list[int], output: Output) -> None:
-    for number, k in enumerate(_some(wrt)):
+    for number, k in enumerate(_target.some(wrt)):
         if number:
             output.text("")
         output.sections(str(explain(f, *arguments, wrt=k)))
-
-
-def _some(wrt: list[int]) -> list[int]:
-    """Return the arguments to differentiate by; an error if there are none."""
-    if not wrt:
-        raise ArgumentError("there is no real argument to differentiate by: write 2.0, not 2")
-    return wrt
-
-
-def _value_and_gradient(f: Any, wrt: list[int], arguments: list[Any]) -> Function:
-    return value_and_grad(f, tuple(wrt) if len(_some(wrt)) > 1 else wrt[0])
 
 
 def _formulas(

@@ -1,0 +1,62 @@
+"""``symgrad build``: object files, libraries and C source of functions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .._api._transforms import compile
+from .._runtime import MACHINES
+from ..errors import ArgumentError
+from . import _target
+from ._output import Output
+
+EXAMPLES = f"""{_target.HELP}
+
+examples:
+  symgrad build model.py:energy --args "rand(5)" 2.0 -o energy.o
+  symgrad build model.py:energy --args "rand(5)" 2.0 -o energy.o --gradient --wrt x
+  symgrad build model.py:energy --args "rand(5)" 2.0 -o energy.so --target aarch64
+  symgrad build "x*sin(x)" --args 1.0 -o f.c --name f
+
+Beside the file come a header and a file for CMake to include."""
+
+
+def add(commands: Any) -> None:
+    """Add the command."""
+    command = commands.add_parser(
+        "build",
+        help="make an object file, a library or C source of a function",
+        description=(
+            "Make an object file (.o), a shared library (.so) or C source (.c) of a NumPy "
+            "function: for programs without Python, and for other processors."
+        ),
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _target.add_target(command)
+    command.add_argument("-o", "--output", metavar="FILE", required=True, help=".o, .so or .c")
+    command.add_argument("--gradient", action="store_true", help="value and gradient")
+    command.add_argument("--wrt", metavar="NAME", nargs="+", help="by what; default: all real")
+    command.add_argument("--target", dest="machine", metavar="CPU", help=", ".join(MACHINES))
+    command.add_argument("--name", help="the name of the C function")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    target = _target.load(options.target)
+    arguments = _target.arguments(options.args or ["1.0"] * len(target.symbols))
+    names = _target.matched(target.function, arguments)
+    function = compile(target.function)
+    if options.gradient or options.wrt:
+        wrt = _target.chosen(options.wrt, names, arguments)
+        function = _target.value_and_gradient(target.function, wrt)
+    try:
+        made = function.export(
+            options.output, *arguments, target=options.machine, name=options.name
+        )
+    except OSError as error:
+        raise ArgumentError(f"{error.filename or options.output}: {error.strerror}") from error
+    Output().text(" ".join(str(path) for path in made))
+    return 0
