@@ -78,7 +78,7 @@ def test_the_script_says_what_becomes_of_functions(tmp_path: Path) -> None:
     (infos / "chain.json").write_text(json.dumps({"benchmark": INFO}))
     found = tmp_path / "found.json"
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "coverage"), "--scipy", "scipy",
+        [sys.executable, str(ROOT / "examples" / "traced_programs"), "--scipy", "scipy",
          "--npbench", "npbench", "--json", str(found)],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
         timeout=300,

@@ -14,7 +14,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 BENCHMARKS = sorted((ROOT / "examples" / "benchmarks").glob("[!_]*.py"))
 
 # Scripts that need a package which symgrad does not.
-NEEDS = {"train_digits.py": "sklearn", "opf.py": "ipyopt", "collocation.py": "ipyopt"}
+NEEDS = {
+    "train_digits.py": "sklearn", "opf.py": "ipyopt", "collocation.py": "ipyopt",
+    "nutpie_model.py": "nutpie",
+}  # fmt: skip
 
 # Scripts that save pictures in a given folder.
 PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk", "4_path_sums")}

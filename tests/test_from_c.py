@@ -22,6 +22,7 @@ X, A, M = RNG.normal(size=5), RNG.normal(size=(4, 4)), RNG.normal(size=(4, 3))
 NQUAD = "double (int, double *, void *)"
 FILTER = "int callback(double *buffer, npy_intp size, double *value, void *user_data)"
 ODE = "void rhs(double t, double *u, double *du, void *p)"
+KEEP = "int (size_t dim, size_t expanded, const double *x, double *out, void *user_data)"
 LOGP = "int (size_t dim, const double *x, double *grad, double *logp, void *user_data)"
 
 
@@ -192,6 +193,19 @@ def test_log_densities() -> None:
     assert made.ctypes(3, pointer(q), pointer(slope), pointer(value), None) == 2
 
 
+def test_what_is_kept_of_draws() -> None:
+    made = sg.compile(lambda p, a: np.concatenate([np.exp(p), a * p[:1]])).cfunc(
+        np.zeros(2), 3.0, signature=KEEP
+    )
+    q, a, out = np.array([0.3, -0.2]), np.array([5.0]), np.zeros(3)
+    assert made.ctypes(2, 3, pointer(q), pointer(out), a.ctypes.data) == 0
+    np.testing.assert_allclose(out, [*np.exp(q), 1.5], 1e-15)
+    before = out.copy()
+    for sizes in ((3, 3), (2, 2), (2, 4)):
+        assert made.ctypes(*sizes, pointer(2 * q), pointer(out), a.ctypes.data) == 2
+    assert np.array_equal(out, before)
+
+
 def test_cffi() -> None:
     cffi = pytest.importorskip("cffi")
     ffi = cffi.FFI()
@@ -235,6 +249,9 @@ def test_threads_and_lives() -> None:
         (lambda x, y: x * y, (1.0, 2.0), "double (double)", "y would be given nothing"),
         (lambda x: x, (np.float32(1),), "double (double)", "is of float32"),
         (lambda x, y: np.sum(x) * y, (X, 2.0), NQUAD, "behind the array"),
+        (lambda x: np.sum(x), (X,), KEEP, "its results are one float64"),
+        (lambda x: np.outer(x, x), (X,), KEEP, "its results are float64 of shape"),
+        (lambda x: (x, x), (X,), KEEP, "its results are float64 of shape"),
         (lambda A: np.sum(A), (M,), FILTER, "not an array of one axis"),
     ],
 )

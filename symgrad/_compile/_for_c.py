@@ -28,7 +28,8 @@ class ForC:
             The type that a library wants: ``"double (int, double *, void *)"`` for
             ``scipy.integrate``, ``"int (double *, npy_intp, double *, void *)"`` for
             ``scipy.ndimage.generic_filter``, ``"void (double, double *, double *, void *)"`` for
-            NumbaLSODA, ``"int (size_t, const double *, double *, double *, void *)"`` for nutpie.
+            NumbaLSODA, ``"int (size_t, const double *, double *, double *, void *)"`` and
+            ``"int (size_t, size_t, const double *, double *, void *)"`` for nutpie.
             Then it is for just the sizes of these arguments. None: sizes of arrays first, then
             the arguments, arrays as pointers, then a pointer for each result; what it returns
             is 0, or says what is wrong. :meth:`export` writes the same function to files.

@@ -32,7 +32,8 @@ class Callback(NamedTuple):
 
 #: By the function's type. A "number" is an argument, "numbers" are all that are left, the last of
 #: which may be an array, "array" is one and "count" says how many there are; "data" points to the
-#: elements of one more argument, if the function has one. "result" and "results" are written.
+#: elements of one more argument, if the function has one. "result" and "results" are written; of
+#: results there are as many as elements of "array", unless "size" says how many.
 CALLBACKS = {
     "double (double)": Callback("scipy.integrate.quad", ("number",)),
     "double (double, void *)": Callback("scipy.integrate.quad", ("number", "data")),
@@ -47,7 +48,10 @@ CALLBACKS = {
         "NumbaLSODA", ("number", "array", "results", "data")
     ),
     "int (size_t, double *, double *, double *, void *)": Callback(
-        "nutpie", ("count", "array", "results", "result", "data")
+        "nutpie.LogpFunc", ("count", "array", "results", "result", "data")
+    ),
+    "int (size_t, size_t, double *, double *, void *)": Callback(
+        "nutpie.ExpandFunc", ("count", "size", "array", "results", "data")
     ),
 }
 
@@ -195,11 +199,11 @@ class _CallbackText:
         self.e = _Lines()
         self.left = list(self.program.inputs)
         self.arguments: list[str] = []
-        #: How many elements the caller has to give, and where it says how many they are.
-        self.elements = 0
+        #: How many elements the caller has to give, and how many results it has to take.
+        self.elements = self.room = 0
 
     def refuse(self, why: str) -> ArgumentError:
-        wanted = ", ".join(r for r in self.callback.roles if r not in ("ignored", "count"))
+        wanted = ", ".join(r for r in self.callback.roles if r not in ("ignored", "count", "size"))
         return ArgumentError(
             f"{self.signature.title or 'the function'} cannot be called as {self.kind}, which is "
             f"made of {wanted}: {why}"
@@ -219,9 +223,11 @@ class _CallbackText:
         shapes = [x.shape for x in outputs]
         if len(outputs) != len(into) or any(x.dtype != np.float64 for x in outputs):
             raise self.refuse(f"its results are {', '.join(map(_said, outputs))}")
+        said = "size" in self.callback.roles and any(shapes)
+        self.room = int(as_expr(shapes[0][0])) if said else self.elements
         for shape in shapes:
             target = into.pop("results" if shape else "result", None)
-            if target is None or shape not in ((), (self.elements,)):
+            if target is None or shape not in ((), (self.room,)):
                 raise self.refuse(
                     f"its results are {', '.join(map(_said, outputs))}, for {self.elements} numbers"
                 )
@@ -285,13 +291,14 @@ class _CallbackText:
     def called(self) -> None:
         """Write the call, and what becomes of its status."""
         e = self.e
-        for role, kind, p in self.parameters():
-            if role == "count":
-                fits = e.op(f"icmp eq {_llvm(kind)} {p}, {self.elements}")
-                e.line(f"br i1 {fits}, label %call, label %failed")
-                e.line("call:")
+        counts = {"count": self.elements, "size": self.room}
+        counted = [e.op(f"icmp eq {_llvm(kind)} {p}, {counts[role]}")
+                   for role, kind, p in self.parameters() if role in counts]  # fmt: skip
+        if counted:
+            fits = counted[0] if len(counted) == 1 else e.op(f"and i1 {', '.join(counted)}")
+            e.line(f"br i1 {fits}, label %call, label %failed")
+            e.line("call:")
         status = e.op(f"call i32 @{self.signature.name}.general({', '.join(self.arguments)})")
-        counted = "count" in self.callback.roles
         failed = (
             f"[ {status}, %call ], [ {OTHER_SIZES}, %entry ]"
             if counted

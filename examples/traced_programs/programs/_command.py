@@ -25,7 +25,7 @@ COLOURS = {"traced": "green", "option": "cyan", "refused": "yellow", "WRONG": "b
 def main(argv: Sequence[str] | None = None) -> int:
     """Run; the exit status is 1 if a value or a slope is wrong."""
     parser = argparse.ArgumentParser(
-        prog="coverage", description="Trace functions of others as they are.", epilog=EPILOG,
+        prog="traced_programs", description="Trace functions of others as they are.", epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--scipy", type=Path, metavar="PATH", help="a checkout of SciPy")

@@ -1,8 +1,0 @@
-"""Which programs of others trace as they are: ``python examples/coverage --scipy PATH``."""
-
-import sys
-
-from programs import main
-
-if __name__ == "__main__":
-    sys.exit(main())
