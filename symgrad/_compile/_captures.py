@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from .._disguise import TELLING
-from .._runtime import MISS
+from .._runtime import MISS, UnwatchedError, can_watch
 from .._state import within
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning, OutsideError
@@ -36,13 +36,18 @@ from ._reads import LARGE, SMALL, Read, Walk, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
 from ._users import packed_form, table_form
+from ._watch import Watch
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
 #: compared. A counter of calls that two compiled functions share would cost traces for ever.
 OWN_CHANGES = 3
 
-#: Most states of what a function reads that are remembered.
-KEPT = 256
+#: Most states of what a function reads that are remembered, and callers of one state.
+KEPT, CALLERS = 256, 4
+
+#: So often words of memory are looked for anew that say what is read; where they are others for
+#: the same values again and again, Python compares the values for a while, longer each time.
+WATCHES = 8
 
 #: Names in code that tell a number or an array from what stands for it in a trace.
 _TELLING = frozenset(
@@ -112,14 +117,17 @@ class Reading:
         self.codes, self.generators = list(walk.codes.values()), walk.generators
         self._names = walk.cells, walk.constants, walk.main
         self._expected: dict[str, Any] = {}
-        self._caller: tuple[Any, ...] = (None, 0)
-        tests = [self._test(r.text, r.how, r.value, r.name) for r in compared]
-        self._tests = tests + [self._test(text, "is", code, "") for text, code in own.items()]
-        tests += [self._test(text, "is", code, "") for text, code in walk.own.items()]
-        self._arrays = {
-            r.text for r in walk.reads.values()
-            if isinstance(r.value, np.ndarray) and as_leaf(r.value, r.name) is not r.value
-        } if self.data else set()  # fmt: skip
+        self._compared = [*compared, *(Read(text, "is", code, "") for text, code in own.items())]
+        tests = [self._test(r.text, r.how, r.value, r.name) for r in self._compared]
+        if not own:
+            tests += [self._test(text, "is", code, "") for text, code in walk.own.items()]
+        self._converted = bool(self.data) and any(
+            isinstance(r.value, np.ndarray) and as_leaf(r.value, r.name) is not r.value
+            for r in walk.reads.values()
+        )
+        self._watch: Watch | None = None
+        self._misses, self._wait = 0, [0]
+        self._callers: dict[int, Callable[..., Any]] = {}
         self._fetch = self._made(
             "def fetch():\n"
             "    try:\n"
@@ -156,21 +164,21 @@ class Reading:
             return f"({text}) is {expected}"  # of "'len' in ..." a chain would be made
         return f"(({text}) is {expected} or _sg_same({text}, {expected}))"
 
-    def _made(self, source: str, **more: Any) -> Any:
+    def _made(self, source: str) -> Any:
         """Return a function of generated source, with the user's global names and cells."""
         cells, constants, main = self._names
         known = {
-            **constants, **self._expected, **more, "_sg_miss": MISS, "_sg_same": same,
+            **constants, **self._expected, "_sg_miss": MISS, "_sg_same": same,
             "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
-            "_sg_leaf": _leaf, "_sg_packed": packed_form, "_sg_table": table_form,
-            "_sg_errors": _ERRORS,
+            "_sg_hasattr": hasattr,
+            "_sg_packed": packed_form, "_sg_table": table_form, "_sg_errors": _ERRORS,
         }  # fmt: skip
         outer = f"def outer({', '.join([*known, *cells])}):\n"
         body = "".join(f"    {line}\n" for line in source.splitlines())
         whole = compile(outer + body, "<symgrad captures>", "exec")
         code = _inner(_inner(whole))
         filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
-        return FunctionType(code, {} if main is None else main, "call", None, tuple(filled))
+        return FunctionType(code, {} if main is None else main, "fetch", None, tuple(filled))
 
     def now(self) -> Any:
         """Return the data of now, or MISS if this is not the state of now."""
@@ -183,27 +191,41 @@ class Reading:
         """Return a compiled function of ``count`` arguments that looks at what is read."""
         if self.nothing:
             return function
-        if self._caller[:2] == (function, count):  # asked for again after a call that it refused
-            return self._caller[2]  # type: ignore[no-any-return]
-        names = [f"_sg_a{k}" for k in range(count)]
-        given = "".join(f"{n}=_sg_miss, " for n in names)
-        data = [f"_sg_leaf({t})" if t in self._arrays else t for t in self.data]
-        fetched = [f"_sg_d{k}" for k in range(len(data))]
-        lines = [f"    if not ({' and '.join(self._tests) or 'True'}): return _sg_miss"]
-        lines += [f"    {name} = {text}" for name, text in zip(fetched, data, strict=True)]
-        passed = ", ".join([*names, *fetched])
-        made = self._made(
-            f"def call({given}*_sg_rest):\n"
-            "    try:\n" + "\n".join(f"    {line}" for line in lines) + "\n"
-            "    except _sg_errors: return _sg_miss\n"
-            # Arrays for the results follow the arguments; most calls have none.
-            f"    if _sg_rest: return _sg_function({passed}{', ' if passed else ''}*_sg_rest)\n"
-            f"    return _sg_function({passed})\n",
-            _sg_function=function,
-        )
-        made.__defaults__ = (MISS,) * count
-        self._caller = function, count, made
-        return made  # type: ignore[no-any-return]
+        if self._watch is None or not self._watch.holds():
+            self._watch, self._callers = self._watched(), {}
+        made = self._callers.get(id(function))  # which it holds
+        if made is None:
+            if self._watch is None:
+                made = _asking(self._fetch, function, count, self._converted, self._wait)
+            else:
+                made = self._watch.caller(function, count)
+            if len(self._callers) >= CALLERS:
+                self._callers.clear()
+            self._callers[id(function)] = made
+        return made
+
+    def _watched(self) -> Watch | None:
+        """Return the words that are as they are in this state; None if they cannot tell it."""
+        if self._wait[0] > 0:
+            return None
+        self._misses += 1
+        if self._misses > WATCHES and self._misses % 2:
+            self._wait[0] = 1 << min(self._misses, 16)
+            return None
+        self._wait[0] = sys.maxsize
+        if self._converted or not can_watch():
+            return None
+        watch = Watch(*self._names)
+        try:
+            for read, expected in zip(self._compared, self._expected.values(), strict=False):
+                if not watch.finds(read.text, expected, read.how == "is"):  # just changed
+                    self._wait[0] = 1
+                    return None
+            watch.fetches(self.data)
+        except (UnwatchedError, *_ERRORS):
+            return None
+        self._wait[0] = 0
+        return watch
 
     def taken(self, values: Sequence[Any]) -> tuple[list[LeafKind], list[Any]]:
         """Return data as leaves of a call, and their kinds.
@@ -214,15 +236,32 @@ class Reading:
         return list(map(_kind, leaves)), leaves
 
 
+def _asking(
+    fetch: Callable[[], Any], function: Callable[..., Any], count: int, converted: bool,
+    times: list[int],
+) -> Callable[..., Any]:  # fmt: skip
+    """Return a compiled function of ``count`` arguments, after which the data come.
+
+    It may be called so many times.
+    """
+
+    def call(*args: Any) -> Any:
+        times[0] -= 1
+        values = fetch()
+        if values is MISS or times[0] < 0 or len(args) < count:
+            return MISS
+        if converted:
+            values = [as_leaf(x, "what the function reads") for x in values]
+        return function(*args[:count], *values, *args[count:])  # arrays for results come last
+
+    return call
+
+
 _ERRORS = (NameError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def _inner(code: CodeType) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType))
-
-
-def _leaf(value: Any) -> Any:
-    return as_leaf(value, "what the function reads")
 
 
 def _is_datum(value: Any) -> bool:

@@ -15,7 +15,9 @@ def same(a: Any, b: Any) -> bool:
     """Tell whether two values are the same to a trace: ``1``, ``1.0`` and ``True`` differ."""
     if type(a) is not type(b):
         return False
-    if isinstance(a, (float, complex, tuple, np.generic)):  # zeros have signs
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, (float, complex, np.generic)):  # zeros have signs
         return repr(a) == repr(b) and (a == b or a != a)  # NaN
     return bool(a == b)
 

@@ -57,6 +57,7 @@ from ._users import (
     package_of,
     packed_form,
     python_of,
+    slots_of,
     table_form,
     transformed,
     users_class,
@@ -631,8 +632,13 @@ class Walk:
 
     def _names_of(self, text: str, value: Any, name: str) -> None:
         """Watch which attributes an object has, where the code may ask."""
-        if has_dictionary(value) and self.known & (ANY | {"hasattr", "AttributeError"}):
+        if not self.known & (ANY | {"hasattr", "AttributeError"}):
+            return
+        if has_dictionary(value):
             self.note(f"(*{text}.__dict__,)", "equal", (*value.__dict__,), name)
+        for key in slots_of(type(value)):
+            if not hasattr(value, key):
+                self.note(f"_sg_hasattr({text}, {key!r})", "is", False, name)
 
     def _foreign(self, value: Any, text: str, name: str, fixed: int, depth: int) -> None:
         """Look at an object of an installed package: its arrays, numbers and functions."""

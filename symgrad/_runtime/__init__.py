@@ -1,9 +1,10 @@
 """The runtime: what knows the structures of CPython, NumPy and the C library.
 
 Machine code comes here for the way from a Python call into a program and back (``_entry``), for
-memory that is kept between calls (``_memory``), for threads (``_threads``), and for the functions
-of other libraries (``_libraries``). The structures that it relies on are listed and tested in
-``_structures``; where one is otherwise, calls go through Numba's dispatcher instead.
+memory that is kept between calls (``_memory``), for threads (``_threads``), for seeing that
+objects are as they were (``_words``, ``_watched``), and for the functions of other libraries
+(``_libraries``). The structures that it relies on are listed and tested in ``_structures``; where
+one is otherwise, calls go through Numba's dispatcher instead.
 """
 
 from . import _structures as structures
@@ -40,7 +41,10 @@ from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
 from ._python import MISS, bind_python, python_function
 from ._threads import get_num_threads, load_pool, set_num_threads
+from ._trials import can_watch
 from ._universal import origin_of, universal
+from ._watched import watched
+from ._words import UnwatchedError, Words
 
 __all__ = [
     "EXHAUSTED",
@@ -56,12 +60,15 @@ __all__ = [
     "Interface",
     "Leaf",
     "Machine",
+    "UnwatchedError",
     "Variant",
+    "Words",
     "absent",
     "bind_array",
     "bind_function",
     "bind_python",
     "bind_symbol",
+    "can_watch",
     "cython_symbol",
     "externals",
     "get_kept_memory",
@@ -85,5 +92,6 @@ __all__ = [
     "vector_math_default",
     "vector_twin",
     "vector_width",
+    "watched",
     "write_entry",
 ]

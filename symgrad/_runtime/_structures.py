@@ -29,6 +29,9 @@ DTYPE_AT, FLAGS_AT, HANDLER_AT = HEADER + 40, HEADER + 48, HEADER + 72
 #: The size of an array that has a memory handler there.
 ARRAY_BYTES = HEADER + 80
 
+#: Where the items of a tuple are.
+TUPLE_AT = HEADER + 8
+
 #: Element types of programs' inputs and outputs.
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
           "float32", "float64")  # fmt: skip

@@ -322,6 +322,150 @@ TERMS: dict[str, tuple[str, str, list[str]]] = {
         "h$(x)",
         ["k$ = {r}", "n$ = {n}"],
     ),
+    "globals at large": (
+        "k$ = {r}",
+        "k$ * x",
+        [
+            "globals().update(k$={r})",
+            "new_{n}_$ = {r}",
+            "globals().pop('k$'); k$ = {r}",
+            "vars().setdefault('late_{n}', 1); k$ = {n}",
+            "[globals().setdefault(f'many{j}_$', j) for j in range(300)]; k$ = {r}",
+        ],
+    ),
+    "class of an object": (
+        (
+            "class C$:\n    gain = {r}\n    def __init__(self):\n        self.k = {r}\n"
+            "    def of(self, x):\n        return self.k * x * self.gain\n"
+            "class E$(C$):\n    def of(self, x):\n        return self.k * np.sin(x) - self.gain\n"
+            "c$ = C$()"
+        ),
+        "c$.of(x)",
+        [
+            "c$.__class__ = E$",
+            "c$.__class__ = C$",
+            "setattr(c$, 'k', {r})",
+            "c$.__dict__.update(k={r})",
+            "c$.__dict__ = dict(k={r})",
+            "vars(c$)['gain'] = {r}",
+            "del c$.gain",
+            "C$.gain = property(lambda self: {r})",
+            "C$.gain = {r}",
+            "E$.of = C$.of",
+            "c$.of = lambda x: {r} * x",
+            "vars(c$).pop('of', None)",
+            "c$.other_{n} = 1",
+            "setattr(C$, 'of', lambda self, x: self.k * x * x)",
+        ],
+    ),
+    "replaced inside": (
+        (
+            "@dataclasses.dataclass(frozen=True)\nclass D$:\n    k: float\n    p: int = 2\n"
+            "    def __post_init__(self):\n        object.__setattr__(self, 's', self.k * g$)\n"
+            "g$ = {r}\nd$ = D$({r})"
+        ),
+        "dataclasses.replace(d$, p={n}).s * x + d$.k * x",
+        [
+            "g$ = {r}",
+            "d$ = D$({r})",
+            "object.__setattr__(d$, 'k', {r})",
+            "d$ = dataclasses.replace(d$, k={r})",
+        ],
+    ),
+    "slots that go": (
+        (f"class S$:\n    __slots__ = ('k', 'w')\ns$ = S$()\ns$.k, s$.w = {{r}}, {ARRAY}"),
+        "(s$.k if hasattr(s$, 'k') else 0.5) * s$.w * x",
+        [
+            "s$.k = {r}",
+            "del s$.k",
+            "setattr(s$, 'k', {n})",
+            "s$.w[0] = {r}",
+            f"s$ = S$(); s$.w = {ARRAY}",
+        ],
+    ),
+    "attribute that goes": (
+        "c$ = types.SimpleNamespace(a={r}, b=[{r}, {n}], c='sin')",
+        "getattr(c$, 'a', 2.0) * getattr(np, c$.c)(x) * c$.b[0]",
+        [
+            "del c$.a",
+            "c$.a = {r}",
+            "c$.c = 'cos'",
+            "c$.b[0] = {r}",
+            "c$.b = c$.b[::-1]",
+            "vars(c$).update(a={n})",
+            "c$.__dict__.clear(); c$.__init__(b=[{r}], c='exp')",
+        ],
+    ),
+    "list of lists": (
+        "l$ = [[{r}, {r}, {r}], [{r}, {r}, {r}]]",
+        "sum(sum(row) for row in l$) * x + l$[-1][0] * x * x",
+        [
+            "l$[0][1] = {r}",
+            "l$[1].append({r})",
+            "l$[0] = [{n}]",
+            "l$.append(l$[0])",
+            "del l$[1][1:]",
+            "l$[1][0] = {n}",
+            "l$.reverse()",
+            "l$[0][:] = [0.0]",
+            "l$[0][:] = [-0.0, 1]",
+        ],
+    ),
+    "large list of lists": (
+        "l$ = [[float(j * k % 7) for k in range(20)] for j in range(20)]",
+        "sum(l$[j][j + 1] for j in range(19)) * x + np.array(l$)[0, 1:4] * x",
+        [
+            "l$[3][4] = {r}",
+            "l$[0][2] = {n}",
+            "l$[5] = [{r}] * 20",
+            "l$ = [list(r) for r in l$]",
+            "l$[0], l$[1] = l$[1], l$[0]",
+            "l$[7][8] = l$[7][8] + 1",
+        ],
+    ),
+    "lists in a dictionary": (
+        "t$ = {0: ([{r}, {n}], {'a': {r}}), 'b': [[{r}]]}",
+        "t$[0][0][0] * x**t$[0][0][1] + t$[0][1]['a'] * x + t$['b'][0][0]",
+        [
+            "t$[0][0][0] = {r}",
+            "t$[0][0][1] = {n}",
+            "t$[0][1]['a'] = {r}",
+            "t$['b'][0] = [{r}]",
+            "t$[1] = {n}",
+            "t$.pop(1, 0)",
+            "t$ = dict(reversed(t$.items()))",
+        ],
+    ),
+    "module that is patched": (
+        (
+            "import sys\nhome$ = types.ModuleType('home$')\n"
+            "exec('k = 2.0\\ndef helper(x):\\n    return k * x\\n"
+            "def f(x):\\n    return helper(x) * len([1, 2])', vars(home$))"
+        ),
+        "home$.f(x)",
+        [
+            "home$.helper = lambda x: {r} * x",
+            "setattr(home$, 'k', {r})",
+            "home$.len = lambda v: {r}",
+            "vars(home$).pop('len', 0)",
+            "home$.__dict__.update(k={n})",
+            "home$.f.__code__ = (lambda x: helper(x) * k).__code__",
+        ],
+    ),
+    "cell": (
+        "def make$():\n    k = {r}\n    return lambda x: k * x\nh$ = make$()",
+        "h$(x)",
+        [
+            "h$.__closure__[0].cell_contents = {r}",
+            "h$.__closure__[0].cell_contents = {n}",
+            "h$ = make$()",
+        ],
+    ),
+    "function's attributes": (
+        "def h$(x):\n    return h$.k * x\nh$.k = {r}",
+        "h$(x)",
+        ["h$.k = {r}", "h$.__dict__ = dict(k={r})", "h$.__kwdefaults__ = None", "h$.other = {n}"],
+    ),
     "history": (
         f"l$ = []\na$ = {ARRAY}\ndef h$(x):\n    l$.append(1)\n    return a$ * x",
         "h$(x)",
