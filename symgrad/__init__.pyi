@@ -10,7 +10,7 @@ from ._api._at_values import vjp as vjp
 from ._api._callback import debug_print as debug_print
 from ._api._callback import pure_callback as pure_callback
 from ._api._certificates import recheck as recheck
-from ._api._control import checkpoint as checkpoint
+from ._api._checkpoint import checkpoint as checkpoint
 from ._api._control import cond as cond
 from ._api._control import fori_loop as fori_loop
 from ._api._control import scan as scan

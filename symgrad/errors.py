@@ -169,6 +169,10 @@ class MissingExtraError(SymgradError, ImportError):
             f"{purpose} needs the package {module!r}: pip install 'symgrad[{extra}]'",
             name=module,
         )
+        self._given = module, extra, purpose
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str], dict[str, object]]:
+        return type(self), self._given, vars(self)  # by default it is made of the message alone
 
 
 class MissingProgramError(SymgradError, OSError):

@@ -6,9 +6,10 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, Generic
 
 from .._compile import P, R, adapted
+from .._pickles import Travels
 from ..errors import ArgumentError
 
 
@@ -52,6 +53,8 @@ def adapt(f: Callable[P, R]) -> Callable[P, R]:
     >>> sg.grad(sg.adapt(f))(0.0)
     np.float64(1.0)
     """
+    if isinstance(f, _Adapted):
+        return f
     if isinstance(f, functools.partial):
         return functools.partial(adapt(f.func), *f.args, **f.keywords)
     if not isinstance(f, (FunctionType, MethodType)):
@@ -60,9 +63,22 @@ def adapt(f: Callable[P, R]) -> Callable[P, R]:
             "function first, then transform it, sg.grad(sg.adapt(f))"
         )
 
-    own: Any = adapted(f)
-    own.__signature__ = inspect.signature(f)
-    del own.__wrapped__
-    own._recipe = adapt, (f,), {}
-    own.plain = f
-    return own  # type: ignore[no-any-return]
+    return _Adapted(f)
+
+
+class _Adapted(Travels, Generic[P, R]):
+    """A function that makes an adapted copy of another at each call."""
+
+    def __init__(self, f: Callable[P, R]) -> None:
+        self._recipe: tuple[Any, ...] = adapt, (f,), {}
+        self._adapted, self.plain = adapted(f), f
+        functools.update_wrapper(self, f, updated=())
+        self.__signature__ = inspect.signature(f)
+        del vars(self)["__wrapped__"]
+
+    def _made_by(self) -> tuple[Any, ...]:
+        return self._recipe
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = self._adapted(*args, **kwargs)
+        return result

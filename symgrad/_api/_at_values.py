@@ -22,15 +22,13 @@ def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any
     if isinstance(f, (FunctionType, Function, partial)):
         # Kept by the function itself, so that they go together. A copy of its attributes
         # (functools.wraps) is not the function.
-        owner, known = vars(f).get(KEPT, (None, {}))
-        if owner is not f:
-            known = {}
-            vars(f)[KEPT] = f, known
+        kept = vars(f).get(KEPT)
+        if kept is None or kept.owner is not f:
+            kept = vars(f)[KEPT] = _Kept(f)
         key = (maker.__name__, *more)
-        if key not in known:
-            known[key] = maker(f, *more)
-        found: Function = known[key]
-        return found
+        if key not in kept.made:
+            kept.made[key] = maker(f, *more)
+        return kept.made[key]
     try:
         return _recent(f, maker, *more)
     except TypeError:  # not hashable
@@ -38,6 +36,17 @@ def remembered(f: Callable[..., Any], maker: Callable[..., Function], *more: Any
 
 
 KEPT = "__symgrad__"
+
+
+class _Kept:
+    """What has been made of a function, one of whose attributes it is; it is not pickled."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.made: dict[tuple[Any, ...], Function] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(None), ()
 
 
 @lru_cache(maxsize=128)
@@ -124,12 +133,12 @@ def vjp(f: Callable[..., R], *primals: Any) -> tuple[R, Callable[[Any], tuple[An
     primals = as_floats(primals)
     out: R = remembered(f, compile)(*primals)
     backward = remembered(f, _vjp_function)
+    return out, partial(_pulled_back, backward, primals)
 
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
-        result: tuple[Any, ...] = backward(primals, as_floats(cotangent))
-        return result
 
-    return out, pullback
+def _pulled_back(backward: Function, primals: Any, cotangent: Any) -> tuple[Any, ...]:
+    result: tuple[Any, ...] = backward(primals, as_floats(cotangent))
+    return result
 
 
 def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

@@ -6,19 +6,17 @@ exactly what they compute inside.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .._compile import P
 from .._control import build_branch, build_count, build_scan, build_while
 from .._graph import Node
 from .._shapes import Dimension, Size, as_dim, as_size, same, show
 from .._state import now
-from .._trace import LEAF, Traced, as_node, flatten
+from .._trace import LEAF, Traced, flatten
 from .._trace._known import known_number
 from ..errors import ArgumentError, ShapeError
 from ._bytes import as_bytes
@@ -272,60 +270,6 @@ def switch(index: Any, branches: Sequence[Callable[..., T]], *operands: Any) -> 
         result: T = _chosen("switch", within, functions, operands)
         return result
     return functions[min(max(operator.index(index), 0), len(functions) - 1)](*operands)
-
-
-def checkpoint(fun: Callable[P, T]) -> Callable[P, T]:
-    """Return ``fun`` such that reverse mode computes its intermediate values again.
-
-    Its derivative keeps only the arguments, not what was computed from them: less memory
-    for more work. Apply it to the body of a scan, or to a part of a long function.
-
-    Parameters
-    ----------
-    fun:
-        A NumPy function.
-
-    Returns
-    -------
-    A function that computes the same.
-
-    Notes
-    -----
-    A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 12.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import symgrad as sg
-    >>> f = sg.checkpoint(lambda x: np.sin(np.exp(x)))
-    >>> sg.grad(f)(0.0) == np.cos(1.0)
-    np.True_
-    """
-    if not callable(fun):
-        raise ArgumentError(f"checkpoint takes a function, not {type(fun).__name__}")
-
-    @functools.wraps(fun)
-    def kept(*args: P.args, **kwargs: P.kwargs) -> T:
-        if now().guards is None:
-            return fun(*args, **kwargs)
-        written: list[bool] = []
-
-        @functools.wraps(fun)
-        def given(values: Any) -> Any:
-            found = fun(*values[0], **values[1])
-            inner = flatten(values)[0]
-            written[:] = [isinstance(x, Traced) and bool(x.ndim) and x.overwritten for x in inner]
-            return found, tuple(x for x, new in zip(inner, written, strict=True) if new)
-
-        made = build_branch("checkpoint", as_node(0), (given,), ((args, kwargs),), kept=True)
-        result: T = made[0]
-        outer = flatten((args, kwargs))[0]  # some plain, if all that is traced is closed over
-        changed = [x for x, new in zip(outer, written, strict=True) if new]
-        for x, content in zip(changed, made[1], strict=True):
-            x[...] = content
-        return result
-
-    return kept
 
 
 # ---------------------------------------------------------------- arguments

@@ -19,6 +19,7 @@ errors and programs point to the user's.
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import inspect
 import textwrap
@@ -29,6 +30,9 @@ from typing import Any
 from ..errors import ArgumentError
 
 FLOW = "__flow__"
+
+#: The attribute of a function that has its source.
+SOURCE = "__symgrad_source__"
 
 _EXITS = (ast.Return, ast.Break, ast.Continue)
 #: Methods by which an array is assigned to, and that lists have not.
@@ -47,8 +51,8 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     function = inspect.unwrap(function)
     function = getattr(function, "plain", function)  # of sg.adapt, which tracing does by itself
     try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        text, first = _source_of(function)
+        tree = ast.parse(textwrap.dedent(text))
     except (OSError, TypeError, SyntaxError):
         tree = ast.Module([], [])
     definition = tree.body[0] if tree.body else None
@@ -79,6 +83,21 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     )  # fmt: skip
     result.__kwdefaults__ = function.__kwdefaults__
     return result
+
+
+def _source_of(function: Callable[..., Any]) -> tuple[str, int]:
+    """Return a function's source and its first line.
+
+    The function keeps it: where a notebook's is sent to another process by value, with its
+    attributes, there is no file.
+    """
+    known: tuple[str, int] | None = getattr(function, SOURCE, None)
+    if known is None:
+        lines, first = inspect.getsourcelines(function)
+        known = "".join(lines), first
+        with contextlib.suppress(AttributeError, TypeError):  # it is no function of Python's
+            setattr(function, SOURCE, known)
+    return known
 
 
 def _strip(definition: ast.FunctionDef) -> None:

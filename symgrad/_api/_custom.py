@@ -13,6 +13,7 @@ from .._compile import R
 from .._control import ByPullback, ByTangent, Slopes, build_custom
 from .._control._values import Values
 from .._op import registry
+from .._pickles import Travels
 from .._state import now
 from .._trace import Traced, flatten
 from ..errors import ArgumentError
@@ -44,7 +45,7 @@ def stop_gradient(x: Any) -> Any:
     ])  # fmt: skip
 
 
-class _Custom(Generic[R]):
+class _Custom(Travels, Generic[R]):
     """A function whose derivative is given by a rule."""
 
     what = ""
@@ -61,8 +62,9 @@ class _Custom(Generic[R]):
         self.steps: dict[Any, Any] = {}
         functools.update_wrapper(self, fun)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+    def _made_by(self) -> tuple[Any, ...]:
+        rules = {k: v for k, v in vars(self).items() if k in ("fwd", "bwd", "jvp")}
+        return type(self), (self.fun, self.static), {}, rules
 
     def __call__(self, *args: Any) -> R:
         """Call the function."""
@@ -209,17 +211,7 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
 
         The terms are added; None stands for zero.
         """
-
-        def jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-            result = self(*primals)
-            total: Any = None
-            for slope, t in zip(slopes, tangents, strict=True):
-                if slope is not None:
-                    term = slope(t, result, *primals)
-                    total = term if total is None else np.add(total, term)
-            return result, np.zeros_like(result) if total is None else total
-
-        self.jvp = jvp
+        self.jvp = functools.partial(_added, self, slopes)
 
     def require_rule(self) -> None:
         """Raise if the rule is not given yet."""
@@ -235,6 +227,20 @@ class custom_jvp(_Custom[R]):  # noqa: N801  JAX's name
         assert jvp is not None
         named = functools.wraps(jvp)(lambda primals, tangents: jvp(*first, primals, tangents))
         return ByTangent(named, arguments, results)
+
+
+def _added(
+    function: custom_jvp[Any], slopes: Sequence[Callable[..., Any] | None],
+    primals: Any, tangents: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """Return result and tangent of a function whose rule is one function an argument."""
+    result = function(*primals)
+    total: Any = None
+    for slope, t in zip(slopes, tangents, strict=True):
+        if slope is not None:
+            term = slope(t, result, *primals)
+            total = term if total is None else np.add(total, term)
+    return result, np.zeros_like(result) if total is None else total
 
 
 __all__ = ["custom_jvp", "custom_vjp", "stop_gradient"]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from .._pickles import call_again
 from .._shapes import as_expr
 from .._symbolic import refuse_large_numbers
 from .._trace import evaluate
@@ -97,7 +98,7 @@ class _Formula:
         return _compute(self._expressions, dict(zip(self._arguments, values, strict=True)))
 
     def __reduce__(self) -> Any:
-        return _Formula, (self._expressions, self._arguments)
+        return call_again(_Formula, (self._expressions, self._arguments), {})
 
 
 def _leaves(expressions: Any) -> list[Any]:

@@ -54,9 +54,19 @@ def implicit_root(residual: Callable[..., Any], solver: Callable[..., Any]) -> C
     for what, given in (("residual", residual), ("solver", solver)):
         if not callable(given):
             raise ArgumentError(f"implicit_root: {what} is a function, not {type(given).__name__}")
-    root = custom_jvp(solver)
-    root.defjvp(functools.wraps(residual)(_rule_of(root, residual)))
-    return root
+    return _Root(residual, solver)
+
+
+class _Root(custom_jvp[Any]):
+    """A solver with the derivative of the root that it finds."""
+
+    def __init__(self, residual: Callable[..., Any], solver: Callable[..., Any]) -> None:
+        super().__init__(solver)
+        self.residual = residual
+        self.defjvp(functools.wraps(residual)(_rule_of(self, residual)))
+
+    def _made_by(self) -> tuple[Any, ...]:
+        return implicit_root, (self.residual, self.fun), {}
 
 
 def _rule_of(

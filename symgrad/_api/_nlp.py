@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._ops.np_common import as_array
+from .._pickles import call_again
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
@@ -173,6 +174,7 @@ class NLP:
         if not (constraints is None or callable(constraints)):
             raise ArgumentError(f"nlp: constraints is a function, not {type(constraints).__name__}")
         self.args = args
+        self._functions = objective, constraints
         self.variables = Flat(x0, "x")
         self.n, self.x0 = self.variables.size, self.variables.vector
         self.lb, self.ub = limits_of(self.variables, bounds, (-np.inf, np.inf), "bounds")
@@ -198,6 +200,11 @@ class NLP:
         curvature = remembered(objective, _lagrangian_hessian, constraints, whole, count)
         self._curvature = _Sparse(curvature, self.variables, self.variables, "Hessian")
         self._curvature.fix(*self._leaves(self.x0), 1.0, *self.results.arrays(np.zeros(self.m)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        x, results = self.variables.nested, self.results.nested
+        bounds, limits = (x(self.lb), x(self.ub)), (results(self.cl), results(self.cu))
+        return call_again(NLP, (*self._functions, x(self.x0), bounds, limits, self.args), {})
 
     def _tree(self, x: Tree, *more: Tree) -> Tree:
         """Return the structure of x, the further arguments, and more."""

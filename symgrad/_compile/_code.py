@@ -29,6 +29,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
 from .._lower import SIMD_PREFIX, Lowered, products
 from .._ops.callback import CALLBACKS
+from .._pickles import call_again
 from .._runtime import (
     MISS,
     Interface,
@@ -110,6 +111,9 @@ class Code(Interface):
         Object code of the modules, the one with the entry points first.
     assembly:
         Gives the LLVM assembly to link into callers; None if the code is to be called.
+    origin:
+        Gives a function and its arguments that make the code again. Where a kernel is pickled,
+        they are, not machine code.
     """
 
     symbols: tuple[str, ...]
@@ -117,6 +121,12 @@ class Code(Interface):
     exports: Sequence[Sequence[str]]
     objects: Sequence[bytes]
     assembly: Callable[[], str] | None
+    origin: Callable[[], tuple[Any, ...]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.origin is None:
+            raise TypeError("machine code is not pickled: pickle the function or its Program")
+        return call_again(*self.origin(), {})
 
     @property
     def calls_back(self) -> bool:

@@ -7,7 +7,6 @@ import inspect
 import itertools
 import operator
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from typing import Any, Generic, overload
 
 from .._forks import free_in_children
 from .._graph import apart
+from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
 from .._shapes import Size
@@ -59,7 +59,7 @@ RACES = 16
 _searches = itertools.count(1)
 
 
-class Function(ForC, Generic[P, R]):
+class Function(ForC, Travels, Generic[P, R]):
     """A NumPy function with its compiled forms; call it like the function itself.
 
     Made by :func:`symgrad.compile`, :func:`symgrad.grad` and the other transformations.
@@ -111,18 +111,8 @@ class Function(ForC, Generic[P, R]):
     def __repr__(self) -> str:
         return f"<symgrad {self._recipe[0].__name__} of {getattr(self, '__name__', '?')}>"
 
-    def __reduce__(self) -> str | tuple[Any, ...]:
-        name = getattr(self, "__qualname__", "")
-        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:  # `@sg.grad` over a module's function: pickled by name, as functions are
-            return str(name)
-        make, args, kwargs = self._recipe
-        return _remake, (make, args, kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+    def _made_by(self) -> tuple[Any, ...]:
+        return self._recipe
 
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -387,10 +377,6 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin
         return frozenset()
-
-
-def _remake(make: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return make(*args, **kwargs)
 
 
 __all__ = ["Function"]

@@ -8,7 +8,7 @@ from .._forks import cached_property
 from .._schedule import Program
 from .._trace import Graph, Signature
 from ._recall import Known
-from ._specialization import Specialization
+from ._specialization import Specialization, loaded_code
 
 
 class Recalled(Specialization):
@@ -25,7 +25,7 @@ class Recalled(Specialization):
         self._result(known.tree, known.leaves, known.ranks)
         self.conditions, self.calls_back = (), False
         self._admission = known.admission
-        self.entry, self._function = known.entry, self._loaded(known.entry)
+        self.entry, self._function = known.entry, loaded_code(known.entry.code, threads)
 
     @cached_property
     def graph(self) -> Graph:  # type: ignore[override]  # only read

@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from .._state import within
 from .._trace import Graph, LeafKind, Signature, Tree, as_input, flatten
 from ..errors import ArgumentError, OutOfMemoryError
 from ._cache import Entry, cached_code, loaded
-from ._code import load
+from ._code import Code, keep_constants, load
 from ._layout import Layout, can_ask
 from ._pack import make_pack
 from ._products import load_product
@@ -112,19 +113,10 @@ class Specialization:
         cache = self.cache and not self.calls_back
         with within(promised=self.promised), told_if_slow("compiling"):
             entry = cached_code(self.program, self.layout, self.kinds, cache)
-        function = self._loaded(entry)
+        function = loaded_code(entry.code, self.threads)
         if self.recall is not None:
             self.recall.keep(self.graph, self.layout, entry)
         return entry, function
-
-    def _loaded(self, entry: Entry) -> Callable[..., Any]:
-        load_memory(loaded)
-        if RUN in entry.code.symbols:
-            load_pool(loaded)
-        for symbol in products.SYMBOLS.intersection(entry.code.symbols):
-            load_product(symbol)
-        function = load(entry.code, self.threads)
-        return _raising(function) if entry.code.calls_back else function
 
     def kernel(self, into: bool) -> Any:
         """Return the numba dispatcher; made when first asked for."""
@@ -138,12 +130,17 @@ class Specialization:
                     assert self.entry is not None
                     sizes = tuple(n.dim is not None for n in self.admission.inputs)
                     code, home, _ = self.entry
+                    code = replace(code, origin=self._origin)
                     arrays = sum(leaf.ndim > 0 for leaf in code.outputs)
                     layout = self.layout.into(arrays) if into else self.layout
                     self._kernels[into] = make_kernel(
                         code, layout, sizes, home, function, self.kinds
                     )
         return self._kernels[into]
+
+    def _origin(self) -> tuple[Any, ...]:
+        made_of = self.program, self.layout, self.kinds, self.cache, self.promised
+        return code_again, made_of
 
     def run_numpy(self, leaves: Sequence[Any]) -> Any:
         """Compute the result step by step under NumPy."""
@@ -293,6 +290,29 @@ class Specialization:
             and all(t.kind == "leaf" for t in args.children)
             and len(self.takes) == len(self.signature.leaves)
         )
+
+
+def loaded_code(code: Code, threads: int) -> Callable[..., Any]:
+    """Load the code, and what it calls; return its Python function."""
+    load_memory(loaded)
+    if RUN in code.symbols:
+        load_pool(loaded)
+    for symbol in products.SYMBOLS.intersection(code.symbols):
+        load_product(symbol)
+    function = load(code, threads)
+    return _raising(function) if code.calls_back else function
+
+
+def code_again(
+    program: Program, layout: Layout, kinds: Sequence[str], cache: bool, promised: bool
+) -> Code:
+    """Return the code of a kernel that was made in another process, loaded."""
+    with within(promised=promised):
+        code = cached_code(program, layout, kinds, cache).code
+    loaded_code(code, 1)
+    keep_constants(code)
+    made_of = program, layout, kinds, cache, promised
+    return replace(code, origin=lambda: (code_again, made_of))
 
 
 def _pairing(function: Callable[..., Any], leaves: Sequence[LeafKind]) -> Callable[..., Any]:

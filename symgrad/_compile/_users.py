@@ -190,10 +190,7 @@ def users_class(kind: type) -> bool:
 
 def transformed(value: Any) -> bool:
     """Tell whether a function is one that symgrad has made of another."""
-    if isinstance(value, FunctionType):
-        # A wrapper of the user's around it may have copied its attributes.
-        return "_recipe" in value.__dict__ and installed(value.__code__.co_filename)
-    # Objects of others are not asked: they may answer to any name.
+    # Objects of others are not asked: they may answer to any name, or have copied attributes.
     return type(value).__module__.startswith("symgrad.") and hasattr(value, "_recipe")
 
 

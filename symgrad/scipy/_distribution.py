@@ -53,6 +53,10 @@ class Distribution:
         self.inside, self.safe, self.ends, self.valid = inside, safe, ends, valid
         self.__name__ = original.name
         self.__doc__ = original.__doc__
+        self.__module__ = "symgrad.scipy.stats"
+
+    def __reduce__(self) -> str:
+        return str(self.__name__)
 
     def __repr__(self) -> str:
         return f"<distribution {self.__name__!r} of symgrad>"

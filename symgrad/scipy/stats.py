@@ -54,6 +54,10 @@ class Multivariate:
     def __init__(self, original: Any, log: Callable[..., Any]) -> None:
         self.original, self.log = original, log
         self.__name__ = log.__name__.lstrip("_")
+        self.__module__ = "symgrad.scipy.stats"
+
+    def __reduce__(self) -> str:
+        return self.__name__
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

@@ -1,0 +1,86 @@
+"""Sessions that anyone can run: ``nox -f .ci/noxfile.py -s tests-3.12`` (``-l`` lists them)."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import nox
+
+ROOT = Path(__file__).resolve().parents[1]
+#: The lowest versions that pyproject.toml admits.
+LOWEST = ["numpy==2.1.1", "scipy==1.16.0", "sympy==1.13.0", "numba==0.62.0", "llvmlite==0.45.0"]
+#: Processors by what is taken away from this one.
+FEATURES = {
+    "avx2": {"NUMBA_CPU_NAME": "x86-64-v3", "NUMBA_CPU_FEATURES": ""},
+    "sse": {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
+    "plain": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+}
+
+nox.options.sessions = ["tests-3.11", "lint", "docs"]
+os.chdir(ROOT)
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def tests(session: nox.Session) -> None:
+    """Run the quick tests, or what is given, with the newest dependencies."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """Run the quick tests with the lowest versions of the dependencies."""
+    session.install("-e", ".[test]", *LOWEST)
+    session.run("python", "-m", "pytest", *session.posargs)
+
+
+@nox.session
+@nox.parametrize("processor", list(FEATURES))
+def processor(session: nox.Session, processor: str) -> None:
+    """Run the quick tests with code for a processor that has less than this one."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs, env=FEATURES[processor])
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build the wheel and the source archive, install each by itself, and try it."""
+    session.install("build", "twine")
+    built = Path(session.create_tmp()) / "dist"
+    session.run("python", "-m", "build", "-o", str(built), str(ROOT))
+    session.run("twine", "check", "--strict", *map(str, sorted(built.iterdir())))
+    (wheel,) = built.glob("*.whl")
+    expected = re.compile(r"symgrad(-[\w.]+dist-info)?/")
+    stray = [name for name in ZipFile(wheel).namelist() if not expected.match(name)]
+    if stray:
+        session.error(f"the wheel holds {stray}")
+    session.install("--force-reinstall", str(wheel))
+    session.chdir(built)  # not the checkout's symgrad
+    session.run("pip", "check")
+    session.run("python", "-c", "import symgrad as sg; print(sg.grad(lambda x: x**2)(3.0))")
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Lint, format, types, layers, spelling."""
+    session.install("-e", ".[lint]")
+    for command in (["ruff", "check"], ["ruff", "format", "--check"], ["mypy"], ["lint-imports"]):
+        session.run(*command)
+    session.run("codespell")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site, and look for dead links."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "-W", "--keep-going", "docs", "docs/_build")
+    if "links" in session.posargs:
+        session.run("sphinx-build", "-b", "linkcheck", "docs", "docs/_build/links")
+
+
+if __name__ == "__main__":
+    sys.exit("run this by nox: pip install nox, nox -f .ci/noxfile.py -l")
