@@ -29,6 +29,8 @@ A message says what was wrong, where in the user's code, and what to write inste
 
 from __future__ import annotations
 
+from typing import Self
+
 __all__ = [
     "ArgumentError",
     "BackwardError",
@@ -159,6 +161,11 @@ class DataError(SymgradError, ValueError):
 
 class OutOfMemoryError(SymgradError, MemoryError):
     """An array that there is no memory for, or whose bytes no 64-bit number counts."""
+
+    def __new__(cls, *args: object) -> Self:  # noqa: D102
+        # As it is made anyway. MemoryError's, which would be found first, Python refuses to call,
+        # as tblib does on Dask's workers to rebuild what was raised.
+        return Exception.__new__(cls, *args)
 
 
 class MissingExtraError(SymgradError, ImportError):

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .._compile import Call, Function, Given, Specialization, loaded
+from .._pickles import call_again
 from .._runtime import MISS, origin_of, structures, universal
 from .._shapes import SHORT_LAST_AXIS, hint, same
 from .._state import PLAIN, now
@@ -376,17 +377,14 @@ def _reduced(ufunc: np.ufunc) -> Any:
     origin = origin_of(ufunc)
     if origin is None:
         return ufunc.__name__
-    module = getattr(origin[0], "__module__", None)
+    f, signature, types, parallel = origin
+    module = getattr(f, "__module__", None) or ""
     if module != "__main__":  # another process has another
-        for name, value in vars(sys.modules.get(module or "", object)).items():
+        for name, value in vars(sys.modules.get(module, object)).items():
             if value is ufunc:
                 return _named, (module, name)
-    return _remade, origin
+    return call_again(gufunc, (f, signature), {"types": types, "parallel": parallel})
 
 
 def _named(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
-
-
-def _remade(f: Any, signature: Any, types: Any, parallel: Any) -> Any:
-    return gufunc(f, signature, types=types, parallel=parallel)
