@@ -35,6 +35,8 @@ class State(NamedTuple):
         Collects the nodes that were not there before.
     guards:
         Collects relations between sizes, ``{relation: truth}``; None outside of a trace.
+    sizes:
+        Names of the sizes in the traces around: a trace within has others.
     examples:
         The values by which Python's decisions on traced numbers are taken.
     watch:
@@ -62,6 +64,7 @@ class State(NamedTuple):
     numbers: dict[Any, int] | None = None
     made: set[Any] | None = None
     guards: dict[Any, bool] | None = None
+    sizes: frozenset[str] = frozenset()
     examples: Any = None
     watch: Callable[..., None] | None = None
     reads: dict[int, Any] | None = None

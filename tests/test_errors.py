@@ -536,6 +536,28 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
     assert not capfd.readouterr().err
 
 
+def in_a_package(name: str) -> Any:
+    """Return what an installed package has that calls a solver of SciPy's, which C code is."""
+    text = f"from scipy.optimize import {name}\ndef solve(*args):\n    return {name}(*args)"
+    names: dict[str, Any] = {"__name__": "package"}
+    exec(compile(text, "/usr/lib/site-packages/package.py", "exec"), names)
+    return names["solve"]
+
+
+@pytest.mark.parametrize(
+    ("solver", "given"),
+    [(name, (0.0, 5.0)) for name in ("brentq", "brenth", "ridder", "bisect")]
+    + [("fsolve", (1.0,)), ("leastsq", (1.0,))],
+)
+def test_packages_that_solve_in_c_for_traced_functions(solver: str, given: Any) -> None:
+    solve = in_a_package(solver)
+    with pytest.raises(sg.errors.TraceError, match=rf"{solver}: .*implicit_root.* \[test_errors"):
+        sg.grad(lambda x: solve(lambda t: t**2 - x, *given))(2.0)
+    if len(given) == 2:
+        with pytest.raises(sg.errors.TraceError, match=rf"{solver}: .* x .*implicit_root"):
+            sg.grad(lambda x: solve(lambda t: t**2 - 2.0, 0.0, x))(2.0)
+
+
 # ---------------------------------------------------------------- tracebacks
 
 

@@ -448,3 +448,30 @@ def test_jacobian_of_a_long_function() -> None:
         assert len(jacobian.program(x).steps) < 3000
     with sg.backend("numpy"):
         np.testing.assert_allclose(forward(x), reverse(x), rtol=1e-9)
+
+
+def enclosing(x: Any, which: str) -> Any:
+    inner: dict[str, Any] = {
+        "size": lambda t: t * x.shape[0],
+        "decides by a size": lambda t: 2.0 * t if x.shape[0] > 4 else t,
+        "counts": lambda t: [t * k for k in range(x.shape[0])][-1],
+        "its own size": lambda t: t.shape[0] * x.shape[0],
+        "decides by a value": lambda t: 2.0 * t if x[0] > 0 else t,
+        "truth": lambda t: t * float(x[0] > 0),
+        "value": lambda t: t * x[0],
+    }
+    g = sg.compile(inner[which])
+    if which == "its own size":
+        return np.sum(x) * g(np.ones(5))
+    return np.sum(x) * g(3.0) + np.sum(x) * sg.grad(lambda t: inner[which](t) * t)(3.0)
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize(
+    "which",
+    ["size", "decides by a size", "counts", "its own size", "decides by a value", "truth", "value"],
+)
+def test_functions_of_numbers_that_close_over_what_is_traced(which: str) -> None:
+    g = sg.compile(enclosing)
+    for x in (np.ones(5), np.ones(3), -np.ones(5), np.ones(6), -np.ones(2)):
+        assert g(x, which) == pytest.approx(enclosing(x, which), rel=1e-14)

@@ -1,6 +1,6 @@
 """The graph: interned nodes, the program, and the checker."""
 
-from ._body import BODIES, BODY, RULE, Body, Rule, bodies
+from ._body import BODIES, BODY, RULE, Body, Rule, bodies, size_symbols
 from ._check import check, checked
 from ._interned import (
     apart,
@@ -18,6 +18,7 @@ from ._where import (
     defined_at,
     printable,
     raised_at,
+    raised_by_scipy,
     scipy_call,
     user_line,
 )
@@ -50,10 +51,12 @@ __all__ = [
     "node_class",
     "printable",
     "raised_at",
+    "raised_by_scipy",
     "recording_nodes",
     "require_numbers",
     "scipy_call",
     "shared",
+    "size_symbols",
     "topological",
     "user_line",
 ]

@@ -134,6 +134,14 @@ def raised_at(error: BaseException) -> Where | None:
     return found
 
 
+def raised_by_scipy(error: BaseException) -> bool:
+    """Tell whether an error comes from SciPy, or from what that has in C."""
+    trail = error.__traceback__
+    while trail is not None and trail.tb_next is not None:
+        trail = trail.tb_next
+    return trail is not None and trail.tb_frame.f_code.co_filename.startswith(_SCIPY)
+
+
 def defined_at(function: Callable[..., Any]) -> Where | None:
     """Return the line where a function of the user's is defined."""
     function = inspect.unwrap(function)

@@ -21,6 +21,10 @@ from .._state import now
 Bind = Callable[[Any, Mapping[Any, int]], Any]
 
 
+class EnclosedError(Exception):
+    """A function that is called while another is traced uses traced values of that other."""
+
+
 class Examples:
     """The values of a trace's inputs in the example call, and what followed from them.
 
@@ -37,17 +41,22 @@ class Examples:
     ----------
     conditions:
         What has to be true of the inputs, in the order in which it was decided.
+    refusal:
+        The last error of a value that was asked for its number.
     """
 
     def __init__(self, values: Sequence[Any], bind: Bind, read: Sequence[int] = ()) -> None:
         self.given, self.bind = tuple(values), bind
         self._places, self._read = read, set[Node]()
+        self._around: Examples | None = None
+        self.refusal: Exception | None = None
         self.values: dict[Node, Any] = {}
         self.sizes: dict[Any, int] = {}
         self.conditions: dict[Node, None] = {}
 
     def start(self, inputs: Sequence[Input]) -> None:
         """Give the inputs their values."""
+        self._around = now().examples
         self._read = {inputs[k] for k in self._places}
         for node, value in zip(inputs, self.given, strict=True):
             self.values[node] = np.asarray(value, node.dtype)[()]
@@ -63,7 +72,13 @@ class Examples:
         return bool(found) and found <= self._read
 
     def value(self, node: Node) -> Any:
-        """Return the value of a node in the example call, None if it is not known."""
+        """Return the value of a node in the example call, None if it is not known.
+
+        Raises
+        ------
+        EnclosedError
+            If it is known in a trace around this one alone.
+        """
         stack = [node]
         with np.errstate(all="ignore"):
             while stack:
@@ -72,6 +87,8 @@ class Examples:
                     stack.pop()
                     continue
                 if isinstance(n, Input):  # bound by a body, or an example of a batch
+                    if self._around is not None and self._around.value(n) is not None:
+                        raise EnclosedError
                     return None
                 waiting = [x for x in n.operands if x not in self.values]
                 if waiting:
@@ -144,4 +161,4 @@ def _condition(node: Node, number: Any) -> Node:
     return apply(ops["Equal"], (node, Literal(number, node.dtype)), (), (), flag)
 
 
-__all__ = ["Examples", "decided", "share", "unknown"]
+__all__ = ["EnclosedError", "Examples", "decided", "share", "unknown"]

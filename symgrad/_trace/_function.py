@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,23 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input, Node, apply, defined_at, raised_at, topological
+from .._graph import (
+    Input,
+    Node,
+    apply,
+    defined_at,
+    raised_at,
+    raised_by_scipy,
+    size_symbols,
+    topological,
+)
 from .._graph._types import check_dtype
 from .._shapes import Size, recording, strongest
 from .._state import at, now, within
 from ..errors import ArgumentError, SymgradError, TraceError
 from ._bind import as_node
 from ._complex import Complex, flatten_traced
-from ._examples import Examples, share
+from ._examples import EnclosedError, Examples, share
 from ._signature import Signature, make_inputs
 from ._traced import Traced
 from ._tree import Tree, flatten
@@ -56,13 +65,19 @@ class Graph:
         )
 
 
-class EnclosedError(Exception):
-    """A function that is called while another is traced uses traced values of that other."""
+def sizes_of(inputs: Sequence[Input]) -> set[sp.Symbol]:
+    """Return the symbolic sizes that inputs have, or are."""
+    return set().union(*[size_symbols(n) | {n.dim} - {None} for n in inputs])
 
 
-def inputs_of(nodes: Sequence[Node]) -> list[Input]:
-    """Return the inputs that ``nodes`` depend on."""
-    return [n for n in topological(nodes) if isinstance(n, Input)]
+def encloses(nodes: Sequence[Node], inputs: Sequence[Input], guards: Iterable[sp.Basic]) -> bool:
+    """Tell whether a graph has values or sizes that are not those of its inputs."""
+    found: set[sp.Basic] = set().union(*[relation.free_symbols for relation in guards])
+    for node in topological(nodes):
+        if isinstance(node, Input) and node not in inputs:
+            return True
+        found |= size_symbols(node)
+    return not found <= sizes_of(inputs)
 
 
 def trace(
@@ -87,13 +102,14 @@ def trace(
     values, inputs = make_inputs(signature, sizes, names)
     args, kwargs = signature.tree.unflatten(values)
     inside = now().guards is not None
+    sized = now().sizes.union(map(str, sizes_of(inputs)))
     if examples is not None:
         examples.start(inputs)
     decided = (lambda: False) if examples is None else (lambda: examples.conditions)
     watched = None if inside else watch  # its graph would not be all that it depends on
     with (
         recording() as guards,
-        within(examples=examples),
+        within(examples=examples, sizes=sized),
         watching(watched, inputs, guards, decided),
     ):
         try:
@@ -103,16 +119,16 @@ def trace(
         except SymgradError as error:
             _say_where(error, function)
             raise
-        except ValueError as error:  # NumPy's, for `array[i] = traced`
-            if not isinstance(error.__cause__, TraceError):
+        except Exception as error:
+            refusal = _refusal(error, examples)
+            if refusal is None:
                 raise
-            refusal = TraceError(ASSIGNED)
             refusal.__traceback__ = error.__traceback__
             _say_where(refusal, function)
             raise refusal from None
-    if inside and not set(inputs).issuperset(inputs_of(nodes)):
-        raise EnclosedError
     conditions = () if examples is None else tuple(examples.conditions)
+    if inside and encloses((*nodes, *conditions), inputs, guards):
+        raise EnclosedError
     return Graph(tuple(inputs), tuple(nodes), tree, tuple(leaves), strongest(guards), conditions)
 
 
@@ -123,13 +139,20 @@ ASSIGNED = (
 )
 
 
+def _refusal(error: Exception, examples: Examples | None) -> Exception | None:
+    """Return what a library's error says in other words: that it was given a traced value."""
+    if isinstance(error, ValueError) and isinstance(error.__cause__, TraceError):
+        return TraceError(ASSIGNED)  # NumPy's, for `array[i] = traced`
+    return examples.refusal if examples is not None and raised_by_scipy(error) else None
+
+
 def overwritten(values: Sequence[Any]) -> Any:
     """Return the arguments that a function without a result has assigned to; None if none."""
     found = [v for v in values if getattr(v, "overwritten", False)]  # Complex, too
     return None if not found else found[0] if len(found) == 1 else tuple(found)
 
 
-def _say_where(error: SymgradError, function: Callable[..., Any]) -> None:
+def _say_where(error: Any, function: Callable[..., Any]) -> None:
     """Add to an error's message, once, the user's line that raised it, or the function's."""
     place = raised_at(error) or defined_at(function)
     if place is not None and error.where is None and error.args:

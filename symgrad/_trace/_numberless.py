@@ -11,6 +11,7 @@ import numpy as np
 from .._graph import Input, scipy_call
 from .._op import registry
 from .._shapes import show
+from .._state import now
 from ..errors import TraceError
 from ._examples import decided, unknown
 from ._known import known_number, known_value
@@ -32,6 +33,12 @@ def _instead_of(function: str) -> str:
     return "sg.pure_callback around it, which has no derivative, or its formula in NumPy"
 
 
+_FLOAT = (
+    "a Python float (`float(x)`, `math.sin(x)`)",
+    "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
+)
+
+
 class Numberless:
     """What of a traced value needs a number: refused, with what to write instead.
 
@@ -51,13 +58,19 @@ class Numberless:
         if function is not None:
             wanted = f"{function}: {wanted}"
             instead = _instead_of(function)
-        raise TraceError(
+        error = TraceError(
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"
         )
+        if now().examples is not None:  # code in C may lose it
+            now().examples.refusal = error
+        raise error
 
     def __bool__(self) -> bool:
         known = known_number(self.node)
+        if known is None and sys._getframe(1).f_code.co_name == "f_raise":
+            # SciPy asks whether it is nan, and hands it to C code that goes on past an exception.
+            self._leaked(*_FLOAT)
         if known is None:
             known = decided(self.node, bool)
         if known is not None:
@@ -76,10 +89,7 @@ class Numberless:
             decision = decided(self.node, int)
             if decision is not None:
                 return float(decision)
-        self._leaked(
-            "a Python float (`float(x)`, `math.sin(x)`)",
-            "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
-        )
+        self._leaked(*_FLOAT)
 
     def __int__(self) -> int:
         known = known_number(self.node)

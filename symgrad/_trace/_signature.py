@@ -15,6 +15,7 @@ import numpy as np
 from .._graph import Input, SizeOf, more_than_numbers
 from .._graph._types import check_dtype
 from .._shapes import MOST_BYTES, SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
+from .._state import now
 from ..errors import ArgumentError, DTypeError
 from ._complex import Complex
 from ._outside import Reading
@@ -180,7 +181,7 @@ def make_inputs(
     signature: Signature, sizes: Sequence[int], names: Sequence[str]
 ) -> tuple[list[Any], list[Input]]:
     """Return the values to call the traced function with, and the inputs among them."""
-    taken = set(names)
+    taken = now().sizes.union(names)
     free = (n for k in range(10**6) for n in (f"{s}{k or ''}" for s in _DIM_NAMES))
     dims = [Dim(next(n for n in free if n not in taken), size) for size in sizes]
 
