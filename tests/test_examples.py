@@ -16,7 +16,7 @@ BENCHMARKS = sorted((ROOT / "examples" / "benchmarks").glob("[!_]*.py"))
 # Scripts that need a package which symgrad does not.
 NEEDS = {
     "train_digits.py": "sklearn", "opf.py": "ipyopt", "collocation.py": "ipyopt",
-    "nutpie_model.py": "nutpie",
+    "nutpie_model.py": "nutpie", "nutpie_draws.py": "nutpie",
 }  # fmt: skip
 
 # Scripts that save pictures in a given folder.

@@ -162,9 +162,7 @@ def in_jax() -> Loops:
         return x.at[k % SIZE].add(MOVE), sums + slope(x)
 
     total = jax.jit(lambda x: jax.lax.fori_loop(0, STEPS, moved, (x, 0.0 * x))[1])
-    descend = jax.jit(
-        lambda x: jax.lax.fori_loop(0, STEPS, lambda _, x: x - RATE * slope(x), x)
-    )
+    descend = jax.jit(lambda x: jax.lax.fori_loop(0, STEPS, lambda _, x: x - RATE * slope(x), x))
     return (lambda x: np.asarray(total(x))), (lambda x: np.asarray(descend(x)))
 
 
