@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
 from typing import Any, NoReturn
 
 from .._export import Signature, callback_type, entry_text
+from .._forks import cached_property
 from .._runtime._interface import memory_type
 from ..errors import UnsupportedError
 from ._cache import cached_object

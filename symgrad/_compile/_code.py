@@ -38,6 +38,7 @@ from .._runtime import (
     bind_python,
     bind_symbol,
     externals,
+    get_num_threads,
     python_function,
     structures,
     threads_symbol,
@@ -139,7 +140,7 @@ def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     main = lowered.text if structures.FAULT else f"{lowered.text}\n{write_entry(lowered, kinds)}"
     if lowered.straight:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        with ThreadPoolExecutor(max_workers=get_num_threads()) as pool:
             rest = pool.map(lambda text: emit(text, level), lowered.straight)
             objects = [optimized_object(main), *rest]
     else:

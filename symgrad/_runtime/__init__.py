@@ -40,7 +40,8 @@ from ._machine import MACHINES, Machine, level_note, machine_of
 from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
 from ._python import MISS, bind_python, python_function
-from ._threads import get_num_threads, load_pool, set_num_threads
+from ._thread_count import get_num_threads, set_num_threads
+from ._threads import load_pool
 from ._trials import can_watch
 from ._universal import origin_of, universal
 from ._watched import watched

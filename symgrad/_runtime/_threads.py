@@ -3,8 +3,12 @@
 ``symgrad.threads.run(chunk, closure, count, threads)`` calls ``chunk(closure, j)`` for all j
 below ``count``. The calling thread takes part; helpers join it if they are idle and are not
 waited for if they come too late. So a call from anywhere, from many threads at once or from
-inside another parallel region, ends whatever the helpers do, and all calls together never have
-more helpers than there are threads to use.
+inside another parallel region, ends whatever the helpers do.
+
+Callers and helpers are counted together. A call takes helpers while fewer threads are at work
+than may be, and where another call begins, helpers stop after their chunk until there are no
+more than may be. So a Dask worker or a user's pool that calls from as many threads as there are
+CPUs gets no more threads than these.
 
 Threads and locks are CPython's own portable ones (``pythread.h``), which need no interpreter
 lock: kernels run without it, and helpers never touch a Python object.
@@ -25,16 +29,18 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .._forks import free_in_children
-from ..errors import ArgumentError
 from ._python import bind_functions
+from ._thread_count import MOST as THREADS
+from ._thread_count import limit
 
 #: Names by which code refers to the pool.
 RUN = "symgrad.threads.run"
+ACTIVE = "symgrad.threads.active"
 HELPERS = "symgrad.threads.helpers"
 LIMIT = "symgrad.threads.limit"
 
-#: Most helpers: a call keeps those that it has claimed in the bits of a word.
-MOST = 63
+#: Most helpers.
+MOST = THREADS - 1
 
 #: Bytes of a helper: { ptr wake, ptr done, i64 state, ptr job }.
 HELPER_BYTES = 32
@@ -54,14 +60,38 @@ _TEXT = """
 
 @HELPERS = external global [MOST x %helper]
 @LIMIT = external global i64
+@ACTIVE = external global i64
 
 declare ptr @symgrad.python.PyThread_allocate_lock()
 declare i32 @symgrad.python.PyThread_acquire_lock(ptr, i32)
 declare void @symgrad.python.PyThread_release_lock(ptr)
 declare LONG @symgrad.python.PyThread_start_new_thread(ptr, ptr)
 
-; Run chunks until there are no more.
-define internal void @work(ptr %job) {
+; Enter a helper among those at work (by = 1) while there are too few of them, or strike one out
+; (by = -1) while there are too many; return whether that was done.
+define internal i1 @enter(i64 %by) {
+entry:
+  %limit = load atomic i64, ptr @LIMIT monotonic, align 8
+  br label %again
+again:
+  %active = load atomic i64, ptr @ACTIVE seq_cst, align 8
+  %room = sub i64 %limit, %active
+  %wanted = mul i64 %room, %by
+  %change = icmp sgt i64 %wanted, 0
+  br i1 %change, label %try, label %no
+try:
+  %changed = add i64 %active, %by
+  %got = cmpxchg ptr @ACTIVE, i64 %active, i64 %changed seq_cst seq_cst
+  %was = extractvalue { i64, i1 } %got, 1
+  br i1 %was, label %yes, label %again
+yes:
+  ret i1 true
+no:
+  ret i1 false
+}
+
+; Run chunks until there are no more, or, for a helper, until there are too many at work.
+define internal void @work(ptr %job, i1 %helps) {
 entry:
   %chunk.at = getelementptr %job, ptr %job, i32 0, i32 0
   %chunk = load ptr, ptr %chunk.at
@@ -72,6 +102,11 @@ entry:
   %next = getelementptr %job, ptr %job, i32 0, i32 3
   br label %take
 take:
+  br i1 %helps, label %ask, label %pick
+ask:
+  %crowded = call i1 @enter(i64 -1)
+  br i1 %crowded, label %left, label %pick
+pick:
   %j = atomicrmw add ptr %next, i64 1 acq_rel
   %more = icmp slt i64 %j, %count
   br i1 %more, label %body, label %done
@@ -79,6 +114,9 @@ body:
   call void %chunk(ptr %closure, i64 %j)
   br label %take
 done:
+  %ended = atomicrmw sub ptr @ACTIVE, i64 1 seq_cst
+  br label %left
+left:
   ret void
 }
 
@@ -99,7 +137,7 @@ late:
   br label %wait
 help:
   %job = load ptr, ptr %job.at
-  call void @work(ptr %job)
+  call void @work(ptr %job, i1 true)
   %pending = getelementptr %job, ptr %job, i32 0, i32 4
   %before = atomicrmw sub ptr %pending, i64 1 seq_cst
   %last = icmp eq i64 %before, 1
@@ -169,6 +207,7 @@ entry:
   %used = select i1 %fewer, i64 %allowed, i64 %count
   %wanted = sub i64 %used, 1
   %helpers = sub i64 %allowed, 1
+  %begun = atomicrmw add ptr @ACTIVE, i64 1 seq_cst
   br label %search
 search:
   %h = phi i64 [ 0, %entry ], [ %h.next, %look.on ]
@@ -179,6 +218,9 @@ search:
   %stop = or i1 %enough, %no.more
   br i1 %stop, label %begin, label %look
 look:
+  %room = call i1 @enter(i64 1)
+  br i1 %room, label %find, label %begin
+find:
   %self = getelementptr [MOST x %helper], ptr @HELPERS, i64 0, i64 %h
   %state = getelementptr %helper, ptr %self, i32 0, i32 2
   %idle = cmpxchg ptr %state, i64 IDLE, i64 CLAIMED seq_cst seq_cst
@@ -187,10 +229,13 @@ look:
 try:
   %absent = cmpxchg ptr %state, i64 ABSENT, i64 CLAIMED seq_cst seq_cst
   %was.absent = extractvalue { i64, i1 } %absent, 1
-  br i1 %was.absent, label %make, label %look.on
+  br i1 %was.absent, label %make, label %none
 make:
   %made = call i1 @start(ptr %self)
-  br i1 %made, label %send, label %look.on
+  br i1 %made, label %send, label %none
+none:
+  %struck = atomicrmw sub ptr @ACTIVE, i64 1 seq_cst
+  br label %look.on
 send:
   %job.at = getelementptr %helper, ptr %self, i32 0, i32 3
   store ptr %job, ptr %job.at
@@ -202,12 +247,12 @@ send:
   %claimed.more = add i64 %claimed, 1
   br label %look.on
 look.on:
-  %mask.on = phi i64 [ %mask, %try ], [ %mask, %make ], [ %mask.more, %send ]
-  %claimed.on = phi i64 [ %claimed, %try ], [ %claimed, %make ], [ %claimed.more, %send ]
+  %mask.on = phi i64 [ %mask, %none ], [ %mask.more, %send ]
+  %claimed.on = phi i64 [ %claimed, %none ], [ %claimed.more, %send ]
   %h.next = add i64 %h, 1
   br label %search
 begin:
-  call void @work(ptr %job)
+  call void @work(ptr %job, i1 false)
   br label %dismiss
 ; Those that have not come yet are not waited for.
 dismiss:
@@ -223,6 +268,7 @@ dismiss.one:
   %was.late = extractvalue { i64, i1 } %d.late, 1
   br i1 %was.late, label %gone, label %stays
 gone:
+  %struck2 = atomicrmw sub ptr @ACTIVE, i64 1 seq_cst
   %ignored2 = atomicrmw sub ptr %pending, i64 1 seq_cst
   br label %dismiss.on
 stays:
@@ -267,7 +313,7 @@ declare i64 @llvm.cttz.i64(i64, i1)
 
 def _code(long_bits: int) -> str:
     """Return the pool's LLVM assembly; ``long_bits`` is the width of C's ``unsigned long``."""
-    names = {"HELPERS": HELPERS, "LIMIT": LIMIT, "RUN": RUN, "MOST": str(MOST)}
+    names = {"HELPERS": HELPERS, "LIMIT": LIMIT, "ACTIVE": ACTIVE, "RUN": RUN, "MOST": str(MOST)}
     names["LONG"] = f"i{long_bits}"
     for name in ("ABSENT", "IDLE", "CLAIMED", "BUSY", "LATE", "FAILED"):
         names[name] = str(globals()[name])
@@ -277,76 +323,13 @@ def _code(long_bits: int) -> str:
     return text
 
 
-# ---------------------------------------------------------------- how many, and loading it
-
-#: Environment variables that say how many threads to use, the first that is set.
-VARIABLES = ("SYMGRAD_NUM_THREADS", "NUMBA_NUM_THREADS", "OMP_NUM_THREADS")
+# ---------------------------------------------------------------- loading it
 
 _helpers = (ctypes.c_char * (HELPER_BYTES * MOST))()
-_limit = ctypes.c_int64()
+#: How many threads are at work in :data:`RUN`.
+_active = ctypes.c_int64()
 _lock = free_in_children(threading.Lock())
 _engine: Any = None
-
-
-def _default() -> int:
-    """Return the number of threads that the environment asks for, or of CPUs to run on."""
-    for name in VARIABLES:
-        # OpenMP allows one number for each level of nesting.
-        text = os.environ.get(name, "").partition(",")[0].strip()
-        if text.isdecimal() and int(text) > 0:
-            return int(text)
-        if text and name == VARIABLES[0]:
-            raise ArgumentError(f"{name} is a number of threads from 1 on, not {text!r}")
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def set_num_threads(count: int | None = None) -> None:
-    """Set how many threads a call of a compiled function may use; 1: only its own.
-
-    It holds for the whole process, from the next call on. What a function returns does not
-    depend on it, to the last bit.
-
-    Parameters
-    ----------
-    count:
-        A number from 1 to 64. None goes back to what a process begins with: the first that is
-        set of the environment variables ``SYMGRAD_NUM_THREADS``, ``NUMBA_NUM_THREADS`` and
-        ``OMP_NUM_THREADS``, else the number of CPUs that the process may run on.
-
-    Raises
-    ------
-    ArgumentError
-        If ``count`` is no such number.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> sg.set_num_threads(2)
-    >>> sg.get_num_threads()
-    2
-    >>> sg.set_num_threads()
-    """
-    if count is None:
-        count = min(_default(), MOST + 1)
-    if type(count) is not int or not 1 <= count <= MOST + 1:
-        raise ArgumentError(
-            f"the number of threads is an integer from 1 to {MOST + 1}, not {count!r}"
-        )
-    _limit.value = count
-
-
-def get_num_threads() -> int:
-    """Return how many threads a call of a compiled function may use; see :func:`set_num_threads`.
-
-    Examples
-    --------
-    >>> import symgrad as sg
-    >>> 1 <= sg.get_num_threads() <= 64
-    True
-    """
-    return _limit.value
 
 
 def load_pool(load: Callable[[str], Any]) -> None:
@@ -360,7 +343,8 @@ def load_pool(load: Callable[[str], Any]) -> None:
             return
         bind_functions(PYTHON)
         llvm.add_symbol(HELPERS, ctypes.addressof(_helpers))
-        llvm.add_symbol(LIMIT, ctypes.addressof(_limit))
+        llvm.add_symbol(LIMIT, ctypes.addressof(limit))
+        llvm.add_symbol(ACTIVE, ctypes.addressof(_active))
         engine = load(_code(8 * ctypes.sizeof(ctypes.c_ulong)))
         llvm.add_symbol(RUN, engine.get_function_address(RUN))
         # Helpers wait in this code until the process ends, after Python's modules are gone.
@@ -372,10 +356,8 @@ def load_pool(load: Callable[[str], Any]) -> None:
 def _forget() -> None:
     """Start anew in a forked process, which has none of its parent's helpers."""
     ctypes.memset(_helpers, 0, ctypes.sizeof(_helpers))
+    _active.value = 0
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
-
-
-set_num_threads()

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import symgrad as sg
 from symgrad._lower import _cut
 from symgrad._lower._plan import Nest, plan
 from symgrad._pipeline import lower
-from symgrad._runtime import _threads
+from symgrad._runtime import _thread_count, _threads
 
 RNG = np.random.default_rng(0)
 
@@ -219,6 +221,52 @@ def test_many_python_threads_at_once() -> None:
     assert set(states()[2:]) <= {_threads.ABSENT, _threads.IDLE, _threads.LATE}
 
 
+def test_callers_and_helpers_are_no_more_than_may_be() -> None:
+    """Helpers go where others call: these are counted, too, as in a worker of Dask's."""
+    x = RNG.random(20_000_003)
+    g = sg.compile(lambda x: np.sum(np.sin(x) * np.exp(-x)))
+    value = g(x)
+    sg.set_num_threads(3)
+    together, seen = threading.Barrier(3), []
+
+    def call() -> None:
+        together.wait()
+        assert g(x) == value
+
+    callers = [threading.Thread(target=call) for _ in range(2)]
+    for caller in callers:
+        caller.start()
+    together.wait()
+    while any(caller.is_alive() for caller in callers):
+        seen.append(_threads._active.value)
+        time.sleep(0.001)
+    for caller in callers:
+        caller.join()
+    # One more while a helper ends its chunk.
+    assert max(seen) <= 4
+    assert sum(n > 3 for n in seen) < len(seen) / 2
+    sg.set_num_threads(2)
+    busy: list[int] = []
+    stop = threading.Event()
+
+    def go_on() -> None:
+        while not stop.is_set():
+            assert g(X) == small
+
+    small = g(X)
+    callers = [threading.Thread(target=go_on) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for _ in range(50):
+        busy.append(_threads._active.value)
+        time.sleep(0.001)
+    stop.set()
+    for caller in callers:
+        caller.join()
+    assert 0 <= min(busy) <= max(busy) <= 5
+    assert _threads._active.value == 0
+
+
 @pytest.mark.slow  # a process that imports numba
 def test_parallel_says_whether_threads_are_used() -> None:
     code = """
@@ -340,13 +388,68 @@ def test_numbers_of_threads_that_are_none(count: Any) -> None:
 def test_the_environment_says_how_many(
     variables: dict[str, str], wanted: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in _threads.VARIABLES:
+    for name in _thread_count.VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     sg.set_num_threads()
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert sg.get_num_threads() == (wanted or min(cpus or 1, 64))
+    assert sg.get_num_threads() == (wanted or min(cpus or 1, _thread_count._quota(), 64))
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        (["250000 100000"], 3), (["50000 100000"], 1), (["max 100000"], np.inf), ([], np.inf),
+        (["200000", "100000"], 2), (["-1", "100000"], np.inf),
+    ],
+)  # fmt: skip
+def test_a_container_has_fewer_cpus(
+    files: list[str], wanted: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = [tmp_path / str(k) for k in range(len(files))]
+    for place, text in zip(places, files, strict=True):
+        place.write_text(f"{text}\n")
+    monkeypatch.setattr(_thread_count, "_QUOTAS", (("/there/is/none",), tuple(map(str, places))))
+    assert _thread_count._quota() == wanted
+
+
+CHILDREN = """
+import multiprocessing, sys
+import symgrad as sg
+def told(_):
+    return sg.get_num_threads()
+if __name__ == "__main__":
+    sg.set_num_threads(7)
+    for method in multiprocessing.get_all_start_methods():
+        with multiprocessing.get_context(method).Pool(1) as pool:
+            print(*pool.map(told, [0]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variables", [{}, {"OMP_NUM_THREADS": "3"}])
+def test_child_processes_take_one_thread(variables: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(CHILDREN)
+    env = {k: v for k, v in os.environ.items() if k not in _thread_count.VARIABLES}
+    env["PYTHONPATH"] = str(Path(sg.__file__).parent.parent)
+    run = subprocess.run(
+        [sys.executable, "program.py"], env={**env, **variables}, cwd=tmp_path,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert set(run.stdout.split()) == {variables.get("OMP_NUM_THREADS", "1")}
+
+
+def test_threadpoolctl_asks_and_sets() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    sg.set_num_threads(3)
+    with threadpoolctl.threadpool_limits(1):
+        assert sg.get_num_threads() == 1
+    with threadpoolctl.threadpool_limits({"symgrad": 1000}):
+        assert sg.get_num_threads() == 64
+    assert sg.get_num_threads() == 3
+    [known] = [x for x in threadpoolctl.threadpool_info() if x["user_api"] == "symgrad"]
+    assert (known["num_threads"], known["version"]) == (3, sg.__version__)
 
 
 @pytest.mark.parametrize("value", ["abc", "0", "-1", "2.5"])
