@@ -9,7 +9,6 @@ import os
 import sys
 from pathlib import Path
 
-from .. import __version__
 from ..errors import ArgumentError
 
 #: Most threads: a call keeps the helpers that it has claimed in the bits of a word.
@@ -148,6 +147,6 @@ with contextlib.suppress(ImportError):  # not installed, or older than custom co
             set_num_threads(min(num_threads, MOST))
 
         def get_version(self) -> str:
-            return __version__
+            return str(sys.modules["symgrad"].__version__)
 
     register(_Controller)
