@@ -159,7 +159,9 @@ class DataError(SymgradError, ValueError):
     """A data file that is damaged or foreign; the message names the file and the line."""
 
 
-class OutOfMemoryError(SymgradError, MemoryError):
+# In this order __new__ is of its first base, and may be called by name, as tblib does (and so
+# Dask), which pickles what workers raise.
+class OutOfMemoryError(MemoryError, SymgradError):
     """An array that there is no memory for, or whose bytes no 64-bit number counts."""
 
     def __new__(cls, *args: object) -> Self:  # noqa: D102

@@ -316,8 +316,11 @@ def test_another_version_names_both(module: Any, monkeypatch: pytest.MonkeyPatch
             pickle.loads(other)
 
 
-def test_errors_come_back_whole() -> None:
+@pytest.mark.parametrize("by_dask", [False, True])
+def test_errors_come_back_whole(by_dask: bool) -> None:
     """What is raised in a worker is pickled; what does not unpickle breaks the pool."""
+    if by_dask:  # it has errors pickled with their tracebacks
+        pytest.importorskip("tblib.pickling_support").install()
     for name in sg.errors.__all__:
         kind = getattr(sg.errors, name)
         error = kind("scipy", "all", "this") if name == "MissingExtraError" else kind("text")
