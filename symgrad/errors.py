@@ -29,8 +29,6 @@ A message says what was wrong, where in the user's code, and what to write inste
 
 from __future__ import annotations
 
-from typing import Self
-
 __all__ = [
     "ArgumentError",
     "BackwardError",
@@ -163,11 +161,6 @@ class DataError(SymgradError, ValueError):
 # Dask), which pickles what workers raise.
 class OutOfMemoryError(MemoryError, SymgradError):
     """An array that there is no memory for, or whose bytes no 64-bit number counts."""
-
-    def __new__(cls, *args: object) -> Self:  # noqa: D102
-        # As it is made anyway. MemoryError's, which would be found first, Python refuses to call,
-        # as tblib does on Dask's workers to rebuild what was raised.
-        return Exception.__new__(cls, *args)
 
 
 class MissingExtraError(SymgradError, ImportError):
