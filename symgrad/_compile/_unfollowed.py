@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._graph import Where
 from ..errors import CaptureWarning, OutsideError
 from ._users import names_in
 
@@ -98,7 +99,7 @@ def _line(codes: Sequence[CodeType]) -> str | None:
     for code in codes:
         lines = [line for name, line in names_in(code).lines.items() if name.strip(".") in _DRAWING]
         if lines:
-            return f"{code.co_filename.rpartition('/')[2]}:{min(lines)}"
+            return str(Where(code.co_filename, min(lines), code.co_name))
     return None
 
 
@@ -118,7 +119,7 @@ def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
         warnings.warn(
             f"{text} is called only while the function is traced, and what it says then is the "
             f"same in every call: pass {which} as an argument, or leave the call out "
-            f"[{code.co_filename.rpartition('/')[2]}:{line}]",
+            f"[{Where(code.co_filename, line or 0, code.co_name)}]",
             CaptureWarning,
             stacklevel=2,
         )
@@ -138,7 +139,7 @@ def warn_of_handlers(code: CodeType) -> None:
                 f"`except {name}` is seen only while the function is traced: compiled arithmetic "
                 "raises nothing, a division by zero is inf or nan. Write instead: np.where on "
                 "what is tested, or test the result outside "
-                f"[{code.co_filename.rpartition('/')[2]}:{line}]",
+                f"[{Where(code.co_filename, line or 0, code.co_name)}]",
                 CaptureWarning,
                 stacklevel=2,
             )

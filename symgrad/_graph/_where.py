@@ -32,6 +32,14 @@ def printable(text: str) -> str:
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 
 
+def source_name(file: str) -> str:
+    """Return how a user knows a source file: by its name, or in IPython as ``In[3]``."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    names: dict[str, Any] = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    return f"In[{names[file]}]" if file in names else os.path.basename(file)
+
+
 class Where(NamedTuple):
     """A line of the user's code."""
 
@@ -40,7 +48,7 @@ class Where(NamedTuple):
     function: str
 
     def __str__(self) -> str:
-        return f"{printable(os.path.basename(self.filename))}:{self.line}"
+        return f"{printable(source_name(self.filename))}:{self.line}"
 
 
 # Not by code objects: hashing one walks through all of its instructions.
