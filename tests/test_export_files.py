@@ -149,6 +149,26 @@ def test_another_processor(tmp_path: Path) -> None:
     check(printed(tmp_path, "qemu-aarch64-static", "./main"))
 
 
+@needs("cc", "gfortran")
+def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs on the page are compiled and print what the page says."""
+    monkeypatch.chdir(tmp_path)
+    text = (Path(__file__).parents[1] / "docs/from-c.md").read_text(encoding="utf-8")
+    block = r"(?:<!-- file: (\S+) -->\n)?```(python|c|fortran|sh)\n(.*?)```\n(?:```text\n(.*?)```)?"
+    names: dict[str, Any] = {}
+    shown = []
+    for file, language, code, output in re.findall(block, text, re.DOTALL):
+        if language == "python":
+            exec(code, names)
+        elif file:
+            Path(file).write_text(code)
+        else:
+            found = subprocess.run(code, shell=True, capture_output=True, text=True, check=True)
+            assert found.stdout == output
+            shown.append(output)
+    assert len(shown) == 2
+
+
 # ---------------------------------------------------------------- what is in the files
 
 
