@@ -592,5 +592,5 @@ def calls(rng: Any, module: Any, changes: Any, kind: str, history: list[str]) ->
             history.append(change)
             try:
                 exec(change, vars(module))
-            except (NameError, IndexError, KeyError):
+            except (AttributeError, NameError, IndexError, KeyError):
                 history[-1] += "  # no effect"
