@@ -925,6 +925,19 @@ def test_large_lists_of_numpys_functions() -> None:
     assert g(0.5) == np.sin(0.5) + 1
 
 
+def test_objects_are_looked_at_without_asking_for_their_dictionaries() -> None:
+    """Attributes of an object whose dictionary was asked for are slower to read from then on."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.a, self.b = 1.5, 2.5
+
+    model = Model()
+    f = sg.compile(lambda x: model.a * x + model.b)
+    assert f(2.0) == 5.5
+    assert not any(isinstance(x, dict) for x in gc.get_referents(model))
+
+
 def test_classes_that_are_made_within_are_looked_at() -> None:
     class Scaled:
         def __init__(self, k: float) -> None:

@@ -38,6 +38,27 @@ model = Model()
 config = SimpleNamespace(a=1.5, b=2.5, c=0.5, d=3.5)
 
 
+#: A table as Python has it, of which the function's code needs the numbers.
+TABLE = [[float(j * k % 7) for k in range(100)] for j in range(100)]
+
+
+class Layered:
+    """An object whose method reads attributes of it, of its class and of others."""
+
+    scale = 1.5
+
+    def __init__(self) -> None:
+        self.offset, self.orders, self.parts = 2.5, [2, 1], {"w": 0.5, "b": 3.5}
+
+    def value(self, x: Any) -> Any:
+        """Read ten places."""
+        line = self.scale * x ** self.orders[0] + self.offset * x ** self.orders[1]
+        return np.sum(line + self.parts["w"] * np.sin(x) + self.parts["b"])
+
+
+layered = Layered()
+
+
 def closure() -> Callable[..., Any]:
     """Return a function that closes over four numbers."""
     a, b, c, d = A, B, C, D
@@ -74,6 +95,10 @@ CASES: dict[str, Callable[..., Any]] = {
     "1 helper function": lambda x: np.sum(helper(x) + 0.5 * np.sin(x) + 3.5),
     "an integer and a string": lambda x: np.sum(
         1.5 * x**order + 2.5 * x + (0.5 * np.sin(x) if mode == "sine" else x)
+    ),
+    "10 places of an object": lambda x: layered.value(x),
+    "a list of 100 lists of 100": lambda x: np.sum(
+        (1.5 * x + 2.5) * x + TABLE[1][3] * np.sin(x) + 3.5
     ),
     "1 array": lambda x: np.sum((1.5 * x + W) * x + 0.5 * np.sin(x) + 3.5),
     "4 arrays": lambda x: np.sum((W * x + V) * x + U * np.sin(x) + T),

@@ -46,8 +46,9 @@ OWN_CHANGES = 3
 KEPT, CALLERS = 256, 4
 
 #: So often words of memory are looked for anew that say what is read; where they are others for
-#: the same values again and again, Python compares the values for a while, longer each time.
-WATCHES = 8
+#: the same values again and again, Python compares the values in so many calls before it is tried
+#: again, which takes as long as some hundred comparisons.
+WATCHES, PATIENCE = 8, 512
 
 #: Names in code that tell a number or an array from what stands for it in a trace.
 _TELLING = frozenset(
@@ -210,7 +211,7 @@ class Reading:
             return None
         self._misses += 1
         if self._misses > WATCHES and self._misses % 2:
-            self._wait[0] = 1 << min(self._misses, 16)
+            self._wait[0] = PATIENCE
             return None
         self._wait[0] = sys.maxsize
         if self._converted or not can_watch():

@@ -649,6 +649,11 @@ class Walk:
         if hasattr(value, "to_numpy"):  # tables of pandas and others, whose data lie deep in them
             self.note(f"_sg_table({text})", "equal", table_form(value), name)
             return
+        if isinstance(value, functools._lru_cache_wrapper):  # calls this one whatever it says
+            self.visit(
+                value.__wrapped__, self.constant(value.__wrapped__), name, FIXED, depth, None
+            )
+            return
         module = type(value).__module__
         standard = module in ("collections", "weakref")  # UserDict, ChainMap
         package = module.rpartition(".")[0]

@@ -11,7 +11,7 @@ import pickle
 import sys
 import sysconfig
 from abc import ABCMeta
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
@@ -228,9 +228,25 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
             yield key, object.__getattribute__(value, key)
 
 
-def named_attributes(value: Any, names: Container[str]) -> Iterator[tuple[str, Any]]:
-    """Yield an object's own attributes of some names."""
-    return ((key, x) for key, x in attributes(value) if key in names)
+def named_attributes(value: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield an object's own attributes of some names.
+
+    Without asking for its dictionary where that can be helped: an object whose dictionary has
+    been asked for is slower from then on (until Python 3.13).
+    """
+    known = {k: x for base in reversed(type(value).__mro__) for k, x in vars(base).items()}
+    for key in sorted(names):
+        there = known.get(key, value)
+        if there is value or isinstance(there, (FunctionType, MemberDescriptorType)):
+            direct = True
+        else:
+            direct = not hasattr(type(there), "__get__")
+        try:
+            x = object.__getattribute__(value, key) if direct else vars(value)[key]
+        except (AttributeError, KeyError, TypeError):  # there is none, or no dictionary
+            continue
+        if x is not there and getattr(x, "__func__", x) is not there:
+            yield key, x
 
 
 def set_attributes(value: Any, before: dict[str, Any], after: dict[str, Any]) -> None:

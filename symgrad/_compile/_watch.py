@@ -75,8 +75,8 @@ class Watch(Words):
     def _before(
         self, function: Callable[..., Any], count: int, places: list[int]
     ) -> Callable[..., Any]:
-        rows = [(*place, was) for place, was in self.rows.items()]
-        return watched(loaded, function, count, rows, places, self.held)
+        words, blocks = list(self.words.items()), [(*x, was) for x, was in self.blocks.items()]
+        return watched(loaded, function, count, words, blocks, places, self.held)
 
     def _value(self, node: ast.expr) -> Any:
         value, at = self._found(node)

@@ -5,12 +5,21 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from types import BuiltinFunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from ._structures import DTYPES, METH_FASTCALL, NUMPY_TABLE, MethodDef, numpy_function
+from ._structures import (
+    DTYPES,
+    HEADER,
+    METH_FASTCALL,
+    NUMPY_TABLE,
+    MethodDef,
+    numpy_function,
+    word,
+)
 
 #: What a compiled function returns for arguments that it is not made for.
 MISS = object()
@@ -81,3 +90,16 @@ def python_function(address: int, name: str, *keep: Any) -> Callable[..., Any]:
     owner = (*keep, definition)
     made: Callable[..., Any] = make(ctypes.byref(definition), owner, None)
     return made
+
+
+def fast_code(function: Callable[..., Any]) -> tuple[int, int] | None:
+    """Return the code of a function of the kind METH_FASTCALL, and its first argument.
+
+    None for one of another kind.
+    """
+    if type(function) is not BuiltinFunctionType:
+        return None
+    definition = MethodDef.from_address(word(id(function) + HEADER))
+    if definition.flags != METH_FASTCALL:
+        return None
+    return definition.function, word(id(function) + HEADER + 8)

@@ -42,6 +42,12 @@ NUMPY_INTERFACE = 0x02000000
 NUMPY_TABLE = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_Empty": 184}
 
 
+def word(at: int) -> int:
+    """Return a word of memory."""
+    found: int = ctypes.c_int64.from_address(at).value
+    return found
+
+
 class MethodDef(ctypes.Structure):
     """``PyMethodDef``, which is part of CPython's stable interface."""
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import _structures
-from ._words import UnwatchedError, Words, word
+from ._structures import word
+from ._words import UnwatchedError, Words
 
 #: Versions of CPython in which structures lie where they are looked for.
 VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
@@ -34,11 +35,18 @@ def _probe() -> Any:
     return type("Probe", (_Probe,), {"__slots__": ()})()
 
 
+def _with_dictionary() -> Any:
+    """Return such an object after its dictionary was asked for."""
+    thing = _probe()
+    assert thing.__dict__
+    return thing
+
+
 def as_before(words: Words) -> bool:
     """Tell whether words are as they were; machine code does this in each call."""
-    return all(
-        ctypes.string_at(at, count) == ctypes.string_at(was, count) if count else word(at) == was
-        for (at, count), was in words.rows.items()
+    return all(word(at) == was for at, was in words.words.items()) and all(
+        ctypes.string_at(at, count) == ctypes.string_at(was, count)
+        for (at, count), was in words.blocks.items()
     )
 
 
@@ -79,12 +87,27 @@ TRIALS: list[tuple[Callable[[], Any], Callable[[Words, Any], Any], Change, list[
         _probe,
         lambda words, x: _at(words, words.attribute(x, "first")),
         (setattr, "second", 3.5),
-        [(setattr, "first", 1.5), (setattr, "third", 1), (delattr, "first"),
+        [(setattr, "first", 1.5), (delattr, "first"),
          (setattr, "__dict__", {}), (setattr, "__class__", _Probe),
          (lambda x: setattr(type(x), "first", property(len)),)],
     ),
     (
         _probe,
+        lambda words, x: _at(words, words.attribute(x, "shared")),
+        (setattr, "first", 3.5),
+        [(setattr, "shared", 1.5), (lambda x: setattr(type(x), "shared", 2.5),),
+         (lambda x: setattr(_Probe, "third", 2.5),)],
+    ),
+    (
+        _with_dictionary,
+        lambda words, x: _at(words, words.attribute(x, "first")),
+        (setattr, "second", 3.5),
+        [(setattr, "first", 1.5), (delattr, "first"),
+         (setattr, "__dict__", {}), (setattr, "__class__", _Probe),
+         (lambda x: setattr(type(x), "first", property(len)),)],
+    ),
+    (
+        _with_dictionary,
         lambda words, x: _at(words, words.attribute(x, "shared")),
         (setattr, "first", 3.5),
         [(setattr, "shared", 1.5), (lambda x: setattr(type(x), "shared", 2.5),),

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ._python import bind_python, object_symbol, python_function
+from ._python import bind_python, fast_code, object_symbol, python_function
 from ._structures import DATA_AT, TUPLE_AT
 
-SYMBOL, CALL = "symgrad.watched", "symgrad.python.PyObject_Vectorcall"
+#: Words of the table before those to compare.
+HEAD = 7
+
+SYMBOL, ANY, CALL = "symgrad.watched", "symgrad.any", "symgrad.python.PyObject_Vectorcall"
 
 _TEXT = f"""
 @{object_symbol("miss")} = external global i8
@@ -24,52 +27,90 @@ declare ptr @{CALL}(ptr, ptr, i64, ptr)
 declare void @symgrad.python.Py_IncRef(ptr)
 declare void @symgrad.python.Py_DecRef(ptr)
 
+define ptr @{ANY}(ptr %callable, ptr %args, i64 %given) {{
+  %result = call ptr @{CALL}(ptr %callable, ptr %args, i64 %given, ptr null)
+  ret ptr %result
+}}
+
 define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %given) {{
 entry:
   %first = getelementptr i8, ptr %self, i64 {TUPLE_AT}
   %array = load ptr, ptr %first
   %data = getelementptr i8, ptr %array, i64 {DATA_AT}
   %table = load ptr, ptr %data
-  %target = load ptr, ptr %table
-  %own.at = getelementptr i64, ptr %table, i64 1
-  %own = load i64, ptr %own.at
-  %more.at = getelementptr i64, ptr %table, i64 2
-  %more = load i64, ptr %more.at
-  %rows.at = getelementptr i64, ptr %table, i64 3
-  %rows = load i64, ptr %rows.at
-  %places = getelementptr i64, ptr %table, i64 4
-  %begin = getelementptr i64, ptr %places, i64 %more
-  %end = getelementptr i64, ptr %begin, i64 %rows
+  %begin = getelementptr i64, ptr %table, i64 {HEAD}
+  %end = load ptr, ptr %table
   br label %head
 head:
   %row = phi ptr [ %begin, %entry ], [ %after, %same ]
   %looked = icmp eq ptr %row, %end
-  br i1 %looked, label %as.before, label %look
-look:
+  br i1 %looked, label %as.before, label %same.yet
+same.yet:
+  %at = load ptr, ptr %row
+  %was.at = getelementptr i64, ptr %row, i64 1
+  %after = getelementptr i64, ptr %row, i64 2
+  %is = load i64, ptr %at
+  %was = load i64, ptr %was.at
+  %equal = icmp eq i64 %is, %was
+  br i1 %equal, label %same, label %miss
+same:
+  br label %head
+as.before:
+  %rest.at = getelementptr i64, ptr %table, i64 1
+  %rest = load i64, ptr %rest.at
+  %done = icmp eq i64 %rest, 0
+  br i1 %done, label %call, label %more
+call:
+  %code.at = getelementptr i64, ptr %table, i64 2
+  %code = load ptr, ptr %code.at
+  %target.at = getelementptr i64, ptr %table, i64 3
+  %target = load ptr, ptr %target.at
+  %result = tail call ptr %code(ptr %target, ptr %args, i64 %given)
+  ret ptr %result
+more:
+  %further = tail call ptr @{SYMBOL}.more(ptr %table, ptr %args, i64 %given)
+  ret ptr %further
+miss:
+  call void @symgrad.python.Py_IncRef(ptr @{object_symbol("miss")})
+  ret ptr @{object_symbol("miss")}
+}}
+
+define internal ptr @{SYMBOL}.more(ptr %table, ptr %args, i64 %given) noinline {{
+entry:
+  %begin = load ptr, ptr %table
+  %code.at = getelementptr i64, ptr %table, i64 2
+  %code = load ptr, ptr %code.at
+  %target.at = getelementptr i64, ptr %table, i64 3
+  %target = load ptr, ptr %target.at
+  %own.at = getelementptr i64, ptr %table, i64 4
+  %own = load i64, ptr %own.at
+  %more.at = getelementptr i64, ptr %table, i64 5
+  %more = load i64, ptr %more.at
+  %blocks.at = getelementptr i64, ptr %table, i64 6
+  %blocks = load i64, ptr %blocks.at
+  %places = getelementptr i64, ptr %begin, i64 %blocks
+  br label %head
+head:
+  %row = phi ptr [ %begin, %entry ], [ %after, %same ]
+  %looked = icmp eq ptr %row, %places
+  br i1 %looked, label %as.before, label %block
+block:
   %at = load ptr, ptr %row
   %bytes.at = getelementptr i64, ptr %row, i64 1
   %bytes = load i64, ptr %bytes.at
   %was.at = getelementptr i64, ptr %row, i64 2
+  %was = load ptr, ptr %was.at
   %after = getelementptr i64, ptr %row, i64 3
-  %single = icmp eq i64 %bytes, 0
-  br i1 %single, label %word, label %block
-word:
-  %is = load i64, ptr %at
-  %was = load i64, ptr %was.at
-  %word.same = icmp eq i64 %is, %was
-  br i1 %word.same, label %same, label %miss
-block:
-  %before = load ptr, ptr %was.at
-  %order = call i32 @memcmp(ptr %at, ptr %before, i64 %bytes)
-  %block.same = icmp eq i32 %order, 0
-  br i1 %block.same, label %same, label %miss
+  %order = call i32 @memcmp(ptr %at, ptr %was, i64 %bytes)
+  %equal = icmp eq i32 %order, 0
+  br i1 %equal, label %same, label %miss
 same:
   br label %head
 as.before:
   %none = icmp eq i64 %more, 0
   br i1 %none, label %direct, label %hidden
 direct:
-  %plain = call ptr @{CALL}(ptr %target, ptr %args, i64 %given, ptr null)
+  %plain = tail call ptr %code(ptr %target, ptr %args, i64 %given)
   ret ptr %plain
 hidden: ; the arguments, what is at the places, and what follows the arguments
   %enough = icmp uge i64 %given, %own
@@ -101,7 +142,7 @@ there:
   %fetching = icmp ult i64 %k.next, %more
   br i1 %fetching, label %fetch, label %run
 run:
-  %result = call ptr @{CALL}(ptr %target, ptr %all, i64 %count, ptr null)
+  %result = call ptr %code(ptr %target, ptr %all, i64 %count)
   br label %undo
 undo:
   %found = phi ptr [ %result, %run ], [ null, %fetch ]
@@ -133,15 +174,15 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 
 @lru_cache(maxsize=1)
-def _machine_code(load: Callable[[str], Any]) -> tuple[Any, int]:
+def _machine_code(load: Callable[[str], Any]) -> Any:
     bind_python()
-    engine = load(_TEXT)
-    return engine, engine.get_function_address(SYMBOL)
+    return load(_TEXT)
 
 
 def watched(
     load: Callable[[str], Any], function: Callable[..., Any], count: int,
-    rows: Sequence[tuple[int, int, int]], places: Sequence[int], held: Sequence[Any],
+    words: Sequence[tuple[int, int]], blocks: Sequence[tuple[int, int, int]],
+    places: Sequence[int], held: Sequence[Any],
 ) -> Callable[..., Any]:  # fmt: skip
     """Return a function that calls another if words are as they were, and else returns MISS.
 
@@ -153,15 +194,21 @@ def watched(
         What is called.
     count:
         The number of its first arguments, after which what is at the places comes.
-    rows:
-        What is compared, in this order: where, how many bytes (0: one word), and what they were or
-        where that is.
+    words:
+        What is compared, in this order: where, and what was there.
+    blocks:
+        Further ones: where, how many bytes, and where their copy is.
     places:
         Where pointers to further arguments are.
     held:
         What lives as long as the function: all objects whose words are looked at or compared with.
     """
-    engine, address = _machine_code(load)
-    flat = [id(function), count, len(places), 3 * len(rows), *places]
-    table = np.array([*flat, *(x for row in rows for x in row)], np.int64)
+    engine = _machine_code(load)
+    code, target = fast_code(function) or (engine.get_function_address(ANY), id(function))
+    pairs = [x for row in words for x in row]
+    further = [*(x for row in blocks for x in row), *places]
+    head = [0, len(further), code, target, count, len(places), 3 * len(blocks)]
+    table = np.array([*head, *pairs, *further], np.int64)
+    table[0] = table.ctypes.data + 8 * (HEAD + len(pairs))
+    address = engine.get_function_address(SYMBOL)
     return python_function(address, "watched", table, function, engine, tuple(held))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 from functools import lru_cache
 from types import (
     BuiltinFunctionType,
@@ -26,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ._structures import DATA_AT, DTYPE_AT, HEADER, SHAPE_AT, STRIDES_AT, TUPLE_AT, TYPE_AT
+from ._structures import DATA_AT, DTYPE_AT, HEADER, SHAPE_AT, STRIDES_AT, TUPLE_AT, TYPE_AT, word
 
 #: A dictionary's table of keys, and its values where many objects share the keys.
 KEYS_AT, VALUES_AT = HEADER + 16, HEADER + 24
@@ -39,9 +40,14 @@ ENTRY, GENERAL_ENTRY = 16, 24
 
 LENGTH_AT, LIST_AT, CELL_AT = HEADER, HEADER + 8, HEADER
 
-#: An object's dictionary where Python manages it, a type's function that looks up attributes and
-#: its version, and of a slot's descriptor the record, in which its kind and its place are.
-MANAGED_AT, LOOKUP_AT, VERSION_AT, RECORD_AT, KIND_AT, OFFSET_AT = -24, 144, 384, HEADER + 24, 8, 16
+#: An object's dictionary where Python manages it, or the values while there is none.
+MANAGED_AT, INLINE_AT = -24, -32
+
+#: A type's function that looks up attributes, and its version.
+LOOKUP_AT, VERSION_AT = 144, 384
+
+#: Of a slot's descriptor the record, and in it its kind and its place in the object.
+RECORD_AT, KIND_AT, OFFSET_AT = HEADER + 24, 8, 16
 
 #: The kinds of slots that hold an object.
 OBJECT_SLOTS = (6, 16)
@@ -53,16 +59,12 @@ COPIED = 1 << 20
 _FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), FunctionType,
           BuiltinFunctionType, np.ufunc, np.float64)  # fmt: skip
 
-_HEAP_TYPE = 1 << 9
+#: Flags of types: made by Python's code, and with dictionaries that Python manages.
+_HEAP_TYPE, _MANAGED = 1 << 9, 1 << 4
 
 
 class UnwatchedError(Exception):
     """Something whose changes words do not show."""
-
-
-def word(at: int) -> int:
-    """Return a word of memory."""
-    return ctypes.c_int64.from_address(at).value
 
 
 class Words:
@@ -70,14 +72,17 @@ class Words:
 
     Attributes
     ----------
-    rows:
-        Where, how many bytes (0: one word), and what they were or where that is.
+    words:
+        What was where.
+    blocks:
+        Where a copy is of so many bytes there. They may be looked at after the words.
     held:
         The objects that are looked at or compared with.
     """
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[int, int], int] = {}
+        self.words: dict[int, int] = {}
+        self.blocks: dict[tuple[int, int], int] = {}
         self.held: list[Any] = []
         self._tables: dict[tuple[int, int], dict[Any, int]] = {}
 
@@ -85,18 +90,18 @@ class Words:
         """Watch one word."""
         if word(at) != wanted:
             raise UnwatchedError
-        self.rows.setdefault((at, 0), wanted)
+        self.words.setdefault(at, wanted)
 
     def still(self, at: int) -> int:
         """Watch one word, whatever it is now."""
-        return self.rows.setdefault((at, 0), word(at))
+        return self.words.setdefault(at, word(at))
 
     def block(self, at: int, count: int) -> None:
         """Watch bytes."""
-        if count and (at, count) not in self.rows:
+        if count and (at, count) not in self.blocks:
             copy = ctypes.create_string_buffer(ctypes.string_at(at, count), count)
             self.held.append(copy)
-            self.rows[at, count] = ctypes.addressof(copy)
+            self.blocks[at, count] = ctypes.addressof(copy)
 
     def points(self, at: int, value: Any) -> None:
         """Watch a place where an object is."""
@@ -111,9 +116,10 @@ class Words:
             raise UnwatchedError
         self.held.append(d)
         keys = self.still(id(d) + KEYS_AT)
-        values = self.still(id(d) + VALUES_AT)
+        values = word(id(d) + VALUES_AT)
         begin, count = _entries(keys)
         if values:  # its keys are those of many objects, of which it may have a part
+            self.still(id(d) + VALUES_AT)
             self.still(keys + COUNT_AT)
             self.block(begin, ENTRY * count)
             self.still(id(d) + HEADER)  # how many it has
@@ -230,12 +236,29 @@ class Words:
             return getattr(value, name), id(value) + _slot(found)
         if hasattr(type(found), "__set__") or hasattr(type(found), "__delete__"):
             raise UnwatchedError
-        if kind.__dictoffset__:
+        if inline(value):
+            own = self._own(value, name)
+            if own is not None:
+                return object.__getattribute__(value, name), own
+        elif kind.__dictoffset__:
             names = self.names(value)
             if name in names:
                 return names[name], self.entry(names, name)
             self.keys(names)
         return self._bound(value, name, found), None
+
+    def _own(self, value: Any, name: str) -> int | None:
+        """Return where an attribute of an object is that has no dictionary yet; None: nowhere."""
+        values = self.still(id(value) + INLINE_AT)
+        keys = self.still(id(type(value)) + places_in_types())
+        begin, count = _entries(keys)
+        for k in range(count):
+            if word(begin + ENTRY * k) == id(sys.intern(name)):
+                at = values + 8 * k
+                return at if word(at) else self.still(at) or None
+        self.still(keys + COUNT_AT)
+        self.block(begin, ENTRY * count)
+        return None
 
     def unset(self, value: Any, name: str) -> None:
         """Watch that a slot of an object is empty."""
@@ -279,7 +302,7 @@ class Words:
         self.block(id(a) + DATA_AT, DTYPE_AT + 8 - DATA_AT)
         self.block(word(id(a) + SHAPE_AT), 8 * a.ndim)
         self.block(word(id(a) + STRIDES_AT), 8 * a.ndim)
-        self.rows.setdefault((word(id(a) + DATA_AT), a.nbytes), copy.ctypes.data)
+        self.blocks.setdefault((word(id(a) + DATA_AT), a.nbytes), copy.ctypes.data)
         return copy
 
     def content(self, value: Any) -> None:
@@ -298,7 +321,7 @@ class Words:
                 self.still(id(value) + LENGTH_AT)
                 at = self.still(id(value) + LIST_AT)
                 if items:
-                    self.rows.setdefault((at, 8 * len(items)), id(items) + TUPLE_AT)
+                    self.blocks.setdefault((at, 8 * len(items)), id(items) + TUPLE_AT)
             inner = set(map(type, items))
         elif kind in _FIXED:
             return
@@ -378,6 +401,24 @@ def places_in_functions() -> dict[str, int]:
     words = {word(id(probe) + at): at for at in range(HEADER, type(probe).__basicsize__, 8)}
     names = ("__code__", "__defaults__", "__kwdefaults__", "__dict__")
     return {name: words[id(getattr(probe, name))] for name in names}
+
+
+def inline(value: Any) -> bool:
+    """Tell whether an object has attributes and no dictionary, which it gets when it is asked.
+
+    In Python 3.11 alone: from then on its attributes are three times as slow (until 3.13).
+    """
+    managed = type(value).__flags__ & _MANAGED and sys.version_info[:2] == (3, 11)
+    return bool(managed and word(id(value) + INLINE_AT))
+
+
+@lru_cache(maxsize=1)
+def places_in_types() -> int:
+    """Return where a class has the keys that its objects share."""
+    thing = _Thing()
+    keys = word(id(thing.__dict__) + KEYS_AT)
+    size = object.__getattribute__(type, "__basicsize__")
+    return next(at for at in range(VERSION_AT, size, 8) if word(id(_Thing) + at) == keys)
 
 
 @lru_cache(maxsize=1)
