@@ -15,9 +15,6 @@ from ._shapes import Dimension, Shape, as_size
 from ._state import at, within
 from ._trace import Traced, as_node, bind_nodes
 
-#: Folds to a position, which are along the last axis only.
-POSITIONS = ("argmax", "argmin")
-
 
 def batch(
     outputs: Sequence[Node], batched: Mapping[Node, Node], size: Dimension, last: bool = False
@@ -110,7 +107,7 @@ def _rule_last(node: Node, operands: list[Node], flags: list[bool], size: Dimens
         operands = [x if flag or not x.ndim else _with_axis(x)
                     for x, flag in zip(operands, flags, strict=True)]  # fmt: skip
         return apply(op, tuple(operands), node.items, (*node.shape, size), node.dtype)
-    if isinstance(op, Reduce) and op.combine not in POSITIONS:
+    if isinstance(op, Reduce) and not op.place:  # a place is along one axis
         return bind_nodes(op, tuple(operands), params)
     if op.kind == "contract":
         new = next(s for s in ascii_letters if s not in params["a"] + params["b"])

@@ -195,6 +195,8 @@ class Loops:
         if isinstance(formula, AppliedUndef):
             body, *limits = formula.args
             assert isinstance(node.op, Reduce)
+            if node.op.place:
+                return self._search(node.op.combine, body, limits[0], node, asked)
             return self._fold(node.op.combine, body, limits, node, asked)
         if isinstance(formula, sp.Mul):
             return f"({'*'.join(self._formula(a, node, asked) for a in formula.args)})"
@@ -216,8 +218,6 @@ class Loops:
 
     def _fold(self, combine: str, body: Any, limits: Sequence[Any], node: Node, asked: Any) -> str:
         c, name = TYPES[node.dtype.name], self.w.fresh("s")
-        if combine in ("argmax", "argmin"):
-            return self._search(combine, body, limits[0], node, asked)
         start, step = _FOLDS[combine]
         if start == "{first}":
             zero = {k: low for k, low, _ in limits}
@@ -249,7 +249,7 @@ class Loops:
         before, self.known = self.known, {}
         value = {s: (x, tuple(as_expr(p).xreplace({k: i}) for p in places))
                  for s, (x, places) in asked.items()}  # fmt: skip
-        text, sign = self._formula(body, node, value), ">=" if combine == "argmax" else "<="
+        text, sign = self._formula(body, node, value), ">=" if combine == "maximum" else "<="
         self.w.open(f"if (!({best} {sign} {text} || {best} != {best}))")
         self.w.line(f"{best} = {text};")
         self.w.line(f"{place} = {i};")

@@ -64,7 +64,7 @@ def cut_of(nest: Nest) -> Cut | None:
         return None
     axis = loops[0]
     folds = tuple(r for r in map(describe, nest.reductions) if axis in r.axes)
-    if any(r.how in ("argmax", "argmin") for r in folds):
+    if any(r.place for r in folds):
         return None
     shift = _shift(nest, axis)
     if shift is None or shift > ROWS:

@@ -28,8 +28,8 @@ from ._values import Values
 
 def identity_of(combine: str, dtype: np.dtype[Any]) -> Any:
     """Return the value that a reduction starts from."""
-    if combine in ("maximum", "minimum", "argmax", "argmin"):
-        largest = combine.endswith("max") or combine == "maximum"
+    if combine in ("maximum", "minimum"):
+        largest = combine == "maximum"
         if dtype.kind == "f":
             return -np.inf if largest else np.inf
         if dtype.kind == "b":
@@ -65,6 +65,7 @@ class Reduction:
     value: Callable[[Values, tuple[Any, ...]], str]
     how: str
     dtype: np.dtype[Any]
+    place: bool = False
 
 
 def describe(node: Node) -> Reduction:
@@ -72,7 +73,7 @@ def describe(node: Node) -> Reduction:
     if isinstance(node.op, Reduce):
         operand = node.operands[0]
         return Reduction(node, node.params["axes"], lambda v, i: v.get(operand, i),
-                         node.op.combine, operand.dtype)  # fmt: skip
+                         node.op.combine, operand.dtype, node.op.place)  # fmt: skip
     letters = list(contraction_sizes(node))
     p = node.params
 

@@ -221,7 +221,7 @@ class NestWriter:
         kind = "i8" if r.dtype.kind == "b" else llvm_type(r.dtype)
         e.depth = 0
         total = e.op(f"alloca {kind}")
-        if r.how in ("argmax", "argmin"):
+        if r.place:
             self.arg(r, place, value, total, start)
             return
         zero = memory_text(identity_of(r.how, r.dtype), r.dtype)
@@ -278,7 +278,7 @@ class NestWriter:
         )
         e.depth = self.rank
         seen, position = e.op(f"load {kind}, ptr {best}"), e.op(f"load i64, ptr {where}")
-        word = "gt" if r.how == "argmax" else "lt"
+        word = "gt" if r.how == "maximum" else "lt"
         first = e.op(f"icmp slt i64 {position}, 0")
         if r.dtype.kind == "f":
             # Unordered: a nan value wins, unless the best so far is nan already.

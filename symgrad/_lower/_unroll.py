@@ -245,9 +245,9 @@ def _read(part: Node, read: tuple[Any, ...], own: tuple[int, ...], shape: Shape)
 
 def _reduce(u: _Unroller, node: Node) -> Parts | None:
     assert isinstance(node.op, Reduce)
-    function = _COMBINE.get(node.op.combine)
-    if function is None:
+    if node.op.place:
         return None
+    function = _COMBINE[node.op.combine]
     (x,) = node.operands
     own, axes = short(x.shape), node.params["axes"]
     kept = [k for k in own if k not in axes]

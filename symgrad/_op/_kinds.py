@@ -312,11 +312,14 @@ class Reduce(ArrayOp):
     ----------
     combine:
         Name of the combining step ("add", "multiply", "maximum", ...).
+    place:
+        Whether the result is where the first extremum stands along the one axis.
     parts, taken:
         See :class:`Op`.
     """
 
     combine: str
+    place: bool = False
     parts: Callable[..., Any] | None = None
     taken: Callable[..., Any] | None = None
     kind = "reduce"

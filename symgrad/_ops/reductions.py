@@ -99,21 +99,19 @@ def _source(name: str, typed: bool) -> Any:
 
 def _fits(node: Any) -> str | None:
     [x], axes = node.operands, node.params["axes"]
-    one = node.op.combine in ("argmax", "argmin")
-    if not axes or (one and len(axes) != 1):
+    if not axes or (node.op.place and len(axes) != 1):
         return f"it is not taken over {len(axes)} axes"
     if x.dtype.kind == "b" and node.op.combine in ("add", "multiply"):
         return "truth values are not added"
-    if (one or node.op.combine in ("maximum", "minimum")) and any(
-        as_size(x.shape[k]) < 1 for k in axes
-    ):
+    if node.op.combine in ("maximum", "minimum") and any(as_size(x.shape[k]) < 1 for k in axes):
         return f"there is no extremum of no elements, of an array of shape {show(x.shape)}"
     return None
 
 
 def _reduction(
     name: str, function: Any, element: Any, combine: str, doc: str, rule: Any, *,
-    types: Any = None, parts: Any = None, taken: Any = None, convention: str | None = None,
+    place: bool = False, types: Any = None, parts: Any = None, taken: Any = None,
+    convention: str | None = None,
 ) -> Reduce:  # fmt: skip
     """Define a fold."""
     record = Reduce(
@@ -127,6 +125,7 @@ def _reduction(
         rule=rule,
         batch=_batch(name),
         combine=combine,
+        place=place,
         parts=parts,
         taken=taken,
         support=lambda mask, x, axes: (restore(mask, x, axes),),
@@ -179,8 +178,8 @@ ANY, ALL = (
     )
 )  # fmt: skip
 ARGMAX, ARGMIN = (
-    _reduction(name, lambda x, axis, f=function: f(x, axis=axis[0]), _named(name), name.lower(),
-               f"index of the first {which} along one axis", NoRule("integer-valued"),
+    _reduction(name, lambda x, axis, f=function: f(x, axis=axis[0]), _named(name), which,
+               f"index of the first {which} along one axis", NoRule("integer-valued"), place=True,
                types=lambda *_, **__: np.int64, parts=parts)
     for name, function, which, parts in (
         ("Argmax", np.argmax, "maximum", complex_order.last_place),
