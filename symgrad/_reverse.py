@@ -33,7 +33,6 @@ from ._guards import (
 )
 from ._op import PROJECTIONS, Bodied, Linear, Op, Products, registry
 from ._ops import unbroadcast
-from ._recorded import Recordings
 from ._rewrite import Way, shortcuts, simplified
 from ._state import at, now, within
 from ._trace import Traced, as_node, bind, bind_nodes, cast, partials
@@ -121,7 +120,7 @@ def _walk_back(
             sent = _past(ways[node], node, ct, active)
         else:
             operands = node.operands
-            sent = _RECORDINGS.pulled(node, ct, active) or _rule(node, ct, active)
+            sent = _rule(node, ct, active)
         for operand, part in zip(operands, sent, strict=True):
             if part is not None:
                 pending.setdefault(operand, []).append(part)
@@ -297,16 +296,6 @@ def _pulled(
             slopes = partials(op, y, xs, params)
             return [scale(ct, p) if w else None for w, p in zip(wanted, slopes, strict=True)]
     return [part if w else None for w, part in zip(wanted, raw, strict=True)]
-
-
-def _on_nodes(
-    op: Op, items: Any, ct: Node, y: Node, xs: Sequence[Node], wanted: Sequence[bool]
-) -> list[Node | None]:
-    raw = _pulled(op, Traced(ct), Traced(y), [Traced(x) for x in xs], dict(items), wanted)
-    return [None if part is None else as_node(part) for part in raw]
-
-
-_RECORDINGS = Recordings(_on_nodes)
 
 
 def scale(ct: Any, slope: Any) -> Any:
