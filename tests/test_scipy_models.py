@@ -119,6 +119,16 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
             ),
             IMAGE, SMALL, mode=mode,
         )  # fmt: skip
+        for axes in (1, (0,), ()):
+            case(
+                "slopes along axes",
+                lambda x, mode, axes: (
+                    image.laplace(x, mode=mode, axes=axes)
+                    + image.gaussian_laplace(x, 1.1, mode=mode, axes=axes)
+                    + image.gaussian_gradient_magnitude(x, 0.8, mode=mode, axes=axes)
+                ),
+                IMAGE, mode=mode, axes=axes,
+            )  # fmt: skip
         case(
             "slopes",
             lambda x, mode: (

@@ -392,21 +392,16 @@ def _beta_of_odds(name: str, rate: Formula, of: Formula) -> None:
             + np.log(r)
         )  # fmt: skip
 
-    def cdf(z: Any, *shapes: Any) -> Any:
-        rest, share, a, b = sides(z, *shapes)
-        low = share < rest
-        return np.where(
-            low, special.betainc(a, b, np.where(low, share, 0.5)),
-            special.betaincc(b, a, np.where(low, 0.5, rest)),
-        )  # fmt: skip
+    def probability(part: Formula, other: Formula) -> Formula:
+        def of_odds(z: Any, *shapes: Any) -> Any:
+            rest, share, a, b = sides(z, *shapes)
+            low = share < rest
+            return np.where(
+                low, part(a, b, np.where(low, share, 0.5)),
+                other(b, a, np.where(low, 0.5, rest)),
+            )  # fmt: skip
 
-    def sf(z: Any, *shapes: Any) -> Any:
-        rest, share, a, b = sides(z, *shapes)
-        low = share < rest
-        return np.where(
-            low, special.betaincc(a, b, np.where(low, share, 0.5)),
-            special.betainc(b, a, np.where(low, 0.5, rest)),
-        )  # fmt: skip
+        return of_odds
 
     def quantile(inverse: Formula, other: Formula) -> Formula:
         def of_share(q: Any, *shapes: Any) -> Any:
@@ -417,7 +412,9 @@ def _beta_of_odds(name: str, rate: Formula, of: Formula) -> None:
         return of_share
 
     _row(name, _complete(
-        logpdf=logpdf, cdf=cdf, sf=sf, ppf=quantile(special.betaincinv, special.betainccinv),
+        logpdf=logpdf, cdf=probability(special.betainc, special.betaincc),
+        sf=probability(special.betaincc, special.betainc),
+        ppf=quantile(special.betaincinv, special.betainccinv),
         isf=quantile(special.betainccinv, special.betaincinv),
     ), valid=_positive, **_POSITIVE)  # fmt: skip
 

@@ -173,15 +173,23 @@ def gaussian_filter1d(
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
+def _chosen(x: Any, axes: Any) -> tuple[int, ...]:
+    return (
+        tuple(range(x.ndim))
+        if axes is None
+        else tuple(range(x.ndim)[k] for k in np.atleast_1d(axes))
+    )
+
+
 def _each_axis(
     x: Any, of_axis: Callable[[Any, int, Any, str], Any], option: Any, mode: Any, axes: Any
 ) -> Any:
     """Filter along one axis after another, each with an option and a mode."""
-    chosen = tuple(range(x.ndim)) if axes is None else tuple(np.atleast_1d(axes))
+    chosen = _chosen(x, axes)
     options = option if isinstance(option, (list, tuple, np.ndarray)) else [option] * len(chosen)
     modes = [mode] * len(chosen) if isinstance(mode, str) else mode
     for axis, own, edges in zip(chosen, options, modes, strict=True):
-        x = of_axis(x, int(axis), own, edges)
+        x = of_axis(x, axis, own, edges)
     return x
 
 
@@ -206,9 +214,8 @@ def laplace(
 ) -> Any:
     """Laplace's operator by second differences, as ``scipy.ndimage.laplace``."""
     x, weights = floats(input), np.array([1.0, -2.0, 1.0])
-    if axes is not None:
-        refuse_option("laplace", "axes", axes, "axes=None")
-    return sum(_along(x, weights, axis, mode, cval, 1) for axis in range(x.ndim))
+    seconds = [_along(x, weights, axis, mode, cval, 1) for axis in _chosen(x, axes)]
+    return sum(seconds) if seconds else x  # along no axis: SciPy's
 
 
 @filters(scipy.ndimage.gaussian_laplace)
@@ -217,9 +224,8 @@ def gaussian_laplace(
     axes: Any = None, truncate: float = 4.0,
 ) -> Any:  # fmt: skip
     """Laplace's operator of the image smoothed, as ``scipy.ndimage.gaussian_laplace``."""
-    if axes is not None:
-        refuse_option("gaussian_laplace", "axes", axes, "axes=None")
-    return sum(_slopes(input, sigma, 2, mode, cval, truncate))
+    seconds = _slopes(input, sigma, 2, mode, cval, truncate, axes, axes)
+    return sum(seconds) if seconds else floats(input)
 
 
 @filters(scipy.ndimage.gaussian_gradient_magnitude)
@@ -228,22 +234,25 @@ def gaussian_gradient_magnitude(
     axes: Any = None, truncate: float = 4.0,
 ) -> Any:  # fmt: skip
     """Length of the gradient of the image smoothed; as SciPy's."""
-    if axes is not None:
-        refuse_option("gaussian_gradient_magnitude", "axes", axes, "axes=None")
-    return np.sqrt(sum(s * s for s in _slopes(input, sigma, 1, mode, cval, truncate)))
+    slopes = _slopes(input, sigma, 1, mode, cval, truncate, axes, None)
+    return np.sqrt(sum(s * s for s in slopes)) if slopes else floats(input)
 
 
-def _slopes(input: Any, sigma: Any, order: int, mode: str, cval: Any, truncate: float) -> list[Any]:
-    """Return derivatives along each axis of an image smoothed along all of them."""
+def _slopes(
+    input: Any, sigma: Any, order: int, mode: str, cval: Any, truncate: float, axes: Any,
+    smoothed: Any,
+) -> list[Any]:  # fmt: skip
+    """Return derivatives along each of some axes of an image smoothed along some."""
+    x = floats(input)
 
     def of_axis(chosen: int) -> Any:
         def along(x: Any, axis: int, own: Any, edges: str) -> Any:
             own_order = order if axis == chosen else 0
             return _smoothed(x, own, axis, own_order, edges, cval, truncate, None)
 
-        return _each_axis(floats(input), along, sigma, mode, None)
+        return _each_axis(x, along, sigma, mode, smoothed)
 
-    return [of_axis(axis) for axis in range(np.ndim(input))]
+    return [of_axis(axis) for axis in _chosen(x, axes)]
 
 
 def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
