@@ -38,7 +38,7 @@ settings.register_profile("explore", max_examples=1000, print_blob=True, **_comm
 
 import symgrad as sg  # noqa: E402
 from symgrad._compile._cache import loaded  # noqa: E402
-from symgrad._op import registry  # noqa: E402
+from symgrad._op import Op, registry  # noqa: E402
 from symgrad._runtime import load_memory, load_pool  # noqa: E402
 
 # Tests run over all ops; tests/unit/test_late.py, in processes of its own, over who loads them.
@@ -166,6 +166,21 @@ def cache_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("SYMGRAD_CACHE_DIR", str(folder))
     return folder
+
+
+@pytest.fixture
+def broken() -> Iterator[Callable[..., None]]:
+    """Replace fields of an op's record: frozen records are shared by all modules."""
+    saved: list[tuple[Op, str, Any]] = []
+
+    def replace(op: Op, **fields: Any) -> None:
+        for name, value in fields.items():
+            saved.append((op, name, getattr(op, name)))
+            object.__setattr__(op, name, value)
+
+    yield replace
+    for op, name, value in reversed(saved):
+        object.__setattr__(op, name, value)
 
 
 @pytest.fixture

@@ -14,20 +14,10 @@ import scipy.linalg
 import symgrad as sg
 from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.scipy import linalg
+from tests.shared import definite, well
 
 rng = np.random.default_rng(21)
 r = rng.standard_normal
-
-
-def well(*shape: int) -> Any:
-    """A matrix far from singular, its eigenvalues and singular values far from equal."""
-    n = min(shape[-2:])
-    return r(shape) + 4 * np.eye(*shape[-2:]) * (1 + np.arange(n))[-1]
-
-
-def definite(n: int, *lead: int) -> Any:
-    x = r((*lead, n, n))
-    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, n + 1))
 
 
 # ---------------------------------------------------------------- the functions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -159,61 +161,20 @@ def test_refusals() -> None:
 # ---------------------------------------------------------------- stiff systems
 
 
-def robertson(t: Any, y: Any) -> Any:
-    a, b, c = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] ** 2
-    return [b - a, a - b - c, c]
-
-
-def van_der_pol(t: Any, y: Any) -> Any:
-    return [y[1], 1e6 * ((1 - y[0] ** 2) * y[1] - y[0])]
-
-
-def hires(t: Any, y: Any) -> Any:
-    r = 280 * y[5] * y[7]
-    return [
-        -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007,
-        1.71 * y[0] - 8.75 * y[1],
-        -10.03 * y[2] + 0.43 * y[3] + 0.035 * y[4],
-        8.32 * y[1] + 1.71 * y[2] - 1.12 * y[3],
-        -1.745 * y[4] + 0.43 * y[5] + 0.43 * y[6],
-        -r + 0.69 * y[3] + 1.71 * y[4] - 0.43 * y[5] + 0.69 * y[6],
-        r - 1.81 * y[6],
-        -r + 1.81 * y[6],
-    ]
-
-
-def orego(t: Any, y: Any) -> Any:
-    return [
-        77.27 * (y[1] + y[0] * (1 - 8.375e-6 * y[0] - y[1])),
-        (y[2] - (1 + y[0]) * y[1]) / 77.27,
-        0.161 * (y[0] - y[2]),
-    ]
-
-
-# Ends by F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, 2008 (HIRES, OREGO,
-# Van der Pol); E. Hairer, G. Wanner, Solving Ordinary Differential Equations II (Robertson at 40).
-STIFF: dict[str, Any] = {
-    "Robertson": (robertson, 40, [1, 0, 0],
-                  [0.7158270687193941, 9.185534764557338e-6, 0.2841637457458413]),
-    "Van der Pol": (van_der_pol, 2, [2, 0], [1.706167732170483, -0.8928097010247975]),
-    "HIRES": (hires, 321.8122, [1, 0, 0, 0, 0, 0, 0, 0.0057],
-              [7.371312573325668e-4, 1.442485726316185e-4, 5.888729740967575e-5,
-               1.175651343283149e-3, 2.386356198831331e-3, 6.238968252742796e-3,
-               2.849998395185769e-3, 2.850001604814231e-3]),
-    "OREGO": (orego, 360, [1, 2, 3],
-              [1.000814870318523, 1228.178521549917, 132.0554942846706]),
-}  # fmt: skip
+_PROBLEMS = runpy.run_path(str(Path(__file__).parents[1] / "examples/benchmarks/ode_problems.py"))
+ENDS = _PROBLEMS["ENDS"]
+STIFF = {name: p for name, p in _PROBLEMS["PROBLEMS"].items() if p.stiff and name in ENDS}
 
 
 @pytest.mark.parametrize("name", STIFF)
 @pytest.mark.quick(1)
 def test_stiff_systems(name: str) -> None:
-    f, end, y0, exact = STIFF[name]
-    found = solve_ivp(f, (0, end), y0, "Rodas5P", rtol=1e-7, atol=1e-12)
+    f, y0, end, _, small = STIFF[name]
+    found = solve_ivp(f, (0, end), y0, "Rodas5P", rtol=1e-7, atol=1e-7 * small)
     assert found.success
     assert len(found.t) < 2500
     assert found.njev == found.nlu == (found.nfev - 2) / 8
-    np.testing.assert_allclose(found.y[:, -1], exact, rtol=1e-5)
+    np.testing.assert_allclose(found.y[:, -1], ENDS[name], rtol=1e-5, atol=1e-7 * small)
 
 
 def test_between_steps_of_a_stiff_method() -> None:

@@ -207,21 +207,6 @@ def test_the_exact_quantile_close_to_the_median_is_found(p: float) -> None:
 # ---------------------------------------------------------------- mistakes are caught
 
 
-@pytest.fixture
-def broken() -> Iterator[Callable[..., None]]:
-    """Replace a field of an op's record: frozen records are shared by all modules."""
-    saved: list[tuple[Op, str, Any]] = []
-
-    def replace(op: Op, **fields: Any) -> None:
-        for name, value in fields.items():
-            saved.append((op, name, getattr(op, name)))
-            object.__setattr__(op, name, value)
-
-    yield replace
-    for op, name, value in reversed(saved):
-        object.__setattr__(op, name, value)
-
-
 OPS = registry.ops
 WRONG_PARTIALS: dict[str, tuple[Callable[..., Any], Any]] = {
     "Sin": (lambda x: np.sum(np.sin(x)), lambda y, x: (-np.cos(x),)),

@@ -25,29 +25,9 @@ from symgrad._op import (
 )
 from symgrad._pipeline import lower
 from symgrad._runtime import has_libmvec
+from tests.shared import run_here
 
 x3 = np.array([0.1, 0.2, 0.3])
-
-
-LONG = np.resize(x3, 30)
-
-
-def run_here(x: Any = LONG) -> tuple[int, Any]:
-    """Compile a function as a new process would; return the cache hits and the result.
-
-    A hit is 2: one for symgrad's object code, and one for what numba adds to it.
-    """
-    numbers = lambda: np.resize([1.5, 2.5, -2.0], 30)  # noqa: E731
-    g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * numbers()) + np.sum(x // numbers()))
-    c = numbers()
-    value, slope = g(x)
-    assert value == pytest.approx(np.sum(np.sin(x) * c + x // c), rel=1e-14)
-    np.testing.assert_allclose(slope, np.cos(x) * c, rtol=1e-14)
-    kernel = g.kernel(x)
-    assert kernel(x)[0] == value
-    entry = g._specialization((x,), {}).entry
-    assert entry is not None
-    return entry.found + sum(kernel.stats.cache_hits.values()), value
 
 
 @pytest.mark.parametrize("place", ["a file", "below a file", "off", "unwritable"])

@@ -14,20 +14,10 @@ from symgrad._ops.callback import token_of
 from symgrad._ops.complex_factorizations import as_complex, as_pairs
 from symgrad._ops.complex_linear import complex_lu_factors
 from symgrad._ops.linear import lu_factors
+from tests.shared import definite, well
 
 rng = np.random.default_rng(21)
 r = rng.standard_normal
-
-
-def well(*shape: int) -> Any:
-    """A matrix far from singular, its eigenvalues and singular values far from equal."""
-    n = min(shape[-2:])
-    return r(shape) + 4 * np.eye(*shape[-2:]) * (1 + np.arange(n))[-1]
-
-
-def definite(n: int, *lead: int) -> Any:
-    x = r((*lead, n, n))
-    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, n + 1))
 
 
 def pair(a: Any) -> tuple[Any, Any]:

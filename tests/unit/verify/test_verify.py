@@ -18,7 +18,7 @@ import symgrad._api._verify_kernels as verify_module
 import symgrad._verify._certify as certify_module
 import symgrad._verify._expansion as expansion_module
 from symgrad import verify
-from symgrad._op import Evidence, Op, registry
+from symgrad._op import Evidence, registry
 from symgrad._verify._closures import closure
 from symgrad._verify._compare import compare
 from symgrad._verify._digits import evaluate, reach
@@ -49,21 +49,6 @@ def test_an_op_without_a_form_of_any_kind_is_refused(broken: Callable[..., None]
 
 
 # ---------------------------------------------------------------- mistakes are caught
-
-
-@pytest.fixture
-def broken() -> Iterator[Callable[..., None]]:
-    """Replace a field of an op's record: frozen records are shared by all modules."""
-    saved: list[tuple[Op, str, Any]] = []
-
-    def replace(op: Op, **fields: Any) -> None:
-        for name, value in fields.items():
-            saved.append((op, name, getattr(op, name)))
-            object.__setattr__(op, name, value)
-
-    yield replace
-    for op, name, value in reversed(saved):
-        object.__setattr__(op, name, value)
 
 
 @pytest.mark.usefixtures("plain")

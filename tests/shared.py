@@ -1,0 +1,52 @@
+"""What test modules of several folders share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+
+# ---------------------------------------------------------------- matrices
+
+
+def normal(*shape: int) -> Any:
+    """Normal random numbers, the same for a shape whoever asks first."""
+    return np.random.default_rng(shape).standard_normal(shape)
+
+
+def well(*shape: int) -> Any:
+    """A matrix far from singular, its eigenvalues and singular values far from equal."""
+    n = min(shape[-2:])
+    return normal(*shape) + 4 * np.eye(*shape[-2:]) * (1 + np.arange(n))[-1]
+
+
+def definite(n: int, *lead: int) -> Any:
+    """A symmetric positive definite matrix."""
+    x = normal(*lead, n, n)
+    return x @ np.swapaxes(x, -1, -2) + np.diag(np.arange(1.0, n + 1))
+
+
+# ---------------------------------------------------------------- kernels on disk
+
+LONG = np.resize([0.1, 0.2, 0.3], 30)
+
+
+def run_here(x: Any = LONG) -> tuple[int, Any]:
+    """Compile a function as a new process would; return the cache hits and the result.
+
+    A hit is 2: one for symgrad's object code, and one for what numba adds to it.
+    """
+    numbers = lambda: np.resize([1.5, 2.5, -2.0], 30)  # noqa: E731
+    g = sg.value_and_grad(lambda x: np.sum(np.sin(x) * numbers()) + np.sum(x // numbers()))
+    c = numbers()
+    value, slope = g(x)
+    assert value == pytest.approx(np.sum(np.sin(x) * c + x // c), rel=1e-14)
+    np.testing.assert_allclose(slope, np.cos(x) * c, rtol=1e-14)
+    kernel = g.kernel(x)
+    assert kernel(x)[0] == value
+    entry = g._specialization((x,), {}).entry
+    assert entry is not None
+    return entry.found + sum(kernel.stats.cache_hits.values()), value
