@@ -109,6 +109,20 @@ def test_large_loops_that_need_copies_are_done_in_blocks() -> None:
     assert np.array_equal(x, plus(p[:, 0], p[:, 0]))
 
 
+@pytest.mark.parametrize("n", [1, 3, 16, 17, 100])
+def test_the_same_bits_however_examples_are_cut(n: int) -> None:
+    f = sg.gufunc(sg.value_and_grad(lambda x: np.sum(np.sin(x) * np.exp(x / 3))), "(n)->(),(n)")
+    f(np.ones((3, 200)))  # what was called before does not matter
+    x = np.random.default_rng(n).normal(size=(1000, n))
+    value, gradient = f(x)
+    for size in (1, 2, 3, 7, 64, 999):
+        parts = [f(x[k : k + size]) for k in range(0, 1000 if size > 1 else 20, size)]
+        count = sum(len(part[0]) for part in parts)
+        assert np.array_equal(np.concatenate([v for v, _ in parts]), value[:count])
+        assert np.array_equal(np.concatenate([g for _, g in parts]), gradient[:count])
+    assert np.array_equal(f(np.asfortranarray(x))[0], value)
+
+
 def test_axes_and_broadcasting() -> None:
     assert dist(ROWS.T, POINT, axis=0) == pytest.approx(expected(ROWS, POINT))
     assert dist(ROWS, POINT, keepdims=True).shape == (40, 1)

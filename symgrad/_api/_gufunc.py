@@ -200,7 +200,8 @@ def _rows(f: Callable[..., Any], core: str, chars: str, parallel: bool | None = 
         return results[0] if len(results) == 1 else tuple(results)
 
     recipe = (_rows, (f, core, chars), {"parallel": parallel})
-    return _Rows(body, f, recipe, parallel=parallel, axes=inputs)
+    binary = (inputs, outputs) == ([[], []], [[]])
+    return _Rows(body, f, recipe, parallel=parallel, axes=inputs, binary=binary)
 
 
 def _check_results(
@@ -232,15 +233,16 @@ class _Rows(Function[..., Any]):
     Core axes have any lengths, too, except for short ones.
     """
 
-    def __init__(self, *args: Any, axes: Axes, **options: Any) -> None:
+    def __init__(self, *args: Any, axes: Axes, binary: bool, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._axes = axes
+        self._axes, self._cored = axes, any(axes)
+        #: Whether NumPy may ask for reductions, in which an example's result is the next one's
+        #: argument.
+        self._binary = binary
         #: Lengths that it cannot be traced for.
         self._failing: set[Any] = set()
-        #: The compiled functions of calls with such core axes.
+        #: The compiled functions for core axes of such lengths.
         self._ways: dict[tuple[int, ...], Any] = {}
-        #: Of two numbers that give one: whether NumPy may ask for a sum or running sums of it.
-        self._binary = axes == [[], []]
 
     def _found(self, call: Call, **options: bool) -> tuple[Specialization, Given]:
         """Return what is compiled for lengths that stand for all, if it is right for these.
@@ -278,31 +280,37 @@ class _Rows(Function[..., Any]):
 
     def step(self, *arrays: Any) -> None:
         """Compute a loop of NumPy's; its memory is gone after the call."""
-        if self._directly(arrays):
+        count = len(self._axes)
+        key = self._key(arrays[:count]) if self._cored else ()
+        way = self._ways.get(key)
+        if (
+            way is not None
+            and now() is PLAIN
+            and way(*arrays[:count], MISS, *arrays[count:]) is not MISS
+        ):
             return
         try:
-            self._blockwise(arrays)
+            self._blockwise(key, arrays)
         except BaseException as error:
             arrays = ()
-            for each in (error, error.__context__, error.__cause__):
-                if each is not None:
-                    traceback.clear_frames(each.__traceback__)
+            each: BaseException | None = error
+            while each is not None:
+                traceback.clear_frames(each.__traceback__)
+                each = each.__cause__ or each.__context__
             raise
 
-    def _directly(self, arrays: Sequence[Any]) -> bool:
-        """Compute a loop by the compiled function of the last one, if that takes these arrays."""
-        fast, count = self._fast, len(self._axes)
-        if fast is None or fast[1] is not None or now() is not PLAIN:
-            return False
-        return fast[0](*arrays[:count], MISS, *arrays[count:]) is not MISS
+    @staticmethod
+    def _key(given: Sequence[Any]) -> tuple[int, ...]:
+        """Return what tells apart which code is for which core axes, whatever was called before."""
+        return tuple([d if d <= SHORT_LAST_AXIS else -1 for x in given for d in x.shape[1:]])
 
-    def _blockwise(self, arrays: Sequence[Any]) -> None:
+    def _blockwise(self, key: tuple[int, ...], arrays: Sequence[Any]) -> None:
         """Compute a loop, with copies of what does not lie as compiled code takes it."""
         count, rows = len(self._axes), len(arrays[0])
         if self._binary and rows > 1 and self._folds(*arrays):
             return
         most = max(1, BLOCK // max(1, *(x[:1].nbytes for x in arrays)))
-        if rows <= most or self._straight(arrays[:count], arrays[count:]):
+        if rows <= most or _straight(arrays[:count], arrays[count:]):
             most = rows
         # What is the same for all examples is copied once.
         arrays = [x if x.strides[0] or rows < 2 else x[:most].copy() for x in arrays]
@@ -310,38 +318,36 @@ class _Rows(Function[..., Any]):
             block = [x[k : k + most] if len(x) == rows else x[: rows - k] for x in arrays]
             outs = block[count:]
             given = [x if x.flags.c_contiguous else x.copy() for x in block[:count]]
-            for x, out in zip(self._computed_block(given, outs), outs, strict=True):
+            for x, out in zip(self._block(key, given, outs), outs, strict=True):
                 if x is not out:
                     out[...] = x
 
-    @staticmethod
-    def _straight(given: Sequence[Any], outs: Sequence[Any]) -> bool:
-        return all(x.flags.c_contiguous for x in (*given, *outs)) and not any(
-            np.may_share_memory(x, out) for x in given for out in outs
-        )
-
-    def _computed_block(self, given: Sequence[Any], outs: Sequence[Any]) -> Sequence[Any]:
+    def _block(self, key: tuple[int, ...], given: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
         """Compute results, in ``outs`` where that is possible, and return them."""
-        if len(given[0]) == 1:  # an axis of one has code of its own, but then other digits
+        if len(given[0]) == 1:  # an axis of one has code of its own, and perhaps other digits
             given = [np.concatenate((x, x)) for x in given]
             outs = [np.empty((2, *out.shape[1:]), out.dtype) for out in outs]
-            return [x[:1] for x in self._computed_block(given, outs)]
-        into = [out if out.flags.c_contiguous else np.empty(out.shape, out.dtype) for out in outs]
-        if self._directly((*given, *into)):
-            return into
-        key = tuple([d if d <= SHORT_LAST_AXIS else -1 for x in given for d in x.shape[1:]])
-        known = self._ways.get(key)
-        if known is not None:
-            self._fast = known
-            if self._directly((*given, *into)):
-                return into
-            into = [np.empty(out.shape, out.dtype) for out in outs]  # it shares memory with inputs
-            if self._directly((*given, *into)):
-                return into
-        self(*given, out=into[0] if len(into) == 1 else tuple(into))
-        if self._fast is not None:
-            self._ways[key] = self._fast
-        return into
+            return [x[:1] for x in self._block(key, given, outs)]
+        fresh = [np.empty(out.shape, out.dtype) for out in outs]
+        straight = [
+            out if out.flags.c_contiguous else x for x, out in zip(fresh, outs, strict=True)
+        ]
+        way = self._ways.get(key)
+        if way is not None and now() is PLAIN:
+            for into in (straight, fresh):  # a result shares memory with an argument
+                if way(*given, MISS, *into) is not MISS:
+                    return into
+        self._compiled(key, given, straight)
+        return straight
+
+    def _compiled(self, key: tuple[int, ...], given: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Compute results as any function does, and keep the way."""
+        args = tuple(given)
+        call = Call(self._leaves(args), flatten((args, {}))[1], args, {})
+        name = self._backend_now()
+        _, found, state = self._computed(call, outs[0] if len(outs) == 1 else tuple(outs), name)
+        if name == "llvm" and now() is PLAIN and found.direct and found.pack is None:
+            self._ways[key] = state.reading.caller(found.caller, len(args))
 
     @functools.cached_property
     def _last(self) -> Any:
@@ -355,14 +361,21 @@ class _Rows(Function[..., Any]):
 
     def _folds(self, before: Any, xs: Any, out: Any) -> bool:
         """Compute ``reduce`` or ``accumulate``, if a loop is that: a value is read once written."""
-        if out.strides == (0,):  # all in one place, which holds the start
+        step, start = out.strides, before.__array_interface__["data"][0]
+        if before.strides != step or out.__array_interface__["data"][0] - start != step[0]:
+            return False
+        if step == (0,):  # all in one place, which holds the start
             out[:1] = self._last(before[0].copy(), xs)
-            return True
-        start, place = (x.__array_interface__["data"][0] for x in (before, out))
-        if before.strides == out.strides and place - start == out.strides[0]:
+        else:
             out[...] = self._all(before[0].copy(), xs)
-            return True
-        return False
+        return True
+
+
+def _straight(given: Sequence[Any], outs: Sequence[Any]) -> bool:
+    """Tell whether compiled code can read and write all of it where it is."""
+    return all(x.flags.c_contiguous for x in (*given, *outs)) and not any(
+        np.may_share_memory(x, out) for x in given for out in outs
+    )
 
 
 # ---------------------------------------------------------------- pickling

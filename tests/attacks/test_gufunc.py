@@ -58,7 +58,7 @@ def laid_out(rng: np.random.Generator, x: Any) -> Any:
         return wide[..., ::2]
     if way == 1 and x.ndim:
         return np.ascontiguousarray(x[::-1])[::-1]
-    if way == 2:
+    if way == 2 and x.ndim:
         return np.asfortranarray(x)
     if way == 3:
         return x.astype(x.dtype.newbyteorder())
