@@ -18,7 +18,9 @@ import time
 import types
 import warnings
 import weakref
+from argparse import Namespace
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -392,8 +394,50 @@ def test_random_numbers_are_refused() -> None:
             sg.compile(f)(1.0)
     with pytest.raises(UnsupportedError, match=r"default_rng\(\) draws"):
         sg.compile(lambda x: x * np.random.default_rng().normal())(1.0)
+    for given in (np.random.default_rng(0), np.random.RandomState(0), random.Random(0)):
+        with pytest.raises(UnsupportedError, match="random numbers are drawn"):
+            sg.compile(lambda x, r: x * r.uniform(0.0, 1.0))(1.0, given)
+    scale = SimpleNamespace(seed=2.0)  # a word that gives no seed
+    with pytest.raises(UnsupportedError, match="random numbers are drawn"):
+        sg.compile(lambda x: x * scale.seed * rng.normal())(1.0)
     seeded = lambda x: x * np.random.default_rng(3).normal()  # noqa: E731
     assert sg.compile(seeded)(1.0) == seeded(1.0)
+
+
+def test_seeds_are_arguments() -> None:
+    for f in (
+        lambda x, seed: np.random.default_rng(seed).normal(size=3) * x,
+        lambda x, seed: np.random.RandomState(seed).rand() * x,
+        lambda x, seed: np.random.Generator(np.random.PCG64(seed)).normal() * x,
+        lambda x, seed: random.Random(seed).random() * x,
+    ):
+        g = sg.compile(f)
+        for seed in (3, 4, 3):
+            np.testing.assert_array_equal(g(1.0, seed), f(1.0, seed))
+
+
+class Equal:
+    def __init__(self, rate: float) -> None:
+        self.rate, self.n, self.w = rate, 2, np.ones(3)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equal) and self.rate == other.rate
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: Equal(2.0), lambda: SimpleNamespace(rate=2.0, n=2, w=np.ones(3)),
+             lambda: Namespace(rate=2.0, n=2, w=np.ones(3))],
+)  # fmt: skip
+def test_arguments_that_have_no_hash_are_looked_at(make: Any) -> None:
+    def f(x: Any, config: Any) -> Any:
+        return np.sum(config.rate * config.w * x**config.n)
+
+    g, config = sg.value_and_grad(f), make()
+    for name, value in (("rate", 2.0), ("rate", 3.0), ("n", 3), ("w", X), ("rate", 2.0)):
+        setattr(config, name, value)
+        for given in (config, make()):
+            expected = f(X, given), given.n * given.rate * given.w * X ** (given.n - 1)
+            np.testing.assert_allclose(np.hstack(g(X, given)), np.hstack(expected), rtol=1e-14)
 
 
 def test_clocks_that_no_copy_reaches_are_warned_of() -> None:

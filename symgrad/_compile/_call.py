@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,7 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    @property
+    @functools.cached_property
     def objects(self) -> tuple[Any, ...]:
         """The arguments that things may be read from, and the classes of dataclasses."""
         found = [x for x in self.leaves if type(x) not in _PLAIN and is_read(x)]
@@ -51,7 +52,7 @@ class Call:
         self, reading: Reading, values: Sequence[Any], dynamic: bool, short: bool
     ) -> Given:
         """Return the call with what is read as further positional arguments."""
-        signature, sizes = signature_of(self.leaves, self.tree, dynamic, short)
+        signature, sizes = signature_of(self.leaves, self.tree, dynamic, short, self.objects)
         signature = signature._replace(state=reading.number)
         if not values:
             return Given(signature, sizes, self.leaves, reading)

@@ -44,7 +44,7 @@ from ._recalled import Recalled
 from ._specialization import Specialization
 from ._tracebacks import SHORTENED
 from ._typing import P, R
-from ._unfollowed import DrawnError, no_draws
+from ._unfollowed import DrawnError, generators_among, no_draws
 
 #: From so many paths for arguments of one kind on it is worth a warning, and an error.
 MANY, PATHS = 5, 64
@@ -254,7 +254,8 @@ class Function(ForC, Travels, Generic[P, R]):
                     examples = Examples(inputs, concrete, given.read)
                     watch = None if recall is None else recall.watch
                     doing = f"tracing {getattr(self, '__name__', 'a function')}"
-                    with no_draws(reading.generators, reading.codes), told_if_slow(doing):
+                    drawn = [*reading.generators, *generators_among(leaves)]
+                    with no_draws(drawn, reading.codes), told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)

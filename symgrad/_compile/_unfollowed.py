@@ -15,7 +15,7 @@ import random
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -44,7 +44,7 @@ _CLOCKS = (
 _FILES = (input, open, np.loadtxt, np.genfromtxt, np.fromfile, np.load)
 
 
-def _states(generators: Sequence[Any]) -> bytes:
+def _states(generators: Sequence[Any], shared: bool) -> bytes:
     """Return the states of generators, and of the two that everyone shares."""
     own = [
         g.bit_generator.state if isinstance(g, np.random.Generator)
@@ -52,7 +52,8 @@ def _states(generators: Sequence[Any]) -> bytes:
         else g.getstate()
         for g in generators
     ]  # fmt: skip
-    return pickle.dumps((np.random.get_state(), random.getstate(), own))  # noqa: NPY002
+    ours = (np.random.get_state(), random.getstate()) if shared else ()  # noqa: NPY002
+    return pickle.dumps((ours, own))
 
 
 class DrawnError(OutsideError):
@@ -65,9 +66,16 @@ class DrawnError(OutsideError):
     doubt = 0
 
 
+def generators_among(values: Iterable[Any]) -> list[Any]:
+    """Return the generators of random numbers among arguments."""
+    return [x for x in values if isinstance(x, GENERATORS)]
+
+
 @contextlib.contextmanager
 def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[None]:
     """Raise if random numbers are drawn in the block, unless the code gives their seed.
+
+    Generators of NumPy's new kind have no ``seed``, and must never be drawn from.
 
     Parameters
     ----------
@@ -76,12 +84,11 @@ def no_draws(generators: Sequence[Any], codes: Sequence[CodeType]) -> Iterator[N
     codes:
         The code of the function and those that it calls.
     """
-    if any("seed" in names_in(code).mentioned for code in codes):
-        yield
-        return
-    before = _states(generators)
+    seeds = any("seed" in names_in(code).mentioned for code in codes)
+    watched = [g for g in generators if not seeds or isinstance(g, np.random.Generator)]
+    before = _states(watched, not seeds)
     yield
-    if _states(generators) != before:
+    if _states(watched, not seeds) != before:
         error = DrawnError(
             "random numbers are drawn while the function is traced: they would be the same in "
             "every call. Write instead: draw them outside and pass them as an argument; or "

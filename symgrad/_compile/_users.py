@@ -11,6 +11,7 @@ import pickle
 import sys
 import sysconfig
 from abc import ABCMeta
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
@@ -345,4 +346,6 @@ def is_read(value: Any) -> bool:
         return True
     if python_of(value) is not None:
         return True
-    return kind is SimpleNamespace or (users_class(kind) and not isinstance(value, Enum))
+    return kind in (SimpleNamespace, Namespace) or (
+        users_class(kind) and not isinstance(value, Enum)
+    )

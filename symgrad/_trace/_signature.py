@@ -111,12 +111,17 @@ class Signature(NamedTuple):
 
 
 def signature_of(
-    leaves: Sequence[Any], tree: Tree, dynamic: bool, short: bool = False
+    leaves: Sequence[Any],
+    tree: Tree,
+    dynamic: bool,
+    short: bool = False,
+    watched: Sequence[Any] = (),
 ) -> tuple[Signature, list[int]]:
     """Return the signature of flat arguments and the example's symbolic sizes.
 
     With ``dynamic`` sizes from 2 on are symbols; with ``short``, those of short axes are
-    numbers even so (:func:`short_sizes`).
+    numbers even so (:func:`short_sizes`). ``watched`` are objects whose content is compared
+    otherwise.
     """
     classes: dict[int, int] = {}
     fixed = short_sizes(leaves) if short else ()
@@ -144,7 +149,7 @@ def signature_of(
             value = None if pattern > 0 else leaf
             kinds.append(LeafKind("int", sizes=(pattern,), value=value))
         else:
-            kinds.append(LeafKind("static", value=_hashable(leaf)))
+            kinds.append(LeafKind("static", value=_hashable(leaf, watched)))
     return Signature(tree, tuple(kinds), dynamic), list(classes)
 
 
@@ -162,19 +167,34 @@ def short_sizes(leaves: Iterable[Any]) -> set[int]:
     return found
 
 
-def _hashable(leaf: Any) -> Any:
-    if isinstance(leaf, (set, bytearray)):
-        raise ArgumentError(f"cannot take an argument of type {type(leaf).__name__}: {leaf!r:.60}")
+class _Itself(tuple[Any, ...]):
+    """An object that cannot be hashed, as a key: the object itself, whatever it is equal to."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return id(self[1])
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Itself and self[1] is other[1]
+
+
+def _hashable(leaf: Any, watched: Sequence[Any]) -> Any:
+    # The type tells True from 1 and np.float64(1) from 1.0.
+    key = type(leaf), leaf
     try:
         hash(leaf)
     except TypeError:
-        raise ArgumentError(
-            f"cannot take an argument of type {type(leaf).__name__}: arguments are arrays, "
-            "numbers, nested tuples, lists, dicts and dataclasses of them, and hashable "
-            "values, which are baked in"
-        ) from None
-    # The type tells True from 1 and np.float64(1) from 1.0.
-    return (type(leaf), leaf)
+        if any(leaf is x for x in watched):
+            return _Itself(key)
+        listed = (
+            "arguments are arrays, numbers, nested tuples, lists, dicts and dataclasses of them, "
+            "objects of your own classes, and hashable values, which are baked in"
+        )
+        why = f"{leaf!r:.60}" if isinstance(leaf, (set, bytearray)) else listed
+        kind = type(leaf).__name__
+        raise ArgumentError(f"cannot take an argument of type {kind}: {why}") from None
+    return key
 
 
 def make_inputs(

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .._shapes import Size
 from .._state import now
 from .._trace._namespace import offering
 from ..errors import OutsideError
@@ -62,7 +63,26 @@ def default_rng(seed: Any = None) -> Any:
     """Make a generator; while a function is traced its seed has to be given."""
     if seed is None:
         return drawing(np.random.default_rng, "np.random.default_rng()")()
-    return np.random.default_rng(seed)
+    return _seeded(np.random.default_rng)(seed)
+
+
+def _seeded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of seeds that takes whole numbers among the arguments of a trace."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        numbers = [int(x) if isinstance(x, Size) else x for x in args]
+        named = {k: int(x) if isinstance(x, Size) else x for k, x in kwargs.items()}
+        return function(*numbers, **named)
+
+    return call
+
+
+seed, RandomState, SeedSequence, PCG64, MT19937, Philox = map(
+    _seeded,
+    (np.random.seed, np.random.RandomState, np.random.SeedSequence, np.random.PCG64,
+     np.random.MT19937, np.random.Philox),
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
