@@ -3,8 +3,7 @@
 What a function reads (:mod:`._reads`) is either *data*, numbers and arrays that the compiled code
 takes as further arguments, fetched at each call; or it shapes the trace (whole numbers, strings,
 functions, what Python code needs as numbers) and is compared at each call. Where a comparison
-fails, another trace is looked for, or made. The comparisons are one Python function with the
-user's own global names and cells, so that reading a name costs a few nanoseconds.
+fails, another trace is looked for, or made.
 
 Numbers of floating point are compared at first, and are data from their first change on: most
 never change, and numbers known make better code. Where a function cannot be traced with data
@@ -19,36 +18,30 @@ import sys
 import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
-from types import CellType, CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from .._disguise import TELLING
-from .._runtime import MISS, UnwatchedError, can_watch
+from .._runtime import MISS
 from .._state import within
 from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
-from ._compared import content, key_of, same, unchanged
+from ._compared import Comparison, key_of, same
 from ._effects import Effects
-from ._reads import LARGE, SMALL, Read, Walk, read_by
+from ._reads import SMALL, Read, Walk, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
-from ._users import packed_form, table_form
-from ._watch import Watch
+from ._watch import Callers
 
 #: So often a place that the function's own traces change may cost a trace; then it is not
 #: compared. A counter of calls that two compiled functions share would cost traces for ever.
 OWN_CHANGES = 3
 
-#: Most states of what a function reads that are remembered, and callers of one state.
-KEPT, CALLERS = 256, 4
-
-#: So often words of memory are looked for anew that say what is read; where they are others for
-#: the same values again and again, Python compares the values in so many calls before it is tried
-#: again, which takes as long as some hundred comparisons.
-WATCHES, PATIENCE = 8, 512
+#: Most states of what a function reads that are remembered.
+KEPT = 256
 
 #: Names in code that tell a number or an array from what stands for it in a trace.
 _TELLING = frozenset(
@@ -101,7 +94,7 @@ class Reading:
     def __init__(
         self, walk: Walk, level: int, loose: set[str], ignored: set[str], costly: bool = True
     ) -> None:
-        self.level, self._costly = level, costly
+        self.level = level
         free = set(walk.places.values()) - walk.held
         self.data = [
             r.text for r in walk.reads.values()
@@ -116,70 +109,16 @@ class Reading:
         self.nothing = not walk.reads and not own
         self.number = 0
         self.codes, self.generators = list(walk.codes.values()), walk.generators
-        self._names = walk.cells, walk.constants, walk.main
-        self._expected: dict[str, Any] = {}
-        self._compared = [*compared, *(Read(text, "is", code, "") for text, code in own.items())]
-        tests = [self._test(r.text, r.how, r.value, r.name) for r in self._compared]
-        if not own:
-            tests += [self._test(text, "is", code, "") for text, code in walk.own.items()]
-        self._converted = bool(self.data) and any(
-            isinstance(r.value, np.ndarray) and as_leaf(r.value, r.name) is not r.value
-            for r in walk.reads.values()
-        )
-        self._watch: Watch | None = None
-        self._misses, self._wait = 0, [0]
-        self._callers: dict[int, Callable[..., Any]] = {}
-        self._fetch = self._made(
-            "def fetch():\n"
-            "    try:\n"
-            f"        if not ({' and '.join(tests) or 'True'}): return _sg_miss\n"
-            f"        return ({''.join(text + ', ' for text in self.data)})\n"
-            "    except _sg_errors: return _sg_miss\n"
-        )
-
-    def _test(self, text: str, how: str, value: Any, name: str) -> str:
-        """Return the comparison of a place, as an expression."""
-        expected = f"_sg_v{len(self._expected)}"
-        if isinstance(value, np.ndarray):
-            if value.nbytes > LARGE and self._costly:
-                warnings.warn(
-                    f"the array {name} has {value.nbytes:.2g} bytes, which are compared at each "
-                    "call, since the function uses its numbers while it is traced (as a mask, "
-                    "in float(), in NumPy functions of plain arrays). Pass it as an argument, or "
-                    "compute what depends on it outside",
-                    CaptureWarning,
-                    stacklevel=2,
-                )
-            self._expected[expected] = content(value)
-            return f"_sg_unchanged({text}, {expected})"
-        self._expected[expected] = value
-        if type(value) is bytes and len(value) > LARGE and self._costly:
-            warnings.warn(
-                f"{name} holds {len(value):.2g} bytes of numbers and text, which are compared at "
-                "each call. Make it an array of numbers, which is passed along, or pass it as an "
-                "argument",
-                CaptureWarning,
-                stacklevel=2,
-            )
-        if how == "is" or value is None or value is True or value is False:
-            return f"({text}) is {expected}"  # of "'len' in ..." a chain would be made
-        return f"(({text}) is {expected} or _sg_same({text}, {expected}))"
-
-    def _made(self, source: str) -> Any:
-        """Return a function of generated source, with the user's global names and cells."""
-        cells, constants, main = self._names
-        known = {
-            **constants, **self._expected, "_sg_miss": MISS, "_sg_same": same,
-            "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
-            "_sg_hasattr": hasattr,
-            "_sg_packed": packed_form, "_sg_table": table_form, "_sg_errors": _ERRORS,
-        }  # fmt: skip
-        outer = f"def outer({', '.join([*known, *cells])}):\n"
-        body = "".join(f"    {line}\n" for line in source.splitlines())
-        whole = compile(outer + body, "<symgrad captures>", "exec")
-        code = _inner(_inner(whole))
-        filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
-        return FunctionType(code, {} if main is None else main, "fetch", None, tuple(filled))
+        watched = [*compared, *(Read(text, "is", code, "") for text, code in own.items())]
+        comparison = Comparison(walk, watched, {} if own else walk.own, self.data, costly)
+        self._fetch = comparison.fetch
+        self._callers = Callers(
+            comparison,
+            converted=bool(self.data) and any(
+                isinstance(r.value, np.ndarray) and as_leaf(r.value, r.name) is not r.value
+                for r in walk.reads.values()
+            ),
+        )  # fmt: skip
 
     def now(self) -> Any:
         """Return the data of now, or MISS if this is not the state of now."""
@@ -190,43 +129,7 @@ class Reading:
 
     def caller(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
         """Return a compiled function of ``count`` arguments that looks at what is read."""
-        if self.nothing:
-            return function
-        if self._watch is None or not self._watch.holds():
-            self._watch, self._callers = self._watched(), {}
-        made = self._callers.get(id(function))  # which it holds
-        if made is None:
-            if self._watch is None:
-                made = _asking(self._fetch, function, count, self._converted, self._wait)
-            else:
-                made = self._watch.caller(function, count)
-            if len(self._callers) >= CALLERS:
-                self._callers.clear()
-            self._callers[id(function)] = made
-        return made
-
-    def _watched(self) -> Watch | None:
-        """Return the words that are as they are in this state; None if they cannot tell it."""
-        if self._wait[0] > 0:
-            return None
-        self._misses += 1
-        if self._misses > WATCHES and self._misses % 2:
-            self._wait[0] = PATIENCE
-            return None
-        self._wait[0] = sys.maxsize
-        if self._converted or not can_watch():
-            return None
-        watch = Watch(*self._names)
-        try:
-            for read, expected in zip(self._compared, self._expected.values(), strict=False):
-                if not watch.finds(read.text, expected, read.how == "is"):  # just changed
-                    self._wait[0] = 1
-                    return None
-            watch.fetches(self.data)
-        except (UnwatchedError, *_ERRORS):
-            return None
-        self._wait[0] = 0
-        return watch
+        return function if self.nothing else self._callers.of(function, count)
 
     def taken(self, values: Sequence[Any]) -> tuple[list[LeafKind], list[Any]]:
         """Return data as leaves of a call, and their kinds.
@@ -235,34 +138,6 @@ class Reading:
         """
         leaves = [as_leaf(x, name) for x, name in zip(values, self.names, strict=True)]
         return list(map(_kind, leaves)), leaves
-
-
-def _asking(
-    fetch: Callable[[], Any], function: Callable[..., Any], count: int, converted: bool,
-    times: list[int],
-) -> Callable[..., Any]:  # fmt: skip
-    """Return a compiled function of ``count`` arguments, after which the data come.
-
-    It may be called so many times.
-    """
-
-    def call(*args: Any) -> Any:
-        times[0] -= 1
-        values = fetch()
-        if values is MISS or times[0] < 0 or len(args) < count:
-            return MISS
-        if converted:
-            values = [as_leaf(x, "what the function reads") for x in values]
-        return function(*args[:count], *values, *args[count:])  # arrays for results come last
-
-    return call
-
-
-_ERRORS = (NameError, AttributeError, LookupError, TypeError, ValueError)
-
-
-def _inner(code: CodeType) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType))
 
 
 def _is_datum(value: Any) -> bool:

@@ -1,14 +1,26 @@
-"""Comparing what a function reads with what it was when a trace was made."""
+"""Comparing what a function reads with what it was when a trace was made.
+
+The comparisons are one Python function with the user's own global names and cells, so that reading
+a name costs a few nanoseconds.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from types import CodeType
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
-from ._reads import LARGE, Read
+from .._runtime import MISS
+from ..errors import CaptureWarning
+from ._reads import LARGE, Read, Walk
+from ._users import packed_form, table_form
+
+#: What reading a place may raise that is no longer there.
+ERRORS = (NameError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -73,4 +85,100 @@ def _hashable(value: Any) -> Any:
         hash(value)
     except TypeError:
         return repr(value)
+    return value
+
+
+class Comparison:
+    """The comparison of what is read with what it was, as one Python function.
+
+    Parameters
+    ----------
+    walk:
+        What the names in expressions stand for.
+    reads:
+        What is compared.
+    own:
+        Code of functions that nobody can put others for, which is compared beside.
+    data:
+        The expressions of what is fetched.
+    costly:
+        Whether a warning says that much is compared.
+
+    Attributes
+    ----------
+    expected:
+        What is compared, each with what it was.
+    fetch:
+        Returns the data, or MISS where anything is not as it was.
+    """
+
+    def __init__(
+        self, walk: Walk, reads: Sequence[Read], own: Mapping[str, CodeType], data: Sequence[str],
+        costly: bool,
+    ) -> None:  # fmt: skip
+        self.names = walk.cells, walk.constants, walk.main
+        self.data = list(data)
+        self.expected = [(read, _kept(read, costly)) for read in reads]
+        every = [*self.expected, *((Read(x, "is", code, ""), code) for x, code in own.items())]
+        tests = [_test(read, f"_sg_v{k}") for k, (read, _) in enumerate(every)]
+        self.fetch: Callable[[], Any] = self._made(
+            "    def fetch():\n"
+            "        try:\n"
+            f"            if not ({' and '.join(tests) or 'True'}): return _sg_miss\n"
+            f"            return ({''.join(text + ', ' for text in self.data)})\n"
+            "        except _sg_errors: return _sg_miss\n",
+            {f"_sg_v{k}": value for k, (_, value) in enumerate(every)},
+        )
+
+    def _made(self, source: str, expected: dict[str, Any]) -> Any:
+        """Return a function of generated source, with the user's global names and cells."""
+        cells, constants, main = self.names
+        known = {
+            **constants, **expected, "_sg_miss": MISS, "_sg_same": same,
+            "_sg_unchanged": unchanged, "_sg_len": len, "_sg_type": type, "_sg_repr": repr,
+            "_sg_hasattr": hasattr, "_sg_packed": packed_form, "_sg_table": table_form,
+            "_sg_errors": ERRORS,
+        }  # fmt: skip
+        outer = f"def outer({', '.join([*known, *cells])}):\n"
+        code = _inner(_inner(compile(outer + source, "<symgrad captures>", "exec")))
+        filled = [cells[n] if n in cells else CellType(known[n]) for n in code.co_freevars]
+        return FunctionType(code, {} if main is None else main, "fetch", None, tuple(filled))
+
+
+def _inner(code: CodeType) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _test(read: Read, expected: str) -> str:
+    """Return the comparison of a place with what has a name, as an expression."""
+    text, value = read.text, read.value
+    if isinstance(value, np.ndarray):
+        return f"_sg_unchanged({text}, {expected})"
+    if read.how == "is" or value is None or value is True or value is False:
+        return f"({text}) is {expected}"  # of "'len' in ..." a chain would be made
+    return f"(({text}) is {expected} or _sg_same({text}, {expected}))"
+
+
+def _kept(read: Read, costly: bool) -> Any:
+    """Return what a place is compared with."""
+    name, value = read.name, read.value
+    if isinstance(value, np.ndarray):
+        if value.nbytes > LARGE and costly:
+            warnings.warn(
+                f"the array {name} has {value.nbytes:.2g} bytes, which are compared at each "
+                "call, since the function uses its numbers while it is traced (as a mask, "
+                "in float(), in NumPy functions of plain arrays). Pass it as an argument, or "
+                "compute what depends on it outside",
+                CaptureWarning,
+                stacklevel=2,
+            )
+        return content(value)
+    if type(value) is bytes and len(value) > LARGE and costly:
+        warnings.warn(
+            f"{name} holds {len(value):.2g} bytes of numbers and text, which are compared at "
+            "each call. Make it an array of numbers, which is passed along, or pass it as an "
+            "argument",
+            CaptureWarning,
+            stacklevel=2,
+        )
     return value

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType, ModuleType
@@ -18,10 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime import MISS, UnwatchedError, Words, watched
+from .._runtime import MISS, UnwatchedError, Words, can_watch, watched
+from .._trace import as_leaf
 from ._cache import loaded
-from ._compared import same, unchanged
+from ._compared import ERRORS, Comparison, same, unchanged
 from ._users import packed_form
+
+#: So often words are looked for anew; where they are others for the same values again and again,
+#: Python compares the values in so many calls before it is tried again, which takes as long as some
+#: hundred comparisons.
+TRIES, PATIENCE = 8, 512
+
+#: Most functions that are kept for one state.
+KEPT = 4
 
 #: A value and where it is; None if it cannot be another for what leads to it.
 Found = tuple[Any, int | None]
@@ -48,10 +58,14 @@ class Watch(Words):
 
     def finds(self, text: str, expected: Any, itself: bool) -> bool:
         """Tell whether an expression is what is expected, and watch that it stays that."""
-        value = self._value(_parsed(text))
+        value = self.value(text)
         if isinstance(expected, np.ndarray):
             return unchanged(self.array(value), expected)
         return value is expected or (not itself and same(value, expected))
+
+    def value(self, text: str) -> Any:
+        """Return what an expression is, and watch that it stays the same object."""
+        return self._value(_parsed(text))
 
     def fetches(self, texts: Sequence[str]) -> None:
         """Note where the data are, whichever are there; nothing else is asked for any more."""
@@ -150,3 +164,75 @@ class Watch(Words):
 @lru_cache(maxsize=4096)
 def _parsed(text: str) -> ast.expr:
     return ast.parse(text, mode="eval").body
+
+
+class Callers:
+    """Compiled functions that look at what is read before they compute.
+
+    Parameters
+    ----------
+    comparison:
+        What they look at.
+    converted:
+        Whether data have to be converted.
+    """
+
+    def __init__(self, comparison: Comparison, converted: bool) -> None:
+        self._comparison, self._converted = comparison, converted
+        self._watch: Watch | None = None
+        self._made: dict[int, Callable[..., Any]] = {}
+        #: How often words were looked for, and how many calls are still to be compared by Python.
+        self._tries, self._left = 0, [0]
+
+    def of(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
+        """Return a function of ``count`` arguments that gives them and the data to another."""
+        if self._watch is None or not self._watch.holds():
+            self._watch, self._made = self._watched(), {}
+        found = self._made.get(id(function))  # which it holds
+        if found is None:
+            if self._watch is None:
+                found = self._comparing(function, count)
+            else:
+                found = self._watch.caller(function, count)
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            self._made[id(function)] = found
+        return found
+
+    def _watched(self) -> Watch | None:
+        """Return the words that are as they are now; None if they cannot tell it."""
+        if self._left[0] > 0:
+            return None
+        self._tries += 1
+        if self._tries > TRIES and self._tries % 2:
+            self._left[0] = PATIENCE
+            return None
+        self._left[0] = sys.maxsize
+        if self._converted or not can_watch():
+            return None
+        watch = Watch(*self._comparison.names)
+        try:
+            for read, expected in self._comparison.expected:
+                if not watch.finds(read.text, expected, read.how == "is"):
+                    self._left[0] = 1  # it has just changed
+                    return None
+            watch.fetches(self._comparison.data)
+        except (UnwatchedError, *ERRORS):
+            return None
+        self._left[0] = 0
+        return watch
+
+    def _comparing(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
+        """Return such a function that Python carries out."""
+        fetch, left, converted = self._comparison.fetch, self._left, self._converted
+
+        def call(*args: Any) -> Any:
+            left[0] -= 1
+            values = fetch()
+            if values is MISS or left[0] < 0 or len(args) < count:
+                return MISS
+            if converted:
+                values = [as_leaf(x, "what the function reads") for x in values]
+            return function(*args[:count], *values, *args[count:])  # arrays for results come last
+
+        return call

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import symgrad as sg
-from symgrad._compile import _captures
+from symgrad._compile import _captures, _watch
 from symgrad._runtime import _trials, structures
 
 FUNCTION = """
@@ -70,7 +70,7 @@ def test_python_of_another_version_is_not_looked_into(monkeypatch: pytest.Monkey
 
 
 def test_python_looks_where_trials_cannot_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_captures, "can_watch", lambda: False)
+    monkeypatch.setattr(_watch, "can_watch", lambda: False)
     names, g = made()
     checked(names, g)
 
