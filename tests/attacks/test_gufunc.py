@@ -97,8 +97,8 @@ def change(rng: np.random.Generator) -> None:
 
 
 @pytest.mark.attack(quick=60, whole=20_000, judge="np.vectorize of the plain function")
-def test_general(attack: Any) -> None:
-    """Generalised universal functions: sizes, layouts, targets, captures."""
+def test_universal_functions(attack: Any) -> None:
+    """Universal functions: sizes, layouts, broadcasting, targets, and captures that change"""
     for case in attack:
         with case:
             rng = case.rng
@@ -136,8 +136,8 @@ def test_general(attack: Any) -> None:
 
 
 @pytest.mark.attack(quick=60, whole=20_000, judge="the same loops in Python")
-def test_binary(attack: Any) -> None:
-    """Universal functions of two numbers: reductions, running ones, overlapping targets."""
+def test_reductions_of_universal_functions(attack: Any) -> None:
+    """Universal functions of two numbers: ``reduce`` and its kin, targets over arguments"""
     for case in attack:
         with case:
             rng = case.rng
