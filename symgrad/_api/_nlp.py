@@ -181,7 +181,6 @@ class NLP:
         self._args_tree = flatten(args)[1]
         nest, count = _Nest(self._tree(self.variables.tree)), len(self.variables.parts)
         self._both = remembered(objective, _objective, nest, count)
-        self._last: Any = None
         if constraints is None:
             self._values, result = None, np.zeros(0)
         else:
@@ -219,18 +218,13 @@ class NLP:
         data = [np.ascontiguousarray(v) if np.ndim(v) else v for v in leaves]
         return [*self.variables.arrays(np.asarray(x, float)), *data]
 
-    def _objective(self, x: Any) -> Any:
-        if self._last is None or not np.array_equal(self._last[0], x):
-            self._last = np.array(x), self._both(*self._leaves(x))
-        return self._last[1]
-
     def objective(self, x: Any) -> float:
         """Return the objective at a vector of variables."""
-        return float(self._objective(x)[0])
+        return float(self._both(*self._leaves(x))[0])
 
     def gradient(self, x: Any) -> Any:
         """Return the gradient of the objective, shape (n,)."""
-        return np.concatenate([np.zeros(0), *map(np.ravel, self._objective(x)[1])])
+        return np.concatenate([np.zeros(0), *map(np.ravel, self._both(*self._leaves(x))[1])])
 
     def constraints(self, x: Any) -> Any:
         """Return the constraints, shape (m,).
