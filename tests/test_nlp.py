@@ -432,3 +432,12 @@ def test_a_file_that_is_no_text(opf: Any, tmp_path: Path) -> None:
     bad.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(sg.errors.DataError, match="not a text file"):
         opf.case.read(bad)
+
+
+def test_the_objective_is_as_it_is_now() -> None:
+    scale = 2.0
+    problem = sg.nlp(lambda x: scale * np.sum(x**2), None, np.ones(2))
+    assert problem.objective(problem.x0) == 4.0
+    scale = 3.0
+    assert problem.objective(problem.x0) == 6.0
+    assert problem.gradient(problem.x0).tolist() == [6.0, 6.0]
