@@ -982,6 +982,28 @@ def test_objects_are_looked_at_without_asking_for_their_dictionaries() -> None:
     assert not any(isinstance(x, dict) for x in gc.get_referents(model))
 
 
+def test_other_code_of_the_function_itself() -> None:
+    namespace: dict[str, Any] = {"k": 2.0}
+    exec("def f(x):\n    return k * x\ndef h(x):\n    return k * x * x", namespace)
+    g = sg.compile(namespace["f"])
+    assert g(3.0) == g(3.0) == 6.0
+    namespace["f"].__code__ = namespace["h"].__code__
+    assert g(3.0) == 18.0
+
+
+def test_slots_that_are_filled_later() -> None:
+    class Model:
+        __slots__ = ("k",)
+
+    model = Model()
+    g = sg.compile(lambda x: x * (model.k if hasattr(model, "k") else 0.5))
+    assert g(2.0) == 1.0
+    model.k = 3.0
+    assert g(2.0) == 6.0
+    del model.k
+    assert g(2.0) == 1.0
+
+
 def test_classes_that_are_made_within_are_looked_at() -> None:
     class Scaled:
         def __init__(self, k: float) -> None:

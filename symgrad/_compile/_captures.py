@@ -105,12 +105,12 @@ class Reading:
         self.compared = {r.text: key_of(r) for r in compared}
         self.key = (tuple(self.data), *self.compared.items(), *walk.own.values())
         self.names = [_identifier(walk.reads[text].name) for text in self.data]
-        own = walk.own if "IPython" in sys.modules else {}  # its autoreload changes functions
-        self.nothing = not walk.reads and not own
+        # In a function that reads nothing else nobody but IPython's autoreload puts other code.
+        self.nothing = not walk.reads and not (walk.own and "IPython" in sys.modules)
         self.number = 0
         self.codes, self.generators = list(walk.codes.values()), walk.generators
-        watched = [*compared, *(Read(text, "is", code, "") for text, code in own.items())]
-        comparison = Comparison(walk, watched, {} if own else walk.own, self.data, costly)
+        own = [Read(text, "is", code, "") for text, code in walk.own.items()]
+        comparison = Comparison(walk, [*compared, *own], self.data, costly)
         self._fetch = comparison.fetch
         self._callers = Callers(
             comparison,

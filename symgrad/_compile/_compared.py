@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -97,8 +97,6 @@ class Comparison:
         What the names in expressions stand for.
     reads:
         What is compared.
-    own:
-        Code of functions that nobody can put others for, which is compared beside.
     data:
         The expressions of what is fetched.
     costly:
@@ -113,21 +111,19 @@ class Comparison:
     """
 
     def __init__(
-        self, walk: Walk, reads: Sequence[Read], own: Mapping[str, CodeType], data: Sequence[str],
-        costly: bool,
-    ) -> None:  # fmt: skip
+        self, walk: Walk, reads: Sequence[Read], data: Sequence[str], costly: bool
+    ) -> None:
         self.names = walk.cells, walk.constants, walk.main
         self.data = list(data)
         self.expected = [(read, _kept(read, costly)) for read in reads]
-        every = [*self.expected, *((Read(x, "is", code, ""), code) for x, code in own.items())]
-        tests = [_test(read, f"_sg_v{k}") for k, (read, _) in enumerate(every)]
+        tests = [_test(read, f"_sg_v{k}") for k, (read, _) in enumerate(self.expected)]
         self.fetch: Callable[[], Any] = self._made(
             "    def fetch():\n"
             "        try:\n"
             f"            if not ({' and '.join(tests) or 'True'}): return _sg_miss\n"
             f"            return ({''.join(text + ', ' for text in self.data)})\n"
             "        except _sg_errors: return _sg_miss\n",
-            {f"_sg_v{k}": value for k, (_, value) in enumerate(every)},
+            {f"_sg_v{k}": value for k, (_, value) in enumerate(self.expected)},
         )
 
     def _made(self, source: str, expected: dict[str, Any]) -> Any:
