@@ -8,8 +8,6 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import llvmlite.binding as llvm
-
 from .._export import Signature, c_source
 from .._runtime import Machine, machine_of
 from ..errors import ArgumentError, UnsupportedError
@@ -139,6 +137,6 @@ def shared_library(content: bytes, machine: Machine, lapack: bool, name: str) ->
 def _compiler(machine: Machine) -> list[str] | None:
     if os.environ.get("CC"):
         return os.environ["CC"].split()
-    here = llvm.get_default_triple().startswith(machine.system)
-    names = ("cc", "gcc", "clang") if here else (f"{machine.system}-linux-gnu-gcc",)
+    others = (f"{machine.names[0]}-linux-gnu-gcc",)
+    names = ("cc", "gcc", "clang") if machine.is_here else others
     return next(([name] for name in names if shutil.which(name)), None)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._forks import undisturbed
 from ._specialization import Specialization
+
+if TYPE_CHECKING:
+    from ._c_function import CFunction
 
 
 class ForC:
@@ -17,7 +20,7 @@ class ForC:
     _specialization: Callable[..., Specialization]
     _recipe: tuple[Any, ...]
 
-    def cfunc(self, *args: Any, signature: str | None = None, **kwargs: Any) -> Any:
+    def cfunc(self, *args: Any, signature: str | None = None, **kwargs: Any) -> CFunction:
         """Return a C function for arguments of these kinds: an address that any language calls.
 
         Parameters

@@ -24,6 +24,9 @@ from .._state import within
 from ..errors import UnsupportedError
 from ._code import FAST_CODE_FROM, llvm_turn, optimize
 
+#: The name of what products call in BLAS's place, beyond the largest.
+NEVER = "symgrad.product.never"
+
 _RUNTIME = """
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
@@ -53,6 +56,9 @@ body:
 done:
   ret void
 }
+define void @NEVER(ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr) {
+  unreachable
+}
 define double @symgrad.scipy.special.cython_special.gamma(double %x, i32 %0) {
   %y = call double @tgamma(double %x)
   ret double %y
@@ -62,6 +68,9 @@ define double @symgrad.scipy.special.cython_special.gammaln(double %x, i32 %0) {
   ret double %y
 }
 """
+
+#: The vectors that matrix products are made of; each is two of aarch64's 32 registers.
+TILE_BYTES = 32
 
 #: Routines of BLAS and LAPACK, as SciPy offers them.
 _ROUTINE = re.compile(r"symgrad\.scipy\.linalg\.cython_(?:blas|lapack)\.(\w+)")
@@ -89,16 +98,14 @@ def object_code(program: Program, signature: Signature, machine: Machine) -> Obj
     with within(machine=machine):
         lowered = lower(program)
         kinds = sorted(s.rpartition(".")[2] for s in products.SYMBOLS.intersection(lowered.symbols))
-        multiplied = [products.product_text(kind, machine.tile_bytes) for kind in kinds]
+        multiplied = [_product(kind, machine) for kind in kinds]
     _refuse(program, lowered, machine)
     main = f"{lowered.text}\n{entry_text(signature, lowered)}"
-    if not machine.register_bytes:  # the C library would imitate what the processor has not
-        multiplied = [text.replace("@llvm.fma.", "@llvm.fmuladd.") for text in multiplied]
-    words = {"LIMIT": LIMIT, "PRODUCTS": products.LIMIT, "TAKE": TAKE, "GIVE": GIVE, "RUN": RUN}
+    words = {"LIMIT": LIMIT, "PRODUCTS": products.LIMIT, "NEVER": NEVER, "TAKE": TAKE,
+             "GIVE": GIVE, "RUN": RUN}  # fmt: skip
     runtime = re.sub(r"@([A-Z]+)\b", lambda m: f"@{words[m[1]]}", _RUNTIME)
     constants = map(_constant, lowered.constants.items())
-    unused = (_ROUTINE.sub(_never, products.gemm_symbol(kind)) for kind in kinds)
-    texts = [main, "\n".join([runtime, level_note(machine), *constants, *unused]), *multiplied]
+    texts = [main, "\n".join([runtime, level_note(machine), *constants]), *multiplied]
     content = _linked(texts, lowered, machine, signature.name)
     return Object(content, any(_ROUTINE.fullmatch(symbol) for symbol in lowered.symbols))
 
@@ -110,9 +117,13 @@ def _constant(item: tuple[str, np.ndarray[Any, Any]]) -> str:
     return f'@{symbol} = constant [{len(content)} x i8] c"{text}", align 64'
 
 
-def _never(found: re.Match[str]) -> str:
-    """Return BLAS's routine for products that are larger than all are."""
-    return f"define void @{found[1]}_({', '.join(['ptr'] * 13)}) {{\n  unreachable\n}}"
+def _product(kind: str, machine: Machine) -> str:
+    """Return the function for matrix products of an LLVM type, which never calls BLAS."""
+    text = products.product_text(kind, TILE_BYTES).replace(products.gemm_symbol(kind), NEVER)
+    if machine.register_bytes:
+        return text
+    # The C library would imitate what the processor does not have.
+    return text.replace("@llvm.fma.", "@llvm.fmuladd.")
 
 
 @llvm_turn()

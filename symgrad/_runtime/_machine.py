@@ -25,34 +25,36 @@ class Machine(NamedTuple):
         LLVM's name of it.
     register_bytes:
         The width of the registers that SIMD functions use; 0 without fused multiply-adds.
-    tile_bytes:
-        The width of the vectors that matrix products are made of.
     level:
         The bits of x86's levels that it needs.
-    system:
-        The part of the triple before the system's.
+    names:
+        What triples for it begin with.
     """
 
     cpu: str
     register_bytes: int
-    tile_bytes: int
     level: int
-    system: str
+    names: tuple[str, ...]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is of the kind that this process runs on."""
+        return bool(llvm.get_default_triple().startswith(self.names))
 
     @property
     def triple(self) -> str:
-        """LLVM's name of processor and system: this one's, or Linux."""
+        """LLVM's name of processor and system: this system, or Linux."""
         own: str = llvm.get_default_triple()
-        return own if own.startswith(self.system) else f"{self.system}-unknown-linux-gnu"
+        return own if self.is_here else f"{self.names[0]}-unknown-linux-gnu"
 
 
-#: By the names that users give them. Vectors of 32 bytes are two of aarch64's 32 registers.
+#: By the names that users give them.
 MACHINES = {
-    "x86-64": Machine("x86-64", 0, 32, 0b1, "x86_64"),
-    "x86-64-v2": Machine("x86-64-v2", 0, 32, 0b11, "x86_64"),
-    "x86-64-v3": Machine("x86-64-v3", 32, 32, 0b111, "x86_64"),
-    "x86-64-v4": Machine("x86-64-v4", 64, 32, 0b1111, "x86_64"),
-    "aarch64": Machine("generic", 16, 32, 0, "aarch64"),
+    "x86-64": Machine("x86-64", 0, 0b1, ("x86_64",)),
+    "x86-64-v2": Machine("x86-64-v2", 0, 0b11, ("x86_64",)),
+    "x86-64-v3": Machine("x86-64-v3", 32, 0b111, ("x86_64",)),
+    "x86-64-v4": Machine("x86-64-v4", 64, 0b1111, ("x86_64",)),
+    "aarch64": Machine("generic", 16, 0, ("aarch64", "arm64")),
 }
 
 #: What each level of x86-64 adds, by a feature that came with its last processors.
