@@ -1,4 +1,5 @@
 # The public names, declared once: __init__.py reads these lines when it is imported.
+from . import dask as dask
 from . import errors as errors
 from . import numpy as numpy
 from . import scipy as scipy

@@ -16,14 +16,15 @@ BENCHMARKS = sorted((ROOT / "examples" / "benchmarks").glob("[!_]*.py"))
 # Scripts that need a package which symgrad does not.
 NEEDS = {
     "train_digits.py": "sklearn", "opf.py": "ipyopt", "collocation.py": "ipyopt",
-    "nutpie_model.py": "nutpie", "nutpie_draws.py": "nutpie",
+    "nutpie_model.py": "nutpie", "nutpie_draws.py": "nutpie", "scale_out.py": "distributed",
+    "dask_chunks.py": "distributed",
 }  # fmt: skip
 
 # Scripts that save pictures in a given folder.
 PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk", "4_path_sums")}
 
 # Scripts that take more than a few seconds.
-SLOW = {"train_digits.py", "nist_strd.py"}
+SLOW = {"train_digits.py", "nist_strd.py", "scale_out.py"}
 
 
 def scripts(paths: list[Path], *, slow: bool = False) -> list[object]:
