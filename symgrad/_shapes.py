@@ -88,6 +88,12 @@ class Size:
     def __hash__(self) -> int:
         return hash(int(self))  # as an equal int: sizes are looked up in dicts of ints
 
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute that whole numbers have (``n.bit_length()``): the number's."""
+        if name.startswith("_") or not hasattr(int, name):
+            raise AttributeError(f"a whole number has no attribute {name!r}")
+        return getattr(int(self), name)
+
     def __repr__(self) -> str:
         return repr(int(self))  # text is made of the number, as dictionaries are looked up by it
 

@@ -122,7 +122,6 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "array": (lambda x: OF.np.array([x[0], x[1]]), ("an array of numbers", "np.stack")),
     "asarray": (lambda x: OF.np.asarray(x), ("an array of numbers", "the traced argument x")),
     "item": (lambda x: x.item(), ("x.item()", "the value itself")),
-    "tolist": (lambda x: x.tolist(), ("x.tolist()", "list(x)")),
     "format": (lambda x: f"{x[0]:.3f}", ("text",)),
     "assigned": (assigned, ("assigned into a plain array", "symgrad.numpy")),
     "assigned row": (assigned_row, ("an array of numbers",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import functools
 import math
 import numbers
@@ -393,6 +394,61 @@ def test_equal_elements_of_what_is_read_are_sorted_as_numpy_does(kind: Any) -> N
         assert g(x) == pytest.approx(f(x), rel=1e-12)
         keys[:] = rng.integers(0, 3, 200)
         keys[3:40] = np.nan
+
+
+def doubled(x: Any) -> Any:
+    try:
+        return float(x) * 2.0
+    except (TypeError, ValueError):
+        return np.sum(x)
+
+
+def floored(x: Any) -> Any:
+    with contextlib.suppress(TypeError):
+        return 1.0 * math.floor(x)
+    return 5.0 * x
+
+
+def anyhow(x: Any) -> Any:
+    try:
+        return 2.0 * int(x)
+    except:  # noqa: E722
+        return 5.0 * x
+
+
+def first_of(x: Any) -> Any:
+    try:
+        return np.unique(x)[0]
+    except TypeError:
+        return 9.0 * x[0]
+
+
+def looked_up(x: Any) -> Any:
+    try:
+        return {x: 1.0}[x] * x
+    except TypeError:
+        return 5.0 * x
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("f", [doubled, floored, anyhow, first_of, looked_up])
+@pytest.mark.parametrize("x", [1.5, np.array([2.5, 1.5])], ids=["number", "array"])
+def test_handlers_do_not_take_refusals_for_errors(f: Any, x: Any) -> None:
+    """A function that catches TypeError takes another branch by what a trace refuses."""
+    if (f is looked_up and np.ndim(x) == 0) or f is first_of:
+        with pytest.raises((sg.errors.SymgradError, IndexError)):
+            sg.compile(f)(x)
+    else:
+        np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+
+
+def test_attributes_of_whole_numbers_and_lists_of_traced_ones() -> None:
+    def f(x: Any, n: int) -> Any:
+        return sum(v**2 for v in x.tolist()) * n.bit_length() / n.denominator
+
+    g = sg.grad(f)
+    for n in (2, 9, 2):
+        np.testing.assert_array_equal(g(ONES, n), 2.0 * ONES * n.bit_length())
 
 
 # ---------------------------------------------------------------- Numba's functions, pickles

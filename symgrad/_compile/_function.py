@@ -30,6 +30,7 @@ from .._trace import (
     carried_out,
     flatten,
     is_number_list,
+    say_where,
     trace,
 )
 from ..errors import PathsWarning, TraceError
@@ -44,7 +45,7 @@ from ._recalled import Recalled
 from ._specialization import Specialization
 from ._tracebacks import SHORTENED
 from ._typing import P, R
-from ._unfollowed import DrawnError, generators_among, no_draws
+from ._unfollowed import DrawnError, catches_refusals, generators_among, no_draws
 
 #: From so many paths for arguments of one kind on it is worth a warning, and an error.
 MANY, PATHS = 5, 64
@@ -257,6 +258,9 @@ class Function(ForC, Travels, Generic[P, R]):
                     drawn = [*reading.generators, *generators_among(leaves)]
                     with no_draws(drawn, reading.codes), told_if_slow(doing):
                         graph = trace(body, signature, given.sizes, names, examples, watch)
+                    if examples.refusal is not None and catches_refusals(reading.codes):
+                        say_where(examples.refusal, self._body_function)
+                        raise examples.refusal
             except RecalledError as found:
                 again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)

@@ -93,6 +93,8 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
             mentioned.add("isinstance")
         if name == "CHECK_EXC_MATCH":
             caught |= _named_before(steps, k)
+        elif name == "PUSH_EXC_INFO" and steps[k + 1].opname == "POP_TOP":
+            caught["BaseException"] = 0
     for value in code.co_consts:
         if isinstance(value, CodeType):
             if value in opaque:

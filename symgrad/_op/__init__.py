@@ -91,6 +91,7 @@ from ._registry import (
     define,
     define_step,
     refuse,
+    refused,
     registry,
 )
 from ._rules import Linear, NoRule, Partials, Products, Rule
@@ -159,6 +160,7 @@ __all__ = [
     "optional",
     "or_none",
     "refuse",
+    "refused",
     "registry",
     "several",
 ]

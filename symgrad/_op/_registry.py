@@ -186,6 +186,17 @@ def _name(function: Any) -> str:
     return f"{module}.{name}" if module else name
 
 
+E = TypeVar("E", bound=Exception)
+
+
+def refused(error: E) -> E:
+    """Note in the trace what it refuses: a handler, or code in C, may take it for another error."""
+    examples = now().examples
+    if examples is not None:
+        examples.refusal = error
+    return error
+
+
 def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
     """Raise the error for a function that symgrad does not differentiate."""
     if type(function).__module__.startswith("numba."):
@@ -194,11 +205,11 @@ def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
             f"{name} is a function of Numba's, whose machine code takes numbers. Write instead: "
             f"{name}.__wrapped__, the Python function in it, with np.where for its branches"
         )
-    raise UnsupportedError(
+    raise refused(UnsupportedError(
         f"{_name(resolved(function))} cannot be traced{': ' + why if why else ''}. "
         "Write it with functions of the op table (docs/ops.md), or keep it outside of the "
         "differentiated function."
-    )
+    ))  # fmt: skip
 
 
 Real = sp.Reals

@@ -117,14 +117,14 @@ def trace(
             result = overwritten(values) if result is None else result
             nodes, tree, leaves = packed(*collect(result))
         except SymgradError as error:
-            _say_where(error, function)
+            say_where(error, function)
             raise
         except Exception as error:
             refusal = _refusal(error, examples)
             if refusal is None:
                 raise
             refusal.__traceback__ = error.__traceback__
-            _say_where(refusal, function)
+            say_where(refusal, function)
             raise refusal from None
     conditions = () if examples is None else tuple(examples.conditions)
     if inside and encloses((*nodes, *conditions), inputs, guards):
@@ -152,7 +152,7 @@ def overwritten(values: Sequence[Any]) -> Any:
     return None if not found else found[0] if len(found) == 1 else tuple(found)
 
 
-def _say_where(error: Any, function: Callable[..., Any]) -> None:
+def say_where(error: Any, function: Callable[..., Any]) -> None:
     """Add to an error's message, once, the user's line that raised it, or the function's."""
     place = raised_at(error) or defined_at(function)
     if place is not None and error.where is None and error.args:

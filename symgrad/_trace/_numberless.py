@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._graph import Input, scipy_call
-from .._op import registry
+from .._op import refused, registry
 from .._shapes import show
-from .._state import now
 from ..errors import TraceError
 from ._examples import decided, unknown
 from ._known import known_number, known_value
@@ -49,7 +48,8 @@ class Numberless:
     node: Any
     dtype: Any
 
-    def _leaked(self, wanted: str, instead: str) -> NoReturn:
+    def _leaked(self, wanted: str, instead: str, *, of_one: bool = False) -> NoReturn:
+        """Refuse; ``of_one``: what NumPy refuses, too, of an array that has not one element."""
         made = f", made at {self.node.where}" if self.node.where else ""
         name = "a traced value"
         if isinstance(self.node, Input):
@@ -62,15 +62,15 @@ class Numberless:
             f"{wanted} was asked of {name} (shape {show(self.node.shape)}{made}), "
             f"{unknown(self.node)}. Write instead: {instead}"
         )
-        if now().examples is not None:  # code in C may lose it
-            now().examples.refusal = error
+        if not of_one or all(d == 1 for d in self.node.shape):
+            refused(error)
         raise error
 
     def __bool__(self) -> bool:
         known = known_number(self.node)
         if known is None and sys._getframe(1).f_code.co_name == "f_raise":
             # SciPy asks whether it is nan, and hands it to C code that goes on past an exception.
-            self._leaked(*_FLOAT)
+            self._leaked(*_FLOAT, of_one=True)
         if known is None:
             known = decided(self.node, bool)
         if known is not None:
@@ -79,6 +79,7 @@ class Numberless:
             "a truth value (`if`, `while`, `and`, `or`, `not`, `in`)",
             "np.where(condition, a, b), sg.cond(condition, f, g), or let compile(f, "
             "control_flow=True) rewrite the function; np.logical_and(a, b) or `&` for `and`",
+            of_one=True,
         )
 
     def __float__(self) -> float:
@@ -89,7 +90,7 @@ class Numberless:
             decision = decided(self.node, int)
             if decision is not None:
                 return float(decision)
-        self._leaked(*_FLOAT)
+        self._leaked(*_FLOAT, of_one=True)
 
     def __int__(self) -> int:
         known = known_number(self.node)
@@ -97,7 +98,8 @@ class Numberless:
             known = decided(self.node, int)
         if known is not None:
             return int(known)
-        self._leaked("a Python int (`int(x)`)", "np.floor(x), np.rint(x), or x.astype(int)")
+        instead = "np.floor(x), np.rint(x), or x.astype(int)"
+        self._leaked("a Python int (`int(x)`)", instead, of_one=True)
 
     def __index__(self) -> int:
         known = known_number(self.node) if self.dtype.kind in "iu" else None
@@ -108,10 +110,21 @@ class Numberless:
         self._leaked(
             "an index (`range(x)`, `list[x]`)",
             "np.take(array, x) with symgrad.numpy as np, or pass an int",
+            of_one=True,
         )
 
     def __complex__(self) -> complex:
-        self._leaked("a Python complex", "real arithmetic")
+        self._leaked("a Python complex", "real arithmetic", of_one=True)
+
+    def __hash__(self) -> int:
+        if self.node.shape:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        if (known := known_value(self.node)) is not None:
+            return hash(np.asarray(known).item())
+        self._leaked(
+            "a hash (a key of a dictionary, an element of a set)",
+            "another key, or np.select for a choice by the value",
+        )
 
     def item(self) -> Any:
         """Return the number, if it is known; else the one element as a number of the trace."""
@@ -124,10 +137,13 @@ class Numberless:
         self._leaked("a number (`x.item()`)", "the value itself")
 
     def tolist(self) -> Any:
-        """Return the numbers, if they are known."""
+        """Return the numbers, if they are known; else nested lists of numbers of the trace."""
         if (known := known_value(self.node)) is not None:
             return np.asarray(known).tolist()
-        self._leaked("a list of numbers (`x.tolist()`)", "the value itself, or list(x)")
+        if not self.node.shape:
+            return self.item()
+        array: Any = self
+        return [part.tolist() for part in array]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         if (known := known_value(self.node)) is not None:

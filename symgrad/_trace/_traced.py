@@ -97,7 +97,7 @@ class Traced(Numberless, ArrayMethods):
     """
 
     __slots__ = ("_node", "_scope", "_version", "_view", "_writes", "layout", "weak")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = Numberless.__hash__
     __class__ = stands_for(lambda self: self.weak or array_class(self))
 
     def __init__(self, node: Node, weak: type | None = None):
@@ -407,7 +407,8 @@ class Traced(Numberless, ArrayMethods):
 
     def __format__(self, spec: str) -> str:
         if spec:
-            self._leaked(f"text (`{{x:{spec}}}`)", "the text outside of the function")
+            instead = "the text outside of the function"
+            self._leaked(f"text (`{{x:{spec}}}`)", instead, of_one=True)
         return repr(self)
 
     def __getattr__(self, name: str) -> NoReturn:
