@@ -19,6 +19,7 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
+import scipy.sparse
 import scipy.sparse.linalg
 import scipy.special as sc
 import scipy.stats
@@ -533,6 +534,18 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
     with pytest.raises(sg.errors.UnsupportedError, match=rf"scipy.optimize.{solver} .* traced"):
         sg.grad(rate)(0.5)
     assert not capfd.readouterr().err
+
+
+def test_names_are_those_that_users_import() -> None:
+    cases = {
+        "scipy.sparse.linalg.cg": lambda x: scipy.sparse.linalg.cg(scipy.sparse.eye_array(3), x)[0],
+        "scipy.stats.gamma.fit": lambda x: scipy.stats.gamma.fit(x)[0],
+        "scipy.stats.kstest": lambda x: scipy.stats.kstest(x, "norm")[0],
+        "a numpy.MaskedArray": lambda x: np.ma.masked_array([1.0, 2.0, 3.0]) * x,
+    }
+    for name, f in cases.items():
+        with pytest.raises(sg.errors.SymgradError, match=rf"^{re.escape(name)} "):
+            sg.compile(f)(np.ones(3))
 
 
 def in_a_package(name: str) -> Any:

@@ -12,7 +12,7 @@ from ._interned import (
 )
 from ._leaves import Constant, Input, Iota, Literal, SizeOf, literal_form
 from ._node import Node, Static, as_sympy, element_count, topological
-from ._types import more_than_numbers, require_numbers
+from ._types import more_than_numbers, own_rules, require_numbers
 from ._where import (
     Where,
     defined_at,
@@ -49,6 +49,7 @@ __all__ = [
     "merged",
     "more_than_numbers",
     "node_class",
+    "own_rules",
     "printable",
     "raised_at",
     "raised_by_scipy",

@@ -130,7 +130,11 @@ def _is_plain(kind: type) -> bool:
 
 def more_than_numbers(value: Any) -> str | None:
     """Say why an object is not its numbers, and what to write instead; None if it is."""
-    kind = type(value)
+    return own_rules(type(value))
+
+
+def own_rules(kind: type) -> str | None:
+    """Say why objects of a class are not their numbers."""
     plain = _PLAIN.get(kind)
     if plain is None:
         plain = _PLAIN[kind] = _is_plain(kind)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import wraps
@@ -182,7 +183,12 @@ def _name(function: Any) -> str:
         ours = getattr(special, name, None) is function
         module = "scipy.special" if ours else "numpy" if hasattr(np, name) else None
     if module and module.startswith("scipy."):  # as users import it
-        module = ".".join(part for part in module.split(".") if part[0] != "_")
+        parts = [part for part in module.split(".") if part[0] != "_"]
+        homes = (".".join(parts[:k]) for k in range(2, len(parts)))
+        module = next((h for h in homes if hasattr(sys.modules.get(h), name)), ".".join(parts))
+        title = getattr(owner, "name", None)
+        if isinstance(title, str):  # a distribution's method
+            module = f"{module}.{title}"
     return f"{module}.{name}" if module else name
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._graph import own_rules
 from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
@@ -217,6 +218,8 @@ class ArrayMethods:
 
     def view(self, *kinds: Any, **named: Any) -> Any:
         """Return the array itself, as NumPy's ``view`` without arguments does."""
+        if kinds == (np.matrix,):
+            raise UnsupportedError(own_rules(np.matrix))
         if kinds or named:
             raise UnsupportedError("x.view(type): a traced array has no memory to see otherwise")
         return self[...]

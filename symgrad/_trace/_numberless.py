@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .._graph import Input, scipy_call
+from .._graph import Input, own_rules, scipy_call
 from .._op import refused, registry
 from .._shapes import show
 from ..errors import TraceError
@@ -150,11 +150,14 @@ class Numberless:
             numbers = np.array(known, dtype)
             numbers.flags.writeable = False  # what is written to them would be lost
             return numbers
-        if str(sys._getframe(1).f_globals.get("__name__")).startswith("scipy.sparse._"):
+        asks = str(sys._getframe(1).f_globals.get("__name__"))
+        if asks.startswith("scipy.sparse._"):
             # A sparse matrix leaves the product to what it cannot take for an array.
             whole = np.empty((), object)
             whole[()] = self
             return whole
+        if asks.startswith("numpy.ma."):
+            raise refused(TraceError(own_rules(np.ma.MaskedArray)))
         self._leaked(
             "an array of numbers",
             "x.astype(np.int64) for np.int64(x), np.stack([x, y]) for np.array([x, y]), "
