@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -115,7 +116,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 #: Cases of one test that run in the quick suite, unless its mark ``quick`` says otherwise.
-QUICK = 2
+QUICK = 1
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -124,7 +125,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Properties that a case shows within milliseconds (``@pytest.mark.quick``, without a number)
     run over all ops and functions, so none is without a test. Of other tests with many cases
-    the quick suite runs two, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
+    the quick suite runs one, or n (``@pytest.mark.quick(n)``), whose names (of an op, a
     function, a page) such tests have run least so far, and of these ones that are spread over
     all: so every property is tested, by ops as different as can be, and always by the same.
     """
@@ -187,6 +188,13 @@ def broken() -> Iterator[Callable[..., None]]:
 def no_kernels() -> Iterator[None]:
     """Let NumPy run the programs: the test is about derivatives, and kernels take time to make."""
     with sg.backend("numpy"):
+        yield
+
+
+@pytest.fixture
+def few_kernels(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Let NumPy run the programs in the quick suite: elsewhere it makes kernels of all ops."""
+    with sg.backend("numpy") if is_quick(pytestconfig) else contextlib.nullcontext():
         yield
 
 

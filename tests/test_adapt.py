@@ -21,6 +21,8 @@ from scipy.optimize import minimize_scalar, rosen
 import symgrad as sg
 from symgrad.errors import ArgumentError, TraceError, UnsupportedError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 X = np.array([0.3, 0.7, 1.1, 0.2])
 SCALE = 2.0
 

@@ -21,6 +21,8 @@ from scipy.stats import norm
 
 import symgrad as sg
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 X = np.array([0.7, 1.3])
 DATA = np.array([0.3, 1.1, -0.4, 2.0])
 SCALE = 2.0

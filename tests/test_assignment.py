@@ -14,6 +14,8 @@ import symgrad as sg
 import symgrad.numpy as snp
 from symgrad.errors import DTypeError, IndexingError, ShapeError, SymgradError, TraceError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 X = np.linspace(0.5, 2.0, 5)
 M = np.arange(12.0).reshape(3, 4) / 7 + 0.1
 

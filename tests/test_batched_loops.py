@@ -31,6 +31,7 @@ def test_values_and_derivatives_are_those_of_each() -> None:
     np.testing.assert_allclose(tangent, slopes, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_derivatives_by_what_all_share_are_sums() -> None:
     shared = sg.grad(lambda s: np.sum(sg.vmap(root, in_axes=(0, None))(NUMBERS[1:], s)))
     each = [sg.grad(root, argnums=1)(a, 1.5) for a in NUMBERS[1:]]

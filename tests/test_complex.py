@@ -19,6 +19,8 @@ from symgrad._op import Composite, registry
 from symgrad._trace import flatten
 from symgrad.errors import ArgumentError, DTypeError, SymgradError, TraceError, UnsupportedError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 Z = np.array([1.2 + 0.7j, -0.4 + 2.1j, -1.6 - 0.3j, 0.6 - 0.8j, 0.3 + 0.0j, -2.5 + 0.0j, 1.7j])
 W = np.array([0.5 - 1.1j, 2.0 + 0.3j, -0.7 + 0.9j, 0.1 + 1.5j, -1.2 + 0.4j, 0.8 - 0.2j, 3.0 + 0.0j])
 

@@ -227,6 +227,7 @@ def test_quantiles_of_the_beta_distribution(name: str) -> None:
             assert off <= 2.5 * (1 + share / (x * slope)) * np.spacing(x), (p, q, share)
 
 
+@pytest.mark.slow
 def test_the_slope_of_order_zero_has_no_pole() -> None:
     """Its rule is made of orders -1 and 1."""
     for function, exact in ((sc.jv, -sc.j1(0.2)), (sc.iv, sc.i1(0.2)), (sc.yv, -sc.y1(0.2))):

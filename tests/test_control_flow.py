@@ -15,6 +15,8 @@ import symgrad as sg
 import symgrad.numpy as snp
 from symgrad.errors import ArgumentError, SymgradError, TraceError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 Array = np.ndarray[Any, Any]
 BONUS = 2.0
 

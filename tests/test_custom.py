@@ -14,6 +14,8 @@ import symgrad as sg
 from symgrad._op import registry
 from symgrad.errors import ArgumentError, DefinitionError, ShapeError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 Array = np.ndarray[Any, Any]
 X = np.array([0.1, 0.2, 0.3])
 

@@ -26,6 +26,8 @@ from symgrad._trace import flatten
 from symgrad.errors import SymgradError
 from symgrad.special.records import ORDER
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 Case = tuple[tuple[Any, ...], dict[str, Any]]
 Line = Callable[[Any], Any]
 

@@ -38,6 +38,7 @@ def test_the_picture_is_up_to_date(build: ModuleType) -> None:
     )
 
 
+@pytest.mark.slow
 def test_every_package_has_its_words(build: ModuleType) -> None:
     page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| (`.*?`) \| ", page, re.MULTILINE)

@@ -140,6 +140,7 @@ def test_source_of_a_family_is_numpy() -> None:
     np.testing.assert_allclose(scope["f"](m), f(m), rtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("b", [1.0, 1.001, 1.9999, -3.2, 12.5])
 @pytest.mark.quick(1)
 def test_hyperu_keeps_its_digits_close_to_whole_parameters(b: float) -> None:

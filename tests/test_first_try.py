@@ -25,7 +25,7 @@ def cases() -> list[Any]:
     return found
 
 
-@pytest.mark.quick(3)
+@pytest.mark.quick(1)
 @pytest.mark.parametrize(("module", "k"), cases())
 def test_task(module: str, k: int) -> None:
     if module == "tables":

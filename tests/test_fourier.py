@@ -12,6 +12,8 @@ import symgrad as sg
 from symgrad._op import registry
 from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 TRANSFORMS = {
     name: record
     for name, record in registry.composites.items()

@@ -11,6 +11,8 @@ import scipy.interpolate as si
 
 import symgrad as sg
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 RNG = np.random.default_rng(3)
 X = np.sort(RNG.uniform(0.0, 5.0, 8))
 Y, MANY = RNG.normal(size=8), RNG.normal(size=(2, 8, 3))

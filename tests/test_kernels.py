@@ -463,6 +463,7 @@ def folders(cache: Path) -> list[Path]:
     return sorted(p for p in entries if not (p / "code.o").exists())
 
 
+@pytest.mark.slow
 def test_a_second_process_loads(cache_dir: Path, tmp_path: Path) -> None:
     assert python(SCRIPT, tmp_path) == MISS
     made = {p: p.stat().st_mtime_ns for p in files(cache_dir)}

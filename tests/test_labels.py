@@ -12,6 +12,8 @@ import pytest
 
 import symgrad as sg
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 PANDAS = importlib.util.find_spec("pandas") is not None
 XARRAY = importlib.util.find_spec("xarray") is not None
 needs_pandas = pytest.mark.skipif(not PANDAS, reason="pandas is not installed")

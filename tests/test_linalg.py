@@ -16,6 +16,8 @@ from symgrad.errors import ShapeError, UnsupportedError
 from symgrad.scipy import linalg
 from tests.shared import definite, well
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 rng = np.random.default_rng(21)
 r = rng.standard_normal
 

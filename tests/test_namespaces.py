@@ -123,7 +123,6 @@ def test_importing_is_cheap() -> None:
         "assert not {'numba', 'scipy.stats', 'matplotlib'} & set(sys.modules)\n"
         "import sys, symgrad, symgrad.numpy, symgrad.scipy.special\n"
         "assert 'scipy.stats' not in sys.modules\n"
-        "assert callable(symgrad.scipy.stats.norm.pdf)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
 

@@ -25,6 +25,8 @@ from symgrad.errors import (
 from symgrad.scipy import optimize
 from symgrad.scipy._minimize import SMALL
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 OPF = Path(__file__).parents[1] / "examples" / "opf"
 
 NEXT = np.array([1, 2, 3, 4, 0])
@@ -387,6 +389,7 @@ def test_power_flow_by_ipopt(opf: Any, solver: str) -> None:
     np.testing.assert_allclose(found.fun, 1.7552e4, rtol=5e-5)
 
 
+@pytest.mark.slow
 def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
     pytest.importorskip("ipyopt")
     pytest.importorskip("matplotlib")

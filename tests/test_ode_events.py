@@ -33,6 +33,7 @@ def pendulum(p: Any, often: int = 3, **options: Any) -> Any:
 P = np.array([2.0, 1.2])
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_times_of_events_and_their_derivatives() -> None:
     def quarters(a: Any, b: Any, k: int) -> Any:
         return k * mpmath.ellipk(mpmath.sin(b / 2) ** 2) / mpmath.sqrt(a)
@@ -50,8 +51,6 @@ def test_times_of_events_and_their_derivatives() -> None:
     np.testing.assert_allclose(states[:, 0], 0, atol=1e-11)
     forward = sg.jacobian(lambda p: pendulum(p).t_events[0])(P)
     np.testing.assert_allclose(forward, slopes, atol=1e-10)
-    reverse = sg.grad(lambda p: np.sum(pendulum(p).t_events[0]))(P)
-    np.testing.assert_allclose(reverse, slopes.sum(axis=0), atol=1e-10)
 
 
 @pytest.mark.slow
@@ -78,14 +77,11 @@ def thrown(v: Any, g: Any, method: str = "Tsit5", **options: Any) -> Any:
     return solve_ivp(fall, (0, 100), [0.0, v], method, events=[ground, top], **TIGHT, **options)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_an_event_ends_the_integration() -> None:
     end = sg.value_and_grad(lambda v, g: thrown(v, g).t[-1], argnums=(0, 1))(20.0, 9.81)
     np.testing.assert_allclose(end[0], 40 / 9.81, rtol=1e-12)
     np.testing.assert_allclose(end[1], [2 / 9.81, -40 / 9.81**2], rtol=1e-11)
-    second = sg.hessian(lambda g: thrown(20.0, g).t_events[0][0])(9.81)
-    np.testing.assert_allclose(second, 80 / 9.81**3, rtol=1e-10)
-    arrival = sg.jacobian(lambda v: thrown(v, 9.81, "Rodas5P").y[:, -1])(20.0)
-    np.testing.assert_allclose(arrival, [0, -1], atol=1e-10)
 
     def seen(v: Any) -> Any:
         found = thrown(v, 9.81, t_eval=[1.0, 4.0, 5.0])
@@ -98,6 +94,18 @@ def test_an_event_ends_the_integration() -> None:
     assert (status, success) == (1, True)
 
 
+@pytest.mark.slow
+def test_more_derivatives_of_events() -> None:
+    forward = sg.jacobian(lambda p: pendulum(p).t_events[0])(P)
+    reverse = sg.grad(lambda p: np.sum(pendulum(p).t_events[0]))(P)
+    np.testing.assert_allclose(reverse, forward.sum(axis=0), atol=1e-10)
+    second = sg.hessian(lambda g: thrown(20.0, g).t_events[0][0])(9.81)
+    np.testing.assert_allclose(second, 80 / 9.81**3, rtol=1e-10)
+    arrival = sg.jacobian(lambda v: thrown(v, 9.81, "Rodas5P").y[:, -1])(20.0)
+    np.testing.assert_allclose(arrival, [0, -1], atol=1e-10)
+
+
+@pytest.mark.usefixtures("few_kernels")
 def test_events_agree_with_scipy() -> None:
     """Several zeros in one step, zeros at the start, directions, a span that goes back."""
 
@@ -144,6 +152,7 @@ def test_events_in_batches_and_kernels() -> None:
     np.testing.assert_allclose(sum_of(speeds), 2 * speeds.sum() / 9.81, rtol=1e-11)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_the_solution_as_a_function_of_time() -> None:
     def f(rate: Any, t: Any) -> Any:
         options = {"dense_output": True, **TIGHT}

@@ -21,6 +21,8 @@ from symgrad.errors import DifferencesWarning
 from symgrad.scipy import optimize
 from symgrad.scipy._minimize import SMALL
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 START = np.array([-1.2, 1.0, 0.7])
 
 METHODS = (

@@ -76,6 +76,7 @@ def test_random_brackets(name: str) -> None:
     assert other <= 3  # the last bit of a value may cost a step
 
 
+@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.parametrize(
     ("what", "solve"),
     {
@@ -199,6 +200,7 @@ FITS = {
 WEIGHTS = np.array([[1.0, -0.7, 0.3], [0.2, 0.5, -0.4], [0.6, 0.1, 0.9]])
 
 
+@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.quick(1)
 @pytest.mark.parametrize("case", FITS)
 def test_fits(case: str) -> None:
@@ -270,6 +272,7 @@ def test_a_fit_that_is_cut_short() -> None:
 # ---------------------------------------------------------------- minima
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_random_minima() -> None:
     rng = np.random.default_rng(4)
 
@@ -389,6 +392,7 @@ def test_what_changes_between_the_calls() -> None:
         np.testing.assert_allclose(derivative, by_steps, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_in_loops_and_batches() -> None:
     def root(a: Any) -> Any:
         return so.brentq(lambda x: x**3 + x - a, -10.0, 10.0)

@@ -41,7 +41,7 @@ INTEGRANDS: dict[str, tuple[Callable[[Any], Any], float, float, Any]] = {
 }
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", INTEGRANDS)
 def test_values_and_counts(name: str) -> None:
     f, a, b, points = INTEGRANDS[name]
@@ -57,6 +57,7 @@ def test_values_and_counts(name: str) -> None:
         )
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_derivatives_to_any_order() -> None:
     def f(rate: Any, low: Any, high: Any) -> Any:
         return quad(lambda x: np.exp(-rate * x) * np.sin(x), low, high, epsabs=1e-13)[0]
@@ -82,6 +83,7 @@ def test_derivatives_to_any_order() -> None:
     np.testing.assert_allclose(third, float(mpmath.diff(exact, at, (0, 0, 3))), rtol=1e-10)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_derivatives_by_limits_are_the_integrand() -> None:
     """Also where it has jumps, and where the other limit is infinite."""
     step = lambda x: np.where(x < 1, 1.0, 2.0)  # noqa: E731
@@ -96,6 +98,7 @@ def test_derivatives_by_limits_are_the_integrand() -> None:
     assert not math.isfinite(slope)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_what_is_not_found_is_nan() -> None:
     assert np.isnan(sg.compile(lambda: traced.quad(lambda x: 1 / x, 0, 1)[0])())
     assert np.isnan(sg.compile(lambda: traced.quad(lambda x: np.exp(x), 0, np.inf)[0])())
@@ -112,7 +115,8 @@ def test_batches_and_kernels() -> None:
     rates, ends = np.array([2.0, 1.0, 30.0]), np.array([3.0, 1.0, -4.0])
     want = (1 - np.cos(rates * ends)) / rates
     np.testing.assert_allclose(sg.vmap(f)(rates, ends), want, rtol=1e-9)
-    total = sg.grad(lambda r, e: np.sum(sg.vmap(f)(r, e)), argnums=(0, 1))(rates, ends)
+    with sg.backend("numpy"):
+        total = sg.grad(lambda r, e: np.sum(sg.vmap(f)(r, e)), argnums=(0, 1))(rates, ends)
     np.testing.assert_allclose(total[1], np.sin(rates * ends), rtol=1e-10)
     slopes = ends / rates * np.sin(rates * ends) - want / rates
     np.testing.assert_allclose(total[0], slopes, rtol=1e-8)
@@ -120,6 +124,7 @@ def test_batches_and_kernels() -> None:
     assert njit(lambda: kernel(2.0, 3.0))() == pytest.approx(want[0], rel=1e-12)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_integrands_of_all_kinds() -> None:
     table = np.array([1.0, 2.0])
 
@@ -149,6 +154,7 @@ def test_integrands_of_all_kinds() -> None:
         sg.compile(lambda s: quad(lambda x: s * x, 0, 1, weight="cos", wvar=1.0)[0])(1.0)
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_several_at_once() -> None:
     powers = np.arange(4.0)
     y, error = sg.compile(lambda s: quad_vec(lambda x: s * x**powers, 0, 2))(3.0)
@@ -244,6 +250,7 @@ def test_odeint_of_all_kinds() -> None:
     assert np.isnan(sg.compile(lambda s: odeint(lambda y, t: y**2, s, [0, 2.0])[-1, 0])(1.0))
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_samples() -> None:
     rng = np.random.default_rng(0)
     y, x = rng.normal(size=(3, 17)), np.cumsum(rng.uniform(size=17))

@@ -24,6 +24,8 @@ import symgrad as sg
 from symgrad.errors import TraceError, UnsupportedError
 from symgrad.scipy.spatial.distance import _METRICS
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 RNG = np.random.default_rng(0)
 ROW, FEW = RNG.normal(size=20), RNG.normal(size=5)
 IMAGE, SMALL, LARGE = (RNG.normal(size=s) for s in ((7, 9), (3, 4), (14, 15)))

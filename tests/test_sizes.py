@@ -87,6 +87,7 @@ def everything(x: Any) -> tuple[Any, ...]:
     return tuple(function(x) for function in ANY_LENGTH.values())
 
 
+@pytest.mark.slow
 def test_ten_lengths_one_kernel() -> None:
     g = sg.compile(everything)
     for n in LENGTHS:

@@ -182,6 +182,7 @@ def test_sums_over_computed_places(rng):
     close(sg.jacobian(f, sparse=True)(v, start, end), dense(f, v, start, end))
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_products_of_what_scatters_and_gathers(rng):
     def balance(v, start, end):
         flow = np.sin(v[start] - v[end]) * v[start]
@@ -341,6 +342,7 @@ def test_dense_derivatives_put_entries_among_zeros(rng):
     assert function.traces == 1
 
 
+@pytest.mark.usefixtures("few_kernels")
 @pytest.mark.parametrize("name", ["stencil", "brusselator", "repeated"])
 @pytest.mark.quick(1)
 def test_dense_derivatives_under_transformations(name, rng):

@@ -16,6 +16,8 @@ from symgrad.scipy import stats
 from symgrad.scipy._distribution import Counts
 from symgrad.scipy._distributions import DISTRIBUTIONS
 
+pytestmark = pytest.mark.usefixtures("few_kernels")
+
 POINTS = np.array([
     -np.inf, -40, -3, -1.5, -1, -0.3, 0, 0.2, 0.5, 0.75, 1, 1.5, 2, 3, 5, 40, np.inf, np.nan,
 ])  # fmt: skip

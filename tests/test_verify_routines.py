@@ -235,6 +235,7 @@ def test_a_python_function_has_no_exact_values() -> None:
         sg.verify(lambda x: 2 * root(x), 1.5)
 
 
+@pytest.mark.slow
 def test_long_steps_are_written_with_letters() -> None:
     found = sg.verify(lambda x: np.abs(np.fft.rfft(x)), np.zeros(6), domain=(-1.0, 1.0), points=2)
     assert [kink.step for kink in found.kinks] == ["sqrt(a**2 + b**2)"]

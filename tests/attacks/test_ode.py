@@ -218,7 +218,7 @@ def compare(given: Problem) -> str:
     return "equal"
 
 
-@pytest.mark.attack(quick=8, whole=3000, judge="SciPy's steps, counts, messages and errors")
+@pytest.mark.attack(quick=4, whole=3000, judge="SciPy's steps, counts, messages and errors")
 def test_as_scipy(attack: Any) -> None:
     """Explicit methods on random systems, once more after the arrays they read have changed."""
     for case in attack:
@@ -233,7 +233,7 @@ def test_as_scipy(attack: Any) -> None:
             compare(bad)
 
 
-@pytest.mark.attack(quick=3, whole=500, judge="SciPy's Radau at 1e-10")
+@pytest.mark.attack(quick=1, whole=500, judge="SciPy's Radau at 1e-10")
 def test_stiff(attack: Any) -> None:
     """Rodas5P on random stiff systems of up to twelve equations."""
     for case in attack:

@@ -98,7 +98,7 @@ def steps(rng: np.random.Generator, shape: tuple[int, ...]) -> Step:
     return lambda x: np.exp(-x) + x
 
 
-@pytest.mark.attack(quick=20, whole=20_000, judge="dense Jacobians")
+@pytest.mark.attack(quick=8, whole=20_000, judge="dense Jacobians")
 def test_patterns_and_values(attack: Any) -> None:
     """Sparse Jacobians of random programs have the entries of the dense ones."""
     for case in attack:

@@ -145,7 +145,7 @@ def first_again(p: Array) -> Any:
 
 
 PROGRAMS = [
-    lorenz, driven, elements, rows, permuted, bashforth, nested, two_loops, overwritten, decided,
+    driven, lorenz, elements, rows, permuted, bashforth, nested, two_loops, overwritten, decided,
     matrices, complex_steps, first_again,
 ]  # fmt: skip
 POINT = np.linspace(0.2, 0.7, N)
