@@ -10,7 +10,6 @@ from ._api._at_values import jvp as jvp
 from ._api._at_values import vjp as vjp
 from ._api._callback import debug_print as debug_print
 from ._api._callback import pure_callback as pure_callback
-from ._api._certificates import recheck as recheck
 from ._api._checkpoint import checkpoint as checkpoint
 from ._api._control import cond as cond
 from ._api._control import fori_loop as fori_loop
@@ -35,6 +34,7 @@ from ._api._matrices import hessian as hessian
 from ._api._matrices import jacobian as jacobian
 from ._api._nlp import NLP as NLP
 from ._api._nlp import nlp as nlp
+from ._api._recheck import recheck as recheck
 from ._api._report import report as report
 from ._api._transforms import compile as compile
 from ._api._transforms import grad as grad

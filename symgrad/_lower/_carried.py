@@ -1,7 +1,8 @@
-"""What a loop's function keeps from step to step: elements of arrays, numbers, arrays."""
+"""What a loop's function keeps from step to step: elements of arrays, numbers, arrays, lanes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import sympy as sp
 from .._graph import Node
 from .._runtime._interface import memory_type
 from .._shapes import Dimension, Shape, as_expr, dim_product
+from ._llvm_module import Module
+from ._side_by_side import LANES
 from ._values import Place
 from ._writer import Writer
 
@@ -165,3 +168,72 @@ class Kept:
         """Give the last value to the outside."""
         if self.place is None:
             self.writer.copy(place.pointer, self.here, self.size)
+
+
+class Lane:
+    """A value that each lane has one of: an array whose last axis is the lane."""
+
+    def __init__(self, writer: Writer, node: Node, memory: Callable[[Dimension], str]) -> None:
+        self.e, self.node = writer.e, node
+        self.count = self.e.index(as_expr(dim_product(node.shape)))
+        self.kind = memory_type(node.dtype)
+        self.bytes: Dimension = as_expr(bytes_of(node)) * LANES
+        self.pointer = memory(self.bytes)
+        #: Where one lane's array is collected, None of a number.
+        self.one = memory(bytes_of(node)) if node.shape else None
+
+    def at(self, lane: str) -> str:
+        """Return the pointer to the first element of a lane."""
+        return self.e.op(f"getelementptr inbounds {self.kind}, ptr {self.pointer}, i64 {lane}")
+
+    def move(self, target: str, wide: bool, source: str, far: bool) -> None:
+        """Copy an array; elements lie as far apart as there are lanes where it says so."""
+        helper = move_function(self.e.module, self.node.dtype.itemsize)
+        steps = [LANES if w else 1 for w in (wide, far)]
+        self.e.line(
+            f"call void @{helper}(ptr {target}, i64 {steps[0]}, ptr {source}, i64 {steps[1]}, "
+            f"i64 {self.count})"
+        )
+
+    def spread(self, lane: str, source: str) -> None:
+        """Give a lane the value that lies at ``source``."""
+        self.move(self.at(lane), True, source, False)
+
+    def collected(self, lane: str) -> str:
+        """Return a lane's value as an argument."""
+        if self.one is None:
+            return f"{self.kind} {self.e.op(f'load {self.kind}, ptr {self.at(lane)}')}"
+        self.move(self.one, False, self.at(lane), True)
+        return f"ptr {self.one}"
+
+    def repeat(self, lane: str, other: str) -> None:
+        """Give a lane the value of another one."""
+        self.move(self.at(lane), True, self.at(other), True)
+
+
+def move_function(module: Module, size: int) -> str:
+    """Return the function that copies elements of so many bytes from one stride to another."""
+    name, kind = f"lanes.move.{size}", f"i{8 * size}"
+    parameters = "ptr noalias %to, i64 %a, ptr noalias %from, i64 %b, i64 %n"
+    text = f"""define internal void @{name}({parameters}) {{
+entry:
+  %any = icmp sgt i64 %n, 0
+  br i1 %any, label %body, label %done
+body:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %j = mul i64 %i, %a
+  %k = mul i64 %i, %b
+  %source = getelementptr inbounds {kind}, ptr %from, i64 %k
+  %value = load {kind}, ptr %source
+  %target = getelementptr inbounds {kind}, ptr %to, i64 %j
+  store {kind} %value, ptr %target
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %body, label %done
+done:
+  ret void
+}}
+"""
+    if text not in module.functions:
+        module.functions.append(text)
+    return name

@@ -18,11 +18,10 @@ from .._control import Loop
 from .._graph import Body, Node, topological
 from .._runtime import EXHAUSTED
 from .._runtime._interface import memory_type
-from .._shapes import Dimension, as_expr, dim_product
+from .._shapes import Dimension, as_expr
 from .._state import now
-from ._carried import Row, bytes_of
+from ._carried import Lane, Row, bytes_of
 from ._chunked import share
-from ._llvm_module import Module
 from ._loops import Frame
 from ._routines import in_memory
 from ._side_by_side import LANES, Lanes, lanes_of, selects, side_by_side
@@ -166,8 +165,8 @@ class _Part(Writer):
         body = side_by_side(inputs, flags, loop.body.outputs)
         run = self.function(f"{self.name}.group", body)
         self.prepare(loop)
-        given = [_Lane(self, x) for x in inputs[:elements]]
-        found = [_Lane(self, x) for x in loop.body.outputs]
+        given = [Lane(self, x, self.memory) for x in inputs[:elements]]
+        found = [Lane(self, x, self.memory) for x in loop.body.outputs]
         first, lane = self.cell("i64", "%begin"), self.cell("i64", "0")
         count = self.cell("i64", "%begin")
         e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
@@ -221,7 +220,7 @@ class _Part(Writer):
         self.prepare(loop)
         starts = lanes.enter.outputs
         carries = len(lanes.turn.outputs)
-        self.lanes = [_Lane(self, x) for x in starts]
+        self.lanes = [Lane(self, x, self.memory) for x in starts]
         news = [self.memory(as_expr(bytes_of(x))) for x in lanes.turn.outputs]
         idle = e.op("alloca [1 x i64]")
         firsts = e.op(f"alloca [{len(starts)} x i64]")
@@ -322,74 +321,5 @@ class _Part(Writer):
         self.end()
 
 
-class _Lane:
-    """A value that each lane has one of: an array whose last axis is the lane."""
-
-    def __init__(self, part: _Part, node: Node) -> None:
-        self.part, self.node = part, node
-        self.count = part.e.index(as_expr(dim_product(node.shape)))
-        self.kind = memory_type(node.dtype)
-        self.bytes: Dimension = as_expr(bytes_of(node)) * LANES
-        self.pointer = part.memory(self.bytes)
-        #: Where one lane's array is collected, None of a number.
-        self.one = part.memory(bytes_of(node)) if node.shape else None
-
-    def at(self, lane: str) -> str:
-        """Return the pointer to the first element of a lane."""
-        return self.part.e.op(f"getelementptr inbounds {self.kind}, ptr {self.pointer}, i64 {lane}")
-
-    def move(self, target: str, wide: bool, source: str, far: bool) -> None:
-        """Copy an array; elements lie as far apart as there are lanes where it says so."""
-        helper = move_function(self.part.e.module, self.node.dtype.itemsize)
-        steps = [LANES if w else 1 for w in (wide, far)]
-        self.part.e.line(
-            f"call void @{helper}(ptr {target}, i64 {steps[0]}, ptr {source}, i64 {steps[1]}, "
-            f"i64 {self.count})"
-        )
-
-    def spread(self, lane: str, source: str) -> None:
-        """Give a lane the value that lies at ``source``."""
-        self.move(self.at(lane), True, source, False)
-
-    def collected(self, lane: str) -> str:
-        """Return a lane's value as an argument."""
-        if self.one is None:
-            return f"{self.kind} {self.part.e.op(f'load {self.kind}, ptr {self.at(lane)}')}"
-        self.move(self.one, False, self.at(lane), True)
-        return f"ptr {self.one}"
-
-    def repeat(self, lane: str, other: str) -> None:
-        """Give a lane the value of another one."""
-        self.move(self.at(lane), True, self.at(other), True)
-
-
 def _all(value: int) -> str:
     return "[" + ", ".join([f"i64 {value}"] * LANES) + "]"
-
-
-def move_function(module: Module, size: int) -> str:
-    """Return the function that copies elements of so many bytes from one stride to another."""
-    name, kind = f"lanes.move.{size}", f"i{8 * size}"
-    parameters = "ptr noalias %to, i64 %a, ptr noalias %from, i64 %b, i64 %n"
-    text = f"""define internal void @{name}({parameters}) {{
-entry:
-  %any = icmp sgt i64 %n, 0
-  br i1 %any, label %body, label %done
-body:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %j = mul i64 %i, %a
-  %k = mul i64 %i, %b
-  %source = getelementptr inbounds {kind}, ptr %from, i64 %k
-  %value = load {kind}, ptr %source
-  %target = getelementptr inbounds {kind}, ptr %to, i64 %j
-  store {kind} %value, ptr %target
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %n
-  br i1 %more, label %body, label %done
-done:
-  ret void
-}}
-"""
-    if text not in module.functions:
-        module.functions.append(text)
-    return name

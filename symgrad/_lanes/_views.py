@@ -1,0 +1,259 @@
+"""What becomes of a block behind a view or a gather: the element formula, solved for the rows.
+
+Each element of the result is one of the operand, at a place that the record's formula names: linear
+in the positions, so that it is solved for them, or read from an array of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._graph import Node
+from .._op import ArrayOp
+from .._shapes import Dimension, Shape, as_expr, as_size, dim_product, hint, same
+from .._trace import as_node
+from ._block import Block
+from ._index import Index, dim, flat, is_single, traced
+from ._read import divided, equal, inside, ravelled, read
+
+#: Blocks of a node, by one of its operands; None: lanes do not lead on.
+Found = list[Block] | None
+
+
+class _Read:
+    """An element of an index array in the element formula of a gather."""
+
+    def __init__(self, operand: int, index: tuple[Any, ...]) -> None:
+        self.operand, self.index = operand, index
+
+
+class Operand:
+    """What an element formula reads: it notes the positions."""
+
+    def __init__(self, number: int, shape: Shape, at: Callable[[int, Any], Any]) -> None:
+        self.number, self.shape, self._at = number, shape, at
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._at(self.number, index if isinstance(index, tuple) else (index,))
+
+
+def moved(node: Node, k: int, block: Block) -> Found:
+    """Views and gathers: each element of the result is one of the operand, at a known place."""
+    if k != 0:
+        return []
+    if node.op.alias:
+        return _reshaped(node, block)
+    symbols = [sp.Dummy("i", integer=True, nonnegative=True) for _ in node.shape]
+    noted: list[tuple[Any, ...]] = []
+
+    def at(number: int, index: tuple[Any, ...]) -> Any:
+        if number:
+            return _Read(number, index)
+        noted.append(index)
+        return sp.S.Zero
+
+    operands = [Operand(j, x.shape, at) for j, x in enumerate(node.operands)]
+    assert isinstance(node.op, ArrayOp)
+    node.op.element(tuple(symbols), *operands, **node.params)
+    [places] = noted
+    return _solved(node, block, places, symbols)
+
+
+def _solved(node: Node, block: Block, places: Sequence[Any], symbols: Sequence[Any]) -> Found:
+    """Return the part of a block that is read, by the positions of the result's elements.
+
+    The block's rows are the operand's, and behind them those of the result as they are found.
+    """
+    shape = node.operands[0].shape
+    known: dict[Any, int] = {}  # the row that an axis of the result has
+    computed: list[tuple[int, _Read]] = []
+    for axis, place in enumerate(places):
+        if is_single(shape[axis]):
+            continue
+        if isinstance(place, _Read):
+            computed.append((axis, place))
+            continue
+        start, symbol, step = _linear(place, symbols)
+        part: Block | None
+        if symbol is None:
+            part = equal(block, axis, Index(start))
+        elif symbol in known:
+            part = equal(block, axis, block.rows[known[symbol]] * step + start)
+        else:
+            row = known[symbol] = len(block.rows)
+            part = divided(block.with_row(row, block.rows[axis] - start), row, step)
+            if part is not None:
+                part = inside(part, row, node.shape[symbols.index(symbol)])
+        if part is None:
+            return []
+        block = part
+    if computed:
+        found = _looked_up(node, block, computed, symbols, known)
+        if found is None:
+            return None
+        block = found
+    left = [k for k, symbol in enumerate(symbols) if symbol not in known]
+    block, new = block.extended([node.shape[k] for k in left])
+    free = dict(zip(left, new, strict=True))
+    rows = [free[k] if k in free else block.rows[known[s]] for k, s in enumerate(symbols)]
+    return [replace(block, rows=tuple(rows))]
+
+
+def _linear(place: Any, symbols: Sequence[Any]) -> tuple[Dimension, Any, int]:
+    """Return a position as ``start + step*symbol``."""
+    place = as_expr(place)
+    found = [s for s in symbols if place.has(s)]
+    if not found:
+        return dim(place), None, 0
+    [symbol] = found
+    step = sp.expand(place).coeff(symbol)
+    return dim(place - step * symbol), symbol, int(step)
+
+
+def _looked_up(
+    node: Node, block: Block, computed: Sequence[tuple[int, _Read]], symbols: Sequence[Any],
+    known: dict[Any, int],
+) -> Block | None:  # fmt: skip
+    """Return a block read at computed positions, of which each axis is a lane; else None."""
+    inner = computed[0][1].index
+    if any(s in known for s in inner if s in symbols) or len(set(inner)) < len(inner):
+        return None
+    given: dict[int, Node] = {}
+    masks: list[Node] = []
+    for axis, place in computed:
+        index, size = block.rows[axis], node.operands[0].shape[axis]
+        at = traced(node.operands[place.operand])
+        if index.fixed:  # one row, which some of the positions may be
+            masks.append(as_node(at == as_size(index.start)))
+            continue
+        order = ravelled(index, block.lanes)
+        if order is not None and len(order) > 1 and not given:
+            return _looked_up(node, block.merged(order), computed, symbols, known)
+        only = index.only
+        if only is None or abs(only[1]) != 1 or only[0] in given:
+            return None
+        lane, step = only
+        others = [
+            row for k, row in enumerate(block.rows[: len(node.operands[0].shape)]) if k != axis
+        ]
+        if any(lane in row.lanes for row in others):
+            return None
+        length = block.lanes[lane]
+        if index.start != 0 or step != 1:
+            at = (at - as_size(index.start)) * step
+        if not (index.start == 0 and step == 1 and length == dim(size)):
+            valid = (at >= 0) & (at < as_size(length))
+            as_size(length) > 0  # noqa: B015  # a guard: there is an element in place of others
+            masks.append(as_node(valid))
+            at = np.where(valid, at, 0)
+        given[lane] = as_node(at)
+    if given:
+        block, places = block.gathered(given)
+    else:
+        block, places = block.extended(node.operands[computed[0][1].operand].shape)
+    for symbol, index in zip(inner, places, strict=True):
+        known[symbol] = len(block.rows)
+        block = block.with_row(len(block.rows), index)
+    for mask in masks:
+        block = block.masked(read(mask, places, block.lanes))
+    return block
+
+
+def _reshaped(node: Node, block: Block) -> Found:
+    """The same elements in C order under another shape."""
+    old, new = node.operands[0].shape, node.shape
+    total = flat(block.rows, old)
+    rows: list[Index] = []
+    strides = [dim(dim_product(new[k + 1 :])) for k in range(len(new))]
+    # A lane that runs through several axes of the result becomes several.
+    for lane, step in total.steps:
+        parts = _axes_of(new, step, block.lanes[lane])
+        if len(parts) > 1:
+            block = block.split(lane, [new[k] for k in parts])
+            return _reshaped(node, block)
+    placed = _digits(total, new, strides, block.lanes)
+    if placed is not None:
+        return [replace(block, rows=tuple(placed))]
+    left: Any = traced(total.node(block.lanes))
+    for stride, size in zip(strides, new, strict=True):
+        if is_single(size):
+            rows.append(Index())
+            continue
+        rows.append(Index(rest=as_node(left // as_size(stride) if stride != 1 else left)))
+        left = left % as_size(stride) if stride != 1 else left
+    return [replace(block, rows=tuple(rows))]
+
+
+def _axes_of(shape: Shape, step: Dimension, length: Dimension) -> list[int]:
+    """Return the axes of an array, in order, through which a lane runs in C order."""
+    stride: Any = 1
+    passed: Any = 1
+    axes: list[int] = []
+    for k in reversed(range(len(shape))):
+        if is_single(shape[k]):
+            continue
+        if axes or stride == step:
+            axes.insert(0, k)
+            passed = dim(passed * shape[k])
+            if passed == length or (
+                len(axes) > 1 and hint(passed) == hint(length) and same(passed, length)
+            ):
+                return axes
+        stride = dim(stride * shape[k])
+    return []
+
+
+def _digits(
+    total: Index, shape: Shape, strides: Sequence[Dimension], lanes: Shape
+) -> list[Index] | None:
+    """Return a linear position as one for each axis, if none of them carries into the next."""
+    if total.rest is not None:
+        return None
+    rows: list[Index] = []
+    left, start = dict(total.steps), total.start
+    for stride, size in zip(strides, shape, strict=True):
+        if is_single(size):
+            rows.append(Index())
+            continue
+        begin = _quotient(start, stride)
+        if begin is None:
+            return None
+        start = dim(start - begin * stride)
+        own = {k: _quotient(step, stride) for k, step in left.items()}
+        steps = tuple(
+            (k, q) for k, q in sorted(own.items())
+            if q is not None and q != 0 and dim(q * stride) == left[k]
+        )  # fmt: skip
+        for k, _ in steps:
+            del left[k]
+        row = Index(begin, steps)
+        low, high = begin, begin
+        for k, q in steps:
+            last = q * (lanes[k] - 1)
+            low, high = (low, high + last) if as_size(q) > 0 else (low + last, high)
+        if not (as_size(dim(low)) >= 0 and as_size(dim(high)) < as_size(size)):
+            return None
+        rows.append(row)
+    return None if left or start != 0 else rows
+
+
+def _quotient(a: Dimension, b: Dimension) -> Dimension | None:
+    """Return the quotient of dimensions as a polynomial, rounded down where they are numbers."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if a == b:
+        return 1
+    if isinstance(a, int):
+        return 0 if 0 <= a < as_size(b) else None
+    try:
+        quotient, _ = sp.div(
+            sp.expand(a), as_expr(b), *sorted(a.free_symbols | as_expr(b).free_symbols, key=str)
+        )
+    except sp.PolynomialError:
+        return None
+    return dim(quotient)
