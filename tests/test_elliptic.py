@@ -67,6 +67,7 @@ def test_jacobis_functions_keep_their_digits() -> None:
                 check(got[k], want, condition, 1.3, at, share)
 
 
+@pytest.mark.slow
 def test_extremes_are_those_of_scipy() -> None:
     u = np.array([0.0, -0.0, 1e-310, -2.0, 1.9, 7.0, -50.0, 0.3, 0.3, 0.3, np.inf, np.nan, 1.0])
     m = np.array([0.5, 0.5, 0.3, 0.2, 0.95, 0.7, 0.7, 0.0, 1.0, 1.5, 0.5, 0.5, np.nan])
@@ -81,6 +82,7 @@ def test_extremes_are_those_of_scipy() -> None:
     assert np.signbit(sg.compile(lambda u: sc.ellipj(u, 0.5)[0])(u[:2])).tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_element_types_are_those_of_scipy() -> None:
     u, m = np.array([0.2, 1.1], "f4"), np.array([0.3, 0.6], "f4")
     for function in (sc.ellipkinc, sc.ellipeinc, lambda u, m: sc.ellipj(u, m)[0]):

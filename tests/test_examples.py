@@ -24,7 +24,15 @@ NEEDS = {
 PICTURES = {f"seed_{name}.py" for name in ("1_backprop_graph", "3_grad_fn_walk", "4_path_sums")}
 
 # Scripts that take more than a few seconds.
-SLOW = {"train_digits.py", "nist_strd.py", "scale_out.py", "bundle_adjustment.py", "collocation.py"}
+SLOW = {
+    "train_digits.py",
+    "nist_strd.py",
+    "scale_out.py",
+    "bundle_adjustment.py",
+    "collocation.py",
+    "fitting.py",
+    "nutpie_model.py",
+}
 
 
 def scripts(paths: list[Path], *, slow: bool = False) -> list[object]:

@@ -544,6 +544,7 @@ def test_an_empty_or_foreign_entry_is_made_again(cache_dir: Path) -> None:
     assert run_here()[0] == 2
 
 
+@pytest.mark.slow
 def test_two_entries_swapped_are_not_mixed_up(cache_dir: Path) -> None:
     f, g = (sg.compile(lambda x, k=k: np.sin(x) * (k + 2.0)) for k in (0, 1))
     want = f(x3), g(x3)
@@ -561,6 +562,7 @@ def test_cache_false_leaves_no_files(cache_dir: Path) -> None:
     assert not cache_dir.exists()
 
 
+@pytest.mark.slow
 def test_long_programs_are_cached_as_objects(cache_dir: Path) -> None:
     def f(x: Any) -> Any:
         for k in range(700):

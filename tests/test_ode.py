@@ -71,6 +71,7 @@ def test_blow_up_ends_as_with_scipy(method: str) -> None:
     np.testing.assert_allclose(found.t[-1], expected.t[-1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_long_runs_go_over_many_chunks() -> None:
     found = compare(lambda t, y: np.stack([y[1], -y[0]]), (0, 9), [1, 0], max_step=0.004)
     assert len(found.t) > 2000
@@ -190,6 +191,7 @@ class Oscillator:
     __call__ = slope
 
 
+@pytest.mark.slow
 def test_methods_objects_and_rewritten_code() -> None:
     a, b = Oscillator(1.0), Oscillator(2.0)
     for f in (a.slope, b.slope, a, b):

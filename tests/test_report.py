@@ -89,6 +89,7 @@ def test_what_a_name_means_is_said_once(page: Path) -> None:
     assert page.read_text(encoding="utf-8").count("where</span>") == 1
 
 
+@pytest.mark.slow
 def test_without_a_domain_the_point_is_certified(tmp_path: Path) -> None:
     with sg.backend("numpy"):
         file = sg.report(

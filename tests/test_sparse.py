@@ -272,6 +272,7 @@ def test_hessians(rng):
     assert lower.nnz == 9 + 8
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_a_part_without_lanes_is_dense_and_says_so(rng):
     def f(x):
         return np.linalg.solve(np.eye(4) + np.diag(x), np.sin(x))
@@ -499,6 +500,7 @@ def test_a_picture_has_a_colour_for_each_line():
     assert sum(len(line.get_xdata()) for line in ax.lines) == 11
 
 
+@pytest.mark.usefixtures("few_kernels")
 def test_batches_have_one_pattern(rng):
     def balance(v, w, start, end):
         flow = np.sin(v[start] - v[end]) * w

@@ -177,6 +177,7 @@ def test_the_order_of_elements_is_a_kink() -> None:
     assert not found.kinks
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_the_points() -> None:
     one, two, three = (
         sg.verify(np.tanh, domain=(-2.0, 2.0), points=6, seed=s) for s in (0, 1, 1)

@@ -218,6 +218,7 @@ def compute_while_damaged(seed: int, place: Path) -> float:
         os.waitpid(child, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.attack(quick=1, whole=200, part=50, judge="derivatives by hand, in NumPy")
 def test_cache_races(attack: Any, isolated: Any, cache: Callable[[], Path]) -> None:
     """Another process damages the cache's files, or removes them, while they are read."""
@@ -229,6 +230,7 @@ def test_cache_races(attack: Any, isolated: Any, cache: Callable[[], Path]) -> N
             assert ending.value < 1e-14, ending
 
 
+@pytest.mark.slow
 @pytest.mark.attack(quick=1, whole=200, part=50, judge="derivatives by hand, in NumPy")
 def test_cache_writers(attack: Any, isolated: Any, cache: Callable[[], Path]) -> None:
     """Several processes fill one cache, and are killed at any moment; one computes after."""

@@ -223,7 +223,7 @@ def exact(node: ast.expr, known: dict[str, Any]) -> Any:
     raise AssertionError(ast.dump(node))
 
 
-@pytest.mark.attack(quick=25, whole=3000, judge="mpmath on Python's syntax tree, and differences")
+@pytest.mark.attack(quick=12, whole=3000, judge="mpmath on Python's syntax tree, and differences")
 def test_values_of_formulas(attack: Any) -> None:
     """What formulas mean: their values and derivatives at a point."""
     for case in attack:

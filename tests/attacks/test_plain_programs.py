@@ -153,7 +153,7 @@ def slopes(f: Any, x: Any) -> Any:
     return np.array(found)
 
 
-@pytest.mark.attack(quick=15, whole=2_000, part=50, judge="the plain function and differences")
+@pytest.mark.attack(quick=8, whole=2_000, part=50, judge="the plain function and differences")
 def test_plain_programs(attack: Any) -> None:
     """Programs in plain NumPy, ``math`` and SciPy, without ``sg.adapt``."""
     for case in attack:

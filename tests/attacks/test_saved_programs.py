@@ -431,13 +431,13 @@ def changed(data: dict[str, Any], rng: Any, canary: Path) -> bytes:
     return sealed(data).encode()
 
 
-@pytest.mark.attack(quick=8, whole=6000, judge="refused, or NumPy and the kernel agree")
+@pytest.mark.attack(quick=4, whole=6000, judge="refused, or NumPy and the kernel agree")
 def test_saved_programs(attack: Any, isolated: Any, tmp_path: Path) -> None:
     """Values, types, code as text, sizes near 2**31 and 2**63, fields gone, doubled or swapped."""
     tried(attack, isolated, tmp_path, changed)
 
 
-@pytest.mark.attack(quick=6, whole=2000, judge="refused, or NumPy and the kernel agree")
+@pytest.mark.attack(quick=3, whole=2000, judge="refused, or NumPy and the kernel agree")
 def test_damaged_programs(attack: Any, isolated: Any, tmp_path: Path) -> None:
     """Bytes of saved programs changed, left out or doubled."""
     tried(attack, isolated, tmp_path,

@@ -160,7 +160,7 @@ def unlike(found: Any, expected: Any, ulp: float) -> Any:
     return (other | (finite & (distance > ulp))) & ~both
 
 
-@pytest.mark.attack(quick=10, whole=6000, part=100, judge="NumPy, signs of zeros included")
+@pytest.mark.attack(quick=5, whole=6000, part=100, judge="NumPy, signs of zeros included")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_special_values(attack: Any) -> None:
