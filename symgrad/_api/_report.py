@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._graph import source_name
 from .._show._draw import Drawing
 from .._show._graph_view_program import program_view
 from .._show._report import Contents, Line, report_page
@@ -158,7 +159,7 @@ def _agree(*found: Formula) -> bool:
 def _source(f: Any) -> tuple[str, tuple[Line, ...]]:
     try:
         lines, first = inspect.getsourcelines(inspect.unwrap(f))
-        filename = os.path.basename(inspect.getsourcefile(f) or "")
+        filename = source_name(inspect.getsourcefile(f) or "")
     except (OSError, TypeError):
         return "", ()
     return filename, tuple(Line(first + k, text.rstrip("\n")) for k, text in enumerate(lines))

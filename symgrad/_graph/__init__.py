@@ -20,6 +20,7 @@ from ._where import (
     raised_at,
     raised_by_scipy,
     scipy_call,
+    source_name,
     user_line,
 )
 
@@ -58,6 +59,7 @@ __all__ = [
     "scipy_call",
     "shared",
     "size_symbols",
+    "source_name",
     "topological",
     "user_line",
 ]
