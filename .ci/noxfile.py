@@ -19,6 +19,10 @@ FEATURES = {
     "sse": {"NUMBA_CPU_NAME": "x86-64-v2", "NUMBA_CPU_FEATURES": ""},
     "plain": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
 }
+#: What symgrad/_platform.py can take for absent.
+LACKS = [
+    "advice", "fork", "libmvec", "limits", "long", "near", "owners", "structures", "words",
+]  # fmt: skip
 
 nox.options.sessions = ["tests-3.11", "lint", "docs"]
 os.chdir(ROOT)
@@ -44,6 +48,14 @@ def processor(session: nox.Session, processor: str) -> None:
     """Run the quick tests with code for a processor that has less than this one."""
     session.install("-e", ".[test]")
     session.run("python", "-m", "pytest", *session.posargs, env=FEATURES[processor])
+
+
+@nox.session
+@nox.parametrize("lack", LACKS)
+def pretend(session: nox.Session, lack: str) -> None:
+    """Run the quick tests as where systems lack something (symgrad/_platform.py)."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs, env={"SYMGRAD_PRETEND": lack})
 
 
 @nox.session

@@ -17,7 +17,6 @@ of things must not be inherited so:
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 import weakref
@@ -25,6 +24,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._platform import register_at_fork
 
 __all__ = [
     "cached_property", "free_in_children", "late_module", "taken_by_forks", "torn", "undisturbed",
@@ -154,10 +155,9 @@ def _held_together() -> list[Any]:
     return taken
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_forks.before, after_in_parent=_forks.in_parent, after_in_child=_forks.in_child
-    )
+register_at_fork(
+    before=_forks.before, after_in_parent=_forks.in_parent, after_in_child=_forks.in_child
+)
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from .._graph import Constant
 from .._lower import constant_symbol
 from .._op import registry
 from .._pipeline import lower
+from .._platform import pretended, register_at_fork
 from .._runtime import Leaf, absent, externals, structures, vector_math_default
 from .._schedule import Program
 from .._state import now
@@ -149,7 +150,7 @@ def _key(*parts: str) -> str:
     common = (
         str(FORMAT), llvmlite.__version__, np.__version__, scipy.__version__,
         str(llvm.llvm_version_info), sys.version, _machine(), _c_library(),
-        str(structures.FAULT),
+        str(structures.FAULT), pretended(),
     )  # fmt: skip
     return hashlib.sha256("\0".join((*common, *parts)).encode()).hexdigest()[:40]
 
@@ -221,8 +222,8 @@ def _lock_of(key: str) -> threading.Lock:
     return threading.Lock()
 
 
-if hasattr(os, "register_at_fork"):  # a child has none of the threads that hold them
-    os.register_at_fork(after_in_child=_lock_of.cache_clear)
+# A child has none of the threads that hold them.
+register_at_fork(after_in_child=_lock_of.cache_clear)
 
 
 def _write(home: Path, program: Program, layout: Layout, code: Code) -> None:

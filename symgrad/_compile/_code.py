@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
-import platform
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +28,7 @@ from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
 from .._lower import SIMD_PREFIX, Lowered, products
 from .._ops.callback import CALLBACKS
 from .._pickles import call_again
+from .._platform import NEAR, RELOCATION
 from .._runtime import (
     MISS,
     Interface,
@@ -84,11 +83,6 @@ taken_by_forks(lambda: ffi.lib._lock._lock)  # held during every call of llvmlit
 #: Code of more steps than this goes through LLVM's fast code generator: it is made in a seventh
 #: of the time and runs 1.15 times as long.
 FAST_CODE_FROM = 6000
-
-
-#: Whether an object's code and constants lie near each other, so that instructions name constants
-#: by their distance. Otherwise each use is two instructions; see docs/design/emission.md.
-NEAR = sys.platform == "linux" and platform.machine() == "x86_64"
 
 #: Declarations of functions outside of a module.
 _OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
@@ -160,7 +154,7 @@ def _target() -> tuple[Any, dict[str, Any]]:
     return llvm.Target.from_default_triple(), {
         "cpu": llvm.get_host_cpu_name(),
         "features": features(llvm.get_host_cpu_name()),
-        "reloc": "pic" if os.name != "nt" else "default",
+        "reloc": RELOCATION,
         "codemodel": "small" if NEAR else "jitdefault",
         "jit": True,
     }

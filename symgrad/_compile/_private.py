@@ -16,10 +16,8 @@ import shutil
 import stat
 from pathlib import Path
 
+from .._platform import OWNERS
 from ..errors import DataError
-
-#: Whether files have owners and modes.
-POSIX = hasattr(os, "geteuid")
 
 #: What others must not be allowed, and what lets them pass through a folder.
 _WRITE, _PASS = stat.S_IWGRP | stat.S_IWOTH, stat.S_IXGRP | stat.S_IXOTH
@@ -47,7 +45,7 @@ def private_folder(chosen: Path) -> Path:
     """
     folder = Path(os.path.realpath(chosen))
     _make(folder)
-    if POSIX:
+    if OWNERS:
         check_folder(folder)
         for place in reversed(folder.parents):
             status = place.lstat()
@@ -78,9 +76,9 @@ def check_folder(folder: Path) -> None:
 
 
 def _check(status: os.stat_result, place: Path) -> None:
-    if POSIX and status.st_uid != os.geteuid():
+    if OWNERS and status.st_uid != os.geteuid():
         raise PermissionError(f"{place} belongs to another user")
-    if POSIX and status.st_mode & _WRITE:
+    if OWNERS and status.st_mode & _WRITE:
         raise PermissionError(f"others can write to {place}")
 
 

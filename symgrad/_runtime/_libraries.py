@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -22,6 +21,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from .._forks import late_module
+from .._platform import ARM, X86, has
 from .._state import now
 from ._structures import Universal, capsule_name, capsule_pointer
 
@@ -43,7 +43,7 @@ class Variant(NamedTuple):
 @lru_cache(maxsize=1)
 def has_libmvec() -> bool:
     """Tell whether glibc's vector mathematics library is here, and load it."""
-    if platform.machine() not in ("x86_64", "AMD64"):
+    if not X86 or not has("libmvec"):
         return False
     try:
         llvm.load_library_permanently("libmvec.so.1")
@@ -65,11 +65,11 @@ def register_bytes() -> int:
 @lru_cache(maxsize=1)
 def _register_bytes_here() -> int:
     features = llvm.get_host_cpu_features()
-    if platform.machine() in ("x86_64", "AMD64"):
+    if X86:
         if not features.get("fma"):
             return 0
         return 64 if features.get("avx512dq") else 32
-    return 16 if platform.machine() in ("arm64", "aarch64") else 0
+    return 16 if ARM else 0
 
 
 def vector_math_default() -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
+from .._platform import ARM, X86
 from ..errors import ArgumentError
 
 
@@ -78,11 +79,10 @@ def machine_of(target: str | None) -> Machine:
         If the name is not known, with those that are.
     """
     if target is None:
-        here = platform.machine().lower()
-        if here in ("x86_64", "amd64"):
+        if X86:
             target = level_of(llvm.get_host_cpu_features())
         else:
-            target = {"arm64": "aarch64"}.get(here, here)
+            target = "aarch64" if ARM else platform.machine()
     if target not in MACHINES:
         hint = "; for others export C source, to a file that ends in .c"
         raise ArgumentError(f"target {target!r} is not one of {', '.join(MACHINES)}{hint}")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy._core import multiarray
 
 from .._forks import free_in_children
+from .._platform import register_at_fork
 from ..errors import ArgumentError
 from . import _memory_code as code
 from . import _structures
@@ -171,7 +172,6 @@ def _unlock() -> None:
         _state[2] = limit
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_unlock)
+register_at_fork(after_in_child=_unlock)
 
 set_kept_memory()

@@ -13,8 +13,8 @@ gives it back here.
 from __future__ import annotations
 
 import re
-import sys
 
+from .._platform import ADVICE
 from ._structures import FLAGS_AT, HANDLER_AT
 
 #: Names by which code refers to the functions and to the state.
@@ -297,7 +297,7 @@ define ptr @PLAIN(i32 %rank, ptr %dims, ptr %dtype, i64 %bytes) {
 def text() -> str:
     """Return the LLVM assembly of what takes and gives memory."""
     text = _filled(_TEXT)
-    return text if sys.platform == "linux" else text.replace("declare i32 @madvise", "; ")
+    return text if ADVICE else text.replace("declare i32 @madvise", "; ")
 
 
 def array_text() -> str:
@@ -311,6 +311,6 @@ def _filled(text: str) -> str:
         "HANDLER": HANDLER, "WORDS": WORDS, "SLOTS": SLOTS, "HEAD": HEAD, "LEAST": LEAST,
         "TAKE": TAKE, "GIVE": GIVE, "EMPTY": EMPTY, "TRIM": TRIM, "PLAIN": PLAIN,
         **dict(zip(("MALLOC", "CALLOC", "REALLOC", "FREE"), HANDLERS, strict=True)),
-        "ADVISE": _ADVISE if sys.platform == "linux" else "\n  br label %done\n",
+        "ADVISE": _ADVISE if ADVICE else "\n  br label %done\n",
     }  # fmt: skip
     return re.sub(r"\b[A-Z]+(?:_AT)?\b", lambda m: str(words.get(m[0], m[0])), text)

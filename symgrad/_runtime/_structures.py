@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath
 
+from .._platform import LOCKED, has
+
 #: Size of CPython's object header, whose last word is the type; that of a build without the
 #: interpreter's lock, or with lists of all objects, is another.
 HEADER = 16
@@ -30,7 +32,7 @@ DTYPE_AT, FLAGS_AT, HANDLER_AT = HEADER + 40, HEADER + 48, HEADER + 72
 ARRAY_BYTES = HEADER + 80
 
 #: Where the items of a tuple are.
-TUPLE_AT = HEADER + 8
+TUPLE_AT = tuple.__basicsize__  # the header, the length, and from 3.14 on the hash
 
 #: Element types of programs' inputs and outputs.
 DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
@@ -149,7 +151,9 @@ def _word(thing: Any, at: int, kind: Any = ctypes.c_void_p) -> Any:
 
 def _platform() -> bool:
     return (
-        sys.implementation.name == "cpython"
+        has("structures")
+        and sys.implementation.name == "cpython"
+        and LOCKED
         and sys.byteorder == "little"
         and ctypes.sizeof(ctypes.c_void_p) == 8
         and object.__basicsize__ == HEADER
@@ -159,6 +163,11 @@ def _platform() -> bool:
 def _floats() -> bool:
     x = float("1.25")
     return bool(_word(x, TYPE_AT) == id(float) and _word(x, VALUE_AT, ctypes.c_double) == x)
+
+
+def _tuples() -> bool:
+    pair = (float("1.25"), float("2.5"))
+    return [_word(pair, TUPLE_AT), _word(pair, TUPLE_AT + 8)] == list(map(id, pair))
 
 
 def _numbers() -> bool:
@@ -212,6 +221,7 @@ def _functions() -> bool:
 TESTS: dict[str, Callable[[], bool]] = {
     "a build of CPython that is known": _platform,
     "the layout of floats": _floats,
+    "the layout of tuples": _tuples,
     "the layout of NumPy's numbers": _numbers,
     "the layout of NumPy's arrays": _arrays,
     "NumPy's C functions": _functions,

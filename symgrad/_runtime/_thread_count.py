@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from .._platform import register_at_fork
 from ..errors import ArgumentError
 
 #: Most threads: a call keeps the helpers that it has claimed in the bits of a word.
@@ -122,8 +123,7 @@ def _begin_again() -> None:
     set_num_threads()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_again)
+register_at_fork(after_in_child=_begin_again)
 
 
 set_num_threads()

@@ -21,7 +21,6 @@ releases its lock ``wake``; ``busy`` once it has woken up; ``late`` if the call 
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +28,7 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from .._forks import free_in_children
+from .._platform import LONG_BITS, register_at_fork
 from ._python import bind_functions
 from ._thread_count import MOST as THREADS
 from ._thread_count import limit
@@ -345,7 +345,7 @@ def load_pool(load: Callable[[str], Any]) -> None:
         llvm.add_symbol(HELPERS, ctypes.addressof(_helpers))
         llvm.add_symbol(LIMIT, ctypes.addressof(limit))
         llvm.add_symbol(ACTIVE, ctypes.addressof(_active))
-        engine = load(_code(8 * ctypes.sizeof(ctypes.c_ulong)))
+        engine = load(_code(LONG_BITS))
         llvm.add_symbol(RUN, engine.get_function_address(RUN))
         # Helpers wait in this code until the process ends, after Python's modules are gone.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
@@ -359,5 +359,4 @@ def _forget() -> None:
     _active.value = 0
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+register_at_fork(after_in_child=_forget)

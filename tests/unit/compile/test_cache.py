@@ -18,7 +18,7 @@ from symgrad._runtime import _libraries, has_libmvec
 from symgrad.errors import DataError
 
 X = np.linspace(0.3, 2.0, 5)
-POSIX = pytest.mark.skipif(not _private.POSIX, reason="permissions of POSIX")
+POSIX = pytest.mark.skipif(not _private.OWNERS, reason="permissions of POSIX")
 ROOT = pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root gives away")
 
 

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[3]
 SHIFTED = {
     "TYPE_AT": "the layout of floats",
     "VALUE_AT": "the layout of floats",
+    "TUPLE_AT": "the layout of tuples",
     "DATA_AT": "the layout of NumPy's arrays",
     "RANK_AT": "the layout of NumPy's arrays",
     "SHAPE_AT": "the layout of NumPy's arrays",
