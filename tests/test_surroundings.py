@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -88,3 +89,29 @@ def test_kernels_without_numbas_compiler_say_what_does_not_fit(
         kernel(x, np.ones(3))
     with pytest.raises(TypeError, match="made for 1-d arrays of float64"):
         kernel(x, np.ones(2, np.float32))
+
+
+def test_packages_beside_the_users_code(tmp_path: Path) -> None:
+    """``pip install --target`` puts packages anywhere: they are no code of the user's there."""
+    for name in ("numpy", "scipy", "sympy", "mpmath", "numba", "llvmlite"):
+        spec = importlib.util.find_spec(name)
+        assert spec is not None
+        (place,) = spec.submodule_search_locations or ()
+        (tmp_path / name).symlink_to(place)
+    program = """
+import warnings, numpy as np, symgrad as sg
+from scipy import stats
+warnings.simplefilter("error")
+print(np.__file__)
+print(sg.grad(lambda x: np.sum(x**2) + stats.norm.logpdf(x[0]))(np.array([2.0, 1.0])))
+"""
+    paths = os.pathsep.join((str(tmp_path), str(Path(sg.__file__).parents[1])))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": paths},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split("\n")[:2] == [str(tmp_path / "numpy" / "__init__.py"), "[2. 2.]"], done

@@ -7,6 +7,7 @@ import dis
 import functools
 import hashlib
 import marshal
+import os
 import pickle
 import sys
 import sysconfig
@@ -15,6 +16,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import (
     BuiltinFunctionType,
@@ -130,11 +132,24 @@ def _named_before(steps: Sequence[dis.Instruction], end: int) -> dict[str, int]:
 
 # ---------------------------------------------------------------- whose code it is
 
-_HOMES = tuple(
-    str(Path(place))
-    for place in {sysconfig.get_paths()["stdlib"], sysconfig.get_paths()["platstdlib"]}
-)
-_HERE = str(Path(__file__).parents[1]) + "/"
+_FIXED = ("numpy", "scipy", "sympy", "symgrad")
+
+
+def _homes() -> tuple[str, ...]:
+    """Return the folders of Python's library, and of what symgrad needs wherever it is installed.
+
+    ``pip install --target`` puts packages beside the user's code, so the folder says nothing of
+    others there.
+    """
+    places = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib")}
+    for name in (*_FIXED, "mpmath", "numba", "llvmlite"):
+        spec = find_spec(name)
+        places.update((spec and spec.submodule_search_locations) or ())
+    return tuple(str(Path(place)) + os.sep for place in places)
+
+
+_HOMES = _homes()
+_HERE = str(Path(__file__).parents[1]) + os.sep
 
 
 #: The flag of classes that were made by a class statement.
@@ -178,9 +193,6 @@ def package_of(root: Any) -> str | None:
         return None
     name: str = function.__globals__.get("__name__", "").partition(".")[0]
     return None if name in _FIXED or name in sys.stdlib_module_names else name
-
-
-_FIXED = ("numpy", "scipy", "sympy", "symgrad")
 
 
 def users_class(kind: type) -> bool:
