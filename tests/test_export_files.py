@@ -49,30 +49,6 @@ int main(void) {
 }
 """
 
-FORTRAN = """
-program main
-  use iso_c_binding
-  implicit none
-  interface
-    function energy(n, m, x, a, k, value, slope) bind(c) result(status)
-      import
-      integer(c_ptrdiff_t), value :: n, m
-      real(c_double), value :: k
-      real(c_double), intent(in) :: x(*), a(*)
-      real(c_double), intent(out) :: value, slope(*)
-      integer(c_int) :: status
-    end function
-  end interface
-  integer, parameter :: wide = c_ptrdiff_t
-  real(c_double) :: x(3) = [0.3_c_double, 1.7_c_double, -0.6_c_double], a(12), value, slope(3)
-  integer(c_int) :: i, status
-  a = [(i / 7.0_c_double, i = 0, 11)]
-  status = energy(3_wide, 4_wide, x, a, 0.7_c_double, value, slope)
-  print '(I0, 4(1X, ES24.16))', status, value, slope
-  print '(I0)', energy(3_wide, 5_wide, x, a, 0.7_c_double, value, slope)
-end program
-"""
-
 
 def needs(*programs: str) -> Any:
     missing = [p for p in programs if shutil.which(p) is None]
@@ -117,14 +93,6 @@ def test_cpp_programs(tmp_path: Path) -> None:
     check(printed(tmp_path, "./main"))
 
 
-@needs("gfortran")
-def test_fortran_programs(tmp_path: Path) -> None:
-    ENERGY.export(tmp_path / "f.o", X, A, 0.7, name="energy")
-    (tmp_path / "main.f90").write_text(FORTRAN)
-    built(tmp_path, "gfortran", "-o", "main", "main.f90", "f.o")
-    check(printed(tmp_path, "./main"))
-
-
 @needs("gcc", "cmake")
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".o", ".c", ".so"])
@@ -151,7 +119,7 @@ def test_another_processor(tmp_path: Path) -> None:
 
 @needs("cc", "gfortran")
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The programs on the page are compiled and print what the page says."""
+    """The programs in C and Fortran on the page are compiled and print what the page says."""
     monkeypatch.chdir(tmp_path)
     text = (Path(__file__).parents[1] / "docs/from-c.md").read_text(encoding="utf-8")
     block = r"(?:<!-- file: (\S+) -->\n)?```(python|c|fortran|sh)\n(.*?)```\n(?:```text\n(.*?)```)?"
