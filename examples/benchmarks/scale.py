@@ -5,8 +5,9 @@
 A function of one row is applied to all: a price of four numbers, a distance of points, value and
 gradient of a loss of four numbers. NumPy has the expression of whole arrays, Numba a loop by hand
 under ``guvectorize`` (gradients by hand, too), JAX ``jit(vmap(f))`` on arrays of its own. All take
-turns; shown are the fastest of several calls after the first, in milliseconds, and how many times
-as long as symgrad's with the same threads. JAX and Numba's ``parallel`` have all threads.
+turns; shown is the least of several calls after the first, on the clock and of all threads
+together, and how many times symgrad's it is: on the clock with as many threads, of all threads
+with one. The latter tells more on a busy machine.
 """
 
 from __future__ import annotations
@@ -81,6 +82,10 @@ def loss_by_hand(x, value, gradient):  # type: ignore[no-untyped-def]
     value[0] = total
 
 
+#: Those that use several threads.
+SEVERAL = ("symgrad", "Numba by hand, parallel", "JAX vmap")
+
+
 class Problem(NamedTuple):
     """A function of a row: for symgrad, for NumPy and JAX, by hand for Numba; and its shapes."""
 
@@ -128,7 +133,6 @@ def calls(problem: Problem, given: list[Any]) -> dict[str, Callable[[], Any]]:
     """Return what is timed, by name."""
     one = sg.gufunc(problem.one, problem.signature, parallel=False)
     several = sg.gufunc(problem.one, problem.signature)
-    # A scalar argument of guvectorize is an array of one element only where it is a result.
     hand = numba.guvectorize([problem.types], _of_vectors(problem.signature))
     parallel = numba.guvectorize([problem.types], _of_vectors(problem.signature), target="parallel")
     vectors = [x if x.ndim > 1 else x[:, np.newaxis] for x in given]
@@ -145,19 +149,36 @@ def calls(problem: Problem, given: list[Any]) -> dict[str, Callable[[], Any]]:
 
 
 def _of_vectors(signature: str) -> str:
+    """Give numbers an axis of one, as guvectorize takes arrays."""
     inputs, outputs = signature.split("->")
     return f"{inputs.replace('()', '(one)')}->{outputs}"
 
 
-def measured(turns: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Return the fastest call of each, in seconds; they take turns."""
-    best = dict.fromkeys(turns, math.inf)
+def measured(turns: dict[str, Callable[[], Any]], rounds: int) -> dict[str, tuple[float, float]]:
+    """Return the least time of each, on the clock and of all threads together; they take turns."""
+    best = dict.fromkeys(turns, (math.inf, math.inf))
     for _ in range(rounds):
         for name, call in turns.items():
-            start = time.perf_counter()
+            start, begun = time.perf_counter(), time.process_time()
             call()
-            best[name] = min(best[name], time.perf_counter() - start)
+            took = time.perf_counter() - start, time.process_time() - begun
+            best[name] = min(best[name][0], took[0]), min(best[name][1], took[1])
     return best
+
+
+def compared(problem: Problem, rows: int, rounds: int) -> dict[str, tuple[float, float]]:
+    """Return the times for so many rows, of results that are equal."""
+    rng = np.random.default_rng(0)
+    given = [rng.uniform(0.5, 1.5, (rows, n) if n else rows) for n in problem.columns]
+    turns = calls(problem, given)
+    first: list[Any] = []
+    for name, call in turns.items():
+        found = [np.asarray(x) for x in _each(call())]
+        first = first or found
+        for x, right in zip(found, first, strict=True):
+            np.testing.assert_allclose(x, right, rtol=1e-9, atol=1e-9, err_msg=name)
+    del first, found
+    return measured(turns, rounds)
 
 
 def main() -> None:
@@ -167,30 +188,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     rows, rounds = (10_000, 2) if options.quick else (options.rows, options.rounds)
-    table = Table(title=f"{rows:,} rows, ms, and times symgrad's")
-    rng = np.random.default_rng(0)
-    for number, (label, problem) in enumerate(PROBLEMS.items()):
-        given = [rng.uniform(0.5, 1.5, (rows, n) if n else rows) for n in problem.columns]
-        turns = calls(problem, given)
-        first = None
-        for name, call in turns.items():
-            found = [np.asarray(x) for x in _each(call())]
-            first = first or found
-            for x, right in zip(found, first, strict=True):
-                np.testing.assert_allclose(x, right, rtol=1e-9, atol=1e-9, err_msg=name)
-        del found, first
-        best = measured(turns, rounds)
-        if not number:
-            table.add_column("")
-            for name in turns:
-                table.add_column(name, justify="right")
-        alone = ("symgrad, 1 thread", "NumPy", "Numba by hand")
-        base = {name: best["symgrad, 1 thread" if name in alone else "symgrad"] for name in turns}
-        table.add_row(
-            label,
-            *(f"{best[name] * 1e3:.3g} ({best[name] / base[name]:.2f})" for name in turns),
-        )
-    Console(width=140).print(table)
+    for label, problem in PROBLEMS.items():
+        table = Table("", "ms", "ratio", "CPU ms", "ratio", title=f"{label}: {rows:,} rows")
+        times = compared(problem, rows, rounds)
+        for name, (clock, cpu) in times.items():
+            ours = times["symgrad" if name in SEVERAL else "symgrad, 1 thread"]
+            table.add_row(
+                name, f"{clock * 1e3:.3g}", f"{clock / ours[0]:.2f}",
+                f"{cpu * 1e3:.3g}", f"{cpu / times['symgrad, 1 thread'][1]:.2f}",
+            )  # fmt: skip
+        Console().print(table)
 
 
 def _each(result: Any) -> Any:

@@ -290,7 +290,10 @@ class _Rows(Function[..., Any]):
         ):
             return
         try:
-            self._blockwise(key, arrays)
+            if len(arrays[0]) == 1:
+                self._write(key, arrays[:count], arrays[count:])
+            else:
+                self._blockwise(key, arrays)
         except BaseException as error:
             arrays = ()
             each: BaseException | None = error
@@ -307,38 +310,36 @@ class _Rows(Function[..., Any]):
     def _blockwise(self, key: tuple[int, ...], arrays: Sequence[Any]) -> None:
         """Compute a loop, with copies of what does not lie as compiled code takes it."""
         count, rows = len(self._axes), len(arrays[0])
-        if self._binary and rows > 1 and self._folds(*arrays):
+        if self._binary and self._folds(*arrays):
             return
-        most = max(1, BLOCK // max(1, *(x[:1].nbytes for x in arrays)))
+        most = max(1, BLOCK * rows // max(1, *[x.nbytes for x in arrays]))
         if rows <= most or _straight(arrays[:count], arrays[count:]):
-            most = rows
+            self._write(key, arrays[:count], arrays[count:])
+            return
         # What is the same for all examples is copied once.
-        arrays = [x if x.strides[0] or rows < 2 else x[:most].copy() for x in arrays]
+        arrays = [x if x.strides[0] else x[:most].copy() for x in arrays]
         for k in range(0, rows, most):
             block = [x[k : k + most] if len(x) == rows else x[: rows - k] for x in arrays]
-            outs = block[count:]
-            given = [x if x.flags.c_contiguous else x.copy() for x in block[:count]]
-            for x, out in zip(self._block(key, given, outs), outs, strict=True):
-                if x is not out:
-                    out[...] = x
+            self._write(key, block[:count], block[count:])
 
-    def _block(self, key: tuple[int, ...], given: Sequence[Any], outs: Sequence[Any]) -> list[Any]:
-        """Compute results, in ``outs`` where that is possible, and return them."""
+    def _write(self, key: tuple[int, ...], given: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Compute results, and copy to ``outs`` what cannot be written there at once."""
         if len(given[0]) == 1:  # an axis of one has code of its own, and perhaps other digits
             given = [np.concatenate((x, x)) for x in given]
-            outs = [np.empty((2, *out.shape[1:]), out.dtype) for out in outs]
-            return [x[:1] for x in self._block(key, given, outs)]
-        fresh = [np.empty(out.shape, out.dtype) for out in outs]
-        straight = [
-            out if out.flags.c_contiguous else x for x, out in zip(fresh, outs, strict=True)
-        ]
+            into = [np.empty((2, *out.shape[1:]), out.dtype) for out in outs]
+        else:
+            given = [x if x.flags.c_contiguous else x.copy() for x in given]
+            into = [x if x.flags.c_contiguous else np.empty(x.shape, x.dtype) for x in outs]
         way = self._ways.get(key)
-        if way is not None and now() is PLAIN:
-            for into in (straight, fresh):  # a result shares memory with an argument
-                if way(*given, MISS, *into) is not MISS:
-                    return into
-        self._compiled(key, given, straight)
-        return straight
+        if way is None or now() is not PLAIN or way(*given, MISS, *into) is MISS:
+            if _straight(given, into):
+                self._compiled(key, given, into)
+            else:  # a result is to lie where an argument does
+                into = [np.empty(x.shape, x.dtype) for x in into]
+                self._write(key, given, into)
+        for x, out in zip(into, outs, strict=True):
+            if x is not out:
+                out[...] = x[: len(out)]
 
     def _compiled(self, key: tuple[int, ...], given: Sequence[Any], outs: Sequence[Any]) -> None:
         """Compute results as any function does, and keep the way."""
@@ -361,13 +362,16 @@ class _Rows(Function[..., Any]):
 
     def _folds(self, before: Any, xs: Any, out: Any) -> bool:
         """Compute ``reduce`` or ``accumulate``, if a loop is that: a value is read once written."""
-        step, start = out.strides, before.__array_interface__["data"][0]
-        if before.strides != step or out.__array_interface__["data"][0] - start != step[0]:
+        step = out.strides
+        if before.strides != step or not np.may_share_memory(before, out):
+            return False
+        start, place = (x.__array_interface__["data"][0] for x in (before, out))
+        if place - start != step[0]:
             return False
         if step == (0,):  # all in one place, which holds the start
-            out[:1] = self._last(before[0].copy(), xs)
+            out[:1] = self._last(before[0], xs)
         else:
-            out[...] = self._all(before[0].copy(), xs)
+            out[...] = self._all(before[0], xs)
         return True
 
 
