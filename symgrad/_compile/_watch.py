@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .._runtime import MISS, UnwatchedError, Words, can_watch, watched
+from .._runtime import MISS, UnwatchedError, Words, can_watch, copier, watched
 from .._trace import as_leaf
 from ._cache import loaded
 from ._compared import ERRORS, Comparison, same, unchanged
@@ -49,7 +49,7 @@ class Watch(Words):
     def __init__(
         self, cells: Mapping[str, Any], constants: Mapping[str, Any], main: dict[str, Any] | None
     ) -> None:
-        super().__init__()
+        super().__init__(copier(loaded))
         self._cells, self._constants = cells, constants
         self._main: dict[str, Any] = {} if main is None else main
         self._known: dict[str, Found] = {}
@@ -208,19 +208,25 @@ class Callers:
             self._left[0] = PATIENCE
             return None
         self._left[0] = sys.maxsize
-        if self._converted or not can_watch():
+        if self._converted or not can_watch(loaded):
             return None
-        watch = Watch(*self._comparison.names)
-        try:
-            for read, expected in self._comparison.expected:
-                if not watch.finds(read.text, expected, read.how == "is"):
-                    self._left[0] = 1  # it has just changed
-                    return None
-            watch.fetches(self._comparison.data)
-        except (UnwatchedError, *ERRORS):
-            return None
-        self._left[0] = 0
-        return watch
+        for _ in range(2):  # an object may have got its dictionary by being asked for it
+            watch = Watch(*self._comparison.names)
+            try:
+                for read, expected in self._comparison.expected:
+                    if not watch.finds(read.text, expected, read.how == "is"):
+                        self._left[0] = 1  # it has just changed
+                        return None
+                watch.fetches(self._comparison.data)
+            except (UnwatchedError, *ERRORS):
+                return None
+            except RuntimeError:  # another thread changes a dictionary
+                break
+            if watch.holds():
+                self._left[0] = 0
+                return watch
+        self._left[0] = PATIENCE
+        return None
 
     def _comparing(self, function: Callable[..., Any], count: int) -> Callable[..., Any]:
         """Return such a function that Python carries out."""

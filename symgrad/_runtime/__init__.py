@@ -2,9 +2,9 @@
 
 Machine code comes here for the way from a Python call into a program and back (``_entry``), for
 memory that is kept between calls (``_memory``), for threads (``_threads``), for seeing that
-objects are as they were (``_words``, ``_watched``), and for the functions of other libraries
-(``_libraries``). The structures that it relies on are listed and tested in ``_structures``; where
-one is otherwise, calls go through Numba's dispatcher instead.
+objects are as they were (``_tables``, ``_words``, ``_watched``), and for the functions of other
+libraries (``_libraries``). The structures that it relies on are listed and tested in
+``_structures``; where one is otherwise, calls go through Numba's dispatcher instead.
 """
 
 from . import _structures as structures
@@ -40,12 +40,13 @@ from ._machine import MACHINES, Machine, level_note, machine_of
 from ._memory import get_kept_memory, load_memory, set_kept_memory
 from ._memory_code import GIVE, TAKE
 from ._python import MISS, bind_python, python_function
+from ._tables import UnwatchedError
 from ._thread_count import get_num_threads, set_num_threads
 from ._threads import load_pool
 from ._trials import can_watch
 from ._universal import origin_of, universal
-from ._watched import watched
-from ._words import UnwatchedError, Words
+from ._watched import copier, watched
+from ._words import Words
 
 __all__ = [
     "EXHAUSTED",
@@ -70,6 +71,7 @@ __all__ = [
     "bind_python",
     "bind_symbol",
     "can_watch",
+    "copier",
     "cython_symbol",
     "externals",
     "get_kept_memory",

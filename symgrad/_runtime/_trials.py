@@ -15,7 +15,9 @@ import numpy as np
 from .._platform import has
 from . import _structures
 from ._structures import word
-from ._words import UnwatchedError, Words
+from ._tables import UnwatchedError
+from ._watched import copier
+from ._words import Words
 
 #: Versions of CPython in which structures lie where they are looked for.
 VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
@@ -174,21 +176,26 @@ TRIALS: list[tuple[Callable[[], Any], Callable[[Words, Any], Any], Change, list[
 
 
 @lru_cache(maxsize=1)
-def can_watch() -> bool:
+def can_watch(load: Callable[[str], Any]) -> bool:
     """Tell whether the structures are as taken for granted here: all changes are seen."""
     if _structures.FAULT is not None or not has("words") or sys.version_info[:2] not in VERSIONS:
         return False
     try:
+        copy = copier(load)
         return all(
-            not _seen(make, watch, none) and all(_seen(make, watch, change) for change in changes)
+            not _seen(copy, make, watch, none)
+            and all(_seen(copy, make, watch, change) for change in changes)
             for make, watch, none, changes in TRIALS
         )
     except Exception:  # noqa: BLE001 - whatever it is, it is not as expected
         return False
 
 
-def _seen(make: Callable[[], Any], watch: Callable[[Words, Any], Any], change: Change) -> bool:
-    x, words = make(), Words()
+def _seen(
+    copy: Callable[..., int], make: Callable[[], Any], watch: Callable[[Words, Any], Any],
+    change: Change,
+) -> bool:  # fmt: skip
+    x, words = make(), Words(copy)
     watch(words, x)
     if not as_before(words):
         raise UnwatchedError

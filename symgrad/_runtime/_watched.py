@@ -6,6 +6,7 @@ table.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -18,6 +19,7 @@ from ._structures import DATA_AT, TUPLE_AT
 #: Words of the table before those to compare.
 HEAD = 7
 
+COPY = "symgrad.copied"
 SYMBOL, ANY, CALL = "symgrad.watched", "symgrad.any", "symgrad.python.PyObject_Vectorcall"
 
 _TEXT = f"""
@@ -30,6 +32,18 @@ declare void @symgrad.python.Py_DecRef(ptr)
 define ptr @{ANY}(ptr %callable, ptr %args, i64 %given) {{
   %result = call ptr @{CALL}(ptr %callable, ptr %args, i64 %given, ptr null)
   ret ptr %result
+}}
+
+; Copies memory to which a pointer leads, if it still does.
+define i32 @{COPY}(ptr %at, ptr %was, ptr %from, ptr %to, i64 %bytes) {{
+  %is = load ptr, ptr %at
+  %same = icmp eq ptr %is, %was
+  br i1 %same, label %copy, label %not
+copy:
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  ret i32 1
+not:
+  ret i32 0
 }}
 
 define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %given) {{
@@ -177,6 +191,18 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 def _machine_code(load: Callable[[str], Any]) -> Any:
     bind_python()
     return load(_TEXT)
+
+
+@lru_cache(maxsize=1)
+def copier(load: Callable[[str], Any]) -> Callable[..., int]:
+    """Return a function of ``(at, was, start, to, count)`` that copies bytes.
+
+    It does so, and returns 1, if the pointer at ``at`` is what it was: all under the interpreter's
+    lock, so no other thread can free them in between.
+    """
+    words = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    kind = ctypes.PYFUNCTYPE(ctypes.c_int, *words)
+    return kind(_machine_code(load).get_function_address(COPY))
 
 
 def watched(

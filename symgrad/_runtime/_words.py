@@ -12,7 +12,6 @@ they are tried there before the first use.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import sys
 from functools import lru_cache
 from types import (
@@ -27,16 +26,18 @@ from typing import Any
 
 import numpy as np
 
-from ._structures import DATA_AT, DTYPE_AT, HEADER, SHAPE_AT, STRIDES_AT, TUPLE_AT, TYPE_AT, word
-
-#: A dictionary's table of keys, and its values where many objects share the keys.
-KEYS_AT, VALUES_AT = HEADER + 16, HEADER + 24
-
-#: Of a table of keys: sizes and version, how many entries, and the hash table before these.
-TABLE_AT, COUNT_AT, HASHES_AT = 8, 24, 32
-
-#: An entry is key and value where all keys are strings, else hash, key and value.
-ENTRY, GENERAL_ENTRY = 16, 24
+from ._structures import (
+    DATA_AT,
+    DTYPE_AT,
+    HEADER,
+    RANK_AT,
+    SHAPE_AT,
+    STRIDES_AT,
+    TUPLE_AT,
+    TYPE_AT,
+    word,
+)
+from ._tables import COUNT_AT, ENTRY, KEYS_AT, Tables, Thing, UnwatchedError
 
 LENGTH_AT, LIST_AT, CELL_AT = HEADER, HEADER + 8, HEADER
 
@@ -63,92 +64,8 @@ _FIXED = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), Fun
 _HEAP_TYPE, _MANAGED = 1 << 9, 1 << 4
 
 
-class UnwatchedError(Exception):
-    """Something whose changes words do not show."""
-
-
-class Words:
-    """Words that are as they were if what was asked for is as it was.
-
-    Attributes
-    ----------
-    words:
-        What was where.
-    blocks:
-        Where a copy is of so many bytes there. They may be looked at after the words.
-    held:
-        The objects that are looked at or compared with.
-    """
-
-    def __init__(self) -> None:
-        self.words: dict[int, int] = {}
-        self.blocks: dict[tuple[int, int], int] = {}
-        self.held: list[Any] = []
-        self._tables: dict[tuple[int, int], dict[Any, int]] = {}
-
-    def same(self, at: int, wanted: int) -> None:
-        """Watch one word."""
-        if word(at) != wanted:
-            raise UnwatchedError
-        self.words.setdefault(at, wanted)
-
-    def still(self, at: int) -> int:
-        """Watch one word, whatever it is now."""
-        return self.words.setdefault(at, word(at))
-
-    def block(self, at: int, count: int) -> None:
-        """Watch bytes."""
-        if count and (at, count) not in self.blocks:
-            copy = ctypes.create_string_buffer(ctypes.string_at(at, count), count)
-            self.held.append(copy)
-            self.blocks[at, count] = ctypes.addressof(copy)
-
-    def points(self, at: int, value: Any) -> None:
-        """Watch a place where an object is."""
-        self.held.append(value)
-        self.same(at, id(value))
-
-    # ------------------------------------------------------------ dictionaries
-
-    def keys(self, d: dict[Any, Any]) -> None:
-        """Watch which keys a dictionary has."""
-        if type(d) is not dict:
-            raise UnwatchedError
-        self.held.append(d)
-        keys = self.still(id(d) + KEYS_AT)
-        values = word(id(d) + VALUES_AT)
-        begin, count = _entries(keys)
-        if values:  # its keys are those of many objects, of which it may have a part
-            self.still(id(d) + VALUES_AT)
-            self.still(keys + COUNT_AT)
-            self.block(begin, ENTRY * count)
-            self.still(id(d) + HEADER)  # how many it has
-            for k in range(count):
-                if word(values + values_at() + 8 * k) == 0:
-                    self.still(values + values_at() + 8 * k)
-        elif not count:
-            self.still(keys + COUNT_AT)
-        elif _of_strings(keys):
-            self.same(keys + TABLE_AT, _with_version(d))
-        else:
-            self.still(keys + COUNT_AT)
-            self.block(begin, GENERAL_ENTRY * count)
-            self.held += [*d, *d.values()]
-
-    def entry(self, d: dict[Any, Any], key: Any) -> int:
-        """Return where the value of a key is, and watch the table."""
-        self.keys(d)
-        keys, values = word(id(d) + KEYS_AT), word(id(d) + VALUES_AT)
-        begin, count = _entries(keys)
-        size = ENTRY if values or _of_strings(keys) else GENERAL_ENTRY
-        if (keys, count) not in self._tables:
-            table = np.frombuffer(ctypes.string_at(begin, size * count), np.int64)
-            numbers = {at: k for k, at in enumerate(table.reshape(count, -1)[:, -2].tolist())}
-            self._tables[keys, count] = {k: numbers[id(k)] for k in d}
-        k = self._tables[keys, count][key]
-        return values + values_at() + 8 * k if values else begin + (k + 1) * size - 8
-
-    # ------------------------------------------------------------ other objects
+class Words(Tables):
+    """Words that are as they were if what was asked for is as it was."""
 
     def kind(self, value: Any) -> None:
         """Watch the type of an object, and what the type says."""
@@ -209,6 +126,8 @@ class Words:
             at = MANAGED_AT
         if at == 0 or type(names) is not dict:
             raise UnwatchedError
+        if word(id(value) + at) != id(names):
+            raise UnwatchedError
         self.points(id(value) + at, names)
         return names
 
@@ -250,14 +169,19 @@ class Words:
     def _own(self, value: Any, name: str) -> int | None:
         """Return where an attribute of an object is that has no dictionary yet; None: nowhere."""
         values = self.still(id(value) + INLINE_AT)
-        keys = self.still(id(type(value)) + places_in_types())
-        begin, count = _entries(keys)
-        for k in range(count):
-            if word(begin + ENTRY * k) == id(sys.intern(name)):
-                at = values + 8 * k
-                return at if word(at) else self.still(at) or None
-        self.still(keys + COUNT_AT)
-        self.block(begin, ENTRY * count)
+        at = id(type(value)) + places_in_types()
+        keys = self.still(at)
+        head = self._head(at, keys)
+        entries = self.through(at, keys, head.begin, ENTRY * head.entries)
+        names = np.frombuffer(entries, np.int64)[::2].tolist()
+        if id(sys.intern(name)) in names:
+            place: int = values + 8 * names.index(id(sys.intern(name)))
+            if any(self.through(id(value) + INLINE_AT, values, place, 8)):
+                return place
+            self.same(place, 0)
+            return None
+        self.same(keys + COUNT_AT, head.entries)
+        self.block(head.begin, entries)
         return None
 
     def unset(self, value: Any, name: str) -> None:
@@ -265,7 +189,9 @@ class Words:
         self.held.append(value)
         self.kind(value)
         self.type_of(type(value))
-        self.same(id(value) + _slot(_of_class(type(value), name)), 0)
+        at = id(value) + _slot(_of_class(type(value), name))
+        if self.still(at):
+            raise UnwatchedError
 
     def _of_type(self, kind: type, name: str) -> Any:
         """Return an attribute of a class."""
@@ -299,10 +225,14 @@ class Words:
             raise UnwatchedError
         copy = a.copy(order="K")
         self.held += [a, a.dtype, copy]
-        self.block(id(a) + DATA_AT, DTYPE_AT + 8 - DATA_AT)
-        self.block(word(id(a) + SHAPE_AT), 8 * a.ndim)
-        self.block(word(id(a) + STRIDES_AT), 8 * a.ndim)
-        self.blocks.setdefault((word(id(a) + DATA_AT), a.nbytes), copy.ctypes.data)
+        places = (DATA_AT, 0), (SHAPE_AT, 8 * a.ndim), (STRIDES_AT, 8 * a.ndim)
+        for at, count in places:
+            start = self.still(id(a) + at)
+            if count:
+                self.block(start, self.through(id(a) + at, start, start, count))
+        self.still(id(a) + RANK_AT)
+        self.still(id(a) + DTYPE_AT)
+        self.blocks.setdefault((self.still(id(a) + DATA_AT), a.nbytes), copy.ctypes.data)
         return copy
 
     def content(self, value: Any) -> None:
@@ -332,35 +262,6 @@ class Words:
         for x in items:
             if type(x) not in _FIXED:
                 self.content(x)
-
-
-def _entries(keys: int) -> tuple[int, int]:
-    """Return where the entries of a table of keys are, and how many have been used."""
-    return keys + HASHES_AT + (1 << (word(keys + TABLE_AT) >> 8 & 0xFF)), word(keys + COUNT_AT)
-
-
-def _of_strings(keys: int) -> bool:
-    """Tell whether a table of keys, which no objects share, has strings alone."""
-    return word(keys + TABLE_AT) >> 16 & 0xFF == 1
-
-
-def _with_version(d: dict[Any, Any]) -> int:
-    """Return the word with the version of a dictionary's keys, which is new for other keys.
-
-    CPython gives keys a version when code that reads a global name from them has run some times.
-    """
-    at = word(id(d) + KEYS_AT) + TABLE_AT
-    if word(at) >> 32 == 0:
-        with contextlib.suppress(Exception):
-            FunctionType(_reads_a_name.__code__.replace(), d)(range(64))
-    if word(at) >> 32 == 0:
-        raise UnwatchedError
-    return word(at)
-
-
-def _reads_a_name(times: range) -> None:
-    for _ in times:
-        len  # noqa: B018
 
 
 def _slot(descriptor: Any) -> int:
@@ -415,20 +316,7 @@ def inline(value: Any) -> bool:
 @lru_cache(maxsize=1)
 def places_in_types() -> int:
     """Return where a class has the keys that its objects share."""
-    thing = _Thing()
+    thing = Thing()
     keys = word(id(thing.__dict__) + KEYS_AT)
     size = object.__getattribute__(type, "__basicsize__")
-    return next(at for at in range(VERSION_AT, size, 8) if word(id(_Thing) + at) == keys)
-
-
-@lru_cache(maxsize=1)
-def values_at() -> int:
-    """Return where values begin that an object's dictionary has apart from its keys."""
-    thing = _Thing()
-    values = word(id(thing.__dict__) + VALUES_AT)
-    return next(at for at in (0, 8) if word(values + at) == id(thing.first))
-
-
-class _Thing:
-    def __init__(self) -> None:
-        self.first, self.second = 1.25, 2.5
+    return next(at for at in range(VERSION_AT, size, 8) if word(id(Thing) + at) == keys)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from symgrad._compile._cache import loaded
 from symgrad._compile._watch import Watch
 from symgrad._runtime import UnwatchedError, can_watch
 
@@ -139,7 +140,7 @@ def begun(
     return watch, compared, places, value
 
 
-@pytest.mark.skipif(not can_watch(), reason="the structures are others")
+@pytest.mark.skipif(not can_watch(loaded), reason="the structures are others")
 @pytest.mark.attack(quick=150, whole=20_000, part=1000, judge="the expressions, read by Python")
 def test_words(attack: Any) -> None:
     """Random changes of objects of all kinds, of which words of memory may tell nothing."""

@@ -11,6 +11,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _captures, _watch
+from symgrad._compile._cache import loaded
 from symgrad._runtime import _trials, structures
 
 FUNCTION = """
@@ -50,7 +51,7 @@ def checked(names: dict[str, Any], g: Any) -> None:
             np.testing.assert_allclose(g(x), step, err_msg=change)
 
 
-@pytest.mark.skipif(not _trials.can_watch(), reason="the structures are others")
+@pytest.mark.skipif(not _trials.can_watch(loaded), reason="the structures are others")
 def test_calls_look_at_trials_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     names, g = made()
     names["other"] = 1
@@ -66,11 +67,11 @@ def test_calls_look_at_trials_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_python_of_another_version_is_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_trials, "VERSIONS", ())
-    assert not _trials.can_watch.__wrapped__()
+    assert not _trials.can_watch.__wrapped__(loaded)
 
 
 def test_python_looks_where_trials_cannot_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_watch, "can_watch", lambda: False)
+    monkeypatch.setattr(_watch, "can_watch", lambda load: False)
     names, g = made()
     checked(names, g)
 
@@ -78,7 +79,7 @@ def test_python_looks_where_trials_cannot_be_seen(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.skipif(structures.FAULT is not None, reason="no machine code reads objects")
 @pytest.mark.skipif(sys.version_info[:2] not in _trials.VERSIONS, reason="not known")
 def test_trials_are_seen_here() -> None:
-    assert _trials.can_watch()
+    assert _trials.can_watch(loaded)
 
 
 @pytest.mark.usefixtures("no_kernels")
