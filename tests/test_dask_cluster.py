@@ -62,8 +62,13 @@ def wanted() -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
+    settings = {
+        "distributed.worker.memory.terminate": False,
+        # So long after a worker was lost the cluster gives its place up if it is lost again then.
+        "distributed.deploy.lost-worker-timeout": "1 hour",
+    }
     with (
-        dask.config.set({"distributed.worker.memory.terminate": False}),
+        dask.config.set(settings),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as started,
@@ -102,7 +107,12 @@ def test_killed_workers_change_no_bit(cluster: Any, client: Any, wanted: list[by
         step = threading.Thread(target=lambda: found.append(g(W, held)))  # noqa: B023 - joined
         step.start()
         time.sleep(rng.uniform(0, 0.4))
-        nannies = [n for n in cluster.workers.values() if n.pid is not None]
+        # Dask starts no worker again that is killed while it starts.
+        nannies = [
+            n for n in cluster.workers.values()
+            if n.process is not None and n.process.status.name == "running"
+            and n.worker_address in cluster.scheduler.workers
+        ]  # fmt: skip
         if nannies:
             os.kill(nannies[int(rng.integers(len(nannies)))].pid, signal.SIGKILL)
             killed += step.is_alive()

@@ -24,12 +24,13 @@ import cloudpickle
 
 from .._compile import Function
 from .._compile._users import of_library
+from .._forks import free_in_children
 from ..errors import ArgumentError
 
 #: cloudpickle's list of modules that go by value is one for the process.
-_lock = threading.Lock()
+_lock = free_in_children(threading.Lock())
 
-_kept = threading.Lock()
+_kept = free_in_children(threading.Lock())
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]

@@ -328,8 +328,8 @@ def test_only_what_the_cpu_can_run_is_called(
 ) -> None:
     """glibc has its functions for AVX-512 on every CPU."""
     monkeypatch.setattr("llvmlite.binding.get_host_cpu_features", lambda: features)
-    monkeypatch.setattr(_libraries, "register_bytes", register_bytes.__wrapped__)
-    monkeypatch.setattr(_libraries, "vector_width", vector_width.__wrapped__)
+    for name in ("_register_bytes_here", "_vector_width_here"):
+        monkeypatch.setattr(_libraries, name, getattr(_libraries, name).__wrapped__)
     assert _libraries._letter.__wrapped__()[0] == letter
 
 
