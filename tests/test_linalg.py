@@ -133,6 +133,26 @@ def test_vmap_over_right_hand_sides_keeps_one_matrix() -> None:
     assert step.ndim == 2
 
 
+@pytest.mark.parametrize("backend", ["kernel", "numpy"])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
+def test_many_right_hand_sides_of_any_size(dtype: str, backend: str) -> None:
+    """They go to BLAS one, some or all at a time; rows of the matrices have to be exchanged."""
+
+    def draw(*shape: int) -> Any:
+        return (r(shape) + (1j * r(shape) if dtype == "c16" else 0)).astype(dtype)
+
+    def both(a: Any, t: Any, b: Any) -> Any:
+        return np.linalg.solve(a, b), np.linalg.solve(a.T, b), linalg.solve_triangular(t, b)
+
+    solve = sg.compile(both) if backend == "kernel" else sg.compile(both, backend=backend)
+    for n, k in ((4, 1), (4, 300), (5, 203), (32, 41), (64, 64), (90, 90), (301, 3)):
+        a, t, b = draw(n, n), draw(n, n) + 9 * n**0.5 * np.eye(n, dtype=dtype), draw(n, k)
+        for matrix, x in zip((a, a.T, np.triu(t)), solve(a, t, b), strict=True):
+            scale = n * np.max(np.abs(matrix)) * np.max(np.abs(x))
+            assert x.dtype == b.dtype
+            assert np.max(np.abs(matrix @ x - b)) < 30 * np.finfo(dtype).eps * scale
+
+
 # ---------------------------------------------------------------- conventions
 
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import sympy as sp
 
-from .._late import blas, lapack
+from .._late import lapack
 from .._op import (
     FLAG,
     ArrayOp,
@@ -41,6 +41,7 @@ from . import exactly
 from .movement import BROADCAST, RESHAPE
 from .np_common import conjugated, iota, join_pairs, lift, packed, spread
 from .operands import Cores
+from .substitution import substituted, write_substitution
 
 FACTORS = "derivatives go through the matrix itself"
 
@@ -173,33 +174,44 @@ LU: ArrayOp = define(
 def lu_solution(factors: Any, b: Any, trans: bool) -> Any:
     """Solve ``a x = b``, or with the transpose of ``a``, for each row b."""
     n = b.shape[-1]
-    out = np.empty(b.shape, np.result_type(factors, b))
-    (getrs,) = lapack.get_lapack_funcs(("getrs",), (factors, b))
-    for f, x, y in matrices(factors, b, out):
-        if x.size:
-            y[:] = getrs(f[:n].T, f[n].real + np.arange(n), x.T, trans=0 if trans else 1)[0].T
+    out = b.astype(np.result_type(factors, b))
+    for f, x in matrices(factors, out):
+        order = np.arange(n)
+        for i, below in enumerate(f[n].real.astype(int)):
+            order[[i, i + below]] = order[[i + below, i]]
+        y = x[:, order] if trans else x
+        for lower in (False, True) if trans else (True, False):
+            y = substituted(f[:n], y, lower, trans, not lower)
+        x[:, slice(None) if trans else order] = y
     return out
 
 
 def write_solve(r: Any, trans: bool) -> None:
-    """Write the call for one matrix; of pairs, the one for complex numbers."""
+    """Write the steps for one matrix; of pairs, those for complex numbers."""
     _, factors, b, out = r.pointers
     k, n = r.shapes[2][:2]
     r.copy(out, b, n * k)
-    exchanges, info = r.work(n, "i32"), r.cell("i32", "0")
-    last = r.at(factors, r.size(n * n))
+    e, size, last = r.e, r.size(n), r.at(factors, r.size(n * n))
 
-    def convert(i: str) -> None:
-        number = r.e.op(f"load {r.kind}, ptr {r.at(last, i)}")
-        whole = r.e.op(f"fptosi {r.kind} {number} to i32")
-        row = r.e.op(f"add i32 {r.e.op(f'trunc i64 {i} to i32')}, 1")
-        place = r.e.op(f"add i32 {whole}, {row}")
-        r.e.line(f"store i32 {place}, ptr {r.at(exchanges, i, 'i32')}")
+    def exchange(row: str) -> None:
+        first = r.at(out, e.op(f"mul i64 {row}, {size}"))
 
-    r.loop(r.size(n), convert)
-    # The factors are those of the transpose, since LAPACK reads rows as columns.
-    r.call("getrs", r.letter("N" if trans else "T"), r.integer(n), r.integer(k), factors,
-           r.leading(n), exchanges, out, r.leading(n), info)  # fmt: skip
+        def swap(step: str) -> None:
+            i = step if trans else e.op(f"sub i64 {e.op(f'sub i64 {size}, 1')}, {step}")
+            below = e.op(f"fptosi {r.kind} {e.op(f'load {r.kind}, ptr {r.at(last, i)}')} to i64")
+            other = e.op(f"add i64 {i}, {below}")
+            x, y = r.get(first, i), r.get(first, other)
+            r.put(y, first, i)
+            r.put(x, first, other)
+
+        r.loop(size, swap)
+
+    if trans:
+        r.loop(r.size(k), exchange)
+    for lower in (False, True) if trans else (True, False):
+        write_substitution(r, factors, out, lower, trans, not lower)
+    if not trans:
+        r.loop(r.size(k), exchange)
 
 
 def _solve_vjp(ct: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
@@ -245,21 +257,17 @@ SOLVE: ArrayOp = define(
 def triangular_solution(a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
     """Solve ``a x = b`` for each row b, with one triangle of ``a`` or of its transpose."""
     out = np.empty(b.shape, b.dtype)
-    (trsm,) = blas.get_blas_funcs(("trsm",), (b,))
     for x, y, z in matrices(a, b, out):
-        if y.size:
-            z[:] = trsm(1.0, x.T, y.T, lower=not lower, trans_a=not trans, diag=unit).T
+        z[:] = substituted(x, y, lower, trans, unit)
     return out
 
 
 def write_triangular(r: Any, lower: bool, trans: bool, unit: bool) -> None:
-    """Write the call for one matrix; of pairs, the one for complex numbers."""
+    """Write the calls for one matrix; of pairs, those for complex numbers."""
     a, b, out = r.pointers
     k, n = r.shapes[1][:2]
     r.copy(out, b, n * k)
-    flags = ("L", "U" if lower else "L", "N" if trans else "T", "U" if unit else "N")
-    r.call("trsm", *map(r.letter, flags), r.integer(n), r.integer(k), r.number(1.0), a,
-           r.leading(n), out, r.leading(n), library="blas")  # fmt: skip
+    write_substitution(r, a, out, lower, trans, unit)
 
 
 def _triangular_vjp(ct: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
