@@ -23,6 +23,18 @@ FEATURES = {
 LACKS = [
     "advice", "fork", "libmvec", "limits", "long", "near", "owners", "structures", "words",
 ]  # fmt: skip
+#: What processors and systems differ in, in a minute or two: `processor` and `pretend` run it.
+SMOKE = [
+    "tests/test_captures.py",
+    "tests/test_gufunc.py",
+    "tests/test_inside_numba.py",
+    "tests/test_kernels.py",
+    "tests/unit/compile/test_cache.py",
+    "tests/unit/lower/test_products.py",
+    "tests/unit/lower/test_simd.py",
+    "tests/unit/runtime",
+    "tests/unit/test_forks.py",
+]
 
 nox.options.sessions = ["tests-3.11", "lint", "docs"]
 os.chdir(ROOT)
@@ -45,17 +57,19 @@ def lowest(session: nox.Session) -> None:
 @nox.session
 @nox.parametrize("processor", list(FEATURES))
 def processor(session: nox.Session, processor: str) -> None:
-    """Run the quick tests with code for a processor that has less than this one."""
+    """Run SMOKE, or what is given, with code for a processor that has less than this one."""
     session.install("-e", ".[test]")
-    session.run("python", "-m", "pytest", *session.posargs, env=FEATURES[processor])
+    chosen = session.posargs or SMOKE
+    session.run("python", "-m", "pytest", *chosen, env=FEATURES[processor])
 
 
 @nox.session
 @nox.parametrize("lack", LACKS)
 def pretend(session: nox.Session, lack: str) -> None:
-    """Run the quick tests as where systems lack something (symgrad/_platform.py)."""
+    """Run SMOKE, or what is given, where something is lacking (symgrad/_platform.py)."""
     session.install("-e", ".[test]")
-    session.run("python", "-m", "pytest", *session.posargs, env={"SYMGRAD_PRETEND": lack})
+    chosen = session.posargs or SMOKE
+    session.run("python", "-m", "pytest", *chosen, env={"SYMGRAD_PRETEND": lack})
 
 
 @nox.session

@@ -16,6 +16,14 @@ from typing import Any
 
 from .errors import ArgumentError
 
+# Caches, and memory that calls keep, count on threads that take turns in Python.
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    raise ImportError(
+        "symgrad needs Python's global interpreter lock, and this is a free-threaded build without"
+        f" it ({sys.executable}): use the usual build of Python"
+        f" {sys.version_info.major}.{sys.version_info.minor} for symgrad"
+    )
+
 #: What can be taken for absent, and what is done without it.
 LACKS = {
     "advice": "large pages are not asked for (madvise is Linux's)",
@@ -70,9 +78,6 @@ RELOCATION = "default" if os.name == "nt" else "pic"
 
 #: How many bits C's ``unsigned long`` has, in which CPython returns identifiers of threads.
 LONG_BITS = 8 * ctypes.sizeof(ctypes.c_ulong) if has("long") else 32
-
-#: Whether Python's threads take turns: then nothing changes under machine code that reads it.
-LOCKED = not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 def register_at_fork(**functions: Callable[[], Any]) -> None:

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath
 
-from .._platform import LOCKED, has
+from .._platform import has
 
-#: Size of CPython's object header, whose last word is the type; that of a build without the
-#: interpreter's lock, or with lists of all objects, is another.
+#: Size of CPython's object header, whose last word is the type; that of a build with lists of
+#: all objects is another.
 HEADER = 16
 TYPE_AT = HEADER - 8
 
@@ -153,7 +153,6 @@ def _platform() -> bool:
     return (
         has("structures")
         and sys.implementation.name == "cpython"
-        and LOCKED
         and sys.byteorder == "little"
         and ctypes.sizeof(ctypes.c_void_p) == 8
         and object.__basicsize__ == HEADER

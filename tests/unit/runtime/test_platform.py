@@ -149,6 +149,16 @@ def test_what_is_pretended_is_checked() -> None:
     assert "SYMGRAD_PRETEND has forks" in run.stderr
 
 
+def test_builds_without_the_interpreters_lock_are_refused() -> None:
+    pretend = "import sysconfig; sysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{pretend}; import symgrad"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert "ImportError: symgrad needs Python's global interpreter lock" in run.stderr
+
+
 def test_systems_are_asked_in_one_place() -> None:
     """What names a system, or what only some have, stands in ``_platform.py``."""
     asked = re.compile(
