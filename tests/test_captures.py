@@ -499,13 +499,6 @@ def test_formulas_and_kernels_read_the_values_of_now(names: Any) -> None:
     assert sg.compile(f).kernel(1.0)(2.0) == 24.0
 
 
-def test_functions_that_read_nothing_are_called_directly() -> None:
-    g = sg.compile(lambda x: np.sum(x**2))
-    g(X)
-    assert g._fast is not None
-    assert g._fast[0] is g._fast[2].caller
-
-
 def test_results_in_given_memory(names: Any) -> None:
     f = sg.compile(lambda x: SCALE * WEIGHTS * x)
     out = np.empty(3)

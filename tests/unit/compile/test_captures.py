@@ -10,6 +10,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._compile import _captures
+from symgrad._runtime import structures
 
 HELPER = """
 import numpy as np
@@ -17,6 +18,14 @@ import numpy as np
 def helper(x, count=2):
     return sum(np.sin(x[k]) * len(x) for k in range(min(count, len(x))))
 """
+
+
+@pytest.mark.skipif(structures.FAULT is not None, reason="Numba calls the functions")
+def test_functions_that_read_nothing_are_called_directly() -> None:
+    g = sg.compile(lambda x: np.sum(x**2))
+    g(np.ones(3))
+    assert g._fast is not None
+    assert g._fast[0] is g._fast[2].caller
 
 
 @pytest.mark.usefixtures("no_kernels")

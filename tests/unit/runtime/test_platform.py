@@ -29,6 +29,7 @@ from scipy.sparse import csr_array
 
 import symgrad as sg
 from symgrad import _platform
+from symgrad._compile._cache import loaded
 from symgrad._runtime import can_watch, has_libmvec, structures
 from symgrad.cli.diff import limited_memory
 
@@ -73,7 +74,7 @@ with limited_memory(64.0):
 
 facts = {
     "fault": structures.FAULT, "libmvec": has_libmvec(), "near": _platform.NEAR,
-    "words": can_watch(), "long": _platform.LONG_BITS, "owners": _platform.OWNERS,
+    "words": can_watch(loaded), "long": _platform.LONG_BITS, "owners": _platform.OWNERS,
     "advice": _platform.ADVICE,
 }
 print(pickle.dumps(([np.asarray(a) for a in found], facts)).hex())
