@@ -13,6 +13,7 @@ import math
 import operator
 import pickle
 import random
+import sys
 import threading
 import time
 import types
@@ -962,6 +963,7 @@ def test_large_lists_of_numpys_functions() -> None:
     assert g(0.5) == np.sin(0.5) + 1
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="asked for; from 3.13 on at no cost")
 def test_objects_are_looked_at_without_asking_for_their_dictionaries() -> None:
     """Attributes of an object whose dictionary was asked for are slower to read from then on."""
 

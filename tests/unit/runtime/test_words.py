@@ -12,6 +12,7 @@ import pytest
 import symgrad as sg
 from symgrad._compile import _captures, _watch
 from symgrad._compile._cache import loaded
+from symgrad._platform import has
 from symgrad._runtime import _trials, structures
 
 FUNCTION = """
@@ -77,6 +78,7 @@ def test_python_looks_where_trials_cannot_be_seen(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(structures.FAULT is not None, reason="no machine code reads objects")
+@pytest.mark.skipif(not has("words"), reason="said to be unknown")
 @pytest.mark.skipif(sys.version_info[:2] not in _trials.VERSIONS, reason="not known")
 def test_trials_are_seen_here() -> None:
     assert _trials.can_watch(loaded)
