@@ -1056,7 +1056,7 @@ def test_what_other_threads_draw_is_not_the_functions() -> None:
     stop = threading.Event()
 
     def draw() -> None:
-        while not stop.wait(0.0005):
+        while not stop.wait(0.005):  # between most traces, which take 1 ms, more on busy machines
             random.random()
 
     thread = threading.Thread(target=draw)
