@@ -155,7 +155,9 @@ def check(case: Any) -> None:
         else:
             content = pickle.dumps(pair, protocol=int(rng.integers(0, 6)))
         if not (has_name and "lambda" not in expression) and rng.random() < 0.3:
-            with pytest.raises((pickle.PicklingError, AttributeError), match=r"pickle|local object"):
+            with pytest.raises(
+                (pickle.PicklingError, AttributeError), match=r"pickle|local object"
+            ):
                 pickle.dumps(made)
     elsewhere = ModuleType("__main__")
     alone = is_main and by_value  # a worker, whose program is another

@@ -16,6 +16,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._forks import cached_property
+from symgrad._platform import has
 
 LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
@@ -126,7 +127,9 @@ MIDDLES = {
     ],
 }
 
-forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no processes are forked here")
+forks = pytest.mark.skipif(
+    not (hasattr(os, "fork") and has("fork")), reason="nothing is prepared for forks here"
+)
 
 
 def module_locks() -> list[tuple[str, str]]:
