@@ -177,7 +177,7 @@ def test_bits_depend_on_the_chunks_alone() -> None:
     assert bits(whole[0]) == wanted
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_chunks(seed: int) -> None:
     """Layouts, types, empty chunks, captures that change: as NumPy has them."""

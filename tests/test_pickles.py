@@ -190,6 +190,7 @@ for made, (_, call) in zip(functions, travelling.MADE.values(), strict=True):
 """
 
 
+@pytest.mark.slow
 def test_functions_of_a_notebook_go_by_value_through_cloudpickle(tmp_path: Path) -> None:
     pytest.importorskip("cloudpickle")
     sent, found = python(SEND, tmp_path).splitlines(), python(LOAD, tmp_path).splitlines()

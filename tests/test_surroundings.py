@@ -91,6 +91,7 @@ def test_kernels_without_numbas_compiler_say_what_does_not_fit(
         kernel(x, np.ones(2, np.float32))
 
 
+@pytest.mark.slow
 def test_packages_beside_the_users_code(tmp_path: Path) -> None:
     """``pip install --target`` puts packages anywhere: they are no code of the user's there."""
     for name in ("numpy", "scipy", "sympy", "mpmath", "numba", "llvmlite"):

@@ -96,7 +96,7 @@ def change(rng: np.random.Generator) -> None:
         box.power = int(rng.integers(1, 4))
 
 
-@pytest.mark.attack(quick=60, whole=20_000, judge="np.vectorize of the plain function")
+@pytest.mark.attack(quick=20, whole=20_000, judge="np.vectorize of the plain function")
 def test_universal_functions(attack: Any) -> None:
     """Universal functions: sizes, layouts, broadcasting, targets, and captures that change"""
     for case in attack:
@@ -135,7 +135,7 @@ def test_universal_functions(attack: Any) -> None:
                 close(np.asarray(x), np.asarray(right), single)
 
 
-@pytest.mark.attack(quick=60, whole=20_000, judge="the same loops in Python")
+@pytest.mark.attack(quick=20, whole=20_000, judge="the same loops in Python")
 def test_reductions_of_universal_functions(attack: Any) -> None:
     """Universal functions of two numbers: ``reduce`` and its kin, targets over arguments"""
     for case in attack:

@@ -118,7 +118,7 @@ def result(g: Any) -> list[Any]:
 
 
 @pytest.mark.filterwarnings("ignore::symgrad.errors.SparsityWarning")
-@pytest.mark.attack(quick=30, whole=3000, judge="the same transformation, taken after loading")
+@pytest.mark.attack(quick=10, whole=3000, judge="the same transformation, taken after loading")
 def test_pickles(attack: Any) -> None:
     """Everything made of functions, by every pickler, into a process where names changed."""
     for case in attack:

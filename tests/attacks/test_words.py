@@ -141,7 +141,7 @@ def begun(
 
 
 @pytest.mark.skipif(not can_watch(loaded), reason="the structures are others")
-@pytest.mark.attack(quick=150, whole=20_000, part=1000, judge="the expressions, read by Python")
+@pytest.mark.attack(quick=50, whole=20_000, part=1000, judge="the expressions, read by Python")
 def test_words(attack: Any) -> None:
     """Random changes of objects of all kinds, of which words of memory may tell nothing."""
     for case in attack:
