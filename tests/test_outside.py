@@ -8,9 +8,11 @@ import datetime as dt
 import math
 import os
 import pickle
+import subprocess
 import time
 from collections.abc import Callable
 from datetime import datetime
+from io import StringIO
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -99,6 +101,37 @@ def test_the_time_is_refused_where_the_result_depends_on_it(k: int) -> None:
 def test_what_is_read_is_refused(k: int) -> None:
     with pytest.raises(OutsideError, match=r"read it outside.*\[test_outside\.py:\d+\]"):
         sg.compile(FILES[k])(X)
+
+
+def test_tables_that_are_read_are_refused(tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    file = tmp_path / "weights.csv"
+    file.write_text("w\n1.0\n2.0\n", encoding="utf-8")
+    read_csv = pd.read_csv
+
+    def loss(x: Any) -> Any:
+        return np.sum(pd.read_csv(file)["w"].to_numpy() * x**2)
+
+    def imported(x: Any) -> Any:
+        return np.sum(read_csv(str(file)).w.to_numpy() * x**2)
+
+    for f in (loss, imported):
+        with pytest.raises(OutsideError, match=r"pandas.read_csv\(.*test_outside.py:\d+"):
+            sg.grad(f)(X)
+    weights = pd.read_csv(file)  # outside of the function it is read
+    found = sg.grad(lambda x: np.sum(weights["w"].to_numpy() * x**2))(X)
+    np.testing.assert_allclose(found, [2.0, 8.0])
+    text = "w\n3.0\n4.0\n"  # the same in every call
+    found = sg.grad(lambda x: np.sum(pd.read_csv(StringIO(text)).w.to_numpy() * x**2))(X)
+    np.testing.assert_allclose(found, [6.0, 16.0])
+
+
+def test_other_programs_are_not_asked() -> None:
+    def loss(x: Any) -> Any:
+        return x * float(subprocess.check_output(["echo", "3"]))
+
+    with pytest.raises(OutsideError, match=r"subprocess.check_output\(\) is called"):
+        sg.grad(loss)(2.0)
 
 
 def test_a_log_may_tell_the_time(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

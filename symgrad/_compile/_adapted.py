@@ -25,8 +25,11 @@ _CALLING = ("scipy.optimize", "scipy.integrate")
 
 #: Python's modules that read what is outside, or draw, and NumPy's functions that do.
 _OUTSIDE = frozenset(
-    ("time", "datetime", "os", "posix", "io", "_io", "pathlib", "secrets", "random", "_random")
-)
+    (
+        "time", "datetime", "os", "posix", "io", "_io", "pathlib", "secrets", "random", "_random",
+        "subprocess",
+    )
+)  # fmt: skip
 _READING = frozenset(("loadtxt", "genfromtxt", "fromfile", "load", "default_rng", "input"))
 
 
@@ -53,6 +56,10 @@ def adapted_at_once(walk: Walk) -> bool:
         elif type(value).__module__.partition(".")[0] in _OUTSIDE:  # os.environ, paths
             return True
     if "numpy" in names and not names.isdisjoint(_READING):
+        return True
+    if any(name.startswith(("pandas", "xarray")) for name in names) and any(
+        name.startswith(("read_", "open_", "load_")) for name in names
+    ):
         return True
     solving = any(name.startswith(_CALLING) for name in names)
     return solving or ("scipy" in names and not names.isdisjoint(("optimize", "integrate")))

@@ -39,6 +39,8 @@ MODULES = {
     "scipy.spatial.transform": "symgrad.scipy.spatial.transform",
     "time": f"{_OUTSIDE}:TIME", "datetime": f"{_OUTSIDE}:DATETIME", "os": f"{_OUTSIDE}:OS",
     "io": f"{_OUTSIDE}:IO", "pathlib": f"{_OUTSIDE}:PATHLIB", "secrets": f"{_OUTSIDE}:SECRETS",
+    "pandas": f"{_OUTSIDE}:PANDAS", "xarray": f"{_OUTSIDE}:XARRAY",
+    "subprocess": f"{_OUTSIDE}:SUBPROCESS",
 }  # fmt: skip
 for _name in ("chebyshev", "hermite", "hermite_e", "laguerre", "legendre", "polynomial"):
     MODULES[f"numpy.polynomial.{_name}"] = f"symgrad.numpy.polynomial:{_name}"

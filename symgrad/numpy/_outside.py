@@ -14,6 +14,7 @@ import io
 import os
 import pathlib
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
@@ -134,13 +135,13 @@ class Path(type(pathlib.Path())):  # type: ignore[misc]
     open = _open(pathlib.Path.open)
 
 
-def of_file(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of NumPy's that reads a file, but not while another is traced."""
+def of_file(function: Callable[..., Any], home: str = "np") -> Callable[..., Any]:
+    """Return a library's function that reads a file, but not while another is traced."""
 
     @functools.wraps(function)
     def read(file: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(file, (str, bytes, os.PathLike)):
-            refuse(f"np.{function.__name__}({file!r})")
+            refuse(f"{home}.{function.__name__}({file!r})")
         return function(file, *args, **kwargs)
 
     return read
@@ -177,3 +178,17 @@ SECRETS = Version(
                 if callable(getattr(secrets, k)) and not isinstance(getattr(secrets, k), type)}
 )  # fmt: skip
 INPUT = refused(builtins.input, "input()")
+
+
+def __getattr__(part: str) -> Any:
+    """Return a version of a module that users import, and symgrad does not."""
+    if part not in ("PANDAS", "XARRAY", "SUBPROCESS"):
+        raise AttributeError(f"module {__name__!r} has no attribute {part!r}")
+    module = sys.modules[part.lower()]
+    if part == "SUBPROCESS":
+        calls = "run", "call", "check_call", "check_output", "getoutput", "Popen"
+        made = {k: refused(getattr(module, k), f"subprocess.{k}()") for k in calls}
+    else:
+        readers = [k for k in dir(module) if k.startswith(("read_", "open_", "load_"))]
+        made = {k: of_file(getattr(module, k), module.__name__) for k in readers}
+    return globals().setdefault(part, Version(module, **made))
