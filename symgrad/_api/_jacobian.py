@@ -139,7 +139,7 @@ def _by_lanes(y: Node, x: Node) -> Node | None:
         return None
     dense: list[Node] = []
     with recording() as guards:
-        found = blocks_of([y], [x], lambda node, _: dense.append(node))
+        found = blocks_of([y], [x], lambda node, _: dense.append(node), places=True)
     [blocks] = found.outputs
     count = sum(hint(dim_product(b.lanes)) for b in blocks)
     total = hint(dim_product(y.shape)) * hint(dim_product(x.shape))
@@ -310,7 +310,7 @@ def _entries(outputs: Sequence[Node], inputs: Sequence[Node]) -> int | None:
     """Return how many entries the blocks have; None if they cannot tell."""
     dense: list[Node] = []
     with recording():  # what is decided for this question alone binds no call
-        found = blocks_of(outputs, inputs, lambda node, _: dense.append(node))
+        found = blocks_of(outputs, inputs, lambda node, _: dense.append(node), places=True)
     if dense or found.cuts:
         return None
     return sum(hint(dim_product(b.lanes)) for blocks in found.outputs for b in blocks)

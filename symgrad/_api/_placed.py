@@ -15,12 +15,13 @@ import sympy as sp
 
 from .._batch import batch
 from .._compile import Specialization
-from .._graph import Input, Node
+from .._graph import Input, Node, topological
 from .._ops import BROADCAST, RESHAPE, SLICE
 from .._ops.updates import SPREAD
 from .._shapes import Dim, Dimension, as_dim, as_expr, dim_product, recording
 from .._state import within
 from .._trace import Graph, LeafKind, Traced, Tree, as_node
+from ._colours import Compressed
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,17 @@ class Placed:
         The element types of the targets.
     batch_size:
         The length of the leading axis that all values have, or None.
+    compressed:
+        Of values that are computed by colours, whose inputs are not those of the trace.
 
     Attributes
     ----------
     specialization:
         The compiled program. Behind the inputs of the trace it takes the places of all values,
         which entries are multiplied, the sizes, how many entries there are where that is not how
-        many values there are, and the index data.
+        many values there are, what is given, and the index data.
+    given:
+        The inputs by colours.
     symbols:
         The symbols of the sizes.
     """
@@ -103,6 +108,7 @@ class Placed:
         data: Sequence[int],
         dtypes: Sequence[np.dtype[Any]],
         batch_size: Dimension | None,
+        compressed: Compressed | None,
     ) -> None:
         self.recipes = recipes
         graph = found.graph
@@ -117,14 +123,21 @@ class Placed:
             self._pairs: list[Input] = []
             sizes = [self._number("size", s.hint) for s in symbols]
             self._counts: list[Input] = []
-            outputs = self._batched(graph, recipes, dtypes, batch_size)
+            blocks = graph.outputs if compressed is None else compressed.blocks
+            outputs = self._batched(blocks, recipes, dtypes, batch_size)
+            own = set(graph.inputs)
+            used = {x for k in {k for r in recipes for k in r.blocks}
+                    for x in topological([blocks[k]]) if isinstance(x, Input)}  # fmt: skip
+            self.given = sorted(used - own, key=lambda x: x.name)
             known = [Input(self._name("known"), graph.inputs[k].shape, graph.inputs[k].dtype)
                      for k in data]  # fmt: skip
             same = [as_node(np.all(Traced(graph.inputs[k]) == Traced(x)))
                     for k, x in zip(data, known, strict=True)]  # fmt: skip
         guards = {**graph.guards, **guards}
+        if compressed is not None:
+            guards |= compressed.guards_of(self.given)
         guards |= {sp.Eq(s, x.dim): True for s, x in zip(symbols, sizes, strict=True)}
-        more = (self._places, *self._pairs, *sizes, *self._counts, *known)
+        more = (self._places, *self._pairs, *sizes, *self._counts, *self.given, *known)
         one = len(outputs) == 1
         tree = Tree("leaf") if one else Tree("tuple", None, (Tree("leaf"),) * len(outputs))
         whole = Graph(
@@ -166,14 +179,14 @@ class Placed:
         return Input(name, (), np.int64, dim=Dim(self._name("p"), example))
 
     def _batched(
-        self, graph: Graph, recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]],
+        self, blocks: Sequence[Node], recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]],
         size: Dimension | None,
     ) -> list[Node]:  # fmt: skip
         """Return the data of those derivatives that are results, for each example of a batch."""
         if size is None:
-            return self._outputs(graph.outputs, recipes, dtypes)
-        ones = [Input("v", x.shape[1:], x.dtype) for x in graph.outputs]
-        given = dict(zip(ones, graph.outputs, strict=True))
+            return self._outputs(blocks, recipes, dtypes)
+        ones = [Input("v", x.shape[1:], x.dtype) for x in blocks]
+        given = dict(zip(ones, blocks, strict=True))
         outputs = self._outputs(ones, recipes, dtypes)
         return [
             node if lifted else as_node(BROADCAST(Traced(node), shape=(size, *node.shape)))

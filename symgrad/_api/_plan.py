@@ -13,6 +13,7 @@ from .._schedule import Program
 from .._shapes import Dimension, Shape, evaluate_dim
 from .._trace import Graph, flatten
 from ..errors import ArgumentError
+from ._colours import Compressed
 from ._pattern import Pattern, Piece, starts_of
 from ._placed import Placed, Recipe
 
@@ -83,6 +84,8 @@ class Layout:
     unflatten:
         Nests the matrices, of which each output has one for each input. None: there is one, by
         itself.
+    compressed:
+        Where lanes end: how values are computed by colours. The entries have no places then.
     """
 
     def __init__(
@@ -93,9 +96,11 @@ class Layout:
         counts: tuple[int, int],
         lower: bool,
         unflatten: Callable[[Sequence[Any]], Any] | None,
+        compressed: Compressed | None = None,
     ) -> None:
         self.entries, self.shapes, self.dtypes = tuple(entries), shapes, dtypes
         self.counts, self.lower, self.unflatten = counts, lower, unflatten
+        self.compressed = compressed
         #: The length of the leading axis that all values have, under vmap.
         self.batch_size: Dimension | None = None
         self._program: Program | None = None
@@ -107,6 +112,8 @@ class Layout:
         """Return the program of rows and columns."""
         if self._program is None:
             nodes = [x for e in self.entries for x in e.nodes]
+            if self.compressed is not None:
+                nodes += self.compressed.structure.nodes
             found = {x for x in topological(nodes) if isinstance(x, Input)}
             if not found.issubset(graph.inputs):
                 raise ArgumentError(
@@ -139,7 +146,8 @@ class Layout:
         self, program: Program, values: Sequence[Any], data: Sequence[Any], form: str
     ) -> Plan:
         sizes = program.bind_sizes(values)
-        found = iter(program.run(*values))
+        results = program.run(*values)
+        found = iter(results)
         places: dict[tuple[int, int], list[Piece]] = {}
         number = 0
         for entries in self.entries:
@@ -151,15 +159,18 @@ class Layout:
                 pieces.append(Piece(number, *columns))
                 number += 1
         heights, widths = ([evaluate_dim(n, sizes) for n in part] for part in self.shapes)
+        given: dict[Input, Any] = {}
+        if self.compressed is not None:
+            places, given = self.compressed.plan(results, sizes, heights, widths, self.lower)
         parts = _Planner(self, places, heights, widths, form)
-        return Plan(self, parts, sizes, data)
+        return Plan(self, parts, sizes, data, given)
 
     def compiled(self, recipes: tuple[Recipe, ...], found: Specialization) -> Placed:
         """Return a program that writes values as the recipes say, or with more additions."""
         for known in self._compiled:
             if known.serves(recipes):
                 return known
-        made = Placed(recipes, found, self._data, self.dtypes, self.batch_size)
+        made = Placed(recipes, found, self._data, self.dtypes, self.batch_size, self.compressed)
         self._compiled.append(made)
         return made
 
@@ -204,10 +215,11 @@ class Plan:
     """
 
     def __init__(
-        self, layout: Layout, planner: _Planner, sizes: Mapping[Any, int], data: Sequence[Any]
-    ) -> None:
+        self, layout: Layout, planner: _Planner, sizes: Mapping[Any, int], data: Sequence[Any],
+        given: Mapping[Input, Any],
+    ) -> None:  # fmt: skip
         outputs, inputs = layout.counts
-        self._layout, self._sizes, self._data = layout, sizes, data
+        self._layout, self._sizes, self._data, self._given = layout, sizes, data, given
         size = layout.batch_size
         self._lead = () if size is None else (evaluate_dim(size, sizes),)
         final = [planner.part(k, j) for k in range(outputs) for j in range(inputs)]
@@ -234,6 +246,8 @@ class Plan:
     def lines(self) -> list[tuple[str, Any, Any]]:
         """Return the rows and columns of each block of the one matrix, with the user's line."""
         known = [line for entries in self._layout.entries for line in entries.where]
+        if self._layout.compressed is not None:
+            known = ["compressed passes"] * len(self._layout.compressed.blocks)
         part = self._parts[-1]
         own = [known[k] for k in part.recipe.blocks]
         own += ["products of others"] * len(part.recipe.products)
@@ -267,7 +281,8 @@ class Plan:
         sizes = [self._sizes[s] for s in made.symbols]
         data = [x[()] for x in self._data]
         row = np.concatenate([*places, np.zeros(LEAST, np.int64)])
-        return row, *pairs, *sizes, *counts, *data
+        given = [self._given[x] for x in made.given]
+        return row, *pairs, *sizes, *counts, *given, *data
 
 
 class _Planner:

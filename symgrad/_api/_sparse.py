@@ -11,14 +11,15 @@ import numpy as np
 from .._compile import Call, Function, P, Specialization
 from .._forks import undisturbed
 from .._graph import Literal, Node
-from .._lanes import Block, blocks_of, flat
-from .._op import Words
+from .._lanes import Block, Found, blocks_of, examples_of, flat, structure_of
+from .._op import PROJECTIONS, Words
 from .._runtime import MISS
-from .._shapes import as_size, dim_product, hint
+from .._shapes import as_size, dim_product, guard, hint, recording
 from .._state import PLAIN, now
 from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
+from ._colours import Compressed
 from ._plan import Entries, Layout, Plan
 from ._spy import spy
 from ._vmap import vmap_body
@@ -130,10 +131,11 @@ class SparseFunction(Function[P, Any]):
         inner = self._body
 
         def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
-            sizes: list[Any] = []
-
-            values, layout = vmap_body(inner, in_axes, 0, sizes)(*args, **kwargs)
-            [layout.batch_size] = sizes
+            batches: list[Any] = []
+            values, layout = vmap_body(inner, in_axes, 0, batches)(*args, **kwargs)
+            [(layout.batch_size, examples)] = batches
+            if layout.compressed is not None:
+                layout.compressed.batch(layout.batch_size, examples)
             return values, layout
 
         recipe = (maker, (self,), {"in_axes": in_axes, "out_axes": out_axes})
@@ -237,24 +239,31 @@ def sparse_body(
         for y in nodes:
             if y.dtype.kind != "f":
                 raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
-        note = _Note()
-        found = blocks_of(nodes, opened.inputs, note)
-        note.tell(function)
-        targets = [*zip(nodes, found.outputs, strict=True), *found.cuts.items()]
-        sources = [*opened.inputs, *found.cuts]
-        parts = [
-            _entries([b for b in blocks if b.source is x], (k, y), (j, x))
-            for k, (y, blocks) in enumerate(targets)
-            for j, x in enumerate(sources)
-            if not (lower and k < j < len(opened.inputs))  # above the diagonal
-        ]
-        parts = [part for part in parts if part[1].places]
-        values = [x for part in parts for x in part[0]]
-        flat_nodes = [*values, *(x for _, entries in parts for x in entries.nodes)]
-        closed = [t.node for t in opened.close(flat_nodes)]
+        found, compressed = _followed(function, nodes, opened.inputs)
+        if compressed is not None:
+            targets, sources = nodes, opened.inputs
+            values, entries, places = compressed.blocks, [], compressed.structure.nodes
+        else:
+            targets, sources = [*nodes, *found.cuts], [*opened.inputs, *found.cuts]
+            parts = [
+                _entries([b for b in blocks if b.source is x], (k, y), (j, x))
+                for k, (y, blocks) in enumerate(
+                    zip(targets, [*found.outputs, *found.cuts.values()], strict=True)
+                )
+                for j, x in enumerate(sources)
+                if not (lower and k < j < len(opened.inputs))  # above the diagonal
+            ]
+            parts = [part for part in parts if part[1].places]
+            values = [x for part in parts for x in part[0]]
+            entries = [e for _, e in parts]
+            places = [x for e in entries for x in e.nodes]
+        closed = [t.node for t in opened.close([*values, *places])]
         rest = iter(closed[len(values) :])
-        entries = [e.replaced(rest) for _, e in parts]
-        shapes = [dim_product(x.shape) for x, _ in targets], [dim_product(x.shape) for x in sources]
+        entries = [e.replaced(rest) for e in entries]
+        if compressed is not None:
+            compressed.structure = compressed.structure.replaced(rest)
+            compressed.blocks, values = closed[: len(values)], []
+        shapes = [dim_product(x.shape) for x in targets], [dim_product(x.shape) for x in sources]
 
         def unflatten(matrices: Sequence[Any]) -> Any:
             width = len(opened.inputs)
@@ -266,14 +275,35 @@ def sparse_body(
                 None if isinstance(leaves[k], tuple) else next(rows) for k, _ in enumerated(tree)
             )
 
-        dtypes = [y.dtype for y, _ in targets]
+        dtypes = [y.dtype for y in targets]
         counts = len(nodes), len(opened.inputs)
         alone = single and tree.kind == "leaf" and opened.trees[0][0].kind == "leaf"
         nested = None if alone else unflatten
-        layout = Layout(entries, shapes, dtypes, counts, lower, nested)
+        layout = Layout(entries, shapes, dtypes, counts, lower, nested, compressed)
         return tuple(map(Traced, closed[: len(values)])), layout
 
     return body
+
+
+def _followed(
+    function: Callable[..., Any], nodes: Sequence[Node], inputs: Sequence[Node]
+) -> tuple[Found, Compressed | None]:
+    """Return the blocks of nodes; where lanes end, how values are computed by colours."""
+    note = _Note()
+    compressed = None
+    with recording() as guards:
+        found = blocks_of(nodes, inputs, note, places=True)
+        if note.is_sparse:
+            structure = structure_of(found, nodes, inputs)
+            compressed = Compressed(structure, nodes, inputs, note.said(function))
+    if note.found and compressed is None:
+        note = _Note()
+        found = blocks_of(nodes, inputs, note)
+        note.tell(function)
+        return found, None
+    for relation, truth in guards.items():
+        guard(relation, value_is=truth)
+    return found, compressed
 
 
 def _entries(
@@ -308,18 +338,38 @@ class _Note:
     def __call__(self, node: Node, operand: Node) -> None:
         self.found[node] = operand
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether one of the steps has a structure."""
+        return any(
+            "rule" not in node.operands[0].params
+            if node.op.kind in PROJECTIONS
+            else any(examples_of(node, k) for k in range(len(node.operands)))
+            for node in self.found
+        )
+
+    def lines(self) -> dict[str, int]:
+        """Return what the steps are, and how many entries of dense Jacobians they have."""
+        lines = {}
+        for node, operand in self.found.items():
+            count = hint(dim_product(node.shape)) * hint(dim_product(operand.shape))
+            place = "" if node.where is None else f" [{node.where}]"
+            lines[f"{Words.of(node.op).doc or node.op.name}{place}"] = count
+        return lines
+
+    def said(self, function: Callable[..., Any]) -> str:
+        """Return which steps there were."""
+        name = getattr(function, "__name__", "the function")
+        return f"no lanes lead through steps of {name}: {'; '.join(self.lines())}"
+
     def tell(self, function: Callable[..., Any]) -> None:
         """Warn of the steps that there were."""
         if not self.found:
             return
-        lines = []
-        for node, operand in self.found.items():
-            count = hint(dim_product(node.shape)) * hint(dim_product(operand.shape))
-            place = "" if node.where is None else f" [{node.where}]"
-            lines.append(f"{Words.of(node.op).doc or node.op.name}: {count:,} entries{place}")
+        lines = [f"{line}, {count:,} entries" for line, count in self.lines().items()]
         warnings.warn(
             f"{getattr(function, '__name__', 'the function')} has steps through which no pattern "
-            f"can be followed; their Jacobians count as dense: {'; '.join(dict.fromkeys(lines))}",
+            f"can be followed; their Jacobians count as dense: {'; '.join(lines)}",
             SparsityWarning,
             stacklevel=2,
         )

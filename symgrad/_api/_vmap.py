@@ -19,11 +19,11 @@ Axes = Any  # an int, None, or a tuple of them, one for each argument
 
 
 def vmap_body(
-    function: Callable[..., Any], in_axes: Axes, out_axes: Axes, sizes: list[Any] | None = None
+    function: Callable[..., Any], in_axes: Axes, out_axes: Axes, batches: list[Any] | None = None
 ) -> Callable[..., Any]:
     """Return the batched ``function`` as a function on traced values.
 
-    ``sizes``, where it is given, gets the size of the batch.
+    ``batches``, where it is given, gets the size of the batch, and what replaces an example.
     """
 
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
@@ -58,8 +58,8 @@ def vmap_body(
             new.append(tree.unflatten(leaves))
         if size is None:
             raise ArgumentError("vmap needs at least one argument with a batch axis")
-        if sizes is not None:
-            sizes.append(size)
+        if batches is not None:
+            batches.append((size, replaced))
         nodes, tree, leaves = collect(function(*new, **kwargs))
         results = []
         widths = widths_of(tree, leaves)

@@ -6,11 +6,26 @@ and columns. Each kind of op has a rule for what becomes of a block.
 
 Blocks are arrays of the graph, so they are as many for a thousand unknowns as for a million, and
 the index arrays of gathers are data. No graph is coloured, and none is written out by elements.
+Where lanes end, at loops that carry arrays and at factorisations, the places are still known: a
+:class:`Structure`.
 """
 
 from ._block import Block
-from ._dense import memory
+from ._dense import examples_of, memory
+from ._dependence import dependence
 from ._index import Index, flat
+from ._structure import Structure, structure_of
 from ._walk import Found, blocks_of
 
-__all__ = ["Block", "Found", "Index", "blocks_of", "flat", "memory"]
+__all__ = [
+    "Block",
+    "Found",
+    "Index",
+    "Structure",
+    "blocks_of",
+    "dependence",
+    "examples_of",
+    "flat",
+    "memory",
+    "structure_of",
+]

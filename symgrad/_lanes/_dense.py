@@ -13,12 +13,13 @@ from .._batch import batch
 from .._forward import push_forward
 from .._graph import Literal, Node, apply
 from .._guards import Guarded
-from .._op import PROJECTIONS
+from .._op import PROJECTIONS, Routine
 from .._ops import RESHAPE, TRANSPOSE
 from .._ops.movement import DIAG_EMBED
+from .._ops.operands import Cores
 from .._shapes import as_size, dim_product, hint
 from .._trace import as_node, cast, fresh, substitute
-from ..errors import OutOfMemoryError
+from ..errors import OutOfMemoryError, UnsupportedError
 from ._block import Block
 from ._index import traced
 from ._read import read
@@ -38,9 +39,30 @@ def whole(node: Node, k: int, block: Block) -> Block:
     return replace(block, rows=tuple(rows), slope=Guarded(value)).summed()
 
 
+def every(node: Node, k: int, block: Block) -> Block:
+    """Return the places behind a step of which nothing is known but which axes are examples'."""
+    shared = examples_of(node, k)
+    block, rows = block.extended(node.shape[shared:])
+    return replace(block, rows=(*block.rows[:shared], *rows)).summed()
+
+
+def examples_of(node: Node, k: int) -> int:
+    """Return how many leading axes of a routine and of an operand number the same examples."""
+    if not (isinstance(node.op, Routine) and isinstance(node.op.fits, Cores)):
+        return 0
+    operand = node.operands[k]
+    count = operand.ndim - len(node.op.fits.letters[k].split())
+    return count if operand.shape[:count] == node.shape[:count] else 0
+
+
 def jacobian_of(node: Node, k: int) -> Node:
     """Return the derivative of a step by one operand, of shape result + operand."""
     given = operands_of(node)
+    if "tape" in (node.op.kind, given[k].op.kind):
+        raise UnsupportedError(
+            "what a loop writes down for its way back has no derivative of its own: the values "
+            f"are computed in compressed passes, and have no formulas [{node.where}]"
+        )
     _check_memory(node, given[k])
     stand_ins = [fresh(x, "u") for x in given]
     step = _rebuilt(node, stand_ins)

@@ -20,7 +20,7 @@ from .._shapes import Shape, as_size, hint
 from .._state import at, within
 from .._trace import as_node, cast
 from ._block import Block
-from ._dense import operands_of, whole
+from ._dense import every, operands_of, whole
 from ._index import traced
 from ._rules import RULES, elementwise, is_zero
 
@@ -32,14 +32,18 @@ class Found(NamedTuple):
     """The blocks of nodes, by the inputs and by *cuts*: steps that are differentiated by, too.
 
     Where lanes do not lead on from a step's blocks, they do from the step itself. The derivative
-    by an input is then that of what lies behind the cut times that of the cut.
+    by an input is then that of what lies behind the cut times that of the cut. The blocks of
+    ``ends``, results of loops and branches among the cuts, are not known.
     """
 
     outputs: list[list[Block]]
     cuts: dict[Node, list[Block]]
+    ends: list[Node]
 
 
-def blocks_of(outputs: Sequence[Node], inputs: Sequence[Node], note: Note) -> Found:
+def blocks_of(
+    outputs: Sequence[Node], inputs: Sequence[Node], note: Note, places: bool = False
+) -> Found:
     """Return the Jacobians of ``outputs``, each as a sum of blocks.
 
     Parameters
@@ -51,11 +55,14 @@ def blocks_of(outputs: Sequence[Node], inputs: Sequence[Node], note: Note) -> Fo
     note:
         Is told of each step behind which lanes do not lead on, and which operand it was. The
         pattern has all entries of its Jacobian.
+    places:
+        Whether places alone are asked for: values mean nothing behind such a step then, and loops
+        and branches are ends.
     """
-    walk = _Walk(topological(outputs), inputs, note)
+    walk = _Walk(topological(outputs), inputs, note, places)
     with within(), simplified():
         walk.go()
-    return Found([walk.found.get(node, []) for node in outputs], walk.cuts)
+    return Found([walk.found.get(node, []) for node in outputs], walk.cuts, walk.ends)
 
 
 def identity(node: Node) -> Block:
@@ -68,12 +75,16 @@ def identity(node: Node) -> Block:
 class _Walk:
     """The way through a graph."""
 
-    def __init__(self, order: Sequence[Node], inputs: Sequence[Node], note: Note) -> None:
-        self.order, self.note = order, note
+    def __init__(
+        self, order: Sequence[Node], inputs: Sequence[Node], note: Note, places: bool
+    ) -> None:
+        self.order, self.note, self.places = order, note, places
         self.active = dependents(order, inputs)
         self.ways = shortcuts(order, inputs)
         self.found: dict[Node, list[Block]] = {x: [identity(x)] for x in inputs}
+        self.sources = set(inputs)
         self.cuts: dict[Node, list[Block]] = {}
+        self.ends: list[Node] = []
 
     def go(self) -> None:
         """Find the blocks of all nodes."""
@@ -89,16 +100,37 @@ class _Walk:
         way = self.ways.get(node)
         if way is not None and way.elementwise and node.op.kind == "map":
             return _past(node, way, self.found)
+        if self.places and node.op.kind in PROJECTIONS:
+            return self._end(node)
         parts: list[Block] = []
         for k, operand in enumerate(operands_of(node)):
             new = self._through(node, k, self.found.get(operand, ()))
             if new is None:
-                self.cuts[operand] = self.found[operand]
-                self.found[operand] = [identity(operand)]
+                self._cut(operand)
                 new = self._through(node, k, self.found[operand])
                 assert new is not None
             parts += new
         return parts
+
+    def _cut(self, node: Node) -> None:
+        """Differentiate by a step, too."""
+        if node not in self.sources:
+            self.sources.add(node)
+            self.cuts[node] = self.found[node]
+            self.found[node] = [identity(node)]
+
+    def _end(self, node: Node) -> list[Block]:
+        """Differentiate by the result of a loop or a branch, and by what goes into it."""
+        reached = [x for x in operands_of(node) if self.found.get(x)]
+        if not reached:
+            return []
+        for operand in reached:
+            self._cut(operand)
+        self.note(node, reached[0])
+        self.ends.append(node)
+        self.sources.add(node)
+        self.cuts[node] = []
+        return [identity(node)]
 
     def _through(self, node: Node, k: int, blocks: Sequence[Block]) -> list[Block] | None:
         """Return what becomes of an operand's blocks; None if it has to be cut."""
@@ -110,7 +142,7 @@ class _Walk:
                 if node.op.kind == "gather":
                     return None
                 self.note(node, operands_of(node)[k])
-                new = [whole(node, k, block)]
+                new = [(every if self.places else whole)(node, k, block)]
             parts += new
         return parts
 

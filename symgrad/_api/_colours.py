@@ -1,0 +1,215 @@
+"""Values in compressed passes, where lanes end: columns without a common row are one direction.
+
+A. Curtis, M. J. D. Powell, J. Reid, On the estimation of sparse Jacobian matrices, IMA Journal of
+Applied Mathematics 13 (1974), pp. 117-119. What depends on what is known before, so each number
+of a pass belongs to one entry. Colours are data: one compilation serves them all.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from .._batch import batch, repeated
+from .._control import batch_examples
+from .._forks import late_module
+from .._forward import push_forward
+from .._graph import Input, Node
+from .._lanes import Structure, dependence
+from .._ops import RESHAPE
+from .._ops.indexing import GATHER
+from .._reverse import pull_back
+from .._shapes import Dim, Dimension, as_expr, dim_product, evaluate_dim, guard, hint, recording
+from .._trace import Traced, as_node, fresh
+from ..errors import SparsityWarning
+from ._bodies import zeros_like
+from ._pattern import Piece
+
+#: Shortest array whose length is a symbol.
+LEAST = 2
+
+
+class Way:
+    """Passes from the inputs forward, or from the outputs in reverse, as nodes of a trace.
+
+    Attributes
+    ----------
+    numbers, colours:
+        Inputs: the colours by number, and for each node from which passes start those of its
+        elements.
+    picks:
+        Inputs: of which pass, and which of its elements, the entries of each block are.
+    values:
+        The entries of each block: those of the first output by each input come first.
+    """
+
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node], reverse: bool) -> None:
+        self.reverse = reverse
+        name = "row_colours" if reverse else "column_colours"
+        starts = outputs if reverse else inputs
+        self.numbers = self._vector(name)
+        self.colours = [Input(f"{name}_{k}", x.shape, np.int64) for k, x in enumerate(starts)]
+        seeds = [fresh(x, "t") for x in starts]
+        with recording() as guards:
+            if reverse:
+                slopes, stops = pull_back(outputs, seeds, inputs), inputs
+            else:
+                given = dict(zip(inputs, seeds, strict=True))
+                slopes, stops = push_forward(outputs, given), outputs
+            units = {t: self._units(x, t) for t, x in zip(seeds, self.colours, strict=True)}
+            count = self.numbers.shape[0]
+            nodes = [zeros_like(y) if x is None else x for x, y in zip(slopes, stops, strict=True)]
+            passes = batch(nodes, units, count)
+            self.picks: list[tuple[Input, Input]] = []
+            self.values: list[Node] = []
+            for k in range(len(outputs)):
+                for j in range(len(inputs)):
+                    stop = j if reverse else k
+                    self._pick(f"{name}_{k}_{j}", *passes[stop], dim_product(stops[stop].shape))
+        #: Relations that hold for enough colours and entries.
+        self.guards: dict[sp.Basic, bool] = {}
+        self.own = {x.shape[0] for x in (self.numbers, *(x for pair in self.picks for x in pair))}
+        for relation, truth in guards.items():
+            if self.own & relation.free_symbols:
+                self.guards[relation] = truth
+            else:
+                guard(relation, value_is=truth)
+
+    @staticmethod
+    def _vector(name: str) -> Input:
+        return Input(f"sg_{name}", (Dim(f"sg_{name}_n", 8),), np.int64)
+
+    def _units(self, colours: Input, seed: Node) -> Node:
+        """Return for each colour ones where an element has it."""
+        ones = (1,) * colours.ndim
+        numbers = RESHAPE(Traced(self.numbers), shape=(*self.numbers.shape, *ones))
+        return as_node((numbers == Traced(colours)).astype(seed.dtype))
+
+    def _pick(self, name: str, passes: Node, lifted: bool, size: Any) -> None:
+        """Take the entries of one block from the passes."""
+        pair = self._vector(f"{name}_pass"), self._vector(f"{name}_place")
+        pair = pair[0], Input(pair[1].name, pair[0].shape, np.int64)
+        self.picks.append(pair)
+        if lifted:
+            table = RESHAPE(Traced(passes), shape=(*self.numbers.shape, size))
+            found = GATHER(table, *map(Traced, pair), axes=(0, 1), at=0)
+        else:
+            found = np.zeros_like(Traced(pair[0]), dtype=passes.dtype)
+        self.values.append(as_node(found))
+
+
+class Compressed:
+    """How the values of a derivative are computed by colours.
+
+    Parameters
+    ----------
+    structure:
+        What depends on what.
+    outputs, inputs:
+        What is differentiated by what.
+    said:
+        What to say of the steps behind which lanes do not lead on.
+
+    Attributes
+    ----------
+    blocks:
+        The entries of each block, all ways; they are no results of the trace, since there are
+        inputs that are none of its own.
+    """
+
+    def __init__(
+        self, structure: Structure, outputs: Sequence[Node], inputs: Sequence[Node], said: str
+    ) -> None:
+        rows, cols = (sum(hint(dim_product(x.shape)) for x in part) for part in (outputs, inputs))
+        self.structure, self.said, self.told = structure, said, False
+        # A symmetric matrix has as many colours either way.
+        self.ways = [Way(outputs, inputs, False)]
+        if rows < cols:
+            self.ways.append(Way(outputs, inputs, True))
+
+        self.blocks = [x for way in self.ways for x in way.values]
+
+    def batch(self, size: Dimension, examples: Mapping[Node, Node]) -> None:
+        """Give all entries a leading axis, that of a batch of examples."""
+        self.blocks = [
+            x if lifted else repeated(x, size, False)
+            for x, lifted in batch_examples(self.blocks, examples, size)
+        ]
+
+    def guards_of(self, given: Sequence[Input]) -> dict[sp.Basic, bool]:
+        """Return the relations between numbers of colours and entries that these inputs take."""
+        known = {symbol for x in given for n in x.shape for symbol in as_expr(n).free_symbols}
+        return {
+            relation: truth
+            for way in self.ways
+            for relation, truth in way.guards.items()
+            if way.own & relation.free_symbols <= known
+        }
+
+    def plan(
+        self, arrays: Sequence[Any], sizes: Mapping[Any, int], heights: Sequence[int],
+        widths: Sequence[int], lower: bool,
+    ) -> tuple[dict[tuple[int, int], list[Piece]], dict[Input, Any]]:  # fmt: skip
+        """Return the pieces of each block, and the values of the further inputs."""
+        matrix = dependence(self.structure, arrays, sizes)
+        found = [_colours(matrix.T if way.reverse else matrix) for way in self.ways]
+        best = min(range(len(found)), key=lambda k: found[k][0])
+        way, (count, colours) = self.ways[best], found[best]
+        self._tell(way, count, matrix)
+        numbers = np.arange(max(count, LEAST))
+        rows, cols = matrix.tocoo().coords
+        rows, cols = rows.astype(np.int64), cols.astype(np.int64)
+        if lower:
+            rows, cols = rows[rows >= cols], cols[rows >= cols]
+        tops, lefts = (np.cumsum([0, *sides]) for sides in (heights, widths))
+        starts = tops if way.reverse else lefts
+        given: dict[Input, Any] = {way.numbers: numbers}
+        for k, x in enumerate(way.colours):
+            shape = tuple(evaluate_dim(n, sizes) for n in x.shape)
+            given[x] = colours[starts[k] : starts[k + 1]].reshape(shape)
+        pieces: dict[tuple[int, int], list[Piece]] = {}
+        first = sum(len(other.values) for other in self.ways[:best])
+        for number, pair in enumerate(way.picks):
+            k, j = divmod(number, len(widths))
+            own = (rows >= tops[k]) & (rows < tops[k + 1]) & (cols >= lefts[j])
+            own &= cols < lefts[j + 1]
+            row, col = rows[own] - tops[k], cols[own] - lefts[j]
+            if not len(row):
+                continue
+            there = np.arange(max(len(row), LEAST)) < len(row)
+            row, col = np.resize(row, len(there)), np.resize(col, len(there))
+            passes, place = (row + tops[k], col) if way.reverse else (col + lefts[j], row)
+            given[pair[0]], given[pair[1]] = colours[passes], place
+            pieces[k, j] = [Piece(first + number, row, col, there)]
+        return pieces, given
+
+    def _tell(self, way: Way, count: int, matrix: Any) -> None:
+        """Say once which steps made colours necessary, and how many passes that costs."""
+        if self.told:
+            return
+        self.told = True
+        total = matrix.shape[way.reverse ^ 1]
+        kind = "rows" if way.reverse else "columns"
+        mode = "reverse" if way.reverse else "forward"
+        passes = "pass" if count == 1 else "passes"
+        nearly = f": nearly as many as {kind}" if 2 * count > total > LEAST else ""
+        warnings.warn(
+            f"{self.said}; values take {count:,} compressed {mode} {passes} for {matrix.nnz:,} "
+            f"entries in {total:,} {kind}{nearly}",
+            SparsityWarning,
+            stacklevel=2,
+        )
+
+
+def _colours(matrix: Any) -> tuple[int, Any]:
+    """Return how many colours the columns take, and those of each."""
+    if not matrix.shape[1]:
+        return 0, np.zeros(0, np.int64)
+    group = late_module("scipy.optimize._numdiff").group_columns
+    order = np.arange(matrix.shape[1])  # neighbours one after another: the fewest for stencils
+    found = np.asarray(group(matrix.astype(np.int8), order), np.int64)
+    return int(found.max()) + 1, found
