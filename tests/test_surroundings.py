@@ -116,3 +116,21 @@ print(sg.grad(lambda x: np.sum(x**2) + stats.norm.logpdf(x[0]))(np.array([2.0, 1
         check=False,
     )
     assert done.stdout.split("\n")[:2] == [str(tmp_path / "numpy" / "__init__.py"), "[2. 2.]"], done
+
+
+def test_a_tree_that_is_not_installed_can_certify() -> None:
+    """What says its version is the package itself: one in a folder or an archive has no other."""
+    program = """
+import importlib.metadata as metadata, numpy as np
+known = metadata.version
+def version(name):
+    if name == "symgrad":
+        raise metadata.PackageNotFoundError(name)
+    return known(name)
+metadata.version = version
+import symgrad as sg
+certificate = sg.verify(lambda x: x + 1.0, 2.0, domain=(1.0, 3.0), points=1)
+assert certificate.versions["symgrad"] == sg.__version__
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -6,13 +6,13 @@ import inspect
 import itertools
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.core.function import ArgumentIndexError
 
+from .. import __version__
 from .._graph import Node, as_sympy, topological
 from .._rewrite import rewrite
 from .._schedule import schedule
@@ -98,7 +98,7 @@ def certificate(
         tuple(kinks_of(call, runs)),
         cost_of(call, gradient),
         _program(call) if single else "",
-        {"symgrad": version("symgrad"), "numpy": np.__version__, "sympy": sp.__version__,
+        {"symgrad": __version__, "numpy": np.__version__, "sympy": sp.__version__,
          "machine": platform.machine(), "points": str(points), "samples": str(samples)},
         fixed, seed,
     )  # fmt: skip

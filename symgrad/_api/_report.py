@@ -6,12 +6,12 @@ import inspect
 import os
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .. import __version__
 from .._graph import source_name
 from .._show._draw import Drawing
 from .._show._graph_view_program import program_view
@@ -98,7 +98,7 @@ def report(
             name_of(f), _signature(call), function, derivatives, filename, source,
             program, graph, _facts(found, cost), shown.table().html(),
             None if cost is None else (cost.function, cost.gradient, BOUND),
-            {"symgrad": version("symgrad"), "NumPy": np.__version__},
+            {"symgrad": __version__, "NumPy": np.__version__},
         )
     )  # fmt: skip
     target.write_text(text, encoding="utf-8")
