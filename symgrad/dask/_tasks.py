@@ -132,15 +132,16 @@ def whole(part: Part | None, reduce: str) -> Part:
     if part is None:
         raise ArgumentError("the data have no rows: there is nothing to compute of them")
     if reduce == "mean":
-        return part._replace(leaves=[_divided(x, part.rows) for x in part.leaves])
+        return part._replace(
+            leaves=[x if x is None else _divided(x, part.rows) for x in part.leaves]
+        )
     return part
 
 
 def _divided(x: Any, rows: int) -> Any:
-    if x is None or x.dtype.kind not in "fc":
-        return x if x is None else x / rows
     # NumPy 2.1 divides a float32 by an integer as float64, in threads besides the main one.
-    return np.divide(x, rows, dtype=x.dtype)
+    dtype = np.result_type(x)
+    return np.divide(x, rows, dtype=dtype if dtype.kind in "fc" else None)
 
 
 def built(part: Part, kinds: list[type]) -> Any:
