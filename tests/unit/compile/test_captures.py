@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +22,8 @@ def helper(x, count=2):
 
 
 @pytest.mark.skipif(structures.FAULT is not None, reason="Numba calls the functions")
-def test_functions_that_read_nothing_are_called_directly() -> None:
+def test_functions_that_read_nothing_are_called_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)  # it may put other code
     g = sg.compile(lambda x: np.sum(x**2))
     g(np.ones(3))
     assert g._fast is not None
