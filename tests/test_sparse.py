@@ -40,6 +40,12 @@ def written(x):
     return out
 
 
+def last(x):
+    out = np.concatenate([x, x])
+    out[-1] = x[0] ** 2
+    return out.reshape(-1, 2).T
+
+
 def laplacian(u):
     v = np.pad(u, 1)
     return v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2] - 4.0 * u + u**3
@@ -58,6 +64,7 @@ VECTORS = {
     "neighbours": lambda x: x[1:] * x[:-1],
     "stencil": stencil,
     "written": written,
+    "last written": last,
     "brusselator": brusselator,
     "reversed": lambda x: x[::-1] * x,
     "strided": lambda x: x[::2] - x[1::2],

@@ -2,11 +2,11 @@
 
     python examples/benchmarks/sparse.py [--quick] [--only NAME] [FOLDER]
 
-The problems are stencils, a chain, and power flow on the networks in FOLDER, files of PGLib-OPF in
-MATPOWER's format (CC BY 4.0, https://github.com/power-grid-lib/pglib-opf). The peers are those
-that are installed: loops by hand in Numba, CasADi, asdex on JAX. All run on one thread; each line
-has the time until the first values, the best of repeated ones into given memory, and the ratio to
-symgrad. Values are compared.
+The problems are stencils, a chain, a loop that carries an array, and power flow on the networks in
+FOLDER, files of PGLib-OPF in MATPOWER's format (CC BY 4.0, https://github.com/power-grid-lib/pglib-opf).
+The peers are those that are installed: loops by hand in Numba, CasADi, asdex on JAX. All run on one
+thread; each line has the time until the first values, the best of repeated ones into given memory,
+and the ratio to symgrad. Values are compared.
 """
 
 from __future__ import annotations
@@ -372,6 +372,27 @@ def network(file: Path) -> Problem:
     return Problem(f"power flow, {len(bus)} buses", flows, x, data, hand=flows_hand)
 
 
+def stepper(np: Any, u: Any) -> Any:
+    """Five steps of a reaction that spreads along a line, in a loop that carries the array."""
+
+    def step(_: Any, u: Any) -> Any:
+        inner = u[1:-1] + 0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2]) - 0.01 * u[1:-1] ** 3
+        return np.concatenate((u[:1], inner, u[-1:]))
+
+    name = getattr(np, "__name__", "")
+    if name == "numpy":
+        import symgrad as sg
+
+        return sg.fori_loop(0, 5, step, u)
+    if name == "jax.numpy":
+        import jax
+
+        return jax.lax.fori_loop(0, 5, step, u)
+    for k in range(5):
+        u = step(k, u)
+    return u
+
+
 def problems(folder: Path | None) -> Iterator[Problem]:
     """Yield the problems."""
     rng = np.random.default_rng(1)
@@ -383,6 +404,7 @@ def problems(folder: Path | None) -> Iterator[Problem]:
     x = rng.normal(size=1000)
     yield Problem("rosenbrock 1000", rosenbrock, x, (), True, rosenbrock_hand)
     yield Problem("cragg-levy 10000", cragg_levy, 0.1 * rng.normal(size=10_000), (), True)
+    yield Problem("stepper 10000", stepper, rng.uniform(0, 1, 10_000))
     x = rng.uniform(0.5, 1.5, 9_998)
     for number in CHAINED:
         yield Problem(f"chained {number}, 9998", Lagrangian(number), x, (), True)

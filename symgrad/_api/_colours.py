@@ -23,7 +23,17 @@ from .._lanes import Structure, dependence
 from .._ops import RESHAPE
 from .._ops.indexing import GATHER
 from .._reverse import pull_back
-from .._shapes import Dim, Dimension, as_expr, dim_product, evaluate_dim, guard, hint, recording
+from .._shapes import (
+    Dim,
+    Dimension,
+    as_dim,
+    as_expr,
+    dim_product,
+    evaluate_dim,
+    guard,
+    hint,
+    recording,
+)
 from .._trace import Traced, as_node, fresh
 from ..errors import SparsityWarning
 from ._bodies import zeros_like
@@ -42,7 +52,7 @@ class Way:
         Inputs: the colours by number, and for each node from which passes start those of its
         elements.
     picks:
-        Inputs: of which pass, and which of its elements, the entries of each block are.
+        Inputs: which of the elements of all passes the entries of each block are.
     values:
         The entries of each block: those of the first output by each input come first.
     """
@@ -64,7 +74,7 @@ class Way:
             count = self.numbers.shape[0]
             nodes = [zeros_like(y) if x is None else x for x, y in zip(slopes, stops, strict=True)]
             passes = batch(nodes, units, count)
-            self.picks: list[tuple[Input, Input]] = []
+            self.picks: list[Input] = []
             self.values: list[Node] = []
             for k in range(len(outputs)):
                 for j in range(len(inputs)):
@@ -72,7 +82,7 @@ class Way:
                     self._pick(f"{name}_{k}_{j}", *passes[stop], dim_product(stops[stop].shape))
         #: Relations that hold for enough colours and entries.
         self.guards: dict[sp.Basic, bool] = {}
-        self.own = {x.shape[0] for x in (self.numbers, *(x for pair in self.picks for x in pair))}
+        self.own = {x.shape[0] for x in (self.numbers, *self.picks)}
         for relation, truth in guards.items():
             if self.own & relation.free_symbols:
                 self.guards[relation] = truth
@@ -91,14 +101,13 @@ class Way:
 
     def _pick(self, name: str, passes: Node, lifted: bool, size: Any) -> None:
         """Take the entries of one block from the passes."""
-        pair = self._vector(f"{name}_pass"), self._vector(f"{name}_place")
-        pair = pair[0], Input(pair[1].name, pair[0].shape, np.int64)
-        self.picks.append(pair)
+        places = self._vector(name)
+        self.picks.append(places)
         if lifted:
-            table = RESHAPE(Traced(passes), shape=(*self.numbers.shape, size))
-            found = GATHER(table, *map(Traced, pair), axes=(0, 1), at=0)
+            table = RESHAPE(Traced(passes), shape=(as_dim(self.numbers.shape[0] * size),))
+            found = GATHER(table, Traced(places), axes=(0,), at=0)
         else:
-            found = np.zeros_like(Traced(pair[0]), dtype=passes.dtype)
+            found = np.zeros_like(Traced(places), dtype=passes.dtype)
         self.values.append(as_node(found))
 
 
@@ -173,7 +182,7 @@ class Compressed:
             given[x] = colours[starts[k] : starts[k + 1]].reshape(shape)
         pieces: dict[tuple[int, int], list[Piece]] = {}
         first = sum(len(other.values) for other in self.ways[:best])
-        for number, pair in enumerate(way.picks):
+        for number, picked in enumerate(way.picks):
             k, j = divmod(number, len(widths))
             own = (rows >= tops[k]) & (rows < tops[k + 1]) & (cols >= lefts[j])
             own &= cols < lefts[j + 1]
@@ -182,8 +191,10 @@ class Compressed:
                 continue
             there = np.arange(max(len(row), LEAST)) < len(row)
             row, col = np.resize(row, len(there)), np.resize(col, len(there))
-            passes, place = (row + tops[k], col) if way.reverse else (col + lefts[j], row)
-            given[pair[0]], given[pair[1]] = colours[passes], place
+            if way.reverse:
+                given[picked] = colours[row + tops[k]] * widths[j] + col
+            else:
+                given[picked] = colours[col + lefts[j]] * heights[k] + row
             pieces[k, j] = [Piece(first + number, row, col, there)]
         return pieces, given
 

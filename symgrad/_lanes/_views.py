@@ -243,7 +243,10 @@ def _digits(
 
 
 def _quotient(a: Dimension, b: Dimension) -> Dimension | None:
-    """Return the quotient of dimensions as a polynomial, rounded down where they are numbers."""
+    """Return the quotient of dimensions, rounded down where they are numbers.
+
+    Else it is one of polynomials with whole coefficients: no place is at ``n - 1/2``.
+    """
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     if a == b:
@@ -251,9 +254,8 @@ def _quotient(a: Dimension, b: Dimension) -> Dimension | None:
     if isinstance(a, int):
         return 0 if 0 <= a < as_size(b) else None
     try:
-        quotient, _ = sp.div(
-            sp.expand(a), as_expr(b), *sorted(a.free_symbols | as_expr(b).free_symbols, key=str)
-        )
+        symbols = sorted(a.free_symbols | as_expr(b).free_symbols, key=str)
+        quotient, _ = sp.div(sp.expand(a), as_expr(b), *symbols, auto=False)
     except sp.PolynomialError:
         return None
     return dim(quotient)

@@ -150,3 +150,107 @@ def compare(f: Step, x: Any, kernel: bool) -> None:
             np.testing.assert_allclose(
                 found.toarray(), wanted.reshape(found.shape), rtol=1e-10, atol=1e-12
             )
+
+
+def kept(rng: np.random.Generator, n: int) -> Callable[[Any, Any], Any]:
+    """Return a random step of a loop, of a number and a vector of this length."""
+    index = rng.integers(0, max(n, 1), n)
+
+    def written(k: Any, u: Any) -> Any:
+        out = u * 1.0
+        out[1:] = u[:-1] ** 2
+        return out
+
+    def counted(k: Any, u: Any) -> Any:
+        out = u * 1.0
+        out[(k + 1) % n] = u[k % n] * u[(k + 2) % n]
+        return out
+
+    found: list[Callable[[Any, Any], Any]] = [
+        lambda k, u: np.sin(u) * u,
+        lambda k, u: u + 0.3 * np.roll(u, 1),
+        lambda k, u: u[index] * 1.5,
+        lambda k, u: np.bincount(index, u, max(n, 1))[:n] + u,
+        lambda k, u: np.where(u > 0.1, u * u, u[::-1]),
+        written,
+        lambda k, u: u * 0.5 + k,
+        lambda k, u: sg.fori_loop(0, 2, lambda j, v: v * np.roll(v, 1) + j, u),
+        lambda k, u: sg.cond(k > 0, lambda v: v * np.roll(v, 2), np.cos, u),
+        lambda k, u: sg.checkpoint(lambda v: v * np.exp(-v))(u),
+    ]
+    if n:
+        found += [
+            lambda k, u: u * u[k % n],
+            lambda k, u: np.concatenate([u[:1], 0.5 * u[1:] * u[:-1]]),
+            counted,
+            lambda k, u: sg.fori_loop(0, 2, lambda j, v: v * v[(j + k) % n], u),
+        ]
+    return found[rng.integers(len(found))]
+
+
+def ends(rng: np.random.Generator, n: int) -> Step:
+    """Return a random function of vectors of this length through which no lanes lead."""
+    parts = [kept(rng, n) for _ in range(int(rng.integers(1, 3)))]
+    count = int(rng.integers(0, 5))
+
+    def body(k: Any, u: Any) -> Any:
+        for part in parts:
+            u = part(k, u)
+        return u
+
+    def grid(u: Any) -> Any:
+        last, rows = sg.scan(
+            lambda c, x: (body(1, c) + 0.1 * x, c * x), u, np.outer(np.arange(1.0, 4.0), u)
+        )
+        return last + rows[1] * rows[2]
+
+    def two(u: Any) -> Any:
+        a, b = sg.fori_loop(0, count, lambda k, s: (s[1] * 1.0, body(k, s[0]) + s[1]), (u, -u))
+        return a * b
+
+    def matrices(u: Any) -> Any:
+        a = (u * u)[:, None, None] * np.array([[1.0, 0.2], [0.2, 1.0]])
+        a = a + np.array([[3.0, 1.0], [1.0, 4.0]])
+        x = np.linalg.solve(a, np.stack([u, np.sin(u)], 1)[..., None])[:, 0, 0]
+        return x * np.linalg.det(a) + np.linalg.cholesky(a)[:, 1, 0] + np.linalg.eigh(a)[0][:, 1]
+
+    found: list[Step] = [
+        lambda u: sg.fori_loop(0, count, body, u),
+        lambda u: sg.fori_loop(0, count, lambda k, v: body(k, v) * 0.5 + (u * u)[::-1], u),
+        lambda u: sg.while_loop(
+            lambda s: s[0] < count, lambda s: (s[0] + 1, body(s[0], s[1])), (0, u)
+        )[1],
+        lambda u: sg.scan(lambda c, x: (0.5 * c + x * x, c * x), 0.3, u)[1],
+        lambda u: sg.scan(lambda c, x: (0.5 * c * x, c + x), 0.3, u, reverse=True)[1],
+        grid,
+        two,
+        matrices,
+    ]
+    return found[rng.integers(len(found))]
+
+
+@pytest.mark.attack(quick=3, whole=2_000, judge="dense Jacobians and Hessians")
+@pytest.mark.filterwarnings("ignore::symgrad.errors.SparsityWarning")
+def test_where_lanes_end(attack: Any) -> None:
+    """Derivatives through random loops and batches of matrices have the dense ones' entries."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            n = int(rng.choice([0, 1, 2, 3, 5, 7, 9]))
+            before, after = (kept(rng, n) for _ in range(2))
+            parts = [ends(rng, n) for _ in range(int(rng.integers(1, 3)))]
+
+            def f(u: Any, before: Any = before, after: Any = after, parts: Any = parts) -> Any:
+                u = before(1, u)
+                for part in parts:
+                    u = part(u)
+                return after(2, u)
+
+            x = rng.uniform(0.2, 1.2, n)
+            with sg.backend("numpy"):
+                if case.number % 4:
+                    compare(f, x, kernel=False)
+                else:
+                    g = lambda u: np.sum(f(u) ** 2)  # noqa: E731
+                    found, wanted = sg.hessian(g, sparse=True)(x).toarray(), sg.hessian(g)(x)
+                    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-11)
