@@ -200,3 +200,39 @@ def test_what_is_dense_stays_dense_in_passes_of_one_step():
         warnings.simplefilter("always")
         sg.jacobian(f, sparse=True)(np.ones(4))
     assert "count as dense" in str(told[0].message)
+
+
+@sg.custom_jvp
+def root(x):
+    return np.sqrt(x)
+
+
+root.defjvp(lambda x, t: (np.sqrt(x[0]), 7.0 * t[0] * x[0]))
+
+
+@sg.custom_vjp
+def joined(x, y):
+    return np.concatenate([x[1:] * y[:-1], y])
+
+
+def back(given, ct):
+    x, y = given
+    n = x.shape[0]
+    return np.concatenate([np.zeros(1), ct[: n - 1]]) * y, ct[n - 1 :] * 2.0
+
+
+joined.defvjp(lambda x, y: (np.concatenate([x[1:] * y[:-1], y]), (x, y)), back)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: root(np.roll(x, 1) * x),
+        lambda x: np.roll(joined(x * x, np.roll(x, 1) * x), 1),
+    ],
+)
+def test_lanes_lead_through_rules_of_the_users(f):
+    for n in (6, 3, 1):
+        assert compare(sg.jacobian(f, sparse=True), sg.jacobian(f), np.linspace(0.5, 1.7, n)) == 0
+    g = lambda x: np.sum(f(x) ** 2)  # noqa: E731
+    assert compare(sg.hessian(g, sparse=True), sg.hessian(g), np.linspace(0.5, 1.7, 6)) == 0

@@ -18,7 +18,7 @@ from .._reverse import dependents
 from .._rewrite import Way, shortcuts, simplified
 from .._shapes import Shape, as_size, hint
 from .._state import at, within
-from .._trace import as_node, cast
+from .._trace import as_node, cast, fresh
 from ._block import Block
 from ._dense import every, operands_of, whole
 from ._index import traced
@@ -100,8 +100,12 @@ class _Walk:
         way = self.ways.get(node)
         if way is not None and way.elementwise and node.op.kind == "map":
             return _past(node, way, self.found)
-        if self.places and node.op.kind in PROJECTIONS:
-            return self._end(node)
+        if node.op.kind in PROJECTIONS:
+            inner = node.operands[0]
+            if "rule" in inner.params and (found := self._ruled(node, inner)) is not None:
+                return found
+            if self.places:
+                return self._end(node)
         parts: list[Block] = []
         for k, operand in enumerate(operands_of(node)):
             new = self._through(node, k, self.found.get(operand, ()))
@@ -118,6 +122,28 @@ class _Walk:
             self.sources.add(node)
             self.cuts[node] = self.found[node]
             self.found[node] = [identity(node)]
+
+    def _ruled(self, node: Node, inner: Node) -> list[Block] | None:
+        """Return the blocks behind a rule of the user's: of the tangent, which is linear.
+
+        None if its slopes depend on the tangents that it is given.
+        """
+        assert isinstance(inner.op, Bodied)
+        tangents = {x: fresh(x, "t") for x in inner.operands if self.found.get(x)}
+        if not tangents:
+            return []
+        pushed = inner.op.products.jvp([tangents.get(x) for x in inner.operands], inner)(node)
+        if pushed is None:
+            return []
+        seeds = [*tangents.values()]
+        walk = _Walk(topological([pushed]), seeds, self.note, self.places)
+        walk.found = {t: self.found[x] for x, t in tangents.items()}
+        walk.go()
+        found = walk.found.get(pushed, [])
+        values = [y for block in found for y in nodes_of(block)]
+        if walk.cuts or not set(seeds).isdisjoint(topological(values)):
+            return None
+        return found
 
     def _end(self, node: Node) -> list[Block]:
         """Differentiate by the result of a loop or a branch, and by what goes into it."""
@@ -158,6 +184,12 @@ def _past(node: Node, way: Way, found: dict[Node, list[Block]]) -> list[Block]:
             for block in found[operand]:
                 parts += elementwise(node, operand.shape, block, slope, ()) or []
     return parts
+
+
+def nodes_of(block: Block) -> list[Node]:
+    """Return all nodes of a block."""
+    places = [i.rest for i in (*block.rows, *block.cols) if i.rest is not None]
+    return [block.value, *places, *([] if block.mask is None else [block.mask])]
 
 
 def is_empty(shape: Shape) -> bool:
