@@ -77,7 +77,8 @@ def imported(path: Path) -> list[str]:
             continue
         for name in names:
             head, *rest = name.split(".")
-            if head == TOP:
+            # The version is there before any name for users.
+            if head == TOP and rest != ["__version__"]:
                 below = bool(rest) and any(
                     (PACKAGE / f"{rest[0]}{s}").exists() for s in ("", ".py")
                 )

@@ -17,11 +17,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import __version__
 from .errors import DataError
 
 __all__ = ["Travels", "call_again"]
-
-_HERE: str = sys.modules["symgrad"].__version__
 
 
 class Travels:
@@ -80,7 +79,7 @@ class _Version:
     """Stands first in a pickle, so that it is checked before anything that may have moved."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return fits, (_HERE,)
+        return fits, (__version__,)
 
 
 _VERSION = _Version()
@@ -88,9 +87,9 @@ _VERSION = _Version()
 
 def fits(version: str) -> _Version:
     """Check that a pickle was made by this version."""
-    if version != _HERE:
+    if version != __version__:
         raise DataError(
-            f"this was pickled by symgrad {version!s:.40}, and here is symgrad {_HERE}: "
+            f"this was pickled by symgrad {version!s:.40}, and here is symgrad {__version__}: "
             "install the same version on both sides (what is to last is saved as a program, "
             "by Program.save)"
         )

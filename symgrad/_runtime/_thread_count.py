@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from .. import __version__
 from .._platform import register_at_fork
 from ..errors import ArgumentError
 
@@ -147,6 +148,6 @@ with contextlib.suppress(ImportError):  # not installed, or older than custom co
             set_num_threads(min(num_threads, MOST))
 
         def get_version(self) -> str:
-            return str(sys.modules["symgrad"].__version__)
+            return __version__
 
     register(_Controller)
