@@ -7,7 +7,7 @@ The public names are declared in ``__init__.pyi``. Everything is imported when i
 from ._lazy import attach as _attach
 from ._lazy import late_module as _late_module
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 
 def _elsewhere(name: str) -> str:
