@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
+import tarfile
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -74,9 +76,10 @@ def pretend(session: nox.Session, lack: str) -> None:
 
 @nox.session
 def package(session: nox.Session) -> None:
-    """Build the wheel and the source archive, install each by itself, and try it."""
+    """Build wheel and source archive; try the one by itself, and run the other's quick tests."""
     session.install("build", "twine")
     built = Path(session.create_tmp()) / "dist"
+    shutil.rmtree(built, ignore_errors=True)
     session.run("python", "-m", "build", "-o", str(built), str(ROOT))
     session.run("twine", "check", "--strict", *map(str, sorted(built.iterdir())))
     (wheel,) = built.glob("*.whl")
@@ -88,6 +91,13 @@ def package(session: nox.Session) -> None:
     session.chdir(built)  # not the checkout's symgrad
     session.run("pip", "check")
     session.run("python", "-c", "import symgrad as sg; print(sg.grad(lambda x: x**2)(3.0))")
+    (archive,) = built.glob("*.tar.gz")
+    unpacked = built / archive.name.removesuffix(".tar.gz")
+    with tarfile.open(archive) as members:
+        members.extractall(built, filter="data")
+    session.chdir(unpacked)
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", *session.posargs)
 
 
 @nox.session
