@@ -37,6 +37,8 @@ settings.register_profile("quick", derandomize=True, max_examples=15, **_common)
 settings.register_profile("all", derandomize=True, max_examples=50, **_common)
 settings.register_profile("explore", max_examples=1000, print_blob=True, **_common)
 
+import numpy as np  # noqa: E402
+
 import symgrad as sg  # noqa: E402
 from symgrad._compile._cache import loaded  # noqa: E402
 from symgrad._op import Op, registry  # noqa: E402
@@ -102,6 +104,17 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formulas must not depend on how busy the machine is; the limit has tests of its own."""
     for limit in ("SECONDS", "NAMED", "WRITTEN"):
         monkeypatch.setattr(f"symgrad._symbolic._patience.{limit}", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def _as_found() -> Iterator[None]:
+    """Keep from the next test how numbers are printed and modules of temporary folders."""
+    modules = set(sys.modules)
+    with np.printoptions():
+        yield
+    for name in sys.modules.keys() - modules:
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(tempfile.gettempdir()):
+            del sys.modules[name]
 
 
 @pytest.fixture

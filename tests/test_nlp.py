@@ -25,9 +25,9 @@ from symgrad.errors import (
 from symgrad.scipy import optimize
 from symgrad.scipy._minimize import SMALL
 
-pytestmark = pytest.mark.usefixtures("few_kernels")
+pytestmark = pytest.mark.usefixtures("few_kernels", "scripts")
 
-OPF = Path(__file__).parents[1] / "examples" / "opf"
+FOLDER = OPF = Path(__file__).parents[1] / "examples" / "opf"
 
 NEXT = np.array([1, 2, 3, 4, 0])
 RNG = np.random.default_rng(0)
@@ -349,10 +349,7 @@ def test_sparse_least_squares() -> None:
 
 
 @pytest.fixture
-def opf(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(OPF))
-    for name in ("case", "model"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
+def opf() -> Any:
     return SimpleNamespace(**{n: importlib.import_module(n) for n in ("case", "model")})
 
 
@@ -393,7 +390,6 @@ def test_power_flow_by_ipopt(opf: Any, solver: str) -> None:
 def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: Any, tmp_path: Path) -> None:
     pytest.importorskip("ipyopt")
     pytest.importorskip("matplotlib")
-    monkeypatch.syspath_prepend(str(OPF))
     arguments = [str(OPF), "--plot", str(tmp_path / "grid.png")]
     monkeypatch.setattr(sys, "argv", ["opf", *arguments])
     runpy.run_path(str(OPF), run_name="__main__")
