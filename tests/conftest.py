@@ -107,13 +107,13 @@ def _patient_simplification(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _as_found() -> Iterator[None]:
-    """Keep from the next test how numbers are printed and modules of temporary folders."""
-    modules = set(sys.modules)
+def _as_found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep from the next test how numbers are printed, and the modules that a test has written."""
+    modules, written = set(sys.modules), str(tmp_path_factory.getbasetemp())
     with np.printoptions():
         yield
     for name in sys.modules.keys() - modules:
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(tempfile.gettempdir()):
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(written):
             del sys.modules[name]
 
 
