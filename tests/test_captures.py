@@ -986,6 +986,18 @@ def test_other_code_of_the_function_itself() -> None:
     assert g(3.0) == 18.0
 
 
+def test_classes_of_a_program_that_a_runner_executes(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As under ``python -m cProfile`` and in joblib's workers: ``__main__`` is the runner's module.
+    monkeypatch.setitem(sys.modules, "__main__", contextlib)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec("class Model:\n    k = 2.0\n    def f(self, x):\n        return self.k * x", namespace)
+    model = namespace["Model"]()
+    g = sg.grad(model.f)
+    assert g(3.0) == 2.0
+    namespace["Model"].k = 5.0
+    assert g(3.0) == 5.0
+
+
 def test_slots_that_are_filled_later() -> None:
     class Model:
         __slots__ = ("k",)

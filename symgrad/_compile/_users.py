@@ -170,7 +170,13 @@ def installed(file: str) -> bool:
 
 
 def of_library(module: ModuleType | str) -> bool:
-    """Tell whether a module is fixed: Python's own, or installed."""
+    """Tell whether a module is fixed: Python's own, or installed.
+
+    What names ``__main__`` as its module never is: under ``python -m cProfile`` and in joblib's
+    workers the module of that name is the runner's, where the user's classes were not made.
+    """
+    if module == "__main__":
+        return False
     found = sys.modules.get(module) if isinstance(module, str) else module
     if found is None:
         return False
