@@ -34,7 +34,7 @@ UNROLL = 32
 
 #: As long as all of them together have at most this many elements, where an array counts as
 #: many as are unrolled.
-LONG, ARRAY = 16_384, 16
+LONG, ARRAY = 4_096, 16
 
 #: In a function of at most so many steps it is looked at how many entries are none.
 LANES = 2000
