@@ -351,6 +351,41 @@ def test_sparse_matrices_of_traced_entries() -> None:
     np.testing.assert_allclose(slopes, want, rtol=1e-6)
 
 
+@pytest.mark.parametrize("form", ["matrix", "array"])
+def test_sparse_times_is_of_matrices_or_by_elements(form: str) -> None:
+    """SciPy's ``*_matrix`` multiply as matrices by ``*``, its ``*_array`` by elements."""
+    made = getattr(scipy.sparse, f"csr_{form}")
+    held = made(np.array([[1.0, 0.0], [3.0, 4.0]]))
+    other = np.array([2.0, 3.0])
+
+    def model(x: Any) -> Any:
+        own = made((x, ([0, 1], [1, 0])), shape=(2, 2))
+        results = [held * x, x * held, own * other, other * own, own * held, held * own, own.T * x]
+        results += [scipy.sparse.kron(own, held) * np.arange(4.0), own[:, [1, 0]] * other]
+        return np.concatenate(
+            [np.ravel(r.toarray() if scipy.sparse.issparse(r) else r) for r in results]
+        )
+
+    x = np.array([1.5, 2.5])
+    np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
+
+
+def test_sparse_and_complex() -> None:
+    """The power that flows into the buses of a grid, as its textbooks write it."""
+    Y = scipy.sparse.csr_matrix(np.array([[1 - 5j, -1 + 5j], [-1 + 5j, 2 - 6j]]))
+
+    def power(x: Any) -> Any:
+        v = x[2:] * np.exp(1j * x[:2])
+        s = v * np.conj(Y @ v) + scipy.sparse.diags(v).conj() @ (Y.T @ v)
+        return np.r_[s.real, s.imag]
+
+    x = np.array([0.1, 0.2, 1.0, 1.1])
+    np.testing.assert_allclose(sg.compile(power)(x), power(x), rtol=1e-14)
+    steps = 1e-6 * np.eye(4)
+    want = np.transpose([(power(x + e) - power(x - e)) / 2e-6 for e in steps])
+    np.testing.assert_allclose(sg.jacobian(power)(x), want, rtol=1e-6, atol=1e-8)
+
+
 def test_what_is_refused_says_so() -> None:
     with pytest.raises(UnsupportedError, match="output"):
         sg.compile(lambda x: scipy.ndimage.sobel(x, 0, bool))(IMAGE)

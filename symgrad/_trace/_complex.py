@@ -8,6 +8,7 @@ a contraction is linear in each of its two operands, and others say it in ``part
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -22,6 +23,7 @@ from ..errors import DTypeError, TraceError, UnsupportedError
 from ._arrays import ArrayMethods, add_operators, declines
 from ._bind import as_node, bind, cast, kind_of
 from ._masked import Masked, masked_by
+from ._numberless import SPARSE, whole
 from ._traced import Traced, as_traced, known_index
 from ._tree import Pair, flatten
 from ._views import Layout
@@ -206,7 +208,9 @@ class Complex(ArrayMethods, Pair):
 
     # ---------------------------------------------------------------- what it refuses
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith(SPARSE):
+            return whole(self)
         self._leaked("an array of numbers", "np.stack([z, w]) for np.array([z, w])")
 
     def _leaked(self, wanted: str, instead: str) -> NoReturn:

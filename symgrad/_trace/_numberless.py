@@ -37,6 +37,8 @@ _FLOAT = (
     "x itself, which is a number already; np.sin(x), np.exp(x), ... for functions of math",
 )
 
+SPARSE = "scipy.sparse._"  # how the names of its modules begin
+
 
 class Numberless:
     """What of a traced value needs a number: refused, with what to write instead.
@@ -151,11 +153,8 @@ class Numberless:
             numbers.flags.writeable = False  # what is written to them would be lost
             return numbers
         asks = str(sys._getframe(1).f_globals.get("__name__"))
-        if asks.startswith("scipy.sparse._"):
-            # A sparse matrix leaves the product to what it cannot take for an array.
-            whole = np.empty((), object)
-            whole[()] = self
-            return whole
+        if asks.startswith(SPARSE):
+            return whole(self)
         if asks.startswith("numpy.ma."):
             raise refused(TraceError(own_rules(np.ma.MaskedArray)))
         self._leaked(
@@ -166,3 +165,10 @@ class Numberless:
 
     def __reduce__(self) -> Any:
         self._leaked("pickling", "pickle the compiled function instead")
+
+
+def whole(value: Any) -> Any:
+    """Return an array of one object: a sparse matrix leaves the product to what becomes one."""
+    found = np.empty((), object)
+    found[()] = value
+    return found

@@ -17,6 +17,7 @@ array([-1.5, -1.5,  1. ])
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
@@ -51,6 +52,8 @@ _join = traced_numpy.concatenate
 class Entries:
     """A sparse matrix by its entries; those of one place add up.
 
+    ``*`` is the product of matrices, as of SciPy's ``*_matrix``.
+
     Parameters
     ----------
     data:
@@ -62,6 +65,7 @@ class Entries:
     """
 
     ndim = 2
+    by_elements = False  # what `*` is
 
     def __init__(self, data: Any, rows: Any, columns: Any, shape: Any) -> None:
         self.data = floats(data)
@@ -88,11 +92,21 @@ class Entries:
     @property
     def T(self) -> Entries:
         """The transpose."""
-        return Entries(self.data, self.columns, self.rows, self.shape[::-1])
+        return type(self)(self.data, self.columns, self.rows, self.shape[::-1])
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Entries:
         """Return the transpose."""
         return self.T
+
+    def conj(self, copy: bool = True) -> Entries:
+        """Return the complex conjugate."""
+        return type(self)(np.conj(self.data), self.rows, self.columns, self.shape)
+
+    conjugate = conj
+
+    def of(self, kind: type[Entries]) -> Entries:
+        """Return the same entries in another class."""
+        return kind(self.data, self.rows, self.columns, self.shape)
 
     def _itself(self, *args: Any, **kwargs: Any) -> Entries:
         return self
@@ -101,9 +115,8 @@ class Entries:
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """Return the dense matrix."""
-        flat = traced_numpy.zeros(self.shape[0] * self.shape[1])
-        np.add.at(flat, self.rows * self.shape[1] + self.columns, self.data)
-        return flat.reshape(self.shape)
+        n, m = self.shape
+        return _summed(self.data, self.rows * m + self.columns, n * m).reshape(self.shape)
 
     todense = toarray
 
@@ -143,17 +156,19 @@ class Entries:
 
     def __mul__(self, other: Any) -> Any:
         if np.ndim(other) == 0 and not issparse(other):
-            return Entries(self.data * other, self.rows, self.columns, self.shape)
-        return self @ other
+            return type(self)(self.data * other, self.rows, self.columns, self.shape)
+        return self.multiply(other) if self.by_elements else self @ other
 
     def __rmul__(self, other: Any) -> Any:
-        return self * other
+        if np.ndim(other) == 0:
+            return self * other
+        return self.multiply(other) if self.by_elements else other @ self
 
     def __truediv__(self, other: Any) -> Entries:
-        return Entries(self.data / other, self.rows, self.columns, self.shape)
+        return type(self)(self.data / other, self.rows, self.columns, self.shape)
 
     def __neg__(self) -> Entries:
-        return Entries(-self.data, self.rows, self.columns, self.shape)
+        return type(self)(-self.data, self.rows, self.columns, self.shape)
 
     def __add__(self, other: Any) -> Any:
         if not issparse(other):
@@ -161,7 +176,7 @@ class Entries:
         other = entries(other)
         if self.shape != other.shape:
             raise ShapeError(f"sparse matrices of shapes {self.shape} and {other.shape}")
-        return Entries(
+        return type(self)(
             _join([self.data, other.data]), np.append(self.rows, other.rows),
             np.append(self.columns, other.columns), self.shape,
         )  # fmt: skip
@@ -178,7 +193,7 @@ class Entries:
         """Return elementwise products with a number or a dense array."""
         by = other.toarray() if issparse(other) else floats(other)
         by = np.broadcast_to(by, self.shape)[self.rows, self.columns]
-        return Entries(self.data * by, self.rows, self.columns, self.shape)
+        return type(self)(self.data * by, self.rows, self.columns, self.shape)
 
     # ---------------------------------------------------------------- parts
 
@@ -201,7 +216,7 @@ class Entries:
             places.append((own, to))
         size = tuple(map(np.size, parts))
         rows, columns = (to[own[kept]] for own, to in places)
-        cut = Entries(self.data[kept], rows, columns, size)
+        cut = type(self)(self.data[kept], rows, columns, size)
         if parts[0].ndim == parts[1].ndim == 0:
             return np.sum(cut.data)
         return cut
@@ -220,6 +235,18 @@ class Entries:
         self.columns = np.append(self.columns[kept], columns)
 
 
+class ByElements(Entries):
+    """One whose ``*`` is by elements, as of SciPy's ``*_array``."""
+
+    by_elements = True
+
+
+def _kind(*of: Any) -> type[Entries]:
+    """Return what is made of sparse matrices: of any array an array, as SciPy does."""
+    arrays = (ByElements, scipy.sparse.sparray)
+    return ByElements if any(isinstance(x, arrays) for x in of) else Entries
+
+
 def holds_indices(key: Any) -> bool:
     """Tell whether a key is a list or an array of places, and no slice."""
     return isinstance(key, (list, np.ndarray))
@@ -227,6 +254,8 @@ def holds_indices(key: Any) -> bool:
 
 def _summed(terms: Any, places: Any, size: int) -> Any:
     """Return sums of terms at places."""
+    if terms.dtype.kind == "c":
+        return _summed(terms.real, places, size) + 1j * _summed(terms.imag, places, size)
     total = traced_numpy.zeros((size, *terms.shape[1:]), dtype=terms.dtype)
     np.add.at(total, places, terms)
     return total
@@ -238,7 +267,7 @@ def _product(a: Entries, b: Entries) -> Entries:
     first, last = (np.searchsorted(b.rows[order], a.columns, side=s) for s in ("left", "right"))
     of_a = np.repeat(np.arange(a.nnz), last - first)
     of_b = order[np.concatenate([*map(np.arange, first, last), np.arange(0)])]
-    return Entries(
+    return type(a)(
         a.data[of_a] * b.data[of_b], a.rows[of_a], b.columns[of_b], (a.shape[0], b.shape[1])
     )
 
@@ -256,8 +285,8 @@ def entries(x: Any) -> Entries:
     if isinstance(x, Entries):
         return x
     if scipy.sparse.issparse(x):
-        x = x.tocoo()
-        return Entries(x.data, x.row, x.col, x.shape)
+        kind, x = _kind(x), x.tocoo()
+        return kind(x.data, x.row, x.col, x.shape)
     x = floats(x)
     if x.ndim != 2:
         raise ShapeError(f"a sparse matrix is made of a matrix, not of shape {x.shape}")
@@ -265,35 +294,35 @@ def entries(x: Any) -> Entries:
     return Entries(x.reshape(-1), rows, columns, x.shape)
 
 
-def _made(kind: str) -> Any:
+def _made(name: str) -> Any:
     """Return what makes a matrix of one of SciPy's formats."""
+    kind, made = name[:3], ByElements if name.endswith("array") else Entries
 
     def make(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Entries:
         if not isinstance(arg1, tuple):
-            return entries(arg1)
+            return entries(arg1).of(made)
         if len(arg1) == 2 and isinstance(arg1[1], tuple):
             data, (rows, columns) = arg1
             rows, columns = (np.asarray(k, np.int64) for k in (rows, columns))
             size = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
-            return Entries(data, rows, columns, size)
+            return made(data, rows, columns, size)
         if len(arg1) == 3 and kind in ("csr", "csc"):
             data, inner, starts = arg1[0], *(np.asarray(k, np.int64) for k in arg1[1:])
             outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
             places = (outer, inner) if kind == "csr" else (inner, outer)
             size = shape or tuple(int(k.max()) + 1 for k in places)
-            return Entries(data, *places, size)
+            return made(data, *places, size)
         if len(arg1) == 2 and all(isinstance(n, (int, np.integer)) for n in arg1):
-            return Entries(np.zeros(0), [], [], arg1)
+            return made(np.zeros(0), [], [], arg1)
         raise UnsupportedError(
-            f"{kind}_matrix cannot be traced so. Write instead: coo_matrix((data, (rows, "
-            "columns)), shape)"
+            f"{name} cannot be traced so. Write instead: coo_matrix((data, (rows, columns)), shape)"
         )
 
     return make
 
 
 _FORMATS = ("coo", "csr", "csc", "lil", "dok")
-_MAKERS = {f"{kind}_{form}": _made(kind) for kind in _FORMATS for form in ("matrix", "array")}
+_MAKERS = {n: _made(n) for kind in _FORMATS for n in (f"{kind}_matrix", f"{kind}_array")}
 globals().update(_MAKERS)
 __all__ += sorted(_MAKERS)  # noqa: PLE0605 - they are alike
 
@@ -324,31 +353,23 @@ def diags_array(
     diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Entries:
     """Return a matrix by its diagonals, as ``scipy.sparse.diags_array``."""
-    return diags(diagonals, offsets, shape)
+    return diags(diagonals, offsets, shape).of(ByElements)
 
 
-def eye(m: int, n: Any = None, k: int = 0, dtype: Any = float, format: Any = None) -> Entries:
-    """Return ones on a diagonal, as ``scipy.sparse.eye``."""
-    return entries(scipy.sparse.eye(m, n, k))
+def _of_numbers(made: Any) -> Any:
+    """Return what makes a matrix of SciPy's by its entries."""
+    return functools.wraps(made)(lambda *args, **kwargs: entries(made(*args, **kwargs)))
 
 
-def eye_array(
-    m: int, n: Any = None, *, k: int = 0, dtype: Any = float, format: Any = None
-) -> Entries:
-    """Return ones on a diagonal, as ``scipy.sparse.eye_array``."""
-    return entries(scipy.sparse.eye_array(m, n, k=k))
-
-
-def identity(n: int, dtype: Any = "d", format: Any = None) -> Entries:
-    """Return the identity, as ``scipy.sparse.identity``."""
-    return entries(scipy.sparse.identity(n))
+eye, eye_array = _of_numbers(scipy.sparse.eye), _of_numbers(scipy.sparse.eye_array)
+identity = _of_numbers(scipy.sparse.identity)
 
 
 def kron(A: Any, B: Any, format: Any = None) -> Entries:
     """Return the Kronecker product, as ``scipy.sparse.kron``."""
     a, b = entries(A), entries(B)
     of_a, of_b = np.repeat(np.arange(a.nnz), b.nnz), np.tile(np.arange(b.nnz), a.nnz)
-    return Entries(
+    return _kind(A, B)(
         a.data[of_a] * b.data[of_b],
         a.rows[of_a] * b.shape[0] + b.rows[of_b], a.columns[of_a] * b.shape[1] + b.columns[of_b],
         (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]),
@@ -360,7 +381,7 @@ def _placed(blocks: Any, down: bool, along: bool) -> Entries:
     ends = [list(itertools.accumulate((p.shape[k] for p in parts), initial=0)) for k in (0, 1)]
     row = ends[0] if down else [0] * len(ends[0])
     column = ends[1] if along else [0] * len(ends[1])
-    return Entries(
+    return _kind(*blocks)(
         _join([p.data for p in parts]),
         np.concatenate([p.rows + k for p, k in zip(parts, row, strict=False)]),
         np.concatenate([p.columns + k for p, k in zip(parts, column, strict=False)]),
