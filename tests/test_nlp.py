@@ -141,6 +141,14 @@ def test_lists_and_numbers_as_constraints() -> None:
     np.testing.assert_array_equal(listed.jacobian(x0), [2.0, 1.0, 1.0])
     np.testing.assert_array_equal(number.jacobian(x0), [2.0, 1.0])
     assert number.objective(x0) == 1.0
+    nested = sg.nlp(
+        lambda x: x[0],
+        lambda x: {"ends": [x[0], 2 * x[1]], "parts": [np.diff(x), [x[0] * x[1]]]},
+        x0,
+        limits=(0.0, {"ends": [1.0, 4.0], "parts": [2.0, [3.0]]}),
+    )
+    np.testing.assert_array_equal(nested.jacobian(x0), [1.0, 2.0, -1.0, 1.0, 2.0, 1.0])
+    np.testing.assert_array_equal(nested.cu, [1.0, 4.0, 2.0, 3.0])
 
 
 # ---------------------------------------------------------------- wrong input
@@ -160,6 +168,8 @@ WRONG: dict[str, tuple[Any, type, str]] = {
     "an unknown name": (lambda: sg.nlp(lambda x: f(x["a"]), None, {"a": np.ones(3)},
                                        bounds=({"b": 0.0}, None)),
                         ArgumentError, r"the lower bounds name \['b'\], of \['a'\]"),
+    "an objective of many": (lambda: sg.nlp(lambda x: x**2, None, np.ones(3)), ShapeError,
+                             r"objective is one number, not an array of shape \(3,\)"),
     "no pair": (lambda: sg.nlp(f, None, np.ones(3), bounds=0.0), ArgumentError, "is a pair"),
     "no start": (lambda: sg.nlp(f), ArgumentError, "x0 says how many variables"),
     "words": (lambda: sg.nlp(f, None, {"a": "b"}), DTypeError, r"x\['a'\] is to be real numbers"),

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._ops.np_common import as_array
 from .._pickles import call_again
+from .._shapes import as_dim, hint
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, ShapeError
 from ._at_values import remembered
@@ -44,15 +45,33 @@ class _Nest:
 
 
 def _stacked(g: Callable[..., Any], x: Any, args: Any) -> Any:
-    """Return constraints; lists of numbers are arrays."""
+    """Return constraints; lists of numbers are arrays, wherever they are."""
     result = g(x, *args)
-    if isinstance(result, (list, tuple)) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
+    if isinstance(result, tuple) and all(np.ndim(v) == 0 for v in flatten(result)[0]):
         return as_array(list(result))
-    return result
+    return _arrays(result)
+
+
+def _arrays(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _arrays(part) for key, part in value.items()}
+    if type(value) not in (list, tuple):
+        return value
+    if type(value) is list and all(np.ndim(v) == 0 for v in flatten(value)[0]):
+        return as_array(value)
+    return type(value)(map(_arrays, value))
 
 
 def _number(f: Callable[..., Any], x: Any, args: Any) -> Any:
-    return np.reshape(as_array(f(x, *args)), ())
+    value = as_array(f(x, *args))
+    try:
+        return np.reshape(value, ())
+    except ShapeError as error:
+        sizes = tuple(hint(as_dim(n)) for n in value.shape)
+        raise ShapeError(
+            f"nlp: the objective is one number, not an array of shape {sizes}. "
+            "Write instead: np.sum of it, or make it constraints"
+        ) from error
 
 
 def _of_leaves(
