@@ -47,6 +47,21 @@ def differences(f: Any, x: Any, step: float = 1e-3) -> Any:
     return np.stack(columns, axis=-1)
 
 
+def test_args_may_be_an_array() -> None:
+    """As in SciPy, whose ``args`` are what can be iterated over."""
+
+    def end(k: Any) -> Any:
+        found = solve_ivp(lambda t, y, a, b: -a * y + b, (0, 1), [1.0], "Tsit5", args=k, **TIGHT)
+        return found.y[:, -1]
+
+    k = np.array([1.5, 0.3])
+    exact = np.exp(-1.5) + 0.2 * (1 - np.exp(-1.5))
+    np.testing.assert_allclose(end(k), [exact], rtol=1e-8)
+    np.testing.assert_allclose(sg.compile(end)(k), [exact], rtol=1e-8)
+    slopes = sg.jacobian(end)(k)[0]
+    np.testing.assert_allclose(slopes[1], (1 - np.exp(-1.5)) / 1.5, rtol=1e-7)
+
+
 @pytest.mark.usefixtures("few_kernels")
 @pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Tsit5", "Rodas5P"])
 @pytest.mark.quick(1)

@@ -117,7 +117,7 @@ def solve_ivp(
     """
     if now().guards is not None:
         return solve_traced(
-            fun, t_span, y0, method, t_eval, vectorized, tuple(args or ()), options, events,
+            fun, t_span, y0, method, t_eval, vectorized, _tuple(args), options, events,
             dense_output,
         )  # fmt: skip
     options.pop("memory", None)
@@ -134,7 +134,7 @@ def solve_ivp(
         )
     if (kind is None and method not in IMPLICIT) or not _iterable(args):
         return plainly(fun, kind or method, **options)
-    given = tuple(args or ())
+    given = _tuple(args)
     try:
         if kind is None:
             function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
@@ -162,6 +162,10 @@ def _is_solver(method: Any) -> bool:
     if isinstance(method, type):
         return issubclass(method, scipy.integrate.OdeSolver)
     return isinstance(method, str) and method in IMPLICIT
+
+
+def _tuple(args: Any) -> tuple[Any, ...]:
+    return () if args is None else tuple(args)  # also of an array, which has no truth value
 
 
 def _iterable(args: Any) -> bool:
