@@ -186,6 +186,29 @@ def decorated(x: Any, n: int) -> Any:
     return total
 
 
+class Posterior:
+    scale = 2.0
+
+    def __call__(self, x: Any) -> Any:
+        if not np.isfinite(x):
+            return -np.inf
+        return -self.scale * x**2
+
+    def one_sided(self, x: Any) -> Any:
+        if x > 0:
+            return self.scale * x
+        return -x
+
+
+@pytest.mark.parametrize("take", [lambda p: p, lambda p: p.one_sided], ids=["object", "method"])
+def test_methods_and_objects_that_are_called(take: Any) -> None:
+    posterior, x = Posterior(), np.array([1.0, np.inf, -3.0])
+    f = sg.vmap(sg.compile(take(posterior), control_flow=True))
+    for scale in (2.0, 3.0):
+        posterior.scale = scale
+        np.testing.assert_array_equal(f(x), [take(posterior)(t) for t in x])
+
+
 def test_as_a_decorator() -> None:
     assert (decorated(2.5, 20), decorated(1.5, 20)) == (7.5, 3.0)
     assert sg.grad(decorated)(2.5, 20) == 3.0

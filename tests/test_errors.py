@@ -123,7 +123,7 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "array": (lambda x: OF.np.array([x[0], x[1]]), ("an array of numbers", "np.stack")),
     "asarray": (lambda x: OF.np.asarray(x), ("an array of numbers", "the traced argument x")),
     "item": (lambda x: x.item(), ("x.item()", "the value itself")),
-    "format": (lambda x: f"{x[0]:.3f}", ("text",)),
+    "format": (lambda x: f"{x[0]:.3f}", ("text", "sg.debug_print(x)")),
     "assigned": (assigned, ("assigned into a plain array", "symgrad.numpy")),
     "assigned row": (assigned_row, ("an array of numbers",)),
 }  # fmt: skip
@@ -534,6 +534,29 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
     with pytest.raises(sg.errors.UnsupportedError, match=rf"scipy.optimize.{solver} .* traced"):
         sg.grad(rate)(0.5)
     assert not capfd.readouterr().err
+
+
+#: What is refused, and what computes the same, written as the error says.
+REPLACED: dict[str, tuple[Callable[..., Any], str]] = {
+    "windows": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3),
+                "x[np.arange(k) + np.arange(len(x) - k + 1)[:, None]]"),
+    "reduce": (np.logaddexp.reduce,
+               "sg.scan(lambda y, row: (np.logaddexp(y, row),) * 2, x[0], x[1:])[0]"),
+    "accumulate": (
+        np.maximum.accumulate, ("np.concatenate([x[:1], "
+        "sg.scan(lambda y, row: (np.maximum(y, row),) * 2, x[0], x[1:])[1]])"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_what_errors_say_to_write_instead_is_the_same(name: str) -> None:
+    f, instead = REPLACED[name]
+    x = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+    with pytest.raises(UnsupportedError, match=re.escape(instead)):
+        sg.compile(lambda x: f(x))(x)
+    found = sg.compile(lambda x: eval(instead, {"np": np, "sg": sg, "x": x, "k": 3}))(x)
+    np.testing.assert_allclose(found, f(x), rtol=1e-15)
 
 
 def test_names_are_those_that_users_import() -> None:

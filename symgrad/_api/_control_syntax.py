@@ -24,7 +24,7 @@ import copy
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from ..errors import ArgumentError
@@ -50,6 +50,11 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     """
     function = inspect.unwrap(function)
     function = getattr(function, "plain", function)  # of sg.adapt, which tracing does by itself
+    if not isinstance(function, (FunctionType, MethodType)):  # an object may have been called
+        called = getattr(function, "__call__", None)  # noqa: B004
+        function = called if isinstance(called, MethodType) else function
+    if isinstance(function, MethodType):
+        return MethodType(converted(function.__func__, flow), function.__self__)
     try:
         text, first = _source_of(function)
         tree = ast.parse(textwrap.dedent(text))

@@ -113,7 +113,10 @@ class ArrayMethods:
             a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
             left = a[(...,) + (None,) * b.ndim] if b.ndim else a
             return _apply(ufunc, (left, b), **kwargs)
-        refuse(getattr(ufunc, method, ufunc))
+        step = f"sg.scan(lambda y, row: (np.{ufunc.__name__}(y, row),) * 2, x[0], x[1:])"
+        kept = {"reduce": f"{step}[0]", "accumulate": f"np.concatenate([x[:1], {step}[1]])"}
+        refuse(getattr(ufunc, method, ufunc),
+               f"along the first axis it is {kept[method]}" if method in kept else "")  # fmt: skip
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

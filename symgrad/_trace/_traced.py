@@ -407,7 +407,7 @@ class Traced(Numberless, ArrayMethods):
 
     def __format__(self, spec: str) -> str:
         if spec:
-            instead = "the text outside of the function"
+            instead = "the text outside of the function, or sg.debug_print(x) to see the numbers"
             self._leaked(f"text (`{{x:{spec}}}`)", instead, of_one=True)
         return repr(self)
 
