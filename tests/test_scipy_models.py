@@ -370,6 +370,39 @@ def test_sparse_times_is_of_matrices_or_by_elements(form: str) -> None:
     np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
 
 
+@pytest.mark.parametrize("form", ["csr_matrix", "csc_array"])
+def test_sparse_entries_are_those_of_the_format(form: str) -> None:
+    """What is at one place adds up, in the format's order; sums of matrices stay matrices."""
+
+    def model(x: Any) -> Any:
+        a = getattr(scipy.sparse, form)((x, ([2, 0, 1, 2, 0], [1, 0, 2, 1, 1])), shape=(3, 3))
+        b = a + scipy.sparse.identity(3)
+        sums = np.sum(a), a.sum(axis=0) - np.ones((1, 3)), a.sum(axis=1) * np.float64(2)
+        return np.concatenate(
+            [a.data, [a.nnz, b.nnz, scipy.sparse.linalg.norm(b)], *map(np.ravel, sums)]
+        )
+
+    x = np.array([1.5, 2.5, -3.0, 0.7, 4.0])
+    np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
+
+
+REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
+    "compared": (lambda a: a == a.T, "is not compared"),
+    "one by one": (lambda a: a[[0, 1], [0, 1]], "no entries one by one"),
+    "a row": (lambda a: a[0], "of one axis"),
+    "an attribute": (lambda a: a.power(2), r"has no power\. Write instead: A.toarray"),
+    "blocks": (lambda a: scipy.sparse.bmat([[a, None], [None, a]]), "sparse.bmat takes no sparse"),
+    "a function": (lambda a: scipy.sparse.linalg.expm(a), "sparse.linalg.expm takes no sparse"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_SPARSE)
+def test_what_sparse_arrays_refuse(case: str) -> None:
+    use, message = REFUSED_SPARSE[case]
+    with pytest.raises((UnsupportedError, AttributeError), match=message):
+        sg.compile(lambda d: use(scipy.sparse.diags_array(d)))(np.ones(2))
+
+
 def test_sparse_and_complex() -> None:
     """The power that flows into the buses of a grid, as its textbooks write it."""
     Y = scipy.sparse.csr_matrix(np.array([[1 - 5j, -1 + 5j], [-1 + 5j, 2 - 6j]]))

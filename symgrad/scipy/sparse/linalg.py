@@ -28,7 +28,8 @@ from ..._trace._namespace import offering
 from ...errors import ShapeError
 from .._fates import reasons
 from .._replacing import floats
-from . import Entries, entries, issparse
+from . import refusing
+from ._entries import Entries, entries, issparse
 
 __all__ = ["factorized", "norm", "splu", "spsolve"]
 
@@ -97,10 +98,11 @@ def factorized(A: Any) -> Callable[[Any], Any]:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
-    """Frobenius norm of the entries, which are taken to be at different places."""
+    """Return the norm of a sparse matrix, by default that of its entries."""
     if not isinstance(x, Entries):
         return scipy.sparse.linalg.norm(x, ord, axis)
-    return np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.data)
+    return np.linalg.norm(x.toarray(), ord, axis) if ord or axis else np.linalg.norm(x.tocsr().data)
 
 
-__getattr__, __dir__ = offering(scipy.sparse.linalg, globals(), reasons("sparse.linalg"))
+_names, __dir__ = offering(scipy.sparse.linalg, globals(), reasons("sparse.linalg"))
+__getattr__ = refusing(_names, "sparse.linalg")

@@ -1,0 +1,301 @@
+"""A sparse matrix in a trace: entries that may be traced, at places that are numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ... import numpy as traced_numpy
+from ..._ops.np_common import is_traced
+from ...errors import ShapeError, UnsupportedError
+from .._replacing import floats
+
+_join = traced_numpy.concatenate
+
+
+class Entries:
+    """A sparse matrix by its entries; those of one place add up.
+
+    ``*`` is the product of matrices, as of SciPy's ``*_matrix``.
+
+    Parameters
+    ----------
+    data:
+        The entries, shape ``(m,)``; may be traced.
+    rows, columns:
+        Their places, whole numbers of shape ``(m,)``.
+    shape:
+        Of the matrix.
+    """
+
+    ndim = 2
+    by_elements = False  # what `*` is
+
+    def __init__(self, data: Any, rows: Any, columns: Any, shape: Any) -> None:
+        self.data = floats(data)
+        self.rows, self.columns = (np.asarray(k, np.int64).reshape(-1) for k in (rows, columns))
+        self.shape = tuple(map(int, shape))
+        if self.data.ndim != 1 or not len(self.rows) == len(self.columns) == self.data.shape[0]:
+            raise ShapeError(
+                f"a sparse matrix has entries in a row with as many places: {self.data.shape}, "
+                f"{self.rows.shape}, {self.columns.shape}"
+            )
+
+    # ---------------------------------------------------------------- as it is
+
+    @property
+    def dtype(self) -> Any:
+        """Of the entries."""
+        return self.data.dtype
+
+    @property
+    def nnz(self) -> int:
+        """How many entries there are."""
+        return len(self.rows)
+
+    @property
+    def T(self) -> Entries:
+        """The transpose."""
+        return type(self)(self.data, self.columns, self.rows, self.shape[::-1])
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> Entries:
+        """Return the transpose."""
+        return self.T
+
+    def conj(self, copy: bool = True) -> Entries:
+        """Return the complex conjugate."""
+        return type(self)(np.conj(self.data), self.rows, self.columns, self.shape)
+
+    conjugate = conj
+
+    def of(self, kind: type[Entries]) -> Entries:
+        """Return the same entries in another class."""
+        return kind(self.data, self.rows, self.columns, self.shape)
+
+    def _itself(self, *args: Any, **kwargs: Any) -> Entries:
+        return self
+
+    tocoo = asformat = copy = astype = _itself
+
+    def tocsr(self, copy: bool = False) -> Entries:
+        """Return the entries by rows, those of one place added up."""
+        n = self.shape[1]
+        flat, place = np.unique(self.rows * n + self.columns, return_inverse=True)
+        if len(flat) < self.nnz:
+            data = _summed(self.data, place, len(flat))
+        elif np.array_equal(place, np.arange(len(place))):
+            return self
+        else:
+            data = self.data[np.argsort(place)]
+        return type(self)(data, flat // n, flat % n, self.shape)
+
+    tolil = todok = tobsr = tocsr
+
+    def tocsc(self, copy: bool = False) -> Entries:
+        """Return the entries by columns, those of one place added up."""
+        return self.T.tocsr().T
+
+    def toarray(self, order: Any = None, out: Any = None) -> Any:
+        """Return the dense matrix."""
+        n, m = self.shape
+        return _summed(self.data, self.rows * m + self.columns, n * m).reshape(self.shape)
+
+    todense = toarray
+
+    def diagonal(self, k: int = 0) -> Any:
+        """Return a diagonal."""
+        n, m = self.shape
+        on = np.flatnonzero(self.columns - self.rows == k)
+        place = self.rows[on] if k >= 0 else self.columns[on]
+        return _summed(self.data[on], place, min(n, m - k) if k >= 0 else min(n + k, m))
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the sum of all entries, of columns (0) or of rows (1), which stay such."""
+        if axis is None:
+            return np.sum(self.data)
+        kept = 1 if axis in (0, -2) else 0
+        found = _summed(self.data, (self.rows, self.columns)[kept], self.shape[kept])
+        return found if self.by_elements else np.expand_dims(found, 1 - kept)
+
+    # ---------------------------------------------------------------- arithmetic
+
+    def __matmul__(self, other: Any) -> Any:
+        if issparse(other):
+            return _product(self, entries(other))
+        x = floats(other)
+        if x.shape[0] != self.shape[1]:
+            raise ShapeError(f"a matrix of shape {self.shape} times an array of shape {x.shape}")
+        if not is_traced(self.data):  # one product, by rows
+            return scipy.sparse.csr_array((self.data, (self.rows, self.columns)), self.shape) @ x
+        terms = self.data.reshape((-1, *(1,) * (x.ndim - 1))) * x[self.columns]
+        return _summed(terms, self.rows, self.shape[0])
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return (self.T @ floats(other).T).T
+
+    __array_ufunc__ = None  # NumPy's operators leave it to these
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        raise UnsupportedError(
+            "a sparse matrix that is traced is not compared. Write instead: A.toarray() == ..."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a sparse matrix that is traced has no {name}. Write instead: A.toarray() and "
+            "NumPy's functions of it, or of the entries, A.data"
+        )
+
+    dot = __matmul__
+
+    def __mul__(self, other: Any) -> Any:
+        if np.ndim(other) == 0 and not issparse(other):
+            return type(self)(self.data * other, self.rows, self.columns, self.shape)
+        return self.multiply(other) if self.by_elements else self @ other
+
+    def __rmul__(self, other: Any) -> Any:
+        if np.ndim(other) == 0:
+            return self * other
+        return self.multiply(other) if self.by_elements else other @ self
+
+    def __truediv__(self, other: Any) -> Entries:
+        return type(self)(self.data / other, self.rows, self.columns, self.shape)
+
+    def __neg__(self) -> Entries:
+        return type(self)(-self.data, self.rows, self.columns, self.shape)
+
+    def __add__(self, other: Any) -> Any:
+        if not issparse(other):
+            return self if np.ndim(other) == 0 and other == 0 else self.toarray() + other
+        other = entries(other)
+        if self.shape != other.shape:
+            raise ShapeError(f"sparse matrices of shapes {self.shape} and {other.shape}")
+        return type(self)(
+            _join([self.data, other.data]), np.append(self.rows, other.rows),
+            np.append(self.columns, other.columns), self.shape,
+        ).tocsr()  # fmt: skip
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -(entries(other) if issparse(other) else other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def multiply(self, other: Any) -> Entries:
+        """Return elementwise products with a number or a dense array."""
+        by = other.toarray() if issparse(other) else floats(other)
+        by = np.broadcast_to(by, self.shape)[self.rows, self.columns]
+        return type(self)(self.data * by, self.rows, self.columns, self.shape)
+
+    # ---------------------------------------------------------------- parts
+
+    def __getitem__(self, key: Any) -> Any:
+        rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if np.ndim(rows) == 2 and np.ndim(columns) == 2:  # np.ix_
+            rows, columns = np.ravel(rows), np.ravel(columns)
+        elif holds_indices(rows) and holds_indices(columns):
+            raise UnsupportedError(
+                "a sparse matrix that is traced gives no entries one by one. Write instead: "
+                "A.toarray()[rows, columns], or A[np.ix_(rows, columns)] for all that cross"
+            )
+        parts = [np.arange(n)[k] for n, k in zip(self.shape, (rows, columns), strict=True)]
+        kept, places = np.arange(self.nnz), []
+        for axis, part in enumerate(parts):
+            own = (self.rows, self.columns)[axis]
+            to = np.full(self.shape[axis], -1)
+            if len(np.unique(part)) < np.size(part):
+                raise UnsupportedError(
+                    "a sparse matrix that is traced cannot be indexed by the same place twice. "
+                    "Write instead: A.toarray()[rows]"
+                )
+            to[part] = np.arange(np.size(part)).reshape(np.shape(part))
+            kept = kept[to[own[kept]] >= 0]
+            places.append((own, to))
+        size = tuple(map(np.size, parts))
+        rows, columns = (to[own[kept]] for own, to in places)
+        cut = type(self)(self.data[kept], rows, columns, size)
+        if parts[0].ndim == parts[1].ndim == 0:
+            return np.sum(cut.data)
+        if self.by_elements and 0 in (parts[0].ndim, parts[1].ndim):
+            raise UnsupportedError(
+                "a sparse array that is traced has no rows and columns of one axis. Write "
+                "instead: A[[i]] or A[:, [j]], or A.toarray()[i]"
+            )
+        return cut
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        rows, columns = (np.arange(n)[k] for n, k in zip(self.shape, key, strict=True))
+        if rows.ndim == columns.ndim == 1 and not all(map(holds_indices, key)):
+            rows, columns = rows[:, None], columns[None, :]
+        rows, columns = np.broadcast_arrays(rows, columns)
+        value = value.toarray() if issparse(value) else floats(value)
+        value = np.broadcast_to(value, rows.shape).reshape(-1)
+        flat = rows.reshape(-1) * self.shape[1] + columns.reshape(-1)
+        kept = np.flatnonzero(~np.isin(self.rows * self.shape[1] + self.columns, flat))
+        self.data = _join([self.data[kept], value])
+        self.rows = np.append(self.rows[kept], rows)
+        self.columns = np.append(self.columns[kept], columns)
+
+
+class ByElements(Entries):
+    """One whose ``*`` is by elements, as of SciPy's ``*_array``."""
+
+    by_elements = True
+
+
+def kind_of(*of: Any) -> type[Entries]:
+    """Return what is made of sparse matrices: of any array an array, as SciPy does."""
+    arrays = (ByElements, scipy.sparse.sparray)
+    return ByElements if any(isinstance(x, arrays) for x in of) else Entries
+
+
+def holds_indices(key: Any) -> bool:
+    """Tell whether a key is a list or an array of places, and no slice."""
+    return isinstance(key, (list, np.ndarray))
+
+
+def _summed(terms: Any, places: Any, size: int) -> Any:
+    """Return sums of terms at places."""
+    if terms.dtype.kind == "c":
+        return _summed(terms.real, places, size) + 1j * _summed(terms.imag, places, size)
+    total = traced_numpy.zeros((size, *terms.shape[1:]), dtype=terms.dtype)
+    np.add.at(total, places, terms)
+    return total
+
+
+def _product(a: Entries, b: Entries) -> Entries:
+    """Return the product of two: an entry for each pair that meets."""
+    order = np.argsort(b.rows, kind="stable")
+    first, last = (np.searchsorted(b.rows[order], a.columns, side=s) for s in ("left", "right"))
+    of_a = np.repeat(np.arange(a.nnz), last - first)
+    of_b = order[np.concatenate([*map(np.arange, first, last), np.arange(0)])]
+    return type(a)(
+        a.data[of_a] * b.data[of_b], a.rows[of_a], b.columns[of_b], (a.shape[0], b.shape[1])
+    ).tocsr()
+
+
+# ---------------------------------------------------------------- made from
+
+
+def issparse(x: Any) -> bool:
+    """Tell whether something is a sparse matrix, symgrad's or SciPy's."""
+    return isinstance(x, Entries) or scipy.sparse.issparse(x)
+
+
+def entries(x: Any) -> Entries:
+    """Return a sparse matrix of SciPy's, or a dense one, by its entries."""
+    if isinstance(x, Entries):
+        return x
+    if scipy.sparse.issparse(x):
+        kind, x = kind_of(x), x.tocoo()
+        return kind(x.data, x.row, x.col, x.shape)
+    x = floats(x)
+    if x.ndim != 2:
+        raise ShapeError(f"a sparse matrix is made of a matrix, not of shape {x.shape}")
+    rows, columns = np.indices(tuple(map(int, x.shape))).reshape(2, -1)
+    return Entries(x.reshape(-1), rows, columns, x.shape)
