@@ -239,6 +239,15 @@ def test_a_constraint_in_scipys_own_minimize() -> None:
     np.testing.assert_allclose(found.x, -1.0, atol=1e-6)
 
 
+def test_scipys_own_constraint_is_filled_in() -> None:
+    """Differences and BFGS, its defaults, warn of this constraint that it may be linear."""
+    half = original.NonlinearConstraint(lambda x: x[0] - 0.5, 0.0, 0.0)
+    found = optimize.minimize(
+        lambda x: np.sum((x - 1.0) ** 4), [0.0, 0.4], method="trust-constr", constraints=half
+    )
+    np.testing.assert_allclose(found.x, [0.5, 1.0], atol=1e-2)
+
+
 # ---------------------------------------------------------------- least squares and roots
 
 

@@ -56,6 +56,17 @@ class NonlinearConstraint(scipy.optimize.NonlinearConstraint):  # type: ignore[m
                          finite_diff_rel_step, finite_diff_jac_sparsity)  # fmt: skip
 
 
+def _left_out(constraint: Any) -> tuple[bool, bool]:
+    """Tell whether a constraint's Jacobian and Hessian are to be filled in."""
+    if isinstance(constraint, NonlinearConstraint):
+        return constraint.fills_jac, constraint.fills_hess
+    if not isinstance(constraint, scipy.optimize.NonlinearConstraint):
+        return False, False
+    # SciPy's own does not keep what was left out, but what it takes then.
+    default = constraint.jac == "2-point"
+    return default, default and type(constraint.hess) is scipy.optimize.BFGS
+
+
 def _filled_constraint(constraint: Any, x: Any, method: str) -> Any:
     """Return a constraint of either style with its derivatives."""
     is_dict = isinstance(constraint, dict)
@@ -63,8 +74,8 @@ def _filled_constraint(constraint: Any, x: Any, method: str) -> Any:
         fun, args = constraint.get("fun"), as_tuple(constraint.get("args", ()))
         wanted = callable(fun) and not constraint.get("jac")
     else:
-        wanted = isinstance(constraint, NonlinearConstraint) and constraint.fills_jac
-        fun, args = getattr(constraint, "fun", None), ()
+        fills_jac, fills_hess = _left_out(constraint)
+        wanted, fun, args = fills_jac, getattr(constraint, "fun", None), ()
     f = Derived("minimize", fun, args, sparse=method == "trust-constr" and x.size > SMALL)
     if not wanted or not f.starts(x, f.values, f.jacobian):
         return constraint
@@ -76,7 +87,7 @@ def _filled_constraint(constraint: Any, x: Any, method: str) -> Any:
             return constraint
         return scipy.optimize.NonlinearConstraint(f.values, 0.0, upper, f.jacobian, f.curvature)
     # SciPy looks at the Hessian of each, but only trust-constr uses it.
-    hess = f.curvature if method == "trust-constr" and constraint.fills_hess else constraint.hess
+    hess = f.curvature if method == "trust-constr" and fills_hess else constraint.hess
     return scipy.optimize.NonlinearConstraint(
         f.values, constraint.lb, constraint.ub, f.jacobian, hess, constraint.keep_feasible
     )
