@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -401,6 +402,23 @@ def test_what_sparse_arrays_refuse(case: str) -> None:
     use, message = REFUSED_SPARSE[case]
     with pytest.raises((UnsupportedError, AttributeError), match=message):
         sg.compile(lambda d: use(scipy.sparse.diags_array(d)))(np.ones(2))
+
+
+def test_sparse_jacobian_of_a_sparse_solve() -> None:
+    """The rule of a solve is another solve, whose rule is another."""
+    n = 12
+
+    def solved(d: Any) -> Any:
+        matrix = scipy.sparse.diags([d, d[1:] / 9, d[1:] / 7], [0, 1, -1], shape=(n, n))
+        return scipy.sparse.linalg.spsolve(matrix.tocsc(), np.ones(n))
+
+    d = np.linspace(1.0, 2.0, n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sg.errors.SparsityWarning)
+        found = sg.jacobian(solved, sparse=True)(d).toarray()
+    steps = 1e-6 * np.eye(n)
+    want = np.transpose([(solved(d + e) - solved(d - e)) / 2e-6 for e in steps])
+    np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-8)
 
 
 def test_sparse_and_complex() -> None:

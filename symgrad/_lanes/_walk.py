@@ -72,13 +72,19 @@ def identity(node: Node) -> Block:
     return replace(block, rows=tuple(rows), cols=tuple(rows))
 
 
+#: So many rules within rules are followed. A rule that asks for another of its kind, as a solve
+#: asks for one by the transpose, has no end.
+NESTED = 3
+
+
 class _Walk:
-    """The way through a graph."""
+    """The way through a graph, within so many rules of the user's."""
 
     def __init__(
-        self, order: Sequence[Node], inputs: Sequence[Node], note: Note, places: bool
-    ) -> None:
-        self.order, self.note, self.places = order, note, places
+        self, order: Sequence[Node], inputs: Sequence[Node], note: Note, places: bool,
+        rules: int = 0,
+    ) -> None:  # fmt: skip
+        self.order, self.note, self.places, self.rules = order, note, places, rules
         self.active = dependents(order, inputs)
         self.ways = shortcuts(order, inputs)
         self.found: dict[Node, list[Block]] = {x: [identity(x)] for x in inputs}
@@ -126,9 +132,11 @@ class _Walk:
     def _ruled(self, node: Node, inner: Node) -> list[Block] | None:
         """Return the blocks behind a rule of the user's: of the tangent, which is linear.
 
-        None if its slopes depend on the tangents that it is given.
+        None if its slopes depend on the tangents that it is given, or if rules go on and on.
         """
         assert isinstance(inner.op, Bodied)
+        if self.rules == NESTED:
+            return None
         tangents = {x: fresh(x, "t") for x in inner.operands if self.found.get(x)}
         if not tangents:
             return []
@@ -136,7 +144,7 @@ class _Walk:
         if pushed is None:
             return []
         seeds = [*tangents.values()]
-        walk = _Walk(topological([pushed]), seeds, self.note, self.places)
+        walk = _Walk(topological([pushed]), seeds, self.note, self.places, self.rules + 1)
         walk.found = {t: self.found[x] for x, t in tangents.items()}
         walk.go()
         found = walk.found.get(pushed, [])
