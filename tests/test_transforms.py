@@ -443,6 +443,13 @@ def test_columns_that_are_written_out_stay_short() -> None:
     program = sg.jacobian(attention).program(q, k, v)  # 14 s to compile, column by column
     assert str(program).count("\n") < 100
 
+    def network(weights: Any, x: Any) -> Any:
+        return np.mean(np.tanh(np.tanh(x @ weights["a"]) @ weights["b"]) ** 2)
+
+    weights = {"a": np.ones((3, 4)), "b": np.ones((4, 2))}  # four blocks: together 10 s
+    program = sg.hessian(network).program(weights, np.ones((10, 3)))
+    assert str(program).count("\n") < 100
+
 
 def test_jacobian_of_a_long_function() -> None:
     """Columns and rows of a long function are not written out one by one."""

@@ -32,8 +32,8 @@ from ._wrt import Keys, positions_of
 #: Up to this many columns or rows are written out one by one.
 UNROLL = 32
 
-#: As long as all of them together have at most this many elements, where an array counts as
-#: many as are unrolled.
+#: As long as those of all blocks together have at most this many elements, where an array counts
+#: as many as are unrolled.
 LONG, ARRAY = 4_096, 16
 
 #: In a function of at most so many steps it is looked at how many entries are none.
@@ -70,7 +70,8 @@ def jacobian_body(
         pairs = [(y, x) for y in _grouped(nodes, heights)
                  for x in _grouped(opened.inputs, opened.widths)]  # fmt: skip
         chosen = [part for y, x in pairs for part in _parts(y, x)]
-        flat = iter(opened.close([_block(y, x, mode, by_lanes) for y, x in chosen]))
+        most = LONG // max(len(chosen), 1)
+        flat = iter(opened.close([_block(y, x, mode, by_lanes, most) for y, x in chosen]))
         blocks = [_joined(y, x, [next(flat) for _ in _parts(y, x)]) for y, x in pairs]
         width = len(opened.widths)
         rows = iter([opened.arranged(blocks[k * width : (k + 1) * width], single)
@@ -117,15 +118,15 @@ def _joined(y: tuple[Node, ...], x: tuple[Node, ...], blocks: list[Traced]) -> A
     return Complex.of(blocks[0], blocks[1] if len(y) == 2 else -blocks[1])
 
 
-def _block(y: Node, x: Node, mode: str, lanes: bool) -> Node:
-    """Return dy/dx with shape ``y.shape + x.shape``."""
+def _block(y: Node, x: Node, mode: str, lanes: bool, most: int) -> Node:
+    """Return dy/dx with shape ``y.shape + x.shape``, of ``most`` elements if written out."""
     if y.dtype.kind != "f":
         raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
     columns, rows = (hint(dim_product(n.shape)) for n in (x, y))
     if mode == "auto":
         mode = "forward" if columns <= rows or (columns <= UNROLL and rows > UNROLL) else "reverse"
     passes = columns if mode == "forward" else rows
-    few = passes <= UNROLL and passes * _length(y) <= LONG
+    few = passes == 1 or (passes <= UNROLL and passes * _length(y) <= most)
     if lanes and not few and (block := _by_lanes(y, x)) is not None:
         return block
     if mode == "forward":
