@@ -712,5 +712,13 @@ def test_operators_of_other_classes_are_tried(operate: Any, factor: int) -> None
 
 
 def test_a_scalar_type_called_on_a_traced_value_says_what_to_write() -> None:
-    with pytest.raises(TraceError, match=r"x\.astype\(np\.int64\) for np\.int64\(x\)"):
-        sg.compile(lambda x: np.int64(x))(2.5)
+    with pytest.raises(TraceError, match=r"x\.astype\(np\.float64\) for np\.float64\(x\)"):
+        sg.compile(lambda x: np.float64(x))(2.5)
+
+
+def test_a_ragged_list_is_named() -> None:
+    g = sg.compile(lambda x, y: x + y[0][0])
+    for _ in range(2):
+        assert g(1.0, [[2.0, 3.0]]) == 3.0  # the second is checked by the first
+        with pytest.raises(ArgumentError, match=r"^argument 1 is a ragged nested list"):
+            g(1.0, [[0.0, 1.0], [2.0]])

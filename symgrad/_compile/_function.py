@@ -146,7 +146,8 @@ class Function(ForC, Travels, Generic[P, R]):
         fast = self._fast
         if fast is not None and out is None and not kwargs and now() is PLAIN:
             # Lists of numbers and Python's integers, as what the last call was compiled for.
-            plain = tuple([as_leaf(x, "") if is_number_list(x) else x for x in args])
+            plain = tuple([as_leaf(x, f"argument {k}") if is_number_list(x) else x
+                           for k, x in enumerate(args)])  # fmt: skip
             if not all(map(operator.is_, plain, passed)):
                 function, pack, _ = fast
                 result = function(*plain)

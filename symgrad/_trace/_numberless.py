@@ -159,7 +159,7 @@ class Numberless:
             raise refused(TraceError(own_rules(np.ma.MaskedArray)))
         self._leaked(
             "an array of numbers",
-            "x.astype(np.int64) for np.int64(x), np.stack([x, y]) for np.array([x, y]), "
+            "x.astype(np.float64) for np.float64(x), np.stack([x, y]) for np.array([x, y]), "
             "symgrad.numpy.take(array, x) for array[x]",
         )
 
