@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -277,6 +278,17 @@ def test_frames_and_other_types_are_refused() -> None:
     for given in (pd.DataFrame({"a": ["b"]}), pd.Series([1, None], dtype="Int64")):
         with pytest.raises(sg.errors.ArgumentError, match="to_numpy"):
             sg.compile(lambda x: np.sum(x))(given)
+
+
+@needs_pandas
+def test_columns_that_are_no_numbers_are_named() -> None:
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"x": [1.0, 2.0], "name": ["p", "q"], "seen": [True, False]})
+    slope = sg.grad(lambda a, table: np.sum(a * table["x"]))
+    instead = "x.drop(columns=['name', 'seen'])"
+    with pytest.raises(sg.errors.ArgumentError, match=re.escape(instead)):
+        slope(1.0, table)
+    assert slope(1.0, table.drop(columns=["name", "seen"])) == 3.0
 
 
 def test_classes_without_arithmetic_are_their_numbers(tmp_path: Any) -> None:

@@ -130,7 +130,17 @@ def _is_plain(kind: type) -> bool:
 
 def more_than_numbers(value: Any) -> str | None:
     """Say why an object is not its numbers, and what to write instead; None if it is."""
-    return own_rules(type(value))
+    why = own_rules(type(value))
+    types: Any = getattr(value, "dtypes", None)
+    if why is None or not hasattr(types, "items"):
+        return why
+    others = [name for name, t in types.items() if getattr(t, "kind", "O") not in "fiu"]
+    if not others:
+        return why
+    return (
+        f"columns of a table that are no numbers have no derivatives: {others}. Write instead: "
+        f"x.drop(columns={others}), or x['name'].to_numpy() of those that are, outside"
+    )
 
 
 def own_rules(kind: type) -> str | None:
