@@ -1080,3 +1080,60 @@ def test_what_other_threads_draw_is_not_the_functions() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+class Remembering:
+    """What is kept of arguments in places that methods read."""
+
+    def __init__(self) -> None:
+        self.last: Any = [0.0]
+        self.value = 0.0
+        self.table: dict[Any, Any] = {}
+        self.hidden: Any = None
+        self.log: list[Any] = []
+
+    def item(self, x: Any) -> Any:
+        y, self.last[0] = x + self.last[0], x
+        return y
+
+    def attribute(self, x: Any) -> Any:
+        y, self.value = x + self.value, x
+        return y
+
+    def entry(self, x: Any) -> Any:
+        y, self.table["x"] = x + self.table.get("x", 0.0), x
+        return y
+
+    def step(self, x: Any) -> Any:
+        return sg.fori_loop(0, 3, lambda i, y: self.item(y), x)
+
+    def layer(self, x: Any) -> Any:
+        self.hidden = 3.0 * x
+        self.log.append(x)
+        return self.hidden * len(self.log)
+
+    def table_of_sizes(self, x: Any) -> Any:
+        if np.ndim(x) not in self.table:
+            self.table[np.ndim(x)] = np.ones(np.shape(x))
+        return x * self.table[np.ndim(x)]
+
+
+@pytest.mark.parametrize(
+    ("method", "place"),
+    [("item", r"self\.last\[0\]"), ("attribute", r"self\.value"), ("entry", "something"),
+     ("step", r"self\.last\[0\]")],
+)  # fmt: skip
+def test_what_remembers_its_arguments_warns(method: str, place: str) -> None:
+    f = sg.compile(getattr(Remembering(), method))
+    with pytest.warns(CaptureWarning, match=f"^{place} is kept of the arguments, and read"):
+        f(1.0)
+    f(2.0)  # said once
+
+
+@pytest.mark.parametrize("method", ["layer", "table_of_sizes"])
+def test_what_is_set_before_it_is_read_is_no_memory(method: str) -> None:
+    kept = Remembering()
+    f = sg.compile(getattr(kept, method))
+    for value in (1.0, 2.0):
+        assert f(value) == getattr(Remembering(), method)(value)
+    assert len(kept.log) == (method == "layer")  # a second trace leaves nothing

@@ -26,11 +26,11 @@ import numpy as np
 from .._disguise import TELLING
 from .._runtime import MISS
 from .._state import within
-from .._trace import LeafKind, as_leaf
+from .._trace import Graph, LeafKind, as_leaf
 from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
 from ._compared import Comparison, key_of, same
-from ._effects import Effects
+from ._effects import Effects, Memory
 from ._reads import SMALL, Read, Walk, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
@@ -45,19 +45,9 @@ KEPT = 256
 
 #: Names in code that tell a number or an array from what stands for it in a trace.
 _TELLING = frozenset(
-    (
-        "isinstance",
-        "type",
-        "issubclass",
-        "isscalar",
-        "hasattr",
-        "callable",
-        "__class__",
-        "id",
-        "hash",
-        "suppress",
-    )
-)
+    ("isinstance", "type", "issubclass", "isscalar", "hasattr", "callable", "__class__", "id",
+     "hash", "suppress")
+)  # fmt: skip
 #: Those that make text of a number.
 _WRITING = frozenset(("str", "repr", "format", "print"))
 
@@ -198,6 +188,7 @@ class Captures:
         self._own: set[str] = set()
         self._changes: Counter[str] = Counter()
         self._ignored: set[str] = set()
+        self.memory = Memory()
 
     def given(self, objects: tuple[Any, ...]) -> Captures:
         """Return what is read in calls with these objects among the arguments."""
@@ -310,6 +301,11 @@ class Captures:
         self._own.update(changed)
         return True
 
+    def looked_at_again(self, reading: Reading, again: Callable[[], Graph]) -> None:
+        """Find out whether the function reads what it has kept of its arguments."""
+        if self.memory.possible and reading.now() is MISS:
+            self.memory.look(self._walk(), again)
+
     def _walk(self) -> Walk:
         return read_by(self._root, self._objects, self._opaque, self._adapted)
 
@@ -368,7 +364,9 @@ class Captures:
             effects = Effects(walk)
             try:
                 if not values and not self._adapted:
-                    return body(*args, **kwargs)
+                    result = body(*args, **kwargs)
+                    self.memory.note(effects)
+                    return result
                 new = dict(zip(reading.data, values, strict=True))
                 twins = Substitutes(walk, new, self._adapted)
                 made = self._make(twins.root(self._root), *self._rest, **self._options)
@@ -382,6 +380,7 @@ class Captures:
                     raise KeptError
                 if effects.keep_any_of(values):
                     raise KeptError
+                self.memory.note(effects)
             except RecalledError:  # the trace is as good as made
                 raise
             except BaseException:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -21,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._graph import Input, topological
-from .._trace import Traced, flatten_traced
+from .._trace import Graph, Traced, flatten_traced
 from .._trace._known import known_value
+from ..errors import CaptureWarning, SymgradError
 from ._reads import Walk
 from ._users import (
     attributes,
@@ -64,6 +66,7 @@ class Effects:
         found = [x for value in walk.met.values() for x in _holders(value, walk.stored, some)]
         found += [_entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [(holder, holder.parts()) for holder in found]
+        self.read = {text: read.name for text, read in walk.reads.items()}
 
     def undo(self) -> None:
         """Make the objects again what they were."""
@@ -78,6 +81,17 @@ class Effects:
             if not _same(now, before):
                 _put_numbers(holder, now, DEPTH)
 
+    def keeps_values(self) -> bool:
+        """Tell whether values of the trace have been kept."""
+        for holder, before in self._before:
+            now = holder.parts()
+            if not _same(now, before):
+                old = {id(value) for _, value in before}
+                new = [value for _, value in now if id(value) not in old]
+                if next(_traced(new, DEPTH), None) is not None:
+                    return True
+        return False
+
     def keep_any_of(self, values: Sequence[Any]) -> bool:
         """Tell whether something made of traced ``values`` alone has been kept."""
         nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
@@ -91,6 +105,54 @@ class Effects:
                 if inputs and inputs <= nodes:
                     return True
         return False
+
+
+class Memory:
+    """Whether a function reads what it has kept of its arguments.
+
+    In plain Python a call, or a step of a loop, then depends on the one before. A second trace
+    tells, which finds what the first one has left. Functions that set an attribute before they
+    read it, as models do with what layers give, have no memory.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[str, str] = {}
+        self._looked = False
+        self._warning = ""
+
+    @property
+    def possible(self) -> bool:
+        """Whether the last trace has kept values, and the function has not been looked at."""
+        return bool(self._read) and not self._looked
+
+    def note(self, effects: Effects) -> None:
+        """Note whether a trace has kept values."""
+        self._read = effects.read if effects.keeps_values() else {}
+
+    def look(self, walk: Walk, again: Callable[[], Graph]) -> None:
+        """Trace again, and undo it; ``walk``: what the function reads now."""
+        self._looked = True
+        places = ", ".join(name for text, name in self._read.items() if text not in walk.reads)
+        effects = Effects(walk)
+        try:
+            remembers = again().strays()
+        except SymgradError:
+            remembers = True
+        finally:
+            effects.undo()
+        if remembers:
+            self._warning = (
+                f"{places or 'something'} is kept of the arguments, and read: in plain Python a "
+                "call, or a step of a loop, may depend on the one before, and compiled it does "
+                "not. Write instead: pass it as an argument, and return it; in a loop, make it a "
+                "part of the state"
+            )
+
+    def warn(self) -> None:
+        """Warn of what was found."""
+        text, self._warning = self._warning, ""
+        if text:
+            warnings.warn(text, CaptureWarning, stacklevel=2)
 
 
 def _same(a: Parts, b: Parts) -> bool:

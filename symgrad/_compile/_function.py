@@ -230,6 +230,7 @@ class Function(ForC, Travels, Generic[P, R]):
                 captures.restore(way)
                 raise
             if captures.settle(reading, frozen) or attempt > RACES:
+                captures.memory.warn()
                 return found, given
         raise AssertionError
 
@@ -267,6 +268,11 @@ class Function(ForC, Travels, Generic[P, R]):
                 made: Specialization = Recalled(found.known, again, signature, threads)
                 self._keep(signature, made)
                 return made
+            if captures.memory.possible:
+                with within(promised=promised, callback=captures.called_later), apart(promised):
+                    examples = Examples(inputs, concrete, given.read)
+                    again = functools.partial(trace, body, signature, given.sizes, names, examples)
+                    captures.looked_at_again(reading, again)
             layout = layout_of(named_trees(names, signature.tree), signature.leaves, graph)
             layout = replace(layout, threads=0 if self._parallel else 1)
             made = Specialization(graph, layout, signature, self._cache, threads, promised, recall)
