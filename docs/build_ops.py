@@ -74,7 +74,8 @@ def named(function: Any) -> str:
         home = "np" if getattr(np, name, None) is function else "special"
         return f"{home}.{name}"
     module = function.__module__
-    for prefix, short in (("numpy.linalg", "np.linalg"), ("numpy.fft", "np.fft"), ("numpy", "np"),
+    for prefix, short in (("numpy.linalg", "np.linalg"), ("numpy.fft", "np.fft"),
+                          ("numpy.lib.stride_tricks", "np.lib.stride_tricks"), ("numpy", "np"),
                           ("scipy.special", "special"), ("scipy.linalg", "scipy.linalg"),
                           ("scipy.sparse.linalg", "scipy.linalg")):  # fmt: skip
         if module == prefix or module.startswith(f"{prefix}."):
