@@ -139,7 +139,6 @@ class Compressed:
         self.ways = [Way(outputs, inputs, False)]
         if rows < cols:
             self.ways.append(Way(outputs, inputs, True))
-
         self.blocks = [x for way in self.ways for x in way.values]
 
     def batch(self, size: Dimension, examples: Mapping[Node, Node]) -> None:

@@ -303,7 +303,7 @@ class Captures:
 
     def looked_at_again(self, reading: Reading, again: Callable[[], Graph]) -> None:
         """Find out whether the function reads what it has kept of its arguments."""
-        if self.memory.possible and reading.now() is MISS:
+        if reading.now() is MISS:
             self.memory.look(self._walk(), again)
 
     def _walk(self) -> Walk:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._graph import Input, topological
+from .._schedule import Program
 from .._trace import Graph, Traced, flatten_traced
 from .._trace._known import known_value
 from ..errors import CaptureWarning, SymgradError
@@ -135,18 +136,17 @@ class Memory:
         places = ", ".join(name for text, name in self._read.items() if text not in walk.reads)
         effects = Effects(walk)
         try:
-            remembers = again().strays()
-        except SymgradError:
-            remembers = True
-        finally:
-            effects.undo()
-        if remembers:
+            graph = again()
+            Program.schedule(graph.inputs, graph.outputs, conditions=graph.conditions)
+        except SymgradError:  # the values of another trace
             self._warning = (
                 f"{places or 'something'} is kept of the arguments, and read: in plain Python a "
                 "call, or a step of a loop, may depend on the one before, and compiled it does "
                 "not. Write instead: pass it as an argument, and return it; in a loop, make it a "
                 "part of the state"
             )
+        finally:
+            effects.undo()
 
     def warn(self) -> None:
         """Warn of what was found."""

@@ -58,12 +58,6 @@ class Graph:
     guards: Mapping[sp.Basic, bool]
     conditions: tuple[Node, ...] = ()
 
-    def strays(self) -> bool:
-        """Tell whether it depends on arguments of another trace, which somebody has kept."""
-        known = set(self.inputs)
-        reached = topological([*self.outputs, *self.conditions])
-        return any(type(n) is Input and n not in known for n in reached)
-
     def pack(self, values: Sequence[Any]) -> Any:
         """Return the function's nested result from the values of the outputs."""
         return self.tree.unflatten(
