@@ -62,6 +62,12 @@ CLOCKS: list[Callable[[Any], Any]] = [
     lambda x: x + np.sum([perf_counter(), 1.0]),
     lambda x: x * float(time.time_ns()),
     lambda x: x * int(time.time()),
+    lambda x: x * np.float64(time.time()),
+    lambda x: x * np.float32(time.time_ns()),
+    lambda x: x * abs(np.complex128(perf_counter())),
+    lambda x: x * abs(complex(perf_counter())),
+    lambda x: x * complex(0.0, perf_counter()).imag,
+    lambda x: x * float(perf_counter()) if type(x) is np.ndarray else x,
     lambda x: x * min(time.time(), 3.0),
     lambda x: x if time.time() > 5.0 else 2.0 * x,
     lambda x: x * {5: 1.0}.get(time.time(), 2.0),
@@ -121,6 +127,10 @@ def test_tables_that_are_read_are_refused(tmp_path: Path) -> None:
     weights = pd.read_csv(file)  # outside of the function it is read
     found = sg.grad(lambda x: np.sum(weights["w"].to_numpy() * x**2))(X)
     np.testing.assert_allclose(found, [2.0, 8.0])
+    with pytest.raises(OutsideError, match=r"pandas.Timestamp.now\(\).*test_outside.py:\d+"):
+        sg.grad(lambda x: np.sum(x) * pd.Timestamp.now().timestamp())(X)
+    year = sg.grad(lambda x: np.sum(x) * pd.Timestamp("2026-01-01").year)(X)
+    np.testing.assert_array_equal(year, [2026.0, 2026.0])
     text = "w\n3.0\n4.0\n"  # the same in every call
     found = sg.grad(lambda x: np.sum(pd.read_csv(StringIO(text)).w.to_numpy() * x**2))(X)
     np.testing.assert_allclose(found, [6.0, 16.0])

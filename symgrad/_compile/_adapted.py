@@ -58,7 +58,7 @@ def adapted_at_once(walk: Walk) -> bool:
     if "numpy" in names and not names.isdisjoint(_READING):
         return True
     if any(name.startswith(("pandas", "xarray")) for name in names) and any(
-        name.startswith(("read_", "open_", "load_")) for name in names
+        name.startswith(("read_", "open_", "load_", "Timestamp")) for name in names
     ):
         return True
     solving = any(name.startswith(_CALLING) for name in names)

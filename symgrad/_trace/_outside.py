@@ -11,6 +11,8 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import numpy as np
+
 from .._graph import Where
 from .._state import now
 from ..errors import OutsideError
@@ -43,6 +45,12 @@ class Reading:
         """Return what it is outside of the trace: a number or a date."""
         make, given = self.__reduce_ex__(2)
         return make(*given)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return np.array(self.leaf(), *args, **kwargs)
+
+    def __complex__(self) -> complex:
+        return complex(self.leaf())
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         kind: Any = type(self).__mro__[2]
@@ -82,7 +90,7 @@ _ARITHMETIC = [
 ] + ["__neg__", "__pos__", "__abs__", "__round__"]  # fmt: skip
 _DECIDING = (
     "__bool__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__hash__", "__int__",
-    "__index__", "__trunc__", "__floor__", "__ceil__",
+    "__index__", "__trunc__", "__floor__", "__ceil__", "__float__",
 )  # fmt: skip
 
 

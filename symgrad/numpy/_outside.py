@@ -186,9 +186,13 @@ def __getattr__(part: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {part!r}")
     module = sys.modules[part.lower()]
     if part == "SUBPROCESS":
-        calls = "run", "call", "check_call", "check_output", "getoutput", "Popen"
+        calls: tuple[str, ...] = "run", "call", "check_call", "check_output", "getoutput", "Popen"
         made = {k: refused(getattr(module, k), f"subprocess.{k}()") for k in calls}
     else:
         readers = [k for k in dir(module) if k.startswith(("read_", "open_", "load_"))]
         made = {k: of_file(getattr(module, k), module.__name__) for k in readers}
+        if part == "PANDAS":
+            moment, calls = module.Timestamp, ("now", "today", "utcnow")
+            told = {k: refused(getattr(moment, k), f"pandas.Timestamp.{k}()") for k in calls}
+            made["Timestamp"] = Version(moment, **told)
     return globals().setdefault(part, Version(module, **made))
