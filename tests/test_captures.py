@@ -1107,10 +1107,18 @@ class Remembering:
     def step(self, x: Any) -> Any:
         return sg.fori_loop(0, 3, lambda i, y: self.item(y), x)
 
+    def count(self, x: Any) -> Any:
+        self.log.append(x)
+        return x * len(self.log)
+
+    def scale(self, x: Any) -> Any:
+        y, self.value = x + self.value, 2.0
+        return y
+
     def layer(self, x: Any) -> Any:
         self.hidden = 3.0 * x
         self.log.append(x)
-        return self.hidden * len(self.log)
+        return self.hidden * self.value
 
     def table_of_sizes(self, x: Any) -> Any:
         if np.ndim(x) not in self.table:
@@ -1120,12 +1128,12 @@ class Remembering:
 
 @pytest.mark.parametrize(
     ("method", "place"),
-    [("item", r"self\.last\[0\]"), ("attribute", r"self\.value"), ("entry", "something"),
-     ("step", r"self\.last\[0\]")],
+    [("item", r"self\.last\[0\]"), ("attribute", r"self\.value"), ("entry", r"self\.table"),
+     ("step", r"self\.last\[0\]"), ("count", r"self\.log"), ("scale", r"self\.value")],
 )  # fmt: skip
 def test_what_remembers_its_arguments_warns(method: str, place: str) -> None:
     f = sg.compile(getattr(Remembering(), method))
-    with pytest.warns(CaptureWarning, match=f"^{place} is kept of the arguments, and read"):
+    with pytest.warns(CaptureWarning, match=f"^{place} is changed by the function"):
         f(1.0)
     f(2.0)  # said once
 

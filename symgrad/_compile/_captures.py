@@ -26,11 +26,11 @@ import numpy as np
 from .._disguise import TELLING
 from .._runtime import MISS
 from .._state import within
-from .._trace import Graph, LeafKind, as_leaf
+from .._trace import LeafKind, as_leaf
 from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
 from ._compared import Comparison, key_of, same
-from ._effects import Effects, Memory
+from ._effects import SETTING, Effects, Memory
 from ._reads import SMALL, Read, Walk, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
@@ -280,10 +280,21 @@ class Captures:
         """
         if reading.now() is not MISS:
             return True
-        walk = self._walk()
+        after, changed, by_others = self._moved(reading, self._walk())
+        if by_others:
+            return False
+        if after.key not in self._states:
+            after.number = reading.number
+            self._enter(after, frozen)
+        self._own.update(changed)
+        return True
+
+    def _moved(self, reading: Reading, walk: Walk) -> tuple[Reading, list[str], bool]:
+        """Return the state after a trace, what is another there, and whether others did that."""
         after = Reading(walk, reading.level, self._loose, self._ignored, costly=False)
         known = after.compared
-        changed = []
+        changed, by_others = [], False
+        by_name = bool(walk.known & SETTING)
         for text in (reading.compared.keys() | known.keys()) - walk.own.keys():
             if reading.compared.get(text) == known.get(text):
                 continue
@@ -293,18 +304,22 @@ class Captures:
             whole = text.startswith(("_sg_", "(")) or "[" in text  # of a container
             if whole or read is None or isinstance(read.value, np.ndarray):
                 continue
-            if read.name.rpartition(".")[2] not in walk.stored:
-                return False
-        if after.key not in self._states:
-            after.number = reading.number
-            self._enter(after, frozen)
-        self._own.update(changed)
-        return True
+            by_others |= not by_name and read.name.rpartition(".")[2] not in walk.stored
+        return after, changed, by_others
 
-    def looked_at_again(self, reading: Reading, again: Callable[[], Graph]) -> None:
-        """Find out whether the function reads what it has kept of its arguments."""
-        if reading.now() is MISS:
-            self.memory.look(self._walk(), again)
+    def look_for_memory(self, reading: Reading, differs: Callable[[], bool]) -> None:
+        """Find out whether the function reads what its trace has changed.
+
+        ``differs`` traces again, and tells whether the result is another.
+        """
+        self.memory.keep_numbers()
+        if not self.memory.possible or reading.now() is not MISS:
+            return
+        walk = self._walk()
+        _, changed, by_others = self._moved(reading, walk)
+        if not by_others:
+            names = [walk.reads[text].name for text in changed if text in walk.reads]
+            self.memory.look(walk, names, differs)
 
     def _walk(self) -> Walk:
         return read_by(self._root, self._objects, self._opaque, self._adapted)
@@ -381,7 +396,11 @@ class Captures:
                 if effects.keep_any_of(values):
                     raise KeptError
                 self.memory.note(effects)
-            except RecalledError:  # the trace is as good as made
+            except RecalledError as found:  # the trace is as good as made
+                self.memory.note(effects)
+                found.changes = self.memory.possible and reading.now() is MISS
+                if found.changes:
+                    effects.undo()
                 raise
             except BaseException:
                 effects.undo()

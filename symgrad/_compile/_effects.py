@@ -14,7 +14,7 @@ import itertools
 import operator
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._graph import Input, topological
-from .._schedule import Program
-from .._trace import Graph, Traced, flatten_traced
+from .._shapes import Size
+from .._state import now
+from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
 from ..errors import CaptureWarning, SymgradError
 from ._reads import Walk
@@ -38,8 +39,11 @@ from ._users import (
 #: How deep a value of the trace may lie in what the function keeps.
 DEPTH = 4
 
+#: So often a trace that has changed something is made a second time.
+LOOKS = 3
+
 #: Names in code that may set any attribute of an object.
-_SETTING = frozenset(("setattr", "__setattr__", "__dict__", "vars", "update"))
+SETTING = frozenset(("setattr", "__setattr__", "__dict__", "vars", "update"))
 
 Parts = list[tuple[Any, Any]]
 
@@ -63,11 +67,10 @@ class Effects:
     """The objects that a function may change, as they are before it is traced."""
 
     def __init__(self, walk: Walk) -> None:
-        some = None if walk.known & _SETTING else walk.known
+        some = None if walk.known & SETTING else walk.known
         found = [x for value in walk.met.values() for x in _holders(value, walk.stored, some)]
         found += [_entries(scope, walk.stored) for scope in walk.scopes.values()]
         self._before = [(holder, holder.parts()) for holder in found]
-        self.read = {text: read.name for text, read in walk.reads.items()}
 
     def undo(self) -> None:
         """Make the objects again what they were."""
@@ -82,16 +85,9 @@ class Effects:
             if not _same(now, before):
                 _put_numbers(holder, now, DEPTH)
 
-    def keeps_values(self) -> bool:
-        """Tell whether values of the trace have been kept."""
-        for holder, before in self._before:
-            now = holder.parts()
-            if not _same(now, before):
-                old = {id(value) for _, value in before}
-                new = [value for _, value in now if id(value) not in old]
-                if next(_traced(new, DEPTH), None) is not None:
-                    return True
-        return False
+    def changed(self) -> bool:
+        """Tell whether any of them is another now."""
+        return any(not _same(holder.parts(), before) for holder, before in self._before)
 
     def keep_any_of(self, values: Sequence[Any]) -> bool:
         """Tell whether something made of traced ``values`` alone has been kept."""
@@ -109,44 +105,65 @@ class Effects:
 
 
 class Memory:
-    """Whether a function reads what it has kept of its arguments.
+    """Whether a function reads what it has changed itself.
 
     In plain Python a call, or a step of a loop, then depends on the one before. A second trace
-    tells, which finds what the first one has left. Functions that set an attribute before they
-    read it, as models do with what layers give, have no memory.
+    tells, which finds what the first one has left: it fails by values of another trace, or is
+    another program with another result. Functions that set an attribute before they read it, as
+    models do with what layers give, or that keep a table of constants, have no memory.
     """
 
     def __init__(self) -> None:
-        self._read: dict[str, str] = {}
-        self._looked = False
+        self._looks = LOOKS
+        self._effects: Effects | None = None
         self._warning = ""
 
     @property
     def possible(self) -> bool:
-        """Whether the last trace has kept values, and the function has not been looked at."""
-        return bool(self._read) and not self._looked
+        """Whether it is still to be looked for."""
+        return self._looks > 0
 
     def note(self, effects: Effects) -> None:
-        """Note whether a trace has kept values."""
-        self._read = effects.read if effects.keeps_values() else {}
+        """Note what the function may have changed in the last trace."""
+        self._effects = effects
 
-    def look(self, walk: Walk, again: Callable[[], Graph]) -> None:
-        """Trace again, and undo it; ``walk``: what the function reads now."""
-        self._looked = True
-        places = ", ".join(name for text, name in self._read.items() if text not in walk.reads)
+    def keep_numbers(self) -> None:
+        """Put numbers for the sizes that the last trace has left."""
+        if self._effects is not None and now().guards is None:
+            self._effects.keep_numbers()
+
+    def look(self, walk: Walk, names: Iterable[str], differs: Callable[[], bool]) -> None:
+        """Find out by another trace, and undo it.
+
+        Parameters
+        ----------
+        walk:
+            What the function reads now.
+        names:
+            The places that the last trace has changed.
+        differs:
+            Traces again, and tells whether the result is another.
+        """
+        self._looks -= 1
         effects = Effects(walk)
+        arrays = [(x, x.copy()) for r in walk.reads.values() if _is_written(x := r.value)]
         try:
-            graph = again()
-            Program.schedule(graph.inputs, graph.outputs, conditions=graph.conditions)
+            found = differs()
         except SymgradError:  # the values of another trace
-            self._warning = (
-                f"{places or 'something'} is kept of the arguments, and read: in plain Python a "
-                "call, or a step of a loop, may depend on the one before, and compiled it does "
-                "not. Write instead: pass it as an argument, and return it; in a loop, make it a "
-                "part of the state"
-            )
+            found = True
         finally:
             effects.undo()
+            for x, before in arrays:
+                np.copyto(x, before)
+        if found:
+            self._looks = 0
+            places = " and ".join(dict.fromkeys(filter(None, names))) or "something"
+            self._warning = (
+                f"{places} is changed by the function, which has read it: in plain "
+                "Python a call, or a step of a loop, may depend on the one before, and compiled it "
+                "does not. Write instead: pass it as an argument, and return it; in a loop, make "
+                "it a part of the state"
+            )
 
     def warn(self) -> None:
         """Warn of what was found."""
@@ -171,7 +188,13 @@ def _put_numbers(holder: Holder, now: Parts, depth: int) -> None:
         holder.put(after)
 
 
+def _is_written(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.flags.writeable and not value.dtype.hasobject
+
+
 def _number(value: Any, depth: int) -> Any:
+    if type(value) is Size:
+        return value.hint if now().guards is None else value
     if isinstance(value, Traced):
         known = known_value(value.node)
         return value if known is None else np.array(known)[()]

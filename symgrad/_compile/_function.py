@@ -23,6 +23,7 @@ from .._state import PLAIN, now, within
 from .._trace import (
     EnclosedError,
     Examples,
+    Graph,
     Signature,
     Traced,
     as_input,
@@ -264,18 +265,29 @@ class Function(ForC, Travels, Generic[P, R]):
                         say_where(examples.refusal, self._body_function)
                         raise examples.refusal
             except RecalledError as found:
+                if found.changes:
+                    return self._specialize(call, given, captures, kernel=False)
                 again = functools.partial(trace, body, signature, given.sizes, names)
                 made: Specialization = Recalled(found.known, again, signature, threads)
                 self._keep(signature, made)
                 return made
-            if captures.memory.possible:
+
+            def specialized(graph: Graph, recall: Recall | None = None) -> Specialization:
+                layout = layout_of(named_trees(names, signature.tree), signature.leaves, graph)
+                layout = replace(layout, threads=0 if self._parallel else 1)
+                return Specialization(
+                    graph, layout, signature, self._cache, threads, promised, recall
+                )
+
+            made = specialized(graph, recall)
+
+            def differs() -> bool:
                 with within(promised=promised, callback=captures.called_later), apart(promised):
                     examples = Examples(inputs, concrete, given.read)
-                    again = functools.partial(trace, body, signature, given.sizes, names, examples)
-                    captures.looked_at_again(reading, again)
-            layout = layout_of(named_trees(names, signature.tree), signature.leaves, graph)
-            layout = replace(layout, threads=0 if self._parallel else 1)
-            made = Specialization(graph, layout, signature, self._cache, threads, promised, recall)
+                    graph = trace(body, signature, given.sizes, names, examples)
+                return not made.gives_the_same(specialized(graph), leaves, self._backend_now())
+
+            captures.look_for_memory(reading, differs)
             self._keep(signature, made)
             return made
 

@@ -38,6 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._op import Op
+from .._shapes import Size
+from .._state import now
 from .._trace import Traced
 from ..errors import CaptureWarning
 from ._unfollowed import GENERATORS, warn_of_clocks, warn_of_handlers
@@ -280,7 +282,11 @@ class Walk:
         if isinstance(value, (float, complex, np.generic, np.ndarray)):
             self._datum(value, text, name, fixed, depth, place)
             return
-        if kind is Traced or hasattr(kind, "overwritten") or isinstance(value, Op):
+        if kind in (Traced, Size) or hasattr(kind, "overwritten"):
+            if now().guards is None:  # left by a trace; somebody may put a number there again
+                self.note(text, "is", value, name)
+            return
+        if isinstance(value, Op):
             return
         if hasattr(kind, "__symgrad_step__"):  # an eager tensor
             self._datum(value._data, f"{text}._data", name, fixed, depth, place)

@@ -54,6 +54,8 @@ class RecalledError(Exception):
     def __init__(self, known: Known) -> None:
         super().__init__()
         self.known = known
+        #: Whether the function has changed what it reads: another trace tells what that means.
+        self.changes = False
 
 
 class Recall:

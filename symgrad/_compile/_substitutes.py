@@ -124,6 +124,7 @@ class Substitutes:
         self._made: dict[int, Any] = {}
         self._after: list[Callable[[], None]] = []
         self._cells: dict[int, CellType] = {}
+        self._twin_cells: dict[int, CellType] = {}
         self._stale = self._holders()
 
     def _holders(self) -> set[int]:
@@ -276,9 +277,12 @@ class Substitutes:
             place = Place(id(f), ("cell", k))
             held = next((v for key, v in self._parts[id(f)][1] if key == place.key), None)
             if place in self._new or id(held) in self._stale:
-                later.append((cell, CellType(), place.key, held))
-                self._cells[id(later[-1][1])] = cell
-                cells.append(later[-1][1])
+                twin = self._twin_cells.get(id(cell))
+                if twin is None:  # functions that share a variable share the copy's
+                    twin = self._twin_cells[id(cell)] = CellType()
+                    self._cells[id(twin)] = cell
+                    later.append((cell, twin, place.key, held))
+                cells.append(twin)
             else:  # `nonlocal` reaches the user's own
                 cells.append(cell)
         scope = f.__globals__
