@@ -653,3 +653,25 @@ def test_tracebacks_in_notebooks_are_short() -> None:
     assert "one real number" in text
     assert re.search(r"ShapeError: .* \[In\[\d+\]:1\]", text)
     assert len(text.splitlines()) < 45, text
+
+
+def test_warnings_are_at_the_users_line() -> None:
+    last: list[Any] = [0.0]
+
+    def remembering(x: Any) -> Any:
+        y, last[0] = x + last[0], x
+        return y
+
+    def looping(x: Any) -> Any:
+        return sg.fori_loop(0, 3, lambda _, y: np.sin(y), x)
+
+    branching = sg.compile(lambda x: x * sum(x > k for k in range(8) if x > k))
+    calls: list[tuple[type[Warning], Callable[[], Any]]] = [
+        (errors.CaptureWarning, lambda: sg.compile(remembering)(1.0)),
+        (errors.PathsWarning, lambda: [branching(k + 0.5) for k in range(6)]),
+        (errors.SparsityWarning, lambda: sg.jacobian(looping, sparse=True)(np.ones(20))),
+    ]
+    for kind, call in calls:
+        with pytest.warns(kind) as said:
+            call()
+        assert {w.filename for w in said} == {__file__}

@@ -7,7 +7,6 @@ of a pass belongs to one entry. Colours are data: one compilation serves them al
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from .._batch import batch, repeated
 from .._control import batch_examples
 from .._forks import late_module
 from .._forward import push_forward
-from .._graph import Input, Node
+from .._graph import Input, Node, warn_user
 from .._lanes import Structure, dependence
 from .._ops import RESHAPE
 from .._ops.indexing import GATHER
@@ -207,11 +206,10 @@ class Compressed:
         mode = "reverse" if way.reverse else "forward"
         passes = "pass" if count == 1 else "passes"
         nearly = f": nearly as many as {kind}" if 2 * count > total > LEAST else ""
-        warnings.warn(
+        warn_user(
             f"{self.said}; values take {count:,} compressed {mode} {passes} for {matrix.nnz:,} "
             f"entries in {total:,} {kind}{nearly}",
             SparsityWarning,
-            stacklevel=2,
         )
 
 

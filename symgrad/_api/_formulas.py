@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from .._graph import Input
+from .._graph import Input, warn_user
 from .._show import derived, paths
 from .._symbolic import (
     Elements,
@@ -139,11 +138,10 @@ def derivative(f: Callable[..., Any], *args: Any, wrt: int | str = 0, order: int
     ways = [None if x is None else [*before, *[x] * _checked(order)] for x in inputs]
     columns = patience.required(lambda: _columns(call, ways, patience))
     if patience.gave_up:
-        warnings.warn(
+        warn_user(
             f"gave up simplifying after {patience.seconds:g} seconds: this is the derivative, "
             "but a shorter form of it may exist",
             SimplificationWarning,
-            stacklevel=2,
         )
     rows = [
         tree.unflatten([None if c is None else c[k] for c in columns])

@@ -9,7 +9,6 @@ are computed by lanes and put among zeros.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from .._batch import batch
 from .._forward import push_forward
-from .._graph import Literal, Node, topological
+from .._graph import Literal, Node, topological, warn_user
 from .._lanes import blocks_of, memory
 from .._ops import ASSEMBLE, DIAG_EMBED, RESHAPE, SLICE, TRANSPOSE
 from .._ops.indexing import SCATTER
@@ -299,11 +298,10 @@ def check_density(
         )
     entries = _entries(outputs, inputs)
     if entries is not None and entries < FEW * total:
-        warnings.warn(
+        warn_user(
             f"the dense {name} has {total:,} entries, of which at most {entries:,} are not zero: "
             f"{call} computes and stores these alone",
             SparsityWarning,
-            stacklevel=2,
         )
 
 

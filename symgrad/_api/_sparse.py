@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from .._compile import Call, Function, P, Specialization
 from .._forks import undisturbed
-from .._graph import Literal, Node
+from .._graph import Literal, Node, warn_user
 from .._lanes import Block, Found, blocks_of, examples_of, flat, structure_of
 from .._op import PROJECTIONS, Words
 from .._runtime import MISS
@@ -367,9 +366,8 @@ class _Note:
         if not self.found:
             return
         lines = [f"{line}, {count:,} entries" for line, count in self.lines().items()]
-        warnings.warn(
+        warn_user(
             f"{getattr(function, '__name__', 'the function')} has steps through which no pattern "
             f"can be followed; their Jacobians count as dense: {'; '.join(lines)}",
             SparsityWarning,
-            stacklevel=2,
         )

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-import warnings
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from types import CodeType
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._disguise import TELLING
+from .._graph import warn_user
 from .._runtime import MISS
 from .._state import within
 from .._trace import LeafKind, as_leaf
@@ -253,11 +253,10 @@ class Captures:
             given_up = {t for t in other if self._changes[t] >= OWN_CHANGES}
             self._ignored |= given_up
             for text in given_up & walk.reads.keys():
-                warnings.warn(
+                warn_user(
                     f"{walk.reads[text].name or text} is changed by each trace of the function "
                     "itself, and by nothing else: it is not looked at any more",
                     CaptureWarning,
-                    stacklevel=2,
                 )
             return bool(given_up)
         return False

@@ -7,13 +7,13 @@ a name costs a few nanoseconds.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from .._graph import warn_user
 from .._runtime import MISS
 from ..errors import CaptureWarning
 from ._reads import LARGE, Read, Walk
@@ -160,21 +160,19 @@ def _kept(read: Read, costly: bool) -> Any:
     name, value = read.name, read.value
     if isinstance(value, np.ndarray):
         if value.nbytes > LARGE and costly:
-            warnings.warn(
+            warn_user(
                 f"the array {name} has {value.nbytes:.2g} bytes, which are compared at each "
                 "call, since the function uses its numbers while it is traced (as a mask, "
                 "in float(), in NumPy functions of plain arrays). Pass it as an argument, or "
                 "compute what depends on it outside",
                 CaptureWarning,
-                stacklevel=2,
             )
         return content(value)
     if type(value) is bytes and len(value) > LARGE and costly:
-        warnings.warn(
+        warn_user(
             f"{name} holds {len(value):.2g} bytes of numbers and text, which are compared at "
             "each call. Make it an array of numbers, which is passed along, or pass it as an "
             "argument",
             CaptureWarning,
-            stacklevel=2,
         )
     return value

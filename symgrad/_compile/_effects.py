@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -21,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import Input, topological
+from .._graph import Input, topological, warn_user
 from .._shapes import Size
 from .._state import now
 from .._trace import Traced, flatten_traced
@@ -169,7 +168,7 @@ class Memory:
         """Warn of what was found."""
         text, self._warning = self._warning, ""
         if text:
-            warnings.warn(text, CaptureWarning, stacklevel=2)
+            warn_user(text, CaptureWarning)
 
 
 def _same(a: Parts, b: Parts) -> bool:

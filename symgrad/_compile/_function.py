@@ -8,13 +8,12 @@ import itertools
 import operator
 import os
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, overload
 
 from .._forks import free_in_children
-from .._graph import apart
+from .._graph import apart, warn_user
 from .._pickles import Travels
 from .._runtime import MISS, structures
 from .._schedule import Program, concrete
@@ -330,7 +329,7 @@ class Function(ForC, Travels, Generic[P, R]):
         )
         if len(known) == PATHS:
             raise TraceError(text)
-        warnings.warn(f"{text}. From {PATHS} on it is an error", PathsWarning, stacklevel=2)
+        warn_user(f"{text}. From {PATHS} on it is an error", PathsWarning)
 
     @property
     def _body_function(self) -> Callable[..., Any]:

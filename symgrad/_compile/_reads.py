@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import warnings
 import weakref
 from array import array
 from collections import deque
@@ -37,6 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._graph import warn_user
 from .._op import Op
 from .._shapes import Size
 from .._state import now
@@ -229,12 +229,11 @@ class Walk:
             self.reads.setdefault(text, Read(text, how, value, name))
         elif not self.exceeded:
             self.exceeded = True
-            warnings.warn(
+            warn_user(
                 f"a compiled function reads more than {MOST} places besides its arguments "
                 f"(near {name or text}): changes of the others are not seen. Pass what changes "
                 "as an argument",
                 CaptureWarning,
-                stacklevel=2,
             )
 
     def visit(

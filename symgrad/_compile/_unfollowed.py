@@ -15,14 +15,13 @@ import pickle
 import random
 import threading
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from .._graph import Where
+from .._graph import Where, warn_user
 from ..errors import CaptureWarning, OutsideError
 from ._users import names_in
 
@@ -124,12 +123,11 @@ def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
         if which is None:
             continue
         line = lines.get(text.removeprefix(name), lines.get(name))
-        warnings.warn(
+        warn_user(
             f"{text} is called only while the function is traced, and what it says then is the "
             f"same in every call: pass {which} as an argument, or leave the call out "
             f"[{Where(code.co_filename, line or 0, code.co_name)}]",
             CaptureWarning,
-            stacklevel=2,
         )
 
 
@@ -143,13 +141,12 @@ def warn_of_handlers(code: CodeType) -> None:
     """Warn of ``except`` for what compiled arithmetic does not raise."""
     for name, line in names_in(code).caught.items():
         if name in _ARITHMETIC:
-            warnings.warn(
+            warn_user(
                 f"`except {name}` is seen only while the function is traced: compiled arithmetic "
                 "raises nothing, a division by zero is inf or nan. Write instead: np.where on "
                 "what is tested, or test the result outside "
                 f"[{Where(code.co_filename, line or 0, code.co_name)}]",
                 CaptureWarning,
-                stacklevel=2,
             )
 
 

@@ -22,6 +22,7 @@ from ._where import (
     scipy_call,
     source_name,
     user_line,
+    warn_user,
 )
 
 __all__ = [
@@ -62,4 +63,5 @@ __all__ = [
     "source_name",
     "topological",
     "user_line",
+    "warn_user",
 ]

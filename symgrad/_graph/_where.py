@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import CodeType, FrameType
@@ -89,6 +90,14 @@ def user_line(start: FrameType | None = None) -> Where | None:
             return found[1]
         frame = frame.f_back
     return None
+
+
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Warn at the innermost line on the stack that is a user's."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and _is_internal(frame.f_code):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 def scipy_call() -> str | None:

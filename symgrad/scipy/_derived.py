@@ -10,9 +10,7 @@ is compiled is kept with the user's function (:func:`remembered`); the arguments
 from __future__ import annotations
 
 import math
-import sys
 import traceback
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -26,6 +24,7 @@ from .._api._at_values import jvp, remembered
 from .._api._matrices import hessian, jacobian
 from .._api._transforms import compile, grad, value_and_grad
 from .._compile import Function
+from .._graph import warn_user
 from .._ops.np_common import as_array
 from .._trace import as_leaf, flatten
 from ..errors import DifferencesWarning, ShapeError, SymgradError
@@ -318,11 +317,10 @@ class Derived:
                 raise _RefusedError from error
             raise
         if not (self._at_start and self.scalar and np.size(value) != 1):  # SciPy's error
-            warnings.warn(
+            warn_user(
                 f"{self.solver} takes derivatives of {self.name} by differences, since it cannot "
                 f"be traced: {_reason(why)}",
                 DifferencesWarning,
-                stacklevel=_depth_of_user(),
             )
         if self._at_start:
             raise _RefusedError from why
@@ -374,14 +372,6 @@ def _reason(why: Exception) -> str:
         if not frame.filename.startswith(_PACKAGES):
             return f"{text} [{Path(frame.filename).name}:{frame.lineno}]"
     return text
-
-
-def _depth_of_user() -> int:
-    """Return the ``stacklevel`` of the line that has called the solver."""
-    frame, depth = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGES):
-        frame, depth = frame.f_back, depth + 1
-    return depth
 
 
 def system(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.integrate
 
+from .._graph import warn_user
 from .._state import now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
 from ._ode_methods import Tsit5
@@ -150,10 +151,9 @@ def solve_ivp(
         options = {k: v for k, v in options.items() if k != "max_steps"}
         found = plainly(fun, Tsit5 if method == "Tsit5" else method, **options)
         name = getattr(fun, "__qualname__", repr(fun))
-        warnings.warn(
+        warn_user(
             f"solve_ivp: {name} is not compiled, SciPy calls it as it is: {error}",
             NotCompiledWarning,
-            stacklevel=2,
         )
         return found
 
