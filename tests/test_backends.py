@@ -195,6 +195,17 @@ def test_results_in_given_memory() -> None:
         function(V, out=slope)
 
 
+@pytest.mark.parametrize("backend", ["llvm", "numpy", "numba"])
+def test_results_share_no_memory(backend: str) -> None:
+    both = sg.compile(lambda x: (np.sin(x), np.cos(x)), backend=backend)
+    x, memory = np.arange(3.0), np.empty(6)
+    for out in ((memory[:3], memory[:3]), (memory[:3], memory[2:5])):
+        with pytest.raises(ArgumentError, match=r"arrays of out= overlap: give each array"):
+            both(x, out=out)
+    both(x, out=(memory[::2], memory[1::2]))
+    np.testing.assert_allclose(memory.reshape(3, 2), np.stack([np.sin(x), np.cos(x)], 1))
+
+
 @pytest.mark.parametrize("backend", ["llvm", "numba"])
 def test_errors(backend: str) -> None:
     pick = sg.compile(lambda x, i: x[i], backend=backend)

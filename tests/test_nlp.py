@@ -170,6 +170,8 @@ WRONG: dict[str, tuple[Any, type, str]] = {
                         ArgumentError, r"the lower bounds name \['b'\], of \['a'\]"),
     "an objective of many": (lambda: sg.nlp(lambda x: x**2, None, np.ones(3)), ShapeError,
                              r"objective is one number, not an array of shape \(3,\)"),
+    "pairs as SciPy's": (lambda: sg.nlp(f, None, np.ones(2), bounds=[(0.0, 1.0), (0, None)]),
+                         ArgumentError, r"may be \(lower, upper\), or a pair for each.*Bounds"),
     "no pair": (lambda: sg.nlp(f, None, np.ones(3), bounds=0.0), ArgumentError, "is a pair"),
     "no start": (lambda: sg.nlp(f), ArgumentError, "x0 says how many variables"),
     "words": (lambda: sg.nlp(f, None, {"a": "b"}), DTypeError, r"x\['a'\] is to be real numbers"),
@@ -223,6 +225,13 @@ def test_a_solver_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 def solver(request: pytest.FixtureRequest) -> str:
     pytest.importorskip(request.param)
     return str(request.param)
+
+
+def test_bounds_of_scipys_kind() -> None:
+    ours = sg.nlp(f, None, np.ones(2), bounds=optimize.Bounds([0.0, -1.0], 5.0))
+    np.testing.assert_array_equal([ours.lb, ours.ub], [[0.0, -1.0], [5.0, 5.0]])
+    listed = sg.nlp(f, None, np.ones(2), bounds=([0.0, 0.0], [1.0, 1.0]))  # pairs leave no choice
+    np.testing.assert_array_equal([listed.lb, listed.ub], [[0.0, 0.0], [1.0, 1.0]])
 
 
 def hs071(limits: Any = ([25.0, 40.0], [np.inf, 40.0])) -> Any:

@@ -269,6 +269,17 @@ def test_a_fit_that_is_cut_short() -> None:
     assert sg.compile(fit)(y, 100)[2]
 
 
+def test_fewer_points_than_parameters_are_scipys_error() -> None:
+    def fit(y: Any) -> Any:
+        return ours.curve_fit(decay, T[: y.shape[0]], y, p0=[1.0, 1.0, 0.0])[0]
+
+    for f in (fit, sg.compile(fit)):
+        with pytest.raises(
+            TypeError, match="parameters=3 must not exceed the number of data points=2"
+        ):
+            f(np.ones(2))
+
+
 # ---------------------------------------------------------------- minima
 
 

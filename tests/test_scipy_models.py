@@ -391,7 +391,7 @@ REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
     "compared": (lambda a: a == a.T, "is not compared"),
     "one by one": (lambda a: a[[0, 1], [0, 1]], "no entries one by one"),
     "a row": (lambda a: a[0], "of one axis"),
-    "an attribute": (lambda a: a.power(2), r"has no power\. Write instead: A.toarray"),
+    "an attribute": (lambda a: a.argmax(), r"has no argmax\. Write instead: A.toarray"),
     "blocks": (lambda a: scipy.sparse.bmat([[a, None], [None, a]]), "sparse.bmat takes no sparse"),
     "a function": (lambda a: scipy.sparse.linalg.expm(a), "sparse.linalg.expm takes no sparse"),
 }

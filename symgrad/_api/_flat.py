@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.optimize import Bounds
 
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, DTypeError, ShapeError
@@ -120,14 +121,26 @@ def limits_of(what: Flat, given: Any, default: tuple[float, float], name: str) -
     Raises
     ------
     ArgumentError
-        If they cross.
+        If they cross, or if they may be SciPy's pairs, one for each variable.
     """
     if given is None:
         given = default
+    if isinstance(given, Bounds):
+        given = given.lb, given.ub
     if not (isinstance(given, (tuple, list)) and len(given) == 2):
         raise ArgumentError(f"nlp: {name} is a pair, (lower, upper), not {given!r:.60}")
     lower = what.spread(given[0], -np.inf, "lower")
     upper = what.spread(given[1], np.inf, "upper")
+    if what.size == 2 and all(isinstance(x, (tuple, list)) and len(x) == 2 for x in given):
+        pairs = np.array(list(zip(*given, strict=True)), float)
+        first, last = np.where(np.isnan(pairs), np.array([[-np.inf], [np.inf]]), pairs)
+        other = np.any(first != lower) or np.any(last != upper)
+        if other and np.all(first <= last) and np.any(first < last):
+            raise ArgumentError(
+                f"nlp: {name}={given!r:.60} may be (lower, upper), or a pair for each of the two "
+                "variables, as SciPy's solvers take it. Write instead: scipy.optimize.Bounds("
+                "lower, upper), or arrays, (np.array(lower), np.array(upper))"
+            )
     wrong = np.flatnonzero(lower > upper)
     if len(wrong):
         k = int(wrong[0])

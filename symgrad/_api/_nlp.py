@@ -365,7 +365,7 @@ def nlp(
         Where to start: an array, or a structure of arrays, as ``x`` is in the functions.
     bounds:
         ``(lower, upper)`` of x: each a number, or structures of numbers and arrays as x is; None
-        and what a dictionary leaves out is unbounded.
+        and what a dictionary leaves out is unbounded. Or a ``scipy.optimize.Bounds``.
     limits:
         ``(lower, upper)`` of the constraints, in the same way; by default they are equations,
         ``constraints(x) = 0``.

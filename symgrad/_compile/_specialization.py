@@ -256,7 +256,7 @@ class Specialization:
         """Run a function of the inputs with results in ``out``, or return MISS."""
         given = self._targets(out)
         arrays = [x for x, rank in zip(given, self._ranks, strict=True) if rank]
-        if _overlapping(arrays) or any(
+        if _may_overlap(arrays) or any(
             x is not None and not rank for x, rank in zip(given, self._ranks, strict=True)
         ):
             return MISS
@@ -280,6 +280,10 @@ class Specialization:
             if kind == "packed" and part.dtype.char not in "FD":
                 raise ArgumentError(f"out has type {part.dtype}: the result is complex")
             given[leaf] = as_input(part) if kind == "packed" else part
+        if _may_overlap(given) and any(itertools.starmap(np.shares_memory, _pairs(given))):
+            raise ArgumentError(
+                "arrays of out= overlap: give each array of the result memory of its own"
+            )
         return given
 
     def static(self, kind: type[T]) -> T:
@@ -358,11 +362,12 @@ def _raising(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _overlapping(arrays: Sequence[Any]) -> bool:
-    given = [a for a in arrays if a is not None]
-    return len(given) > 1 and any(
-        np.may_share_memory(a, b) for a, b in itertools.combinations(given, 2)
-    )
+def _pairs(arrays: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    return itertools.combinations([a for a in arrays if a is not None], 2)
+
+
+def _may_overlap(arrays: Sequence[Any]) -> bool:
+    return any(itertools.starmap(np.may_share_memory, _pairs(arrays)))
 
 
 def _parts(tree: Tree, result: Any) -> Iterator[Any]:

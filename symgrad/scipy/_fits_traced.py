@@ -200,6 +200,11 @@ def curve_fit(
     n = start.shape[0]
     box = box_of(lower, upper, n)
     by_minpack = method in (None, "lm") and box is None
+    count = residual(start).shape[0]
+    if by_minpack and count < n:
+        raise TypeError(
+            f"The number of func parameters={n} must not exceed the number of data points={count}"
+        )
     tolerance = MINPACK if by_minpack else 1e-8
     tests = Tests(
         kwargs.pop("ftol", tolerance), kwargs.pop("xtol", tolerance),

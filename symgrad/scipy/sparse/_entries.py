@@ -119,7 +119,43 @@ class Entries:
         found = _summed(self.data, (self.rows, self.columns)[kept], self.shape[kept])
         return found if self.by_elements else np.expand_dims(found, 1 - kept)
 
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """Return the mean of all elements, of columns (0) or of rows (1)."""
+        count = self.shape[0] * self.shape[1] if axis is None else self.shape[axis]
+        return self.sum(axis) / count
+
+    def trace(self, offset: int = 0) -> Any:
+        """Return the sum of a diagonal."""
+        return np.sum(self.diagonal(offset))
+
     # ---------------------------------------------------------------- arithmetic
+
+    def _each(self, function: Any) -> Entries:
+        """Return a function of each element that is 0 at 0."""
+        whole = self.tocsr()  # the entries of one place add up before
+        return type(self)(function(whole.data), whole.rows, whole.columns, self.shape)
+
+    def __abs__(self) -> Entries:
+        return self._each(np.abs)
+
+    def power(self, n: Any, dtype: Any = None) -> Entries:
+        """Return a power of each element."""
+        if np.ndim(n) or (not is_traced(n) and n == 0):
+            raise NotImplementedError("the powers of a sparse matrix are numbers, and not zero")
+        return self._each(lambda x: x**n)
+
+    def __pow__(self, n: Any) -> Any:
+        if self.by_elements:
+            return self.power(n)
+        if not isinstance(n, (int, np.integer)) or n < 1 or self.shape[0] != self.shape[1]:
+            raise UnsupportedError(
+                "a sparse matrix that is traced has powers of whole numbers from 1, if it is "
+                "square. Write instead: A.power(n) for powers of the elements"
+            )
+        found = self
+        for _ in range(n - 1):
+            found = _product(found, self)
+        return found
 
     def __matmul__(self, other: Any) -> Any:
         if issparse(other):
@@ -240,6 +276,22 @@ class Entries:
         self.data = _join([self.data[kept], value])
         self.rows = np.append(self.rows[kept], rows)
         self.columns = np.append(self.columns[kept], columns)
+
+
+def _each_by(function: np.ufunc) -> Any:
+    def method(self: Entries) -> Entries:
+        return self._each(function)
+
+    method.__doc__ = f"Return ``np.{function.__name__}`` of each element."
+    return method
+
+
+#: The functions that sparse matrices have as methods: all are 0 at 0.
+for _name in (
+    "sqrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1",
+    "log1p", "deg2rad", "rad2deg", "sign", "floor", "ceil", "trunc", "rint",
+):  # fmt: skip
+    setattr(Entries, _name, _each_by(getattr(np, _name)))
 
 
 class ByElements(Entries):
