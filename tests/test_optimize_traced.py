@@ -275,7 +275,7 @@ def test_fewer_points_than_parameters_are_scipys_error() -> None:
 
     for f in (fit, sg.compile(fit)):
         with pytest.raises(
-            TypeError, match="parameters=3 must not exceed the number of data points=2"
+            TypeError, match="parameters=3 must not exceed"
         ):
             f(np.ones(2))
 
