@@ -274,9 +274,7 @@ def test_fewer_points_than_parameters_are_scipys_error() -> None:
         return ours.curve_fit(decay, T[: y.shape[0]], y, p0=[1.0, 1.0, 0.0])[0]
 
     for f in (fit, sg.compile(fit)):
-        with pytest.raises(
-            TypeError, match="parameters=3 must not exceed"
-        ):
+        with pytest.raises(TypeError, match="parameters=3 must not exceed"):
             f(np.ones(2))
 
 

@@ -75,6 +75,26 @@ def _made(name: str) -> Any:
             f"{name} cannot be traced so. Write instead: coo_matrix((data, (rows, columns)), shape)"
         )
 
+    make.__doc__ = f"""Make a sparse matrix, as ``scipy.sparse.{name}``; its entries may be traced.
+
+    Parameters
+    ----------
+    arg1:
+        A matrix, dense or sparse; ``(data, (rows, columns))``{
+        ", ``(data, indices, indptr)``" if kind in ("csr", "csc") else ""
+    }; or its shape, for one without entries.
+    shape:
+        Of the matrix; by default the least that holds all entries.
+    dtype, copy:
+        As SciPy's, for plain numbers.
+
+    Returns
+    -------
+    Entries
+        One class for all formats; ``*`` is {
+        "by elements" if made is ByElements else "the product of matrices"
+    }, as SciPy's.
+    """
     return make
 
 
