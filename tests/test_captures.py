@@ -1115,6 +1115,16 @@ class Remembering:
         y, self.value = x + self.value, 2.0
         return y
 
+    def once(self, x: Any) -> Any:
+        if self.hidden:
+            raise RuntimeError("called twice")
+        self.hidden = True
+        return x
+
+    def printed(self, x: Any) -> Any:
+        y, self.value = sg.debug_print(x, "x") + self.value, 2.0
+        return y
+
     def layer(self, x: Any) -> Any:
         self.hidden = 3.0 * x
         self.log.append(x)
@@ -1129,7 +1139,8 @@ class Remembering:
 @pytest.mark.parametrize(
     ("method", "place"),
     [("item", r"self\.last\[0\]"), ("attribute", r"self\.value"), ("entry", r"self\.table"),
-     ("step", r"self\.last\[0\]"), ("count", r"self\.log"), ("scale", r"self\.value")],
+     ("step", r"self\.last\[0\]"), ("count", r"self\.log"), ("scale", r"self\.value"),
+     ("once", r"self\.hidden"), ("printed", r"self\.value")],
 )  # fmt: skip
 def test_what_remembers_its_arguments_warns(method: str, place: str) -> None:
     f = sg.compile(getattr(Remembering(), method))

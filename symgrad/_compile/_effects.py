@@ -25,7 +25,7 @@ from .._shapes import Size
 from .._state import now
 from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
-from ..errors import CaptureWarning, SymgradError
+from ..errors import CaptureWarning
 from ._reads import Walk
 from ._users import (
     attributes,
@@ -84,10 +84,6 @@ class Effects:
             if not _same(now, before):
                 _put_numbers(holder, now, DEPTH)
 
-    def changed(self) -> bool:
-        """Tell whether any of them is another now."""
-        return any(not _same(holder.parts(), before) for holder, before in self._before)
-
     def keep_any_of(self, values: Sequence[Any]) -> bool:
         """Tell whether something made of traced ``values`` alone has been kept."""
         nodes = {x.node for x in flatten_traced(tuple(values))[0] if isinstance(x, Traced)}
@@ -128,8 +124,9 @@ class Memory:
 
     def keep_numbers(self) -> None:
         """Put numbers for the sizes that the last trace has left."""
-        if self._effects is not None and now().guards is None:
-            self._effects.keep_numbers()
+        effects, self._effects = self._effects, None
+        if effects is not None and now().guards is None:
+            effects.keep_numbers()
 
     def look(self, walk: Walk, names: Iterable[str], differs: Callable[[], bool]) -> None:
         """Find out by another trace, and undo it.
@@ -148,7 +145,7 @@ class Memory:
         arrays = [(x, x.copy()) for r in walk.reads.values() if _is_written(x := r.value)]
         try:
             found = differs()
-        except SymgradError:  # the values of another trace
+        except Exception:  # noqa: BLE001 - the values of another trace, or what the user raises
             found = True
         finally:
             effects.undo()
