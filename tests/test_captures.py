@@ -1156,3 +1156,17 @@ def test_what_is_set_before_it_is_read_is_no_memory(method: str) -> None:
     for value in (1.0, 2.0):
         assert f(value) == getattr(Remembering(), method)(value)
     assert len(kept.log) == (method == "layer")  # a second trace leaves nothing
+
+
+def test_functions_that_assert() -> None:
+    """pytest writes ``assert`` anew, with global names that Python's grammar does not know."""
+
+    def checked(x: Any) -> Any:
+        assert np.ndim(x) == 1, "one axis"
+        return weight * x
+
+    weight = 2.0
+    f = sg.compile(checked)
+    np.testing.assert_array_equal(f(np.ones(2)), [2.0, 2.0])
+    weight = 3.0
+    np.testing.assert_array_equal(f(np.ones(2)), [3.0, 3.0])

@@ -387,6 +387,25 @@ def test_sparse_entries_are_those_of_the_format(form: str) -> None:
     np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
 
 
+def test_sparse_matrices_are_of_scipys_classes() -> None:
+    def model(x: Any) -> Any:
+        a = scipy.sparse.csr_matrix((x, ([0, 1], [1, 0])), shape=(2, 2))
+        b = scipy.sparse.diags_array(x)
+        assert isinstance(a, scipy.sparse.csr_matrix)
+        assert isinstance(a, scipy.sparse.spmatrix)
+        assert not isinstance(a, (scipy.sparse.sparray, scipy.sparse.dia_matrix, np.ndarray))
+        assert isinstance(b, scipy.sparse.sparray)
+        assert not isinstance(b, scipy.sparse.spmatrix)
+        held = scipy.sparse.csc_array(np.eye(2))
+        assert isinstance(held, scipy.sparse.csc_array)
+        if not isinstance(b, scipy.sparse.csc_array):
+            b = scipy.sparse.csc_array(b)
+        return a @ x + b @ held @ x
+
+    x = np.array([1.5, 2.5])
+    np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
+
+
 REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
     "compared": (lambda a: a == a.T, "is not compared"),
     "one by one": (lambda a: a[[0, 1], [0, 1]], "no entries one by one"),

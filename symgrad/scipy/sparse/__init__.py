@@ -50,11 +50,13 @@ __all__ = [
 _join = traced_numpy.concatenate
 
 
-def _made(name: str) -> Any:
-    """Return what makes a matrix of one of SciPy's formats."""
-    kind, made = name[:3], ByElements if name.endswith("array") else Entries
+class _Format(type):
+    """The type of SciPy's formats: calling one makes entries, which are instances of all."""
 
-    def make(arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> Entries:
+    def __call__(
+        cls, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False
+    ) -> Entries:
+        form, made = cls.__name__[:3], _kind(cls)
         if not isinstance(arg1, tuple):
             return entries(arg1).of(made)
         if len(arg1) == 2 and isinstance(arg1[1], tuple):
@@ -62,27 +64,43 @@ def _made(name: str) -> Any:
             rows, columns = (np.asarray(k, np.int64) for k in (rows, columns))
             size = shape or (int(rows.max()) + 1, int(columns.max()) + 1)
             found = made(data, rows, columns, size)
-            return found if kind == "coo" else getattr(found, f"to{kind}")()
-        if len(arg1) == 3 and kind in ("csr", "csc"):
+            return found if form == "coo" else getattr(found, f"to{form}")()
+        if len(arg1) == 3 and form in ("csr", "csc"):
             data, inner, starts = arg1[0], *(np.asarray(k, np.int64) for k in arg1[1:])
             outer = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            places = (outer, inner) if kind == "csr" else (inner, outer)
+            places = (outer, inner) if form == "csr" else (inner, outer)
             size = shape or tuple(int(k.max()) + 1 for k in places)
             return made(data, *places, size)
         if len(arg1) == 2 and all(isinstance(n, (int, np.integer)) for n in arg1):
             return made(np.zeros(0), [], [], arg1)
         raise UnsupportedError(
-            f"{name} cannot be traced so. Write instead: coo_matrix((data, (rows, columns)), shape)"
+            f"{cls.__name__} cannot be traced so. Write instead: coo_matrix((data, (rows, "
+            "columns)), shape)"
         )
 
-    make.__doc__ = f"""Make a sparse matrix, as ``scipy.sparse.{name}``; its entries may be traced.
+    def __instancecheck__(cls, value: Any) -> bool:
+        own = getattr(scipy.sparse, cls.__name__)
+        return isinstance(value, own) or type(value) is _kind(cls)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return kind is cls or issubclass(kind, getattr(scipy.sparse, cls.__name__))
+
+
+def _kind(form: type) -> type[Entries]:
+    return ByElements if form.__name__.endswith("array") else Entries
+
+
+def _made(name: str) -> Any:
+    """Return one of SciPy's formats."""
+    inner = ", ``(data, indices, indptr)``" if name[:3] in ("csr", "csc") else ""
+    product = "by elements" if name.endswith("array") else "the product of matrices"
+    text = f"""Sparse matrices, as ``scipy.sparse.{name}``, whose entries may be traced.
 
     Parameters
     ----------
     arg1:
-        A matrix, dense or sparse; ``(data, (rows, columns))``{
-        ", ``(data, indices, indptr)``" if kind in ("csr", "csc") else ""
-    }; or its shape, for one without entries.
+        A matrix, dense or sparse; ``(data, (rows, columns))``{inner}; or its shape, for one
+        without entries.
     shape:
         Of the matrix; by default the least that holds all entries.
     dtype, copy:
@@ -91,11 +109,9 @@ def _made(name: str) -> Any:
     Returns
     -------
     Entries
-        One class for all formats; ``*`` is {
-        "by elements" if made is ByElements else "the product of matrices"
-    }, as SciPy's.
+        One class for all formats, an instance of each; ``*`` is {product}, as SciPy's.
     """
-    return make
+    return _Format(name, (), {"__doc__": text, "__module__": __name__})
 
 
 _FORMATS = ("coo", "csr", "csc", "lil", "dok")

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from ... import numpy as traced_numpy
+from ..._disguise import stands_for
 from ..._ops.np_common import is_traced
 from ...errors import ShapeError, UnsupportedError
 from .._replacing import floats
@@ -30,8 +31,11 @@ class Entries:
         Of the matrix.
     """
 
-    ndim = 2
+    ndim, format = 2, "csr"
     by_elements = False  # what `*` is
+    __class__ = stands_for(
+        lambda x: scipy.sparse.csr_array if type(x).by_elements else scipy.sparse.csr_matrix
+    )
 
     def __init__(self, data: Any, rows: Any, columns: Any, shape: Any) -> None:
         self.data = floats(data)
