@@ -293,3 +293,31 @@ def test_functions_of_installed_packages(tmp_path: Any, monkeypatch: pytest.Monk
     for scale in (2.0, 3.0):
         monkeypatch.setattr(module, "K", scale)
         np.testing.assert_allclose(g(X), [scale * math.cos(X[0]), scale])
+
+
+TYPES: dict[str, Any] = {
+    "np.float64": lambda x: np.float64(x[0]) * np.float64(x),
+    "np.float32": lambda x: np.float32(x) * np.float32(2.0),
+    "a list": lambda x: np.float64([x[0], 2.0]) * x[1],
+    "np.complex128": lambda x: np.abs(np.complex128(x) * 1j),
+    "complex": lambda x: np.abs(complex(x[0], x[1]) * complex(2.0, 1.0) + complex("1j")),
+    "complex of one": lambda x: (complex(x[0]) * 1j).imag,
+    "from NumPy": lambda x: scalar(x[0]) * x,
+    "element types": lambda x: (np.zeros(2, np.float64) + np.array([x[0], 1.0], np.float64)) * (
+        x.dtype == np.float64) * np.issubdtype(x.dtype, np.float64),
+    "the same type": lambda x: np.array([x[0], 1.0]) * (2.0 if x.dtype.type is np.float64 else 3.0),
+    "told": lambda x: np.array([x[0], 1.0]) * (2.0 if isinstance(np.sum(x), np.float64) else 3.0),
+    "a table": lambda x: np.array([x[0], 1.0]) * {np.float64: 2.0, np.float32: 3.0}[np.float64],
+}  # fmt: skip
+scalar = np.float64
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_of_numbers_take_traced_values(name: str) -> None:
+    f, x = TYPES[name], np.array([1.5, 2.5])
+    found, wanted = sg.compile(f)(x), f(x)
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    steps = 1e-4 * np.eye(2)
+    slopes = np.transpose([(f(x + h) - f(x - h)) / 2e-4 for h in steps])
+    np.testing.assert_allclose(sg.jacobian(f)(x), slopes, atol=1e-2 if "32" in name else 1e-6)

@@ -35,7 +35,7 @@ from .._trace import Reading, Traced, flatten
 from ..errors import TraceError, UnsupportedError
 from ._reads import Place, Walk
 from ._users import ACCESSORS, attributes, python_of, set_attributes, transformed
-from ._versions import version_of
+from ._versions import version_of, version_with_numbers
 
 
 class Scope(dict[str, Any]):
@@ -110,11 +110,10 @@ class Substitutes:
             self._parts = dict(walk.parts)
             for key, (owner, parts) in walk.bound.items():
                 self._parts[key] = owner, [*self._parts.get(key, (owner, []))[1], *parts]
+            asks = "type" in walk.mentioned
             for key, (_, parts) in self._parts.items():
                 for name, value in parts:
-                    version = version_of(value)
-                    if name == ("builtin", "float") and "type" not in walk.mentioned:
-                        version = late_module("symgrad.numpy._float").Float
+                    version = version_of(value) if asks else version_with_numbers(name, value)
                     if version is not value:
                         self._new.setdefault(Place(key, name), version)
             if walk.mentioned & TELLING.keys():

@@ -147,3 +147,19 @@ def version_of(value: Any) -> Any:
         owner = version_of(value.__self__)
         return value if owner is value.__self__ else getattr(owner, value.__func__.__name__)
     return value
+
+
+def version_with_numbers(key: Any, value: Any) -> Any:
+    """Return the version of a value at a place, of types of numbers, too: ``np.float64(x)``.
+
+    These are not for code that asks for types, ``x.dtype.type is np.float64``: they are equal,
+    and not the same.
+    """
+    numbers = late_module("symgrad.numpy._numbers")
+    if value is np:
+        return numbers.NUMPY
+    if isinstance(key, tuple) and key[0] == "builtin":
+        return numbers.BUILTIN.get(key[1], version_of(value))
+    if isinstance(value, type) and value.__module__ == "numpy":
+        return numbers.SCALARS.get(value, version_of(value))
+    return version_of(value)

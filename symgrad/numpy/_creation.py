@@ -34,7 +34,8 @@ def _known(value: Any) -> Any:
     return value if known is None else np.asarray(known).item()
 
 
-def _symbolic(*values: Any) -> bool:
+def symbolic(*values: Any) -> bool:
+    """Tell whether values hold traced ones, or sizes."""
     return any(holds(v, is_size) or holds(v, is_traced) for v in values)
 
 
@@ -74,7 +75,7 @@ def array(
     >>> sg.jacobian(lambda x: np.array([x, x**2]))(3.0)
     array([1., 6.])
     """
-    if not _symbolic(object):
+    if not symbolic(object):
         return assignable(np.array(object, dtype, copy=copy, order=order, ndmin=ndmin, **options))
     x = as_array(object)
     x = x if dtype is None else x.astype(dtype, copy=False)
@@ -88,7 +89,7 @@ def array(
 
 def _as(original: Callable[..., Any], fixed: str | None = None) -> Callable[..., Any]:
     def convert(a: Any, dtype: Any = None, order: Any = fixed, **kwargs: Any) -> Any:
-        if _symbolic(a):
+        if symbolic(a):
             return array(a, dtype, copy=None, order=order or "K")
         return original(a, dtype, **({} if fixed else {"order": order}), **kwargs)
 
@@ -114,7 +115,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
     >>> sg.compile(lambda x: np.full(x.shape, x[0]))(np.array([2.0, 3.0, 4.0]))
     array([2., 2., 2.])
     """
-    if not _symbolic(shape, fill_value):
+    if not symbolic(shape, fill_value):
         return assignable(np.full(shape, fill_value, dtype, order, **options))
     value = lifted(as_array(fill_value)) if not is_traced(fill_value) else as_array(fill_value)
     if dtype is not None:
@@ -126,7 +127,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **opt
 
 def _filled(original: Callable[..., Any], value: int) -> Callable[..., Any]:
     def filled(shape: Any, dtype: Any = None, order: str = "C", **options: Any) -> Any:
-        if not _symbolic(shape) and not ((now().guards is not None) and _known_type(dtype)):
+        if not symbolic(shape) and not ((now().guards is not None) and _known_type(dtype)):
             return original(shape, float if dtype is None else dtype, order, **options)
         made = BROADCAST(lifted(_dtype(dtype).type(value)), shape=sizes(shape))
         return made if order == "C" else made.copy(order)
@@ -198,7 +199,7 @@ def arange(*args: Any, dtype: Any = None, **options: Any) -> Any:
     """
     values = [options.pop(k) for k in ("start", "stop", "step") if k in options]
     given = tuple(map(_known, (*args, *values)))
-    if not _symbolic(*given):
+    if not symbolic(*given):
         return assignable(np.arange(*given, dtype=dtype, **options))
     if any(is_traced(v) for v in given):
         refuse(np.arange, _LENGTH)
@@ -239,7 +240,7 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     num = _known(num)
-    if not _symbolic(start, stop, num):
+    if not symbolic(start, stop, num):
         return assignable(np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **options))
     if is_traced(num):
         refuse(np.linspace, _LENGTH)
@@ -264,7 +265,7 @@ def logspace(
     dtype: Any = None, axis: int = 0, **options: Any,
 ) -> Any:  # fmt: skip
     """Make numbers that are evenly spaced on a logarithmic scale, as :func:`linspace` does."""
-    if not _symbolic(start, stop, num, base):
+    if not symbolic(start, stop, num, base):
         return assignable(np.logspace(start, stop, num, endpoint, base, dtype, axis, **options))
     y = np.power(as_array(base) * 1.0, linspace(start, stop, num, endpoint, axis=axis))
     return y if dtype is None else y.astype(_dtype(dtype))
@@ -284,7 +285,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *args: Any, **opt
     array([[1., 0.],
            [0., 1.]])
     """
-    if not _symbolic(N, M):
+    if not symbolic(N, M):
         return assignable(np.eye(N, M, k, dtype, *args, **options))
     rows, columns = _grid(N, N if M is None else M)
     return (rows + k == columns).astype(_dtype(dtype))
@@ -297,7 +298,7 @@ def identity(n: Any, dtype: Any = None, **options: Any) -> Any:
 
 def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, **options: Any) -> Any:
     """Make ones at and below a diagonal; the sizes may be symbolic."""
-    if not _symbolic(N, M):
+    if not symbolic(N, M):
         return assignable(np.tri(N, M, k, dtype, **options))
     rows, columns = _grid(N, N if M is None else M)
     return (rows + k >= columns).astype(_dtype(dtype))
@@ -311,7 +312,7 @@ def _grid(rows: Any, columns: Any) -> tuple[Any, Any]:
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Make the index arrays of a grid; its sizes may be symbolic."""
-    if not _symbolic(dimensions):
+    if not symbolic(dimensions):
         return np.indices(dimensions, dtype, sparse)
     shape = sizes(dimensions)
     grids = []
@@ -326,7 +327,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float,
                  **kwargs: Any) -> Any:  # fmt: skip
     """Make an array from a function of its indices; its sizes may be symbolic."""
-    if not _symbolic(shape):
+    if not symbolic(shape):
         return np.fromfunction(function, shape, dtype=dtype, **kwargs)
     return function(*indices(shape, dtype=dtype), **kwargs)
 
@@ -342,7 +343,7 @@ class _Bracket:
 
     def __getitem__(self, items: Any) -> Any:
         parts = items if isinstance(items, tuple) else (items,)
-        if not _symbolic(*(p for p in parts if not isinstance(p, slice))):
+        if not symbolic(*(p for p in parts if not isinstance(p, slice))):
             return self.original[items]
         if any(isinstance(p, (slice, str)) for p in parts):
             refuse(np.concatenate, "slices and strings in np.r_ and np.c_ do not go together "
@@ -358,7 +359,7 @@ class _Grid:
 
     def __getitem__(self, items: Any) -> Any:
         parts = items if isinstance(items, tuple) else (items,)
-        if not _symbolic(*(v for p in parts for v in (p.start, p.stop, p.step))):
+        if not symbolic(*(v for p in parts for v in (p.start, p.stop, p.step))):
             return self.original[items]
         along = [arange(p.start or 0, p.stop, 1 if p.step is None else p.step) for p in parts]
         if not isinstance(items, tuple):

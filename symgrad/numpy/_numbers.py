@@ -1,0 +1,103 @@
+"""The types of numbers that functions call, ``np.float64(x)``, ``complex(a, b)``, ``float(x)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._disguise import class_of
+from .._forks import late_module
+from .._shapes import Size
+from .._trace import Traced, as_traced
+from .._trace._known import known_number
+from .._trace._outside import Reading, reading
+from ._creation import array, symbolic
+from ._outside import Version
+
+
+class _Number(type):
+    """The type of such types: instances are those of the original, which it equals."""
+
+    original: type
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return issubclass(class_of(value), cls.original)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, cls.original)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.original
+
+    def __hash__(cls) -> int:
+        return hash(cls.original)
+
+
+class _Float(_Number):
+    original = float
+
+    def __call__(cls, x: Any = 0.0, /) -> Any:
+        """Return a number as a float; a traced one stays traced."""
+        if isinstance(x, Reading):
+            return reading(float(x.number()), x.read_at)
+        if type(x) is Size:
+            return float(x)
+        if not isinstance(x, Traced) or known_number(x.node) is not None:
+            return float(x)
+        if x.node.dtype.kind != "f" or any(d != 1 for d in x.node.shape):
+            return float(x)
+        number: Any = as_traced(x).reshape(()).astype(np.float64)
+        return Traced(number.node, float)
+
+
+class Float(float, metaclass=_Float):
+    """Stands for ``float`` in adapted functions, as an element type too."""
+
+    dtype = np.dtype(np.float64)
+
+
+class _Complex(_Number):
+    original = complex
+
+    def __call__(cls, real: Any = 0.0, imag: Any = None, /) -> Any:
+        """Return a complex number of two parts, which may be traced."""
+        if not any(isinstance(x, (Traced, Size)) or _is_complex(x) for x in (real, imag)):
+            return complex(real) if imag is None else complex(real, imag)
+        if np.ndim(real) or np.ndim(imag or 0.0):
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return real + 0j if imag is None else real + 1j * imag
+
+
+class Complex(complex, metaclass=_Complex):
+    """Stands for ``complex`` in adapted functions, as an element type too."""
+
+    dtype = np.dtype(np.complex128)
+
+
+def _is_complex(x: Any) -> bool:
+    return hasattr(type(x), "overwritten")
+
+
+class _Scalar(_Number):
+    def __call__(cls, x: Any = 0, /) -> Any:
+        """Return a number, or an array, as one of this type."""
+        return array(x, cls.original) if symbolic(x) else cls.original(x)
+
+
+def _scalar(kind: Any) -> Any:
+    text = f"NumPy's ``{kind.__name__}``, which takes traced values, too."
+    names = {"__doc__": text, "__module__": __name__}
+    made = _Scalar(kind.__name__, (kind,), names)
+    made.original = kind
+    return made
+
+
+#: Versions of what is called so: of builtins, of NumPy's types, and NumPy with these.
+BUILTIN = {"float": Float, "complex": Complex}
+SCALARS = {kind: _scalar(kind) for kind in (np.float64, np.float32, np.complex128, np.complex64)}
+NUMPY = Version(
+    late_module("symgrad.numpy"),
+    **{name: SCALARS[kind] for name, kind in vars(np).items()
+       if isinstance(kind, type) and kind in SCALARS},
+)  # fmt: skip
