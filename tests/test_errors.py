@@ -80,7 +80,7 @@ def while_(x: Any) -> Any:
 
 
 class Hidden:
-    np, float = np, float
+    np, float, complex = np, float, complex
 
 
 #: NumPy as a function finds it where no copy of the function has another in its place.
@@ -117,7 +117,7 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "sorted": (lambda x: sorted(x), TRUTH),
     "float": (lambda x: OF.float(x[0]), ("a Python float", "Write instead: x itself", "np.sin(x)")),
     "int": (lambda x: int(x[0]), ("a Python int", "np.floor(x), np.rint(x), or x.astype(int)")),
-    "complex": (lambda x: complex(x[0]), ("a Python complex",)),
+    "complex": (lambda x: OF.complex(x[0]), ("a Python complex",)),
     "range": (lambda x: list(range(np.argmax(x))), ("an index", "np.take(array, x)")),
     "list index": (lambda x: [1, 2][x[0]], ("an index", "np.take(array, x)")),
     "array": (lambda x: OF.np.array([x[0], x[1]]), ("an array of numbers", "np.stack")),

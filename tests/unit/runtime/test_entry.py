@@ -158,15 +158,11 @@ def test_out_is_written_to_directly() -> None:
     assert sys.getrefcount(out) == before
 
 
-def test_out_that_overlaps_with_an_argument_or_another_result() -> None:
+def test_out_that_overlaps_with_an_argument() -> None:
     f = sg.compile(lambda x: (x[::-1] * 2, np.cumsum(x)))
     memory = np.arange(6.0)
     f(memory, out=(memory, None))
     np.testing.assert_array_equal(memory, [10, 8, 6, 4, 2, 0])
-    room = np.zeros(11)
-    first, second = f(np.arange(6.0), out=(room[:6], room[5:]))
-    np.testing.assert_array_equal(second, np.cumsum(np.arange(6.0)))
-    np.testing.assert_array_equal(first[:5], [10, 8, 6, 4, 2])
 
 
 def test_targets_are_checked_against_all_others() -> None:
