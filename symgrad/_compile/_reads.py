@@ -454,9 +454,9 @@ class Walk:
         builtins = scope.get("__builtins__", {})
         builtins = vars(builtins) if isinstance(builtins, ModuleType) else builtins
         for key in names.globals:
-            # pytest has names of its own for what `assert` uses, which are no identifiers.
-            named = scope is self.main and key.isidentifier()
-            here = key if named else f"{within}[{key!r}]"
+            if not key.isidentifier():  # pytest's own, by which `assert` tells more
+                continue
+            here = key if scope is self.main else f"{within}[{key!r}]"
             if key in scope:
                 value = scope[key]
                 if fixed == FIXED:  # else a copy has other clocks
