@@ -19,7 +19,9 @@ def _divide(a: float, b: float) -> float:
 
 def test_isolated_tells_how_a_process_ended(isolated: Any) -> None:
     assert isolated(_divide, 6.0, 3.0).value == 2.0
-    assert isolated(_divide, 1.0, 0.0).value == ("ZeroDivisionError", "float division by zero")
+    name, text = isolated(_divide, 1.0, 0.0).value
+    assert name == "ZeroDivisionError"
+    assert text.endswith("division by zero")  # until Python 3.13 "float division"
     assert isolated(os.abort).kind == "died"
     assert isolated(time.sleep, 30, seconds=0.2).kind == "timeout"
     assert isolated(np.ones, 1 << 30, memory=1 << 28).value[0] == "MemoryError"
