@@ -25,6 +25,16 @@ the built-in exception that ported code is likely to catch::
     └── MissingProgramError (OSError)     a program besides Python that is not installed
 
 A message says what was wrong, where in the user's code, and what to write instead.
+
+Examples
+--------
+>>> import numpy as np
+>>> import symgrad as sg
+>>> try:
+...     sg.grad(lambda x: x**2)(np.ones(3))
+... except sg.errors.ArgumentError as error:
+...     print(str(error).partition(",")[0])
+grad needs a function that returns one real number
 """
 
 from __future__ import annotations

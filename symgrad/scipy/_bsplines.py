@@ -24,6 +24,15 @@ class BSpline:
         Coefficients, shape ``(n, ...)``.
     k:
         The degree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import BSpline
+    >>> t = np.array([0.0, 0.0, 1.0, 2.0, 2.0])
+    >>> sg.grad(lambda c: BSpline(t, c, 1)(0.25))(np.array([1.0, 2.0, 3.0]))
+    array([0.75, 0.25, 0.  ])
     """
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -98,7 +107,17 @@ class BSpline:
 
 
 def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
-    """Return values or derivatives of a spline ``(t, c, k)``, as ``scipy.interpolate.splev``."""
+    """Return values or derivatives of a spline ``(t, c, k)``, as ``scipy.interpolate.splev``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import splev
+    >>> tck = np.array([0.0, 0.0, 1.0, 2.0, 2.0]), np.array([1.0, 2.0, 5.0]), 1
+    >>> sg.grad(lambda x: splev(x, tck))(1.5)
+    np.float64(3.0)
+    """
     if ext != 0:
         refuse_option("splev", "ext", ext, "ext=0")
     spline = tck if isinstance(tck, BSpline) else BSpline(*tck)
@@ -128,6 +147,15 @@ def make_interp_spline(
     bc_type:
         None, ``"not-a-knot"``, ``"natural"``, ``"clamped"``, or for each end one of these or a
         list of ``(order, value)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import make_interp_spline
+    >>> t = np.arange(4.0)
+    >>> sg.grad(lambda y: make_interp_spline(t, y)(1.5))(t**2).round(4)
+    array([-0.0625,  0.5625,  0.5625, -0.0625])
     """
     x, values = floats(x), floats(y)
     axis = axis_of(axis, values)
@@ -193,6 +221,16 @@ class BivariateSpline:
         Coefficients, shape ``(nx, ny)`` or flat.
     kx, ky:
         The degrees.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from scipy.interpolate import RectBivariateSpline
+    >>> k = np.arange(4.0)
+    >>> spline = RectBivariateSpline(k, k, np.outer(k, k))
+    >>> sg.grad(lambda x: spline(x, 2.0, grid=False))(1.5).round(12)
+    np.float64(2.0)
     """
 
     def __init__(self, tx: Any, ty: Any, c: Any, kx: int = 3, ky: int = 3) -> None:
@@ -221,7 +259,18 @@ class BivariateSpline:
 
 
 class RectBivariateSpline(BivariateSpline):
-    """The spline through values on a grid, as ``scipy.interpolate.RectBivariateSpline``."""
+    """The spline through values on a grid, as ``scipy.interpolate.RectBivariateSpline``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import RectBivariateSpline
+    >>> k = np.arange(4.0)
+    >>> f = lambda x: RectBivariateSpline(k, k, np.outer(k, k))(x, 2.0, grid=False)
+    >>> sg.grad(f)(1.5).round(12)
+    np.float64(2.0)
+    """
 
     def __init__(
         self, x: Any, y: Any, z: Any, bbox: Any = None, kx: int = 3, ky: int = 3, s: Any = 0,

@@ -114,7 +114,18 @@ class CompiledDOP853(Compiled, scipy.integrate.DOP853):  # type: ignore[misc]
 
 
 class CompiledTsit5(Compiled, Tsit5):
-    """Tsitouras' method, compiled."""
+    """Explicit method of order 5(4) by Tsitouras, compiled.
+
+    Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column
+    simplifying assumption, Computers & Mathematics with Applications 62, 2011.
+
+    Examples
+    --------
+    >>> from symgrad.scipy.integrate import Tsit5, solve_ivp
+    >>> found = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], Tsit5)
+    >>> found.success, found.y[0, -1].round(3)
+    (True, np.float64(0.368))
+    """
 
     name = "Tsit5"
 
@@ -126,6 +137,14 @@ class Rodas5P(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
 
     Source: G. Steinebach, Construction of Rosenbrock-Wanner method Rodas5P and numerical
     benchmarks within the Julia Differential Equations package, BIT 63:27, 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.scipy.integrate import Rodas5P, solve_ivp
+    >>> found = solve_ivp(lambda t, y: -1e4 * (y - np.cos(t)), (0.0, 1.0), [0.0], Rodas5P)
+    >>> found.success, found.y[0, -1].round(3)
+    (True, np.float64(0.54))
     """
 
     name = "Rodas5P"

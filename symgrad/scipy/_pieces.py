@@ -51,6 +51,15 @@ class PPoly:
         whether all of them are repeated.
     axis:
         Where the axis of the places is among those of the results.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import PPoly
+    >>> c = np.array([[1.0], [2.0], [3.0]])
+    >>> sg.grad(lambda x: PPoly(c, [0.0, 4.0])(x))(2.0)
+    np.float64(6.0)
     """
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
@@ -113,7 +122,17 @@ class PPoly:
 
 
 class CubicHermiteSpline(PPoly):
-    """Cubic pieces with given values and slopes, as ``scipy.interpolate.CubicHermiteSpline``."""
+    """Cubic pieces with given values and slopes, as ``scipy.interpolate.CubicHermiteSpline``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import CubicHermiteSpline
+    >>> t = np.array([0.0, 1.0])
+    >>> sg.grad(lambda slopes: CubicHermiteSpline(t, t, slopes)(0.5))(np.ones(2))
+    array([ 0.125, -0.125])
+    """
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         axis = axis_of(axis, floats(y))
@@ -150,6 +169,15 @@ class CubicSpline(CubicHermiteSpline):
     bc_type:
         ``"not-a-knot"``, ``"natural"``, ``"clamped"``, ``"periodic"``, or for each end one of
         these but the last, or ``(order, value)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import CubicSpline
+    >>> t = np.arange(4.0)
+    >>> sg.grad(lambda y: CubicSpline(t, y)(1.5))(t**2).round(4)
+    array([-0.0625,  0.5625,  0.5625, -0.0625])
     """
 
     def __init__(
@@ -234,6 +262,15 @@ class PchipInterpolator(CubicHermiteSpline):
     """Cubic pieces that are monotone where the values are, as SciPy's ``PchipInterpolator``.
 
     Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5 (1984): weighted harmonic means of slopes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import PchipInterpolator
+    >>> t = np.arange(4.0)
+    >>> sg.grad(lambda y: PchipInterpolator(t, y)(1.5))(t**2).round(4)
+    array([-0.1406,  0.7227,  0.4531, -0.0352])
     """
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
@@ -265,6 +302,15 @@ class Akima1DInterpolator(CubicHermiteSpline):
     """Cubic pieces with slopes from the nearest four, as SciPy's ``Akima1DInterpolator``.
 
     H. Akima, J. ACM 17 (1970); ``method="makima"``: modified, with fewer overshoots.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import Akima1DInterpolator
+    >>> t = np.arange(5.0)
+    >>> sg.grad(lambda y: Akima1DInterpolator(t, y)(1.5))(t**2).round(4)
+    array([-0.0625,  0.5312,  0.6562, -0.1562,  0.0312])
     """
 
     def __init__(

@@ -339,7 +339,15 @@ def dblquad(
     func: Function, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), epsabs: Any = 1.49e-8,
     epsrel: Any = 1.49e-8,
 ) -> Any:  # fmt: skip
-    """Integrate ``func(y, x)`` over y from gfun(x) to hfun(x), x from a to b; as SciPy's."""
+    """Integrate ``func(y, x)`` over y from gfun(x) to hfun(x), x from a to b; as SciPy's.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import dblquad
+    >>> sg.grad(lambda b: dblquad(lambda y, x: x * y, 0.0, b, 0.0, 2.0)[0])(3.0).round(12)
+    np.float64(6.0)
+    """
     low, high = _limit(gfun), _limit(hfun)
     ranges = [lambda x, *_: (low(x), high(x)), (a, b)]
     return nquad(func, ranges, args, {"epsabs": epsabs, "epsrel": epsrel})
@@ -349,7 +357,16 @@ def tplquad(
     func: Function, a: Any, b: Any, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (),
     epsabs: Any = 1.49e-8, epsrel: Any = 1.49e-8,
 ) -> Any:  # fmt: skip
-    """Integrate ``func(z, y, x)``, y between gfun(x) and hfun(x), z qfun and rfun of x, y."""
+    """Integrate ``func(z, y, x)``, y between gfun(x) and hfun(x), z qfun and rfun of x, y.
+
+    Examples
+    --------
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import tplquad
+    >>> f = lambda a: tplquad(lambda z, y, x: a * x * y * z, 0, 1, 0, 1, 0, 2)[0]
+    >>> sg.grad(f)(3.0).round(12)
+    np.float64(0.5)
+    """
     low, high, near, far = map(_limit, (gfun, hfun, qfun, rfun))
     ranges = [
         lambda y, x, *_: (near(x, y), far(x, y)), lambda x, *_: (low(x), high(x)), (a, b),
@@ -361,6 +378,14 @@ def fixed_quad(func: Function, a: Any, b: Any, args: Any = (), n: int = 5) -> An
     """Integrate by Gauss and Legendre's rule of n points; as ``scipy.integrate.fixed_quad``.
 
     ``func(x, *args)`` takes an array of shape (n,) and returns one with such a last axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import fixed_quad
+    >>> sg.grad(lambda b: fixed_quad(np.square, 0.0, b)[0])(3.0).round(12)
+    np.float64(9.0)
     """
     if now().guards is None:
         return scipy.integrate.fixed_quad(func, a, b, args, n)

@@ -24,7 +24,16 @@ def _steps(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
 
 @replaces(scipy.integrate.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integral of samples by lines, as ``scipy.integrate.trapezoid``."""
+    """Integral of samples by lines, as ``scipy.integrate.trapezoid``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import trapezoid
+    >>> sg.grad(trapezoid)(np.ones(4))
+    array([0.5, 1. , 1. , 0.5])
+    """
     y, h = _steps(y, x, dx, axis)
     return np.sum(h * (y[1:] + y[:-1]) / 2.0, axis=0)
 
@@ -33,7 +42,17 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
-    """Integrals of samples up to each, as ``scipy.integrate.cumulative_trapezoid``."""
+    """Integrals of samples up to each, as ``scipy.integrate.cumulative_trapezoid``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import cumulative_trapezoid
+    >>> sg.jacobian(cumulative_trapezoid)(np.ones(3))
+    array([[0.5, 0.5, 0. ],
+           [0.5, 1. , 0.5]])
+    """
     y, h = _steps(y, x, dx, axis)
     sums = np.cumsum(h * (y[1:] + y[:-1]) / 2.0, axis=0)
     if initial is not None:
@@ -47,6 +66,14 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 
     With an even number of samples the last step is Cartwright's, from a parabola, too: Journal of
     Mathematical Sciences and Mathematics Education 11 (2016).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import simpson
+    >>> sg.grad(lambda y: simpson(y, dx=3.0))(np.ones(3)).round(12)
+    array([1., 4., 1.])
     """
     y, h = _steps(y, x, dx, axis)
     n = int(y.shape[0])
@@ -78,6 +105,15 @@ def cumulative_simpson(
 
     The integral over a step is that of the parabola through its ends and the next sample, in turn
     the one after and the one before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import cumulative_simpson
+    >>> sg.jacobian(lambda y: cumulative_simpson(y, dx=6.0))(np.ones(3)).round(12)
+    array([[ 2.5,  4. , -0.5],
+           [ 2. ,  8. ,  2. ]])
     """
     if np.shape(y)[axis] < 3:
         sums = np.moveaxis(cumulative_trapezoid(floats(y), x, dx, axis), axis, 0)
@@ -111,7 +147,16 @@ def cumulative_simpson(
 
 @replaces(scipy.integrate.romb)
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
-    """Integral of 2**k + 1 samples by Romberg's extrapolation, as ``scipy.integrate.romb``."""
+    """Integral of 2**k + 1 samples by Romberg's extrapolation, as ``scipy.integrate.romb``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.integrate import romb
+    >>> sg.grad(romb)(np.ones(5)).round(6)
+    array([0.311111, 1.422222, 0.533333, 1.422222, 0.311111])
+    """
     if show:
         refuse_option("romb", "show", show, "show=False")
     y = np.moveaxis(floats(y), axis, 0)

@@ -33,6 +33,14 @@ class interp1d:  # noqa: N801 - SciPy's name
 
     Places outside of the table have the fill value, nan also where SciPy raises. ``solved`` has
     knots, coefficients and degree of the spline where they are known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import interp1d
+    >>> sg.grad(lambda y: interp1d([0.0, 1.0, 2.0], y)(0.25))(np.ones(3))
+    array([0.75, 0.25, 0.  ])
     """
 
     def __init__(
@@ -105,6 +113,16 @@ class RegularGridInterpolator:
     fill_value:
         What is outside of the grid, also where ``bounds_error`` has SciPy raise; None: the
         outermost cells go on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import RegularGridInterpolator
+    >>> k = np.arange(3.0)
+    >>> f = lambda x: RegularGridInterpolator((k, k), np.outer(k, k))(x)[0]
+    >>> sg.grad(f)(np.array([1.5, 0.5]))
+    array([0.5, 1.5])
     """
 
     def __init__(
@@ -208,7 +226,17 @@ def interpn(
     points: Sequence[Any], values: Any, xi: Any, method: str = "linear",
     bounds_error: bool = True, fill_value: Any = np.nan,
 ) -> Any:  # fmt: skip
-    """Interpolation on a rectangular grid, as ``scipy.interpolate.interpn``."""
+    """Interpolation on a rectangular grid, as ``scipy.interpolate.interpn``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import interpn
+    >>> k = np.arange(3.0)
+    >>> sg.grad(lambda v: interpn((k,), v, [0.25])[0])(np.ones(3))
+    array([0.75, 0.25, 0.  ])
+    """
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 
@@ -249,6 +277,16 @@ class RBFInterpolator:
         As SciPy's; ``neighbors`` is refused.
     solved:
         What is solved for, where it is known: shift, scale and coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.interpolate import RBFInterpolator
+    >>> points = np.array([[0.0], [1.0], [2.0]])
+    >>> f = lambda y: RBFInterpolator(points, y)(np.array([[1.0]]))[0]
+    >>> np.abs(sg.grad(f)(np.ones(3)).round(6))
+    array([0., 1., 0.])
     """
 
     def __init__(

@@ -106,7 +106,16 @@ def correlate1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """Correlation along an axis, as ``scipy.ndimage.correlate1d``."""
+    """Correlation along an axis, as ``scipy.ndimage.correlate1d``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import correlate1d
+    >>> sg.grad(lambda w: correlate1d(np.arange(5.0), w)[2])(np.ones(3))
+    array([1., 2., 3.])
+    """
     weights = floats(weights)
     return _along(floats(input), weights, axis, mode, cval, weights.shape[0] // 2 + origin)
 
@@ -116,7 +125,16 @@ def convolve1d(
     input: Any, weights: Any, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """Convolution along an axis, as ``scipy.ndimage.convolve1d``."""
+    """Convolution along an axis, as ``scipy.ndimage.convolve1d``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import convolve1d
+    >>> sg.grad(lambda w: convolve1d(np.arange(5.0), w)[2])(np.ones(3))
+    array([3., 2., 1.])
+    """
     weights = np.flip(floats(weights))
     centre = (int(weights.shape[0]) - 1) // 2 - origin
     return _along(floats(input), weights, axis, mode, cval, centre)
@@ -127,7 +145,18 @@ def correlate(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> Any:  # fmt: skip
-    """Correlation with weights of as many axes, as ``scipy.ndimage.correlate``."""
+    """Correlation with weights of as many axes, as ``scipy.ndimage.correlate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import correlate
+    >>> sg.grad(lambda w: correlate(np.arange(9.0).reshape(3, 3), w)[1, 1])(np.ones((3, 3)))
+    array([[0., 1., 2.],
+           [3., 4., 5.],
+           [6., 7., 8.]])
+    """
     weights = floats(weights)
     centre = tuple(int(m) // 2 + origin for m in weights.shape)
     return _correlated(floats(input), weights, mode, cval, centre)
@@ -138,7 +167,18 @@ def convolve(
     input: Any, weights: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
     origin: int = 0,
 ) -> Any:  # fmt: skip
-    """Convolution with weights of as many axes, as ``scipy.ndimage.convolve``."""
+    """Convolution with weights of as many axes, as ``scipy.ndimage.convolve``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import convolve
+    >>> sg.grad(lambda w: convolve(np.arange(9.0).reshape(3, 3), w)[1, 1])(np.ones((3, 3)))
+    array([[8., 7., 6.],
+           [5., 4., 3.],
+           [2., 1., 0.]])
+    """
     weights = np.flip(floats(weights))
     centre = tuple((int(m) - 1) // 2 - origin for m in weights.shape)
     return _correlated(floats(input), weights, mode, cval, centre)
@@ -169,7 +209,16 @@ def gaussian_filter1d(
     input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None,
     mode: str = "reflect", cval: Any = 0.0, truncate: float = 4.0, *, radius: int | None = None,
 ) -> Any:  # fmt: skip
-    """Gaussian weights along an axis, as ``scipy.ndimage.gaussian_filter1d``."""
+    """Gaussian weights along an axis, as ``scipy.ndimage.gaussian_filter1d``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import gaussian_filter1d
+    >>> sg.grad(lambda x: gaussian_filter1d(x, 0.5)[2])(np.ones(5)).round(4)
+    array([3.000e-04, 1.065e-01, 7.866e-01, 1.065e-01, 3.000e-04])
+    """
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
@@ -198,7 +247,18 @@ def gaussian_filter(
     input: Any, sigma: Any, order: int = 0, output: Any = None, mode: Any = "reflect",
     cval: Any = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``; one ``order`` for all axes."""
+    """Gaussian weights, as ``scipy.ndimage.gaussian_filter``; one ``order`` for all axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import gaussian_filter
+    >>> sg.grad(lambda x: gaussian_filter(x, 0.5)[1, 1])(np.ones((3, 3))).round(4)
+    array([[0.0114, 0.0839, 0.0114],
+           [0.0839, 0.6187, 0.0839],
+           [0.0114, 0.0839, 0.0114]])
+    """
 
     def along(x: Any, axis: int, own: Any, edges: str) -> Any:
         if not is_traced(own) and own <= 1e-15:  # as SciPy: nothing along this axis
@@ -212,7 +272,18 @@ def gaussian_filter(
 def laplace(
     input: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *, axes: Any = None
 ) -> Any:
-    """Laplace's operator by second differences, as ``scipy.ndimage.laplace``."""
+    """Laplace's operator by second differences, as ``scipy.ndimage.laplace``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import laplace
+    >>> sg.grad(lambda x: laplace(x)[1, 1])(np.ones((3, 3)))
+    array([[ 0.,  1.,  0.],
+           [ 1., -4.,  1.],
+           [ 0.,  1.,  0.]])
+    """
     x, weights = floats(input), np.array([1.0, -2.0, 1.0])
     seconds = [_along(x, weights, axis, mode, cval, 1) for axis in _chosen(x, axes)]
     return sum(seconds) if seconds else x  # along no axis: SciPy's
@@ -223,7 +294,16 @@ def gaussian_laplace(
     input: Any, sigma: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *,
     axes: Any = None, truncate: float = 4.0,
 ) -> Any:  # fmt: skip
-    """Laplace's operator of the image smoothed, as ``scipy.ndimage.gaussian_laplace``."""
+    """Laplace's operator of the image smoothed, as ``scipy.ndimage.gaussian_laplace``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import gaussian_laplace
+    >>> sg.grad(lambda x: gaussian_laplace(x, 0.5)[2])(np.ones(5)).round(4)
+    array([ 0.0158,  1.2774, -3.1463,  1.2774,  0.0158])
+    """
     seconds = _slopes(input, sigma, 2, mode, cval, truncate, axes, axes)
     return sum(seconds) if seconds else floats(input)
 
@@ -233,7 +313,17 @@ def gaussian_gradient_magnitude(
     input: Any, sigma: Any, output: Any = None, mode: str = "reflect", cval: Any = 0.0, *,
     axes: Any = None, truncate: float = 4.0,
 ) -> Any:  # fmt: skip
-    """Length of the gradient of the image smoothed; as SciPy's."""
+    """Length of the gradient of the image smoothed; as SciPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import gaussian_gradient_magnitude
+    >>> x = np.outer(np.arange(5.0), np.ones(5))
+    >>> sg.grad(lambda a: gaussian_gradient_magnitude(a * x, 0.5)[2, 2])(3.0).round(4)
+    np.float64(0.86)
+    """
     slopes = _slopes(input, sigma, 1, mode, cval, truncate, axes, None)
     return np.sqrt(sum(s * s for s in slopes)) if slopes else floats(input)
 
@@ -268,7 +358,18 @@ def _differences(x: Any, axis: int, others: Any, mode: str, cval: Any) -> Any:
 def sobel(
     input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
 ) -> Any:
-    """Sobel's differences, as ``scipy.ndimage.sobel``."""
+    """Sobel's differences, as ``scipy.ndimage.sobel``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import sobel
+    >>> sg.grad(lambda x: sobel(x)[1, 1])(np.ones((3, 3)))
+    array([[-1.,  0.,  1.],
+           [-2.,  0.,  2.],
+           [-1.,  0.,  1.]])
+    """
     return _differences(floats(input), axis, np.array([1.0, 2.0, 1.0]), mode, cval)
 
 
@@ -276,7 +377,18 @@ def sobel(
 def prewitt(
     input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0
 ) -> Any:
-    """Prewitt's differences, as ``scipy.ndimage.prewitt``."""
+    """Prewitt's differences, as ``scipy.ndimage.prewitt``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import prewitt
+    >>> sg.grad(lambda x: prewitt(x)[1, 1])(np.ones((3, 3)))
+    array([[-1.,  0.,  1.],
+           [-1.,  0.,  1.],
+           [-1.,  0.,  1.]])
+    """
     return _differences(floats(input), axis, np.ones(3), mode, cval)
 
 
@@ -285,7 +397,16 @@ def uniform_filter1d(
     input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect",
     cval: Any = 0.0, origin: int = 0,
 ) -> Any:  # fmt: skip
-    """Means of neighbours along an axis, as ``scipy.ndimage.uniform_filter1d``."""
+    """Means of neighbours along an axis, as ``scipy.ndimage.uniform_filter1d``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import uniform_filter1d
+    >>> sg.grad(lambda x: uniform_filter1d(x, 3)[2])(np.ones(5)).round(4)
+    array([0.    , 0.3333, 0.3333, 0.3333, 0.    ])
+    """
     return _along(floats(input), np.full(size, 1.0 / size), axis, mode, cval, size // 2 + origin)
 
 
@@ -294,7 +415,18 @@ def uniform_filter(
     input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
     origin: int = 0, *, axes: Any = None,
 ) -> Any:  # fmt: skip
-    """Means of neighbours, as ``scipy.ndimage.uniform_filter``."""
+    """Means of neighbours, as ``scipy.ndimage.uniform_filter``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import uniform_filter
+    >>> sg.grad(lambda x: uniform_filter(x, 3)[1, 1])(np.ones((3, 3))).round(4)
+    array([[0.1111, 0.1111, 0.1111],
+           [0.1111, 0.1111, 0.1111],
+           [0.1111, 0.1111, 0.1111]])
+    """
     return _each_axis(
         floats(input),
         lambda x, axis, own, edges: _along(
@@ -383,6 +515,15 @@ def map_coordinates(
         0, 1 or 3.
     mode:
         ``"constant"``, ``"nearest"``, ``"mirror"``, ``"reflect"`` or ``"grid-wrap"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import map_coordinates
+    >>> f = lambda at: map_coordinates(np.arange(5.0) ** 2, at[None], order=1)[0]
+    >>> sg.grad(f)(np.array([1.5]))
+    array([3.])
     """
     return _at_places(floats(input), floats(coordinates), order, mode, cval, prefilter)
 
@@ -392,7 +533,16 @@ def shift(
     input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
     cval: Any = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
-    """The image moved, as ``scipy.ndimage.shift``."""
+    """The image moved, as ``scipy.ndimage.shift``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import shift
+    >>> sg.grad(lambda s: shift(np.arange(6.0) ** 2, s, order=1)[3])(0.5)
+    np.float64(-5.0)
+    """
     image = floats(input)
     by = np.broadcast_to(floats(shift), (image.ndim,))
     grid = traced_numpy.stack(

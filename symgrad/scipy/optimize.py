@@ -58,7 +58,16 @@ _names, __dir__ = offering(scipy.optimize, globals(), _why)
 
 
 def rosen(x: Any) -> Any:
-    """Rosenbrock's function, as ``scipy.optimize.rosen``."""
+    """Rosenbrock's function, as ``scipy.optimize.rosen``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.optimize import rosen
+    >>> sg.grad(rosen)(np.array([1.0, 2.0]))
+    array([-400.,  200.])
+    """
     if not holds(x, is_traced):
         return scipy.optimize.rosen(x)
     x = as_array(x)

@@ -98,13 +98,35 @@ def _flipped(y: Any) -> Any:
 
 @replaces(scipy.signal.convolve)
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Convolution of two arrays of as many axes, as ``scipy.signal.convolve``."""
+    """Convolution of two arrays of as many axes, as ``scipy.signal.convolve``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import convolve
+    >>> sg.jacobian(lambda x: convolve(x, [1.0, 2.0]))(np.ones(2))
+    array([[1., 0.],
+           [2., 1.],
+           [0., 2.]])
+    """
     return _convolve(in1, in2, mode)
 
 
 @replaces(scipy.signal.fftconvolve)
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolution, as ``scipy.signal.fftconvolve``; over all axes."""
+    """Convolution, as ``scipy.signal.fftconvolve``; over all axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import fftconvolve
+    >>> np.abs(sg.jacobian(lambda x: fftconvolve(x, [1.0, 2.0]))(np.ones(2)).round(12))
+    array([[1., 0.],
+           [2., 1.],
+           [0., 2.]])
+    """
     if axes is not None:
         refuse_option("fftconvolve", "axes", axes, "axes=None")
     return _convolve(in1, in2, mode)
@@ -112,7 +134,18 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 
 @replaces(scipy.signal.oaconvolve)
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolution, as ``scipy.signal.oaconvolve``; over all axes."""
+    """Convolution, as ``scipy.signal.oaconvolve``; over all axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import oaconvolve
+    >>> np.abs(sg.jacobian(lambda x: oaconvolve(x, [1.0, 2.0]))(np.ones(2)).round(12))
+    array([[1., 0.],
+           [2., 1.],
+           [0., 2.]])
+    """
     if axes is not None:
         refuse_option("oaconvolve", "axes", axes, "axes=None")
     return _convolve(in1, in2, mode)
@@ -120,7 +153,18 @@ def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
 
 @replaces(scipy.signal.correlate)
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Correlation of two arrays of as many axes, as ``scipy.signal.correlate``."""
+    """Correlation of two arrays of as many axes, as ``scipy.signal.correlate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import correlate
+    >>> sg.jacobian(lambda x: correlate(x, [1.0, 2.0]))(np.ones(2))
+    array([[2., 0.],
+           [1., 2.],
+           [0., 1.]])
+    """
     x, y = floats(in1), floats(in2)
     return _cropped(_full(x, _flipped(y)), x, y, mode)
 
@@ -144,7 +188,18 @@ def _on_plane(x: Any, y: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Convolution of matrices, with edges as ``scipy.signal.convolve2d`` has them."""
+    """Convolution of matrices, with edges as ``scipy.signal.convolve2d`` has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import convolve2d
+    >>> k = np.arange(4.0).reshape(2, 2)
+    >>> sg.grad(lambda x: convolve2d(x, k, mode="valid")[0, 0])(np.ones((2, 2)))
+    array([[3., 2.],
+           [1., 0.]])
+    """
     return _on_plane(floats(in1), floats(in2), mode, boundary, fillvalue)
 
 
@@ -152,7 +207,18 @@ def convolve2d(
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Correlation of matrices, with edges as ``scipy.signal.correlate2d`` has them."""
+    """Correlation of matrices, with edges as ``scipy.signal.correlate2d`` has them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import correlate2d
+    >>> k = np.arange(4.0).reshape(2, 2)
+    >>> sg.grad(lambda x: correlate2d(x, k, mode="valid")[0, 0])(np.ones((2, 2)))
+    array([[0., 1.],
+           [2., 3.]])
+    """
     x, y = floats(in1), floats(in2)
     flipped = _flipped(y)
     if mode == "same":  # centred on the other one of two middles
@@ -170,6 +236,14 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter with rational transfer function b/a, as ``scipy.signal.lfilter``.
 
     The transposed direct form II (Oppenheim and Schafer), one pass over the axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import lfilter
+    >>> sg.grad(lambda a: lfilter([1.0], [1.0, a], np.ones(3))[2])(-0.5)
+    np.float64(-2.0)
     """
     b, a, x = np.atleast_1d(floats(b)), np.atleast_1d(floats(a)), floats(x)
     order = max(int(b.shape[0]), int(a.shape[0])) - 1
@@ -193,7 +267,19 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 @replaces(scipy.signal.sosfilt)
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter by sections of order two, one after another, as ``scipy.signal.sosfilt``."""
+    """Filter by sections of order two, one after another, as ``scipy.signal.sosfilt``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import sosfilt
+    >>> sos = np.array([[1.0, 0.0, 0.0, 1.0, -0.5, 0.0]])
+    >>> sg.jacobian(lambda x: sosfilt(sos, x))(np.ones(3))
+    array([[1.  , 0.  , 0.  ],
+           [0.5 , 1.  , 0.  ],
+           [0.25, 0.5 , 1.  ]])
+    """
     sections, x = floats(sos), floats(x)
     last = []
     for k in range(int(sections.shape[0])):
@@ -220,7 +306,16 @@ def filtfilt(
     b: Any, a: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None,
     method: str = "pad", irlen: Any = None,
 ) -> Any:  # fmt: skip
-    """Filter forward and backward, as ``scipy.signal.filtfilt``."""
+    """Filter forward and backward, as ``scipy.signal.filtfilt``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import filtfilt
+    >>> sg.grad(lambda x: filtfilt([0.5, 0.5], [1.0], x)[4])(np.ones(10)).round(6)
+    array([0.  , 0.  , 0.  , 0.25, 0.5 , 0.25, 0.  , 0.  , 0.  , 0.  ])
+    """
     if method != "pad":
         refuse_option("filtfilt", "method", method, "method='pad'")
     b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
@@ -252,7 +347,16 @@ def filtfilt(
 
 @replaces(scipy.signal.hilbert)
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    """The analytic signal, as ``scipy.signal.hilbert``."""
+    """The analytic signal, as ``scipy.signal.hilbert``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import hilbert
+    >>> sg.grad(lambda x: np.imag(hilbert(x))[1])(np.ones(4)).round(12)
+    array([ 0.5,  0. , -0.5,  0. ])
+    """
     rows = np.moveaxis(floats(x), axis, -1)
     n = int(rows.shape[-1]) if N is None else N
     steps = np.arange(n)
@@ -272,7 +376,16 @@ def savgol_filter(
     x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: float = 1.0,
     axis: int = -1, mode: str = "interp", cval: float = 0.0,
 ) -> Any:  # fmt: skip
-    """Local polynomials, as ``scipy.signal.savgol_filter``; ``cval`` is 0."""
+    """Local polynomials, as ``scipy.signal.savgol_filter``; ``cval`` is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import savgol_filter
+    >>> sg.grad(lambda x: savgol_filter(x, 5, 2)[2])(np.ones(5)).round(4)
+    array([-0.0857,  0.3429,  0.4857,  0.3429, -0.0857])
+    """
     if cval != 0.0:
         refuse_option("savgol_filter", "cval", cval, "cval=0.0")
     return _linear(
@@ -286,7 +399,17 @@ def savgol_filter(
 def detrend(
     data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
-    """Subtract lines or means, as ``scipy.signal.detrend``."""
+    """Subtract lines or means, as ``scipy.signal.detrend``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import detrend
+    >>> sg.jacobian(lambda x: detrend(x, type="constant"))(np.ones(2))
+    array([[ 0.5, -0.5],
+           [-0.5,  0.5]])
+    """
     return _linear(lambda v: scipy.signal.detrend(v, -1, type, bp), data, axis)
 
 

@@ -110,6 +110,15 @@ def _made(name: str) -> Any:
     -------
     Entries
         One class for all formats, an instance of each; ``*`` is {product}, as SciPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.sparse import {name}
+    >>> sg.jacobian(lambda x: {name}((x, ([0, 1], [1, 0]))) @ np.array([3.0, 4.0]))(np.ones(2))
+    array([[4., 0.],
+           [0., 3.]])
     """
     return _Format(name, (), {"__doc__": text, "__module__": __name__})
 
@@ -123,7 +132,17 @@ __all__ += sorted(_MAKERS)  # noqa: PLE0605 - they are alike
 def diags(
     diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Entries:
-    """Return a matrix by its diagonals, as ``scipy.sparse.diags``."""
+    """Return a matrix by its diagonals, as ``scipy.sparse.diags``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> sg.jacobian(lambda d: sparse.diags([d, d[1:]], [0, 1]) @ np.ones(2))(np.ones(2))
+    array([[1., 1.],
+           [0., 1.]])
+    """
     if np.ndim(offsets) == 0:
         one = not isinstance(diagonals, (list, tuple)) or np.ndim(diagonals[0]) == 0
         diagonals, offsets = [diagonals] if one else list(diagonals), [offsets]
@@ -145,7 +164,17 @@ def diags(
 def diags_array(
     diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
 ) -> Entries:
-    """Return a matrix by its diagonals, as ``scipy.sparse.diags_array``."""
+    """Return a matrix by its diagonals, as ``scipy.sparse.diags_array``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> sg.jacobian(lambda d: sparse.diags_array(d) @ np.array([1.0, 2.0]))(np.ones(2))
+    array([[1., 0.],
+           [0., 2.]])
+    """
     return diags(diagonals, offsets, shape).of(ByElements)
 
 
@@ -159,7 +188,16 @@ identity = _of_numbers(scipy.sparse.identity)
 
 
 def kron(A: Any, B: Any, format: Any = None) -> Entries:
-    """Return the Kronecker product, as ``scipy.sparse.kron``."""
+    """Return the Kronecker product, as ``scipy.sparse.kron``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> sg.grad(lambda d: sparse.kron(sparse.diags(d), np.ones((2, 2))).sum())(np.ones(2))
+    array([4., 4.])
+    """
     a, b = entries(A), entries(B)
     of_a, of_b = np.repeat(np.arange(a.nnz), b.nnz), np.tile(np.arange(b.nnz), a.nnz)
     return kind_of(A, B)(
@@ -183,17 +221,44 @@ def _placed(blocks: Any, down: bool, along: bool) -> Entries:
 
 
 def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
-    """Return matrices below each other, as ``scipy.sparse.vstack``."""
+    """Return matrices below each other, as ``scipy.sparse.vstack``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> sg.grad(lambda d: (sparse.vstack([sparse.diags(d)] * 2) @ np.ones(2))[3])(np.ones(2))
+    array([0., 1.])
+    """
     return _placed(blocks, True, False)
 
 
 def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
-    """Return matrices beside each other, as ``scipy.sparse.hstack``."""
+    """Return matrices beside each other, as ``scipy.sparse.hstack``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> sg.grad(lambda d: (sparse.hstack([sparse.diags(d)] * 2) @ np.ones(4))[0])(np.ones(2))
+    array([2., 0.])
+    """
     return _placed(blocks, False, True)
 
 
 def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
-    """Return matrices along the diagonal, as ``scipy.sparse.block_diag``."""
+    """Return matrices along the diagonal, as ``scipy.sparse.block_diag``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> sg.grad(lambda x: sparse.block_diag([x * np.eye(2), [[1.0]]]).sum())(3.0)
+    np.float64(2.0)
+    """
     return _placed(mats, True, True)
 
 

@@ -29,6 +29,16 @@ class Entries:
         Their places, whole numbers of shape ``(m,)``.
     shape:
         Of the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.sparse import csr_array
+    >>> f = lambda x: csr_array((x, ([0, 1], [1, 0]))) @ x
+    >>> sg.jacobian(f)(np.array([2.0, 3.0]))
+    array([[3., 2.],
+           [3., 2.]])
     """
 
     ndim, format = 2, "csr"
@@ -339,7 +349,15 @@ def _product(a: Entries, b: Entries) -> Entries:
 
 
 def issparse(x: Any) -> bool:
-    """Tell whether something is a sparse matrix, symgrad's or SciPy's."""
+    """Tell whether something is a sparse matrix, symgrad's or SciPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.scipy import sparse
+    >>> sparse.issparse(sparse.diags(np.ones(2))), sparse.issparse(np.eye(2))
+    (True, False)
+    """
     return isinstance(x, Entries) or scipy.sparse.issparse(x)
 
 
