@@ -182,6 +182,18 @@ class NLP:
         The start, shape (n,).
     lb, ub, cl, cu:
         Bounds of the variables, shape (n,), and of the constraints, shape (m,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> problem = sg.nlp(lambda x: np.sum(x**2), lambda x: x[0] * x[1] - 1.0, np.ones(2))
+    >>> problem.gradient(np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> problem.jacobianstructure()
+    (array([0, 0]), array([0, 1]))
+    >>> problem.jacobian(np.array([1.0, 2.0]))
+    array([2., 1.])
     """
 
     def __init__(

@@ -171,6 +171,13 @@ class Tsit5(scipy.integrate.RK45):  # type: ignore[misc]
 
     Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column
     simplifying assumption, Comput. Math. Appl. 62, 2011.
+
+    Examples
+    --------
+    >>> from symgrad.scipy.integrate import Tsit5, solve_ivp
+    >>> found = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], Tsit5)
+    >>> found.success, found.y[0, -1].round(3)
+    (True, np.float64(0.368))
     """
 
     C = np.array([0, 0.161, 0.327, 0.9, 0.9800255409045097, 1])

@@ -114,18 +114,7 @@ class CompiledDOP853(Compiled, scipy.integrate.DOP853):  # type: ignore[misc]
 
 
 class CompiledTsit5(Compiled, Tsit5):
-    """Explicit method of order 5(4) by Tsitouras, compiled.
-
-    Source: Ch. Tsitouras, Runge-Kutta pairs of order 5(4) satisfying only the first column
-    simplifying assumption, Computers & Mathematics with Applications 62, 2011.
-
-    Examples
-    --------
-    >>> from symgrad.scipy.integrate import Tsit5, solve_ivp
-    >>> found = solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], Tsit5)
-    >>> found.success, found.y[0, -1].round(3)
-    (True, np.float64(0.368))
-    """
+    """Tsitouras' method, compiled."""
 
     name = "Tsit5"
 
