@@ -632,3 +632,66 @@ def test_ufuncs_write_where_they_are_told(f: Callable[..., Any], y: list[float])
         slopes = sg.jacobian(f)(x, y)
         steps = [(f(x + h, y) - f(x - h, y)) / 2e-6 for h in 1e-6 * np.eye(3)]
     np.testing.assert_allclose(slopes, np.transpose(steps), rtol=1e-6, atol=1e-8)
+
+
+# ---------------------------------------------------------------- parts that are added
+
+
+def flows(x: Any) -> Any:
+    """What leaves one cell enters the next."""
+    flow = np.tanh(x[1:] - x[:-1])
+    change = np.zeros_like(x)
+    change[:-1] += flow
+    change[1:] -= flow
+    return change
+
+
+def flows_on_top(x: Any) -> Any:
+    flow = np.tanh(x[1:] - x[:-1])
+    change = -0.1 * x
+    change[:-1] += flow
+    change[1:] -= flow
+    return change
+
+
+def elements(x: Any) -> Any:
+    """Three of them overlap in each node."""
+    total = np.zeros_like(x)
+    for i in range(x.shape[0] - 2):
+        total[i : i + 3] += np.sin(x[i]) * np.array([1.0, -2.0, 1.0])
+    return total
+
+
+def mirrored(x: Any) -> Any:
+    total = x * 2.0
+    total[::-1] += x**2
+    total[1:-1] += x[2:]
+    total[:] -= 1.0
+    return total
+
+
+@pytest.mark.parametrize("f", [flows, flows_on_top, elements, mirrored])
+@pytest.mark.parametrize("backend", ["llvm", "numpy"])
+def test_parts_that_are_added_are_one_sum(f: Callable[..., Any], backend: str) -> None:
+    compiled = sg.compile(f, backend=backend)
+    for n in (3, 4, 9, 9):
+        x = np.sin(np.arange(1.0, n + 1))
+        np.testing.assert_allclose(compiled(x), f(x), rtol=1e-14, atol=1e-15)
+        _, tangent = sg.jvp(f, (x,), (np.cos(x),))
+        h = 1e-30  # a complex step: numbers as functions of one argument
+        step = f(x + 1j * h * np.cos(x)).imag / h
+        np.testing.assert_allclose(tangent, step, rtol=1e-12, atol=1e-14)
+    assert "update(" not in str(compiled.program(x))
+
+
+def test_zeros_keep_their_sign_under_parts() -> None:
+    def f(x: Any) -> Any:
+        y = -x
+        y[:2] += x[:2]
+        y[1:3] += x[1:3]
+        return y
+
+    x = np.zeros(5)
+    for backend in ("llvm", "numpy"):
+        found = sg.compile(f, backend=backend)(x)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(f(x)))

@@ -28,7 +28,7 @@ from llvmlite import ir
 import symgrad as sg
 from symgrad._api import _jacobian
 from symgrad._compile import _code
-from symgrad._lower import _plan, _unit
+from symgrad._lower import _nest, _plan, _unit, _windows
 from symgrad._pipeline import legal, lower
 
 
@@ -273,7 +273,48 @@ def recompute(quick: bool) -> None:
                 row(label, str(len(made.tasks)), str(stored), f"{call * 1e6:.0f}")
 
 
-SECTIONS = {f.__name__: f for f in (long, text, jacobian, cache, recompute)}
+def shifted(quick: bool) -> None:
+    """Sums of shifted parts, in registers and through memory."""
+    count = 10_000 if quick else 100_000
+    x = np.sin(np.arange(float(count)))
+    square = x[: count - count % 100].reshape(100, -1)
+
+    def rosenbrock(x: Any) -> Any:
+        return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    def bending(x: Any) -> Any:
+        return np.sum((x[2:] - 2 * x[1:-1] + x[:-2]) ** 2)
+
+    def five_points(u: Any) -> Any:
+        inner = u[1:-1, 1:-1]
+        return np.sum((u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * inner) ** 2)
+
+    def flows(x: Any) -> Any:
+        flow = np.tanh(x[1:] - x[:-1])
+        change = np.zeros_like(x)
+        change[:-1] += flow
+        change[1:] -= flow
+        return change
+
+    print(f"shifted: {count} elements, us a call")
+    row("", "through memory", "in registers", "ratio")
+    cases = (
+        ("gradient of Rosenbrock's function", sg.grad(rosenbrock), x),
+        ("gradient of squared second differences", sg.grad(bending), x),
+        ("gradient of a squared Laplacian, 100 rows", sg.grad(five_points), square),
+        ("change[:-1] += flow; change[1:] -= flow", flows, x),
+    )
+    for name, function, argument in cases:
+        found = []
+        for windows in (lambda nest: {}, _windows.windows):
+            with setting(_nest, "windows", windows), setting(_unit, "windows", windows):
+                compiled = sg.compile(function, cache=False)
+                compiled(argument)
+                found.append(seconds(compiled, argument, repeats=300))
+        row(name, *(f"{1e6 * t:.0f}" for t in found), f"{found[0] / found[1]:.1f}")
+
+
+SECTIONS = {f.__name__: f for f in (long, text, jacobian, cache, recompute, shifted)}
 
 
 def main() -> None:

@@ -286,7 +286,7 @@ class Loops:
         """Zeros, to which the parts are added at their places, or over which they are written."""
         name, op = self.names[node], node.op
         assert isinstance(op, Placing)
-        sign, where = "=" if op.last else "+=", op.place
+        where = op.place
 
         def begin(index: Index) -> None:
             first = bare(self.value(node.operands[1], index)) if op.over else "0"
@@ -294,8 +294,11 @@ class Loops:
 
         self._over(node.shape, begin)
         for number, part in enumerate(node.operands[: op.parts_of(node.operands)]):
+            sign = "=" if op.last or op.begins(number, node.params) else "+="
 
-            def add(index: Index, number: int = number, part: Node = part) -> None:
+            def add(
+                index: Index, number: int = number, part: Node = part, sign: str = sign
+            ) -> None:
                 asked: dict[sp.Symbol, tuple[Node, Index]] = {}
                 operands = [Operand(x, asked) for x in node.operands]
                 place = where(number, index, *operands, **node.params)

@@ -22,7 +22,7 @@ from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
 from ._fold import Reduction, fill_function, fold_arrays, fold_numbers, folded_from, identity_of
 from ._llvm_module import Module
-from ._loops import Frame, function_text
+from ._loops import JOINED, Frame, function_text
 from ._nest import NestWriter
 from ._plan import Nest
 from ._values import Place
@@ -35,7 +35,7 @@ def write_chunked(
 
     ``frame`` gets the parameters of the function ``name``, the number of threads the last.
     """
-    inner = Frame(frame.place, frame.result, frame.sizes, more=("%begin", "%end"))
+    inner = Frame(frame.place, frame.result, frame.sizes, more=("%begin", "%end", JOINED))
     writer = NestWriter(module, f"{name}.part", nest, inner, cut=cut)
     writer.write(stored)
     cost = cost_of(nest, len(inner.pointers))
@@ -116,11 +116,12 @@ class _Chunked:
     def extent(self, e: Emitter) -> str:
         return e.index(as_expr(self.nest.domain[self.cut.axis]))
 
-    def call(self, parts: dict[str, str], begin: str, end: str) -> str:
+    def call(self, parts: dict[str, str], begin: str, end: str, joined: str) -> str:
         """Return the call of the nest for some steps, with the parts at the given places."""
         given = [f"ptr {parts.get(p, p)}" for p in self.inner.pointers]
         given += size_parameters(self.inner.sizes)
-        given += [f"i64 {begin}", f"i64 {end}"]
+        more = {"%begin": begin, "%end": end, JOINED: joined}
+        given += [f"i64 {more[x]}" for x in self.inner.more]
         # Both calls go to the same code, which is long to optimise.
         once = self.module.attribute("noinline")
         return f"call void @{self.name}.part({', '.join(given)}) {once}"
@@ -152,7 +153,7 @@ class _Chunked:
         e.line("ret void")
         e.lines[0].append("whole:")
         e.line(self.call({p: self.address(e, part) for p, part in self.parts.items()},
-                         "0", self.extent(e)))  # fmt: skip
+                         "0", self.extent(e), "0"))  # fmt: skip
         e.line("ret void")
         return e.lines[0]
 
@@ -250,11 +251,18 @@ class _Chunked:
         if own:  # threads must not write to the same status
             places["%status"] = e.op("alloca i32")
             e.line(f"store i32 0, ptr {places['%status']}")
-        e.line(self.call(places, begin, end))
+        e.line(self.call(places, begin, end, self.joined(e, last)))
         if own:
             code = e.op(f"load i32, ptr {places['%status']}")
             e.op(f"atomicrmw or ptr %status, i32 {code} monotonic")
         return self.rare("chunk", ["ptr %closure", "i64 %j"], e.lines[0])
+
+    def joined(self, e: Emitter, last: str) -> str:
+        """Return which neighbours ran before the chunk: those of odd number run after the even."""
+        if not self.cut.coloured or JOINED not in self.inner.more:
+            return "0"
+        behind = e.op(f"select i1 {last}, i64 1, i64 3")
+        return e.op(f"mul i64 {behind}, %phase")
 
     def border(self, e: Emitter, extent: str, number: str) -> str:
         """Return where a chunk begins: an equal share, rounded down."""

@@ -18,6 +18,10 @@ from ._values import Place
 #: Length of the blocks that sums along the innermost loop are cut into.
 BLOCK = 256
 
+#: What a chunk is told of its neighbours, in two bits: whether the one before it, and the one
+#: behind it, have added to the elements that they share.
+JOINED = "%joined"
+
 
 @dataclass
 class Frame:
@@ -79,6 +83,17 @@ class Loops:
         #: The depth of the innermost loop, -1 if there is none.
         self.innermost = max((k for k, i in enumerate(self.index) if i != 0), default=-1)
         self.outermost = min((k for k, i in enumerate(self.index) if i != 0), default=-1)
+
+    def bounds(self) -> tuple[Any, Any]:
+        """Return the innermost loop's first index, and the one behind its last."""
+        depth = self.innermost
+        if not (self.part and depth == self.outermost):
+            return 0, self.domain[depth]
+        ends = []
+        for name in ("%begin", "%end"):
+            ends.append(sp.Symbol(name, integer=True, nonnegative=True))
+            self.emitter.bind_index(ends[-1], name, 0)
+        return ends[0], ends[1]
 
     def assemble(
         self,

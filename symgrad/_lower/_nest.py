@@ -23,6 +23,7 @@ from ._llvm_module import Module
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
+from ._windows import Slide, windows
 
 #: Ask for the lines of a range of bytes, to be written.
 PREFETCH = """define internal void @rows.prefetch(ptr %base, i64 %first, i64 %last) #0 {
@@ -89,7 +90,7 @@ class NestWriter:
                 self.finish_value(task)
             marks.append(len(e.lines[-1]))
         free = len(e.lines[-1])
-        for task in early.pop(None, ()):
+        for task in self.slide(early.pop(None, [])):
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
         self.prefetch()
@@ -138,7 +139,7 @@ class NestWriter:
         )
         self.note_row(place, index, target)
         apart = op.alone(part, target.params)
-        if apart or op.last:
+        if apart or op.last or op.begins(part, target.params):
             self.values.store(place, index, target.shape, value, self.rank, apart)
             return
         pointer = self.values.address(place, index, target.shape)
@@ -148,6 +149,20 @@ class NestWriter:
         total = combine(e, "add", place.dtype, before, value)
         e.line(f"store {kind} {total}, ptr {pointer}")
         e.depth = 0
+
+    def slide(self, tasks: list[Node | Store]) -> list[Node | Store]:
+        """Write the sums of shifted parts through windows; return the other tasks."""
+        found = windows(self.nest)
+        if not found:
+            return tasks
+        writer = Slide(self.values, self.emitter, self.loops)
+        for rows in found.values():
+            place = self.frame.using_output(rows[0].stores[0])
+            for window in rows:
+                before, after = writer.write(window, place)
+                self.before.setdefault(self.loops.innermost, []).extend(before)
+                self.after.setdefault(self.loops.innermost, []).extend(after)
+        return [t for t in tasks if not isinstance(t, Store) or t.target not in found]
 
     # ---------------------------------------------------------------- rows
 

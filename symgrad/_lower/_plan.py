@@ -288,7 +288,7 @@ class _Planner:
             task.full |= op.over
             task.stores.append(Store(part, node, number))
             last = max(last, k)
-            first = first if free else last
+            first = first if free else last + op.begins(number, node.params)
         self.at[node] = last
         self.stored[node] = None
 

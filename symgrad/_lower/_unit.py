@@ -35,6 +35,7 @@ from ._singles import product_work, write_single
 from ._sizes import sizes_of
 from ._unroll import unrolls
 from ._values import Place
+from ._windows import windows
 
 #: A program of up to this many steps is linked into its callers, where LLVM can inline it;
 #: a longer one is compiled by itself, once, and called by its address.
@@ -128,6 +129,7 @@ class Unit:
         self.uses: dict[str, list[int]] = {}
         self.calls: list[str] = []
         self.folded = dict(folded_in_memory(self.plan))
+        self.whole = set(summed_whole(self.plan))
         self.tasks()
         for node in self.plan.kept:
             self.place(node)
@@ -292,7 +294,8 @@ class Unit:
         if node.op.over:
             return None if node in self.overwritten else self.source_of(node)
         if kind in ("assemble", "scatter") and not covers(node):
-            return 0
+            begun = isinstance(node.op, Placing) and node.op.begins(0, node.params)
+            return None if begun or node in self.whole else 0
         return self.folded.get(node)
 
     # ---------------------------------------------------------------- the function
@@ -416,6 +419,15 @@ def folded_in_memory(tasks: Plan) -> Iterator[tuple[Node, Any]]:
             for r in map(describe, task.reductions):
                 if folded_from(r, task.domain) is None:
                     yield r.node, identity_of(r.how, r.dtype)
+
+
+def summed_whole(tasks: Plan) -> Iterator[Node]:
+    """Yield the sums of shifted parts that are written without a look at what was there."""
+    for task in tasks.tasks:
+        if isinstance(task, Nest):
+            for target, rows in windows(task).items():
+                if all(window.whole for window in rows):
+                    yield target
 
 
 def covers(node: Node) -> bool:

@@ -386,10 +386,17 @@ class Placing(ArrayOp):
         """Tell whether no other element goes to the places of a part's elements."""
         return False
 
+    def begins(self, part: int, params: Mapping[str, Any]) -> bool:
+        """Tell whether a part is written everywhere before others are added, in place of zeros."""
+        return False
+
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Assemble(Placing):
     """Writes its operands into regions of a zero array; linear.
+
+    Where parts overlap they are added, in their order; what is added to a first part that goes
+    everywhere leaves its zeros their sign.
 
     Parameters
     ----------
@@ -407,6 +414,13 @@ class Assemble(Placing):
     def alone(self, part: int, params: Mapping[str, Any]) -> bool:
         """Tell it by the parameter; of parts that are written over, as if it were so."""
         return bool(params.get("disjoint", True))
+
+    def begins(self, part: int, params: Mapping[str, Any]) -> bool:
+        """Tell whether it is the first of parts that are added, and fills the whole."""
+        if part or params.get("disjoint", True):
+            return False
+        pairs = zip(params["regions"][0], params["shape"], strict=True)
+        return all(size == extent for (_, _, size), extent in pairs)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

@@ -128,10 +128,13 @@ def placed(shape: Shape, *pieces: tuple[Any, Any]) -> Any:
 
 
 def added(shape: Shape, *pieces: tuple[Any, Any]) -> Any:
-    """Zeros with each part added where its index says."""
+    """Zeros with each part added where its index says; a first one of all places replaces them."""
     out = np.zeros(shape, np.result_type(*[part for _, part in pieces]))
-    for index, part in pieces:
-        out[index] += part
+    for number, (index, part) in enumerate(pieces):
+        if number == 0 and np.shape(part) == out.shape:
+            out[index] = part
+        else:
+            out[index] += part
     return out
 
 

@@ -45,6 +45,8 @@ class Rule(Row):
         Ops one of which must be among the operands; None for any.
     maps:
         Whether it may apply at all maps, but for those that users define.
+    deep:
+        Whether a rule without a formula looks at the operands of operands.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Rule(Row):
     rounds: bool = False
     sees: frozenset[str] | None = None
     maps: bool = False
+    deep: bool = False
     exactly: ClassVar[bool] = True
 
     def concerns(self, op: Op) -> bool:
@@ -62,7 +65,7 @@ class Rule(Row):
     @cached_property
     def is_deep(self) -> bool:
         """Whether it looks at the operands of operands."""
-        return self.pattern is not None and self.pattern.is_deep
+        return self.deep or (self.pattern is not None and self.pattern.is_deep)
 
     def find(self, node: Node) -> Node | None:
         """Return what stands for ``node``, or None where the rule does not apply."""
@@ -128,6 +131,35 @@ def _narrow(node: Node, *operands: Node) -> Node | None:
             inner = x.operands[0]
             return apply(node.op, (*operands[:k], inner, *operands[k + 1 :]), node.items,
                          node.shape, node.dtype)  # fmt: skip
+    return None
+
+
+def _is_power_of_two(number: Any) -> bool:
+    return number >= 2 and float(np.frexp(number)[0]) == 0.5
+
+
+def _doubled(node: Node, *operands: Node) -> Node | None:
+    """One product of two by numbers of which one is 2, 4, 8, ... and the other no fraction.
+
+    Doubling is exact unless it overflows, and then the whole product does. What is multiplied by
+    an integer before it is doubled is rounded as if it came after, for very small numbers too.
+    """
+    if node.dtype.kind != "f":
+        return None
+    for number, x in (operands, operands[::-1]):
+        outer = literal(number)
+        if outer is None or not _is(x, "Multiply") or x.shape != node.shape:
+            continue
+        for inner_number, inner in (x.operands, x.operands[::-1]):
+            first = literal(inner_number)
+            if first is None or inner.shape != node.shape or inner.dtype != node.dtype:
+                continue
+            exact = _is_power_of_two(first) and abs(outer) >= 1
+            exact |= _is_power_of_two(outer) and abs(first) >= 1 and first == np.trunc(first)
+            with np.errstate(over="ignore"):
+                product = node.dtype.type(outer) * node.dtype.type(first)
+            if exact and np.isfinite(product):
+                return build("Multiply", Literal(product, node.dtype), inner, like=node)
     return None
 
 
@@ -290,6 +322,7 @@ RULES: tuple[Rule, ...] = (
     Rule("x - (-y) = x + y", lambda x, y: x - -y, lambda n, x, y: build("Add", x, y, like=n)),
     Rule("(-x)*(-y) = x*y", lambda x, y: -x * -y,
          lambda n, x, y: build("Multiply", x, y, like=n)),
+    Rule("a*(2*x) = (2*a)*x", ("Multiply",), _doubled, sees=NUMBERS, deep=True),
     Rule("x**0 = 1", lambda x: x**0.0, _zeroth_power),
     Rule("x**1, x**2, x**-1 as products", ("Power",), _integer_power, rounds=True,
          sees=NUMBERS),

@@ -64,7 +64,8 @@ class Simplifier:
                 return None
             face.append(x if type(x) is Literal else x.op)
         if op.name in self._deep:
-            face += [y.op for x in node.operands for y in x.operands]
+            inner = [y for x in node.operands for y in x.operands]
+            face += [y if type(y) is Literal else y.op for y in inner]
         return tuple(face)
 
     def _applied(self, node: Node, counts: Counter[str] | None) -> Node:

@@ -20,13 +20,14 @@ from typing import Any, NoReturn
 import numpy as np
 import sympy as sp
 
-from .._graph import Literal, Node
+from .._graph import Literal, Node, apply
 from .._op import registry
 from .._ops.indexing import GATHER, getitem, in_range
 from .._ops.np_common import as_array, is_traced
 from .._ops.regions import Region
 from .._ops.updates import PUT, UPDATE, WRITER
 from .._shapes import Shape, Size, as_dim, as_expr, broadcast, dim_product, guard, hint, same, show
+from .._state import now
 from ..errors import DTypeError, ShapeError, TraceError
 from ._bind import as_node, bind_nodes, cast
 from ._views import PLACES, Step, taken
@@ -38,6 +39,9 @@ _SLICE, _RESHAPE, _TRANSPOSE = (_OPS[name] for name in ("Slice", "Reshape", "Tra
 
 #: Writes of different forms that are kept side by side; more are carried out.
 KEPT = 8
+
+#: Parts that are added before they become one array.
+ADDED = 64
 
 
 # ---------------------------------------------------------------- regions
@@ -83,11 +87,16 @@ def _apart(a: Region, b: Region) -> bool:
 
 
 class Writes:
-    """Regions written over a node, none overlapping another, not carried out yet."""
+    """Regions written over a node, none overlapping another, not carried out yet.
+
+    Or parts that are added, in places that may overlap: ``f[:-1] += t; f[1:] -= t``. That is one
+    sum of parts, not an array that is made anew with each line.
+    """
 
     def __init__(self, base: Node) -> None:
         self.base = base
         self.forms: dict[tuple[Any, ...], dict[tuple[Any, ...], tuple[Region, Node]]] = {}
+        self.sums: list[tuple[Region, Node]] = []
         self.whole: Node | None = base
 
     def others(self, form: tuple[Any, ...]) -> Iterator[Region]:
@@ -108,28 +117,99 @@ class Writes:
 
     def write(self, region: Region, value: Node) -> None:
         """Write a region over."""
-        if self.overlap(region) or (_form(region) not in self.forms and len(self.forms) >= KEPT):
-            self.settle()
+        if self._holds(region, value):
+            return  # `f[1:] += t` is carried out by `+=`, and then assigned
+        if self.sums or self.overlap(region):
+            if self._add(region, value):
+                return
+            self._start(self.settle())
+        elif _form(region) not in self.forms and len(self.forms) >= KEPT:
+            self._start(self.settle())
         self.whole = None
         self.forms.setdefault(_form(region), {})[_picks(region)] = (region, value)
+
+    def _holds(self, region: Region, value: Node) -> bool:
+        """Tell whether a region is known to hold a value."""
+        written = self.forms.get(_form(region), {}).get(_picks(region))
+        if written is not None and written[1] is value:
+            return True
+        return self.whole is not None and _taken(self.whole, region) is value
+
+    def _start(self, base: Node) -> None:
+        self.base, self.forms, self.sums = base, {}, []
+
+    def _add(self, region: Region, value: Node) -> bool:
+        """Note what is added to a region that was read just now; False where it is not a sum."""
+        if self.whole is None or now().promised:
+            return False
+        part = _added_to(_taken(self.whole, region), value)
+        if part is None:
+            return False
+        parts = self._parts()
+        if len(parts) >= ADDED:
+            parts = [(_everything(self.base), self.whole)]
+        self.forms, self.sums, self.whole = {}, [*parts, (region, part)], None
+        return True
+
+    def _parts(self) -> list[tuple[Region, Node]]:
+        """Return what the array is now as parts to be added; one of all places comes first."""
+        if self.sums:
+            return self.sums
+        base = [] if _is_zero(self.base) else [(_everything(self.base), self.base)]
+        found = []
+        for region, value in (pair for written in self.forms.values() for pair in written.values()):
+            part = _added_to(_taken(self.base, region), value)
+            if part is None:
+                assert self.whole is not None
+                return [(_everything(self.base), self.whole)]
+            found.append((region, part))
+        return base + found
 
     def read(self, region: Region) -> Node | None:
         """Return a region without carrying anything out, or None if that cannot be."""
         known = self.forms.get(_form(region), {}).get(_picks(region))
         if known is not None:
             return known[1]
-        if self.whole is None and not self.overlap(region):
-            return bind_nodes(_SLICE, (self.base,), {"region": region})
+        if self.whole is None and not self.sums and not self.overlap(region):
+            return _taken(self.base, region)
         return None
 
     def settle(self) -> Node:
-        """Carry out what has been written; return the whole array."""
+        """Return the whole array."""
         if self.whole is None:
-            parts = [pair for written in self.forms.values() for pair in written.values()]
-            self.whole = _assembled(self.base, parts)
-        if self.forms and self.base is not self.whole:
-            self.base, self.forms = self.whole, {}
+            if self.sums:
+                regions, nodes = zip(*self.sums, strict=True)
+                params = {"shape": self.base.shape, "regions": regions, "disjoint": False}
+                self.whole = bind_nodes(_OPS["Assemble"], nodes, params)
+            else:
+                parts = [pair for written in self.forms.values() for pair in written.values()]
+                self.whole = _assembled(self.base, parts)
         return self.whole
+
+
+def _taken(node: Node, region: Region) -> Node:
+    return bind_nodes(_SLICE, (node,), {"region": region})
+
+
+def _added_to(before: Node, value: Node) -> Node | None:
+    """Return what was added to ``before`` to get ``value``: a float of its shape, or None."""
+    if value.op.name not in ("Add", "Subtract") or value.dtype.kind != "f":
+        return None
+    one, other = value.operands
+    if one is not before and value.op.name == "Add":
+        one, other = other, one
+    if one is not before or other is before or 0 in value.shape:
+        return None
+    if other.shape != value.shape:
+        other = bind_nodes(_OPS["Broadcast"], (other,), {"shape": value.shape})
+    other = cast(other, value.dtype)
+    if value.op.name == "Add":
+        return other
+    return apply(_OPS["Negative"], (other,), (), other.shape, other.dtype)
+
+
+def _everything(node: Node) -> Region:
+    return tuple((0, 1, n) for n in node.shape)
 
 
 class Lost:
@@ -157,9 +237,8 @@ def _assembled(base: Node, parts: list[tuple[Region, Node]]) -> Node:
     if sp.expand(written - dim_product(base.shape)) == 0 or _is_zero(base):
         params = {"shape": base.shape, "regions": regions, "disjoint": True}
         return bind_nodes(_OPS["Assemble"], nodes, params)
-    everything = tuple((0, 1, n) for n in base.shape)
     return bind_nodes(UPDATE, (base, *nodes),
-                      {"shape": base.shape, "regions": (everything, *regions)})  # fmt: skip
+                      {"shape": base.shape, "regions": (_everything(base), *regions)})  # fmt: skip
 
 
 def _is_zero(node: Node) -> bool:

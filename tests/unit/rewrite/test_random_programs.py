@@ -380,6 +380,13 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
     "(-x) + y = y - x": (lambda x: -x + np.sin(x), [lambda x: x + np.sin(x)]),
     "x - (-y) = x + y": (lambda x: np.sin(x) - -x, [lambda x: -np.sin(x) - x]),
     "(-x)*(-y) = x*y": (lambda x: -x * -np.sin(x), [lambda x: -x * np.sin(x)]),
+    "a*(2*x) = (2*a)*x": (
+        lambda x: 100.0 * (2.0 * x) + (x * 4.0) * -1.5 + 2.0 * (3.0 * np.sin(x)),
+        [
+            lambda x: 0.5 * (2.0 * x), lambda x: 2.0 * (1.5 * x), lambda x: 3.0 * (5.0 * x),
+            lambda x: 1e308 * (4.0 * x), lambda x: 3.0 * (2.0 + x), lambda x: np.inf * (2.0 * x),
+        ],
+    ),
     "x**0 = 1": (
         lambda x: x * np.power(x, 0.0) + np.power(np.sum(x), 0.0),
         [lambda x: np.power(x, 1.0), lambda x: np.power(x, 0.5), lambda x: np.power(2.0, x)],
@@ -472,6 +479,20 @@ def test_rule_does_not_apply(rule: Rule, miss: Callable[..., Any]) -> None:
     counts: Counter[str] = Counter()
     rewrite(graph.outputs, (rule,), counts)
     assert not counts
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_doubling_moves_to_the_other_factor_bit_for_bit(dtype: str) -> None:
+    """Also of numbers that overflow, and of those too small to have all digits."""
+    limits, rng = np.finfo(dtype), np.random.default_rng(0)
+    powers = np.linspace(limits.minexp - 60, limits.maxexp - 1, 60)
+    x = rng.normal(size=60) * 2.0**powers
+    with np.errstate(all="ignore"):
+        x = np.append(x.astype(dtype), [0.0, -0.0, np.inf, np.nan, limits.max, limits.tiny])
+        for a in (1.0, -1.0, 1.5, 3.0, -7.0, 100.0, 1e3 + 0.1, 1e37):
+            for two in (2.0, 4.0, 64.0):
+                for f in (lambda x, a=a, b=two: a * (b * x), lambda x, a=a, b=two: x * a * b):
+                    assert bits(sg.compile(f)(x.astype(dtype))) == bits(f(x.astype(dtype)))
 
 
 @pytest.mark.parametrize(
