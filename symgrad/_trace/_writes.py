@@ -40,7 +40,7 @@ _SLICE, _RESHAPE, _TRANSPOSE = (_OPS[name] for name in ("Slice", "Reshape", "Tra
 #: Writes of different forms that are kept side by side; more are carried out.
 KEPT = 8
 
-#: Parts that are added before they become one array.
+#: Parts that are added, or written between reads of the whole, before they become one array.
 ADDED = 64
 
 
@@ -125,6 +125,8 @@ class Writes:
             self._start(self.settle())
         elif _form(region) not in self.forms and len(self.forms) >= KEPT:
             self._start(self.settle())
+        elif self.whole is not None and sum(map(len, self.forms.values())) >= ADDED:
+            self._start(self.whole)  # read as a whole between: not all parts anew each time
         self.whole = None
         self.forms.setdefault(_form(region), {})[_picks(region)] = (region, value)
 
