@@ -220,6 +220,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    import matplotlib.ticker
 
     columns = 5 if len(results) > 6 else max(1, len(results))
     lines = -(-len(results) // columns)
@@ -243,6 +244,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
         axis.set_title(name, fontsize=10)
         axis.invert_xaxis()
         axis.tick_params(labelsize=8)
+        axis.xaxis.set_minor_formatter(mpl.ticker.NullFormatter())
         axis.grid(alpha=0.25)
     for axis in axes[:, 0]:
         axis.set_ylabel("seconds", fontsize=9)
