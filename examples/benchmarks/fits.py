@@ -1,11 +1,11 @@
-"""Many small fits and roots in one call, against a loop over SciPy's.
+"""Many small fits, roots and trajectories in one call, against a loop over SciPy's.
 
-    python examples/benchmarks/fits.py [--quick]
+    python examples/benchmarks/fits.py [--quick] [--rows 1000000]
 
-Rows of an array are fitted, or equations with other parameters solved, by ``vmap`` of a call of
-``scipy.optimize``, in one call, and by SciPy one by one (a sample of them). The error is the
-largest difference between the two, relative to the largest solution. Times are the best of
-several calls, after the first, a solution each.
+Rows of an array are fitted, or equations with other parameters or starts solved, by ``vmap`` of a
+call of ``scipy.optimize`` or ``scipy.integrate``, in one call, and by SciPy one by one (a sample of
+them). The error is the largest difference between the two, relative to the largest solution. Times
+are the best of several calls, after the first, a solution each.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, curve_fit, fsolve
 
 import symgrad as sg
@@ -52,6 +53,11 @@ def fit_decay(y: Any) -> Any:
     return curve_fit(decay, T, y, p0=[1.0, 1.0, 0.0])[0]
 
 
+def fit_with_covariance(y: Any) -> Any:
+    best, covariance = curve_fit(decay, T, y, p0=[1.0, 1.0, 0.0])
+    return np.concatenate([best, np.ravel(covariance)])
+
+
 def fit_peak(y: Any) -> Any:
     return curve_fit(peak, T, y, p0=[1.0, 1.5, 0.5, 0.0])[0]
 
@@ -72,8 +78,26 @@ def equilibrium(p: Any) -> Any:
     )
 
 
+def lorenz(start: Any) -> Any:
+    def slope(t: Any, u: Any) -> Any:
+        x, y, z = u
+        return [10 * (y - x), x * (28 - z) - y, x * y - 8 / 3 * z]
+
+    return solve_ivp(slope, (0, 2), start, "RK45", [2.0], rtol=1e-8, atol=1e-8).y[:, -1]
+
+
+def predators(start: Any) -> Any:
+    def slope(t: Any, u: Any) -> Any:
+        return [u[0] * (1.5 - u[1]), u[1] * (u[0] - 3.0)]
+
+    return solve_ivp(slope, (0, 10), start, "RK45", [10.0], rtol=1e-8, atol=1e-8).y[:, -1]
+
+
 PROBLEMS = {
     "decay, 3 parameters, 20 points": Problem(fit_decay, measured(decay, (1, 0.5, 0), (3, 2, 0.5))),
+    "the same, with covariances": Problem(
+        fit_with_covariance, measured(decay, (1, 0.5, 0), (3, 2, 0.5))
+    ),
     "peak, 4 parameters, 20 points": Problem(
         fit_peak, measured(peak, (1, 1.2, 0.4, 0), (3, 1.8, 0.6, 0.5))
     ),
@@ -82,6 +106,12 @@ PROBLEMS = {
     ),
     "chemical equilibrium by fsolve": Problem(
         equilibrium, lambda rng, n: rng.uniform(0.01, 2.0, (n, 2))
+    ),
+    "Lorenz to t = 2 by solve_ivp": Problem(
+        lorenz, lambda rng, n: rng.normal(size=(n, 3)) + np.array([0, 0, 20.0])
+    ),
+    "Lotka-Volterra to t = 10 by solve_ivp": Problem(
+        predators, lambda rng, n: rng.uniform(0.5, 3, (n, 2))
     ),
 }
 
@@ -100,8 +130,9 @@ def best(call: Callable[[], Any], budget: float) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few rows, short")
-    quick = parser.parse_args().quick
-    count, sample, budget = (200, 5, 0.01) if quick else (20_000, 200, 1.0)
+    parser.add_argument("--rows", type=int, help="rows in a call; default 20000")
+    given = parser.parse_args()
+    count, sample, budget = (200, 5, 0.01) if given.quick else (given.rows or 20_000, 200, 1.0)
     table = Table("each", "symgrad", "one by one", "first call", "SciPy", "ratio", "error")
     for name, (solve, rows) in PROBLEMS.items():
         data = rows(np.random.default_rng(0), count)
