@@ -382,6 +382,18 @@ def test_a_pipe_that_closes_early_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("module", ["symgrad", "symgrad.cli"])
+def test_modules_run_as_the_script(module: str) -> None:
+    command = [sys.executable, "-m", module, "diff"]
+    done = subprocess.run([*command, "x**2"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("d f/d x = 2*x\n")
+    mistaken = subprocess.run([*command, "2*x^3"], capture_output=True, text=True, check=False)
+    assert mistaken.returncode == 2
+    assert mistaken.stderr.startswith("symgrad: ")
+
+
 # ---------------------------------------------------------------- certificates
 
 
