@@ -141,6 +141,62 @@ def test_derivatives_of_distributions(name: str) -> None:
                 assert value == pytest.approx(want, rel=2e-5, abs=1e-7), (method, x, k)
 
 
+@pytest.mark.quick(6)
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_derivatives_are_nan_where_parameters_are_not_allowed(name: str) -> None:
+    """Where SciPy's value is nan no derivative is a number, by the point or a parameter."""
+    ours, original = getattr(stats, name), getattr(scipy.stats, name)
+    legal = np.array([*shapes_of(name)[0], 0.25, *(() if isinstance(ours, Counts) else (2.0,))])
+    count, loc = len(legal), len(shapes_of(name)[0])
+    whole = {"erlang": 1, "binom": 1, "randint": 2, "hypergeom": 3, "betabinom": 1}.get(name, 0)
+    for method in ours.formulas:
+        quantile = method in ("ppf", "isf")
+
+        def both(x: Any, *p: Any, m: str = method) -> Any:
+            return getattr(ours, m)(x, *p)
+
+        rising = sg.value_and_grad(both, argnums=tuple(range(1 + count)))
+        pushed = sg.compile(lambda a, t, f=both: sg.jvp(f, a, t))
+        once = 0
+        for k in range(-1, count):
+            for value in (-2.0, 0.0, 1.5, 9.0, np.nan):
+                if np.isnan(value) and k in (-1, loc):
+                    continue  # a slope may be without the point
+                args = np.array([0.3 if quantile else 1.0, *legal])
+                args[k + 1] = value
+                with np.errstate(all="ignore"), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    want = getattr(original, method)(*args)
+                    got, slopes = rising(*args)
+                legal_whole = bool((args[1 : 1 + whole] % 1 == 0).all())
+                if not np.isnan(want) or not legal_whole:
+                    continue
+                assert np.isnan(got), (method, args)
+                assert np.isnan(slopes).all(), (method, args, slopes)
+                if not once:
+                    tangents = tuple(np.eye(1 + count)[k + 1])
+                    assert np.isnan(pushed(tuple(args), tangents)).all(), (method, args)
+                once += 1
+        assert once, method
+
+
+def test_a_wrong_scale_says_nothing_of_the_other_elements() -> None:
+    """One nan of a batch leaves the other elements' derivatives, of any order, as they are."""
+    x, scale = np.array([0.3, -np.inf, 0.7, 1.0]), np.array([0.5, 2.0, -1.0, 0.0])
+    log = lambda x, s: stats.norm.logpdf(x, 0.5, s)  # noqa: E731
+    alone = sg.grad(log, argnums=(0, 1))(x[0], scale[0])
+    chosen = lambda x, s: np.sum(np.where((s > 0) & np.isfinite(x), log(x, s), 0.0))  # noqa: E731
+    for found, want in zip(sg.grad(chosen, argnums=(0, 1))(x, scale), alone, strict=True):
+        np.testing.assert_array_equal(found, [want, 0.0, 0.0, 0.0])
+    by_each = sg.vmap(sg.grad(log, argnums=(0, 1)))
+    for found, want in zip(by_each(x, scale), alone, strict=True):
+        np.testing.assert_array_equal(found, [want, 0.0, np.nan, np.nan])
+    second = sg.hessian(lambda s: log(0.3, s))
+    assert second(0.5) == pytest.approx(1 / 0.25 - 3 * 0.04 / 0.0625, rel=1e-14)
+    assert np.isnan(second(-0.5))
+
+
 #: Far tails: the method, its arguments, and the same by mpmath.
 TAILS: dict[str, tuple[Callable[..., Any], tuple[float, ...], Callable[..., Any]]] = {
     "weibull_min.cdf": (stats.weibull_min.cdf, (1e-9, 2.0), lambda z, c: -mp.expm1(-(z**c))),
@@ -265,3 +321,20 @@ def test_vectors() -> None:
     slope = sg.grad(lambda df: student(x[0], args[1], shape, df))(2.5)
     ends = [student(x[0], args[1], shape, 2.5 + s) for s in (1e-6, -1e-6)]
     assert slope == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+
+def test_vectors_with_parameters_that_are_not_allowed() -> None:
+    """SciPy raises an error, which traced values cannot; nothing is a number."""
+    eye, both = np.eye(2), np.array([0.4, 0.6])
+    student = lambda x, df: stats.multivariate_t.logpdf(x, both, eye, df)  # noqa: E731
+    dirichlet = stats.dirichlet.logpdf
+    for f, args in (
+        (student, (both, -1.5)),
+        (dirichlet, (both, np.array([1.5, -0.5]))),
+        (dirichlet, (np.array([0.4, 0.7]), np.array([1.5, 0.5]))),
+    ):
+        value, slopes = sg.value_and_grad(f, argnums=(0, 1))(*args)
+        assert np.isnan(value)
+        assert np.isnan(slopes[0]).all()
+        if f is student or args[1][1] < 0:
+            assert np.isnan(slopes[1]).all()

@@ -88,14 +88,17 @@ class Distribution:
     def _compute(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
         shapes, loc, scale = self._parameters(args, kwargs)
         x, loc, scale = (as_array(v) for v in (x, loc, scale))
+        good = scale > 0
+        if self.valid is not None:
+            good = good & self.valid(*shapes)
+        shapes, scale = tuple(only(good, shape) for shape in shapes), only(good, scale)
         if name in ("ppf", "isf"):
             allowed = (x >= 0) & (x <= 1)
-            result = self.formulas[name](np.where(allowed, x, 0.5), *shapes)
+            result = self.formulas[name](only(allowed, x), *shapes)
             if self.ends is not None:
                 at_0, at_1 = self.ends if name == "ppf" else self.ends[::-1]
                 result = np.where(x == 0, at_0, np.where(x == 1, at_1, result))
-            result = np.where(allowed, result * scale + loc, np.nan)
-            return self._checked(result, scale, shapes)
+            return result * scale + only(allowed & good, loc)
         z = (x - loc) / scale
 
         def formula(z: Any) -> Any:
@@ -104,24 +107,18 @@ class Distribution:
                 return value - np.log(scale)
             return value / scale if name == "pdf" else value
 
-        return self._checked(self._within(name, formula, z, shapes), scale, shapes)
+        return self._within(name, formula, z, shapes)
 
     def _within(self, name: str, formula: Formula, z: Any, shapes: tuple[Any, ...]) -> Any:
-        """Return the formula's value in the support, and what is so outside of it."""
-        inside = np.isfinite(z)
+        """Return the formula's value in the support, and at nan, and what is so outside of it."""
+        inside = ~np.isinf(z)
         if self.inside is not None:
-            inside = inside & self.inside(z, *shapes)
+            inside = inside & (np.isnan(z) | self.inside(z, *shapes))
         safe = self.safe(*shapes) if callable(self.safe) else self.safe
         value = formula(np.where(inside, z, safe))
         below, above = _OUTSIDE[name]
         outside = below if below == above else np.where(z < safe, below, above)
-        return np.where(inside, value, np.where(np.isnan(z), np.nan, outside))
-
-    def _checked(self, result: Any, scale: Any, shapes: tuple[Any, ...]) -> Any:
-        good = scale > 0
-        if self.valid is not None:
-            good = good & self.valid(*shapes)
-        return np.where(good, result, np.nan)
+        return np.where(inside, value, outside)
 
     def _parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         names = [n.strip() for n in (self.original.shapes or "").split(",") if n.strip()]
@@ -142,6 +139,15 @@ _OUTSIDE = {
     "logcdf": (-np.inf, 0.0), "logsf": (0.0, -np.inf), "logpmf": (-np.inf, -np.inf),
     "pmf": (0.0, 0.0),
 }  # fmt: skip
+
+
+def only(good: Any, x: Any) -> Any:
+    """Return x where it is good, else nan; and so are all derivatives there of what is made of it.
+
+    Those of a constant nan would be 0. Parameters are often one number for many points: to choose
+    among these, instead of the results, costs nothing.
+    """
+    return np.where(good, x, x * np.nan)
 
 
 class Frozen:
@@ -172,14 +178,12 @@ class Counts(Distribution):
 
     def _compute(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
         shapes, loc, _ = self._parameters(args, kwargs)
-        k = (as_array(x) - as_array(loc)) * 1.0
-
-        def formula(k: Any) -> Any:
-            return self.formulas[name](k, *shapes)
-
-        whole = np.floor(k)
-        found = self._within(name, formula, np.where(np.isnan(k), k, whole), shapes)
-        if name in ("pmf", "logpmf"):
-            found = np.where(whole == k, found, np.where(np.isnan(k), k, _OUTSIDE[name][0]))
         assert self.valid is not None
-        return np.where(self.valid(*shapes), found, np.nan)
+        good = self.valid(*shapes)
+        k = (as_array(x) - as_array(loc)) * 1.0
+        found = self._within(name, lambda k: self.formulas[name](k, *shapes), np.floor(k), shapes)
+        if name in ("pmf", "logpmf"):
+            found = np.where(np.floor(k) == k, found, _OUTSIDE[name][0])
+        # A formula may be without some of its arguments.
+        lost = sum(shapes, k) * np.nan
+        return np.where(good & ~np.isnan(k), found, lost)

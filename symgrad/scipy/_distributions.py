@@ -283,13 +283,14 @@ _mapped("pareto", EXPONENTIAL, lambda z, b: b * np.log(z), lambda z, b: np.log(b
         valid=_positive)  # fmt: skip
 _mapped("genpareto", EXPONENTIAL, lambda z, c: _over(c, np.log1p, z),
         lambda z, c: -np.log1p(c * z), lambda u, c: _over(c, np.expm1, u),
-        logpdf=lambda z, c: np.where(c == -1, 0.0, -(1 + c) * _over(c, np.log1p, z)),
+        logpdf=lambda z, c: np.where(c == -1, 0.0 * z, -(1 + c) * _over(c, np.log1p, z)),
+        valid=np.isfinite,
         inside=lambda z, c: (z >= 0) & (c * z >= -1),
         safe=lambda c: 0.5 / (1 + np.abs(c)))  # fmt: skip
 _mapped("genextreme", EXPONENTIAL, lambda z, c: np.exp(_over(c, np.log1p, -z)),
         lambda z, c: np.where(c == 1, 0.0, (1 - c) * _over(c, np.log1p, -z)),
         lambda u, c: -_over(c, np.expm1, np.log(u)),
-        falls=True, inside=lambda z, c: c * z <= 1, safe=0.0)  # fmt: skip
+        falls=True, valid=np.isfinite, inside=lambda z, c: c * z <= 1, safe=0.0)  # fmt: skip
 _mapped("invweibull", EXPONENTIAL, lambda z, c: z**-c,
         lambda z, c: np.log(c) - (c + 1.0) * np.log(z), lambda u, c: u ** (-1 / c), falls=True,
         valid=_positive, **_ABOVE)  # fmt: skip
@@ -336,7 +337,7 @@ _row("gengamma", _complete(
         np.where(c > 0, special.gammainccinv(a, q), special.gammaincinv(a, q)) ** (1 / c)
     ),
 ), inside=lambda z, a, c: (z > 0) | ((z == 0) & (c > 0)), safe=1.0, ends=(0.0, np.inf),
-   valid=lambda a, c: (a > 0) & (c != 0),
+   valid=lambda a, c: (a > 0) & (np.abs(c) > 0),
 )  # fmt: skip
 _mapped("invgamma", GAMMA, lambda z, a: 1 / z, lambda z, a: -2 * np.log(z), lambda u, a: 1 / u,
         falls=True, of=lambda a: (a,), valid=_positive, **_ABOVE)  # fmt: skip

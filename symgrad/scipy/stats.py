@@ -28,7 +28,7 @@ from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import holds, offering
 from . import special as traced_special
-from ._distribution import Frozen
+from ._distribution import Frozen, only
 from ._distributions import DISTRIBUTIONS, LOG_ROOT_2PI
 from ._fates import reasons
 from ._replacing import floats
@@ -116,6 +116,8 @@ def _multivariate_normal(
 
 def _multivariate_t(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any:
     squares, log_det, d = _whitened(x, loc, shape)
+    df = floats(df)
+    df = only(df > 0, df)
     half = 0.5 * (df + d)
     constant = special.gammaln(half) - special.gammaln(0.5 * df) - 0.5 * d * np.log(df * math.pi)
     return constant - log_det - half * np.log1p(squares / df)
@@ -124,12 +126,14 @@ def _multivariate_t(x: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Any
 def _dirichlet(x: Any, alpha: Any) -> Any:
     """Logarithm of the density at shares, shape ``(d, ...)``, or all but the last of them."""
     alpha = floats(alpha)
+    alpha = only(np.all(alpha > 0), alpha)
     if x.shape[0] != alpha.shape[0]:
         x = traced_numpy.concatenate([x, 1.0 - np.sum(x, axis=0)[None]])
+    inside = np.all(x >= 0, axis=0) & (np.abs(np.sum(x, axis=0) - 1.0) < 1e-9)
+    x = only(inside, x)
     powers = special.xlogy((alpha - 1.0).reshape((-1, *(1,) * (x.ndim - 1))), x)
     constant = special.gammaln(np.sum(alpha)) - np.sum(special.gammaln(alpha))
-    inside = np.all(x >= 0, axis=0) & (np.abs(np.sum(x, axis=0) - 1.0) < 1e-9)
-    return np.where(inside, constant + np.sum(powers, axis=0), np.nan)
+    return constant + np.sum(powers, axis=0)
 
 
 multivariate_normal = Multivariate(scipy.stats.multivariate_normal, _multivariate_normal)
