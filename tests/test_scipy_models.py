@@ -406,11 +406,60 @@ def test_sparse_matrices_are_of_scipys_classes() -> None:
     np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
 
 
+#: What SciPy's matrices take of NumPy's functions.
+OF_ONE = (
+    "sqrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1",
+    "log1p", "deg2rad", "rad2deg", "rint", "absolute", "negative", "conjugate", "square",
+)  # fmt: skip
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("form", ["csr_array", "csr_matrix", "csc_array", "coo_array"])
+@pytest.mark.parametrize("name", OF_ONE)
+def test_numpys_functions_of_sparse_matrices(name: str, form: str) -> None:
+    function = getattr(np, name)
+
+    def model(x: Any) -> Any:
+        a = getattr(scipy.sparse, form)((x, ([0, 1, 1], [1, 0, 2])), shape=(3, 3))
+        found = function(a)
+        assert scipy.sparse.issparse(found)
+        return found.toarray()
+
+    x = np.array([0.3, 0.5, 0.8])
+    np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
+    if name == "square" and form == "csr_matrix":  # the product with itself
+        return
+    slopes = np.diagonal(sg.jacobian(model)(x)[[0, 1, 1], [1, 0, 2]])
+    np.testing.assert_allclose(slopes, sg.vmap(sg.grad(function))(x), rtol=1e-14)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csr_matrix"])
+def test_numpys_functions_of_two_sparse_matrices(form: str) -> None:
+    made = getattr(scipy.sparse, form)
+    dense = np.array([[1.5, 2.0], [-1.0, 3.0]])
+
+    def model(x: Any) -> Any:
+        a, b = made((x, ([0, 1], [1, 0])), shape=(2, 2)), made(np.diag([2.0, 3.0]))
+        found = [np.multiply(a, 2.0), np.multiply(2.0, a), np.multiply(a, a), np.add(a, b)]
+        found += [np.subtract(b, a), np.divide(a, x[0]), np.multiply(x[1], a), np.power(a, 2)]
+        found += [a / dense, np.float64(3.0) * a, x[0] * a, a * x[0]]
+        return np.concatenate([np.ravel(r.toarray()) for r in found])
+
+    x = np.array([1.5, 2.5])
+    np.testing.assert_allclose(sg.compile(model)(x), model(x), rtol=1e-14)
+    share = lambda x: made(dense * x[0]) / made(dense * x[1])  # noqa: E731
+    np.testing.assert_allclose(sg.compile(share)(x), np.asarray(share(x)), rtol=1e-14)
+
+
 REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
     "compared": (lambda a: a == a.T, "is not compared"),
     "one by one": (lambda a: a[[0, 1], [0, 1]], "no entries one by one"),
     "a row": (lambda a: a[0], "of one axis"),
     "an attribute": (lambda a: a.argmax(), r"has no argmax\. Write instead: A.toarray"),
+    "NumPy's exp": (lambda a: np.exp(a), r"np.exp takes no sparse.*np.exp\(A.toarray"),
+    "NumPy's maximum": (lambda a: np.maximum(a, a), "np.maximum takes no sparse"),
+    "two kinds": (lambda a: np.power(2.0, a), "have no pow of float and ByElements"),
+    "a reduction": (lambda a: np.add.reduce(a), r"np.add.reduce takes no sparse"),
     "blocks": (lambda a: scipy.sparse.bmat([[a, None], [None, a]]), "sparse.bmat takes no sparse"),
     "a function": (lambda a: scipy.sparse.linalg.expm(a), "sparse.linalg.expm takes no sparse"),
 }

@@ -57,7 +57,7 @@ def declines(other: Any) -> bool:
     """Tell whether an operand's class wants its own operators tried, by NumPy's protocols."""
     if isinstance(other, (np.ndarray, np.generic, float, int)):
         return False
-    if hasattr(other, "__symgrad_labelled__"):
+    if hasattr(other, "__symgrad_labelled__") or hasattr(other, "__symgrad_operators__"):
         return True
     protocol = getattr(type(other), "__array_ufunc__", False)
     if protocol is False:  # the older protocol
@@ -80,7 +80,8 @@ class ArrayMethods:
     # ---------------------------------------------------------------- NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if any(hasattr(x, "__symgrad_labelled__") for x in inputs):
+        if any(hasattr(x, "__symgrad_labelled__") or hasattr(x, "__symgrad_operators__")
+               for x in inputs):  # fmt: skip
             return NotImplemented
         named = [labelled(x) for x in inputs]
         if any(x is not None for x in named):

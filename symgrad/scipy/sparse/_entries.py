@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,22 @@ class Entries:
     def __rmatmul__(self, other: Any) -> Any:
         return (self.T @ floats(other).T).T
 
-    __array_ufunc__ = None  # NumPy's operators leave it to these
+    __symgrad_operators__ = True  # traced arrays' operators leave it to these
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Apply a function of NumPy's of which sparse matrices have a method or an operator."""
+        name = ufunc.__name__
+        if method == "__call__" and not kwargs:
+            if name in _METHODS:
+                return _METHODS[name](self)
+            if ufunc in _OPERATORS:
+                return _by_operator(_OPERATORS[ufunc], *inputs)
+        asked = f"np.{name}{'' if method == '__call__' else f'.{method}'}"
+        raise UnsupportedError(
+            f"{asked} takes no sparse matrix that is traced{' with options' if kwargs else ''}. "
+            f"Write instead: {asked}(A.toarray()), or of the entries alone {asked}(A.data)"
+        )
+
     __hash__ = object.__hash__
 
     def __eq__(self, other: object) -> bool:
@@ -211,7 +227,11 @@ class Entries:
             return self * other
         return self.multiply(other) if self.by_elements else other @ self
 
-    def __truediv__(self, other: Any) -> Entries:
+    def __truediv__(self, other: Any) -> Any:
+        if issparse(other):
+            return self.toarray() / other.toarray()
+        if np.ndim(other):
+            return self.multiply(1.0 / floats(other))
         return type(self)(self.data / other, self.rows, self.columns, self.shape)
 
     def __neg__(self) -> Entries:
@@ -300,12 +320,36 @@ def _each_by(function: np.ufunc) -> Any:
     return method
 
 
+_METHODS: dict[str, Any] = {
+    "absolute": abs, "negative": operator.neg, "conjugate": Entries.conj,
+    "square": lambda x: x * x,
+}  # fmt: skip
+
 #: The functions that sparse matrices have as methods: all are 0 at 0.
 for _name in (
     "sqrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1",
     "log1p", "deg2rad", "rad2deg", "sign", "floor", "ceil", "trunc", "rint",
 ):  # fmt: skip
-    setattr(Entries, _name, _each_by(getattr(np, _name)))
+    _METHODS[_name] = _each_by(getattr(np, _name))
+    setattr(Entries, _name, _METHODS[_name])
+
+_OPERATORS = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.divide: "truediv",
+    np.power: "pow", np.matmul: "matmul", np.equal: "eq",
+}  # fmt: skip
+
+
+def _by_operator(name: str, a: Any, b: Any) -> Any:
+    """Carry out ``a + b`` and others for two of which one is a matrix, where NumPy was asked."""
+    own = isinstance(a, Entries)
+    method = getattr(type(a if own else b), f"__{name}__" if own else f"__r{name}__", None)
+    found = NotImplemented if method is None else method(*((a, b) if own else (b, a)))
+    if found is NotImplemented:
+        raise UnsupportedError(
+            f"sparse matrices that are traced have no {name} of {type(a).__name__} and "
+            f"{type(b).__name__}. Write instead: A.toarray()"
+        )
+    return found
 
 
 class ByElements(Entries):
