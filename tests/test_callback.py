@@ -108,7 +108,7 @@ def test_exceptions_pass_through_machine_code(monkeypatch: pytest.MonkeyPatch) -
         (lambda x: sg.pure_callback(lambda y: 1j, x, x), ArgumentError, "complex128"),
         (lambda x: sg.pure_callback(3, x, x), ArgumentError, "calls a function, not int"),
         (lambda x: sg.pure_callback(np.sin, "like", x), ArgumentError, "like is an array"),
-        (lambda x: sg.pure_callback(np.sin, x, {"a": x}), ArgumentError, "argument 1 is an array"),
+        (lambda x: sg.pure_callback(np.dot, x, x, {"a": x}), ArgumentError, "argument (1|b) is"),
     ],
 )
 def test_mistakes(call: Any, error: Any, match: str) -> None:

@@ -11,7 +11,7 @@ import traceback
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -336,7 +336,7 @@ def test_arguments_to_differentiate_by() -> None:
     f = lambda x, y: np.sum(x * 1.0) * y  # noqa: E731
     for bad in (True, np.arange(3), np.array([True])):
         error = raises(sg.grad, f, bad, 2.0)
-        says(error, ArgumentError, "argument 0", "real numbers", "3.0 or x.astype(float)")
+        says(error, ArgumentError, "argument x", "real numbers", "3.0 or x.astype(float)")
     error = raises(functools.partial(sg.grad, argnums=2), f, x5, 2.0)
     says(error, ArgumentError, "argnums=2", "2 positional arguments")
     for bad in (1.0, (0, 2.5)):
@@ -375,15 +375,66 @@ def test_the_backend_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
         sg.compile(np.sin)(1.0)
 
 
+class Model(NamedTuple):
+    scale: Any
+    layers: Any
+
+
+NESTED: dict[str, tuple[Any, str]] = {
+    "element type": (np.array(["a"]), "has element type <U1"),
+    "ragged": ([[1.0, 2.0], [3.0]], "is a ragged nested list"),
+    "masked": (np.ma.array([1.0], mask=[True]), "MaskedArray"),
+    "set": ({1.0}, "of type set"),
+    "whole": (np.arange(2), "of type int64"),
+    "axis": (np.ones(()), "axis 0"),
+}
+
+
+@pytest.mark.parametrize("make", [sg.compile, sg.grad, sg.vmap, sg.jacobian, sg.verify, sg.show])
+@pytest.mark.parametrize("case", NESTED)
+def test_what_is_nested_is_named_as_it_is_written(case: str, make: Any) -> None:
+    """The third array of four is an element of the first argument."""
+    bad, said = NESTED[case]
+    if case == "whole" and make not in (sg.grad, sg.jacobian):
+        return
+    if case == "axis" and make is not sg.vmap:
+        return
+    f = lambda model, *more: np.sum(model.scale) * np.sum(more[1])  # noqa: E731
+    good = Model(np.ones(2), {"w": [np.ones(2), np.ones(2)]})
+    model = Model(np.ones(2), {"w": [np.ones(2), bad]})
+
+    def call(*args: Any) -> Any:
+        return make(f, *args) if make in (sg.verify, sg.show) else make(f)(*args)
+
+    with pytest.raises(errors.SymgradError) as caught:
+        call(model, np.ones(2), np.ones(2))
+    assert "argument model.layers['w'][1]" in str(caught.value)
+    assert said in str(caught.value)
+    if case not in ("whole", "axis"):
+        with pytest.raises(errors.SymgradError, match=r"argument more\[1\]\['b'\]"):
+            call(good, np.ones(2), {"b": bad})
+
+
+def test_arguments_of_functions_whose_parameters_nobody_knows_are_numbered() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x + y
+
+    f.__signature__ = None  # type: ignore[attr-defined]
+    with pytest.raises(DTypeError, match=r"argument (1|y) has element type <U1"):
+        sg.compile(f)(1.0, np.array(["a"]))
+    with pytest.raises(DTypeError, match=r"argument (1|x2) has element type <U1"):
+        sg.compile(np.add)(1.0, np.array(["a"]))
+
+
 def test_vmap_axes() -> None:
     def vmap(**options: Any) -> Any:
         return functools.partial(sg.vmap, **options)
 
     both = lambda x, y: x + y  # noqa: E731
     one = lambda x: x * 2  # noqa: E731
-    says(raises(vmap(in_axes=2), one, x5), ShapeError, "axis 2 of argument 0", "(n=5,)",
+    says(raises(vmap(in_axes=2), one, x5), ShapeError, "axis 2 of argument x", "(n=5,)",
          "in_axes=None")  # fmt: skip
-    says(raises(vmap(), one, 2.0), ShapeError, "axis 0 of argument 0", "()")
+    says(raises(vmap(), one, 2.0), ShapeError, "axis 0 of argument x", "()")
     says(raises(vmap(in_axes=None), one, x5), ArgumentError, "at least one argument")
     says(raises(vmap(in_axes=(0, 0)), one, x5), ArgumentError, "in_axes has 2 axes for 1 arguments")
     says(raises(vmap(), both, x5, x5[:3]), ShapeError, "different lengths", "n=5", "m=3")

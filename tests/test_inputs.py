@@ -186,7 +186,7 @@ RECORD = np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")])
 )
 @pytest.mark.parametrize("make", [sg.compile, sg.grad])
 def test_element_types_that_are_refused(make: Any, bad: Any, says: str) -> None:
-    with pytest.raises(DTypeError, match=rf"argument 1 has .*{says}"):
+    with pytest.raises(DTypeError, match=rf"argument y has .*{says}"):
         make(lambda x, y: np.sum(x))(1.0, bad)
 
 
@@ -209,13 +209,13 @@ def test_arguments_that_are_refused(bad: Any, says: str) -> None:
     "bad", [np.arange(3), True, np.array([True]), np.int8(3)], ids=lambda x: str(type(x))
 )
 def test_only_reals_are_differentiated(bad: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"cannot differentiate .* argument 0 .*real numbers"):
+    with pytest.raises(ArgumentError, match=r"cannot differentiate .* argument x .*real numbers"):
         sg.grad(lambda x: np.sum(x * 1.0))(bad)
 
 
 @pytest.mark.parametrize("bad", [object(), b"abc", Fraction(1, 2), range(3), len])
 def test_what_has_no_numbers_is_not_differentiated(bad: Any) -> None:
-    with pytest.raises(ArgumentError, match="argument 0 must be a number or an array"):
+    with pytest.raises(ArgumentError, match="argument x must be a number or an array"):
         sg.grad(lambda x: np.sum(x))(bad)
 
 
@@ -720,5 +720,5 @@ def test_a_ragged_list_is_named() -> None:
     g = sg.compile(lambda x, y: x + y[0][0])
     for _ in range(2):
         assert g(1.0, [[2.0, 3.0]]) == 3.0  # the second is checked by the first
-        with pytest.raises(ArgumentError, match=r"^argument 1 is a ragged nested list"):
+        with pytest.raises(ArgumentError, match=r"^argument y is a ragged nested list"):
             g(1.0, [[0.0, 1.0], [2.0]])

@@ -213,9 +213,9 @@ def test_a_kernel_says_what_it_is_made_for() -> None:
         return kernel(x, n)
 
     for bad, says in [
-        ((np.ones((2, 2)), 1.0), "argument 0 of the symgrad kernel is array"),
+        ((np.ones((2, 2)), 1.0), "argument x of the symgrad kernel is array"),
         ((np.ones(3, np.float32), 1.0), "made for array"),
-        ((x3, x3), "argument 1 of the symgrad kernel"),
+        ((x3, x3), "argument n of the symgrad kernel"),
         ((1.0, 1.0), r"make a kernel with g\.kernel\(\*args\)"),
     ]:
         with pytest.raises(numba.TypingError, match=says):

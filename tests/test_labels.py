@@ -268,7 +268,7 @@ def test_captured_objects_are_refused(
 
 @pytest.mark.parametrize(("given", "instead"), _captured()[:3])
 def test_arguments_of_such_classes_are_refused(given: Any, instead: str) -> None:
-    with pytest.raises(sg.errors.ArgumentError, match=rf"argument 0: .*{instead}"):
+    with pytest.raises(sg.errors.ArgumentError, match=rf"argument x: .*{instead}"):
         sg.compile(lambda x: np.sum(x * x))(given)
 
 

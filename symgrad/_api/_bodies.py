@@ -24,6 +24,7 @@ from .._trace import (
     Complex,
     Traced,
     Tree,
+    argument_name,
     arrived,
     as_node,
     close_conditions,
@@ -43,14 +44,14 @@ def real_leaves(value: Any, what: str) -> tuple[list[Any], Tree, list[int]]:
     """Flatten an argument to differentiate by; return leaves, tree, positions of the reals."""
     leaves, tree = flatten_traced(as_floats(value))
     positions = []
-    for k, leaf in enumerate(leaves):
+    for k, (leaf, path) in enumerate(zip(leaves, tree.paths(what), strict=True)):
         number = isinstance(leaf, Traced) or is_value(leaf)
         if not number and (tree.kind != "leaf" or leaf is None or isinstance(leaf, str)):
             continue  # baked in among the values: a name, a flag, a callable
-        traced = require_traced(leaf, what)
+        traced = require_traced(leaf, path)
         if traced.dtype.kind != "f":
             raise ArgumentError(
-                f"cannot differentiate with respect to {what} of type {traced.dtype}: "
+                f"cannot differentiate with respect to {path} of type {traced.dtype}: "
                 "derivatives are by real numbers or complex ones; pass 3.0 or x.astype(float)"
             )
         leaves[k] = traced
@@ -87,7 +88,9 @@ class Opened:
         self.trees: list[tuple[Tree, list[Any], list[int]]] = []
         for place in places:
             home: Any = named if isinstance(place, str) else new
-            leaves, tree, positions = real_leaves(home[place], f"argument {place}")
+            key = place + len(args) if isinstance(place, int) and place < 0 else place
+            name = f"argument {argument_name(function, key)}"
+            leaves, tree, positions = real_leaves(home[place], name)
             self.trees.append((tree, list(leaves), positions))
             for k in positions:
                 node = leaves[k].node

@@ -18,8 +18,9 @@ from .._trace import (
     Graph,
     Tree,
     argument_names,
+    argument_paths,
     as_input,
-    as_leaf,
+    as_leaves,
     flatten,
     signature_of,
     trace,
@@ -53,8 +54,10 @@ class Call:
                 said += f": of a formula make one by sg.from_sympy({formula}, names)"
             raise ArgumentError(said)
         raw, self.tree = flatten((tuple(args), {}))
-        self.leaves = [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
-        signature, sizes = signature_of(self.leaves, self.tree, dynamic)
+        self.leaves = as_leaves(raw, f, args, {})
+        signature, sizes = signature_of(
+            self.leaves, self.tree, dynamic, paths=lambda: argument_paths(f, args, {})
+        )
         self.names = argument_names(f, args, {})
         values = [
             as_input(x) for x, k in zip(self.leaves, signature.leaves, strict=True) if k.is_value

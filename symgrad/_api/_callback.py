@@ -10,7 +10,7 @@ import numpy as np
 
 from .._ops import callback
 from .._state import now
-from .._trace import is_value
+from .._trace import argument_name, is_value
 from ..errors import ArgumentError
 from ._custom import custom_jvp
 
@@ -63,7 +63,8 @@ def pure_callback(function: Callable[..., Any], like: Any, *args: Any) -> Any:
     if not callable(function):
         raise ArgumentError(f"pure_callback calls a function, not {type(function).__name__}")
     result, *operands = (
-        _array(x, f"argument {k}" if k else "like") for k, x in enumerate((like, *args))
+        _array(x, f"argument {argument_name(function, k)}" if k >= 0 else "like")
+        for k, x in enumerate((like, *args), -1)
     )
     own = now().callback
     token = callback.token_of(function if own is None else own(function))

@@ -28,7 +28,7 @@ class Flat:
     def __init__(self, value: Any, what: str) -> None:
         leaves, self.tree = flatten(value)
         arrays = []
-        self.names = list(_paths(self.tree, what))
+        self.names = list(self.tree.paths(what))
         for leaf, name in zip(leaves, self.names, strict=True):
             array = np.asarray(leaf)
             if array.dtype.kind not in "fiu":
@@ -74,16 +74,6 @@ class Flat:
         parts = iter(zip(self.parts, self.shapes, self.names, strict=True))
         _spread(self.tree, value, parts, whole, what)
         return whole
-
-
-def _paths(tree: Tree, path: str) -> Iterator[str]:
-    """Return how each array is written, as ``x['a'][0]``."""
-    if tree.kind == "leaf":
-        yield path
-    keys = tree.meta[-1] if tree.meta else range(len(tree.children))
-    for key, child in zip(keys, tree.children, strict=True):
-        is_field = tree.kind in ("dataclass", "namedtuple")
-        yield from _paths(child, f"{path}.{key}" if is_field else f"{path}[{key!r}]")
 
 
 def _spread(tree: Tree, value: Any, parts: Iterator[Any], whole: Any, what: str) -> None:

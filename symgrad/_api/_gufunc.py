@@ -344,7 +344,7 @@ class _Rows(Function[..., Any]):
     def _compiled(self, key: tuple[int, ...], given: Sequence[Any], outs: Sequence[Any]) -> None:
         """Compute results as any function does, and keep the way."""
         args = tuple(given)
-        call = Call(self._leaves(args), flatten((args, {}))[1], args, {})
+        call = self._given(args, flatten((args, {}))[1], args, {})
         name = self._backend_now()
         _, found, state = self._computed(call, outs[0] if len(outs) == 1 else tuple(outs), name)
         if name == "llvm" and now() is PLAIN and found.direct and found.pack is None:

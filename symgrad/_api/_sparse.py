@@ -168,7 +168,7 @@ class SparseFunction(Function[P, Any]):
                 "a sparse derivative is a matrix of SciPy's, which neither traced functions nor "
                 "tensors have: write sg.jacobian(f) or sg.hessian(f), without sparse=True, there"
             )
-        return Call(self._leaves(raw), tree, args, kwargs)
+        return self._given(raw, tree, args, kwargs)
 
     def _evaluated(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None

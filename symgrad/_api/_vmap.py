@@ -11,7 +11,7 @@ import numpy as np
 from .._control import batch_examples
 from .._graph import Input, Node
 from .._shapes import Dimension, as_size, same, show
-from .._trace import Traced, as_node, collect, flatten_traced, require_traced
+from .._trace import Traced, argument_name, as_node, collect, flatten_traced, require_traced
 from ..errors import ArgumentError, ShapeError
 from ._bodies import widths_of
 
@@ -36,20 +36,21 @@ def vmap_body(
             if axis is None:
                 new.append(arg)
                 continue
+            paths = list(tree.paths(f"argument {argument_name(function, number)}"))
             for k, leaf in enumerate(leaves):
                 if leaf is None or isinstance(leaf, str):
                     continue
-                x = require_traced(leaf, f"argument {number}")
+                x = require_traced(leaf, paths[k])
                 if not -x.ndim <= axis < x.ndim:
                     raise ShapeError(
-                        f"vmap over axis {axis} of argument {number}, which has shape "
+                        f"vmap over axis {axis} of {paths[k]}, which has shape "
                         f"{show(x.node.shape)}; use in_axes=None for what is not batched"
                     )
                 moved = as_node(np.moveaxis(x, axis, 0))
                 if size is not None and not same(size, moved.shape[0]):
                     raise ShapeError(
                         f"vmap over axes of different lengths: {show((size,))[1:-2]} and "
-                        f"{show(moved.shape[:1])[1:-2]} (argument {number})"
+                        f"{show(moved.shape[:1])[1:-2]} ({paths[k]})"
                     )
                 size = moved.shape[0]
                 one = Input(getattr(x.node, "name", "x"), moved.shape[1:], moved.dtype)

@@ -132,7 +132,10 @@ def _as_float(leaf: Any) -> Any:
         number: Any = as_traced(leaf)
         return Traced((number * 1.0).node, float)
     if is_number_list(leaf):
-        array = np.array(leaf)
+        try:
+            array = np.array(leaf)
+        except ValueError:  # ragged: what is compiled refuses it by its name
+            return leaf
         return array.astype(float) if array.dtype.kind in "iu" else leaf
     return leaf
 

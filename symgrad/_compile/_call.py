@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from .._trace import Signature, Tree, argument_names, flatten, signature_of
+from .._trace import (
+    Signature,
+    Tree,
+    argument_names,
+    argument_paths,
+    as_leaf,
+    flatten,
+    is_number_list,
+    signature_of,
+)
+from ..errors import SymgradError
 from ._captures import Reading
 from ._users import is_read, users_class
 
@@ -41,6 +51,11 @@ class Call:
     tree: Tree
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    function: Callable[..., Any]
+
+    def paths(self) -> list[str]:
+        """Return how an error calls each leaf."""
+        return argument_paths(self.function, self.args, self.kwargs)
 
     @functools.cached_property
     def objects(self) -> tuple[Any, ...]:
@@ -52,7 +67,9 @@ class Call:
         self, reading: Reading, values: Sequence[Any], dynamic: bool, short: bool
     ) -> Given:
         """Return the call with what is read as further positional arguments."""
-        signature, sizes = signature_of(self.leaves, self.tree, dynamic, short, self.objects)
+        signature, sizes = signature_of(
+            self.leaves, self.tree, dynamic, short, self.objects, self.paths
+        )
         signature = signature._replace(state=reading.number)
         if not values:
             return Given(signature, sizes, self.leaves, reading)
@@ -66,9 +83,9 @@ class Call:
             range(at, at + len(data)),
         )  # fmt: skip
 
-    def names(self, function: Callable[..., Any], reading: Reading) -> list[str]:
+    def names(self, reading: Reading) -> list[str]:
         """Return an identifier for each leaf, with those of what is read."""
-        names = argument_names(function, self.args, self.kwargs)
+        names = argument_names(self.function, self.args, self.kwargs)
         at = self.tree.children[0].leaves
         taken, data = set(names), []
         for name in reading.names:
@@ -77,6 +94,14 @@ class Call:
             taken.add(name)
             data.append(name)
         return [*names[:at], *data, *names[at:]]
+
+
+def without_lists(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return arguments with arrays for lists of numbers; ragged ones are refused later on."""
+    try:
+        return tuple([as_leaf(x, "") if is_number_list(x) else x for x in args])
+    except SymgradError:
+        return args
 
 
 def _classes(tree: Tree) -> Iterator[type]:

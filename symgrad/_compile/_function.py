@@ -25,16 +25,16 @@ from .._trace import (
     Graph,
     Signature,
     Traced,
+    Tree,
     as_input,
-    as_leaf,
+    as_leaves,
     carried_out,
     flatten,
-    is_number_list,
     say_where,
     trace,
 )
 from ..errors import PathsWarning, TraceError
-from ._call import Call, Given
+from ._call import Call, Given, without_lists
 from ._captures import Captures
 from ._for_c import ForC
 from ._layout import layout_of, named_trees
@@ -146,8 +146,7 @@ class Function(ForC, Travels, Generic[P, R]):
         fast = self._fast
         if fast is not None and out is None and not kwargs and now() is PLAIN:
             # Lists of numbers and Python's integers, as what the last call was compiled for.
-            plain = tuple([as_leaf(x, f"argument {k}") if is_number_list(x) else x
-                           for k, x in enumerate(args)])  # fmt: skip
+            plain = without_lists(args)
             if not all(map(operator.is_, plain, passed)):
                 function, pack, _ = fast
                 result = function(*plain)
@@ -159,7 +158,7 @@ class Function(ForC, Travels, Generic[P, R]):
         for leaf in raw:
             if hasattr(type(leaf), "__symgrad_step__"):  # an eager tensor
                 return type(leaf).__symgrad_step__(self, args, kwargs, out)
-        call = Call(self._leaves(raw), tree, args, kwargs)
+        call = self._given(raw, tree, args, kwargs)
         name = self._backend_now()
         try:
             result, found, given = self._computed(call, out, name)
@@ -195,8 +194,11 @@ class Function(ForC, Travels, Generic[P, R]):
             return self(*args, **kwargs)
         return carried_out(functools.partial(self._body, _top=True), args, kwargs)
 
-    def _leaves(self, raw: Sequence[Any]) -> list[Any]:
-        return [as_leaf(leaf, f"argument {k}") for k, leaf in enumerate(raw)]
+    def _given(
+        self, raw: Sequence[Any], tree: Tree, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Call:
+        function = self._body_function
+        return Call(as_leaves(raw, function, args, kwargs), tree, args, kwargs, function)
 
     def _found(
         self, call: Call, *, frozen: bool = False, short: bool = True, kernel: bool = False,
@@ -243,7 +245,7 @@ class Function(ForC, Travels, Generic[P, R]):
             for candidate in self._specializations.get(signature, ()):
                 if candidate.admits(leaves):
                     return candidate
-            names = call.names(self._body_function, reading)
+            names = call.names(reading)
             body = functools.partial(captures.substituted(self._body, reading), _top=True)
             functools.update_wrapper(body, self._body_function, updated=())
             traced = [leaf.is_value for leaf in signature.leaves]
@@ -342,7 +344,7 @@ class Function(ForC, Travels, Generic[P, R]):
         with SHORTENED:
             new, kwargs = self._prepared(tuple(args), kwargs)
             raw, tree = flatten((new, kwargs))
-            call = Call(self._leaves(raw), tree, new, kwargs)
+            call = self._given(raw, tree, new, kwargs)
             return self._found(call, frozen=True, short=short, kernel=kernel, fixed=fixed)[0]
 
     def program(self, *args: Any, **kwargs: Any) -> Program:

@@ -82,7 +82,7 @@ def make_kernel(
     if numba.config.DISABLE_JIT:
         return _in_memory(code, layout, _plain(code, function, kinds))
     keep_constants(code)
-    call = make_intrinsic(code, size_inputs)
+    call = make_intrinsic(code, size_inputs, layout.arguments)
     if home is None:
         return _in_memory(code, layout, call)
     stem = kernel_file(layout)
@@ -135,27 +135,27 @@ def leaf_type(leaf: Leaf) -> Any:
     return types.Array(element, leaf.ndim, "C") if leaf.ndim else element
 
 
-def make_intrinsic(code: Code, size_inputs: tuple[bool, ...]) -> Any:
+def make_intrinsic(code: Code, size_inputs: tuple[bool, ...], names: Sequence[str]) -> Any:
     """Return the intrinsic ``call(arguments, targets, threads)``, which returns result leaves.
 
     The arguments are tuples of leaves. ``size_inputs`` says of each input whether it is a size
-    (a Python integer); ``targets`` are the arrays to write into, or none at all; ``threads`` is
-    how many may be used, 0 for as many as set.
+    (a Python integer), ``names`` how the kernel's source calls it; ``targets`` are the arrays to
+    write into, or none at all; ``threads`` is how many may be used, 0 for as many as set.
     """
     results = [leaf_type(leaf) for leaf in code.outputs]
     returned = results[0] if len(results) == 1 else types.Tuple(results)
 
     @intrinsic
     def call(typing_context: Any, arguments: Any, targets: Any, threads: Any) -> Any:
-        _check_types(code, arguments)
+        _check_types(code, arguments, names)
         _check_targets(code, targets)
         return returned(arguments, targets, threads), _Codegen(code, size_inputs, results, returned)
 
     return call
 
 
-def _check_types(code: Code, arguments: Any) -> None:
-    for k, (leaf, given) in enumerate(zip(code.inputs, arguments, strict=True)):
+def _check_types(code: Code, arguments: Any, names: Sequence[str]) -> None:
+    for name, leaf, given in zip(names, code.inputs, arguments, strict=True):
         wanted = leaf_type(leaf)
         if isinstance(given, types.Array):
             fits = given.dtype == getattr(wanted, "dtype", wanted) and given.ndim == leaf.ndim
@@ -163,7 +163,7 @@ def _check_types(code: Code, arguments: Any) -> None:
             fits = leaf.ndim == 0 and isinstance(given, (types.Number, types.Boolean))
         if not fits:
             raise numba_errors.TypingError(
-                f"argument {k} of the symgrad kernel is {given}, but it was made for {wanted}; "
+                f"argument {name} of the symgrad kernel is {given}, but it was made for {wanted}; "
                 "make a kernel with g.kernel(*args) for arguments like these"
             )
 

@@ -23,7 +23,16 @@ from ._function import (
     with_conditions,
 )
 from ._outside import Reading
-from ._signature import LeafKind, Signature, argument_names, as_leaf, signature_of
+from ._signature import (
+    LeafKind,
+    Signature,
+    argument_name,
+    argument_names,
+    argument_paths,
+    as_leaf,
+    as_leaves,
+    signature_of,
+)
 from ._traced import Traced, as_traced, reads_of
 from ._tree import LEAF, Tree, as_input, flatten, is_number_list
 
@@ -46,10 +55,13 @@ __all__ = [
     "Traced",
     "Tree",
     "Watch",
+    "argument_name",
     "argument_names",
+    "argument_paths",
     "arrived",
     "as_input",
     "as_leaf",
+    "as_leaves",
     "as_node",
     "as_traced",
     "bind",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from .._graph import Input, SizeOf, more_than_numbers
 from .._graph._types import check_dtype
 from .._shapes import MOST_BYTES, SHORT_AXIS, SHORT_LAST_AXIS, Dim, Dimension, Size
 from .._state import now
-from ..errors import ArgumentError, DTypeError
+from ..errors import ArgumentError, DTypeError, SymgradError
 from ._complex import Complex
 from ._outside import Reading
 from ._traced import Traced
@@ -59,6 +59,19 @@ def as_leaf(value: Any, what: str) -> Any:
         _require_numbers(value, what)
         return as_leaf(np.asarray(value), what)
     return value.leaf() if isinstance(value, Reading) else value
+
+
+def as_leaves(
+    raw: Sequence[Any], function: Callable[..., Any], args: Sequence[Any], kwargs: Any
+) -> list[Any]:
+    """Return the leaves of a call of ``function`` as the kernels take them."""
+    wrong = False
+    try:
+        return [as_leaf(leaf, "") for leaf in raw]
+    except SymgradError:
+        wrong = True
+    paths = argument_paths(function, args, kwargs) if wrong else ()
+    return [as_leaf(leaf, f"argument {path}") for leaf, path in zip(raw, paths, strict=True)]
 
 
 def _require_numbers(value: Any, what: str) -> None:
@@ -116,12 +129,13 @@ def signature_of(
     dynamic: bool,
     short: bool = False,
     watched: Sequence[Any] = (),
+    paths: Callable[[], Sequence[str]] | None = None,
 ) -> tuple[Signature, list[int]]:
     """Return the signature of flat arguments and the example's symbolic sizes.
 
     With ``dynamic`` sizes from 2 on are symbols; with ``short``, those of short axes are
     numbers even so (:func:`short_sizes`). ``watched`` are objects whose content is compared
-    otherwise.
+    otherwise. ``paths`` gives how errors call the leaves.
     """
     classes: dict[int, int] = {}
     fixed = short_sizes(leaves) if short else ()
@@ -132,7 +146,7 @@ def signature_of(
             return size
         return -size if size in fixed else 2 + classes.setdefault(size, len(classes))
 
-    for leaf in leaves:
+    for k, leaf in enumerate(leaves):
         if isinstance(leaf, np.ndarray):
             sizes = leaf.shape
             if dynamic and sizes:
@@ -149,7 +163,10 @@ def signature_of(
             value = None if pattern > 0 else leaf
             kinds.append(LeafKind("int", sizes=(pattern,), value=value))
         else:
-            kinds.append(LeafKind("static", value=_hashable(leaf, watched)))
+            key = _hashable(leaf, watched)
+            if key is None:
+                _refuse_kind(leaf, "an argument" if paths is None else f"argument {paths()[k]}")
+            kinds.append(LeafKind("static", value=key))
     return Signature(tree, tuple(kinds), dynamic), list(classes)
 
 
@@ -187,14 +204,17 @@ def _hashable(leaf: Any, watched: Sequence[Any]) -> Any:
     except TypeError:
         if any(leaf is x for x in watched):
             return _Itself(key)
-        listed = (
-            "arguments are arrays, numbers, nested tuples, lists, dicts and dataclasses of them, "
-            "objects of your own classes, and hashable values, which are baked in"
-        )
-        why = f"{leaf!r:.60}" if isinstance(leaf, (set, bytearray)) else listed
-        kind = type(leaf).__name__
-        raise ArgumentError(f"cannot take an argument of type {kind}: {why}") from None
+        return None
     return key
+
+
+def _refuse_kind(leaf: Any, what: str) -> NoReturn:
+    listed = (
+        "arguments are arrays, numbers, nested tuples, lists, dicts and dataclasses of them, "
+        "objects of your own classes, and hashable values, which are baked in"
+    )
+    why = f"{leaf!r:.60}" if isinstance(leaf, (set, bytearray)) else listed
+    raise ArgumentError(f"cannot take {what} of type {type(leaf).__name__}: {why}")
 
 
 def make_inputs(
@@ -235,14 +255,40 @@ def make_inputs(
     return values, inputs
 
 
-def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> list[str]:
-    """Return an identifier for each leaf of ``(args, kwargs)``."""
+def _positional(function: Callable[..., Any]) -> tuple[list[str], str]:
+    """Return the names of positional parameters, and of the one that takes the rest, or ""."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         parameters = []
     plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "x")
+    return plain, next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), "")
+
+
+def argument_name(function: Callable[..., Any], key: int | str) -> str:
+    """Return how an error calls an argument: ``x``, ``more[0]``, or its position."""
+    if isinstance(key, str):
+        return key
+    plain, rest = _positional(function)
+    if 0 <= key < len(plain):
+        return plain[key]
+    return f"{rest}[{key - len(plain)}]" if rest and key >= 0 else str(key)
+
+
+def argument_paths(function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> list[str]:
+    """Return how an error calls each leaf of ``(args, kwargs)``: ``params['w'][0]``."""
+    keys = [*range(len(args)), *kwargs]
+    return [
+        path
+        for key, value in zip(keys, (*args, *kwargs.values()), strict=True)
+        for path in flatten(value)[1].paths(argument_name(function, key))
+    ]
+
+
+def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> list[str]:
+    """Return an identifier for each leaf of ``(args, kwargs)``."""
+    plain, rest = _positional(function)
+    rest = rest or "x"
     single = len(args) == 1 and not plain
     names: list[str] = []
     for k, arg in enumerate(args):
@@ -264,8 +310,11 @@ __all__ = [
     "LeafKind",
     "Signature",
     "SizeOf",
+    "argument_name",
     "argument_names",
+    "argument_paths",
     "as_leaf",
+    "as_leaves",
     "make_inputs",
     "signature_of",
 ]

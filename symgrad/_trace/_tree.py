@@ -90,6 +90,20 @@ class Tree(NamedTuple):
             text = "".join(c if c.isalnum() else "_" for c in str(key))
             yield from child.names(f"{name}_{text}" if name else f"_{text}")
 
+    def paths(self, name: str) -> Iterator[str]:
+        """Yield how each leaf is written: ``x``, ``x[0]``, ``params['w']``, ``model.scale``."""
+        if self.kind in ("leaf", "labelled"):
+            yield name
+            return
+        keys = self.meta[-1] if self.meta is not None else range(len(self.children))
+        for key, child in zip(keys, self.children, strict=True):
+            if self.kind == "complex":
+                yield name
+            elif self.kind in ("dataclass", "namedtuple"):
+                yield from child.paths(f"{name}.{key}")
+            else:
+                yield from child.paths(f"{name}[{key!r}]")
+
 
 LEAF = Tree("leaf")
 

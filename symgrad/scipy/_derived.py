@@ -353,8 +353,8 @@ def _element_slopes(function: Callable[[Any], Any], x: Any) -> Any:
 def _are_arguments(values: Sequence[Any]) -> bool:
     """Tell whether compiled functions take all of these."""
     try:
-        for k, leaf in enumerate(flatten(tuple(values))[0]):
-            as_leaf(leaf, f"argument {k}")
+        for leaf in flatten(tuple(values))[0]:
+            as_leaf(leaf, "")
     except SymgradError:
         return False
     return True
