@@ -313,6 +313,37 @@ def test_threads_compile_at_the_same_time() -> None:
         np.testing.assert_allclose(got, n * np.cos(x3 * n), rtol=1e-15)
 
 
+FIRST_CALLS = """
+import sys, threading
+import numpy as np
+import symgrad as sg
+
+x = np.array([0.5, 1.0, 2.0])
+sys.setswitchinterval(1e-5)
+barrier = threading.Barrier(6)
+
+
+def work(k):
+    f = sg.grad(lambda x: np.sum(np.sin(x * k)))  # which reads k
+    barrier.wait()
+    for _ in range(3):
+        assert np.allclose(f(x), k * np.cos(x * k))
+
+
+threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_may_be_the_first_that_call() -> None:
+    """What each makes of code that is made once lives as long as it is used."""
+    run = subprocess.run([sys.executable, "-c", FIRST_CALLS], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 def test_kernels_release_the_lock() -> None:
     kernel = sg.compile(lambda x: np.sum(np.sin(x) ** 3) + np.cumsum(x)[-1]).kernel(x3)
     assert kernel.targetoptions["nogil"]

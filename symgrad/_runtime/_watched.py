@@ -201,8 +201,11 @@ def copier(load: Callable[[str], Any]) -> Callable[..., int]:
     lock, so no other thread can free them in between.
     """
     words = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-    kind = ctypes.PYFUNCTYPE(ctypes.c_int, *words)
-    return kind(_machine_code(load).get_function_address(COPY))
+    engine = _machine_code(load)
+    copy = ctypes.PYFUNCTYPE(ctypes.c_int, *words)(engine.get_function_address(COPY))
+    # Of threads that come first at the same time each makes an engine of its own.
+    copy.engine = engine  # type: ignore[attr-defined]
+    return copy
 
 
 def watched(
