@@ -458,9 +458,17 @@ def changed_under_an_unclear_view(x: Any) -> Any:
     return y
 
 
+def changed_beneath_windows(x: Any) -> Any:
+    z = x[:, 0] * 1
+    y = np.lib.stride_tricks.sliding_window_view(z, 2)
+    z[0] = 0.0
+    return y
+
+
 REFUSED: list[tuple[Any, type[Exception], str]] = [
     (changed_through_an_unclear_view, TraceError, r"how that lies in memory.* x\.copy\(\)"),
     (changed_beside_an_unclear_view, TraceError, r"how that lies in memory.* x\.copy\(\)"),
+    (changed_beneath_windows, TraceError, r"windows share it.* x\.copy\(\)"),
     (ravelled_backwards, TraceError, "how that lies in memory"),
     (function_of_what_is_turned, TraceError, "how that lies in memory"),
     (loop_over_what_is_turned, TraceError, "how that lies in memory"),

@@ -589,8 +589,6 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
 
 #: What is refused, and what computes the same, written as the error says.
 REPLACED: dict[str, tuple[Callable[..., Any], str]] = {
-    "windows": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 3),
-                "x[np.arange(k) + np.arange(len(x) - k + 1)[:, None]]"),
     "reduce": (np.logaddexp.reduce,
                "sg.scan(lambda y, row: (np.logaddexp(y, row),) * 2, x[0], x[1:])[0]"),
     "accumulate": (

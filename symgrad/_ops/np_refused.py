@@ -35,10 +35,6 @@ REFUSED: dict[str, str] = {
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WRITTEN),
     "asarray_chkfinite": "a traced value has no numbers to check: use np.asarray",
     "isnat": "it asks dates, and traced values are numbers",
-    "lib.stride_tricks.sliding_window_view": (
-        "it shares the memory of its windows: of a vector x[np.arange(k) + "
-        "np.arange(len(x) - k + 1)[:, None]] takes them by index"
-    ),
     "polydiv": "how many coefficients the rest has depends on their values",
 }  # fmt: skip
 

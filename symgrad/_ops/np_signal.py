@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from .._op import composite
-from .._shapes import normalize_axis
-from ..errors import ArgumentError, ShapeError
-from .indexing import SCATTER
+from .._shapes import Size, normalize_axis
+from ..errors import ArgumentError, ShapeError, UnsupportedError
+from .indexing import GATHER, SCATTER
 from .np_common import (
     Sample,
     as_array,
@@ -26,6 +27,7 @@ from .np_common import (
     on_all,
     reshaped,
     section,
+    sizes,
     spread,
 )
 from .np_sorting import count_below
@@ -115,6 +117,59 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     if a.shape[0] >= v.shape[0]:
         return _windows(a, conjugated(v), mode, "correlate")
     return conjugated(_windows(v, conjugated(a), mode, "correlate"))[::-1]
+
+
+# ---------------------------------------------------------------- windows
+
+#: Windows up to this length are slices side by side, which LLVM reads as they lie; longer ones,
+#: of which there would be long programs, are taken by index.
+SLICED = 8
+
+
+@composite(
+    np.lib.stride_tricks.sliding_window_view, name="lib.stride_tricks.sliding_window_view",
+    samples=join(
+        on([(5,), (12,)], (3,), ((1,),), (np.int64(5),), dtypes=("f8", "i4")),
+        on([(12,)], (10,), (12,)),
+        on([(4, 5)], ((2, 3),), (2, 0), (3, -1), ((2, 2), (1, 0)), ((2, 2), (0, 0))),
+        on([(2, 11, 3)], (9, 1), ((1, 9, 2),)),
+    ),
+)  # fmt: skip
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """Windows that slide along axes, side by side."""
+    if writeable:
+        raise UnsupportedError(
+            "sliding_window_view(..., writeable=True): windows that are written to would change "
+            "each other. Leave writeable= out, and write to x"
+        )
+    x, widths = as_array(x), sizes(window_shape)
+    axes = range(x.ndim) if axis is None else [normalize_axis(k, x.ndim) for k in sizes(axis)]
+    if len(widths) != len(axes):
+        raise ShapeError(
+            f"sliding_window_view: {len(widths)} lengths of windows for {len(axes)} axes"
+        )
+    for k, width in zip(axes, widths, strict=True):
+        x = _windows_along(x, k, width if isinstance(width, Size) else operator.index(width))
+    return x
+
+
+def _windows_along(x: Any, axis: int, width: Any) -> Any:
+    """Return windows along one axis, their elements along a last axis."""
+    moved = np.moveaxis(x, axis, -1)
+    if width < 0 or moved.shape[-1] < width:
+        raise ShapeError(
+            f"sliding_window_view: windows of {width} elements along an axis of {x.shape[axis]}"
+        )
+    count = moved.shape[-1] - width + 1
+    if isinstance(width, int) and 0 < width <= SLICED:
+        windows = np.stack([moved[..., k : k + count] for k in range(width)], axis=-1)
+    else:
+        place = iota(count, x)[:, None] + iota(width, x)[None, :]
+        last = moved.ndim - 1
+        windows = GATHER(lift(moved, place), place, axes=(last,), at=last)
+    return np.moveaxis(windows, -2, axis)
 
 
 # ---------------------------------------------------------------- differences on a grid

@@ -88,6 +88,8 @@ def related(
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     if not hasattr(result, "layout"):
         return result
+    if function is np.lib.stride_tricks.sliding_window_view:
+        return result.sharing(args[0] if args else kwargs["x"])
     if function in VIEWS:
         found = result
         for source in _arrays_in(args):

@@ -184,6 +184,10 @@ class Complex(ArrayMethods, Pair):
         """Return the value as an array of its own, which lies so."""
         return Complex(self._real.own(layout), self._imag.own(layout))
 
+    def sharing(self, source: Any) -> Complex:
+        """Return the value as a view of ``source`` that is not followed where one is written."""
+        return Complex(*(getattr(self, k).sharing(getattr(source, k)) for k in ("real", "imag")))
+
     def unsure(self, layout: Layout) -> Complex:
         """Return what is a copy that lies so, or this very array if it does."""
         layout = Layout.PARTS if layout is Layout.RUN else layout

@@ -156,8 +156,9 @@ class Traced(Numberless, ArrayMethods):
         return (
             f"whether the array{made} (shape {show(self._shape)}) shares memory with the one it "
             f"was taken from depends on how that lies in memory (a reshape or a ravel of what is "
-            f"turned, or has gaps), and one of the two was assigned to, then {which} was used. "
-            "Write instead: x.copy() where it is made, or assign through the original array"
+            "turned, or has gaps; windows share it), and one of the two was assigned to, then "
+            f"{which} was used. Write instead: x.copy() where it is made, or assign through the "
+            "original array"
         )
 
     def _see(self, source: Any, wanted: Layout | None = None) -> Traced:
@@ -188,6 +189,14 @@ class Traced(Numberless, ArrayMethods):
             (before.writable or not found.shared) and found.writable,
         )
         return self
+
+    def sharing(self, source: Any) -> Traced:
+        """Return the value as a view of ``source`` that is not followed where one is written."""
+        made = Traced(self._node, self.weak)
+        made.layout = Layout.UNKNOWN
+        if isinstance(source, Traced):
+            made._view = View(source, None, source._version, False)
+        return made
 
     def unsure(self, layout: Layout) -> Traced:
         """Return what is a copy that lies so, or this very array if it does."""

@@ -1,0 +1,52 @@
+"""``np.lib.stride_tricks.sliding_window_view``: moving averages and convolutions as users write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symgrad as sg
+from symgrad.errors import ShapeError, UnsupportedError
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 9, 20])
+def test_sliding_windows(k: int) -> None:
+    """Moving averages, maxima and convolutions by windows, of any length by one program."""
+    windows, w = np.lib.stride_tricks.sliding_window_view, np.linspace(0.5, 1.5, k)
+
+    def f(x: Any, w: Any) -> Any:
+        seen = windows(x, len(w))
+        return np.sum(np.sin(seen @ w)) + np.sum(np.mean(seen, axis=-1) ** 2) + np.sum(seen.max(-1))
+
+    g = sg.value_and_grad(f, argnums=(0, 1))
+    for n in (30, 41):
+        x = np.random.default_rng(n).normal(size=n)
+        value, slopes = g(x, w)
+        assert value == pytest.approx(f(x, w), rel=1e-13)
+        h = 1e-6
+        by_x = [(f(x + h * e, w) - f(x - h * e, w)) / (2 * h) for e in np.eye(n)]
+        by_w = [(f(x, w + h * e) - f(x, w - h * e)) / (2 * h) for e in np.eye(k)]
+        np.testing.assert_allclose(slopes[0], by_x, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(slopes[1], by_w, rtol=1e-6, atol=1e-7)
+    assert g.traces == 1
+
+
+def test_sliding_windows_of_matrices() -> None:
+    windows, x = np.lib.stride_tricks.sliding_window_view, np.arange(30.0).reshape(5, 6)
+    for shape, axis in (((2, 3), None), (3, 1), ((2, 2), (1, 1)), ((2, 4), (0, -1))):
+        f = lambda x, s=shape, a=axis: windows(x, s, a)  # noqa: E731
+        np.testing.assert_array_equal(sg.compile(f)(x), f(x))
+        np.testing.assert_array_equal(sg.compile(f)(x + 1j * x), f(x + 1j * x))
+        counts = sg.grad(lambda x, f=f: np.sum(f(x)))(x)
+        want = np.zeros(30)
+        np.add.at(want, f(np.arange(30).reshape(5, 6)).ravel(), 1.0)
+        np.testing.assert_array_equal(counts, want.reshape(5, 6))
+    for shape, axis, said in (
+        (7, 1, "windows of 7 elements along an axis of"), ((2, 2), 0, "2 lengths of windows for 1"),
+    ):  # fmt: skip
+        with pytest.raises(ShapeError, match=said):
+            sg.compile(lambda x, s=shape, a=axis: windows(x, s, a))(x)
+    with pytest.raises(UnsupportedError, match="Leave writeable= out"):
+        sg.compile(lambda x: windows(x, 2, 0, writeable=True))(x)
