@@ -316,7 +316,7 @@ def refusals() -> dict[str, list[str]]:
         try:
             handler()
         except UnsupportedError as error:
-            match = re.search(r"cannot be traced: (.*)\. Write it with", str(error))
+            match = re.search(r"cannot be traced: (.*?)(?:\. Write it with|$)", str(error))
             reason = match[1] if match else str(error)
             found.setdefault(reason, []).append(f"`{named(function)}`")
     return found

@@ -184,8 +184,8 @@ def test_wrong_calls_are_pythons_errors() -> None:
 UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "bits": (np.packbits, ("numpy.packbits cannot be traced", "op table (docs/ops.md)")),
     "unique": (np.unique, ("numpy.unique", "depends on their values")),
-    "nonzero": (np.nonzero, ("numpy.nonzero", "use a mask: np.where")),
-    "where": (np.where, ("numpy.where", "with one argument it gives positions")),
+    "nonzero": (np.nonzero, ("numpy.nonzero", "Write instead: np.where(mask")),
+    "where": (np.where, ("numpy.where", "with one argument it gives places")),
     "returned mask": (lambda x: x[x > 2], ("x[mask] as a result", "np.where(mask, x, 0.0)")),
     "histogram2d": (lambda x: np.histogram2d(x, x), ("np.searchsorted", "np.bincount")),
     "scipy": (lambda x: sc.itairy(x), ("scipy.special.itairy cannot be traced",)),
@@ -589,6 +589,25 @@ def test_a_solver_that_is_not_traced_meets_no_traced_value(solver: str, capfd: A
 
 #: What is refused, and what computes the same, written as the error says.
 REPLACED: dict[str, tuple[Callable[..., Any], str]] = {
+    "distinct": (lambda x: len(np.unique(x)), "1 + np.count_nonzero(np.diff(np.sort(x)))"),
+    "groups": (
+        lambda x: np.array([np.sum(x[x == v]) for v in np.unique(x)]),
+        "np.bincount(inverse, x, minlength=n)",
+    ),
+    "union": (lambda x: np.union1d(x, [9.0, 7.0]), "np.sort(np.concatenate([x, y]))"),
+    "intersection": (lambda x: np.sum(np.intersect1d(x, [5.0, 3.0])), "x[np.isin(x, y)]"),
+    "difference": (lambda x: np.sum(np.setdiff1d(x, [5.0, 3.0])), "x[~np.isin(x, y)]"),
+    "places": (lambda x: np.flatnonzero(x > 2)[0], "np.argmax(mask)"),
+    "how many": (lambda x: len(np.where(x > 2)[0]), "np.count_nonzero(mask)"),
+    "extract": (lambda x: np.sum(np.extract(x > 2, x)), "x[mask]"),
+    "repeat": (lambda x: np.repeat(x, (x > 2) + 1), "x[places]"),
+    "delete": (lambda x: np.delete(x, np.argmax(x)), "x[i + (i >= k)]"),
+    "delete by a mask": (lambda x: np.sum(np.delete(x, x > 2)), "x[~mask]"),
+    "insert": (
+        lambda x: np.insert(x, np.argmax(x), 7.0),
+        "np.where(i == k, v, x[np.minimum(i - (i > k), len(x) - 1)])",
+    ),
+    "arange": (lambda x: np.arange(x[0], x[0] + 3), "start + step * np.arange(n)"),
     "reduce": (np.logaddexp.reduce,
                "sg.scan(lambda y, row: (np.logaddexp(y, row),) * 2, x[0], x[1:])[0]"),
     "accumulate": (
@@ -602,9 +621,20 @@ REPLACED: dict[str, tuple[Callable[..., Any], str]] = {
 def test_what_errors_say_to_write_instead_is_the_same(name: str) -> None:
     f, instead = REPLACED[name]
     x = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
-    with pytest.raises(UnsupportedError, match=re.escape(instead)):
+    with pytest.raises((UnsupportedError, ArgumentError), match=re.escape(instead)):
         sg.compile(lambda x: f(x))(x)
-    found = sg.compile(lambda x: eval(instead, {"np": np, "sg": sg, "x": x, "k": 3}))(x)
+    given = {"np": np, "sg": sg, "k": 3, "v": 7.0, "step": 1.0}
+    given["places"] = np.repeat(np.arange(5), (x > 2) + 1)
+    given["i"] = np.arange(4 if name == "delete" else 6)
+    given["n"] = 3 if name == "arange" else 5
+    given["inverse"] = np.unique(x, return_inverse=True)[1]
+    given["y"] = np.array([9.0, 7.0] if name == "union" else [5.0, 3.0])
+    total = "np.sum({})" if instead.startswith(("x[mask]", "x[np.isin", "x[~")) else "{}"
+
+    def same(x: Any) -> Any:
+        return eval(total.format(instead), given | {"x": x, "mask": x > 2, "start": x[0]})
+
+    found = sg.compile(same)(x)
     np.testing.assert_allclose(found, f(x), rtol=1e-15)
 
 

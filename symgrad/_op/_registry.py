@@ -211,11 +211,13 @@ def refuse(function: Callable[..., Any], why: str = "") -> NoReturn:
             f"{name} is a function of Numba's, whose machine code takes numbers. Write instead: "
             f"{name}.__wrapped__, the Python function in it, with np.where for its branches"
         )
-    raise refused(UnsupportedError(
-        f"{_name(resolved(function))} cannot be traced{': ' + why if why else ''}. "
-        "Write it with functions of the op table (docs/ops.md), or keep it outside of the "
-        "differentiated function."
-    ))  # fmt: skip
+    said = f"{_name(resolved(function))} cannot be traced{': ' + why if why else ''}"
+    if "Write instead" not in why:
+        said += (
+            ". Write it with functions of the op table (docs/ops.md), or keep it outside of the "
+            "differentiated function."
+        )
+    raise refused(UnsupportedError(said))
 
 
 Real = sp.Reals

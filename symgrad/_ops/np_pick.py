@@ -158,9 +158,24 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return take(np.concatenate([x, new], axis), order, axis)
 
 
+_ONE_PLACE = {
+    "delete": "x[i + (i >= k)], where i = np.arange(len(x) - 1)",
+    "insert": "np.where(i == k, v, x[np.minimum(i - (i > k), len(x) - 1)]), where "
+              "i = np.arange(len(x) + 1)",
+}  # fmt: skip
+
+
 def _constant_places(name: str, obj: Any) -> None:
+    if is_traced(obj) and obj.dtype == np.bool_:
+        raise ArgumentError(
+            f"{name}: a traced mask decides the shape. Write instead: x[~mask], which has sums, "
+            "means and extremes"
+        )
     if is_traced(obj):
-        raise ArgumentError(f"{name}: the places decide the shape, so they cannot be traced")
+        raise ArgumentError(
+            f"{name}: the places decide the shape, so they cannot be traced. Write instead, of one "
+            f"place k in a vector: {_ONE_PLACE[name]}"
+        )
 
 
 # ---------------------------------------------------------------- choices

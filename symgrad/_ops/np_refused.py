@@ -11,6 +11,16 @@ import numpy as np
 from .._op import refuse, registry
 
 _SHAPE = "how many elements it gives depends on their values, and a trace needs the shape"
+#: What to write for places and elements where a condition holds.
+OF_MASKS = (
+    "Write instead: np.where(mask, x, 0.0) for the elements, np.argmax(mask) for the first place, "
+    "np.count_nonzero(mask) for how many there are"
+)
+_DISTINCT = (
+    f"{_SHAPE}. Write instead: of labels that are data np.unique outside, whose inverse is an "
+    "argument (np.bincount(inverse, x, minlength=n) has the sums of the groups); how many "
+    "differ is 1 + np.count_nonzero(np.diff(np.sort(x)))"
+)
 _COUNTS = (
     "it counts, and counts have no derivative: find the places with np.searchsorted, and add "
     "weights with np.bincount"
@@ -22,12 +32,23 @@ _BITS = "it takes bytes apart, which have no derivative"
 
 #: Names of NumPy functions and why they cannot be traced.
 REFUSED: dict[str, str] = {
-    **dict.fromkeys(("nonzero", "argwhere", "flatnonzero"), f"{_SHAPE} (use a mask: np.where)"),
-    **dict.fromkeys(("extract", "compress"), f"{_SHAPE} (use np.where(mask, x, 0.0))"),
+    **dict.fromkeys(("nonzero", "argwhere", "flatnonzero"), f"{_SHAPE}. {OF_MASKS}"),
     **dict.fromkeys(
-        ("unique", "unique_values", "unique_counts", "unique_inverse", "unique_all",
-         "union1d", "intersect1d", "setdiff1d", "setxor1d", "trim_zeros"), _SHAPE,
+        ("extract", "compress"),
+        f"{_SHAPE}. Write instead: x[mask], which has sums, means and extremes, or "
+        "np.where(mask, x, 0.0)",
     ),
+    **dict.fromkeys(
+        ("unique", "unique_values", "unique_counts", "unique_inverse", "unique_all"), _DISTINCT,
+    ),
+    "union1d": f"{_SHAPE}. Write instead: np.sort(np.concatenate([x, y])), with equal ones in it",
+    "intersect1d": f"{_SHAPE}. Write instead: x[np.isin(x, y)], which has sums and means,"
+                  " equal ones among them",
+    "setdiff1d": f"{_SHAPE}. Write instead: x[~np.isin(x, y)], which has sums and means,"
+                  " equal ones among them",
+    "setxor1d": f"{_SHAPE}. Write instead: x[~np.isin(x, y)] and y[~np.isin(y, x)], which have "
+                "sums and means",
+    "trim_zeros": f"{_SHAPE}. Write instead: x[begin:end], with ends that are arguments",
     **dict.fromkeys(("histogram2d", "histogramdd"), _COUNTS),
     **dict.fromkeys(("packbits", "unpackbits"), _BITS),
     **dict.fromkeys(("asmatrix", "bmat"), _MATRIX),

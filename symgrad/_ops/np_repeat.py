@@ -52,7 +52,11 @@ def tile(A: Any, reps: Any) -> Any:
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     """Repeat each element; the counts are one number or a constant list."""
     if holds_traced(repeats) and not np.ndim(repeats) == 0:
-        raise ArgumentError("repeat: the counts decide the shape, so they cannot be traced")
+        raise ArgumentError(
+            "repeat: the counts decide the shape, so they cannot be traced. Write instead: "
+            "x[places], where places = np.repeat(np.arange(len(x)), counts) is made outside and "
+            "passed as an argument"
+        )
     x = as_array(a)
     x, axis = (x, axis) if axis is not None else (np.ravel(x), 0)
     axis = normalize_axis(axis, x.ndim)

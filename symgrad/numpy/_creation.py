@@ -25,7 +25,10 @@ from .._trace._known import known_number
 from .._trace._namespace import assignable, holds, is_size, lifted, version
 from .._trace._views import Layout
 
-_LENGTH = "how many elements it gives would depend on the values of traced numbers"
+_LENGTH = (
+    "how many elements it gives would depend on the values of traced numbers. Write instead: "
+    "start + step * np.arange(n), with n an argument"
+)
 
 
 def _known(value: Any) -> Any:
