@@ -584,3 +584,38 @@ def test_operators_of_tensors_have_types() -> None:
     t = sg.tensor([1.0, 2.0])
     results: list[sg.Tensor] = [t * 2, 2 * t, t - 1.0, 1.0 / t, t**2, t % 2, t > 1.0]
     assert [r.shape for r in results] == [(2,)] * 7
+
+
+ROUNDED = [
+    0.15, 0.25, 0.35, 2.675, 1.005, 5.015, -0.05, -0.04, 2.5, -2.5, 25.0, 35.0, 123456.789, 1e-320,
+    56294995342131.55, 4503599627370497.5, 5e15, 1e16, 5e22, 1e300, math.inf, -math.inf, math.nan,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 15, 22, 400, -1, -2, -22, -400])
+def test_rounding_is_pythons_for_floats_and_numpys_for_elements(digits: int) -> None:
+    near = [k / 20 for k in range(-30, 31)] + [k * 5.0 for k in range(-30, 31)]
+    floats = [*ROUNDED, *near, *np.nextafter(near, np.inf).tolist()]
+    own = sg.compile(lambda x: round(x, digits))
+    with np.errstate(all="ignore"):
+        assert repr([float(own(x)) for x in floats]) == repr([round(x, digits) for x in floats])
+        for f in (lambda x: round(x, digits), lambda x: np.round(x, digits)):
+            wanted = [float(f(np.float64(x))) for x in floats]
+            assert repr([float(sg.compile(f)(np.float64(x))) for x in floats[:30]]) == repr(
+                wanted[:30]
+            )
+        rows = sg.compile(lambda x: np.round(x, digits))(np.array(floats))
+        assert repr(rows.tolist()) == repr(wanted)
+
+
+@pytest.mark.parametrize("digits", [None, 0, 1, 15, 400, -1, -400])
+def test_rounding_has_no_slope(digits: int | None) -> None:
+    for f in (lambda x: round(x, digits), lambda x: np.round(x, digits or 0)):
+        for x in (0.15, 2.5, 25.0, 1e16, 1e300):
+            assert sg.grad(lambda x, f=f: f(x) * 1.0)(x) == 0.0
+            assert sg.compile(lambda x, f=f: sg.jvp(f, (x,), (1.0,)))(x)[1] == 0.0
+
+
+def test_rounding_to_a_whole_number_is_pythons() -> None:
+    for x in (0.5, 1.5, -0.4, -2.5, 1e16):
+        assert repr(float(sg.compile(round)(x))) == repr(float(round(x)))

@@ -25,7 +25,9 @@ from .._op import (
 )
 from .arithmetic import STEP
 from .integers import SCALE
+from .logic import STOP_GRADIENT
 from .np_common import join_parts
+from .pairs import two_product
 
 
 def _step(name: str, form: Any, *functions: Any) -> Op:
@@ -60,10 +62,14 @@ def _decimals(rng: np.random.Generator) -> Iterator[tuple[tuple[Any, ...], dict[
     yield (np.array([14, 15, 25, -25]), 1), {}
 
 
+def _power_of_ten(digits: int) -> float:
+    return 10.0**digits if digits < 309 else math.inf
+
+
 @composite(np.round, np.around, samples=_decimals, convention=STEP)
 def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
     """Round to a number of decimals, halves to the even neighbour."""
-    scale = 10.0 ** abs(int(decimals))
+    scale = _power_of_ten(abs(int(decimals)))
     if a.dtype.kind == "c":
         return join_parts(round_(a.real, decimals), round_(a.imag, decimals))
     if a.dtype.kind == "b":
@@ -73,6 +79,33 @@ def round_(a: Any, decimals: int = 0, out: None = None) -> Any:
     if decimals == 0:
         return np.rint(a)
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+def round_number(x: Any, digits: int) -> Any:
+    """Round as Python rounds its floats: the decimal number that is nearest to the exact value.
+
+    NumPy's product with ``10**digits`` is rounded itself, so that 0.15, which is less, becomes
+    0.2. What is lost by it decides here between the neighbours of a half. Where the next float is
+    further away than the digit, x is its own nearest. (Of more than 22 digits, and of so many
+    zeros, the power of ten is rounded, and so may be the result.)
+    """
+    scale, own = _power_of_ten(abs(digits)), STOP_GRADIENT(x)
+    size = np.abs(own)
+    if not math.isfinite(scale):  # all digits, or none
+        return own if digits > 0 else np.where(np.isfinite(own), np.copysign(0.0, own), own)
+    if digits >= 0:
+        high, low = two_product(size, scale)
+        whole = np.floor(high)
+        past = (high - whole) - 0.5
+        past = np.where(past == 0, low, past)
+    else:
+        rest = np.fmod(size, scale)  # exactly
+        whole = high = np.rint((size - rest) / scale)
+        past = rest - 0.5 * scale
+    up = (past > 0) | ((past == 0) & (np.fmod(whole, 2.0) == 1))
+    found = np.where(up, whole + 1.0, whole)
+    found = found / scale if digits >= 0 else found * scale
+    return np.where(high < 2.0**53, np.copysign(found, own), own)
 
 
 @composite(np.modf, samples=_numbers)

@@ -8,6 +8,7 @@ value's own ``__symgrad_bind__``.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
 from .._ops.np_contract import is_sparse, sparse_product
+from .._ops.rounding import round_number
 from ..errors import ArgumentError, DTypeError, UnsupportedError
 from ._calls import call, related
 from ._labelled import labelled
@@ -206,7 +208,10 @@ class ArrayMethods:
         return NotImplemented if declines(other) else call(np.matmul, (other, self), {})
 
     def __round__(self, ndigits: int | None = None) -> Any:
-        return np.round(self, ndigits or 0)
+        if ndigits and getattr(self, "weak", None) is float:  # not NumPy's way
+            return round_number(self, operator.index(ndigits))
+        found = np.round(self, ndigits or 0)
+        return found + 0.0 if ndigits is None and self.dtype.kind == "f" else found  # a whole 0
 
     # ---------------------------------------------------------------- methods
 
