@@ -182,7 +182,7 @@ class Assembling:
         return F * 1.0 + total + np.sum(kept)
 
 
-@pytest.mark.attack(quick=60, whole=4_000, part=200, judge="NumPy, and complex steps")
+@pytest.mark.attack(quick=60, whole=2_000, part=100, judge="NumPy, and complex steps")
 def test_arrays_filled_in_parts(attack: Any) -> None:
     """``f[:-1] += t; f[1:] -= t`` and its like: values, and derivatives by complex steps."""
     for case in attack:
