@@ -703,3 +703,17 @@ def test_zeros_keep_their_sign_under_parts() -> None:
     for backend in ("llvm", "numpy"):
         found = sg.compile(f, backend=backend)(x)
         np.testing.assert_array_equal(np.signbit(found), np.signbit(f(x)))
+
+
+def test_columns_are_written_backwards() -> None:
+    """Of few columns each is an array of its own, and its old values come first."""
+
+    def f(x: Any) -> Any:
+        y = x.copy()
+        y[::-1, 0] = x[:, 1]
+        y[::-1, 1:3] *= 2.0
+        return y
+
+    for shape in ((10, 3), (7, 8), (10, 11), (40, 3)):
+        x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+        np.testing.assert_array_equal(sg.compile(f)(x), f(x))

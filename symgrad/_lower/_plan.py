@@ -288,6 +288,8 @@ class _Planner:
             task.full |= op.over
             task.stores.append(Store(part, node, number))
             last = max(last, k)
+            # What is written everywhere is there before any step of a loop over the others, which
+            # may go the other way.
             first = first if free else last + op.begins(number, node.params)
         self.at[node] = last
         self.stored[node] = None

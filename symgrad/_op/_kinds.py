@@ -387,7 +387,7 @@ class Placing(ArrayOp):
         return False
 
     def begins(self, part: int, params: Mapping[str, Any]) -> bool:
-        """Tell whether a part is written everywhere before others are added, in place of zeros."""
+        """Tell whether a part is written everywhere before all others, in place of zeros."""
         return False
 
 
@@ -416,8 +416,8 @@ class Assemble(Placing):
         return bool(params.get("disjoint", True))
 
     def begins(self, part: int, params: Mapping[str, Any]) -> bool:
-        """Tell whether it is the first of parts that are added, and fills the whole."""
-        if part or params.get("disjoint", True):
+        """Tell whether it is the first of parts that meet, and fills the whole."""
+        if part or params.get("disjoint", False) or "regions" not in params:
             return False
         pairs = zip(params["regions"][0], params["shape"], strict=True)
         return all(size == extent for (_, _, size), extent in pairs)
