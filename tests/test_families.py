@@ -34,8 +34,12 @@ FAR: dict[str, list[tuple[float, ...]]] = {
     "ErfcxSlope": [(-20.0,), (-1.01,), (-0.99,), (7.9,), (8.1,), (1e3,)],
     "SincSlope": [(1e-3,), (-1.82,), (-1.84,), (30.0,)],
     "ExprelSlope": [(1e-3,), (-1e-3,), (-4.9,), (-5.1,), (5.1,), (100.0,)],
+    "GammaShape": [(1e-3, 0.2), (1e-3, 9.0), (0.4, 1e-60), (0.6, 0.8), (9.0, 60.0), (3e3, 3.3e3)],
     "HazardExcess": [(-30.0,), (-4.0,), (2.5,), (2.6,), (8.0,), (1e3,)],
 }
+
+#: Higher derivatives that change sign are as exact as what they are the sum of.
+CHANGING = {"GammaShape": 2e-14}
 
 
 def decay(x: Any, order: int) -> Any:
@@ -89,7 +93,8 @@ def test_no_digits_cancel_at_any_order(op: Op, order: int) -> None:
         want = exact(op, point, order)
         got = op.evaluate(*map(np.float64, point), order=order)
         # A rounding of the operands, twenty of the steps; e'''(x) has a zero at -0.98.
-        assert abs(got - want) <= 5e-15 * abs(want), (point, float(got), want)
+        bound = CHANGING.get(op.name, 5e-15) if order else 5e-15
+        assert abs(got - want) <= bound * abs(want), (point, float(got), want)
 
 
 @pytest.mark.parametrize("op", FAMILIES, ids=lambda op: op.name)

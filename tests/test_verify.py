@@ -164,8 +164,6 @@ ORDERS = (
     "Kv",
     "Ive",
     "Kve",
-    "Gammainc",
-    "Gammaincc",
     "IveSlope",
     *(o.name for o in registry.ops.values() if Evidence.of(o).precise and Words.of(o).convention),
     "Betainc",

@@ -133,7 +133,7 @@ def rule_of(
     ``known`` gives the operands that are simple numbers, with their values: the derivative
     of ``x**2`` is simpler than that of ``x**y``.
     """
-    if op.sympy is None and Evidence.of(op).precise is not None:
+    if Evidence.of(op).precise is not None:
         return MeasuredRule(op, items, kinds, result)
     return Rule(op, items, kinds, result, known)
 

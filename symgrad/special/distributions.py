@@ -1,7 +1,7 @@
 """Densities and distribution functions: gamma, beta, Student's, and what they express.
 
-Derivatives by a parameter (degrees of freedom) are not known: nan. The formulas are those of
-:mod:`.densities` and :mod:`.incomplete`, which name their sources.
+The formulas are those of :mod:`.densities`, :mod:`.incomplete` and :mod:`.shapes`, which name their
+sources.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import (
+    HIGHEST,
     Code,
     Composed,
     Evidence,
@@ -47,6 +48,7 @@ from .records import (
     of_scipy,
     source_of,
 )
+from .shapes import bell, gamma_shape
 
 # ---------------------------------------------------------------- gamma distribution
 
@@ -67,6 +69,14 @@ def _gamma_partials(y: Any, a: Any, x: Any, slope: int = 0) -> Any:
     return y * by_a + f / x, y * by_x - f * ((a - 1) / (x * x))
 
 
+def _gamma_shape_partials(y: Any, a: Any, x: Any, order: int = 0) -> Any:
+    again = GAMMA_SHAPE(a, x, order=order + 1)
+    if order == 0:
+        return again, GAMMA_DENSITY(a, x, slope=1)
+    scores = [np.log(x) - sc.psi(a), *(-polygamma(k, a) for k in range(1, order + 1))]
+    return again, GAMMA_DENSITY(a, x) * bell(scores)[0]
+
+
 GAMMA_DENSITY: Op = define(
     Map("GammaDensity", evaluate=doubled(gamma_density), domain=BOTH_POSITIVE, sympy=gamma_form,
         rule=Partials(_gamma_partials), slopes=2),
@@ -74,27 +84,32 @@ GAMMA_DENSITY: Op = define(
     Evidence(samples=((0.5, 5), (0.3, 6))),
     Words("x**(a - 1)*exp(-x)/gamma(a)."),
 )  # fmt: skip
+GAMMA_SHAPE: Op = define(
+    Map("GammaShape", evaluate=doubled(gamma_shape, "order"), domain=BOTH_POSITIVE, sympy=None,
+        rule=Partials(_gamma_shape_partials), orders=HIGHEST),
+    doubled_code(gamma_shape, gamma_shape, family="order"),
+    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_shape),
+    Words("The derivative of gammainc by a; a higher one."),
+)  # fmt: skip
 _GAMMA_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
            for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
 GAMMAINC = define(
     Map("Gammainc", functions=(sc.gammainc,), evaluate=evaluated(gamma_share, sc.gammainc),
         domain=BOTH_POSITIVE, sympy=lambda a, x: sp.lowergamma(a, x) / sp.gamma(a),
-        rule=Partials(lambda y, a, x: (math.nan, GAMMA_DENSITY(a, x)))),
+        rule=Partials(lambda y, a, x: (GAMMA_SHAPE(a, x), GAMMA_DENSITY(a, x)))),
     Code(Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[0])),
         source=source_of("gamma_share"), helpers=(*INCOMPLETE, gamma_share)),
-    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0),
-    Words(convention=ORDER),
+    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_share),
 )  # fmt: skip
 GAMMAINCC = define(
     Map("Gammaincc", functions=(sc.gammaincc,),
         evaluate=evaluated(gamma_share, sc.gammaincc, True), domain=BOTH_POSITIVE,
         sympy=lambda a, x: sp.uppergamma(a, x) / sp.gamma(a),
-        rule=Partials(lambda y, a, x: (math.nan, -GAMMA_DENSITY(a, x)))),
+        rule=Partials(lambda y, a, x: (-GAMMA_SHAPE(a, x), -GAMMA_DENSITY(a, x)))),
     Code(Composed(lambda a, x: gamma_share(a, x, _GAMMA_SHARES[1], True)),
         source=source_of("gamma_share", "special.gammaincc", "True"),
         helpers=(*INCOMPLETE, gamma_share)),
-    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0),
-    Words(convention=ORDER),
+    Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_rest),
 )  # fmt: skip
 
 

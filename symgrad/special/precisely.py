@@ -6,7 +6,7 @@ in floating point, from which the quantile functions start. Certificates differe
 differences (``symgrad._verify._measured``), so no derivative is written here.
 
 Source of the definitions: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov,
-sections 7.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen, Tables for
+sections 7.2, 8.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen, Tables for
 computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 1956.
 """
 
@@ -156,6 +156,21 @@ JACOBI: tuple[Precise, ...] = (*map(_jacobi, ("sn", "cn", "dn")), _of_slope(ampl
 # ---------------------------------------------------------------- distributions
 
 
+def gamma_share(c: Any, guess: Any, a: Any, x: Any) -> Any:
+    """The regularized incomplete gamma function."""
+    return c.gammainc(a, 0, x, regularized=True)
+
+
+def gamma_rest(c: Any, guess: Any, a: Any, x: Any) -> Any:
+    """Its complement."""
+    return c.gammainc(a, x, c.inf, regularized=True)
+
+
+def gamma_shape(c: Any, guess: Any, a: Any, x: Any, order: int = 0) -> Any:
+    """The derivative of the former by a, or a higher one."""
+    return c.diff(lambda at: gamma_share(c, guess, at, x), a, 1 + order)
+
+
 def beta_share(c: Any, a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function."""
     return c.betainc(a, b, 0, x, regularized=True)
@@ -212,7 +227,7 @@ def _gamma_density(c: Any, a: Any, x: Any) -> Any:
 
 
 def _gamma_quantile(c: Any, guess: Any, a: Any, y: Any) -> Any:
-    return _root(c, guess, lambda x: c.gammainc(a, 0, x, regularized=True) - y,
+    return _root(c, guess, lambda x: gamma_share(c, guess, a, x) - y,
                  lambda x: _gamma_density(c, a, x))  # fmt: skip
 
 
