@@ -35,11 +35,27 @@ FAR: dict[str, list[tuple[float, ...]]] = {
     "SincSlope": [(1e-3,), (-1.82,), (-1.84,), (30.0,)],
     "ExprelSlope": [(1e-3,), (-1e-3,), (-4.9,), (-5.1,), (5.1,), (100.0,)],
     "GammaShape": [(1e-3, 0.2), (1e-3, 9.0), (0.4, 1e-60), (0.6, 0.8), (9.0, 60.0), (3e3, 3.3e3)],
+    "BetaShape": [
+        (1e-3, 0.5, 0.2),
+        (0.5, 1e-3, 0.9),
+        (0.4, 3.0, 1e-60),
+        (9.0, 6e-3, 0.9986),
+        (50.0, 2.0, 0.8),
+        (700.0, 900.0, 0.47),
+    ],
+    "OtherBetaShape": [
+        (1e-3, 0.5, 0.2),
+        (0.5, 1e-3, 0.9),
+        (0.4, 3.0, 1e-60),
+        (6e-3, 9.0, 0.0014),
+        (50.0, 2.0, 0.8),
+        (700.0, 900.0, 0.47),
+    ],
     "HazardExcess": [(-30.0,), (-4.0,), (2.5,), (2.6,), (8.0,), (1e3,)],
 }
 
 #: Higher derivatives that change sign are as exact as what they are the sum of.
-CHANGING = {"GammaShape": 2e-14}
+CHANGING = {"GammaShape": 2e-14, "BetaShape": 1e-13, "OtherBetaShape": 1e-13}
 
 
 def decay(x: Any, order: int) -> Any:

@@ -166,8 +166,6 @@ ORDERS = (
     "Kve",
     "IveSlope",
     *(o.name for o in registry.ops.values() if Evidence.of(o).precise and Words.of(o).convention),
-    "Betainc",
-    "Betaincc",
 )
 #: Their exact values take seconds.
 SLOW = ("Y0", "Y1", "K0", "K1", "OwensT")

@@ -14,6 +14,7 @@ import sympy as sp
 
 from .._late import special as sc
 from .._op import (
+    COUNT,
     HIGHEST,
     Code,
     Composed,
@@ -25,6 +26,7 @@ from .._op import (
     Real,
     Words,
     define,
+    optional,
 )
 from . import precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
@@ -48,7 +50,7 @@ from .records import (
     of_scipy,
     source_of,
 )
-from .shapes import bell, gamma_shape
+from .shapes import bell, beta_shape, gamma_shape, mixed_bell, other_beta_shape
 
 # ---------------------------------------------------------------- gamma distribution
 
@@ -85,9 +87,9 @@ GAMMA_DENSITY: Op = define(
     Words("x**(a - 1)*exp(-x)/gamma(a)."),
 )  # fmt: skip
 GAMMA_SHAPE: Op = define(
-    Map("GammaShape", evaluate=doubled(gamma_shape, "order"), domain=BOTH_POSITIVE, sympy=None,
+    Map("GammaShape", evaluate=doubled(gamma_shape), domain=BOTH_POSITIVE, sympy=None,
         rule=Partials(_gamma_shape_partials), orders=HIGHEST),
-    doubled_code(gamma_shape, gamma_shape, family="order"),
+    doubled_code(gamma_shape, gamma_shape),
     Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_shape),
     Words("The derivative of gammainc by a; a higher one."),
 )  # fmt: skip
@@ -190,26 +192,79 @@ T_DENSITY: Op = define(
 
 # ---------------------------------------------------------------- distribution functions
 
+
+def _beta_scores(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
+    """A derivative of the beta density, i times by a and j times by b."""
+    first, second = (
+        [
+            logarithm + DIGAMMA_STEP(own, other),
+            *(DIGAMMA_STEP(own, other, order=k) for k in range(1, count)),
+        ]
+        for logarithm, own, other, count in ((np.log(x), a, b, i), (np.log1p(-x), b, a, j))
+    )
+    both = [polygamma(k, a + b) for k in range(1, i + j)]
+    return BETA_DENSITY(a, b, x) * mixed_bell(first, second, both, i, j)[i, j]
+
+
+def _beta_shape_partials(y: Any, a: Any, b: Any, x: Any, order: int = 0, second: int = 0) -> Any:
+    density = _beta_scores(a, b, x, 1 + order, second)
+    if order == second == 0:
+        density = BETA_DENSITY(a, b, x, slope=1)
+    given = {"order": order} if order else {}
+    further = {"second": second} if second else {}
+    return (
+        BETA_SHAPE(a, b, x, order=order + 1, **further),
+        BETA_SHAPE(a, b, x, second=second + 1, **given), density,
+    )  # fmt: skip
+
+
+def _other_beta_shape_partials(y: Any, a: Any, b: Any, x: Any, order: int = 0) -> Any:
+    density = _beta_scores(a, b, x, 0, 1 + order) if order else BETA_DENSITY(a, b, x, slope=2)
+    return (
+        BETA_SHAPE(a, b, x, second=order + 1), OTHER_BETA_SHAPE(a, b, x, order=order + 1), density,
+    )  # fmt: skip
+
+
+BETA_SHAPE: Op = define(
+    Map("BetaShape", evaluate=doubled(beta_shape), domain=THREE, sympy=None,
+        rule=Partials(_beta_shape_partials), orders=HIGHEST,
+        params={"second": optional(COUNT)}),
+    doubled_code(beta_shape, beta_shape),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_shape),
+    Words("The derivative of betainc by a; a higher one by a and b."),
+)  # fmt: skip
+OTHER_BETA_SHAPE: Op = define(
+    Map("OtherBetaShape", evaluate=doubled(other_beta_shape), domain=THREE, sympy=None,
+        rule=Partials(_other_beta_shape_partials), orders=HIGHEST),
+    doubled_code(other_beta_shape, other_beta_shape),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0,
+        precise=precisely.other_beta_shape),
+    Words("The derivative of betainc by b; a higher one."),
+)  # fmt: skip
 _BETA_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
            for f in (sc.betainc, sc.betaincc)]  # fmt: skip
 BETAINC = define(
     Map("Betainc", functions=(sc.betainc,), evaluate=evaluated(beta_share, sc.betainc),
         domain=THREE, sympy=lambda a, b, x: sp.betainc_regularized(a, b, 0, x),
-        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, BETA_DENSITY(a, b, x)))),
+        rule=Partials(lambda y, a, b, x: (
+            BETA_SHAPE(a, b, x), OTHER_BETA_SHAPE(a, b, x), BETA_DENSITY(a, b, x),
+        ))),
     Code(Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[0])),
         source=source_of("beta_share"), helpers=(*INCOMPLETE_BETA, beta_share)),
-    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0),
-    Words("Regularized incomplete beta function.", convention=ORDER),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_share),
+    Words("Regularized incomplete beta function."),
 )  # fmt: skip
 BETAINCC = define(
     Map("Betaincc", functions=(sc.betaincc,), evaluate=evaluated(beta_share, sc.betaincc, True),
         domain=THREE, sympy=lambda a, b, x: 1 - sp.betainc_regularized(a, b, 0, x),
-        rule=Partials(lambda y, a, b, x: (math.nan, math.nan, -BETA_DENSITY(a, b, x)))),
+        rule=Partials(lambda y, a, b, x: (
+            -BETA_SHAPE(a, b, x), -OTHER_BETA_SHAPE(a, b, x), -BETA_DENSITY(a, b, x),
+        ))),
     Code(Composed(lambda a, b, x: beta_share(a, b, x, _BETA_SHARES[1], True)),
         source=source_of("beta_share", "special.betaincc", "True"),
         helpers=(*INCOMPLETE_BETA, beta_share)),
-    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0),
-    Words("Complement of the regularized incomplete beta function.", convention=ORDER),
+    Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_rest),
+    Words("Complement of the regularized incomplete beta function."),
 )  # fmt: skip
 _STDTR = of_scipy("StudentCdf", sc.stdtr, (Positive, Real))
 STDTR = define(

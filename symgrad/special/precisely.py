@@ -6,8 +6,8 @@ in floating point, from which the quantile functions start. Certificates differe
 differences (``symgrad._verify._measured``), so no derivative is written here.
 
 Source of the definitions: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov,
-sections 7.2, 8.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen, Tables for
-computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 1956.
+sections 7.2, 8.2, 8.17, 8.19, 10.46, 10.61, 10.63, 11.2, 13.2, 22.16 and 25.12; D. B. Owen, Tables
+for computing bivariate normal probabilities, Annals of Mathematical Statistics 27, 1956.
 """
 
 from __future__ import annotations
@@ -171,14 +171,29 @@ def gamma_shape(c: Any, guess: Any, a: Any, x: Any, order: int = 0) -> Any:
     return c.diff(lambda at: gamma_share(c, guess, at, x), a, 1 + order)
 
 
-def beta_share(c: Any, a: Any, b: Any, x: Any) -> Any:
+def beta_share(c: Any, guess: Any, a: Any, b: Any, x: Any) -> Any:
     """The regularized incomplete beta function."""
     return c.betainc(a, b, 0, x, regularized=True)
 
 
+def beta_rest(c: Any, guess: Any, a: Any, b: Any, x: Any) -> Any:
+    """Its complement."""
+    return c.betainc(a, b, x, 1, regularized=True)
+
+
+def beta_shape(c: Any, guess: Any, a: Any, b: Any, x: Any, order: int = 0, second: int = 0) -> Any:
+    """The derivative of the former by a, or a higher one by a and b."""
+    return c.diff(lambda p, q: beta_share(c, guess, p, q, x), (a, b), (1 + order, second))
+
+
+def other_beta_shape(c: Any, guess: Any, a: Any, b: Any, x: Any, order: int = 0) -> Any:
+    """Its derivative by b, or a higher one."""
+    return c.diff(lambda at: beta_share(c, guess, a, at, x), b, 1 + order)
+
+
 def student(c: Any, guess: Any, v: Any, t: Any) -> Any:
     """Student's distribution function, whose tail is an incomplete beta function."""
-    tail = beta_share(c, v / 2, c.mpf(0.5), v / (v + t * t)) / 2
+    tail = beta_share(c, guess, v / 2, c.mpf(0.5), v / (v + t * t)) / 2
     return tail if t < 0 else 1 - tail
 
 
@@ -210,7 +225,7 @@ def _sloped(quantile: Precise, start: Precise, density: Precise, sign: int = 1) 
 
 
 def _beta_quantile(c: Any, guess: Any, a: Any, b: Any, y: Any) -> Any:
-    return _root(c, guess, lambda x: beta_share(c, a, b, x) - y,
+    return _root(c, guess, lambda x: beta_share(c, guess, a, b, x) - y,
                  lambda x: _beta_density(c, a, b, x))  # fmt: skip
 
 
@@ -251,7 +266,7 @@ def _student_quantile(c: Any, guess: Any, v: Any, p: Any) -> Any:
         if abs(p - half) > half / 2:
             return student(c, guess, v, t) - p
         # Close to 0, half is left out, or no step would be small beside t.
-        return c.sign(t) * beta_share(c, half, v / 2, t * t / (v + t * t)) / 2 - (p - half)
+        return c.sign(t) * beta_share(c, guess, half, v / 2, t * t / (v + t * t)) / 2 - (p - half)
 
     return _root(c, guess, gap, lambda t: _t_density(c, v, t))
 

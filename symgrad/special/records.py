@@ -83,35 +83,33 @@ def evaluated(compute: Callable[..., Any], function: np.ufunc, *more: Any) -> Ca
     return evaluate
 
 
-def doubled(formula: Callable[..., Any], family: str = "slope") -> Callable[..., Any]:
+def doubled(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Return an op's evaluation by a ``formula(*operands, slope=0)`` that needs float64.
 
-    ``family`` is the name of the static parameter.
+    The formula may have any static parameters.
     """
 
     def evaluate(*operands: Any, **params: int) -> Any:
         result = np.result_type(*operands, 0.0)
         with np.errstate(all="ignore"):
-            found = formula(*(np.float64(1.0) * x for x in operands), params.get(family, 0))
+            found = formula(*(np.float64(1.0) * x for x in operands), **params)
         return np.asarray(found).astype(result)[()]
 
     return evaluate
 
 
-def doubled_code(
-    formula: Callable[..., Any], *helpers: Callable[..., Any], family: str = "slope"
-) -> Code:
+def doubled_code(formula: Callable[..., Any], *helpers: Callable[..., Any]) -> Code:
     """Return how an op is computed by such a formula; ``helpers`` are it and what it calls."""
 
     def source(*operands: Any, **params: int) -> str:
-        which = params.get(family, 0)
         narrow = np.result_type(*(x.dtype for x in operands), 0.0)
         wide = [str(x) if x.dtype == np.float64 else f"{x}.astype(np.float64)" for x in operands]
-        code = f"{formula.__name__}({', '.join([*wide, *([str(which)] if which else [])])})"
+        given = [f"{name}={which}" for name, which in params.items() if which]
+        code = f"{formula.__name__}({', '.join([*wide, *given])})"
         return code if narrow == np.float64 else f"{code}.astype(np.{narrow})"
 
     def lower(*operands: Any, **params: int) -> Any:
-        return formula(*(x.astype(np.float64) for x in operands), params.get(family, 0))
+        return formula(*(x.astype(np.float64) for x in operands), **params)
 
     return Code(Composed(lower), source=source, helpers=helpers)
 

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from .._ops.pairs import pair_exponential, pair_logarithm, pair_product, two_sum
-from .densities import gamma_parts
+from .densities import beta_parts, gamma_parts
+from .differences import positive_step
 
 #: Nodes and weights of Gauss's formula for means over the interval from 0 to 1.
 NODES = (
@@ -126,10 +127,10 @@ def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
     for k in range(9, 0, -1):
         over = 1.0 / (a + k)
         rises = [math.factorial(n) * (-1.0) ** n * over ** (n + 1) for n in range(count)]
-        scores.append([u + v for u, v in zip(scores[-1], rises)])
+        scores.append([u + v for u, v in zip(scores[-1], rises, strict=True)])
     # The tail: for shape a + 10, or above x that of a + 1 with a factor of a/t
     fall, reach = gamma_reach(a, at, low)
-    starts = [np.where(low, u, v) for u, v in zip(scores[0], scores[-1])]
+    starts = [np.where(low, u, v) for u, v in zip(scores[0], scores[-1], strict=True)]
     step, inverse = np.where(low, -reach, reach), np.where(low, 0.0, count / a)
     total = 0.0 * at
     for node, weight in NODES:
@@ -144,3 +145,155 @@ def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
     share = np.where(low, at / a * below, -at * total)
     found = pair_exponential(exponent, pair_product(factor, (share, 0.0 * share)), a * more)
     return np.where(inside, found, end)
+
+
+# ---------------------------------------------------------------- beta
+
+
+def mixed_bell(first: Any, second: Any, both: Any, i: int, j: int) -> Any:
+    """The mixed derivatives of a function over it, up to i by one variable and j by another.
+
+    By the derivatives of its logarithm: by one, by the other, and mixed ones from the second on.
+    """
+
+    def of_logarithm(m: int, n: int) -> Any:
+        return both[m + n - 2] if m and n else first[m - 1] if m else second[n - 1]
+
+    found: Any = {(0, 0): 1.0}
+    for m, n in [(m, n) for m in range(i + 1) for n in range(j + 1) if m + n]:
+        rest = (m - 1, n) if m else (0, n - 1)  # the others take part in a product
+        total = 0.0
+        for k in range(rest[0] + 1):
+            for h in range(rest[1] + 1):
+                ways = float(math.comb(rest[0], k) * math.comb(rest[1], h))
+                total = total + ways * of_logarithm(m - k, n - h) * found[k, h]
+        found[m, n] = total
+    return found
+
+
+def beta_reach(p: Any, q: Any, share: Any, rest: Any) -> Any:
+    """How far down to go in ``log(t/(1 - t))`` until the beta density has fallen to exp(-40).
+
+    By Newton's method, from the parabola that the exponent begins as. With it what gives the
+    exponent at a distance s: ``linear*s + (p + q)*log1p(part*expm1(sign*s))``.
+    """
+    n, small = p + q, share < 0.5
+    slope = np.maximum(p - n * share, 0.0)
+    reach = 80.0 / (slope + np.sqrt(slope * slope + 80.0 * n * share * rest))
+    farthest = np.log1p(np.expm1((40.0 + q * reach) / n) / rest)
+    reach = np.minimum(reach, farthest)
+    sign, part = np.where(small, -1.0, 1.0), np.where(small, share, rest)
+    linear = np.where(small, p, -q)
+    for _ in range(4):
+        power = part * np.expm1(sign * reach)
+        steep = linear + n * sign * (power + part) / (1.0 + power)
+        reach = reach - (linear * reach + n * np.log1p(power) - 40.0) / steep
+    return reach, sign, part, linear
+
+
+def beta_slopes(p: Any, q: Any, step: Any, logs: Any, count: int) -> Any:
+    """Derivatives of the logarithm of ``x**p*y**q*gamma(p + q)/gamma(p + 1)/gamma(q + step)``.
+
+    By p, by q, and mixed ones, then the same for p + 1, ..., p + 9. Last, without the factor
+    1/(p + 10), for p + 10. ``logs`` are the logarithms of x and y.
+    """
+    n = p + q
+    factors = [math.factorial(k) * (-1.0) ** k for k in range(count)]
+    lost = [c / n ** (k + 1) for k, c in enumerate(factors)]  # of psi(n), from psi(n + 1)
+    own = [positive_step(p + 1.0, q, k) - v for k, v in enumerate(lost)]
+    other = [positive_step(q + step, p, k) - step * v for k, v in enumerate(lost)]
+    own[0], other[0] = logs[0] + own[0], logs[1] + other[0]
+    both = [-v for v in polygammas(n + 10.0, count)[1:]]
+    for k in range(9, -1, -1):
+        u = 1.0 / (n + k)
+        both = [
+            v - c * u ** (m + 2) for m, (v, c) in enumerate(zip(both, factors[1:], strict=True))
+        ]
+    found = [(own, other, both)]
+    for k in range(10):
+        u = 1.0 / (n + k)
+        v = 1.0 / (p + k + 1.0) if k < 9 else 0.0 * u
+        gap = (1.0 - q) * u * v if k < 9 else u
+        rises = [c * u ** (m + 1) for m, c in enumerate(factors)]
+        own = [
+            z + c * gap * sum(u**h * v ** (m - h) for h in range(m + 1))
+            for m, (z, c) in enumerate(zip(own, factors, strict=True))
+        ]
+        other = [z + w for z, w in zip(other, rises, strict=True)]
+        both = [z + w for z, w in zip(both, rises[1:], strict=True)]
+        found.append((own, other, both))
+    return found
+
+
+def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
+    """A derivative of the regularized incomplete beta function by a and b, by a at least once.
+
+    Over ``x**a*y**b/beta(a, b)``. ``point`` is x, y, and their logarithms.
+    """
+    x, y, log_x, log_y = point
+    low = (x * b < np.maximum(a, 0.5) * y) & (y * (a + 1.0) > 0.05)
+    # The tail below x, or of 1 - t that below y: p belongs to what is small in it
+    p, q = np.where(low, a, b), np.where(low, b, a)
+    share, rest = np.where(low, x, y), np.where(low, y, x)
+    logs = np.where(low, log_x, log_y), np.where(low, log_y, log_x)
+    # 1/gamma(q) is q/gamma(q + 1) if q is the smaller one, or digits cancel
+    step = np.where(q < p, 1.0, 0.0)
+    slopes = [
+        (
+            [np.where(low, u, v) for u, v in zip(own, other, strict=True)],
+            [np.where(low, v, u) for u, v in zip(own, other, strict=True)],
+            both,
+        )
+        for own, other, both in beta_slopes(p, q, step, logs, i + j)
+    ]
+
+    def change(first: Any, second: Any, both: Any) -> Any:
+        found = mixed_bell(first, second, both, i, j)
+        less = np.where(low, j * found[i, j - 1] if j else 0.0, i * found[i - 1, j])
+        return found[i, j] + step * less / q
+
+    reach, sign, part, linear = beta_reach(p + 10.0, q, share, rest)
+    small = share < 0.5
+    down = np.where(low == small, np.where(low, -1.0, 1.0), 0.0)
+    along = np.where(low == small, 0.0, np.where(low, 1.0, -1.0))
+    first, second, both = slopes[10]
+    total, n = 0.0 * reach, a + b
+    for node, weight in NODES:
+        s = node * reach
+        log_part = np.log1p(part * np.expm1(sign * s))
+        density = np.exp(-(linear * s + (n + 10.0) * log_part))
+        one = [first[0] + (down * s - log_part), *first[1:]]
+        two = [second[0] + (along * s - log_part), *second[1:]]
+        total = total + weight * density * change(one, two, both)
+    below = change(*slopes[9]) + share * (n + 9.0) * reach * total
+    for k in range(8, -1, -1):
+        below = change(*slopes[k]) + share * (n + k) / (p + k + 1.0) * below
+    return np.where(low, below, -below) / p
+
+
+def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
+    """A derivative of the regularized incomplete beta function: i times by a and j times by b."""
+    inside = (a > 0) & (b > 0) & (a < 1e100) & (b < 1e100) & (x > 0) & (x < 1)
+    end = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
+    a, b, x = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
+    exponent, factor, more, (_, _, _, at, rest) = beta_parts(a, b, x)
+    log_x, log_y = np.log(at[0]) + more, np.log1p(-x)
+    if i:
+        share = beta_tail(a, b, (x, rest[0], log_x, log_y), i, j)
+    else:
+        share = -beta_tail(b, a, (rest[0], x, log_y, log_x), j, 0)
+    factor = pair_product(pair_product(factor, pair_product(at, rest)), (share, 0.0 * share))
+    return np.where(inside, pair_exponential(exponent, factor, a * more), end)
+
+
+def beta_shape(a: Any, b: Any, x: Any, order: int = 0, second: int = 0) -> Any:
+    """The derivative of the regularized incomplete beta function by a, or a higher one by a and b.
+
+    Of the complement it is the same with the other sign.
+    """
+    return beta_derivative(a, b, x, order + 1, second)
+
+
+def other_beta_shape(a: Any, b: Any, x: Any, order: int = 0) -> Any:
+    """The derivative by b, or a higher one."""
+    return beta_derivative(a, b, x, 0, order + 1)
