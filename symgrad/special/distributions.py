@@ -41,7 +41,6 @@ from .incomplete import (
 )
 from .records import (
     BOTH_POSITIVE,
-    ORDER,
     UNIT,
     distribution,
     doubled,
@@ -50,7 +49,7 @@ from .records import (
     of_scipy,
     source_of,
 )
-from .shapes import bell, beta_shape, gamma_shape, mixed_bell, other_beta_shape
+from .shapes import bell, beta_shape, gamma_shape, mixed_bell, other_beta_shape, student_shape
 
 # ---------------------------------------------------------------- gamma distribution
 
@@ -181,6 +180,13 @@ def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     return y * by_v + f * both, y * by_t - f * ((v + 1) * (v - square) / np.square(whole))
 
 
+def _student_shape_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
+    first = T_DENSITY(v, t, slope=1)
+    if slope == 0:
+        return STUDENT_SHAPE(v, t, slope=1), first
+    return math.nan, _t_partials(first, v, t, slope=1)[0]
+
+
 T_DENSITY: Op = define(
     Map("StudentDensity", evaluate=doubled(t_density), domain=(Positive, Real), sympy=t_form,
         rule=Partials(_t_partials), slopes=2),
@@ -266,15 +272,23 @@ BETAINCC = define(
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_rest),
     Words("Complement of the regularized incomplete beta function."),
 )  # fmt: skip
+STUDENT_SHAPE: Op = define(
+    Map("StudentShape", evaluate=doubled(student_shape), domain=(Positive, Real), sympy=None,
+        rule=Partials(_student_shape_partials), slopes=1),
+    doubled_code(student_shape, student_shape),
+    Evidence(samples=((1, 9), (-3, 3)), ulp=64.0, precise=precisely.student_shape),
+    Words("The derivative of stdtr by v, or the second one.",
+        convention="the third derivative by v: nan (not known)"),
+)  # fmt: skip
 _STDTR = of_scipy("StudentCdf", sc.stdtr, (Positive, Real))
 STDTR = define(
     Map("StudentCdf", functions=(sc.stdtr,), evaluate=evaluated(t_share, sc.stdtr),
         domain=(Positive, Real), sympy=None,
-        rule=Partials(lambda y, v, t: (math.nan, T_DENSITY(v, t)))),
+        rule=Partials(lambda y, v, t: (STUDENT_SHAPE(v, t), T_DENSITY(v, t)))),
     Code(Composed(lambda v, t: t_share(v, t, _STDTR)), source=source_of("t_share"),
         helpers=(*STUDENT_SHARES, t_share)),
     Evidence(samples=((1, 9), (-3, 3)), ulp=128.0, precise=precisely.student),
-    Words("Distribution function of Student's t.", convention=ORDER),
+    Words("Distribution function of Student's t."),
 )  # fmt: skip
 
 

@@ -197,6 +197,11 @@ def student(c: Any, guess: Any, v: Any, t: Any) -> Any:
     return tail if t < 0 else 1 - tail
 
 
+def student_shape(c: Any, guess: Any, v: Any, t: Any, slope: int = 0) -> Any:
+    """Its derivative by v, or the second one."""
+    return c.diff(lambda at: student(c, guess, at, t), v, 1 + slope)
+
+
 def _root(c: Any, guess: Any, gap: Callable[[Any], Any], slope: Callable[[Any], Any]) -> Any:
     """Return the root of ``gap`` near ``guess``, by Newton's method."""
     x = c.mpf(guess)

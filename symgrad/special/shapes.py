@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from .._ops.pairs import pair_exponential, pair_logarithm, pair_product, two_sum
-from .densities import beta_parts, gamma_parts
-from .differences import positive_step
+from .densities import beta_parts, gamma_parts, t_parts
+from .differences import digamma_half, positive_step
 
 #: Nodes and weights of Gauss's formula for means over the interval from 0 to 1.
 NODES = (
@@ -297,3 +297,72 @@ def beta_shape(a: Any, b: Any, x: Any, order: int = 0, second: int = 0) -> Any:
 def other_beta_shape(a: Any, b: Any, x: Any, order: int = 0) -> Any:
     """The derivative by b, or a higher one."""
     return beta_derivative(a, b, x, 0, order + 1)
+
+
+# ---------------------------------------------------------------- Student's distribution
+
+
+def student_score(w: Any, v: Any, halves: Any, order: int) -> Any:
+    """The derivative by v of Student's density over it, at ``t*t == w*v``; or a second one."""
+    over = w / (1.0 + w)
+    r = w / (2.0 + w)
+    near = np.where(w < 1.0, r, 0.0)
+    series = 0.0 * near
+    for k in range(33, 1, -2):  # of atanh
+        series = series * near * near + 1.0 / k
+    small = 2.0 * near * near * (1.0 / (1.0 + near) + near * series)
+    excess = np.where(w < 1.0, small, np.log1p(w) - over)
+    score = 0.5 * (halves[0] - excess + over / v)
+    if not order:
+        return score
+    bend = over * (over - (over + 2.0 / (1.0 + w)) / v) / v
+    return score * score + 0.5 * (halves[1] + bend)
+
+
+def student_tail(v: Any, w: Any, order: int) -> Any:
+    """A derivative of Student's distribution function by v >= 8 at ``t*t == w*v``, over t*density.
+
+    Over what is between 0 and t, or beyond t, on whose side the score has no zero.
+    """
+    n, share = 0.5 * (v + 1.0), w / (1.0 + w)
+    halves = [digamma_half(v, k) for k in range(order + 1)]
+    inner = student_score(w, v, halves, 0) > 0
+    reach = 0.5 * beta_reach(0.5 * v, 0.5 + 0.0 * v, 1.0 / (1.0 + w), share)[0]
+    total = 0.0 * w
+    for node, weight in NODES:
+        power = np.where(inner, node * node - 1.0, np.expm1(2.0 * (node * reach)))
+        width = np.where(inner, 1.0, -reach * np.sqrt(1.0 + power))
+        density = np.exp(-n * np.log1p(share * power)) * width
+        score = student_score(w * (1.0 + power), v, halves, order)
+        total = total + weight * density * score
+    return total
+
+
+def student_by_beta(v: Any, w: Any, order: int) -> Any:
+    """The same for small v: of half the incomplete beta function of v/2 and 1/2 at 1/(1 + w)."""
+    share, rest = 1.0 / (1.0 + w), w / (1.0 + w)
+    log_share, half = -np.log1p(w), 0.5 + 0.0 * v
+    point = share, rest, log_share, -np.log1p(1.0 / w)
+    change = beta_tail(0.5 * v, half, point, 1 + order, 0)
+    if not order:
+        return -0.5 * (0.5 * change + 1.0 / v)
+    score = log_share + positive_step(0.5 * v, half, 0)
+    return -0.5 * (0.25 * change + (score + 0.5 * rest - (0.5 * share + 1.0) / v) / v)
+
+
+def student_shape(v: Any, t: Any, slope: int = 0) -> Any:
+    """The derivative of Student's distribution function by v; with a slope (1) the second one."""
+    inside = (v > 0) & (v < 1e100) & (t != 0) & (t == t)
+    end = np.where((v > 0) & (t == 0), 0.0, math.nan)
+    v, t = np.where(inside, v, 1.0), np.where(inside, t, 1.0)
+    exponent, factor, more, ((square, _), _, _) = t_parts(v, t)
+    w = square / v
+    few = v < 8.0
+    share = np.where(
+        few,
+        student_by_beta(np.where(few, v, 0.5), w, slope),
+        student_tail(np.where(few, 8.0, v), w, slope),
+    )
+    at = np.minimum(np.maximum(t, -1e140), 1e140)
+    factor = pair_product(factor, pair_product((at, 0.0 * at), (share, 0.0 * share)))
+    return np.where(inside, pair_exponential(exponent, factor, -v * more), end)
