@@ -42,11 +42,11 @@ from .incomplete import (
 from .records import (
     BOTH_POSITIVE,
     UNIT,
-    distribution,
     doubled,
     doubled_code,
     evaluated,
     of_scipy,
+    relative,
     source_of,
 )
 from .shapes import bell, beta_shape, gamma_shape, mixed_bell, other_beta_shape, student_shape
@@ -165,12 +165,17 @@ def t_form(v: Any, t: Any, slope: int = 0) -> Any:
     )  # fmt: skip
 
 
+def student_change(v: Any, t: Any) -> Any:
+    """The derivative by v of the logarithm of Student's density."""
+    square = t * t
+    return 0.5 * (DIGAMMA_HALF(v) - LOG_EXCESS(square / v) + square / (v * (v + square)))
+
+
 def _t_partials(y: Any, v: Any, t: Any, slope: int = 0) -> Any:
     if slope == 0:
         return T_DENSITY(v, t, slope=1), T_DENSITY(v, t, slope=2)
-    f, square = T_DENSITY(v, t), t * t
+    f, square, by_v = T_DENSITY(v, t), t * t, student_change(v, t)
     whole = v + square
-    by_v = 0.5 * (DIGAMMA_HALF(v) - LOG_EXCESS(square / v) + square / (v * whole))
     by_t = -(v + 1) * t / whole
     both = t * (1 - square) / np.square(whole)
     if slope == 1:
@@ -295,63 +300,63 @@ STDTR = define(
 # ---------------------------------------------------------------- others
 
 
-@distribution(sc.chdtr, "Chi-square distribution function.", (1, 6), (0.5, 8))
+@relative(sc.chdtr, "Chi-square distribution function.", (1, 6), (0.5, 8))
 def chdtr(v: Any, x: Any) -> Any:
     return sc.gammainc(v / 2.0, x / 2.0)
 
 
-@distribution(sc.chdtrc, "Chi-square survival function.", (1, 6), (0.5, 8))
+@relative(sc.chdtrc, "Chi-square survival function.", (1, 6), (0.5, 8))
 def chdtrc(v: Any, x: Any) -> Any:
     return sc.gammaincc(v / 2.0, x / 2.0)
 
 
-@distribution(sc.gdtr, "Gamma distribution function.", (0.5, 2), (1, 4), (0.5, 3))
+@relative(sc.gdtr, "Gamma distribution function.", (0.5, 2), (1, 4), (0.5, 3))
 def gdtr(a: Any, b: Any, x: Any) -> Any:
     return sc.gammainc(b, a * x)
 
 
-@distribution(sc.gdtrc, "Gamma survival function.", (0.5, 2), (1, 4), (0.5, 3))
+@relative(sc.gdtrc, "Gamma survival function.", (0.5, 2), (1, 4), (0.5, 3))
 def gdtrc(a: Any, b: Any, x: Any) -> Any:
     return sc.gammaincc(b, a * x)
 
 
-@distribution(sc.pdtr, "Poisson distribution function.", (0.5, 6), (0.5, 5))
+@relative(sc.pdtr, "Poisson distribution function.", (0.5, 6), (0.5, 5))
 def pdtr(k: Any, m: Any) -> Any:
     return sc.gammaincc(np.floor(k) + 1.0, m)
 
 
-@distribution(sc.pdtrc, "Poisson survival function.", (0.5, 6), (0.5, 5))
+@relative(sc.pdtrc, "Poisson survival function.", (0.5, 6), (0.5, 5))
 def pdtrc(k: Any, m: Any) -> Any:
     return sc.gammainc(np.floor(k) + 1.0, m)
 
 
-@distribution(sc.fdtr, "F distribution function.", (1, 6), (1, 6), (0.5, 4))
+@relative(sc.fdtr, "F distribution function.", (1, 6), (1, 6), (0.5, 4))
 def fdtr(n: Any, d: Any, x: Any) -> Any:
     return sc.betainc(n / 2.0, d / 2.0, n * x / (d + n * x))
 
 
-@distribution(sc.fdtrc, "F survival function.", (1, 6), (1, 6), (0.5, 4))
+@relative(sc.fdtrc, "F survival function.", (1, 6), (1, 6), (0.5, 4))
 def fdtrc(n: Any, d: Any, x: Any) -> Any:
     return sc.betainc(d / 2.0, n / 2.0, d / (d + n * x))
 
 
-@distribution(sc.bdtr, "Binomial distribution function.", (2, 2), (5, 5), (0.1, 0.9))
+@relative(sc.bdtr, "Binomial distribution function.", (2, 2), (5, 5), (0.1, 0.9))
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     k = np.floor(k)
     return np.where(k >= n, 1.0, sc.betaincc(k + 1.0, np.maximum(n - k, 1.0), p))
 
 
-@distribution(sc.bdtrc, "Binomial survival function.", (2, 2), (5, 5), (0.1, 0.9))
+@relative(sc.bdtrc, "Binomial survival function.", (2, 2), (5, 5), (0.1, 0.9))
 def bdtrc(k: Any, n: Any, p: Any) -> Any:
     k = np.floor(k)
     return np.where(k >= n, 0.0, sc.betainc(k + 1.0, np.maximum(n - k, 1.0), p))
 
 
-@distribution(sc.nbdtr, "Negative binomial distribution function.", (2, 2), (3, 3), (0.1, 0.9))
+@relative(sc.nbdtr, "Negative binomial distribution function.", (2, 2), (3, 3), (0.1, 0.9))
 def nbdtr(k: Any, n: Any, p: Any) -> Any:
     return sc.betainc(n * 1.0, k + 1.0, p)
 
 
-@distribution(sc.nbdtrc, "Negative binomial survival function.", (2, 2), (3, 3), (0.1, 0.9))
+@relative(sc.nbdtrc, "Negative binomial survival function.", (2, 2), (3, 3), (0.1, 0.9))
 def nbdtrc(k: Any, n: Any, p: Any) -> Any:
     return sc.betaincc(n * 1.0, k + 1.0, p)

@@ -1,13 +1,12 @@
 """Inverses of distribution functions: beta, gamma, Student's, and the normal one of logarithms.
 
 The derivative of a quantile function is one over the density at the quantile, with what the
-rounding of that leaves; by a parameter it is not known: nan.
+rounding of that leaves; by a parameter it is that of the distribution function over the density.
 """
 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +27,18 @@ from .._op import (
     define,
 )
 from . import precisely
-from .distributions import THREE, beta_form, gamma_form, t_form
+from .differences import DIGAMMA_STEP
+from .distributions import (
+    BETA_SHAPE,
+    GAMMA_SHAPE,
+    OTHER_BETA_SHAPE,
+    STUDENT_SHAPE,
+    THREE,
+    beta_form,
+    gamma_form,
+    student_change,
+    t_form,
+)
 from .incomplete import (
     INCOMPLETE,
     INCOMPLETE_BETA,
@@ -38,7 +48,7 @@ from .incomplete import (
     t_quantile,
 )
 from .normal import HAZARD
-from .records import ORDER, UNIT, distribution, evaluated, of_scipy, source_of
+from .records import UNIT, evaluated, of_scipy, relative, source_of
 
 TWO = (Positive, *UNIT)
 
@@ -50,6 +60,8 @@ def _quantile(
     fall: Callable[..., Any],
     upper: bool | None = None,
     *,
+    shapes: Callable[..., Any],
+    scores: Callable[..., Any],
     operands: str,
     domain: tuple[sp.Set, ...],
     evidence: Evidence,
@@ -61,7 +73,8 @@ def _quantile(
 
     ``compute`` computes it beside SciPy's; ``form`` is the density in SymPy and ``fall`` the
     negative derivative of its logarithm. For the ``upper`` tails the derivative is negative.
-    ``operands`` are the names of the result and the operands.
+    ``shapes`` are the derivatives of the lower share by the parameters, ``scores`` those of the
+    density's logarithm. ``operands`` are the names of the result and the operands.
     """
     more = () if upper is None else (upper,)
     shown = [f"special.{function.__name__}", *map(str, more)]
@@ -70,9 +83,14 @@ def _quantile(
     step = of_scipy(name, function, domain)
 
     def partials(x: Any, *operands: Any, slope: int = 0) -> Any:
+        given = operands[:-1]
         if not slope:
-            return *(math.nan,) * (size - 1), op(*operands, slope=size)
-        return *(math.nan,) * (size - 1), x * x * fall(*operands[:-1], op(*operands))
+            over = op(*operands, slope=size)
+            return *(-sign * over * change for change in shapes(*given, x)), over
+        at = op(*operands)
+        falls = x * fall(*given, at)
+        changes = zip(scores(*given, at), shapes(*given, at), strict=True)
+        return *(-x * (own + sign * falls * change) for own, change in changes), x * falls
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     names = [inspect.Parameter(x, kind) for x in operands]
@@ -90,7 +108,7 @@ def _quantile(
             domain=domain, rule=Partials(partials), slopes=size),
         Code(Composed(lowered), source=source_of(compute.__name__, *shown), helpers=helpers),
         evidence,
-        Words(doc, convention=ORDER, reading=reading),
+        Words(doc, reading=reading),
     )  # fmt: skip
     return op
 
@@ -99,6 +117,10 @@ _BETA_SAMPLES, _GAMMA_SAMPLES = ((0.5, 5), (0.5, 5), (0.1, 0.9)), ((0.5, 5), (0.
 _BETA: dict[str, Any] = {
     "operands": "xaby", "compute": beta_quantile, "form": beta_form, "domain": THREE,
     "fall": lambda a, b, x: (b - 1) / (1 - x) - (a - 1) / x,
+    "shapes": lambda a, b, x: (BETA_SHAPE(a, b, x), OTHER_BETA_SHAPE(a, b, x)),
+    "scores": lambda a, b, x: (
+        np.log(x) + DIGAMMA_STEP(a, b), np.log1p(-x) + DIGAMMA_STEP(b, a),
+    ),
     "helpers": (*INCOMPLETE_BETA, beta_quantile),
 }  # fmt: skip
 BETAINCINV = _quantile(
@@ -113,7 +135,8 @@ BETAINCCINV = _quantile(
 )  # fmt: skip
 _GAMMA: dict[str, Any] = {
     "operands": "xay", "compute": gamma_quantile, "form": gamma_form, "domain": TWO,
-    "fall": lambda a, x: (x - a + 1) / x,
+    "fall": lambda a, x: (x - a + 1) / x, "shapes": lambda a, x: (GAMMA_SHAPE(a, x),),
+    "scores": lambda a, x: (np.log(x) - sc.psi(a),),
     "helpers": (*INCOMPLETE, gamma_quantile),
 }  # fmt: skip
 GAMMAINCINV = _quantile(
@@ -128,7 +151,8 @@ GAMMAINCCINV = _quantile(
 )  # fmt: skip
 STDTRIT = _quantile(
     sc.stdtrit, t_quantile, t_form,
-    lambda v, t: (v + 1) * t / (v + t * t), name="StudentQuantile", operands="tvp",
+    lambda v, t: (v + 1) * t / (v + t * t), shapes=lambda v, t: (STUDENT_SHAPE(v, t),),
+    scores=lambda v, t: (student_change(v, t),), name="StudentQuantile", operands="tvp",
     domain=TWO,
     evidence=Evidence(
         samples=((1, 9), (0.1, 0.9)), ulp=64.0, precise=precisely.student_quantile
@@ -146,17 +170,17 @@ NDTRI_EXP: Op = define(
 )  # fmt: skip
 
 
-@distribution(sc.fdtri, "F quantile function.", (1, 6), (1, 6), (0.1, 0.9))
+@relative(sc.fdtri, "F quantile function.", (1, 6), (1, 6), (0.1, 0.9))
 def fdtri(n: Any, d: Any, p: Any) -> Any:
     x = sc.betaincinv(n / 2.0, d / 2.0, p)
     return d * x / (n * (1 - x))
 
 
-@distribution(sc.chdtri, "Inverse of the chi-square survival function.", (1, 6), (0.1, 0.9))
+@relative(sc.chdtri, "Inverse of the chi-square survival function.", (1, 6), (0.1, 0.9))
 def chdtri(v: Any, p: Any) -> Any:
     return 2.0 * sc.gammainccinv(v / 2.0, p)
 
 
-@distribution(sc.gdtrix, "Gamma quantile function.", (0.5, 2), (1, 4), (0.1, 0.9))
+@relative(sc.gdtrix, "Gamma quantile function.", (0.5, 2), (1, 4), (0.1, 0.9))
 def gdtrix(a: Any, b: Any, p: Any) -> Any:
     return sc.gammaincinv(b, p) / a

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -190,6 +189,3 @@ def relative(
         )(formula)
 
     return enter
-
-
-distribution = partial(relative, convention=ORDER)

@@ -325,6 +325,9 @@ def test_rule_without_a_form_agrees_with_differences(op: Op) -> None:
                 assert Words.of(op).convention == records.ORDER
                 continue
             for rule, before in ((slope, total), (sg.grad(steepness), steepness)):
+                if np.isnan(rule(x)).all():
+                    assert Words.of(op).convention
+                    continue
                 for k, got in enumerate(rule(x)):
                     far, near, nearer, farther = (
                         before(x + s * h * (np.arange(3) == k)) for s in (-2, -1, 1, 2)
