@@ -7,6 +7,7 @@ sources.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,17 @@ from .records import (
 )
 from .shapes import bell, beta_shape, gamma_shape, mixed_bell, other_beta_shape, student_shape
 
+
+def shown(name: str, *families: str) -> Callable[..., Any]:
+    """Return how a function without a form is read: which derivative it is comes last."""
+
+    def reading(*operands: Any, **params: int) -> Any:
+        which = [params.get(family, 0) for family in families]
+        return sp.Function(name)(*operands, *(which if any(which) else ()))
+
+    return reading
+
+
 # ---------------------------------------------------------------- gamma distribution
 
 
@@ -90,7 +102,7 @@ GAMMA_SHAPE: Op = define(
         rule=Partials(_gamma_shape_partials), orders=HIGHEST),
     doubled_code(gamma_shape, gamma_shape),
     Evidence(samples=((0.5, 5), (0.3, 6)), ulp=64.0, precise=precisely.gamma_shape),
-    Words("The derivative of gammainc by a; a higher one."),
+    Words("The derivative of gammainc by a; a higher one.", reading=shown("GammaShape", "order")),
 )  # fmt: skip
 _GAMMA_SHARES = [of_scipy(f.__name__.capitalize(), f, BOTH_POSITIVE)
            for f in (sc.gammainc, sc.gammaincc)]  # fmt: skip
@@ -242,7 +254,8 @@ BETA_SHAPE: Op = define(
         params={"second": optional(COUNT)}),
     doubled_code(beta_shape, beta_shape),
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_shape),
-    Words("The derivative of betainc by a; a higher one by a and b."),
+    Words("The derivative of betainc by a; a higher one by a and b.",
+        reading=shown("BetaShape", "order", "second")),
 )  # fmt: skip
 OTHER_BETA_SHAPE: Op = define(
     Map("OtherBetaShape", evaluate=doubled(other_beta_shape), domain=THREE, sympy=None,
@@ -250,7 +263,8 @@ OTHER_BETA_SHAPE: Op = define(
     doubled_code(other_beta_shape, other_beta_shape),
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0,
         precise=precisely.other_beta_shape),
-    Words("The derivative of betainc by b; a higher one."),
+    Words("The derivative of betainc by b; a higher one.",
+        reading=shown("OtherBetaShape", "order")),
 )  # fmt: skip
 _BETA_SHARES = [of_scipy(f.__name__.capitalize(), f, THREE)
            for f in (sc.betainc, sc.betaincc)]  # fmt: skip
@@ -283,6 +297,7 @@ STUDENT_SHAPE: Op = define(
     doubled_code(student_shape, student_shape),
     Evidence(samples=((1, 9), (-3, 3)), ulp=64.0, precise=precisely.student_shape),
     Words("The derivative of stdtr by v, or the second one.",
+        reading=shown("StudentShape", "slope"),
         convention="the third derivative by v: nan (not known)"),
 )  # fmt: skip
 _STDTR = of_scipy("StudentCdf", sc.stdtr, (Positive, Real))
