@@ -24,28 +24,39 @@ from typing import Any
 
 import numpy as np
 
-from .._ops.pairs import pair_exponential, pair_logarithm, pair_product, two_sum
-from .densities import beta_parts, gamma_parts, t_parts
+from .._ops.pairs import (
+    pair_exponential,
+    pair_logarithm,
+    pair_product,
+    pair_quotient,
+    pair_sum,
+    two_sum,
+)
+from .densities import beta_parts, beta_slope, digamma_excess, gamma_parts, t_parts
 from .differences import digamma_half, positive_step
 
 #: Nodes and weights of Gauss's formula for means over the interval from 0 to 1.
 NODES = (
-    (0.0013680690752592183, 0.003509305004735048), (0.007194244227365833, 0.008137197365452835),
-    (0.017618872206246784, 0.01269603265463103), (0.03254696203113015, 0.017136931456510716),
-    (0.05183942211697394, 0.02141794901111334), (0.07531619313371501, 0.025499029631188087),
-    (0.1027581020160288, 0.029342046739267772), (0.13390894062985517, 0.032911111388180925),
-    (0.1684778665348924, 0.03617289705442425), (0.20614212137961885, 0.039096947893535156),
-    (0.2465500455338853, 0.041655962113473374), (0.2893243619346823, 0.043826046502201906),
-    (0.33406569885893617, 0.045586939347881945), (0.38035631887393145, 0.04692219954040228),
-    (0.42776401920860174, 0.04781936003963743), (0.4758461671561308, 0.0482700442573639),
-    (0.5241538328438692, 0.0482700442573639), (0.5722359807913983, 0.04781936003963743),
-    (0.6196436811260685, 0.04692219954040228), (0.6659343011410638, 0.045586939347881945),
-    (0.7106756380653176, 0.043826046502201906), (0.7534499544661147, 0.041655962113473374),
-    (0.7938578786203812, 0.039096947893535156), (0.8315221334651076, 0.03617289705442425),
-    (0.8660910593701449, 0.032911111388180925), (0.8972418979839712, 0.029342046739267772),
-    (0.9246838068662849, 0.025499029631188087), (0.9481605778830261, 0.02141794901111334),
-    (0.9674530379688698, 0.017136931456510716), (0.9823811277937532, 0.01269603265463103),
-    (0.9928057557726342, 0.008137197365452835), (0.9986319309247408, 0.003509305004735048),
+    (0.0008811451447203998, 0.0022606385492665955), (0.004636880650271497, 0.005249142265576406),
+    (0.011370025008112869, 0.008210529190953945), (0.021041590393104173, 0.01112292459708348),
+    (0.03359359586066173, 0.0139685034900117), (0.04895059651556285, 0.016730097641273922),
+    (0.06702024839387025, 0.019391083987236008), (0.08769388458334416, 0.021935454092836634),
+    (0.1108471742867403, 0.024347903817536116), (0.13634087240503645, 0.02661392349196841),
+    (0.16402165769291022, 0.028719884549695776), (0.19372305516600988, 0.03065312124646447),
+    (0.2252664374524359, 0.03240200672830052), (0.25846209915691065, 0.03395602290761695),
+    (0.2931103978141975, 0.03530582369564339), (0.32900295458712076, 0.03644329119790203),
+    (0.36592390749637316, 0.03736158452898413), (0.40365120964931445, 0.03805518095031312),
+    (0.4419579646623724, 0.038519909082123986), (0.48061379124697456, 0.0387529739892124),
+    (0.5193862087530254, 0.0387529739892124), (0.5580420353376276, 0.038519909082123986),
+    (0.5963487903506856, 0.03805518095031312), (0.6340760925036268, 0.03736158452898413),
+    (0.6709970454128792, 0.03644329119790203), (0.7068896021858025, 0.03530582369564339),
+    (0.7415379008430893, 0.03395602290761695), (0.7747335625475641, 0.03240200672830052),
+    (0.8062769448339902, 0.03065312124646447), (0.8359783423070898, 0.028719884549695776),
+    (0.8636591275949635, 0.02661392349196841), (0.8891528257132597, 0.024347903817536116),
+    (0.9123061154166558, 0.021935454092836634), (0.9329797516061298, 0.019391083987236008),
+    (0.9510494034844371, 0.016730097641273922), (0.9664064041393383, 0.0139685034900117),
+    (0.9789584096068958, 0.01112292459708348), (0.9886299749918871, 0.008210529190953945),
+    (0.9953631193497285, 0.005249142265576406), (0.9991188548552796, 0.0022606385492665955),
 )  # fmt: skip
 
 # ---------------------------------------------------------------- gamma
@@ -120,28 +131,37 @@ def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
     a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
     exponent, factor, more, (_, (at, _)) = gamma_parts(a, x)
     low = at < np.maximum(a, 0.5)
-    # Derivatives of the density's logarithm for shapes a + 10, a + 9, ..., a + 1
-    high, small = pair_logarithm((at, 0.0 * at), two_sum(a, 10.0))
-    scores = polygammas(a + 10.0, count)
-    scores = [[(high + (small + scores[0])) + more, *scores[1:]]]
-    for k in range(9, 0, -1):
+    # Derivatives of the density's logarithm for shapes a, a + 1, ..., a + 10; the first of a pair
+    excess = digamma_excess((a, 0.0 * a))
+    logarithm = pair_logarithm((at, 0.0 * at), two_sum(a, 10.0))
+    score = pair_sum(pair_sum(logarithm, (-excess[0], -excess[1])), (more, 0.0 * more))
+    bends = [polygammas(a + 10.0, count)[1:]]
+    for k in range(9, -1, -1):
         over = 1.0 / (a + k)
-        rises = [math.factorial(n) * (-1.0) ** n * over ** (n + 1) for n in range(count)]
-        scores.append([u + v for u, v in zip(scores[-1], rises, strict=True)])
-    # The tail: for shape a + 10, or above x that of a + 1 with a factor of a/t
+        rises = [math.factorial(n) * (-1.0) ** n * over ** (n + 1) for n in range(1, count)]
+        bends.append([u + v for u, v in zip(bends[-1], rises, strict=True)])
+    scores = []
+    for k in range(11):
+        scores.append([score[0] + score[1], *bends[10 - k]])
+        fall = pair_quotient((-1.0 + 0.0 * a, 0.0), two_sum(a, float(k)))
+        score = pair_sum(score, fall)
+    # The tail: of shape a + 10 below x. Above, derivatives after the first would cancel for small
+    # a; there that of a + 1 stands with a factor of a/t
     fall, reach = gamma_reach(a, at, low)
-    starts = [np.where(low, u, v) for u, v in zip(scores[0], scores[-1], strict=True)]
-    step, inverse = np.where(low, -reach, reach), np.where(low, 0.0, count / a)
-    total = 0.0 * at
+    other = scores[1] if order else scores[0]
+    starts = [np.where(low, u, v) for u, v in zip(scores[10], other, strict=True)]
+    step, inverse = np.where(low, -reach, reach), np.where(low, 0.0, count / a) if order else 0.0
+    total, low_part = 0.0 * at, 0.0 * at
     for node, weight in NODES:
         s = node * step
         density = np.exp(-(fall * np.fabs(s) + at * exponential_excess(s)))
         own, last = bell([starts[0] + s, *starts[1:]])
-        total = total + weight * density * (own + inverse * last)
-    total = reach * total
-    below = bell(scores[0])[0] + at * total
+        total, lost = two_sum(total, weight * density * (own + inverse * last))
+        low_part = low_part + lost
+    total = reach * (total + low_part)
+    below = bell(scores[10])[0] + at * total
     for k in range(9, 0, -1):
-        below = bell(scores[10 - k])[0] + at / (a + k) * below
+        below = bell(scores[k])[0] + at / (a + k) * below
     share = np.where(low, at / a * below, -at * total)
     found = pair_exponential(exponent, pair_product(factor, (share, 0.0 * share)), a * more)
     return np.where(inside, found, end)
@@ -195,14 +215,19 @@ def beta_slopes(p: Any, q: Any, step: Any, logs: Any, count: int) -> Any:
     """Derivatives of the logarithm of ``x**p*y**q*gamma(p + q)/gamma(p + 1)/gamma(q + step)``.
 
     By p, by q, and mixed ones, then the same for p + 1, ..., p + 9. Last, without the factor
-    1/(p + 10), for p + 10. ``logs`` are the logarithms of x and y.
+    1/(p + 10), for p + 10. ``logs`` are the logarithms of x and y, and with them the derivatives
+    of the density's logarithm by p and q, as pairs: close to 0 the former have more digits.
     """
     n = p + q
     factors = [math.factorial(k) * (-1.0) ** k for k in range(count)]
     lost = [c / n ** (k + 1) for k, c in enumerate(factors)]  # of psi(n), from psi(n + 1)
     own = [positive_step(p + 1.0, q, k) - v for k, v in enumerate(lost)]
     other = [positive_step(q + step, p, k) - step * v for k, v in enumerate(lost)]
-    own[0], other[0] = logs[0] + own[0], logs[1] + other[0]
+    for found, log_part, score, by, of in (
+        (own, *logs[0], 1.0 + 0.0 * p, p), (other, *logs[1], step, q),
+    ):  # fmt: skip
+        high, low = pair_sum(score, pair_quotient((-by, 0.0 * p), (of, 0.0 * p)))
+        found[0] = np.where(np.fabs(log_part) > 0.1, high + low, log_part + found[0])
     both = [-v for v in polygammas(n + 10.0, count)[1:]]
     for k in range(9, -1, -1):
         u = 1.0 / (n + k)
@@ -225,17 +250,24 @@ def beta_slopes(p: Any, q: Any, step: Any, logs: Any, count: int) -> Any:
     return found
 
 
+def chosen(which: Any, one: Any, other: Any) -> Any:
+    """A number and a pair, or others."""
+    (a, (b, c)), (u, (v, w)) = one, other
+    return np.where(which, a, u), (np.where(which, b, v), np.where(which, c, w))
+
+
 def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
     """A derivative of the regularized incomplete beta function by a and b, by a at least once.
 
-    Over ``x**a*y**b/beta(a, b)``. ``point`` is x, y, and their logarithms.
+    Over ``x**a*y**b/beta(a, b)``. ``point`` is x, y, and for each its logarithm and a derivative
+    of the density's, by a or b, as a pair.
     """
     x, y, log_x, log_y = point
     low = (x * b < np.maximum(a, 0.5) * y) & (y * (a + 1.0) > 0.05)
     # The tail below x, or of 1 - t that below y: p belongs to what is small in it
     p, q = np.where(low, a, b), np.where(low, b, a)
     share, rest = np.where(low, x, y), np.where(low, y, x)
-    logs = np.where(low, log_x, log_y), np.where(low, log_y, log_x)
+    logs = chosen(low, log_x, log_y), chosen(low, log_y, log_x)
     # 1/gamma(q) is q/gamma(q + 1) if q is the smaller one, or digits cancel
     step = np.where(q < p, 1.0, 0.0)
     slopes = [
@@ -257,15 +289,16 @@ def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
     down = np.where(low == small, np.where(low, -1.0, 1.0), 0.0)
     along = np.where(low == small, 0.0, np.where(low, 1.0, -1.0))
     first, second, both = slopes[10]
-    total, n = 0.0 * reach, a + b
+    total, low_part, n = 0.0 * reach, 0.0 * reach, a + b
     for node, weight in NODES:
         s = node * reach
         log_part = np.log1p(part * np.expm1(sign * s))
         density = np.exp(-(linear * s + (n + 10.0) * log_part))
         one = [first[0] + (down * s - log_part), *first[1:]]
         two = [second[0] + (along * s - log_part), *second[1:]]
-        total = total + weight * density * change(one, two, both)
-    below = change(*slopes[9]) + share * (n + 9.0) * reach * total
+        total, lost = two_sum(total, weight * density * change(one, two, both))
+        low_part = low_part + lost
+    below = change(*slopes[9]) + share * (n + 9.0) * reach * (total + low_part)
     for k in range(8, -1, -1):
         below = change(*slopes[k]) + share * (n + k) / (p + k + 1.0) * below
     return np.where(low, below, -below) / p
@@ -276,8 +309,10 @@ def beta_derivative(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
     inside = (a > 0) & (b > 0) & (a < 1e100) & (b < 1e100) & (x > 0) & (x < 1)
     end = np.where((a > 0) & (b > 0) & ((x == 0) | (x == 1)), 0.0, math.nan)
     a, b, x = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
-    exponent, factor, more, (_, _, _, at, rest) = beta_parts(a, b, x)
-    log_x, log_y = np.log(at[0]) + more, np.log1p(-x)
+    exponent, factor, more, others = beta_parts(a, b, x)
+    at, rest = others[3:]
+    log_x = np.log(at[0]) + more, pair_sum(beta_slope(others, a, b, 1), (more, 0.0 * more))
+    log_y = np.log1p(-x), beta_slope(others, a, b, 2)
     if i:
         share = beta_tail(a, b, (x, rest[0], log_x, log_y), i, j)
     else:
@@ -320,7 +355,7 @@ def student_score(w: Any, v: Any, halves: Any, order: int) -> Any:
 
 
 def student_tail(v: Any, w: Any, order: int) -> Any:
-    """A derivative of Student's distribution function by v >= 8 at ``t*t == w*v``, over t*density.
+    """A derivative of Student's distribution function by v >= 4 at ``t*t == w*v``, over t*density.
 
     Over what is between 0 and t, or beyond t, on whose side the score has no zero.
     """
@@ -328,22 +363,31 @@ def student_tail(v: Any, w: Any, order: int) -> Any:
     halves = [digamma_half(v, k) for k in range(order + 1)]
     inner = student_score(w, v, halves, 0) > 0
     reach = 0.5 * beta_reach(0.5 * v, 0.5 + 0.0 * v, 1.0 / (1.0 + w), share)[0]
-    total = 0.0 * w
+    total, low_part = 0.0 * w, 0.0 * w
     for node, weight in NODES:
         power = np.where(inner, node * node - 1.0, np.expm1(2.0 * (node * reach)))
         width = np.where(inner, 1.0, -reach * np.sqrt(1.0 + power))
         density = np.exp(-n * np.log1p(share * power)) * width
         score = student_score(w * (1.0 + power), v, halves, order)
-        total = total + weight * density * score
-    return total
+        total, lost = two_sum(total, weight * density * score)
+        low_part = low_part + lost
+    return total + low_part
 
 
 def student_by_beta(v: Any, w: Any, order: int) -> Any:
     """The same for small v: of half the incomplete beta function of v/2 and 1/2 at 1/(1 + w)."""
     share, rest = 1.0 / (1.0 + w), w / (1.0 + w)
     log_share, half = -np.log1p(w), 0.5 + 0.0 * v
-    point = share, rest, log_share, -np.log1p(1.0 / w)
-    change = beta_tail(0.5 * v, half, point, 1 + order, 0)
+    ten, n = (10.0, 0.0), (0.5 * v + 0.5, 0.0 * v)
+    excess = digamma_excess(n)
+    scores = []
+    for own, part in ((0.5 * v, (1.0 + 0.0 * v, 0.0 * v)), (half, (w, 0.0 * w))):
+        below = pair_product(two_sum(1.0, w), two_sum(own, 10.0))
+        logarithm = pair_logarithm(pair_product(part, pair_sum(n, ten)), below)
+        high, low = digamma_excess((own, 0.0 * v))
+        scores.append(pair_sum(logarithm, pair_sum(excess, (-high, -low))))
+    logs = (log_share, scores[0]), (-np.log1p(1.0 / w), scores[1])
+    change = beta_tail(0.5 * v, half, (share, rest, *logs), 1 + order, 0)
     if not order:
         return -0.5 * (0.5 * change + 1.0 / v)
     score = log_share + positive_step(0.5 * v, half, 0)
@@ -357,11 +401,11 @@ def student_shape(v: Any, t: Any, slope: int = 0) -> Any:
     v, t = np.where(inside, v, 1.0), np.where(inside, t, 1.0)
     exponent, factor, more, ((square, _), _, _) = t_parts(v, t)
     w = square / v
-    few = v < 8.0
+    few = v < 4.0
     share = np.where(
         few,
         student_by_beta(np.where(few, v, 0.5), w, slope),
-        student_tail(np.where(few, 8.0, v), w, slope),
+        student_tail(np.where(few, 4.0, v), w, slope),
     )
     at = np.minimum(np.maximum(t, -1e140), 1e140)
     factor = pair_product(factor, pair_product((at, 0.0 * at), (share, 0.0 * share)))
