@@ -337,16 +337,18 @@ def other_beta_shape(a: Any, b: Any, x: Any, order: int = 0) -> Any:
 # ---------------------------------------------------------------- Student's distribution
 
 
-def student_score(w: Any, v: Any, halves: Any, order: int) -> Any:
-    """The derivative by v of Student's density over it, at ``t*t == w*v``; or a second one."""
+def student_score(w: Any, logarithm: Any, v: Any, halves: Any, order: int) -> Any:
+    """The derivative by v of Student's density over it, at ``t*t == w*v``; or a second one.
+
+    ``logarithm`` is that of 1 + w.
+    """
     over = w / (1.0 + w)
-    r = w / (2.0 + w)
-    near = np.where(w < 1.0, r, 0.0)
+    near = np.where(w < 0.5, w / (2.0 + w), 0.0)
     series = 0.0 * near
-    for k in range(33, 1, -2):  # of atanh
+    for k in range(23, 1, -2):  # of atanh
         series = series * near * near + 1.0 / k
     small = 2.0 * near * near * (1.0 / (1.0 + near) + near * series)
-    excess = np.where(w < 1.0, small, np.log1p(w) - over)
+    excess = np.where(w < 0.5, small, logarithm - over)
     score = 0.5 * (halves[0] - excess + over / v)
     if not order:
         return score
@@ -361,14 +363,16 @@ def student_tail(v: Any, w: Any, order: int) -> Any:
     """
     n, share = 0.5 * (v + 1.0), w / (1.0 + w)
     halves = [digamma_half(v, k) for k in range(order + 1)]
-    inner = student_score(w, v, halves, 0) > 0
+    logarithm = np.log1p(w)
+    inner = student_score(w, logarithm, v, halves, 0) > 0
     reach = 0.5 * beta_reach(0.5 * v, 0.5 + 0.0 * v, 1.0 / (1.0 + w), share)[0]
     total, low_part = 0.0 * w, 0.0 * w
     for node, weight in NODES:
         power = np.where(inner, node * node - 1.0, np.expm1(2.0 * (node * reach)))
         width = np.where(inner, 1.0, -reach * np.sqrt(1.0 + power))
-        density = np.exp(-n * np.log1p(share * power)) * width
-        score = student_score(w * (1.0 + power), v, halves, order)
+        more = np.log1p(share * power)
+        score = student_score(w * (1.0 + power), logarithm + more, v, halves, order)
+        density = np.exp(-n * more) * width
         total, lost = two_sum(total, weight * density * score)
         low_part = low_part + lost
     return total + low_part
