@@ -50,7 +50,14 @@ from .records import (
     relative,
     source_of,
 )
-from .shapes import bell, beta_shape, gamma_shape, mixed_bell, other_beta_shape, student_shape
+from .shapes import (
+    beta_shape,
+    gamma_shape,
+    log_derivatives,
+    mixed_derivatives,
+    other_beta_shape,
+    student_shape,
+)
 
 
 def shown(name: str, *families: str) -> Callable[..., Any]:
@@ -87,7 +94,7 @@ def _gamma_shape_partials(y: Any, a: Any, x: Any, order: int = 0) -> Any:
     if order == 0:
         return again, GAMMA_DENSITY(a, x, slope=1)
     scores = [np.log(x) - sc.psi(a), *(-polygamma(k, a) for k in range(1, order + 1))]
-    return again, GAMMA_DENSITY(a, x) * bell(scores)[0]
+    return again, GAMMA_DENSITY(a, x) * log_derivatives(scores)[0]
 
 
 GAMMA_DENSITY: Op = define(
@@ -226,7 +233,7 @@ def _beta_scores(a: Any, b: Any, x: Any, i: int, j: int) -> Any:
         for logarithm, own, other, count in ((np.log(x), a, b, i), (np.log1p(-x), b, a, j))
     )
     both = [polygamma(k, a + b) for k in range(1, i + j)]
-    return BETA_DENSITY(a, b, x) * mixed_bell(first, second, both, i, j)[i, j]
+    return BETA_DENSITY(a, b, x) * mixed_derivatives(first, second, both, i, j)[i, j]
 
 
 def _beta_shape_partials(y: Any, a: Any, b: Any, x: Any, order: int = 0, second: int = 0) -> Any:

@@ -106,7 +106,7 @@ def polygammas(z: Any, count: int) -> Any:
     return found
 
 
-def bell(scores: Any) -> Any:
+def log_derivatives(scores: Any) -> Any:
     """The n-th derivative of a function over it, by n derivatives of its logarithm, and the last.
 
     These are complete Bell polynomials, beginning with 0 and 1.
@@ -155,13 +155,13 @@ def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
     for node, weight in NODES:
         s = node * step
         density = np.exp(-(fall * np.fabs(s) + at * exponential_excess(s)))
-        own, last = bell([starts[0] + s, *starts[1:]])
+        own, last = log_derivatives([starts[0] + s, *starts[1:]])
         total, lost = two_sum(total, weight * density * (own + inverse * last))
         low_part = low_part + lost
     total = reach * (total + low_part)
-    below = bell(scores[10])[0] + at * total
+    below = log_derivatives(scores[10])[0] + at * total
     for k in range(9, 0, -1):
-        below = bell(scores[k])[0] + at / (a + k) * below
+        below = log_derivatives(scores[k])[0] + at / (a + k) * below
     share = np.where(low, at / a * below, -at * total)
     found = pair_exponential(exponent, pair_product(factor, (share, 0.0 * share)), a * more)
     return np.where(inside, found, end)
@@ -170,7 +170,7 @@ def gamma_shape(a: Any, x: Any, order: int = 0) -> Any:
 # ---------------------------------------------------------------- beta
 
 
-def mixed_bell(first: Any, second: Any, both: Any, i: int, j: int) -> Any:
+def mixed_derivatives(first: Any, second: Any, both: Any, i: int, j: int) -> Any:
     """The mixed derivatives of a function over it, up to i by one variable and j by another.
 
     By the derivatives of its logarithm: by one, by the other, and mixed ones from the second on.
@@ -250,7 +250,7 @@ def beta_slopes(p: Any, q: Any, step: Any, logs: Any, count: int) -> Any:
     return found
 
 
-def chosen(which: Any, one: Any, other: Any) -> Any:
+def either(which: Any, one: Any, other: Any) -> Any:
     """A number and a pair, or others."""
     (a, (b, c)), (u, (v, w)) = one, other
     return np.where(which, a, u), (np.where(which, b, v), np.where(which, c, w))
@@ -267,7 +267,7 @@ def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
     # The tail below x, or of 1 - t that below y: p belongs to what is small in it
     p, q = np.where(low, a, b), np.where(low, b, a)
     share, rest = np.where(low, x, y), np.where(low, y, x)
-    logs = chosen(low, log_x, log_y), chosen(low, log_y, log_x)
+    logs = either(low, log_x, log_y), either(low, log_y, log_x)
     # 1/gamma(q) is q/gamma(q + 1) if q is the smaller one, or digits cancel
     step = np.where(q < p, 1.0, 0.0)
     slopes = [
@@ -280,7 +280,7 @@ def beta_tail(a: Any, b: Any, point: Any, i: int, j: int) -> Any:
     ]
 
     def change(first: Any, second: Any, both: Any) -> Any:
-        found = mixed_bell(first, second, both, i, j)
+        found = mixed_derivatives(first, second, both, i, j)
         less = np.where(low, j * found[i, j - 1] if j else 0.0, i * found[i - 1, j])
         return found[i, j] + step * less / q
 
