@@ -74,7 +74,7 @@ CASES: dict[str, tuple[dict[str, int], Callable[..., Any], Callable[..., Any], A
 def beside(case: str, seed: int, count: int, highest: float) -> None:
     """Compare with differences at many digits."""
     params, points, share, by = CASES[case]
-    op, rng = registry.ops[case.split()[0]], np.random.default_rng(seed)
+    op, rng = registry.ops[case.split(maxsplit=1)[0]], np.random.default_rng(seed)
     for _ in range(count):
         at = points(rng, highest)
         got = float(op.evaluate(*map(np.float64, at), **params))
@@ -224,3 +224,20 @@ def test_numbers_of_four_bytes() -> None:
     slope = sg.grad(lambda a: sc.gammaincc(a, np.float32(1.3)))(np.float32(2.5))
     assert slope.dtype == np.float32
     assert slope == pytest.approx(0.22962689833555944, rel=2e-7)
+
+
+@pytest.mark.parametrize(
+    ("function", "at"),
+    [
+        (sc.gammaincc, (2.5, 1.3)),
+        (sc.betainc, (2.5, 1.3, 0.4)),
+        (sc.stdtr, (3.0, 1.2)),
+        (sc.stdtrit, (3.0, 0.2)),
+    ],
+)
+@pytest.mark.quick
+def test_the_source_in_numpy(function: np.ufunc, at: tuple[float, ...]) -> None:
+    slope = sg.grad(lambda *xs: function(*xs), argnums=tuple(range(len(at))))
+    names: dict[str, Any] = {}
+    exec(slope.program(*at).source("slope"), names)
+    np.testing.assert_allclose(names["slope"](*map(np.float64, at)), slope(*at), rtol=1e-14)

@@ -31,7 +31,7 @@ from .._op import (
 )
 from . import precisely
 from .densities import BETA, GAMMA, STUDENT, beta_density, gamma_density, t_density
-from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, polygamma
+from .differences import DIGAMMA_HALF, DIGAMMA_STEP, LOG_EXCESS, digamma_half, polygamma
 from .incomplete import (
     INCOMPLETE,
     INCOMPLETE_BETA,
@@ -51,6 +51,7 @@ from .records import (
     source_of,
 )
 from .shapes import (
+    BETA_SHAPES,
     beta_shape,
     gamma_shape,
     log_derivatives,
@@ -259,7 +260,7 @@ BETA_SHAPE: Op = define(
     Map("BetaShape", evaluate=doubled(beta_shape), domain=THREE, sympy=None,
         rule=Partials(_beta_shape_partials), orders=HIGHEST,
         params={"second": optional(COUNT)}),
-    doubled_code(beta_shape, beta_shape),
+    doubled_code(beta_shape, *BETA_SHAPES, beta_shape),
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0, precise=precisely.beta_shape),
     Words("The derivative of betainc by a; a higher one by a and b.",
         reading=shown("BetaShape", "order", "second")),
@@ -267,7 +268,7 @@ BETA_SHAPE: Op = define(
 OTHER_BETA_SHAPE: Op = define(
     Map("OtherBetaShape", evaluate=doubled(other_beta_shape), domain=THREE, sympy=None,
         rule=Partials(_other_beta_shape_partials), orders=HIGHEST),
-    doubled_code(other_beta_shape, other_beta_shape),
+    doubled_code(other_beta_shape, *BETA_SHAPES, other_beta_shape),
     Evidence(samples=((0.5, 5), (0.5, 5), (0.1, 0.9)), ulp=64.0,
         precise=precisely.other_beta_shape),
     Words("The derivative of betainc by b; a higher one.",
@@ -301,7 +302,7 @@ BETAINCC = define(
 STUDENT_SHAPE: Op = define(
     Map("StudentShape", evaluate=doubled(student_shape), domain=(Positive, Real), sympy=None,
         rule=Partials(_student_shape_partials), slopes=1),
-    doubled_code(student_shape, student_shape),
+    doubled_code(student_shape, *BETA_SHAPES, digamma_half, student_shape),
     Evidence(samples=((1, 9), (-3, 3)), ulp=64.0, precise=precisely.student_shape),
     Words("The derivative of stdtr by v, or the second one.",
         reading=shown("StudentShape", "slope"),

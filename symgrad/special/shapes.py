@@ -334,6 +334,9 @@ def other_beta_shape(a: Any, b: Any, x: Any, order: int = 0) -> Any:
     return beta_derivative(a, b, x, 0, order + 1)
 
 
+#: What their source needs beside what is found in it.
+BETA_SHAPES = (positive_step, mixed_derivatives)
+
 # ---------------------------------------------------------------- Student's distribution
 
 
