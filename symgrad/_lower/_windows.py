@@ -21,8 +21,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import sympy as sp
-
 from .._graph import Node
 from .._op import Placing
 from .._runtime._interface import llvm_type
@@ -216,5 +214,5 @@ class Slide:
 
     def _address(self, window: Window, place: Place, shift: int, at: Any) -> str:
         *row, last = window.row
-        index = (*row, sp.sympify(last).subs(self.loop, at) + shift)
+        index = (*row, as_expr(last).subs(self.loop, at) + shift)
         return self.values.address(place, index, window.stores[0].target.shape)
