@@ -16,7 +16,7 @@ from .._graph import Node
 from .._op import Placing
 from .._shapes import as_expr, dim_product
 from ._fold import Reduction, describe, folded_from
-from ._loops import BLOCK, loop_symbol
+from ._loops import BLOCK, index_over, is_one
 from ._plan import Nest, Store, weight
 
 #: Work of a chunk at least, in additions: about 50 us of one core. A nest is cut from twice as
@@ -59,7 +59,7 @@ class Cut:
 
 def cut_of(nest: Nest) -> Cut | None:
     """Return how to cut a nest; None if it is small, or its steps must run in order."""
-    loops = [k for k, extent in enumerate(nest.domain) if not _is_one(extent)]
+    loops = [k for k, extent in enumerate(nest.domain) if not is_one(extent)]
     if not loops or _is_small(nest):
         return None
     axis = loops[0]
@@ -77,10 +77,6 @@ def cut_of(nest: Nest) -> Cut | None:
 def cost_of(nest: Nest, arrays: int) -> int:
     """Return the work for one element of a nest that reads and writes so many arrays."""
     return sum(map(weight, nest.nodes)) + len(nest.reductions) + TRAFFIC * arrays
-
-
-def _is_one(extent: Any) -> bool:
-    return isinstance(extent, int) and extent == 1
 
 
 def _is_small(nest: Nest) -> bool:
@@ -106,7 +102,7 @@ def _shift(nest: Nest, axis: int) -> int | None:
 
     With 0 no two steps of the outer loop write to the same element.
     """
-    index = tuple(0 if _is_one(d) else loop_symbol(k) for k, d in enumerate(nest.domain))
+    index = index_over(nest.domain)
     targets: dict[Node, list[Store]] = {}
     for store in nest.stores:
         if store.part is not None:

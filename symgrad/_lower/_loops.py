@@ -64,6 +64,16 @@ def loop_symbol(depth: int) -> sp.Symbol:
     return sp.Symbol(f"%i{depth}", integer=True, nonnegative=True)
 
 
+def is_one(extent: Any) -> bool:
+    """Tell whether an axis has one element, so that no loop is made for it."""
+    return isinstance(extent, int) and extent == 1
+
+
+def index_over(domain: Shape) -> tuple[Any, ...]:
+    """Return the index of a step of the loops over a domain: their symbols, and 0 without one."""
+    return tuple(0 if is_one(d) else loop_symbol(k) for k, d in enumerate(domain))
+
+
 class Loops:
     """The loops over a domain; loops of length one are not made.
 
@@ -72,14 +82,10 @@ class Loops:
 
     def __init__(self, emitter: Emitter, domain: Shape, part: bool = False) -> None:
         self.emitter, self.domain, self.part = emitter, domain, part
-        self.index: list[Any] = []
-        for depth, extent in enumerate(domain):
-            if isinstance(extent, int) and extent == 1:
-                self.index.append(0)
-            else:
-                symbol = loop_symbol(depth)
+        self.index = list(index_over(domain))
+        for depth, symbol in enumerate(self.index):
+            if symbol != 0:
                 emitter.bind_index(symbol, f"%i{depth}", depth + 1)
-                self.index.append(symbol)
         #: The depth of the innermost loop, -1 if there is none.
         self.innermost = max((k for k, i in enumerate(self.index) if i != 0), default=-1)
         self.outermost = min((k for k, i in enumerate(self.index) if i != 0), default=-1)

@@ -26,7 +26,7 @@ from .._op import Placing
 from .._runtime._interface import llvm_type
 from .._shapes import as_expr, dim_expand
 from ._emitter import Emitter
-from ._loops import JOINED, Loops, loop_symbol
+from ._loops import JOINED, Loops, index_over, is_one
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
 
@@ -65,20 +65,15 @@ class Window:
 
 def windows(nest: Nest) -> dict[Node, list[Window]]:
     """Return the sums of a nest that go through windows, by their targets: one for each row."""
-    loops = [k for k, extent in enumerate(nest.domain) if not _is_one(extent)]
-    if not loops or loops[-1] + 1 < len(nest.domain):
+    if not nest.domain or is_one(nest.domain[-1]):
         return {}
-    index = tuple(0 if _is_one(d) else loop_symbol(k) for k, d in enumerate(nest.domain))
+    index = index_over(nest.domain)
     targets: dict[Node, list[Store]] = {}
     for store in nest.stores:
         if store.part is not None and store.target.op.kind == "assemble":
             targets.setdefault(store.target, []).append(store)
     found = {t: _rows(stores, index, nest.domain[-1]) for t, stores in targets.items()}
     return {target: rows for target, rows in found.items() if rows}
-
-
-def _is_one(extent: Any) -> bool:
-    return isinstance(extent, int) and extent == 1
 
 
 def _rows(stores: Sequence[Store], index: Index, extent: Any) -> list[Window]:
