@@ -222,7 +222,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
     import matplotlib.pyplot as plt
     import matplotlib.ticker
 
-    columns = 5 if len(results) > 6 else max(1, len(results))
+    columns = min(3, max(1, len(results)))
     lines = -(-len(results) // columns)
     figure, axes = plt.subplots(
         lines, columns, figsize=(3.4 * columns, 3.1 * lines + 0.7), squeeze=False
@@ -248,7 +248,7 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
         axis.grid(alpha=0.25)
     for axis in axes[:, 0]:
         axis.set_ylabel("seconds", fontsize=9)
-    for axis in axes[-1]:
+    for axis in axes.flat[max(0, len(results) - columns) : len(results)]:
         axis.set_xlabel("relative error at the end", fontsize=9)
     for axis in axes.flat[len(results) :]:
         axis.axis("off")
@@ -256,9 +256,9 @@ def draw(results: dict[str, list[Row]], path: str) -> None:
     for axis in axes.flat:
         handles.update(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     figure.legend(
-        handles.values(), handles.keys(), loc="lower center", ncols=7, fontsize=8, frameon=False
+        handles.values(), handles.keys(), loc="lower center", ncols=4, fontsize=8, frameon=False
     )
-    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    figure.tight_layout(rect=(0, 1 / (3.1 * lines + 0.7), 1, 1))
     figure.savefig(path, dpi=110, facecolor="white")
 
 
