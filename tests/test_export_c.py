@@ -170,8 +170,17 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         sg.grad(lambda x: np.sum(
             sg.fori_loop(0, 50, lambda i, c: np.sin(c) + x, x, memory=2000))), (X,),
     ),
+    "small systems": (
+        sg.value_and_grad(lambda x: np.sum(np.linalg.solve(symmetric(x), x) ** 2)
+                          + np.linalg.slogdet(symmetric(x))[1]
+                          + np.sum(np.linalg.cholesky(symmetric(x) + 9 * np.eye(3)))), (X,),
+    ),
     "checkpoint": (sg.grad(lambda x: np.sum(sg.checkpoint(lambda x: np.sin(x) * x)(x))), (X,)),
 }  # fmt: skip
+
+
+def symmetric(x: Any) -> Any:
+    return np.stack([np.stack([0 * x[0], x[0], x[1]]), x, np.stack([x[1], x[2], 2 + x[0]])])
 
 
 def orbit(x: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from .._graph import Literal, Node, apply, topological
-from .._op import Bodied, Code, Composed, Cython, Placing, Reduce, registry
+from .._op import Bodied, Code, Composed, Cython, Placing, Reduce, Written, registry
 from .._rewrite import rewrite
 from .._shapes import Shape
 from .._state import at, within
@@ -16,6 +17,9 @@ from ._assemblies import simplest_assembly
 
 #: Formulas may use composed ops themselves, this deep.
 DEPTH = 8
+
+#: Systems of so many unknowns are straight code, whose length grows with the third power.
+MOST_UNKNOWNS = 6
 
 
 def legalize(
@@ -53,6 +57,9 @@ def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -
     lower = code.lower
     if portable and code.portable is not None:
         lower = Composed(code.portable)
+    formula = in_elements(node)
+    if portable and formula is not None:
+        lower = Composed(formula)
     numbers = isinstance(lower, Composed) and 0 not in node.shape  # the formula says which
     if (
         node.op.kind != "leaf"
@@ -63,8 +70,8 @@ def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -
         return _of_nothing(node, operands)
     stays = simd and isinstance(lower, Composed) and lower.simd
     if isinstance(lower, Composed) and not stays:
-        formula = as_node(lower.formula(*map(Traced, operands), **node.params))
-        return _shaped(cast(formula, node.dtype), node.shape)
+        value = as_node(lower.formula(*map(Traced, operands), **node.params))
+        return _shaped(cast(value, node.dtype), node.shape)
     if isinstance(lower, Cython) and node.dtype != np.float64:
         wide = tuple(cast(x, np.float64) for x in operands)
         inner = apply(node.op, wide, node.items, node.shape, np.dtype(np.float64))
@@ -77,6 +84,15 @@ def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -
     if operands == node.operands:
         return node
     return apply(node.op, operands, node.items, node.shape, node.dtype)
+
+
+def in_elements(node: Node) -> Callable[..., Any] | None:
+    """Return the formula of a routine on matrices so small that it is written out in elements."""
+    lower = Code.of(node.op).lower
+    if not isinstance(lower, Written) or lower.small is None:
+        return None
+    order = node.operands[0].shape[-1]
+    return lower.small if isinstance(order, int) and 1 <= order <= MOST_UNKNOWNS else None
 
 
 def _concerns_nothing(node: Node) -> bool:

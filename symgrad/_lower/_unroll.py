@@ -24,7 +24,7 @@ from .._rewrite import rewrite
 from .._shapes import SHORT_LAST_AXIS, Shape
 from .._state import at, within
 from .._trace import Traced, as_node, bind_nodes, cast
-from ._legalize import legalize, roles
+from ._legalize import in_elements, legalize, roles
 from ._views import reading
 
 #: The most parts of an array, and the most nodes of a graph: more would be slower to compile
@@ -55,20 +55,46 @@ def unroll(outputs: Sequence[Node]) -> list[Node]:
     It is for long graphs, and where most work is mathematics functions of a dozen elements:
     in a loop they are calls for vectors.
     """
-    nodes = topological(outputs)
     if not unrolls(outputs):
         return list(outputs)
-    unrolled = _Unroller()
     with within():
-        for node in nodes:
-            at(node.where)
-            unrolled.visit(node)
-            if unrolled.count > MOST_NODES:
-                return list(outputs)
-        if CALL * _wide_calls(outputs) > unrolled.count:
-            return list(outputs)
-        found = [unrolled.whole(n) for n in outputs]
-    return rewrite(found)
+        written = _written_out(outputs)
+        found = _unrolled(written)
+        if found is None and written != list(outputs):
+            found = _unrolled(outputs)
+    return list(outputs) if found is None else rewrite(found)
+
+
+def _unrolled(outputs: Sequence[Node]) -> list[Node] | None:
+    """Return ``outputs`` with short axes unrolled, None if a loop is better."""
+    unrolled = _Unroller()
+    for node in topological(outputs):
+        at(node.where)
+        unrolled.visit(node)
+        if unrolled.count > MOST_NODES:
+            return None
+    if CALL * _wide_calls(outputs) > unrolled.count:
+        return None
+    return [unrolled.whole(n) for n in outputs]
+
+
+def _written_out(outputs: Sequence[Node]) -> list[Node]:
+    """Return ``outputs`` with routines on small matrices in terms of elements."""
+    nodes = topological(outputs)
+    if not any(map(in_elements, nodes)):
+        return list(outputs)
+    done: dict[Node, Node] = {}
+    for node in nodes:
+        at(node.where)
+        operands = tuple([done[x] for x in node.operands])
+        formula = in_elements(node)
+        if formula is not None:
+            done[node] = as_node(formula(*map(Traced, operands), **node.params))
+        elif operands != node.operands:
+            done[node] = apply(node.op, operands, node.items, node.shape, node.dtype)
+        else:
+            done[node] = node
+    return [done[x] for x in outputs]
 
 
 def short(shape: Shape) -> tuple[int, ...]:

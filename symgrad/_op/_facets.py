@@ -78,12 +78,14 @@ class Written:
     says how many of the last axes of each operand, and of the result, belong to one call; the
     axes before them are the batch, the same for all. None: one call for everything. With
     ``pairs`` elements are complex numbers, pairs of reals along the last axis, and the routines
-    are those for them.
+    are those for them. ``small`` is the op as a NumPy formula in elements of its operands, for
+    matrices so small that they are straight code.
     """
 
     write: Callable[..., None]
     core: tuple[int, ...] | Callable[..., tuple[int, ...]] | None
     pairs: bool = False
+    small: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from .._op import (
     Written,
     define,
 )
-from . import exactly
+from . import elimination, exactly
 from .linear import (
     TRIANGULAR,
     adjoint,
@@ -108,8 +108,8 @@ CHOLESKY: ArrayOp = define(
         element=no_formula("a Cholesky factorisation"),
         rule=Products(_cholesky_vjp, _cholesky_jvp), parts=in_pairs("ComplexCholesky"),
         batch=batched_alike(lambda: CHOLESKY), fits=Cores("n n")),
-    Code(Written(write_cholesky, (2, 2)), source=lambda a: f"cholesky_factor({a})",
-        helpers=(cholesky_factor,)),
+    Code(Written(write_cholesky, (2, 2), small=elimination.cholesky),
+        source=lambda a: f"cholesky_factor({a})", helpers=(cholesky_factor,)),
     Evidence(exact=Exact(exactly.cholesky, symmetric=True)),
     Words("lower triangular factor of symmetric positive definite matrices",
         convention="symmetric perturbations; nan if a matrix is not positive definite"),

@@ -37,7 +37,7 @@ from .._op import (
     registry,
 )
 from ..errors import UnsupportedError
-from . import exactly
+from . import elimination, exactly
 from .movement import BROADCAST, RESHAPE
 from .np_common import conjugated, iota, join_pairs, lift, packed, spread
 from .operands import Cores
@@ -163,7 +163,8 @@ LU: ArrayOp = define(
     Routine("LU", evaluate=lu_factors, shape=lambda a: (*a[:-2], a[-1] + 1, a[-1]),
         element=no_formula("an LU factorisation"), rule=NoRule(FACTORS),
         parts=in_pairs("ComplexLU"), batch=batched_alike(lambda: LU), fits=Cores("n n")),
-    Code(Written(write_lu, (2, 2)), source=lambda a: f"lu_factors({a})", helpers=(lu_factors,)),
+    Code(Written(write_lu, (2, 2), small=elimination.lu),
+        source=lambda a: f"lu_factors({a})", helpers=(lu_factors,)),
     Evidence(exact=Exact(exactly.lu)),
     Words("LU factorisation with row exchanges, for solutions and determinants"),
 )  # fmt: skip
@@ -242,7 +243,7 @@ SOLVE: ArrayOp = define(
         element=no_formula("the solution of a linear system"),
         rule=Products(_solve_vjp, _solve_jvp), parts=in_pairs("ComplexSolve"), batch=_solve_batch,
         fits=Cores("n n", "n+1 n", "k n")),
-    Code(Written(write_solve, (2, 2, 2, 2)),
+    Code(Written(write_solve, (2, 2, 2, 2), small=elimination.solution),
         source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
         helpers=(lu_solution,)),
     Evidence(exact=Exact(exactly.solution, reads=(0, 2))),
@@ -291,7 +292,7 @@ TRIANGULAR: ArrayOp = define(
         element=no_formula("the solution of a linear system"),
         rule=Products(_triangular_vjp, _triangular_jvp), parts=in_pairs("ComplexSolveTriangular"),
         batch=batched_alike(lambda: TRIANGULAR), fits=Cores("n n", "k n")),
-    Code(Written(write_triangular, (2, 2, 2)),
+    Code(Written(write_triangular, (2, 2, 2), small=elimination.triangular),
         source=lambda a, b, lower, trans, unit: (
             f"triangular_solution({a}, {b}, {lower}, {trans}, {unit})"
         ),
