@@ -240,8 +240,8 @@ def test_functions_outside_are_called_through_the_table(
         return module
 
     monkeypatch.setattr(_code, "_parsed", record)
-    matrix = np.random.default_rng(0).normal(size=(3, 3))
-    sg.value_and_grad(lambda x, a: np.sum(np.sin(x) * np.linalg.solve(a, x)))(x3, matrix)
+    matrix, x = np.random.default_rng(0).normal(size=(9, 9)), np.ones(9)  # not straight code
+    sg.value_and_grad(lambda x, a: np.sum(np.sin(x) * np.linalg.solve(a, x)))(x, matrix)
     assert "sin" in outside
     assert any("lapack" in name for name in outside)
     for name, attributes in outside.items():
