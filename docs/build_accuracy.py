@@ -428,6 +428,18 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
         SQUARE,
         (-1, 1),
     ),
+    "BandSolve": (
+        "sg.scipy.linalg.solve_banded((1, 1), x, x[0])",
+        lambda x: sg_linalg.solve_banded((1, 1), x, x[0]),
+        SQUARE,
+        (-1, 1),
+    ),
+    "ComplexBandSolve": (
+        "sg.scipy.linalg.solve_banded((1, 1), z, z[0])",
+        _turned(lambda z: sg_linalg.solve_banded((1, 1), z, z[0])),
+        SQUARE,
+        (-1, 1),
+    ),
     "ComplexEig": ("np.linalg.eig(z)", _turned(np.linalg.eig), SQUARE, (-1, 1)),
     "ComplexEigh": (
         "np.abs(np.linalg.eigh(z @ z.conj().T + I)[1])",
@@ -531,7 +543,9 @@ CALLS: dict[str, tuple[str, Callable[..., Any], Any, tuple[float, float]]] = {
 BESIDE = {"Result": "Loop", "Tape": "Loop"}
 #: Of matrices that are regular only at random.
 MATRICES = (
+    "BandSolve",
     "Cholesky",
+    "ComplexBandSolve",
     "ComplexCholesky",
     "ComplexEig",
     "ComplexEigh",

@@ -17,6 +17,7 @@ rng = np.random.default_rng(5)
 X = rng.standard_normal((3, 3))
 DEFINITE = X @ X.T + np.eye(3)
 B = rng.standard_normal(3)
+BAND = rng.standard_normal((3, 3)) + np.array([[0.0], [4.0], [0.0]])
 TALL = rng.standard_normal((4, 2))
 
 
@@ -35,6 +36,11 @@ def turned(a: Any) -> Any:
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "LU": (np.linalg.solve, (X, B)),
     "Solve": (lambda a, b: np.linalg.solve(a.T, b), (X, B)),
+    "BandSolve": (lambda a, b: scipy_linalg.solve_banded((1, 1), a, b), (BAND, B)),
+    "ComplexBandSolve": (
+        lambda a, b: parts(scipy_linalg.solve_banded((1, 1), a + 1j * a**2, b)),
+        (BAND, B),
+    ),
     "SolveTriangular": (
         lambda a, b: registry.ops["SolveTriangular"](
             a, b[None], lower=True, trans=True, unit=False
@@ -91,7 +97,8 @@ def test_routines_are_as_exact_as_their_condition_allows(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["Solve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse", "ComplexCholesky", "ComplexQR",
+    ["Solve", "BandSolve", "Cholesky", "QR", "Eigh", "SVD", "PseudoInverse", "ComplexCholesky",
+     "ComplexQR",
      "ComplexEigh", "ComplexSVD", "ComplexPseudoInverse", "Eig", "ComplexEig"],
 )  # fmt: skip
 @pytest.mark.quick(2)

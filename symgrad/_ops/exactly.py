@@ -160,6 +160,17 @@ def triangular(
     return _flat(_transposed(_solved(_transposed(part) if trans else part, _transposed(b))[0]))
 
 
+def band_solution(
+    context: Any, read: Read, like: Sequence[Any], lower: int, upper: int, trans: bool
+) -> Elements:
+    """The solutions with a matrix whose band lies by columns; the factors are not read."""
+    columns, b = read(0), read(2)
+    places = range(len(columns))
+    a = [[columns[j][upper + i - j] if -upper <= i - j <= lower else context.zero for j in places]
+         for i in places]  # fmt: skip
+    return _flat(_transposed(_solved(_transposed(a) if trans else a, _transposed(b))[0]))
+
+
 def determinant(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     """The determinant."""
     return [_determinant(read(0))]

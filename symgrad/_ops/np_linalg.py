@@ -11,6 +11,7 @@ from .._late import linalg
 from .._op import composite, refuse
 from .._shapes import as_size, broadcast, show
 from ..errors import ShapeError
+from .banded import BAND_LU, BAND_SOLVE
 from .complex_linear import det_parts, log_det, sign_parts
 from .factorizations import CHOLESKY, EIGH, QR
 from .linear import (
@@ -167,6 +168,65 @@ def solve_triangular(
     if trans in (2, "C"):
         x = conjugated(x)
     return _rows(lambda a, rows: TRIANGULAR(a, rows, **options), x, b, "solve_triangular")
+
+
+def _bands(rng: np.random.Generator) -> Iterator[Sample]:
+    for n, lower, upper, sides in ((5, 1, 1, ()), (6, 2, 1, (3,)), (1, 0, 0, ()), (3, 0, 2, (2,))):
+        ab = rng.standard_normal((lower + upper + 1, n))
+        ab[upper] += 4.0
+        yield ((lower, upper), ab, rng.standard_normal((n, *sides))), {}
+
+
+def _band_systems(lower: int, upper: int, ab: Any, b: Any, name: str) -> Any:
+    a = matrix(ab, name, square=False)
+    if lower < 0 or upper < 0 or not equal(a.shape[-2], lower + upper + 1):
+        raise ShapeError(
+            f"{name}: a band of {lower} diagonals below the main one and {upper} above it has "
+            f"{lower + upper + 1} rows, not the shape {show(dims(a))}"
+        )
+    band = {"lower": int(lower), "upper": int(upper)}
+
+    def solve(a: Any, rows: Any) -> Any:
+        columns = swapped(a)
+        return BAND_SOLVE(columns, BAND_LU(columns, **band), rows, trans=False, **band)
+
+    return _rows(solve, a, b, name)
+
+
+@composite(linalg.solve_banded, samples=_bands, convention=SINGULAR)
+def solve_banded(
+    l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Solution of banded systems; of the matrix the band alone is stored."""
+    lower, upper = l_and_u
+    return _band_systems(lower, upper, as_array(ab), b, "solve_banded")
+
+
+def _definite_bands(rng: np.random.Generator) -> Iterator[Sample]:
+    for lower in (False, True):
+        ab = rng.standard_normal((3, 5))
+        ab[0 if lower else -1] += 8.0
+        yield (ab, rng.standard_normal(5)), {"lower": lower}
+
+
+@composite(linalg.solveh_banded, samples=_definite_bands,
+           convention="whatever the signs of its eigenvalues are, where SciPy raises")  # fmt: skip
+def solveh_banded(
+    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Solution of symmetric banded systems; half of the band is stored."""
+    half = matrix(ab, "solveh_banded", square=False)
+    width, n = half.shape[-2] - 1, half.shape[-1]
+    # By the distance from the diagonal. Of an element in column j its twin is in column j + k.
+    rows = [half[k if lower else width - k] for k in range(width + 1)]
+    below = rows if lower else [
+        conjugated(np.concatenate([row[k:], row[:k]])) for k, row in enumerate(rows)
+    ]  # fmt: skip
+    above = [np.concatenate([row[n - k :], row[: n - k]]) for k, row in enumerate(below)]
+    full = np.stack([*(conjugated(x) for x in above[:0:-1]), *below])
+    return _band_systems(width, width, full, b, "solveh_banded")
 
 
 @composite(np.linalg.inv, linalg.inv, samples=_squares, convention=SINGULAR)

@@ -10,6 +10,7 @@ import pytest
 
 import symgrad as sg
 from symgrad._op import ArrayOp, Op, Products, registry
+from symgrad._ops.banded import band_factors, complex_band_factors
 from symgrad._ops.callback import token_of
 from symgrad._ops.complex_factorizations import as_complex, as_pairs
 from symgrad._ops.complex_linear import complex_lu_factors
@@ -41,6 +42,17 @@ def turning(n: int) -> Any:
     return np.diag(ones, 1) - np.diag(ones, -1) + np.diag(np.arange(n)) + 0.3 * r((n, n))
 
 
+def band(n: int, lower: int, upper: int, *lead: int) -> Any:
+    """A banded matrix by columns, with numbers where it has no elements, too."""
+    a = r((*lead, n, lower + upper + 1))
+    a[..., upper] += 4.0
+    return a
+
+
+def complex_band(n: int, lower: int, upper: int) -> Any:
+    return np.stack([band(n, lower, upper), band(n, lower, upper)], axis=-1)
+
+
 def pseudo_inverse(a: Any) -> Any:
     return as_pairs(np.linalg.pinv(as_complex(a)))
 
@@ -52,6 +64,19 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     "LU": [((well(3, 3),), {}), ((well(2, 4, 4),), {})],
     "Solve": [((*pair(well(3, 3)), r((2, 3))), {"trans": t}) for t in (False, True)]
     + [((*pair(well(2, 3, 3)), r((2, 1, 3))), {"trans": False})],
+    "BandLU": [((band(4, 1, 2),), {"lower": 1, "upper": 2}),
+               ((band(3, 2, 0, 2),), {"lower": 2, "upper": 0})],
+    "BandSolve": [
+        ((a, band_factors(a, lower, upper), r((*lead, 2, n))),
+         {"lower": lower, "upper": upper, "trans": trans})
+        for n, lower, upper, lead in ((4, 1, 2, ()), (2, 2, 1, ()), (3, 0, 1, (2,)))
+        for a in [band(n, lower, upper, *lead)] for trans in (False, True)
+    ],
+    "ComplexBandLU": [((complex_band(4, 1, 2),), {"lower": 1, "upper": 2})],
+    "ComplexBandSolve": [
+        ((a, complex_band_factors(a, 1, 2), c(2, 4)), {"lower": 1, "upper": 2, "trans": trans})
+        for a in [complex_band(4, 1, 2)] for trans in (False, True)
+    ],
     "SolveTriangular": [
         ((well(3, 3), r((2, 3))), {"lower": lower, "trans": trans, "unit": unit})
         for lower, trans, unit in itertools.product([False, True], repeat=3)
@@ -107,6 +132,8 @@ PAIRS = [
 EACH = pytest.mark.parametrize(("op", "operands", "params"), PAIRS)
 #: Operands that carry what was computed of another, and pass no derivative on.
 KNOWN = {
+    "BandSolve": (1,),
+    "ComplexBandSolve": (1,),
     "Solve": (1,),
     "Det": (1,),
     "LogAbsDet": (1,),
@@ -133,6 +160,10 @@ def remade(op: Op, operands: Any, params: Any) -> Any:
         rest[0] = lu_factors(a)
     if op.name in ("ComplexLogDet", "ComplexSolve"):
         rest[0] = complex_lu_factors(a)
+    if op.name == "BandSolve":
+        rest[0] = band_factors(a, params["lower"], params["upper"])
+    if op.name == "ComplexBandSolve":
+        rest[0] = complex_band_factors(a, params["lower"], params["upper"])
     if op.name == "PseudoInverse":
         rest[0] = np.linalg.pinv(a)
     if op.name == "ComplexPseudoInverse":
