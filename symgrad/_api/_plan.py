@@ -125,6 +125,11 @@ class Layout:
             self._program = program
         return self._program
 
+    def lasts(self, graph: Graph) -> bool:
+        """Tell whether the patterns depend on nothing but sizes and integers."""
+        self._prepared(graph)
+        return all(graph.inputs[k].dtype.kind != "f" for k in self._data)
+
     def plan(self, graph: Graph, values: Sequence[Any], form: str) -> Plan:
         """Return the plan for these inputs of the program."""
         program = self._prepared(graph)

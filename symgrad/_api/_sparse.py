@@ -19,6 +19,7 @@ from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
 from ._colours import Compressed
+from ._pattern import Pattern
 from ._plan import Entries, Layout, Plan
 from ._spy import spy
 from ._vmap import vmap_body
@@ -79,6 +80,15 @@ class SparseFunction(Function[P, Any]):
         found, given = self._found(self._call(args, kwargs))
         plan = self._last = self._plan(found, found.values(given.leaves))
         return plan.unflatten([p.matrix(np.ones(p.nnz, np.bool_)) for p in plan.patterns])
+
+    def lasting(self, *args: Any) -> Pattern | None:
+        """Return the pattern of the one matrix, None if it depends on numbers among the arguments.
+
+        The pattern is the same object as long as sizes and index arrays are.
+        """
+        found, given = self._found(self._call(args, {}))
+        plan = self._last = self._plan(found, found.values(given.leaves))
+        return plan.patterns[0] if found.static(Layout).lasts(found.graph) else None
 
     def spy(self, *args: Any, ax: Any = None, **kwargs: Any) -> Any:
         """Draw the pattern of the matrix by matplotlib, a colour for each of the user's lines.

@@ -14,7 +14,8 @@ import numpy as np
 
 from .._api._control import cond, scan, while_loop
 from .._api._custom import stop_gradient
-from ._ode_methods import Method, Slope, mean_square
+from ._ode_methods import Method, mean_square
+from ._ode_structure import Slope
 
 # As in SciPy: a step is multiplied by SAFETY * error**(-1/(order + 1)), within bounds.
 SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0

@@ -14,22 +14,16 @@ Prince, J. Comput. Appl. Math. 6, 1980 (RK45); P. Bogacki, L. F. Shampine, Appl.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import scipy.integrate
 from numpy.polynomial import Polynomial
 
-from .. import numpy as traced_numpy
 from .._api._at_values import jvp
-from .._api._custom import custom_jvp
-from .._api._matrices import jacobian
-
-Slope = Callable[[Any, Any], Any]
-
-#: Up to this size a matrix is inverted by straight code, in registers.
-SMALL = 8
+from .._api._control import scan
+from ._ode_structure import Slope, Solve, System, full
 
 
 class Step(NamedTuple):
@@ -209,39 +203,6 @@ class Tsit5(scipy.integrate.RK45):  # type: ignore[misc]
     ])  # fmt: skip
 
 
-def _eliminated(matrix: Any) -> Any:
-    """Return the inverse of a small matrix by Gauss and Jordan, with pivots by columns."""
-    n = matrix.shape[0]
-    rows = [[*(matrix[i, j] for j in range(n)), *np.eye(n)[i].tolist()] for i in range(n)]
-    for k in range(n):
-        for i in range(k + 1, n):
-            larger = np.abs(rows[i][k]) > np.abs(rows[k][k])
-            pairs = list(zip(rows[k], rows[i], strict=True))
-            rows[k] = [np.where(larger, b, a) for a, b in pairs]
-            rows[i] = [np.where(larger, a, b) for a, b in pairs]
-        pivot = 1.0 / rows[k][k]
-        rows[k] = [x * pivot for x in rows[k]]
-        for i in range(n):
-            if i != k:
-                rows[i] = [x - rows[i][k] * p for x, p in zip(rows[i], rows[k], strict=True)]
-    return np.stack([np.stack(row[n:]) for row in rows])
-
-
-_small = custom_jvp(_eliminated)
-
-
-@_small.defjvp
-def _moved(primals: Any, tangents: Any) -> Any:
-    inverse = _small(primals[0])
-    return inverse, -(inverse @ tangents[0] @ inverse)
-
-
-def inverted(matrix: Any) -> Any:
-    """Return the inverse of a matrix: straight code for a small one, else LAPACK's."""
-    n = matrix.shape[0]
-    return _small(matrix) if isinstance(n, int) and n <= SMALL else np.linalg.inv(matrix)
-
-
 class Rosenbrock:
     """A linearly implicit method: a step is some systems with one matrix, I/(h*gamma) - J.
 
@@ -253,26 +214,55 @@ class Rosenbrock:
     dense_evaluations = 0
     jacobians = 1
 
-    def __init__(self, table: type) -> None:
+    def __init__(self, table: type, system: System = full, straight: bool = True) -> None:
         given: Any = table
+        self.table, self.system, self.straight = table, system, straight
         self.order = given.error_estimator_order
         self.stages = self.evaluations = given.n_stages
         self.gamma, self.a, self.c = given.GAMMA, given.A, given.C
         self.coupled, self.d = given.COUPLED, given.D
         self.b, self.e, self.p = given.B, given.E, given.P
 
+    def by(self, system: System, straight: bool) -> Rosenbrock:
+        """Return the method with another way to solve its systems, and stages in a loop or not."""
+        return Rosenbrock(self.table, system, straight)
+
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
-        matrix = traced_numpy.eye(y.shape[0]) / (h * self.gamma) - jacobian(slope, argnums=1)(t, y)
-        inverse = inverted(matrix)
+        solve = self.system(slope, t, y, 1 / (h * self.gamma))
         by_time = jvp(lambda time: slope(time, y), (t,), (np.float64(1.0),))[1]
+        if self.straight:
+            stages = self._one_by_one(slope, t, y, f, h, solve, by_time)
+        else:
+            stages = self._in_a_loop(slope, t, y, h, solve, by_time)
+        new = y + weighted(self.b, stages)
+        return Step(new, slope(t + h, new), stages)
+
+    def _one_by_one(
+        self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
+    ) -> list[Any]:
         stages: list[Any] = []
         for k, (a, c, d) in enumerate(zip(self.a, self.c, self.d, strict=True)):
             right = f if k == 0 else slope(t + c * h, y + weighted(a, stages))
             if k:
                 right = right + weighted(self.coupled[k], stages) / h
-            stages.append(inverse @ (right + (h * d) * by_time if d else right))
-        new = y + weighted(self.b, stages)
-        return Step(new, slope(t + h, new), stages)
+            stages.append(solve(right + (h * d) * by_time if d else right))
+        return stages
+
+    def _in_a_loop(
+        self, slope: Slope, t: Any, y: Any, h: Any, solve: Solve, by_time: Any
+    ) -> list[Any]:
+        """Return the stages of a long state: its loops are compiled once, not for each stage."""
+
+        def stage(known: Any, row: Any) -> Any:
+            k, a, coupled, c, d = row
+            right = slope(t + c * h, y + a @ known) + coupled @ known / h + (h * d) * by_time
+            known[k] = solve(right)
+            return known, None
+
+        rows = np.arange(self.stages), self.a, self.coupled, self.c, self.d
+        none = np.zeros((self.stages, 1)) * y  # those to come have no weight
+        known, _ = scan(stage, none, rows)
+        return [known[k] for k in range(self.stages)]
 
     def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
         return np.sqrt(mean_square(weighted(self.e, stages) / scale))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -21,15 +22,21 @@ from .._api._control_syntax import converted
 from .._api._matrices import jacobian
 from .._api._transforms import compile as compiled
 from .._api._transforms import vmap
-from ..errors import ArgumentError, ShapeError, SymgradError
+from ..errors import ArgumentError, ShapeError, SparsityWarning, SymgradError
 from ._ode_loop import Control, State, begun, interpolant, march, visit
-from ._ode_methods import METHODS, Slope
+from ._ode_methods import METHODS, Method, Rosenbrock
+from ._ode_structure import ARRAYS, Kind, Slope, structure_of, system_of
 
 #: Most kinds of functions whose loops are kept.
 KEPT = 256
 
-#: Up to this size of the state, each size is compiled by itself.
+
+#: Up to this size of the state each size is compiled by itself.
 SHORT = 16
+
+#: Up to this size the stages of a step are straight code; above they are a loop, whose code is
+#: shorter than that of the stages by their number.
+STRAIGHT = 32
 
 
 def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = False) -> Slope:
@@ -66,12 +73,18 @@ def left(state: State) -> tuple[Any, ...]:
 class Programs:
     """The loops for functions of one code under one method, by its name.
 
-    A short state has a size of its own (``size``), so that steps are straight code. Raises, when
-    called, an error of symgrad's for a function that cannot be traced.
+    A short state has a size of its own (``size``), so that steps are straight code. Where systems
+    of the method have a structure (``kind``), the arrays that describe it come before ``args``.
+    Raises, when called, an error of symgrad's for a function that cannot be traced.
     """
 
-    def __init__(self, method: str | None, vectorized: bool, size: int | None) -> None:
+    def __init__(
+        self, method: str | None, vectorized: bool, size: int | None, kind: Kind = None,
+        straight: bool = True,
+    ) -> None:  # fmt: skip
         self.lock, self.ways = threading.RLock(), WAYS
+        #: The pattern of the last Jacobian, and what systems with it are.
+        self.structure: tuple[Any, Kind, tuple[Any, ...]] = (None, None, ())
         #: The sizes of states for which a solution has been found.
         self.solved: set[int] = set()
         held: Callable[..., Any] = slope_of
@@ -79,14 +92,22 @@ class Programs:
         def sized(y: Any) -> Any:
             return y if size is None else np.reshape(y, (size,))
 
+        count = 0 if kind is None else ARRAYS[kind[0]]
+
+        def terms_of(arrays: tuple[Any, ...]) -> Method:
+            terms = METHODS[method]
+            if isinstance(terms, Rosenbrock):
+                return terms.by(system_of(kind, arrays), straight)
+            return terms
+
         # Arguments one by one: a call with nested ones takes fifty times as long. The method by
         # its name: tables that a function closes over are compared in every call.
         def run_march(
             t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
             most: Any, times: Any, states: Any, tries: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            control, terms = Control(bound, rtol, atol, longest), METHODS[method]
-            slope = slope_of(held, args, vectorized)
+            control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
+            slope = slope_of(held, args[count:], vectorized)
             start = begun(terms, slope, t, sized(y), h, rejected, control)
             state, *found = march(terms, slope, start, control, most, (times, states, tries))
             return (*left(state), *found)
@@ -95,16 +116,16 @@ class Programs:
             t: Any, y: Any, h: Any, rejected: Any, bound: Any, rtol: Any, atol: Any, longest: Any,
             most: Any, times: Any, *args: Any,
         ) -> Any:  # fmt: skip
-            control, terms = Control(bound, rtol, atol, longest), METHODS[method]
-            slope = slope_of(held, args, vectorized)
+            control, terms = Control(bound, rtol, atol, longest), terms_of(args[:count])
+            slope = slope_of(held, args[count:], vectorized)
             start = begun(terms, slope, t, sized(y), h, rejected, control)
             every = np.concatenate([times, np.stack([bound])])
             states, late, looked, state, _ = visit(terms, slope, start, control, most, every)
             return (*left(state), states[:-1], np.sum(~late[:-1]), looked[:-1])
 
         def run_interpolants(t: Any, y: Any, end: Any, *args: Any) -> Any:
-            slope = slope_of(held, args, vectorized)
-            return vmap(lambda *step: interpolant(METHODS[method], slope, *step))(t, y, end)
+            terms, slope = terms_of(args[:count]), slope_of(held, args[count:], vectorized)
+            return vmap(lambda *step: interpolant(terms, slope, *step))(t, y, end)
 
         def run_slope(t: Any, y: Any, *args: Any) -> Any:
             return slope_of(held, args, vectorized)(t, sized(y))
@@ -171,14 +192,38 @@ def _codes(fun: Any) -> Iterator[Any]:
 
 
 @functools.lru_cache(KEPT)
-def _programs(
-    method: str | None, vectorized: bool, size: int | None, codes: tuple[Any, ...]
-) -> Programs:
-    return Programs(method, vectorized, size)
+def _programs(codes: tuple[Any, ...], *key: Any) -> Programs:
+    return Programs(*key)
 
 
 def programs_for(
-    method: str | None, vectorized: bool, size: int, fun: Callable[..., Any]
+    method: str | None, vectorized: bool, size: int, fun: Callable[..., Any], kind: Kind = None
 ) -> Programs:
     """Return the loops for functions like ``fun`` of states of that size."""
-    return _programs(method, vectorized, size if size <= SHORT else None, tuple(_codes(fun)))
+    short = size if size <= SHORT else None
+    return _programs(tuple(_codes(fun)), method, vectorized, short, kind, size <= STRAIGHT)
+
+
+def structured(
+    method: str, vectorized: bool, fun: Callable[..., Any], t: float, y: Any, args: tuple[Any, ...]
+) -> tuple[Programs, tuple[Any, ...]]:
+    """Return the loops for the structure of the method's systems, and the arrays that tell it.
+
+    A pattern that depends on numbers, not sizes and indices, is none to rely on.
+    """
+    programs = programs_for(method, vectorized, y.size, fun)
+    if not METHODS[method].jacobians or y.size <= SHORT:
+        return programs, ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SparsityWarning)
+        try:
+            pattern = programs(programs.sparse_jacobian.lasting, fun, t, y, *args)
+        except SymgradError:  # the loop will say why
+            pattern = None
+    if pattern is None:
+        return programs, ()
+    known, kind, arrays = programs.structure
+    if known is not pattern:
+        kind, arrays = structure_of(pattern.rows, pattern.cols, y.size)
+        programs.structure = pattern, kind, arrays
+    return programs_for(method, vectorized, y.size, fun, kind), arrays

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._ode_methods import METHODS
-from ._ode_programs import programs_for
+from ._ode_programs import structured
 
 #: How many steps are tried at most, good or not, unless ``max_steps`` says otherwise.
 MOST = 10_000_000
@@ -55,8 +55,9 @@ class Run:
         self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
         t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
     ) -> None:  # fmt: skip
-        self.terms, self.fun, self.args = METHODS[method], fun, args
-        self.programs = programs_for(method, vectorized, y.size, fun)
+        self.terms, self.fun = METHODS[method], fun
+        self.programs, more = structured(method, vectorized, fun, t, y, args)
+        self.args = *more, *args
         self.control = bound, rtol, atol, longest
         self.ahead: Any = (t, y, h, np.False_)
         self.t, self.y, self.most, self.rows = t, y, int(most), ROWS

@@ -1,0 +1,216 @@
+"""The systems of linearly implicit methods: full, banded, or blocks along the diagonal.
+
+A method needs solutions with ``s*I - J``. Which elements of the Jacobian J are not zero is known
+from sparse derivatives; what a system consists of follows from that: of small groups of unknowns
+that have nothing to do with each other, or, in an order that brings neighbours together, of a
+band. Columns of J that have no row in common are then one derivative in a direction: a block of
+k unknowns takes k of them, a band of w diagonals takes w, however long the state is.
+
+Sources: A. R. Curtis, M. J. D. Powell, J. K. Reid, On the estimation of sparse Jacobian matrices,
+J. Inst. Maths. Applics. 13, 1974; E. Cuthill, J. McKee, Reducing the bandwidth of sparse symmetric
+matrices, Proc. 24th Nat. Conf. ACM, 1969.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.csgraph
+
+from .. import numpy as traced_numpy
+from .._api._at_values import jvp
+from .._api._custom import custom_jvp
+from .._api._matrices import jacobian
+from .._api._transforms import vmap
+from .._ops.banded import BAND_LU, BAND_SOLVE
+
+Slope = Callable[[Any, Any], Any]
+Solve = Callable[[Any], Any]
+
+#: Up to this size a matrix is inverted by straight code, in registers.
+SMALL = 8
+
+#: A band is used if it has so many times fewer diagonals than the matrix has columns.
+NARROW = 4
+
+
+def _eliminated(matrix: Any) -> Any:
+    """Return the inverse of a small matrix by Gauss and Jordan, with pivots by columns.
+
+    Its elements may be arrays: then it is many matrices, of shape (n, n, many).
+    """
+    n = matrix.shape[0]
+    rows = [[*(matrix[i, j] for j in range(n)), *np.eye(n)[i].tolist()] for i in range(n)]
+    for k in range(n):
+        for i in range(k + 1, n):
+            larger = np.abs(rows[i][k]) > np.abs(rows[k][k])
+            pairs = list(zip(rows[k], rows[i], strict=True))
+            rows[k] = [np.where(larger, b, a) for a, b in pairs]
+            rows[i] = [np.where(larger, a, b) for a, b in pairs]
+        pivot = 1.0 / rows[k][k]
+        rows[k] = [x * pivot for x in rows[k]]
+        for i in range(n):
+            if i != k:
+                rows[i] = [x - rows[i][k] * p for x, p in zip(rows[i], rows[k], strict=True)]
+    return np.stack([np.stack(row[n:]) for row in rows])
+
+
+_small = custom_jvp(_eliminated)
+
+
+@_small.defjvp
+def _moved(primals: Any, tangents: Any) -> Any:
+    inverse = _small(primals[0])
+    return inverse, -(inverse @ tangents[0] @ inverse)
+
+
+class System(Protocol):
+    """How systems with ``shift*I - J`` are solved."""
+
+    def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
+        """Return the solution as a function of the right-hand side, shape (n,)."""
+
+
+def full(slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
+    """Solve by the inverse: straight code for a small one, else LAPACK's."""
+    n = y.shape[0]
+    matrix = traced_numpy.eye(n) * shift - jacobian(slope, argnums=1)(t, y)
+    if isinstance(n, int) and n <= SMALL:
+        inverse = _small(matrix)
+        return lambda right: inverse @ right
+    return lambda right: np.linalg.solve(matrix, right)  # equal factors are one
+
+
+def _directions(slope: Slope, t: Any, y: Any, colours: Any, count: int) -> Any:
+    """Return the derivatives in the directions of the unknowns of each colour, shape (count, n)."""
+    seeds = (colours == np.arange(count)[:, np.newaxis]).astype(float)
+    return vmap(lambda seed: jvp(lambda v: slope(t, v), (y,), (seed,))[1])(seeds)
+
+
+class Band(NamedTuple):
+    """A band of so many diagonals below the main one and above.
+
+    Attributes
+    ----------
+    order, place:
+        Which unknown comes at which place, and the reverse.
+    """
+
+    lower: int
+    upper: int
+    order: Any
+    place: Any
+
+    def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
+        lower, upper, order, place = self
+        width = lower + upper + 1
+        along = _directions(slope, t, y, place % width, width)
+        column = traced_numpy.arange(y.shape[0])[:, np.newaxis]
+        row = np.clip(column + np.arange(-upper, lower + 1), 0, y.shape[0] - 1)
+        diagonal = shift * (np.arange(width) == upper)
+        columns = diagonal - along[column % width, order[row]]
+        band = {"lower": lower, "upper": upper}
+        factors = BAND_LU(columns, **band)
+
+        def solve(right: Any) -> Any:
+            found = BAND_SOLVE(columns, factors, right[order][np.newaxis], trans=False, **band)
+            return found[0][place]
+
+        return solve
+
+
+class Blocks(NamedTuple):
+    """Groups of up to ``size`` unknowns that have nothing to do with each other.
+
+    Attributes
+    ----------
+    member:
+        The unknowns of each group, shape (size, groups); any where a group has fewer.
+    real:
+        1.0 for these, 0.0 where a group has fewer.
+    rank:
+        Which of its group an unknown is, shape (n,).
+    place:
+        Where it stands in ``member``, counted along the rows.
+    """
+
+    size: int
+    member: Any
+    real: Any
+    rank: Any
+    place: Any
+
+    def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
+        size, member, real, rank, place = self
+        along = _directions(slope, t, y, rank, size)
+        rows = [
+            [shift * float(i == j) - real[i] * along[j][member[i]] for j in range(size)]
+            for i in range(size)
+        ]
+        inverse = _eliminated(np.stack([np.stack(row) for row in rows]))
+
+        def solve(right: Any) -> Any:
+            found = np.sum(inverse * right[member], axis=1)
+            return np.reshape(found, (-1,))[place]
+
+        return solve
+
+
+#: What a system is, as far as code depends on it: None, or a name and numbers.
+Kind = tuple[str, tuple[int, ...]] | None
+
+
+def structure_of(rows: Any, columns: Any, n: int) -> tuple[Kind, tuple[Any, ...]]:
+    """Return what systems with a Jacobian of this pattern are, and the arrays that say how.
+
+    Parameters
+    ----------
+    rows, columns:
+        The places of its entries.
+    n:
+        How many unknowns there are.
+    """
+    ones = np.ones(len(rows), np.int8)
+    pattern = scipy.sparse.csr_array((ones, (rows, columns)), shape=(n, n))
+    count, group = scipy.sparse.csgraph.connected_components(pattern, directed=False)
+    sizes = np.bincount(group, minlength=count)
+    if sizes.max() <= SMALL:
+        return _blocks(group, sizes)
+    best: tuple[Kind, tuple[Any, ...]] = None, ()
+    least = n // NARROW
+    both = scipy.sparse.csr_array(pattern + pattern.T)
+    orders = np.arange(n), scipy.sparse.csgraph.reverse_cuthill_mckee(both, symmetric_mode=True)
+    for order in orders:
+        place = np.argsort(order)
+        below = place[rows] - place[columns]
+        lower, upper = max(0, int(below.max())), max(0, int(-below.min()))
+        if lower + upper + 1 < least:
+            least = lower + upper + 1
+            best = ("band", (lower, upper)), (order.astype(np.int64), place)
+    return best
+
+
+def _blocks(group: Any, sizes: Any) -> tuple[Kind, tuple[Any, ...]]:
+    n, count, size = len(group), len(sizes), int(sizes.max())
+    by_group = np.argsort(group, kind="stable")
+    rank = np.empty(n, np.int64)
+    rank[by_group] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    member = np.zeros((size, count), np.int64)
+    real = np.zeros((size, count))
+    member[rank, group], real[rank, group] = np.arange(n), 1.0
+    return ("blocks", (size,)), (member, real, rank, rank * count + group)
+
+
+def system_of(kind: Kind, arrays: tuple[Any, ...]) -> System:
+    """Return how systems of this kind are solved."""
+    if kind is None:
+        return full
+    name, numbers = kind
+    return (Band if name == "band" else Blocks)(*numbers, *arrays)
+
+
+#: How many arrays say how systems of a kind are.
+ARRAYS = {"band": 2, "blocks": 4}
