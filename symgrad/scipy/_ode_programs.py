@@ -201,7 +201,8 @@ def programs_for(
 ) -> Programs:
     """Return the loops for functions like ``fun`` of states of that size."""
     short = size if size <= SHORT else None
-    return _programs(tuple(_codes(fun)), method, vectorized, short, kind, size <= STRAIGHT)
+    straight = kind is None and size <= STRAIGHT
+    return _programs(tuple(_codes(fun)), method, vectorized, short, kind, straight)
 
 
 def structured(

@@ -26,6 +26,7 @@ from .._api._custom import custom_jvp
 from .._api._matrices import jacobian
 from .._api._transforms import vmap
 from .._ops.banded import BAND_LU, BAND_SOLVE
+from .._shapes import SHORT_LAST_AXIS
 
 Slope = Callable[[Any, Any], Any]
 Solve = Callable[[Any], Any]
@@ -194,7 +195,8 @@ def structure_of(rows: Any, columns: Any, n: int) -> tuple[Kind, tuple[Any, ...]
 
 
 def _blocks(group: Any, sizes: Any) -> tuple[Kind, tuple[Any, ...]]:
-    n, count, size = len(group), len(sizes), int(sizes.max())
+    n, size = len(group), int(sizes.max())
+    count = max(len(sizes), SHORT_LAST_AXIS + 1)  # fewer would be straight code, one by one
     by_group = np.argsort(group, kind="stable")
     rank = np.empty(n, np.int64)
     rank[by_group] = np.arange(n) - np.repeat(np.cumsum(sizes) - sizes, sizes)
