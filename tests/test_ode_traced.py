@@ -213,3 +213,24 @@ def test_large_systems_take_lapack() -> None:
     np.testing.assert_allclose(found.y[:, -1], expected, atol=1e-6)
     with pytest.raises(ValueError, match="complex"):
         solve_ivp(lambda t, y: 1j * y, (0, 1), [1j], "Rodas5P")
+
+
+def test_bands_in_traced_code() -> None:
+    """A band that is named gives what the full matrix gives, and the same derivatives."""
+
+    def fisher(t: Any, u: Any, rate: Any) -> Any:
+        wide = np.concatenate((u[:1], u, u[-1:]))
+        return 50 * (wide[2:] - 2 * u + wide[:-2]) + rate * u * (1 - u)
+
+    def end(rate: Any, u: Any, **band: Any) -> Any:
+        options = {"rtol": 1e-7, "atol": 1e-9, "args": (rate,), **band}
+        return solve_ivp(fisher, (0, 0.1), u, "Rodas5P", [0.05, 0.1], **options).y
+
+    u = np.exp(-(np.linspace(-2, 2, 20) ** 2))
+    wanted = sg.jacobian(end, argnums=(0, 1))(3.0, u)
+    band = sg.jacobian(lambda rate, u: end(rate, u, lband=1, uband=1), argnums=(0, 1))(3.0, u)
+    for one, other in zip(band, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(end(3.0, u, lband=1), sg.compile(end)(3.0, u), rtol=1e-6)
+    with pytest.raises(ValueError, match="`uband` must be a number of diagonals, not -1"):
+        sg.compile(lambda u: end(3.0, u, uband=-1))(u)

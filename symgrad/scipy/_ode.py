@@ -69,8 +69,9 @@ def solve_ivp(
         More arguments of ``fun`` and of events: numbers and arrays.
     options:
         ``rtol``, ``atol``, ``first_step``, ``max_step``, ``jac`` and the other options of SciPy's
-        methods; ``max_steps``, how many steps are tried at most (10,000,000); ``memory``, in
-        traced code, as for :func:`symgrad.while_loop`.
+        methods; ``max_steps``, how many steps are tried at most (10,000,000). In traced code
+        ``memory``, as for :func:`symgrad.while_loop`, and, for ``"Rodas5P"``, ``lband`` and
+        ``uband``: how many diagonals the Jacobian has below the main one and above.
 
     Returns
     -------
@@ -121,7 +122,8 @@ def solve_ivp(
             fun, t_span, y0, method, t_eval, vectorized, _tuple(args), options, events,
             dense_output,
         )  # fmt: skip
-    options.pop("memory", None)
+    for name in ("memory", "lband", "uband")[: 3 if method == "Rodas5P" else 1]:
+        options.pop(name, None)
 
     def plainly(function: Any, method: Any, **options: Any) -> Any:
         return scipy.integrate.solve_ivp(

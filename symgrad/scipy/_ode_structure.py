@@ -97,28 +97,29 @@ class Band(NamedTuple):
     Attributes
     ----------
     order, place:
-        Which unknown comes at which place, and the reverse.
+        Which unknown comes at which place, and the reverse; None: they are in order.
     """
 
     lower: int
     upper: int
-    order: Any
-    place: Any
+    order: Any = None
+    place: Any = None
 
     def __call__(self, slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
         lower, upper, order, place = self
-        width = lower + upper + 1
-        along = _directions(slope, t, y, place % width, width)
-        column = traced_numpy.arange(y.shape[0])[:, np.newaxis]
+        width, column = lower + upper + 1, traced_numpy.arange(y.shape[0])
+        along = _directions(slope, t, y, (column if place is None else place) % width, width)
+        column = column[:, np.newaxis]
         row = np.clip(column + np.arange(-upper, lower + 1), 0, y.shape[0] - 1)
         diagonal = shift * (np.arange(width) == upper)
-        columns = diagonal - along[column % width, order[row]]
+        columns = diagonal - along[column % width, row if order is None else order[row]]
         band = {"lower": lower, "upper": upper}
         factors = BAND_LU(columns, **band)
 
         def solve(right: Any) -> Any:
-            found = BAND_SOLVE(columns, factors, right[order][np.newaxis], trans=False, **band)
-            return found[0][place]
+            right = right if order is None else right[order]
+            found = BAND_SOLVE(columns, factors, right[np.newaxis], trans=False, **band)[0]
+            return found if place is None else found[place]
 
         return solve
 

@@ -13,14 +13,17 @@ from .._ops.np_common import is_traced
 from ..errors import UnsupportedError
 from ._ode_events import Watch
 from ._ode_loop import Control, Visits, begun, visit
-from ._ode_methods import METHODS
+from ._ode_methods import METHODS, Rosenbrock
 from ._ode_programs import slope_of
 from ._ode_result import OdeResult, checked_times
 from ._ode_run import MOST
 from ._ode_solvers import COMPLEX
+from ._ode_structure import Band, full
 
 #: Options that have a meaning in traced code.
 OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step", "max_steps", "memory"))
+#: Those of methods with linear systems.
+BAND = frozenset(("lband", "uband"))
 TOLERANCES = (("rtol", 1e-3), ("atol", 1e-6))
 
 
@@ -70,10 +73,12 @@ def solve_traced(
             f"solve_ivp: in traced code method is one of {', '.join(map(repr, METHODS))}, not "
             f'{method!r}; "Rodas5P" is for stiff systems'
         )
-    if unknown := set(options) - OPTIONS:
+    terms = METHODS[method]
+    known = OPTIONS | BAND if isinstance(terms, Rosenbrock) else OPTIONS
+    if unknown := set(options) - known:
         raise UnsupportedError(
-            f"solve_ivp: in traced code it takes no {', '.join(sorted(unknown))}, only "
-            + ", ".join(sorted(OPTIONS))
+            f"solve_ivp: in traced code {method!r} takes no {', '.join(sorted(unknown))}, only "
+            + ", ".join(sorted(known))
         )
     begin, bound = t_span
     if not any(map(is_traced, (begin, bound, t_eval))):
@@ -84,7 +89,10 @@ def solve_traced(
     for name, x in (("t_eval", times), ("y0", y)):
         if x.ndim != 1:
             raise ValueError(f"`{name}` must be 1-dimensional.")
-    terms = METHODS[method]
+    if isinstance(terms, Rosenbrock):
+        band = options.keys() & BAND
+        system = Band(*(_diagonals(options, x) for x in sorted(BAND))) if band else full
+        terms = terms.by(system, straight=isinstance(y.shape[0], int))
     if y.dtype.kind == "c" and not terms.complex:
         raise ValueError(COMPLEX)
     y = y.astype(np.result_type(y.dtype, np.float64))
@@ -136,6 +144,14 @@ def solve_traced(
         message="In traced code, status is -1 where a time was not reached: y is nan there.",
         success=np.logical_not(failed),
     )  # fmt: skip
+
+
+def _diagonals(options: dict[str, Any], name: str) -> int:
+    """Return how many diagonals of the Jacobian are said to lie on one side of the main one."""
+    count = options.get(name) or 0
+    if not isinstance(count, int | np.integer) or count < 0:
+        raise ValueError(f"`{name}` must be a number of diagonals, not {count!r}.")
+    return int(count)
 
 
 def _numbers(x: Any) -> Any:
