@@ -90,7 +90,9 @@ def scipy_names(module: str) -> list[str]:
 
 def scipy_fates(module: str) -> dict[str, tuple[str, str]]:
     """Return for each name of one of SciPy's modules what becomes of it, and why."""
-    ours = importlib.import_module(f"symgrad.scipy.{module}").__all__
+    ours = set(importlib.import_module(f"symgrad.scipy.{module}").__all__)
+    original = importlib.import_module(f"scipy.{module}")
+    ours |= {n for n in scipy_names(module) if registry.find(getattr(original, n)) is not None}
     every = dict.fromkeys([*scipy_names(module), *ours])
     return {n: ("differentiable", "") if n in ours else fate(module, n) for n in sorted(every)}
 

@@ -379,24 +379,37 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 @composite(
     linalg.eigh,
     name="scipy.linalg.eigh",
-    samples=lambda rng: iter([((_spd(rng, 3, 3),), {"eigvals_only": True})]),
+    samples=lambda rng: iter(
+        [
+            ((_spd(rng, 3, 3),), {"eigvals_only": True}),
+            ((_spd(rng, 3, 3), _spd(rng, 3, 3)), {"eigvals_only": True}),
+            ((_spd(rng, 3, 3), _spd(rng, 3, 3)), {"lower": False, "eigvals_only": True}),
+        ]
+    ),
     convention=_TURNED,
 )
 def scipy_eigh(
-    a: Any, b: None = None, lower: bool = True, eigvals_only: bool = False,
+    a: Any, b: Any = None, lower: bool = True, eigvals_only: bool = False,
     overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
-    """Eigenvalues and eigenvectors of symmetric matrices; the general problem is not traced."""
-    if b is not None:
-        refuse(linalg.eigh, "with two matrices: multiply with the inverse Cholesky factor "
-               "of b from both sides")  # fmt: skip
-    w, v = eigh(a, "L" if lower else "U")
-    return w if eigvals_only else (w, v)
+    """Eigenvalues and eigenvectors of symmetric matrices, also with ``b`` on the right."""
+    uplo = "L" if lower else "U"
+    if b is None:
+        w, v = eigh(a, uplo)
+        return w if eigvals_only else (w, v)
+    # With b = L L' they are those of inv(L) a inv(L'), whose vectors are L' times these.
+    factor = _factor(b, lower)
+    factor = factor if lower else adjoint(factor)
+    x = matrix(a, "eigh")
+    part = np.tril(x) if lower else adjoint(np.triu(x))
+    half = solve_triangular(factor, part + adjoint(np.tril(part, -1)), lower=True)
+    w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
+    return w if eigvals_only else (w, solve_triangular(factor, v, trans="C", lower=True))
 
 
 @composite(linalg.eigvalsh, name="scipy.linalg.eigvalsh", samples=_definite,
            convention=SYMMETRIC)  # fmt: skip
-def scipy_eigvalsh(a: Any, b: None = None, lower: bool = True, **options: Any) -> Any:
+def scipy_eigvalsh(a: Any, b: Any = None, lower: bool = True, **options: Any) -> Any:
     """Eigenvalues of symmetric matrices."""
     return scipy_eigh(a, b, lower, eigvals_only=True, **options)
 

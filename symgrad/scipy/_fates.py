@@ -39,6 +39,32 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         """),
         (REFUSED, "BSpline and PPoly are traced, with derivative and antiderivative", "*"),
     ],
+    "linalg": [
+        (PASSED, "makes constants, or says what there is", """
+            LinAlgError LinAlgWarning bandwidth dft fiedler_companion find_best_blas_type
+            get_blas_funcs get_lapack_funcs hadamard helmert hilbert invhilbert invpascal
+            ishermitian issymmetric pascal
+        """),
+        (REFUSED, "of a symmetric matrix: w, v = np.linalg.eigh(a); (v * f(w)) @ v.T", """
+            sqrtm logm signm funm fractional_matrix_power
+        """),
+        (REFUSED, "expm is traced: sums of it of a and of -a", """
+            coshm sinhm tanhm cosm sinm tanm expm_cond expm_frechet
+        """),
+        (REFUSED, "np.linalg.solve and solve_triangular share the factors", """
+            lu ldl cholesky_banded cho_solve_banded
+        """),
+        (REFUSED, "np.linalg.eigh, of the full matrix", """
+            eig_banded eigvals_banded eigh_tridiagonal eigvalsh_tridiagonal
+        """),
+        (REFUSED, "np.linalg.svd gives its vectors", """
+            null_space orth polar subspace_angles orthogonal_procrustes cossin diagsvd
+        """),
+        (REFUSED, "toeplitz, hankel and circulant are traced", """
+            convolution_matrix fiedler leslie matmul_toeplitz
+        """),
+        (REFUSED, "np.linalg.qr, eigh, eig and svd are traced", "*"),
+    ],
     "optimize": [
         (PASSED, "says something to a solver, or what it found", """
             BFGS SR1 HessianUpdateStrategy Bounds LinearConstraint OptimizeResult

@@ -1,8 +1,8 @@
 """``scipy.linalg``, for functions that symgrad traces.
 
-``solve``, ``solve_triangular``, ``inv``, ``det``, ``cholesky`` and what goes with it, ``qr``,
-``eigh``, ``eig``, ``svd``, ``pinv``, ``expm`` and ``norm`` are traced. The rest works on plain
-arrays.
+Systems (full, triangular, banded, of Toeplitz's form), factorisations, least squares, matrices
+made of vectors, equations of Sylvester, Lyapunov and Riccati. What is not listed here is SciPy's
+own, on plain arrays.
 
 Examples
 --------
@@ -11,19 +11,57 @@ Examples
 >>> from symgrad.scipy import linalg
 >>> sg.grad(linalg.norm)(np.array([3.0, 4.0]))
 array([0.6, 0.8])
+
+The cost of the best control of an oscillator, by its damping:
+
+>>> def cost(damping):
+...     a = np.array([[0.0, 1.0], [-1.0, -damping]])
+...     x = linalg.solve_continuous_are(a, [[0.0], [1.0]], np.eye(2), [[1.0]])
+...     return x[0, 0]
+>>> sg.grad(cost)(0.5).round(6)
+np.float64(-0.509524)
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from .. import numpy as traced_numpy
+from .._api._control import while_loop
+from .._api._implicit import implicit_root
+from .._ops.linear import LU, SOLVE, swapped
 from .._ops.np_common import is_traced
+from .._trace import Traced, as_node
 from .._trace._namespace import holds, offering, version
+from ..errors import ShapeError, UnsupportedError
+from ._fates import reasons
+from ._replacing import floats, refuse_option, replaces
 
-__all__ = ["norm"]
+__all__ = [
+    "block_diag",
+    "circulant",
+    "companion",
+    "hankel",
+    "khatri_rao",
+    "lstsq",
+    "lu_factor",
+    "lu_solve",
+    "norm",
+    "pinvh",
+    "solve_circulant",
+    "solve_continuous_are",
+    "solve_continuous_lyapunov",
+    "solve_discrete_are",
+    "solve_discrete_lyapunov",
+    "solve_lyapunov",
+    "solve_sylvester",
+    "solve_toeplitz",
+    "toeplitz",
+]
 
 _norm = version(np.linalg.norm)
 
@@ -41,4 +79,346 @@ def norm(
     return scipy.linalg.norm(a, ord, axis, keepdims, check_finite)
 
 
-__getattr__, __dir__ = offering(scipy.linalg, globals(), of_lists=(scipy.linalg.cho_solve,))
+# ---------------------------------------------------------------- factors, least squares
+
+
+@replaces(scipy.linalg.lu_factor)
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """LU factors of a matrix and its row exchanges, for :func:`lu_solve`.
+
+    They have no derivatives of their own: those of solutions go through the matrix.
+    """
+    x = floats(a)
+    _square(x, "lu_factor")
+    if x.dtype.kind == "c":
+        raise UnsupportedError(
+            "lu_factor: complex matrices are factorised by np.linalg.solve; equal factors are "
+            "computed once"
+        )
+    n = x.shape[-1]
+    factors = LU(swapped(x))
+    places = factors[..., n, :].astype(np.int32) + traced_numpy.arange(n, dtype=np.int32)
+    return swapped(factors[..., :n, :]), places
+
+
+@replaces(scipy.linalg.lu_solve)
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Solution of a system by what :func:`lu_factor` has returned."""
+    lu, places = lu_and_piv
+    right = floats(b)
+    if is_traced(lu):
+        node = as_node(lu)
+        while node.op.kind == "view":
+            node = node.operands[0]
+        if node.op is not LU:
+            raise UnsupportedError(
+                "lu_solve takes what lu_factor has returned in the same function, as it is; "
+                "elsewhere write np.linalg.solve(a, b): equal factors are computed once"
+            )
+        return _solved(Traced(node.operands[0]), Traced(node), right, trans)
+    lu = floats(lu)
+    exchanges = np.asarray(places) - np.arange(lu.shape[-1])
+    factors = np.concatenate([lu.T, exchanges[np.newaxis].astype(lu.dtype)])
+    return _solved(lu.T, factors, right, trans)
+
+
+def _solved(transposed: Any, factors: Any, b: Any, trans: int) -> Any:
+    """Solve with the factors of a transpose."""
+    n = transposed.shape[-1]
+    if b.ndim not in (1, 2) or b.shape[0] != n:
+        raise ShapeError(f"lu_solve: factors of {n} rows and a right-hand side of shape {b.shape}")
+    rows = b[np.newaxis] if b.ndim == 1 else b.T
+    both = np.result_type(factors.dtype, rows.dtype)
+    x = SOLVE(transposed, factors.astype(both), rows.astype(both), trans=trans == 0)
+    return x[0] if b.ndim == 1 else x.T
+
+
+@replaces(scipy.linalg.lstsq)
+def lstsq(
+    a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, lapack_driver: Any = None,
+) -> Any:  # fmt: skip
+    """Least squares: solution, residuals, rank, singular values; the rank stays what it is."""
+    x = floats(a)
+    cut = np.finfo(np.float64).eps if cond is None else cond
+    found, rest, rank, s = np.linalg.lstsq(x, floats(b), rcond=cut)
+    return found, rest[0] if rest.shape == (1,) and found.ndim == 1 else rest, rank, s
+
+
+@replaces(scipy.linalg.pinvh)
+def pinvh(
+    a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
+    check_finite: bool = True,
+) -> Any:  # fmt: skip
+    """Pseudo-inverse of a symmetric matrix."""
+    if return_rank or atol is not None:
+        refuse_option("pinvh", "return_rank" if return_rank else "atol", atol, "pinvh(a)")
+    return np.linalg.pinv(floats(a), rcond=rtol)
+
+
+# ---------------------------------------------------------------- matrices of vectors
+
+
+def _vector(x: Any) -> Any:
+    return np.reshape(traced_numpy.asarray(x), (-1,))
+
+
+def _index(n: Any, m: Any) -> tuple[Any, Any]:
+    """Return the rows and columns of a matrix, which broadcast together."""
+    return traced_numpy.arange(n)[:, np.newaxis], traced_numpy.arange(m)
+
+
+@replaces(scipy.linalg.toeplitz)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Matrix with a constant along each diagonal: its first column, and its first row."""
+    c = _vector(c)
+    r = np.conj(c) if r is None else _vector(r)
+    row, column = _index(c.shape[0], r.shape[0])
+    return np.concatenate([c[::-1], r[1:]])[c.shape[0] - 1 - row + column]
+
+
+@replaces(scipy.linalg.circulant)
+def circulant(c: Any) -> Any:
+    """Matrix whose columns are its first one, turned round."""
+    c = _vector(c)
+    row, column = _index(c.shape[0], c.shape[0])
+    return c[(row - column) % c.shape[0]]
+
+
+@replaces(scipy.linalg.hankel)
+def hankel(c: Any, r: Any = None) -> Any:
+    """Matrix with a constant along each antidiagonal: its first column, and its last row."""
+    c = _vector(c)
+    r = 0 * c if r is None else _vector(r)
+    row, column = _index(c.shape[0], r.shape[0])
+    return np.concatenate([c, r[1:]])[row + column]
+
+
+@replaces(scipy.linalg.companion)
+def companion(a: Any) -> Any:
+    """Companion matrix of a polynomial, whose eigenvalues are its roots."""
+    a = _vector(floats(a))
+    row, column = _index(a.shape[0] - 1, a.shape[0] - 1)
+    below = (row == column + 1).astype(a.dtype)
+    return np.where(row == 0, -a[1:] / a[0], below)
+
+
+@replaces(scipy.linalg.block_diag)
+def block_diag(*arrs: Any) -> Any:
+    """Matrix with matrices along its diagonal."""
+    parts = [np.atleast_2d(traced_numpy.asarray(x)) for x in arrs]
+    dtype = np.result_type(*(x.dtype for x in parts))
+    width, lines, before = sum(x.shape[1] for x in parts), [], 0
+    for x in parts:
+        left = traced_numpy.zeros((x.shape[0], before), dtype)
+        right = traced_numpy.zeros((x.shape[0], width - before - x.shape[1]), dtype)
+        lines.append(np.concatenate([left, x.astype(dtype), right], axis=1))
+        before = before + x.shape[1]
+    return np.concatenate(lines)
+
+
+@replaces(scipy.linalg.khatri_rao)
+def khatri_rao(a: Any, b: Any) -> Any:
+    """Column by column the Kronecker product of two matrices."""
+    a, b = traced_numpy.asarray(a), traced_numpy.asarray(b)
+    return np.reshape(a[:, np.newaxis] * b, (a.shape[0] * b.shape[0], a.shape[1]))
+
+
+@replaces(scipy.linalg.solve_toeplitz)
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+    """Solution of a system with a Toeplitz matrix, by the full matrix."""
+    c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return np.linalg.solve(toeplitz(floats(c), r) + 0.0, floats(b))
+
+
+@replaces(scipy.linalg.solve_circulant)
+def solve_circulant(
+    c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0,
+    outaxis: int = 0,
+) -> Any:  # fmt: skip
+    """Solution of a system with a circulant matrix, by Fourier transforms."""
+    c, b = floats(c), floats(b)
+    if c.ndim > 1 or (caxis, baxis, outaxis) != (-1, 0, 0) or singular != "raise":
+        raise UnsupportedError("solve_circulant: traced is solve_circulant(c, b) of a vector c")
+    over = np.fft.fft(c) if b.ndim == 1 else np.fft.fft(c)[:, np.newaxis]
+    found = np.fft.ifft(np.fft.fft(b, axis=0) / over, axis=0)
+    return found if "c" in (c.dtype.kind, b.dtype.kind) else found.real
+
+
+# ---------------------------------------------------------------- equations for matrices
+
+
+def _square(a: Any, name: str, ndim: int | None = None) -> None:
+    if a.ndim < 2 or (ndim is not None and a.ndim != ndim) or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{name} needs a square matrix, not the shape {a.shape}")
+
+
+def _linear(matrix: Any, right: Any) -> Any:
+    """Solve for the elements of a matrix, row by row."""
+    return np.reshape(np.linalg.solve(matrix, np.reshape(right, (-1,))), right.shape)
+
+
+@replaces(scipy.linalg.solve_sylvester)
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Solution of ``a @ x + x @ b = q``, as one system for the elements of ``x``.
+
+    It is for some dozens of rows: the system has as many unknowns as ``x`` has elements.
+    """
+    a, b, q = floats(a), floats(b), floats(q)
+    for x in (a, b):
+        _square(x, "solve_sylvester", 2)
+    unit = [traced_numpy.eye(x.shape[0]) for x in (a, b)]
+    return _linear(np.kron(a, unit[1]) + np.kron(unit[0], b.T), q)
+
+
+@replaces(scipy.linalg.solve_continuous_lyapunov)
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Solution of ``a @ x + x @ a.conj().T = q``; see :func:`solve_sylvester`."""
+    a = floats(a)
+    return solve_sylvester(a, np.conj(a).T, q)
+
+
+solve_lyapunov = solve_continuous_lyapunov
+
+
+@replaces(scipy.linalg.solve_discrete_lyapunov)
+def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+    """Solution of ``a @ x @ a.conj().T - x + q = 0``; see :func:`solve_sylvester`."""
+    a, q = floats(a), floats(q)
+    _square(a, "solve_discrete_lyapunov", 2)
+    square = np.kron(a, np.conj(a))
+    return _linear(traced_numpy.eye(square.shape[0]) - square, q)
+
+
+#: Most steps of the iterations for Riccati's equations, which double their digits in each, and
+#: the residual of a solution, relative to its largest term.
+STEPS, RESIDUAL = 60, 1e-8
+
+
+def _riccati(
+    name: str, solver: Callable[..., Any], terms: Callable[..., list[Any]], given: tuple[Any, ...],
+    more: dict[str, Any],
+) -> Any:  # fmt: skip
+    """Return the solution that stabilises, nan where there is none, with its derivatives."""
+    for option, value in more.items():
+        if value is not None:
+            refuse_option(name, option, "...", f"{name}(a, b, q, r)")
+    a, b, q, r = (floats(x) for x in given)
+    for x in (a, q, r):
+        _square(x, name, 2)
+    if "c" in (a.dtype.kind, b.dtype.kind, q.dtype.kind, r.dtype.kind):
+        raise UnsupportedError(f"{name}: traced are real matrices")
+
+    def residual(x: Any, *args: Any) -> Any:
+        return sum(terms(x, *args))
+
+    def solved(*args: Any) -> Any:
+        x = solver(*args)
+        x = 0.5 * (x + x.T)
+        found = terms(x, *args)
+        size = sum(np.max(np.abs(term)) for term in found)
+        return np.where(np.max(np.abs(sum(found))) <= RESIDUAL * size, x, np.nan)
+
+    return implicit_root(residual, solved)(a, b, q, r)
+
+
+def _continuous_terms(x: Any, a: Any, b: Any, q: Any, r: Any) -> list[Any]:
+    return [a.T @ x, x @ a, -(x @ b @ np.linalg.solve(r, b.T @ x)), q]
+
+
+def _by_sign(a: Any, b: Any, q: Any, r: Any) -> Any:
+    """Solve by the sign of the Hamiltonian matrix, then once more by Newton's method.
+
+    Sources: J. D. Roberts, Linear model reduction and solution of the algebraic Riccati equation
+    by use of the sign function, Int. J. Control 32, 1980; D. Kleinman, On an iterative technique
+    for Riccati equation computations, IEEE Trans. Automatic Control 13, 1968.
+    """
+    n = a.shape[0]
+    gain = b @ np.linalg.solve(r, b.T)
+    upper = np.concatenate([a, -gain], axis=1)
+    start = np.concatenate([upper, np.concatenate([-q, -a.T], axis=1)])
+
+    def going(carry: Any) -> Any:
+        k, z, moved = carry
+        return (k < STEPS) & (moved > 1e-14 * np.max(np.abs(z)))
+
+    def step(carry: Any) -> Any:
+        k, z, _ = carry
+        inverse = np.linalg.inv(z)
+        # Scaled by norms: far from the end Newton's method only halves.
+        scale = np.sqrt(np.sqrt(np.sum(inverse**2) / np.sum(z**2)))
+        new = 0.5 * (scale * z + inverse / scale)
+        return k + 1, new, np.max(np.abs(new - z))
+
+    _, z, _ = while_loop(going, step, (0, start, np.inf))
+    unit = traced_numpy.eye(n)
+    left = np.concatenate([z[:n, n:], z[n:, n:] + unit])
+    right = -np.concatenate([z[:n, :n] + unit, z[n:, :n]])
+    x = np.linalg.solve(left.T @ left, left.T @ right)
+    feedback = np.linalg.solve(r, b.T @ x)
+    closed = a - b @ feedback
+    return solve_continuous_lyapunov(closed.T, -(q + feedback.T @ r @ feedback))
+
+
+@replaces(scipy.linalg.solve_continuous_are)
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solution of ``a.T @ x + x @ a - x @ b @ inv(r) @ b.T @ x + q = 0`` that stabilises.
+
+    Real matrices of some dozens of rows; nan where there is no solution, where SciPy raises.
+    """
+    return _riccati(
+        "solve_continuous_are", _by_sign, _continuous_terms, (a, b, q, r), {"e": e, "s": s}
+    )
+
+
+def _discrete_terms(x: Any, a: Any, b: Any, q: Any, r: Any) -> list[Any]:
+    across = b.T @ x @ a
+    return [a.T @ x @ a, -x, -(across.T @ np.linalg.solve(r + b.T @ x @ b, across)), q]
+
+
+def _by_doubling(a: Any, b: Any, q: Any, r: Any) -> Any:
+    """Solve by doubling that keeps the structure.
+
+    Source: E. K.-W. Chu, H.-Y. Fan, W.-W. Lin, C.-S. Wang, Structure-preserving algorithms for
+    periodic discrete-time algebraic Riccati equations, Int. J. Control 77, 2004.
+    """
+    unit = traced_numpy.eye(a.shape[0])
+
+    def going(carry: Any) -> Any:
+        k, *_, x, moved = carry
+        return (k < STEPS) & (moved > 1e-15 * np.max(np.abs(x)))
+
+    def step(carry: Any) -> Any:
+        k, m, g, x, _ = carry
+        between = unit + g @ x
+        ahead = np.linalg.solve(between, m)
+        new = x + m.T @ x @ ahead
+        more = m @ np.linalg.solve(between, g @ m.T)
+        return k + 1, m @ ahead, g + more, new, np.max(np.abs(new - x))
+
+    start = 0, a, b @ np.linalg.solve(r, b.T), q, np.inf
+    return while_loop(going, step, start)[3]
+
+
+@replaces(scipy.linalg.solve_discrete_are)
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solution of Riccati's equation in discrete time that stabilises.
+
+    ``a.T @ x @ a - x - (a.T @ x @ b) @ inv(r + b.T @ x @ b) @ (b.T @ x @ a) + q = 0``, of real
+    matrices; nan where there is none, where SciPy raises.
+    """
+    return _riccati(
+        "solve_discrete_are", _by_doubling, _discrete_terms, (a, b, q, r), {"e": e, "s": s}
+    )
+
+
+__getattr__, __dir__ = offering(
+    scipy.linalg, globals(), reasons("linalg"), of_lists=(scipy.linalg.cho_solve,)
+)

@@ -30,6 +30,7 @@ BY_NAME = {
     "_graph/_laws.py": "whether an op is in the registry",
     "_graph/_node.py": "inputs are leaves with a name",
     "_ops/scans.py": "a recurrence has two operands",
+    "scipy/linalg.py": "factors know the matrix that they are of",
     "_rewrite/__init__.py": "rewriting is about particular functions",
     "_rewrite/_accurate.py": "as above",
     "_rewrite/_folded.py": "as above",

@@ -1,0 +1,123 @@
+"""``scipy.linalg`` in traced code: values of SciPy, derivatives of differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import symgrad as sg
+from symgrad.errors import ShapeError, UnsupportedError
+from tests.shared import definite, well
+
+RNG = np.random.default_rng(11)
+V, W = RNG.normal(size=4) + 3, RNG.normal(size=3)
+A, S, B = well(4, 4), definite(4), RNG.normal(size=(4, 2))
+R, UNIT = definite(2), np.eye(4)
+T, C = definite(4) + np.diag(np.arange(4.0)), 0.4 * RNG.normal(size=(4, 4))
+
+
+def both_parts(a: Any) -> Any:
+    """Return a symmetric matrix for any: what one triangle is read of gets all of the slope."""
+    return a + a.T
+
+
+#: A function of one array that calls SciPy, and the array.
+CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "lu_factor": (lambda a: sl.lu_factor(a)[0] * 0 + sl.lu_solve(sl.lu_factor(a), B[:, :1]), A),
+    "lu_solve": (lambda a: sl.lu_solve(sl.lu_factor(a), V), A),
+    "lu_solve, unpacked": (lambda a: _unpacked(a), A),
+    "lu_solve, transposed": (lambda a: sl.lu_solve(sl.lu_factor(a), B, trans=1), A),
+    "lu_solve, factors outside": (lambda b: sl.lu_solve(FACTORS, b, trans=1), B),
+    "lstsq": (lambda a: np.concatenate([*map(np.ravel, sl.lstsq(a, V)[:2])]), B),
+    "lstsq, several": (lambda a: sl.lstsq(a, A)[0], B),
+    "pinvh": (lambda a: sl.pinvh(both_parts(a)), S),
+    "eigh of two": (lambda a: sl.eigh(both_parts(a), T)[0], S),
+    "eigh by two": (lambda b: sl.eigh(S, both_parts(b), eigvals_only=True), T),
+    "eigh, upper": (lambda b: sl.eigh(S, both_parts(b), lower=False)[1] ** 2, T),
+    "eigvalsh of two": (lambda a: sl.eigvalsh(both_parts(a), T), S),
+    "toeplitz": (sl.toeplitz, V),
+    "toeplitz, row": (lambda c: sl.toeplitz(c, np.concatenate([c[:1], W])), V),
+    "circulant": (sl.circulant, V),
+    "hankel": (sl.hankel, V),
+    "hankel, row": (lambda c: sl.hankel(c, W), V),
+    "companion": (sl.companion, V),
+    "block_diag": (lambda a: sl.block_diag(a, [[1, 2]], a[:2], a[0]), A),
+    "khatri_rao": (lambda a: sl.khatri_rao(a, A[:2]), A),
+    "solve_toeplitz": (lambda c: sl.solve_toeplitz(c, B), np.array([9.0, 1.0, 0.5, 2.0])),
+    "solve_toeplitz, row": (lambda c: sl.solve_toeplitz((c, V), V), np.array([9.0, 1.0, 0.5, 2.0])),
+    "solve_circulant": (lambda c: sl.solve_circulant(c, B), np.array([9.0, 1.0, 0.5, 2.0])),
+    "solve_sylvester": (lambda a: sl.solve_sylvester(a, S[:3, :3], B @ W.reshape(1, 3)[[0, 0]]), A),
+    "lyapunov": (lambda a: sl.solve_continuous_lyapunov(a, S), A),
+    "discrete lyapunov": (lambda a: sl.solve_discrete_lyapunov(0.1 * a, S), A),
+    "are": (lambda a: sl.solve_continuous_are(a, B, S, R), C),
+    "are by costs": (lambda q: sl.solve_continuous_are(C, B, both_parts(q), R), S),
+    "are by input": (lambda b: sl.solve_continuous_are(C, b, S, R), B),
+    "discrete are": (lambda a: sl.solve_discrete_are(a, B, S, R), C),
+    "discrete are by weights": (lambda r: sl.solve_discrete_are(C, B, S, both_parts(r)), R),
+}
+FACTORS = sl.lu_factor(A)
+
+
+def _unpacked(a: Any) -> Any:
+    lu, places = sl.lu_factor(a)
+    x = V
+    for _ in range(3):
+        x = sl.lu_solve((lu, places), x)
+    return x
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.quick(10)
+def test_values_and_derivatives(name: str) -> None:
+    f, x = CASES[name]
+    wanted = f(x)
+    np.testing.assert_allclose(sg.compile(f)(x), wanted, rtol=1e-9, atol=1e-10)
+    slope, step = sg.jacobian(f)(x), 1e-5
+    for place in np.ndindex(x.shape):
+        unit = np.zeros(x.shape)
+        unit[place] = step
+        change = (f(x + unit) - f(x - unit)) / (2 * step)
+        found = slope[(..., *place)]
+        np.testing.assert_allclose(found, change, rtol=1e-5, atol=1e-6 * (1 + abs(change).max()))
+
+
+def test_batches_and_second_derivatives() -> None:
+    many = RNG.normal(size=(5, 4, 4)) + 4 * UNIT
+    for f in (CASES["are"][0], CASES["lyapunov"][0], CASES["lu_solve, unpacked"][0]):
+        np.testing.assert_allclose(sg.vmap(f)(many), [f(a) for a in many], rtol=1e-8, atol=1e-9)
+
+    def cost(rate: Any) -> Any:
+        return sl.solve_continuous_are(C * rate, B, S, R)[0, 0]
+
+    second = sg.grad(sg.grad(cost))(1.0)
+    change = (sg.grad(cost)(1 + 1e-5) - sg.grad(cost)(1 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(second, change, rtol=1e-5)
+
+
+def test_no_solution_is_nan() -> None:
+    """What nothing can steer, and grows, has no best control."""
+    a, b = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]])
+    with pytest.raises(np.linalg.LinAlgError):
+        sl.solve_continuous_are(a, b, np.eye(2), np.eye(1))
+    found = sg.compile(lambda a: sl.solve_continuous_are(a, b, np.eye(2), np.eye(1)))(a)
+    assert np.isnan(found).all()
+    found = sg.compile(lambda a: sl.solve_discrete_are(2 * a, b, np.eye(2), np.eye(1)))(a)
+    assert np.isnan(found).all()
+
+
+def test_wrong_use() -> None:
+    cases: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
+        (lambda a: sl.lu_factor(a[0]), ShapeError, "square matrix"),
+        (lambda a: sl.lu_solve(sl.lu_factor(a), V[:2]), ShapeError, "factors of 4 rows"),
+        (lambda a: sl.lu_solve((a, np.arange(4)), V), UnsupportedError, "lu_factor has returned"),
+        (lambda a: sl.solve_continuous_are(a, B, S, R, e=S), UnsupportedError, "e="),
+        (lambda a: sl.solve_sylvester(a[:2], S, S), ShapeError, "square matrix"),
+        (lambda a: sl.sqrtm(a), UnsupportedError, "eigh"),
+    ]
+    for f, kind, words in cases:
+        with pytest.raises(kind, match=words):
+            sg.compile(f)(A)
