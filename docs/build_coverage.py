@@ -94,6 +94,7 @@ def scipy_fates(module: str) -> dict[str, tuple[str, str]]:
     original = importlib.import_module(f"scipy.{module}")
     ours |= {n for n in scipy_names(module) if registry.find(getattr(original, n)) is not None}
     every = dict.fromkeys([*scipy_names(module), *ours])
+    ours -= {n for _, _, names in FATES[module] for n in names.split()}  # not SciPy's, nor traced
     return {n: ("differentiable", "") if n in ours else fate(module, n) for n in sorted(every)}
 
 

@@ -163,7 +163,9 @@ class Problem:
             self.points = [x + 0.4j * rng.standard_normal(x.shape) for x in self.points]
             self.ways = [t + 0.3j * rng.standard_normal(t.shape) for t in self.ways]
         if self.symmetric:
-            self.points[0], self.ways[0] = mirrored(self.points[0]), mirrored(self.ways[0])
+            for k, x in enumerate(self.points):
+                if k == 0 or (x.ndim > 1 and x.shape[-1] == x.shape[-2]):
+                    self.points[k], self.ways[k] = mirrored(x), mirrored(self.ways[k])
         self.rng = np.random.default_rng(int(rng.integers(1 << 30)))
         self.weights: list[Any] = []
 

@@ -221,6 +221,7 @@ def solveh_banded(
     width, n = half.shape[-2] - 1, half.shape[-1]
     # By the distance from the diagonal. Of an element in column j its twin is in column j + k.
     rows = [half[k if lower else width - k] for k in range(width + 1)]
+    rows[0] = 0.5 * (rows[0] + conjugated(rows[0]))  # real
     below = rows if lower else [
         conjugated(np.concatenate([row[k:], row[:k]])) for k, row in enumerate(rows)
     ]  # fmt: skip
@@ -402,7 +403,8 @@ def scipy_eigh(
     factor = factor if lower else adjoint(factor)
     x = matrix(a, "eigh")
     part = np.tril(x) if lower else adjoint(np.triu(x))
-    half = solve_triangular(factor, part + adjoint(np.tril(part, -1)), lower=True)
+    part = part - 0.5 * (part * unit_like(part))  # with half of the diagonal
+    half = solve_triangular(factor, part + adjoint(part), lower=True)
     w, v = eigh(solve_triangular(factor, adjoint(half), lower=True))
     return w if eigvals_only else (w, solve_triangular(factor, v, trans="C", lower=True))
 

@@ -70,7 +70,36 @@ def left(state: State) -> tuple[Any, ...]:
     return state.t, state.y, state.h, state.rejected, state.status, state.tried
 
 
-class Programs:
+class Held:
+    """Compiled functions that call a function of the user's: that which is held at the call.
+
+    A subclass gives ``hold`` in its constructor.
+    """
+
+    hold: Callable[[Callable[..., Any]], None]
+
+    def __init__(self) -> None:
+        self.lock, self.ways = threading.RLock(), WAYS
+
+    def __call__(self, function: Any, fun: Callable[..., Any], *args: Any) -> Any:
+        """Call one of the compiled functions for ``fun``."""
+        first: SymgradError | None = None
+        with self.lock:
+            for way in self.ways:
+                try:
+                    self.hold(way(fun))
+                    found = function(*args)
+                except SymgradError as error:
+                    first = first or error
+                else:
+                    if first is not None:
+                        self.ways = self.ways[self.ways.index(way) :]
+                    return found
+        assert first is not None
+        raise first
+
+
+class Programs(Held):
     """The loops for functions of one code under one method, by its name.
 
     A short state has a size of its own (``size``), so that steps are straight code. Where systems
@@ -82,7 +111,7 @@ class Programs:
         self, method: str | None, vectorized: bool, size: int | None, kind: Kind = None,
         straight: bool = True,
     ) -> None:  # fmt: skip
-        self.lock, self.ways = threading.RLock(), WAYS
+        super().__init__()
         #: The pattern of the last Jacobian, and what systems with it are.
         self.structure: tuple[Any, Kind, tuple[Any, ...]] = (None, None, ())
         #: The sizes of states for which a solution has been found.
@@ -142,23 +171,6 @@ class Programs:
         self.jacobian = jacobian(run_slope, argnums=1)
         self.sparse_jacobian = jacobian(run_slope, argnums=1, sparse=True)
 
-    def __call__(self, function: Any, fun: Callable[..., Any], *args: Any) -> Any:
-        """Call one of the compiled functions for ``fun``."""
-        first: SymgradError | None = None
-        with self.lock:
-            for way in self.ways:
-                try:
-                    self.hold(way(fun))
-                    found = function(*args)
-                except SymgradError as error:
-                    first = first or error
-                else:
-                    if first is not None:
-                        self.ways = self.ways[self.ways.index(way) :]
-                    return found
-        assert first is not None
-        raise first
-
 
 def _as_it_is(fun: Callable[..., Any]) -> Callable[..., Any]:
     return fun
@@ -182,7 +194,7 @@ WAYS: tuple[Callable[[Callable[..., Any]], Callable[..., Any]], ...] = (
 )
 
 
-def _codes(fun: Any) -> Iterator[Any]:
+def codes_of(fun: Any) -> Iterator[Any]:
     """Yield what tells a function from others, as far as it can be hashed."""
     while isinstance(fun, functools.partial):
         fun = fun.func
@@ -202,7 +214,7 @@ def programs_for(
     """Return the loops for functions like ``fun`` of states of that size."""
     short = size if size <= SHORT else None
     straight = kind is None and size <= STRAIGHT
-    return _programs(tuple(_codes(fun)), method, vectorized, short, kind, straight)
+    return _programs(tuple(codes_of(fun)), method, vectorized, short, kind, straight)
 
 
 def structured(
