@@ -35,6 +35,7 @@ CASES: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "lstsq": (lambda a: np.concatenate([*map(np.ravel, sl.lstsq(a, V)[:2])]), B),
     "lstsq, several": (lambda a: sl.lstsq(a, A)[0], B),
     "pinvh": (lambda a: sl.pinvh(both_parts(a)), S),
+    "pinvh, upper": (lambda a: sl.pinvh(a, lower=False), A),
     "eigh of two": (lambda a: sl.eigh(both_parts(a), T)[0], S),
     "eigh by two": (lambda b: sl.eigh(S, both_parts(b), eigvals_only=True), T),
     "eigh, upper": (lambda b: sl.eigh(S, both_parts(b), lower=False)[1] ** 2, T),
@@ -117,6 +118,9 @@ def test_wrong_use() -> None:
         (lambda a: sl.solve_continuous_are(a, B, S, R, e=S), UnsupportedError, "e="),
         (lambda a: sl.solve_sylvester(a[:2], S, S), ShapeError, "square matrix"),
         (lambda a: sl.sqrtm(a), UnsupportedError, "eigh"),
+        (lambda a: sl.toeplitz(a), ShapeError, "of a vector"),
+        (lambda a: sl.companion(a[0, :1]), ShapeError, "two coefficients"),
+        (lambda a: sl.lu_solve(sl.lu_factor(a[None]), V), ShapeError, "factors of 4 rows"),
     ]
     for f, kind, words in cases:
         with pytest.raises(kind, match=words):

@@ -128,7 +128,7 @@ def lu_solve(
 def _solved(transposed: Any, factors: Any, b: Any, trans: int) -> Any:
     """Solve with the factors of a transpose."""
     n = transposed.shape[-1]
-    if b.ndim not in (1, 2) or b.shape[0] != n:
+    if transposed.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != n:
         raise ShapeError(f"lu_solve: factors of {n} rows and a right-hand side of shape {b.shape}")
     rows = b[np.newaxis] if b.ndim == 1 else b.T
     both = np.result_type(factors.dtype, rows.dtype)
@@ -145,7 +145,8 @@ def lstsq(
     x = floats(a)
     cut = np.finfo(np.float64).eps if cond is None else cond
     found, rest, rank, s = np.linalg.lstsq(x, floats(b), rcond=cut)
-    return found, rest[0] if rest.shape == (1,) and found.ndim == 1 else rest, rank, s
+    alone = rest.shape == (1,) and found.ndim == 1
+    return found, rest[0] if alone else rest, rank.astype(np.int64), s
 
 
 @replaces(scipy.linalg.pinvh)
@@ -156,14 +157,21 @@ def pinvh(
     """Pseudo-inverse of a symmetric matrix."""
     if return_rank or atol is not None:
         refuse_option("pinvh", "return_rank" if return_rank else "atol", atol, "pinvh(a)")
-    return np.linalg.pinv(floats(a), rcond=rtol)
+    x = floats(a)
+    _square(x, "pinvh")
+    half = np.tril(x) if lower else np.conj(swapped(np.triu(x)))  # the other is not read
+    half = half - 0.5 * (half * traced_numpy.eye(x.shape[-1], dtype=x.dtype))
+    return np.linalg.pinv(half + np.conj(swapped(half)), rcond=rtol)
 
 
 # ---------------------------------------------------------------- matrices of vectors
 
 
 def _vector(x: Any) -> Any:
-    return np.reshape(traced_numpy.asarray(x), (-1,))
+    x = traced_numpy.asarray(x)
+    if x.ndim != 1:  # of more axes, versions of SciPy make one matrix or many
+        raise ShapeError(f"traced is a matrix of a vector, not of an array of shape {x.shape}")
+    return x
 
 
 def _index(n: Any, m: Any) -> tuple[Any, Any]:
@@ -201,6 +209,8 @@ def hankel(c: Any, r: Any = None) -> Any:
 def companion(a: Any) -> Any:
     """Companion matrix of a polynomial, whose eigenvalues are its roots."""
     a = _vector(floats(a))
+    if a.shape[0] < 2:
+        raise ShapeError("companion takes at least two coefficients")
     row, column = _index(a.shape[0] - 1, a.shape[0] - 1)
     below = (row == column + 1).astype(a.dtype)
     return np.where(row == 0, -a[1:] / a[0], below)
@@ -270,7 +280,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     a, b, q = floats(a), floats(b), floats(q)
     for x in (a, b):
         _square(x, "solve_sylvester", 2)
-    unit = [traced_numpy.eye(x.shape[0]) for x in (a, b)]
+    unit = [traced_numpy.eye(x.shape[0], dtype=x.dtype) for x in (a, b)]
     return _linear(np.kron(a, unit[1]) + np.kron(unit[0], b.T), q)
 
 
@@ -290,7 +300,7 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     a, q = floats(a), floats(q)
     _square(a, "solve_discrete_lyapunov", 2)
     square = np.kron(a, np.conj(a))
-    return _linear(traced_numpy.eye(square.shape[0]) - square, q)
+    return _linear(traced_numpy.eye(square.shape[0], dtype=square.dtype) - square, q)
 
 
 #: Most steps of the iterations for Riccati's equations, which double their digits in each, and
@@ -311,6 +321,7 @@ def _riccati(
         _square(x, name, 2)
     if "c" in (a.dtype.kind, b.dtype.kind, q.dtype.kind, r.dtype.kind):
         raise UnsupportedError(f"{name}: traced are real matrices")
+    a, b, q, r = (x.astype(np.float64) for x in (a, b, q, r))
 
     def residual(x: Any, *args: Any) -> Any:
         return sum(terms(x, *args))
