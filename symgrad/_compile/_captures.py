@@ -237,8 +237,8 @@ class Captures:
         )
         if not frozen and self._is_given_up(reading, walk):
             reading = Reading(walk, level, self._loose, self._ignored)
-        number = self._states.get(reading.key)
-        reading.number = next(_numbers) if number is None else number
+        # In one step: of threads that look at the same time, one gives the state its number.
+        reading.number = self._states.setdefault(reading.key, next(_numbers))
         self._enter(reading, frozen)
         return reading
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
 from typing import Any
 
@@ -47,3 +51,20 @@ def test_builtins_in_another_module_are_compared(monkeypatch: pytest.MonkeyPatch
     other.len = lambda x: 5  # type: ignore[attr-defined]
     assert g(x)[0] == pytest.approx(5 * (np.sin(0.1) + np.sin(0.2)))
     assert walked
+
+
+def test_threads_that_look_at_once_see_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads walk over a function at the same time: one state, and so one trace."""
+    both, numbers = threading.Barrier(2), itertools.count(1 << 40)
+
+    class Numbers:
+        def __next__(self) -> int:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                both.wait(1.0)
+            return next(numbers)
+
+    monkeypatch.setattr(_captures, "_numbers", Numbers())
+    g = sg.compile(lambda x: np.sum(np.sin(x)))
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(g, [np.ones(3)] * 2))
+    assert g.traces == 1
