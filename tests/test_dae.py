@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,7 @@ from symgrad.errors import MissingExtraError, ShapeError, UnsupportedError
 from symgrad.scipy import _dae
 from symgrad.scipy.integrate import solve_dae, solve_ivp
 
-try:
-    import sksundae  # noqa: F401
-except ImportError:
-    INSTALLED = False
-else:
-    INSTALLED = True
-needs_sundae = pytest.mark.skipif(not INSTALLED, reason="needs scikit-sundae")
+needs_sundae = pytest.mark.skipif(find_spec("sksundae") is None, reason="needs scikit-sundae")
 
 
 def robertson(t: Any, y: Any, yp: Any) -> Any:

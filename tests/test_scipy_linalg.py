@@ -99,6 +99,11 @@ def test_batches_and_second_derivatives() -> None:
     np.testing.assert_allclose(second, change, rtol=1e-5)
 
 
+def test_zeros_below_an_infinite_column() -> None:
+    column = np.array([1.0, np.inf, np.nan])
+    np.testing.assert_array_equal(sg.compile(sl.hankel)(column), sl.hankel(column))
+
+
 def test_no_solution_is_nan() -> None:
     """What nothing can steer, and grows, has no best control."""
     a, b = np.diag([1.0, -1.0]), np.array([[0.0], [1.0]])

@@ -176,7 +176,7 @@ def main() -> None:
                     continue
                 try:
                     found, best, first = timed(run, start, 0.01 if quick else 0.5)
-                except Exception as error:  # noqa: BLE001
+                except Exception as error:  # noqa: BLE001 - a peer's may be of any kind
                     print(f"{name} of {size}, {who}: {type(error).__name__}: {error}"[:200])
                     continue
                 ours = best if ours is None else ours

@@ -166,7 +166,7 @@ def _moved(x: Any, steps: int) -> Any:
     return np.pad(x, [*none, (0, -steps)])[..., -steps:] if steps else x
 
 
-def band_product(columns: Any, x: Any, upper: int, trans: bool) -> Any:
+def _product(columns: Any, x: Any, upper: int, trans: bool) -> Any:
     """Return the products of a banded matrix, or of its transpose, with each row x."""
     total: Any = 0.0
     for k in range(int(columns.shape[-1])):
@@ -195,7 +195,7 @@ def _vjp(ct: Any, y: Any, a: Any, factors: Any, b: Any, lower: int, upper: int, 
 def _jvp(t: Any, y: Any, a: Any, factors: Any, b: Any, lower: int, upper: int, trans: bool) -> Any:
     source = 0.0 if t[2] is None else t[2]
     if t[0] is not None:
-        source = source - band_product(t[0], y, upper, trans)
+        source = source - _product(t[0], y, upper, trans)
     return BAND_SOLVE(a, factors, source, lower=lower, upper=upper, trans=trans)
 
 

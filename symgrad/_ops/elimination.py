@@ -71,8 +71,7 @@ def _of_rows(factors: Any, b: Any) -> tuple[Rows, list[Any]]:
 
 def solution(a: Any, factors: Any, b: Any, trans: bool) -> Any:
     """Solutions of ``a x = b``, or with the transpose of ``a``, for each row b."""
-    *triangles, below = _of_rows(factors, b)[0]
-    x = _of_rows(factors, b)[1]
+    (*triangles, below), x = _of_rows(factors, b)
     n = len(x)
 
     def exchange(k: int) -> None:

@@ -24,9 +24,7 @@ from ..errors import MissingExtraError, ShapeError, SparsityWarning, Unsupported
 from ._ode_programs import KEPT, Held, codes_of
 from ._ode_result import OdeResult, checked_times
 from ._ode_run import FINISHED, TOO_SMALL
-
-#: From so many equations on, and with so much fewer entries, Jacobians are sparse.
-LARGE, FEWER = 100, 10
+from ._ode_structure import LARGE, is_sparse
 
 #: How many steps are tried between two times.
 STEPS = 100_000
@@ -167,8 +165,8 @@ def solve_dae(
             **problem.matrices(t0, y, slope), **problem.start(t0, tf, y, slope, consistent),
         )  # fmt: skip
     rows, message = _steps(solver, (t0, y, slope), tf, times, int(max_steps))
-    if times is not None:
-        rows = [row for row in rows if row[0] in set(times.tolist())]
+    if times is not None and t0 not in times[:1]:
+        rows = rows[1:]
     t, states, slopes = (np.array([row[k] for row in rows]) for k in range(3))
     return OdeResult(
         t=t, y=np.reshape(states, (len(t), y.size)).T, yp=np.reshape(slopes, (len(t), y.size)).T,
@@ -246,7 +244,7 @@ class _Problem:
         """Return how IDA solves its linear systems, and its Jacobian."""
         programs = self.programs
         pattern = self._pattern(programs.sparse, t, y, yp, 1.0, y) if y.size >= LARGE else None
-        if pattern is None or pattern.nnz * FEWER > y.size**2:
+        if pattern is None or not is_sparse(pattern.nnz, y.size):
             return {"linsolver": "dense", "jacfn": self._write(programs.dense)}
         entries = pattern.matrix(np.ones(pattern.nnz))
         return {

@@ -17,10 +17,8 @@ from ._ode_programs import programs_for
 from ._ode_result import OdeResult, checked_times
 from ._ode_run import FINISHED, MOST, Run
 from ._ode_solvers import COMPILED, Compiled
-from ._ode_traced import solve_traced
-
-#: From so many equations on, Radau and BDF are given a sparse Jacobian.
-LARGE = 100
+from ._ode_structure import LARGE, is_sparse
+from ._ode_traced import BAND, solve_traced
 
 #: The least relative tolerance that SciPy takes without a warning.
 LEAST = 100 * np.finfo(float).eps
@@ -122,8 +120,9 @@ def solve_ivp(
             fun, t_span, y0, method, t_eval, vectorized, _tuple(args), options, events,
             dense_output,
         )  # fmt: skip
-    for name in ("memory", "lband", "uband")[: 3 if method == "Rodas5P" else 1]:
-        options.pop(name, None)
+    options.pop("memory", None)
+    if method == "Rodas5P":  # it finds bands by itself
+        options = {k: v for k, v in options.items() if k not in BAND}
 
     def plainly(function: Any, method: Any, **options: Any) -> Any:
         return scipy.integrate.solve_ivp(
@@ -257,5 +256,5 @@ def _filled(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", SparsityWarning)
                 filled = sparse(begin, y0).nnz
-            options["jac"] = sparse if filled < y0.size**2 / 10 else exact
+            options["jac"] = sparse if is_sparse(filled, y0.size) else exact
     return slope, options

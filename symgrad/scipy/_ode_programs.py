@@ -25,7 +25,7 @@ from .._api._transforms import vmap
 from ..errors import ArgumentError, ShapeError, SparsityWarning, SymgradError
 from ._ode_loop import Control, State, begun, interpolant, march, visit
 from ._ode_methods import METHODS, Method, Rosenbrock
-from ._ode_structure import ARRAYS, Kind, Slope, structure_of, system_of
+from ._ode_structure import Kind, Slope, arrays_of, structure_of, system_of
 
 #: Most kinds of functions whose loops are kept.
 KEPT = 256
@@ -121,7 +121,7 @@ class Programs(Held):
         def sized(y: Any) -> Any:
             return y if size is None else np.reshape(y, (size,))
 
-        count = 0 if kind is None else ARRAYS[kind[0]]
+        count = arrays_of(kind)
 
         def terms_of(arrays: tuple[Any, ...]) -> Method:
             terms = METHODS[method]

@@ -34,6 +34,9 @@ Solve = Callable[[Any], Any]
 #: Up to this size a matrix is inverted by straight code, in registers.
 SMALL = 8
 
+#: From so many unknowns on, and with so many times fewer entries, solvers get sparse matrices.
+LARGE, FEWER = 100, 10
+
 #: A band is used if it has so many times fewer diagonals than the matrix has columns.
 NARROW = 4
 
@@ -76,7 +79,7 @@ class System(Protocol):
 
 
 def full(slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
-    """Solve by the inverse: straight code for a small one, else LAPACK's."""
+    """Solve by the inverse of a small matrix, in straight code, else by LAPACK's factors."""
     n = y.shape[0]
     matrix = traced_numpy.eye(n) * shift - jacobian(slope, argnums=1)(t, y)
     if isinstance(n, int) and n <= SMALL:
@@ -207,13 +210,24 @@ def _blocks(group: Any, sizes: Any) -> tuple[Kind, tuple[Any, ...]]:
     return ("blocks", (size,)), (member, real, rank, rank * count + group)
 
 
+#: Systems with a structure, by the names of their kinds.
+STRUCTURES: dict[str, Any] = {"band": Band, "blocks": Blocks}
+
+
+def arrays_of(kind: Kind) -> int:
+    """Return how many arrays say how systems of a kind are."""
+    return 0 if kind is None else len(STRUCTURES[kind[0]]._fields) - len(kind[1])
+
+
 def system_of(kind: Kind, arrays: tuple[Any, ...]) -> System:
     """Return how systems of this kind are solved."""
     if kind is None:
         return full
     name, numbers = kind
-    return (Band if name == "band" else Blocks)(*numbers, *arrays)
+    found: System = STRUCTURES[name](*numbers, *arrays)
+    return found
 
 
-#: How many arrays say how systems of a kind are.
-ARRAYS = {"band": 2, "blocks": 4}
+def is_sparse(entries: int, n: int) -> bool:
+    """Tell whether a Jacobian of ``n`` unknowns with so many entries is worth a sparse matrix."""
+    return n >= LARGE and entries * FEWER < n**2

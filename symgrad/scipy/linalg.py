@@ -200,7 +200,7 @@ def circulant(c: Any) -> Any:
 def hankel(c: Any, r: Any = None) -> Any:
     """Matrix with a constant along each antidiagonal: its first column, and its last row."""
     c = _vector(c)
-    r = 0 * c if r is None else _vector(r)
+    r = np.zeros_like(c) if r is None else _vector(r)
     row, column = _index(c.shape[0], r.shape[0])
     return np.concatenate([c, r[1:]])[row + column]
 
@@ -241,7 +241,7 @@ def khatri_rao(a: Any, b: Any) -> Any:
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """Solution of a system with a Toeplitz matrix, by the full matrix."""
     c, r = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return np.linalg.solve(toeplitz(floats(c), r) + 0.0, floats(b))
+    return np.linalg.solve(toeplitz(floats(c), r), floats(b))
 
 
 @replaces(scipy.linalg.solve_circulant)

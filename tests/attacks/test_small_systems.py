@@ -212,3 +212,61 @@ def test_small_systems_in_loops(attack: Any) -> None:
                     assert np.isnan(x).all()
                 else:
                     assert steps == 40 or np.abs(residual(x)).max() < 2e-12
+
+
+def in_band(n: int, lower: int, upper: int) -> Any:
+    """Return which places of a stored band belong to the matrix."""
+    row = np.arange(-upper, lower + 1)[:, None] + np.arange(n)
+    return (row >= 0) & (row < n)
+
+
+def dense_of(ab: Any, lower: int, upper: int) -> Any:
+    """Return the matrix of which a band is stored as SciPy stores it."""
+    n = ab.shape[-1]
+    a = np.zeros((n, n), ab.dtype)
+    for i in range(n):
+        for j in range(max(0, i - lower), min(n, i + upper + 1)):
+            a[i, j] = ab[upper + i - j, j]
+    return a
+
+
+@pytest.mark.attack(quick=20, whole=2_000, part=200, judge="backward errors, full matrices")
+def test_banded_systems(attack: Any) -> None:
+    """Banded systems, wider than the matrix too, real and complex, in batches; and derivatives."""
+    for case in attack:
+        with case:
+            rng = case.rng
+            n, count = int(rng.choice([1, 2, 3, 5, 17, 40])), int(rng.choice([1, 1, 3]))
+            lower, upper = (int(rng.integers(0, 5)) for _ in range(2))
+            sides = [(n,), (n, 1), (n, 3)][rng.integers(3)]
+            ab = rng.normal(size=(count, lower + upper + 1, n))
+            b = rng.normal(size=(count, *sides))
+            if rng.random() < 0.4:
+                ab, b = ab + 1j * rng.normal(size=ab.shape), b + 1j * rng.normal(size=b.shape)
+            elif rng.random() < 0.4:
+                ab, b = ab.astype("f4"), b.astype("f4")
+            outside = ~in_band(n, lower, upper)
+            ab = np.where(outside, rng.choice([np.nan, 9.0]), ab).astype(ab.dtype)  # is not read
+
+            def solve(ab: Any, b: Any, band: Any = (lower, upper)) -> Any:
+                return scipy.linalg.solve_banded(band, ab, b, check_finite=False)
+
+            found = sg.compile(sg.vmap(solve))(ab, b)
+            eps = float(np.finfo(ab.dtype).eps)
+            for one, x, right in zip(ab, found, b, strict=True):
+                a = dense_of(one, lower, upper)
+                size = np.abs(a).max() * n * np.abs(x).max() + np.abs(right).max()
+                assert np.abs(a @ x - right).max() <= 64 * n * eps * size
+            if ab.dtype != np.float64:
+                continue
+            weights = rng.normal(size=sides)
+            slopes = sg.vjp(solve, ab[0], b[0])[1](weights)
+            a, x = dense_of(ab[0], lower, upper), np.reshape(found[0], (n, -1))
+            back = np.linalg.solve(a.T, np.reshape(weights, (n, -1)))
+            full = -back @ x.T
+            i, j = np.nonzero(dense_of(np.ones_like(ab[0]), lower, upper))
+            limit = 1e-10 * np.linalg.cond(a) * (1 + np.abs(full).max())
+            np.testing.assert_allclose(slopes[0][upper + i - j, j], full[i, j], rtol=0, atol=limit)
+            assert not slopes[0][outside].any()
+            limit = 1e-10 * np.linalg.cond(a) * (1 + np.abs(back).max())
+            np.testing.assert_allclose(slopes[1], np.reshape(back, sides), rtol=0, atol=limit)
