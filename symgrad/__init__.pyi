@@ -6,6 +6,7 @@ from . import scipy as scipy
 from . import torch as torch
 from ._api._adapt import adapt as adapt
 from ._api._at_values import hvp as hvp
+from ._api._at_values import jet as jet
 from ._api._at_values import jvp as jvp
 from ._api._at_values import vjp as vjp
 from ._api._callback import debug_print as debug_print

@@ -61,7 +61,7 @@ def push_forward(outputs: Sequence[Node], tangents: Mapping[Node, Node]) -> list
                 continue
             tangent = _rule(node, given) if way is None else _past(way, given)
             if tangent is not None:
-                found[node] = tangent._replace(value=_fit(tangent.value, node))
+                found[node] = tangent._replace(value=fitted(tangent.value, node))
         pushed = [found.get(x) for x in outputs]
         return checked("forward mode", _settled(pushed))
 
@@ -136,7 +136,7 @@ def _linear(op: Op, rule: Linear, node: Node, tangents: list[Any], xs: list[Any]
     return op(*operands, **node.params)
 
 
-def _fit(tangent: Node, node: Node) -> Node:
+def fitted(tangent: Node, node: Node) -> Node:
     """Bring a tangent to the shape and the element type of its value."""
     result = cast(tangent, node.dtype)
     if result.shape == node.shape:

@@ -23,7 +23,7 @@ import sympy as sp
 import symgrad as sg
 from symgrad._op import Composite, Evidence, Map, Op, Partials, Products, Words, registry
 from symgrad._trace import flatten
-from symgrad.errors import SymgradError
+from symgrad.errors import SymgradError, UnsupportedError
 from symgrad.special.records import ORDER
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
@@ -36,6 +36,15 @@ CASES = 6
 #: Without samples, as SciPy leaves what it does not need in a triangle: see the tests of linear
 #: algebra.
 ELSEWHERE = ("cho_factor", "cho_solve")
+#: Power series do not go through these.
+WITHOUT_SERIES = frozenset((
+    "cholesky", "cond", "cumprod", "cumulative_prod", "det", "eig", "eigh", "eigvals", "eigvalsh",
+    "histogram_bin_edges", "lstsq", "nancumprod", "nanprod", "norm", "matrix_norm", "pinv",
+    "polyfit", "prod", "qr", "roots", "scipy.linalg.cholesky", "scipy.linalg.det",
+    "scipy.linalg.eig", "scipy.linalg.eigh", "scipy.linalg.eigvals", "scipy.linalg.eigvalsh",
+    "scipy.linalg.pinv", "scipy.linalg.qr", "scipy.linalg.solve", "scipy.linalg.svd", "slogdet",
+    "solve_banded", "solveh_banded", "svd", "svdvals", "vander",
+))  # fmt: skip
 #: Weights of the values at multiples of the step, beside the middle and in it, and a common factor.
 FIRST = ((45, -9, 1), 0, 60)
 SECOND = ((270, -27, 2), -490, 180)
@@ -295,6 +304,38 @@ def test_derivatives(name: str) -> None:
             compare(problem, wanted)
         count += 1
     assert count
+
+
+@pytest.mark.parametrize("name", [name for name in RECORDS if name not in ELSEWHERE])
+@pytest.mark.quick(1)
+def test_derivatives_by_series(name: str) -> None:
+    """Up to the third, which is compared with nested forward mode."""
+    refused = 0
+    for problem, (first, second, bound) in solved(RECORDS[name], pairs=False):
+
+        def every(s: Any, *points: Any) -> Any:
+            def line(s: Any) -> Any:
+                return problem.traced(s, *points)  # noqa: B023
+
+            def slope(s: Any) -> Any:
+                return sg.jvp(line, (s,), (1.0,))[1]
+
+            def curvature(s: Any) -> Any:
+                return sg.jvp(slope, (s,), (1.0,))[1]
+
+            third = sg.jvp(curvature, (s,), (1.0,))[1]
+            return sg.jet(line, (s,), ([1.0, 0.0, 0.0],))[1], third
+
+        with sg.backend("numpy"):
+            try:
+                (*found, last), third = sg.compile(every)(0.0, *problem.points)
+            except UnsupportedError:
+                refused += 1
+                continue
+        np.testing.assert_allclose(found, [first, second], rtol=0, atol=bound)
+        scale = 1 + abs(third) + bound * 1e9
+        np.testing.assert_allclose(last, third, rtol=1e-6, atol=1e-8 * scale)
+    assert not refused or name in WITHOUT_SERIES
 
 
 @pytest.mark.parametrize("name", list(RECORDS)[::8])

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import scipy.integrate
 
-from symgrad.errors import NotCompiledWarning
-from symgrad.scipy.integrate import Tsit5, solve_ivp
+import symgrad as sg
+from symgrad.errors import NotCompiledWarning, UnsupportedError
+from symgrad.scipy.integrate import Taylor, Tsit5, solve_ivp
 
 #: Tsitouras' method by SciPy's own loop.
 PLAIN = type("Plain", (scipy.integrate.RK45,), {name: getattr(Tsit5, name) for name in "ABCEP"})
@@ -142,7 +143,7 @@ def test_bad_input_is_answered_as_scipy_does(what: str) -> None:
 def test_unknown_methods_are_told_which_there_are() -> None:
     for method in ("RK44", None, int, 3):
         with pytest.raises(
-            ValueError, match=r"`method` must be one of .*'Tsit5', 'Rodas5P', 'Radau'"
+            ValueError, match=r"`method` must be one of .*'Tsit5', 'Rodas5P', 'Taylor', 'Radau'"
         ):
             solve_ivp(lorenz, (0, 1), [1, 0, 0], method)
 
@@ -248,3 +249,67 @@ def test_large_systems_have_sparse_jacobians(method: str) -> None:
     expected = scipy.integrate.solve_ivp(heat, (0, 0.1), y0, method, rtol=1e-6, jac_sparsity=band)
     np.testing.assert_allclose(found.y[:, -1], expected.y[:, -1], rtol=1e-5, atol=1e-7)
     assert found.success
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9, 1e-12])
+@pytest.mark.quick(1)
+def test_series_are_as_exact_as_was_asked(rtol: float) -> None:
+    def kepler(t: Any, y: Any) -> Any:
+        inverse = (y[0] ** 2 + y[1] ** 2) ** -1.5
+        return [y[2], y[3], -y[0] * inverse, -y[1] * inverse]
+
+    excentric = 0.6
+    y0 = [1 - excentric, 0, 0, np.sqrt((1 + excentric) / (1 - excentric))]
+    found = solve_ivp(kepler, (0, 4 * np.pi), y0, "Taylor", rtol=rtol, atol=rtol, dense_output=True)
+    np.testing.assert_allclose(found.y[:, -1], y0, atol=500 * rtol)  # two revolutions
+    np.testing.assert_allclose(found.sol(2 * np.pi), y0, atol=500 * rtol)
+    terms = {1e-3: 6, 1e-6: 8, 1e-9: 12, 1e-12: 16}[rtol]
+    assert found.nfev % terms == 2 % terms
+    assert len(found.t) < 90
+
+
+#: Right-hand sides that are not smooth, of time and state; the solution is known by DOP853.
+ROUGH: dict[str, Callable[..., Any]] = {
+    "a jump": lambda t, y: np.where(t > 0.5, -3 * y, y),
+    "a pulse": lambda t, y: np.where((t > 1) & (t < 1.4), 5.0, 0.0) - y,
+    "a kink": lambda t, y: np.array([y[1], -np.abs(y[0])]),
+    "bounds": lambda t, y: np.array([np.clip(y[1], -0.3, 0.3), -np.sin(y[0])]),
+    "a table": lambda t, y: np.interp(t, np.arange(7.0), np.cos(np.arange(7.0))) - y,
+    "whole steps": lambda t, y: np.floor(2 * t) - y,
+    "the largest": lambda t, y: y[::-1] - np.max(y) * y,
+    "in order": lambda t, y: np.sort(y)[::-1] - y * y,
+}
+
+
+@pytest.mark.parametrize("name", ROUGH)
+@pytest.mark.quick(2)
+def test_series_do_not_step_over_jumps_and_kinks(name: str) -> None:
+    """A series knows nothing of them: the slope is looked at within the step."""
+    y0 = [1.0, 0.2]
+    found = solve_ivp(ROUGH[name], (0, 6), y0, "Taylor", rtol=1e-9, atol=1e-9)
+    exact = solve_ivp(ROUGH[name], (0, 6), y0, "DOP853", rtol=1e-12, atol=1e-12, max_step=0.01)
+    np.testing.assert_allclose(found.y[:, -1], exact.y[:, -1], atol=3e-7)
+
+
+def test_series_in_any_unit_of_time() -> None:
+    """Coefficients of order 20 would overflow in years, where a period takes a femtosecond."""
+    for unit in (1e-30, 1.0, 1e30):
+        found = solve_ivp(
+            lambda t, y, w: [w * y[1], -w * y[0]], (0, 10 * unit), [0, 1], "Taylor",
+            args=(1 / unit,), rtol=1e-13, atol=1e-13,
+        )  # fmt: skip
+        assert found.success
+        assert abs(found.y[0, -1] - math.sin(10)) < 1e-12
+
+
+def test_series_take_what_the_other_methods_take() -> None:
+    """Complex and backward; a class; and not what is no series."""
+    found = solve_ivp(lambda t, y: 1j * y, (2, -1), [1j], "Taylor", rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.y[0, -1], 1j * np.exp(-3j), atol=1e-11)
+    by_class = solve_ivp(lambda t, y: -y, (0, 1), [1.0], Taylor, rtol=1e-9)
+    by_name = solve_ivp(lambda t, y: -y, (0, 1), [1.0], "Taylor", rtol=1e-9)
+    np.testing.assert_array_equal(by_class.y, by_name.y)
+    with pytest.raises(UnsupportedError, match=r"the op Cholesky: .* method=\"DOP853\""):
+        solve_ivp(lambda t, y: np.linalg.cholesky(y[0] * np.eye(2))[0], (0, 1), [1, 1], "Taylor")
+    with pytest.raises(UnsupportedError, match="loops"):
+        solve_ivp(lambda t, y: sg.fori_loop(0, 3, lambda k, x: 0.5 * x, y), (0, 1), [1], "Taylor")

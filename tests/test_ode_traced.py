@@ -63,7 +63,7 @@ def test_args_may_be_an_array() -> None:
 
 
 @pytest.mark.usefixtures("few_kernels")
-@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Tsit5", "Rodas5P"])
+@pytest.mark.parametrize("method", ["RK45", "RK23", "DOP853", "Tsit5", "Taylor", "Rodas5P"])
 @pytest.mark.quick(1)
 def test_derivatives(method: str) -> None:
     loose = 1e-5 if method == "RK23" else 1e-8

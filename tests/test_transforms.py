@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 import sympy as sp
 
 import symgrad as sg
 from symgrad._op import Composite, Evidence, Op, Words, registry
 from symgrad._trace import flatten
+from symgrad.errors import ArgumentError, ShapeError, UnsupportedError
 
 MAPS = [op for op in registry.ops.values() if op.kind == "map"]
 COMPOSITES = [c for c in registry.composites.values() if c.functions]
@@ -492,3 +494,63 @@ def test_functions_of_numbers_that_close_over_what_is_traced(which: str) -> None
     g = sg.compile(enclosing)
     for x in (np.ones(5), np.ones(3), -np.ones(5), np.ones(6), -np.ones(2)):
         assert g(x, which) == pytest.approx(enclosing(x, which), rel=1e-14)
+
+
+def test_derivatives_along_a_curve() -> None:
+    """Of any structure, complex too, nested and in batches."""
+    x, t = np.array([0.3, 0.7]), np.array([1.0, -2.0])
+
+    def f(d: Any) -> Any:
+        return {"product": d["x"] * d["y"], "more": (np.tanh(d["x"]),)}
+
+    out, (first, second) = sg.jet(
+        f, ({"x": x, "y": 2.0},), ([{"x": t, "y": 0.5}, {"x": np.zeros(2), "y": 0.0}],)
+    )
+    np.testing.assert_allclose(out["product"], 2 * x)
+    np.testing.assert_allclose(first["product"], 0.5 * x + 2 * t)
+    np.testing.assert_allclose(second["product"], t)
+    wanted = sg.jvp(lambda x: sg.jvp(np.tanh, (x,), (t,))[1], (x,), (t,))[1]
+    np.testing.assert_allclose(second["more"][0], wanted, rtol=1e-14)
+
+    z, terms = sg.jet(lambda z: z**3, (1 + 2j,), ([1.0 + 0j, 0j, 0j, 0j],))
+    np.testing.assert_allclose([z, *terms], [-11 - 2j, -9 + 12j, 6 + 12j, 6, 0], atol=1e-14)
+
+    def bent(x: Any) -> Any:
+        return sg.jet(lambda x: np.exp(2 * x), (x,), ([1.0, 0.0, 0.0],))[1][2]
+
+    assert sg.grad(bent)(0.5) == pytest.approx(16 * np.exp(1.0), rel=1e-14)
+    np.testing.assert_allclose(sg.vmap(bent)(x), 8 * np.exp(2 * x), rtol=1e-14)
+    np.testing.assert_allclose(sg.grad(lambda x: np.sum(sg.vmap(bent)(x)))(x), 16 * np.exp(2 * x))
+
+
+def test_orders_beyond_those_of_slopes_that_close() -> None:
+    """Slopes of slopes are needed up to the order, and no further."""
+    x = sp.Symbol("x")
+    order = 9
+    unit = [1.0] + [0.0] * (order - 1)
+    for function, form in (
+        (lambda x: x**2.5 / (1 + x), x ** sp.Rational(5, 2) / (1 + x)),
+        (lambda x: np.sqrt(1 + x * np.sin(x)), sp.sqrt(1 + x * sp.sin(x))),
+        (lambda x: scipy.special.gammaln(1 + x), sp.loggamma(1 + x)),
+        (lambda x: scipy.special.erf(x) * x**-3, sp.erf(x) * x**-3),
+        (lambda x: x**x, x**x),
+    ):
+        out, terms = sg.jet(function, (0.75,), (unit,))
+        exact = [sp.diff(form, x, k).evalf(30, subs={x: 0.75}) for k in range(order + 1)]
+        np.testing.assert_allclose([out, *terms], np.array(exact, float), rtol=1e-11)
+
+
+@pytest.mark.quick
+def test_curves_that_do_not_fit() -> None:
+    with pytest.raises(ArgumentError, match="one list for each primal"):
+        sg.jet(np.sin, (1.0,), ([1.0], [2.0]))
+    with pytest.raises(ArgumentError, match="one list for each primal"):
+        sg.jet(np.hypot, (1.0, 2.0), ([1.0], [2.0, 0.0]))
+    with pytest.raises(ArgumentError, match=r"write \(\[1.0, 0.0\],\)"):
+        sg.jet(np.sin, (1.0,), (1.0,))
+    with pytest.raises(ShapeError, match="the terms of series"):
+        sg.jet(np.sin, (np.ones(3),), ([np.ones(2)],))
+    with pytest.raises(UnsupportedError, match="loops, branches and custom rules"):
+        sg.jet(lambda x: sg.fori_loop(0, 3, lambda k, x: x * x, x), (1.0,), ([1.0],))
+    assert sg.jet(np.sin, (0.0,), ([],)) == (0.0, [])
+    assert sg.jet(lambda x: 5.0, (0.0,), ([1.0, 0.0],)) == (5.0, [0.0, 0.0])

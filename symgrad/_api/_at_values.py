@@ -10,9 +10,11 @@ from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from .._compile import Function, R
 from ..errors import ArgumentError
-from ._bodies import grad_body, jvp_body, vjp_body
+from ._bodies import grad_body, jet_body, jvp_body, vjp_body
 from ._transforms import check_function, compile, made
 from ._wrt import as_floats
 
@@ -76,6 +78,10 @@ def _hvp_function(f: Callable[..., Any]) -> Function:
     return made(_hvp_function, f, body, {})
 
 
+def _jet_function(f: Callable[..., Any]) -> Function:
+    return made(_jet_function, f, jet_body(f), {})
+
+
 def _check_tuple(value: Any, name: str) -> None:
     if not isinstance(value, (tuple, list)):
         raise ArgumentError(f"{name} is a tuple with one entry for each argument: write (x,)")
@@ -108,6 +114,67 @@ def jvp(f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any]) ->
     _check_tuple(tangents, "tangents")
     result: tuple[R, R] = remembered(f, _jvp_function)(
         as_floats(tuple(primals)), as_floats(tuple(tangents))
+    )
+    return result
+
+
+def jet(
+    f: Callable[..., R], primals: Sequence[Any], series: Sequence[Sequence[Any]]
+) -> tuple[R, list[R]]:
+    """Return ``f`` and its derivatives of higher orders along a curve.
+
+    The curve passes through ``primals`` with the derivatives ``series``, by a parameter s; the
+    results are ``f(curve(s))`` and its derivatives by s, at once: order p costs p**2 times the
+    products of ``f``, where nested derivatives cost 2**p.
+
+    Parameters
+    ----------
+    f:
+        A NumPy function.
+    primals:
+        A tuple with one entry for each argument.
+    series:
+        For each argument a list: its first derivative by s, its second, and so on, each of the
+        structure and shape of the primal. All lists have the same length.
+
+    Returns
+    -------
+    (out, terms)
+        ``terms[k - 1]`` is the derivative of order k, with the structure of ``out``.
+
+    Raises
+    ------
+    ArgumentError
+        For lists that do not fit the primals.
+    UnsupportedError
+        Where there is no rule: for loops, custom rules and most of ``np.linalg``.
+
+    Notes
+    -----
+    As ``jax.experimental.jet.jet``. For the derivatives of a function of one number the curve is
+    the line ``x + s``: the series is ``[1.0, 0.0, 0.0, ...]``.
+
+    Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapter 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> sg.jet(np.sin, (0.0,), ([1.0, 0.0, 0.0],))
+    (np.float64(0.0), [np.float64(1.0), np.float64(-0.0), np.float64(-1.0)])
+    """
+    check_function(f, "jet")
+    _check_tuple(primals, "primals")
+    _check_tuple(series, "series")
+    for terms in series:
+        if not isinstance(terms, (list, tuple, np.ndarray)):
+            raise ArgumentError(
+                "series has a list for each primal, of its derivatives of order 1, 2, ...: write "
+                "([1.0, 0.0],)"
+            )
+    given = tuple(list(terms) for terms in series)
+    result: tuple[R, list[R]] = remembered(f, _jet_function)(
+        as_floats(tuple(primals)), as_floats(given)
     )
     return result
 

@@ -9,6 +9,7 @@ outermost trace, which nothing can close over.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from .._control import refuse_leaks, rerolled
 from .._forward import push_forward
 from .._graph import Input, Literal, Node
 from .._reverse import pull_back
+from .._series import Series
 from .._shapes import same, show
 from .._state import now
 from .._trace import (
@@ -72,6 +74,8 @@ class Opened:
         Positions or names of the arguments to differentiate by.
     top:
         Whether the arguments are inputs of the outermost trace, and can serve themselves.
+    loops:
+        Whether loops that Python has written out are loops again.
     """
 
     def __init__(
@@ -81,6 +85,7 @@ class Opened:
         kwargs: Mapping[str, Any],
         keys: Sequence[Key],
         top: bool,
+        loops: bool = True,
     ) -> None:
         new, named, places = places_of(function, args, kwargs, keys)
         self.given: list[Node] = []
@@ -104,7 +109,7 @@ class Opened:
         if top:
             pairs = zip(self.inputs, self.given, strict=True)
             arrived(result, {x: given for x, given in pairs if x is not given})
-        self.result = looped(result)
+        self.result = looped(result) if loops else result
 
     def close(self, nodes: Sequence[Node]) -> list[Traced]:
         """Put the caller's values in the place of the fresh inputs."""
@@ -300,6 +305,75 @@ def jvp_body(function: Callable[..., Any]) -> Callable[..., Any]:
         return packed(closed[:count]), packed(closed[count:])
 
     return body
+
+
+def jet_body(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``(primals, series) -> (out, terms)`` on traced values: derivatives along a curve."""
+
+    def body(primals: Any, series: Any, _top: bool = False) -> Any:
+        opened = Opened(function, primals, {}, range(len(primals)), _top, loops=False)
+        lengths = {len(terms) for terms in series}
+        if len(series) != len(primals) or len(lengths) != 1:
+            raise ArgumentError(
+                "series has one list for each primal, all of the same length: derivatives of "
+                f"order 1, 2, ... of {len(primals)} primals are needed, lengths "
+                f"{[len(terms) for terms in series]} were given"
+            )
+        (order,) = lengths
+        nodes, tree, leaves = collect(opened.result)
+        carried = Series(nodes, opened.inputs, order)
+        found: list[Node] = list(nodes)
+        for k in range(1, order + 1):
+            factorial = float(math.factorial(k))
+            terms = matching([given[k - 1] for given in series], opened, "the terms of series")
+            scaled = [as_node(np.divide(Traced(x), factorial)) for x in terms] if k > 1 else terms
+            for node, x in zip(nodes, carried.extend(scaled), strict=True):
+                term = None if x is None else as_node(np.multiply(Traced(x), factorial))
+                found.append(zeros_like(node) if term is None else term)
+        closed = opened.close(found)
+        rows = [closed[i : i + len(nodes)] for i in range(0, len(closed), len(nodes) or 1)]
+
+        def packed(values: Sequence[Any]) -> Any:
+            return tree.unflatten(None if isinstance(x, tuple) else values[x] for x in leaves)
+
+        return packed(rows[0]), [packed(row) for row in rows[1:]]
+
+    return body
+
+
+def series_solution(
+    slope: Callable[..., Any], t: Any, y: Any, h: Any, order: int
+) -> tuple[list[Any], bool]:
+    """Return the series of the solution of ``dy/dt = slope(t, y)`` from ``t``, ``y``.
+
+    Returns
+    -------
+    terms:
+        Those of ``y(t + x*h) = y + terms[0]*x + terms[1]*x**2 + ...``, each of the state's shape:
+        scaled by the step, they do not overflow where the unit of time is far from the solution's.
+    smooth:
+        Whether nothing in the slope is piecewise.
+    """
+    opened = Opened(slope, (t, y), {}, (0, 1), False, loops=False)
+    nodes, _, _ = collect(opened.result)
+    _, *states = opened.inputs
+    carried = Series(nodes, opened.inputs, order - 1)
+    step = require_traced(h, "the step")
+    found: list[Node] = []
+    slopes: Sequence[Node | None] = nodes
+    for k in range(1, order + 1):
+        by = np.divide(step, float(k))
+        terms = [
+            zeros_like(y) if f is None else as_node(np.multiply(Traced(f), by))
+            for f, y in zip(slopes, states, strict=True)
+        ]
+        found += terms
+        if k < order:
+            slopes = carried.extend([step.node if k == 1 else None, *terms])
+    closed = opened.close(found)
+    count = len(states)
+    rows = (closed[i : i + count] for i in range(0, len(closed), count))
+    return [row[0] if count == 1 else Complex.of(*row) for row in rows], carried.smooth
 
 
 def matching(tangents: Any, opened: Opened, what: str) -> list[Node]:

@@ -36,6 +36,7 @@ from ._facets import (
     Instr,
     Intrinsic,
     Libm,
+    Recurrence,
     Words,
     Written,
 )
@@ -142,6 +143,7 @@ __all__ = [
     "Positive",
     "Products",
     "Real",
+    "Recurrence",
     "Reduce",
     "Result",
     "Routine",

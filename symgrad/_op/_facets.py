@@ -190,6 +190,27 @@ class Evidence(Facet):
 
 
 @dataclass(frozen=True)
+class Recurrence(Facet):
+    """How an op acts on power series, where that does not follow from its rule.
+
+    A series is a list of coefficients, of which None is zero.
+
+    Parameters
+    ----------
+    coefficient:
+        ``coefficient(k, y, *xs, **params)``: coefficient ``k`` of the result, from those before
+        it and from the series of the operands.
+    formula:
+        ``formula(moving, *operands, **params)``: the op in others, whose series is its own; None
+        where there is none. ``moving`` says which operands have a series; numbers are given as
+        such.
+    """
+
+    coefficient: Callable[..., Any] | None = None
+    formula: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
 class Words(Facet):
     """What is said of an op.
 

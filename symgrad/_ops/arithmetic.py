@@ -23,12 +23,13 @@ from .._op import (
     Partials,
     Positive,
     Real,
+    Recurrence,
     Words,
     define,
     define_step,
 )
 from .._spell import infix
-from . import parts
+from . import parts, series
 from .integers import INT_FLOOR_DIVIDE, INT_REMAINDER, divmod_text, power_text
 from .pairs import two_product
 
@@ -66,12 +67,14 @@ MULTIPLY = define(
         rule=Partials(lambda z, x, y: (y, x)), parts=parts.multiply),
     Code(Instr(f="fmul", i="mul", u="mul", b="and"), source=infix("*")),
     Evidence(samples=(-3, 3), ulp=0.5),
+    Recurrence(series.product),
 )  # fmt: skip
 DIVIDE = define(
     Map("Divide", functions=(np.divide,), domain=(Real, NonZero), sympy=lambda x, y: x / y,
         rule=Partials(lambda z, x, y: (1 / y, -z / y)), parts=parts.divide),
     Code(Instr(f="fdiv"), source=infix("/")),
     Evidence(samples=((-3, 3), (0.5, 3)), ulp=0.5),
+    Recurrence(series.quotient),
 )  # fmt: skip
 NEGATIVE = define(
     Map("Negative", functions=(np.negative,), domain=UNARY, sympy=lambda x: -x,
@@ -97,12 +100,14 @@ SQUARE = define(
         rule=Partials(lambda y, x: (2 * x,)), parts=parts.square),
     Code(Composed(lambda x: x * x)),
     Evidence(samples=(-3, 3), ulp=0.5),
+    Recurrence(series.square),
 )  # fmt: skip
 RECIPROCAL = define(
     Map("Reciprocal", functions=(np.reciprocal,), domain=(NonZero,), sympy=lambda x: 1 / x,
         rule=Partials(lambda y, x: (-y * y,)), parts=lambda z: 1.0 / z),
     Code(Composed(lambda x: 1 / x if is_float(x) else np.where(np.absolute(x) == 1, x, 0))),
     Evidence(samples=(0.5, 3), ulp=0.5),
+    Recurrence(formula=lambda moving, x: 1.0 / x),
 )  # fmt: skip
 
 
@@ -181,6 +186,7 @@ FLOAT_POWER = define(
         sympy=lambda x, y: x**y, rule=Partials(_power_partials), parts=parts.power),
     Code(Libm("pow")),
     Evidence(samples=((0.2, 3), (-3, 3)), ulp=1.0),
+    Recurrence(series.power, series.power_formula),
     Words(convention=POWER_CONVENTION),
 )  # fmt: skip
 POWER = define(
@@ -188,6 +194,7 @@ POWER = define(
         rule=Partials(_power_partials), parts=parts.power),
     Code(Emit(_power)),
     Evidence(samples=((0.2, 3), (-3, 3)), ulp=1.0),
+    Recurrence(series.power, series.power_formula),
     Words(convention=POWER_CONVENTION),
 )  # fmt: skip
 SQRT = define(
@@ -195,6 +202,7 @@ SQRT = define(
         rule=Partials(lambda y, x: (0.5 / y,)), parts=parts.sqrt),
     Code(Intrinsic("sqrt")),
     Evidence(samples=(0.1, 9), ulp=0.5),
+    Recurrence(series.root),
     Words(convention="infinite derivative at 0"),
 )  # fmt: skip
 _CBRT_OF_LIBRARY = define_step(
@@ -237,5 +245,6 @@ HYPOT = define(
         rule=Partials(lambda z, x, y: (x / np.where(z == 0, 1, z), y / np.where(z == 0, 1, z)))),
     Code(Libm("hypot")),
     Evidence(samples=(-3, 3), ulp=1.0),
+    Recurrence(formula=lambda moving, x, y: np.sqrt(x * x + y * y)),
     Words(convention="derivative 0 at (0, 0)"),
 )  # fmt: skip

@@ -30,6 +30,7 @@ from .._op import (
     NoRule,
     Op,
     Products,
+    Recurrence,
     Routine,
     Words,
     Written,
@@ -41,6 +42,7 @@ from . import elimination, exactly
 from .movement import BROADCAST, RESHAPE
 from .np_common import conjugated, iota, join_pairs, lift, packed, spread
 from .operands import Cores
+from .series import added, convolved
 from .substitution import substituted, write_substitution
 
 FACTORS = "derivatives go through the matrix itself"
@@ -228,6 +230,14 @@ def _solve_jvp(t: Any, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any
     return SOLVE(a, factors, source, trans=trans)
 
 
+def _solve_series(k: int, y: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
+    moved = convolved(
+        [*y[:k], None], [None, *a[1:]], k, lambda x, m: x @ (m if trans else swapped(m))
+    )
+    source = added([b[k], None if moved is None else -moved])
+    return None if source is None else SOLVE(a[0], factors[0], source, trans=trans)
+
+
 def _solve_batch(size: Any, batched: Any, a: Any, factors: Any, b: Any, trans: bool) -> Any:
     if not (batched[0] or batched[1]) and a.ndim == 2:  # more rows for one matrix
         _, k, n = b.shape
@@ -247,6 +257,7 @@ SOLVE: ArrayOp = define(
         source=lambda a, factors, b, trans: f"lu_solution({factors}, {b}, {trans})",
         helpers=(lu_solution,)),
     Evidence(exact=Exact(exactly.solution, reads=(0, 2))),
+    Recurrence(_solve_series),
     Words("solutions of linear systems, one for each row of the last operand, by LU factors",
         convention="infinities and nan for a singular matrix", reading=_solve_reading),
 )  # fmt: skip
@@ -285,6 +296,13 @@ def _triangular_jvp(t: Any, y: Any, a: Any, b: Any, lower: bool, trans: bool, un
     return TRIANGULAR(a, source, lower=lower, trans=trans, unit=unit)
 
 
+def _triangular_series(k: int, y: Any, a: Any, b: Any, lower: bool, trans: bool, unit: bool) -> Any:
+    changes = [None, *(None if m is None else triangle(m, lower, unit) for m in a[1:])]
+    moved = convolved([*y[:k], None], changes, k, lambda x, m: x @ (m if trans else swapped(m)))
+    source = added([b[k], None if moved is None else -moved])
+    return None if source is None else TRIANGULAR(a[0], source, lower=lower, trans=trans, unit=unit)
+
+
 TRIANGULAR: ArrayOp = define(
     Routine("SolveTriangular", evaluate=triangular_solution,
         params={"lower": FLAG, "trans": FLAG, "unit": FLAG}, types=lambda a, b, **_: b,
@@ -298,6 +316,7 @@ TRIANGULAR: ArrayOp = define(
         ),
         helpers=(triangular_solution,)),
     Evidence(exact=Exact(exactly.triangular, reads=(0, 1))),
+    Recurrence(_triangular_series),
     Words("solutions of triangular systems, one for each row of the last operand",
         convention="infinities and nan for a zero on the diagonal"),
 )  # fmt: skip

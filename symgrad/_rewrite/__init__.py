@@ -15,7 +15,7 @@ from ._rules import RULES, Rule
 from ._shortcuts import SHORTCUTS, index, shortcuts
 from ._simplify import Simplifier, simplified, simplifier
 from ._way import Reduced, Shortcut, Way
-from ._written import POWERS, is_length
+from ._written import POWERS, is_length, number_of
 
 __all__ = [
     "FORMULAS",
@@ -31,6 +31,7 @@ __all__ = [
     "between",
     "index",
     "is_length",
+    "number_of",
     "rewrite",
     "shortcuts",
     "simplified",

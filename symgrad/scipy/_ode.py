@@ -50,9 +50,10 @@ def solve_ivp(
     y0:
         The state at the beginning, of shape (n,), real or complex.
     method:
-        ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step), ``"Tsit5"`` and, for stiff
-        systems, ``"Rodas5P"`` are compiled with the function into one loop. ``"Radau"``,
-        ``"BDF"`` and ``"LSODA"`` are SciPy's with the function and its exact Jacobian compiled.
+        ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step), ``"Tsit5"``, ``"Taylor"``
+        (power series, for tight tolerances) and, for stiff systems, ``"Rodas5P"`` are compiled
+        with the function into one loop. ``"Radau"``, ``"BDF"`` and ``"LSODA"`` are SciPy's with
+        the function and its exact Jacobian compiled.
         Classes of solvers are SciPy's own.
     t_eval:
         Times at which to give the solution, in the order of integration; None: after every step.
@@ -147,7 +148,7 @@ def solve_ivp(
                 return found
         return plainly(fun, kind, traced=(fun, given), **options)
     except SymgradError as error:
-        if method == "Rodas5P":  # SciPy has nothing like it
+        if method in ("Rodas5P", "Taylor"):  # SciPy has nothing like them
             raise
         options = {k: v for k, v in options.items() if k != "max_steps"}
         found = plainly(fun, Tsit5 if method == "Tsit5" else method, **options)

@@ -141,7 +141,8 @@ def march(
     Parameters
     ----------
     rows:
-        To be written to: times (m,), states (m, n), and how many steps were tried (m,).
+        To be written to: times (m,), states (m, n), and how many steps were tried (m,), from
+        where it begins on.
 
     Returns
     -------
@@ -162,7 +163,9 @@ def march(
         times[count], states[count], tries[count] = state.t, state.y, state.tried
         return state, count + np.where(good, 1, 0), times, states, tries
 
-    return while_loop(going, turn, (state, 0, *rows))
+    times, states, tries = rows
+    times[0], states[0], tries[0] = state.t, state.y, state.tried
+    return while_loop(going, turn, (state, 1, times, states, tries))
 
 
 def interpolant(method: Method, slope: Slope, t: Any, y: Any, end: Any) -> Any:

@@ -9,11 +9,14 @@ Prince, J. Comput. Appl. Math. 6, 1980 (RK45); P. Bogacki, L. F. Shampine, Appl.
 1989 (RK23); E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993
 (DOP853); Ch. Tsitouras, Comput. Math. Appl. 62, 2011 (Tsit5); G. Steinebach, BIT 63:27, 2023
 (Rodas5P); E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, section IV.7
-(how linearly implicit methods do without products by the Jacobian).
+(how linearly implicit methods do without products by the Jacobian); A. Jorba, M. Zou, A software
+package for the numerical integration of ODEs by means of high-order Taylor methods, Experiment.
+Math. 14, 2005 (Taylor).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +25,10 @@ import scipy.integrate
 from numpy.polynomial import Polynomial
 
 from .._api._at_values import jvp
+from .._api._bodies import series_solution
 from .._api._control import scan
+from .._ops.np_common import is_traced
+from .._ops.series import added
 from ._ode_structure import Slope, Solve, System, full
 
 
@@ -271,6 +277,54 @@ class Rosenbrock:
         return [weighted(column, stages) for column in self.p.T]
 
 
+#: How much smaller each term of a series is than the one before at the best length of a step.
+RATIO = np.exp(-2.0)
+
+
+#: Where in a step the slope is compared with its series, if that may be another behind a jump.
+CHECKED = (0.25, 0.5, 0.75, 1.0)
+
+
+class Taylor:
+    """The solution's own power series, as far as an order: stages are its terms and the defect.
+
+    The last two terms tell how far it converges; two, since every other term may be zero. But of a
+    jump or a kink of the right-hand side a series knows nothing before it is there. Where there are
+    comparisons, the slope is therefore compared with its series within the step, and where the two
+    differ, the defect, the step was too long.
+    """
+
+    jacobians: int = 0
+    complex: bool = True
+    dense_evaluations: int = 0
+
+    def __init__(self, terms: int) -> None:
+        self.order = terms - 1
+        self.evaluations, self.stages = terms, terms + 1
+
+    def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
+        terms, smooth = series_solution(slope, t, y, h, self.evaluations)
+        new = added([*terms[::-1], y])  # the next series begins with its slope
+        if smooth:
+            return Step(new, f, [*terms, 0 * y])
+        defect: Any = 0.0
+        for x in CHECKED:
+            inside = y + added([term * x**k for k, term in enumerate(terms, 1)][::-1])
+            expected = added([term * (k * x ** (k - 1)) for k, term in enumerate(terms, 1)][::-1])
+            found = h * slope(t + x * h, inside)
+            defect = np.maximum(defect, np.abs(found - expected))
+        return Step(new, f, [*terms, defect + 0 * y])
+
+    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
+        before, last, defect = (mean_square(x / scale) for x in stages[-3:])
+        # The defect of a smooth solution is the next term times its order: a quarter is less.
+        tail = np.maximum(last, RATIO * RATIO * before)
+        return np.sqrt(np.maximum(tail, 0.0625 * defect))
+
+    def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
+        return list(stages[:-1])
+
+
 def _lower(*rows: Sequence[float]) -> Any:
     """Return rows of growing length as a square matrix."""
     table = np.zeros((len(rows), len(rows)))
@@ -335,4 +389,24 @@ METHODS: dict[str | None, Method] = {
     "DOP853": DormandPrince853(scipy.integrate.DOP853),
     "Tsit5": Explicit(Tsit5),
     "Rodas5P": Rosenbrock(Rodas5PTable),
+    "Taylor": Taylor(16),
 }
+#: Those that users say.
+NAMES = tuple(METHODS)
+
+#: Series have as many terms as the tolerance asks for, of these numbers.
+TERMS = (6, 8, 10, 12, 16, 20)
+METHODS |= {f"Taylor of {terms} terms": Taylor(terms) for terms in TERMS}
+
+
+def suited(method: str, rtol: Any) -> str:
+    """Return the name of the method as it is for a tolerance.
+
+    A series costs the square of its length and its steps grow with it; least work for digits is
+    done by ``1 - log(rtol)/2`` terms (A. Jorba, M. Zou, Experiment. Math. 14, 2005).
+    """
+    if method != "Taylor" or is_traced(rtol):
+        return method
+    least = rtol if isinstance(rtol, float) else float(np.min(rtol))
+    wanted = 1 - math.log(max(least, 1e-300)) / 2
+    return f"Taylor of {min((x for x in TERMS if x >= wanted), default=TERMS[-1])} terms"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._ode_methods import METHODS
+from ._ode_methods import METHODS, suited
 from ._ode_programs import structured
 
 #: How many steps are tried at most, good or not, unless ``max_steps`` says otherwise.
@@ -55,6 +55,7 @@ class Run:
         self, method: str, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool,
         t: float, y: Any, bound: float, rtol: Any, atol: Any, longest: float, h: float, most: int,
     ) -> None:  # fmt: skip
+        method = suited(method, rtol)
         self.terms, self.fun = METHODS[method], fun
         self.programs, more = structured(method, vectorized, fun, t, y, args)
         self.args = *more, *args
@@ -89,21 +90,29 @@ class Run:
             self.message = f"The limit of {self.most} steps is reached; max_steps sets another."
         return found
 
+    def _chunk(self) -> tuple[Any, Any, Any]:
+        """Return times, states and numbers of tried steps: where it is, and the next steps."""
+        n, known = self.y.size, self.tried
+        rows = 1 + max(1, min(self.rows, LONGEST // (8 * n)))
+        self.rows *= GROWTH
+        space = np.empty(rows), np.empty((rows, n), self.y.dtype), np.empty(rows, np.int64)
+        count, times, states, tries = self._called(self.programs.march, *space)
+        return times[:count], states[:count], tries[:count] + known
+
     def go_on(self) -> tuple[Any, Any, Any]:
         """Return times, states and numbers of tried steps of the next steps.
 
         None are returned where there is no way on; then there is a message.
         """
-        n, before = self.y.size, self.tried
-        rows = max(1, min(self.rows, LONGEST // (8 * n)))
-        self.rows *= GROWTH
-        space = np.empty(rows), np.empty((rows, n), self.y.dtype), np.empty(rows, np.int64)
-        count, times, states, tries = self._called(self.programs.march, *space)
-        return times[:count], states[:count], tries[:count] + before
+        times, states, tries = self._chunk()
+        return times[1:], states[1:], tries[1:]
 
     def all_steps(self) -> tuple[Any, Any]:
         """Return the times and states of all steps, the first before them."""
-        times, states = [np.array([self.t])], [self.y[np.newaxis]]
+        t, y, _ = self._chunk()
+        if not self.going:
+            return t, y
+        times, states = [t], [y]
         while self.going:
             t, y, _ = self.go_on()
             times.append(t)

@@ -145,6 +145,32 @@ class Rodas5P(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
         super().__init__(fun, t0, y0, t_bound, **options)
 
 
+class Taylor(Compiled, scipy.integrate.RK45):  # type: ignore[misc]
+    """Power series of the solution, of as many terms as the tolerance asks for.
+
+    For smooth equations that are not stiff, and tolerances from 1e-6 down to machine precision:
+    celestial mechanics, chaotic systems, references for others. A step evaluates the series of the
+    right-hand side, term by term (``nfev`` counts terms), and is as long as it converges; the
+    series is the interpolant, too, with all of its digits.
+
+    Source: A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of
+    high-order Taylor methods, Experiment. Math. 14, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from symgrad.scipy.integrate import Taylor, solve_ivp
+    >>> def spring(t, y):
+    ...     return [y[1], -y[0]]
+    >>> found = solve_ivp(spring, (0, 10), [0, 1], Taylor, rtol=1e-13, atol=1e-13)
+    >>> len(found.t) < 20, abs(found.y[0, -1] - np.sin(10)) < 1e-12
+    (True, np.True_)
+    """
+
+    name = "Taylor"
+
+
 COMPILED: dict[str, type[Compiled]] = {
-    kind.name: kind for kind in (CompiledRK23, CompiledRK45, CompiledDOP853, CompiledTsit5, Rodas5P)
+    kind.name: kind
+    for kind in (CompiledRK23, CompiledRK45, CompiledDOP853, CompiledTsit5, Rodas5P, Taylor)
 }

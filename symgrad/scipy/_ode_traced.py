@@ -13,7 +13,7 @@ from .._ops.np_common import is_traced
 from ..errors import UnsupportedError
 from ._ode_events import Watch
 from ._ode_loop import Control, Visits, begun, visit
-from ._ode_methods import METHODS, Rosenbrock
+from ._ode_methods import METHODS, NAMES, Rosenbrock, suited
 from ._ode_programs import slope_of
 from ._ode_result import OdeResult, checked_times
 from ._ode_run import MOST
@@ -68,12 +68,12 @@ def solve_traced(
     args: tuple[Any, ...], options: dict[str, Any], events: Any = None, dense_output: bool = False,
 ) -> OdeResult:  # fmt: skip
     """Solve an initial value problem within a trace, at the times ``t_eval`` or to the end."""
-    if method not in METHODS:
+    if method not in NAMES:
         raise UnsupportedError(
-            f"solve_ivp: in traced code method is one of {', '.join(map(repr, METHODS))}, not "
+            f"solve_ivp: in traced code method is one of {', '.join(map(repr, NAMES))}, not "
             f'{method!r}; "Rodas5P" is for stiff systems'
         )
-    terms = METHODS[method]
+    terms = METHODS[suited(method, options.get("rtol", 1e-3))]
     known = OPTIONS | BAND if isinstance(terms, Rosenbrock) else OPTIONS
     if unknown := set(options) - known:
         raise UnsupportedError(

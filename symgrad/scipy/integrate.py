@@ -27,13 +27,14 @@ from ._fates import reasons
 from ._given import given_numbers
 from ._ode import solve_ivp
 from ._ode_solvers import CompiledTsit5 as Tsit5
-from ._ode_solvers import Rodas5P
+from ._ode_solvers import Rodas5P, Taylor
 from ._odeint import odeint
 from ._quad import dblquad, fixed_quad, nquad, quad, quad_vec, tplquad
 from ._samples import cumulative_simpson, cumulative_trapezoid, romb, simpson, trapezoid
 
 __all__ = [
     "Rodas5P",
+    "Taylor",
     "Tsit5",
     "cumulative_simpson",
     "cumulative_trapezoid",

@@ -233,6 +233,50 @@ def test_as_scipy(attack: Any) -> None:
             compare(bad)
 
 
+@pytest.mark.attack(quick=2, whole=1000, judge="`DOP853` at 1e-12, compared with SciPy elsewhere")
+def test_series(attack: Any) -> None:
+    """Power series on the same random systems, at random tolerances."""
+    for case in attack:
+        with case:
+            given, data = problem(case.rng)
+            given = given._replace(options={**given.options, "method": "Taylor"})
+            case.tally(as_exact(given))
+            for array in data:
+                array *= 0.5
+            as_exact(given)
+
+
+def as_exact(given: Problem) -> str:
+    """Solve by series and, to more digits, by DOP853; return what is to be counted."""
+    close = given.options.get("rtol", 1e-3)
+    exact = {**given.options, "method": "DOP853", "rtol": 1e-12, "atol": 1e-13, "max_step": 0.02}
+    expected, _ = solved(solve_ivp, given._replace(options=exact), given.fun)
+    found, _ = solved(solve_ivp, given, given.fun)
+    if isinstance(expected, Exception):
+        assert type(found) is type(expected)
+        assert str(found) == str(expected)
+        return "the same error"
+    if isinstance(found, Exception):
+        raise found
+    assert set(found) == set(expected)
+    if not expected.success or given.rough:
+        return "no end" if not found.success else "rough"
+    assert (found.status, found.message) == (expected.status, expected.message)
+    y, size = np.asarray(expected.y), np.abs(expected.y).max(initial=0.0)
+    assert np.asarray(found.y).dtype == y.dtype
+    asked = close + np.max(given.options.get("atol", 1e-6), initial=0.0)
+    limits = {"rtol": 0, "atol": 300 * asked * (1 + size)}
+    if "t_eval" in given.options:
+        assert np.shape(found.t) == np.shape(expected.t)
+        np.testing.assert_allclose(found.y, y, **limits)
+    if len(expected.t):
+        np.testing.assert_allclose(found.y[:, -1], y[:, -1], **limits)
+    if expected.sol is not None and given.span[0] != given.span[1]:
+        t = np.linspace(float(given.span[0]), float(expected.sol.ts[-1]), 7)
+        np.testing.assert_allclose(found.sol(t), expected.sol(t), **limits)
+    return "close"
+
+
 @pytest.mark.attack(quick=1, whole=500, judge="SciPy's Radau at 1e-10")
 def test_stiff(attack: Any) -> None:
     """Rodas5P on random stiff systems of up to twelve equations."""

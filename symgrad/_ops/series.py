@@ -1,0 +1,92 @@
+"""Power series through products, quotients, roots and powers.
+
+A series is a list of coefficients, of which None is zero. Each rule gives coefficient ``k >= 1`` of
+the result ``y`` from the coefficients before it and from the operands' up to ``k``.
+
+Source: A. Griewank, A. Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, table 13.1.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Coefficients = Sequence[Any]
+
+#: Up to this power of a series it is a product of some.
+HIGHEST_PRODUCT = 16
+
+
+def added(terms: Sequence[Any]) -> Any:
+    """Return the sum of the terms that are not zero, in pairs: a short way for errors."""
+    terms = [x for x in terms if x is not None]
+    while len(terms) > 1:
+        pairs = list(zip(terms[::2], terms[1::2], strict=False))
+        terms = [a + b for a, b in pairs] + terms[2 * len(pairs) :]
+    return terms[0] if terms else None
+
+
+def convolved(
+    x: Coefficients, y: Coefficients, k: int, product: Callable[..., Any] = operator.mul
+) -> Any:
+    """Return the sum of ``product(x[j], y[k - j])`` over j from 0 to k."""
+    both = ((x[j], y[k - j]) for j in range(k + 1))
+    return added([product(a, b) for a, b in both if a is not None and b is not None])
+
+
+def square(k: int, y: Coefficients, x: Coefficients) -> Any:
+    """Return coefficient ``k`` of ``x**2``, each product once."""
+    pairs = ((x[j], x[k - j]) for j in range((k + 1) // 2))
+    half = added([a * b for a, b in pairs if a is not None and b is not None])
+    middle = x[k // 2] if k % 2 == 0 else None
+    return added([
+        None if half is None else half + half, None if middle is None else middle * middle,
+    ])  # fmt: skip
+
+
+def product(k: int, z: Coefficients, x: Coefficients, y: Coefficients) -> Any:
+    """Return coefficient ``k`` of ``x*y``."""
+    return square(k, z, x) if x[0] is y[0] else convolved(x, y, k)
+
+
+def quotient(k: int, z: Coefficients, x: Coefficients, y: Coefficients) -> Any:
+    """Return coefficient ``k`` of ``z = x/y``, by ``z*y = x``."""
+    rest = convolved([*z[:k], None], [None, *y[1:]], k)
+    left = added([x[k], None if rest is None else -rest])
+    return None if left is None else left / y[0]
+
+
+def root(k: int, y: Coefficients, x: Coefficients) -> Any:
+    """Return coefficient ``k`` of ``y = sqrt(x)``, by ``y*y = x``; of zero it is zero."""
+    rest = square(k, y, [None, *y[1:k], None])
+    left = added([x[k], None if rest is None else -rest])
+    return None if left is None else np.where(left == 0, 0.0, left / (2.0 * y[0]))
+
+
+def power(k: int, z: Coefficients, x: Coefficients, y: Coefficients) -> Any:
+    """Return coefficient ``k`` of ``z = x**y`` for a constant ``y``, by ``x*z' = y*z*x'``."""
+    slopes = [None if a is None else (y[0] * j - (k - j)) * a for j, a in enumerate(x)]
+    total = convolved([None, *slopes[1:]], [*z[:k], None], k)
+    return None if total is None else total / (k * x[0])
+
+
+def power_formula(moving: Sequence[bool], x: Any, y: Any) -> Any:
+    """Return ``x**y`` in other ops where the exponent is a small number, or varies."""
+    if moving[1]:
+        return np.exp(y * np.log(x))
+    if not isinstance(y, float):
+        return None
+    whole = abs(y)
+    if whole > HIGHEST_PRODUCT or whole != int(whole):
+        return np.sqrt(x) if y == 0.5 else None
+    found, factor, rest = None, x, int(whole)
+    while rest:
+        if rest % 2:
+            found = factor if found is None else found * factor
+        factor, rest = factor * factor, rest // 2
+    if found is None:
+        return np.ones_like(x)
+    return 1.0 / found if y < 0 else found
