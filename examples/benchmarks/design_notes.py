@@ -26,9 +26,10 @@ import numpy as np
 from llvmlite import ir
 
 import symgrad as sg
+from symgrad import _pipeline
 from symgrad._api import _jacobian
 from symgrad._compile import _code
-from symgrad._lower import _nest, _plan, _unit, _windows
+from symgrad._lower import _borders, _nest, _plan, _unit, _windows
 from symgrad._pipeline import legal, lower
 
 
@@ -277,17 +278,12 @@ def shifted(quick: bool) -> None:
     """Sums of shifted parts, in registers and through memory."""
     count = 10_000 if quick else 100_000
     x = np.sin(np.arange(float(count)))
-    square = x[: count - count % 100].reshape(100, -1)
 
     def rosenbrock(x: Any) -> Any:
         return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
 
     def bending(x: Any) -> Any:
         return np.sum((x[2:] - 2 * x[1:-1] + x[:-2]) ** 2)
-
-    def five_points(u: Any) -> Any:
-        inner = u[1:-1, 1:-1]
-        return np.sum((u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * inner) ** 2)
 
     def flows(x: Any) -> Any:
         flow = np.tanh(x[1:] - x[:-1])
@@ -301,7 +297,6 @@ def shifted(quick: bool) -> None:
     cases = (
         ("gradient of Rosenbrock's function", sg.grad(rosenbrock), x),
         ("gradient of squared second differences", sg.grad(bending), x),
-        ("gradient of a squared Laplacian, 100 rows", sg.grad(five_points), square),
         ("change[:-1] += flow; change[1:] -= flow", flows, x),
     )
     for name, function, argument in cases:
@@ -314,7 +309,50 @@ def shifted(quick: bool) -> None:
         row(name, *(f"{1e6 * t:.0f}" for t in found), f"{found[0] / found[1]:.1f}")
 
 
-SECTIONS = {f.__name__: f for f in (long, text, jacobian, cache, recompute, shifted)}
+def borders(quick: bool) -> None:
+    """Steps of a wave on a square, by how its ends are written."""
+    count = 60 if quick else 200
+    u = np.random.default_rng(0).normal(size=(count, count))
+    c = 1 + 0.1 * np.cos(u)
+
+    def rolled(u: Any) -> Any:
+        return np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1) - 4 * u
+
+    def padded(u: Any) -> Any:
+        p = np.pad(u, 1, mode="edge")
+        return p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2] - 4 * u
+
+    def inside(u: Any) -> Any:
+        out = np.zeros_like(u)
+        near = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        out[1:-1, 1:-1] = near - 4 * u[1:-1, 1:-1]
+        return out
+
+    def wave(laplacian: Any) -> Any:
+        def energy(u: Any, c: Any) -> Any:
+            def step(_: int, pair: Any) -> Any:
+                now, before = pair
+                return 2 * now - before + 0.1 * c * laplacian(now), now
+
+            return np.sum(sg.fori_loop(0, 100, step, (u, u))[0] ** 2)
+
+        return energy
+
+    print(f"borders: 100 steps on {count} x {count}, ms a call")
+    row("", "arrays of their own", "cut at borders", "ratio")
+    names = {"np.roll": rolled, "np.pad": padded, "zeros outside": inside}
+    for name, laplacian in names.items():
+        for what, of in (("", lambda f: f), (", gradient", sg.value_and_grad)):
+            found = []
+            for change in (lambda outputs, guards: list(outputs), _borders.cut):
+                with setting(_pipeline, "cut", change):
+                    compiled = sg.compile(of(wave(laplacian)), cache=False)
+                    compiled(u, c)
+                    found.append(seconds(compiled, u, c, repeats=7))
+            row(name + what, *(f"{1e3 * t:.1f}" for t in found), f"{found[0] / found[1]:.1f}")
+
+
+SECTIONS = {f.__name__: f for f in (long, text, jacobian, cache, recompute, shifted, borders)}
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Lowering: a Program becomes LLVM assembly."""
 
 from . import _products as products
+from ._borders import cut
 from ._factors import direct
 from ._legalize import legalize
 from ._module import Lowered, constant_symbol, emit
@@ -14,6 +15,7 @@ __all__ = [
     "Lowered",
     "Plan",
     "constant_symbol",
+    "cut",
     "direct",
     "emit",
     "legalize",

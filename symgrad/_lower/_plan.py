@@ -276,7 +276,7 @@ class _Planner:
             for x in extra:
                 for source in self.base(x):
                     self.stored[source] = None
-            # Parts of one target may overlap: their nests must not run out of order.
+            # Where parts of one target may overlap, their nests must not run out of order.
             begin = max(self.earliest((part,), part.shape), first,
                         *(self.need(x) for x in extra), 0)  # fmt: skip
             if op.over:  # after all that reads what is written over, as far as can be
@@ -288,9 +288,10 @@ class _Planner:
             task.full |= op.over
             task.stores.append(Store(part, node, number))
             last = max(last, k)
-            # What is written everywhere is there before any step of a loop over the others, which
-            # may go the other way.
-            first = first if free else last + op.begins(number, node.params)
+            if not free and (op.last or not op.alone(number, node.params)):
+                # What is written everywhere is there before any step of a loop over the others,
+                # which may go the other way.
+                first = last + op.begins(number, node.params)
         self.at[node] = last
         self.stored[node] = None
 

@@ -1,6 +1,7 @@
 """Scheduling: a graph becomes a Program, its steps in Kahn order."""
 
 from ._kahn import kahn
+from ._known import Known
 from ._load import load
 from ._program import Program, schedule
 from ._run import concrete
@@ -8,6 +9,7 @@ from ._steps import Steps, body_program
 from ._text import guard_texts, shape_text, step_text, type_text
 
 __all__ = [
+    "Known",
     "Program",
     "Steps",
     "body_program",

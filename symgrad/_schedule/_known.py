@@ -27,11 +27,11 @@ def unknown(
     rest = {g: truth for g, truth in needed.items() if guards.get(g) is not truth}
     if not rest:
         return {}
-    known = _Known(guards)
+    known = Known(guards)
     return {g: truth for g, truth in rest.items() if not known.implies(g, truth)}
 
 
-class _Known:
+class Known:
     """Linear facts about sizes."""
 
     def __init__(self, guards: Mapping[sp.Basic, bool]) -> None:
@@ -72,11 +72,12 @@ class _Known:
         """Tell whether a guard is seen to follow."""
         if isinstance(relation, sp.Ne if truth else sp.Eq):
             gap = _gap(relation)
-            return self._is_from_0(gap - 1) or self._is_from_0(-gap - 1)
+            return self.from_zero(gap - 1) or self.from_zero(-gap - 1)
         claims = list(_from_0(relation, truth))
-        return bool(claims) and all(map(self._is_from_0, claims))
+        return bool(claims) and all(map(self.from_zero, claims))
 
-    def _is_from_0(self, claim: Any) -> bool:
+    def from_zero(self, claim: Any) -> bool:
+        """Tell whether a size is seen to be no less than zero."""
         e = self._replaced(claim)
         return any(self._surely(e - known) for known in [sp.Integer(0), *self.from_0])
 

@@ -202,3 +202,96 @@ def test_arrays_filled_in_parts(attack: Any) -> None:
                 np.testing.assert_allclose(
                     np.sum(slope * way), np.sum(weights * tangent), rtol=1e-9, atol=1e-9
                 )
+
+
+class Bordered:
+    """Random steps of a grid whose neighbours are read across borders of every kind."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.ndim = int(rng.choice([1, 2, 2, 2, 3]))
+        self.reach = int(rng.choice([1, 1, 1, 2, 3]))
+        self.rounds = [
+            [(str(rng.choice(["roll", "roll", "zeros", "edge", "constant", "wrap", "reflect",
+                              "joined", "ends", "plain", "transposed"])),
+              tuple(int(rng.integers(-self.reach, self.reach + 1)) for _ in range(self.ndim)),
+              float(rng.normal()), int(rng.integers(3)))
+             for _ in range(rng.integers(1, 6))]
+            for _ in range(rng.integers(1, 4))
+        ]  # fmt: skip
+        self.kept = rng.random(len(self.rounds)) < 0.4
+        self.summed = rng.random() < 0.4
+        self.looped = rng.random() < 0.3
+
+    def near(self, kind: str, u: Any, shift: tuple[int, ...]) -> Any:
+        """Return the array of neighbours at a distance, as a user would write it."""
+        r, axes = self.reach, range(self.ndim)
+        inside = tuple(slice(r, n - r) for n in u.shape)
+        moved = tuple(slice(r + s, n - r + s) for n, s in zip(u.shape, shift, strict=True))
+        if kind == "roll":
+            for axis, s in enumerate(shift):
+                u = np.roll(u, s, axis) if s else u
+            return u
+        if kind == "zeros":
+            out = np.zeros_like(u)
+            out[inside] = u[moved] * u[inside]
+            return out
+        if kind in ("edge", "constant", "wrap", "reflect"):
+            padded = np.pad(u, r, mode=kind)  # type: ignore[call-overload]
+            places = zip(u.shape, shift, strict=True)
+            return padded[tuple(slice(r + s, n + r + s) for n, s in places)]
+        if kind == "joined":
+            axis = abs(shift[0]) % self.ndim
+            first = tuple(slice(None, 1) if k == axis else slice(None) for k in axes)
+            rest = tuple(slice(None, -1) if k == axis else slice(None) for k in axes)
+            return np.concatenate([2.0 * u[first], u[rest]], axis=axis)
+        if kind == "ends":
+            out = u * u
+            out[(0,) * self.ndim] = u[(-1,) * self.ndim]
+            out[-1:] = u[:1]
+            return out
+        return u.T.copy().T if kind == "transposed" else u
+
+    def step(self, terms: Any, u: Any, c: Any) -> Any:
+        total = 0.1 * c
+        for kind, shift, weight, form in terms:
+            t = self.near(kind, u, shift)
+            total = total + weight * (t * c, np.sin(t), t)[form]
+        return 0.3 * total
+
+    def __call__(self, u: Any, c: Any, loop: Callable[..., Any] = sg.fori_loop) -> Any:
+        total = 0.0
+        for terms, kept in zip(self.rounds, self.kept, strict=True):
+            u = self.step(terms, u, c)
+            if kept:
+                total = total + np.sum(u * u)
+        if self.looped:
+            u = loop(0, 3, lambda _, u: self.step(self.rounds[0], u, c), u)
+        return np.sum(u * c) + total if self.summed else u + total
+
+
+def by_python(start: int, stop: int, turn: Callable[[int, Any], Any], u: Any) -> Any:
+    """Run a loop as Python does."""
+    for k in range(start, stop):
+        u = turn(k, u)
+    return u
+
+
+@pytest.mark.attack(quick=20, whole=2_000, part=100, judge="NumPy, and complex steps")
+def test_borders(attack: Any) -> None:
+    """Neighbours across borders: rolled, padded, joined, zeros outside; sizes from the least on."""
+    for case in attack:
+        with case:
+            f, rng = Bordered(case.rng), case.rng
+            compiled = sg.compile(f)
+            gradient = sg.grad(lambda u, c, w, f=f: np.sum(w * f(u, c)), (0, 1))
+            for more in rng.permutation([0, 1, 2, int(rng.integers(3, 9)), 40])[:3]:
+                n = tuple(2 * f.reach + 1 + int(more) + k for k in range(f.ndim))
+                u, c, du, dc = rng.normal(size=(4, *n))
+                value, h = f(u, c, by_python), 1e-30
+                tangent = f(u + 1j * h * du, c + 1j * h * dc, by_python).imag / h
+                limits = {"rtol": 1e-10, "atol": 1e-10 * (1 + np.abs(tangent).max())}
+                np.testing.assert_allclose(compiled(u, c), value, rtol=1e-11, atol=1e-11)
+                w = rng.normal(size=np.shape(value))
+                slopes = gradient(u, c, w)
+                found = np.sum(slopes[0] * du) + np.sum(slopes[1] * dc)
+                np.testing.assert_allclose(found, np.sum(w * tangent), **limits)
