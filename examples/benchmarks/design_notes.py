@@ -352,7 +352,46 @@ def borders(quick: bool) -> None:
             row(name + what, *(f"{1e3 * t:.1f}" for t in found), f"{found[0] / found[1]:.1f}")
 
 
-SECTIONS = {f.__name__: f for f in (long, text, jacobian, cache, recompute, shifted, borders)}
+def nested(quick: bool) -> None:
+    """Calls with arguments in containers and by name, beside the same ones one by one."""
+    rng = np.random.default_rng(0)
+    x, w, b, v = rng.normal(size=3), rng.normal(size=(4, 3)), rng.normal(size=4), rng.normal(size=4)
+
+    def flat(w: Any, b: Any, v: Any, x: Any) -> Any:
+        return np.sum((np.tanh(w @ x + b) * v) ** 2)
+
+    def layers(layers: Any, x: Any) -> Any:
+        return flat(layers["w"], layers["b"], layers["v"], x)
+
+    cases: tuple[tuple[str, Any, tuple[Any, ...], dict[str, Any]], ...] = (
+        ("one by one", sg.value_and_grad(flat, (0, 1, 2)), (w, b, v, x), {}),
+        ("by name", sg.value_and_grad(flat, (0, 1, 2)), (w, b), {"v": v, "x": x}),
+        ("a dictionary", sg.value_and_grad(layers), ({"w": w, "b": b, "v": v}, x), {}),
+        ("a list of tuples", sg.value_and_grad(lambda p, x: flat(*p[0], *p[1], x)),
+         ([(w, b), (v,)], x), {}),
+    )  # fmt: skip
+    print("nested: value and gradient, us a call")
+    row("", "flattened", "straight", "value in NumPy")
+    count = 200 if quick else 2000
+
+    def calls(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+        def run() -> None:
+            for _ in range(count):
+                f(*args, **kwargs)
+
+        f(*args, **kwargs)
+        return seconds(run, repeats=9) / count
+
+    for name, function, args, kwargs in cases:
+        with setting(sg.Function, "_go_straight", lambda *_: None):
+            flattened = calls(function, args, kwargs)
+        found = flattened, calls(function, args, kwargs), calls(function.__wrapped__, args, kwargs)
+        row(name, *(f"{1e6 * t:.2f}" for t in found))
+
+
+SECTIONS = {
+    f.__name__: f for f in (long, text, jacobian, cache, recompute, shifted, borders, nested)
+}
 
 
 def main() -> None:

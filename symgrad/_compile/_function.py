@@ -60,6 +60,9 @@ RACES = 16
 _searches = itertools.count(1)
 
 
+_Straight = tuple[Callable[..., Any], Callable[[Any], Any] | None, Any, bool | None]
+
+
 class Function(ForC, Travels, Generic[P, R]):
     """A NumPy function with its compiled forms; call it like the function itself.
 
@@ -101,8 +104,9 @@ class Function(ForC, Travels, Generic[P, R]):
         self._captures = Captures(recipe)
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = free_in_children(threading.RLock())
-        #: The compiled function of the last call, what packs its result, and whose they are.
-        self._fast: tuple[Callable[..., Any], Callable[[Any], Any] | None, Any] | None = None
+        #: The compiled function of the last call, what packs its result, whose they are, and
+        #: whether it has arguments by name (None: it has one for each of the call's).
+        self._fast: _Straight | None = None
         #: What is known of calls with eager tensors, each of which is one step of theirs.
         self.steps: dict[Any, Any] = {}
         self.traces = 0
@@ -122,14 +126,14 @@ class Function(ForC, Travels, Generic[P, R]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
         if fast is not None and now() is PLAIN:
-            function, pack, last = fast
+            function, pack, last, named = fast
             try:
-                if not kwargs:
-                    result = function(*args)
+                if not kwargs or named:
+                    result = function(*args, **kwargs)
                     if result is not MISS:
                         return result if pack is None else pack(result)
                 elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
-                    result = last.write(function, args, kwargs["out"])
+                    result = MISS if named is False else last.write(function, args, kwargs["out"])
                     if result is not MISS:
                         return result
             except MemoryError:  # said below, of which arrays
@@ -148,7 +152,7 @@ class Function(ForC, Travels, Generic[P, R]):
             # Lists of numbers and Python's integers, as what the last call was compiled for.
             plain = without_lists(args)
             if not all(map(operator.is_, plain, passed)):
-                function, pack, _ = fast
+                function, pack, _, _ = fast
                 result = function(*plain)
                 if result is not MISS:
                     return result if pack is None else pack(result)
@@ -164,10 +168,21 @@ class Function(ForC, Travels, Generic[P, R]):
             result, found, given = self._computed(call, out, name)
         except EnclosedError:  # called with numbers, it closes over values being traced
             return self._body(*args, **kwargs)
-        if name == "llvm" and now().backend is None and found.direct:
-            caller = given.reading.caller(found.caller, len(args))
-            self._fast = (caller, found.pack, found)
+        if name == "llvm" and now().backend is None:
+            self._go_straight(call, found, given)
         return result
+
+    def _go_straight(self, call: Call, found: Specialization, given: Given) -> None:
+        """Have calls like this one go to its code without being looked at here."""
+        if found.direct:
+            caller = given.reading.caller(found.caller, len(call.args))
+            self._fast = (caller, found.pack, found, None)
+            return
+        unpack = found.unpacking(call.tree, given.data)
+        if unpack is not None:
+            count = len(found.takes) - len(given.data)
+            caller = unpack(given.reading.caller(found.behind(given.data), count))
+            self._fast = (caller, found.pack, found, bool(call.kwargs))
 
     def _backend_now(self) -> str:
         """Return on what a call runs just now."""

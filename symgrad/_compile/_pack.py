@@ -33,6 +33,11 @@ def _packed(tree: Tree, leaves: Iterator[Any], names: list[str], scope: dict[str
         return f"({inner}{',' if len(parts) == 1 else ''})"
     if tree.kind == "list":
         return f"[{inner}]"
+    if tree.kind == "dict" and tree.meta[0] is dict:
+        pairs = zip(tree.meta[-1], parts, strict=True)
+        return f"{{{', '.join(f'{_bound(key, scope)}: {part}' for key, part in pairs)}}}"
+    if tree.kind == "namedtuple":
+        return f"{_bound(tree.meta[0], scope)}({inner})"
     rebuild = Tree(tree.kind, tree.meta, tuple(Tree("leaf") for _ in parts)).unflatten
     return f"{_bound(rebuild, scope)}(({inner}{',' if len(parts) == 1 else ''}))"
 

@@ -30,6 +30,7 @@ from ._pack import make_pack
 from ._products import load_product
 from ._progress import told_if_slow
 from ._recall import Recall
+from ._unpack import Unpack, make_unpack
 
 T = TypeVar("T")
 
@@ -71,6 +72,7 @@ class Specialization:
         self._function: Callable[..., Any] | None = None
         self._kernels: dict[bool, Any] = {}
         self._by_arrays: Program | None = None
+        self._unpack: tuple[Unpack | None] | None = None
         #: When it was looked for last, for dropping what is not.
         self.used = 0
 
@@ -294,8 +296,35 @@ class Specialization:
 
     @property
     def caller(self) -> Callable[..., Any]:
-        """The function of a direct call's arguments."""
-        return _pairing(self.function, self.signature.leaves) if self._complex else self.function
+        """The function of a call's values."""
+        if not self._complex:
+            return self.function
+        return _pairing(self.function, [self.signature.leaves[k] for k in self.takes])
+
+    def unpacking(self, tree: Tree, data: range) -> Unpack | None:
+        """Return what opens the arguments of calls with this structure; None if that is slow.
+
+        ``data``: which leaves are what the function reads besides.
+        """
+        if self._unpack is None:
+            leaves = self.signature.leaves
+            kinds = [leaf for k, leaf in enumerate(leaves) if k not in data]
+            self._unpack = (make_unpack(tree, kinds),)
+        return self._unpack[0]
+
+    def behind(self, data: range) -> Callable[..., Any]:
+        """Return the function of a call's values and then of what the function reads besides."""
+        first, last = (sum(k < end for k in self.takes) for end in (data.start, data.stop))
+        rest = len(self.takes) - last
+        caller = self.caller
+        if not rest or first == last:
+            return caller
+
+        def call(*values: Any) -> Any:  # what is read lies before what is passed by name
+            many = first + rest
+            return caller(*values[:first], *values[many:], *values[first:many])
+
+        return call
 
     @property
     def direct(self) -> bool:

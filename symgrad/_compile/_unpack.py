@@ -1,0 +1,116 @@
+"""From a call's nested arguments to the inputs of a program, as code made for their structure.
+
+A call flattens its arguments, which takes as long as a few operations of NumPy for each container.
+Code that is written for one structure only looks whether it is this one, and takes it apart::
+
+    def call(*args):
+        if len(args) != 2: return MISS
+        a0, a1 = args
+        if type(a0) is not dict or (*a0,) != ("w", "b"): return MISS
+        a0_0, a0_1 = a0.values()
+        return function(a0_0, a0_1, a1)
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .._runtime import MISS
+from .._trace import LeafKind, Tree
+from ._layout import can_ask
+
+#: Given the function of a program's inputs, that of a call's arguments.
+Unpack = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class _OtherError(Exception):
+    """There is a container that only :func:`flatten` knows how to take apart."""
+
+
+def make_unpack(tree: Tree, leaves: Sequence[LeafKind]) -> Unpack | None:
+    """Return what makes a function of arguments of one function of the values among their leaves.
+
+    The function returns MISS for arguments of another structure, or with other constants. None
+    where there are arguments that are no plain containers of values and constants.
+
+    Parameters
+    ----------
+    tree:
+        The structure of a call's ``(args, kwargs)``.
+    leaves:
+        What is known of each leaf.
+    """
+    args, kwargs = tree.children
+    lines: list[str] = []
+    scope: dict[str, Any] = {"MISS": MISS}
+    kinds = iter(leaves)
+    try:
+        values = [*_opened(args, "args", lines, kinds, scope)]
+        if kwargs.children:
+            values += _opened(kwargs, "kwargs", lines, kinds, scope)
+    except _OtherError:
+        return None
+    head = "*args, **kwargs" if kwargs.children else "*args"
+    body = "".join(f"        {line}\n" for line in lines)
+    text = (
+        f"def make(function):\n    def call({head}):\n{body}"
+        f"        return function({', '.join(values)})\n    return call\n"
+    )
+    exec(text, scope)  # noqa: S102  of names made here
+    make: Unpack = scope["make"]
+    return make
+
+
+def _opened(
+    tree: Tree, name: str, lines: list[str], kinds: Iterator[LeafKind], scope: dict[str, Any]
+) -> list[str]:
+    """Write what takes a container apart; return the names of the values in it."""
+    if tree.kind == "leaf":
+        kind = next(kinds)
+        if kind.is_value:
+            return [name]
+        if not can_ask(kind.baked_in):
+            raise _OtherError
+        given = repr(kind.baked_in)
+        known = f"type({name}) is not {type(kind.baked_in).__name__} or {name} != {given}"
+        lines.append(f"if {f'{name} is not None' if given == 'None' else known}: return MISS")
+        return []
+    names = [f"{name}_{k}" if name != "args" else f"a{k}" for k in range(len(tree.children))]
+    test, parts = _taken_apart(tree, name, scope)
+    lines.append(f"if {test}: return MISS")
+    if names:
+        lines.append(f"{', '.join(names)}, = {parts}")
+    return [
+        value
+        for child, inner in zip(tree.children, names, strict=True)
+        for value in _opened(child, inner, lines, kinds, scope)
+    ]
+
+
+def _taken_apart(tree: Tree, name: str, scope: dict[str, Any]) -> tuple[str, str]:
+    """Return the test whether a container is another one, and the expression of its parts."""
+
+    def bound(value: Any) -> str:
+        key = f"b{len(scope)}"
+        scope[key] = value
+        return key
+
+    if name == "args":
+        return f"len(args) != {len(tree.children)}", name
+    if tree.kind in ("tuple", "list"):
+        return f"type({name}) is not {tree.kind} or len({name}) != {len(tree.children)}", name
+    if tree.kind not in ("dict", "namedtuple", "dataclass"):
+        raise _OtherError
+    kind, *first, keys = tree.meta
+    test = f"type({name}) is not {bound(kind)}"
+    if tree.kind == "namedtuple":
+        return test, name
+    if tree.kind == "dataclass":
+        return test, f"{', '.join(f'{name}.{key}' for key in keys)},"
+    if kind not in (dict, OrderedDict, defaultdict):
+        raise _OtherError
+    if first:
+        test += f" or {name}.default_factory is not {bound(first[0])}"
+    return f"{test} or (*{name},) != {bound(keys)}", f"{name}.values()"
