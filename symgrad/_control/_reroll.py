@@ -35,6 +35,11 @@ LONG = 6000
 #: steps before it from being one pass over memory with those behind.
 ASSEMBLY = 300
 
+#: And while a sum or a product over arrays does, which ends the loop of what is before it.
+SUM = 50
+
+COSTS = {"assemble": ASSEMBLY, "reduce": SUM, "contract": SUM, "scan": SUM, "routine": SUM}
+
 #: Short arrays of up to so many numbers, all together, are unrolled, and put together in registers.
 NUMBERS = 2000
 
@@ -59,12 +64,11 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
     """
     found, order = list(outputs), topological(outputs)
     numbers = [_numbers(n) for n in order]
-    straight = sum(numbers) <= NUMBERS
-    assemblies = sum(
-        n.op.kind == "assemble" and not (straight and count)
-        for n, count in zip(order, numbers, strict=True)
-    )
-    weight = len(order) + ASSEMBLY * assemblies
+    if sum(numbers) <= NUMBERS:  # they are written out, whatever is made of them
+        loops = [n for n, count in zip(order, numbers, strict=True) if not count]
+    else:
+        loops = order
+    weight = len(order) + sum(COSTS.get(n.op.kind, 0) for n in loops if _of_arrays(n))
     if weight < LONG:
         return found
     least = max(LONG * len(order) // (weight * SHARE), ROUNDS)
@@ -81,6 +85,10 @@ def rerolled(outputs: Sequence[Node]) -> list[Node]:
         found = regrouped(made)
         order = topological(found)
     return found
+
+
+def _of_arrays(node: Node) -> bool:
+    return bool(node.shape) or any(x.shape for x in node.operands)
 
 
 def _numbers(node: Node) -> int:

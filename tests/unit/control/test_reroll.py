@@ -374,3 +374,28 @@ def test_steps_over_a_small_square_are_a_loop(steps: int) -> None:
     g = sg.compile(wave, backend="numpy")
     assert len(g.program(x).steps) < 100
     np.testing.assert_allclose(g(x), wave(x), rtol=1e-10)
+
+
+def test_a_filter_of_small_matrices_is_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products and sums weigh more than elementwise steps: each ends a loop over arrays."""
+    monkeypatch.setattr(_reroll, "LONG", 6000)  # as it is
+
+    def likelihood(p: Any, ys: Any) -> Any:
+        move, noise = np.array([[1.0, p[0]], [0.0, 0.9]]), np.exp(p[1])
+        state, spread, total = np.zeros(2), 10.0 * np.eye(2), 0.0
+        for k in range(40):
+            state, spread = move @ state, move @ spread @ move.T + noise * np.eye(2)
+            gain = spread[:, 0] / (spread[0, 0] + 1.0)
+            error = ys[k] - state[0]
+            total = total - 0.5 * (np.log(spread[0, 0] + 1.0) + error**2 / (spread[0, 0] + 1.0))
+            state, spread = state + gain * error, spread - np.outer(gain, spread[0])
+        return total
+
+    ys, p = np.sin(np.arange(40.0)), np.array([0.3, -0.2])
+    gradient = sg.grad(likelihood)
+    steps = gradient.program(p, ys).steps
+    assert any(n.op.kind == "loop" for n in steps)
+    assert len(steps) < 600
+    h = 1e-20
+    by_steps = [likelihood(p + 1j * h * e, ys).imag / h for e in np.eye(2)]
+    np.testing.assert_allclose(gradient(p, ys), by_steps, rtol=1e-10)
