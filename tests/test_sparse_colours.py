@@ -8,6 +8,7 @@ import pytest
 
 import symgrad as sg
 from symgrad.errors import OutOfMemoryError, SparsityWarning
+from symgrad.scipy.optimize import newton
 
 ENDS = "ignore::symgrad.errors.SparsityWarning"
 
@@ -59,6 +60,9 @@ LOOPS = {
     "kept": lambda u: sg.checkpoint(lambda v: v * np.roll(v, 1))(u),
     "either": lambda u: sg.cond(u[0] > 0.0, np.sin, lambda v: v * v, u),
     "no step": lambda u: sg.fori_loop(0, 0, stencil, u),
+    "beside": lambda u: evolved(u) * u[::-1] + np.cumsum(u),
+    "arrow": lambda u: np.concatenate([[np.sum(u * u)], evolved(u)[1:] * u[0], u[1:] * u[:-1]]),
+    "twice": lambda u: evolved(np.sin(evolved(u))) + evolved(u * u)[::-1] * u[0],
 }
 A = np.arange(1.0, 4.0)
 
@@ -89,7 +93,7 @@ def test_a_jacobian_has_the_values_and_the_places_of_the_dense_one(name):
 
 
 @pytest.mark.filterwarnings(ENDS)
-@pytest.mark.parametrize("name", ["stencil", "two carried", "by the counter", "running"])
+@pytest.mark.parametrize("name", ["stencil", "two carried", "by the counter", "running", "arrow"])
 def test_a_hessian_has_the_values_and_the_places_of_the_dense_one(name):
     f = lambda u: np.sum(LOOPS[name](u) ** 2)  # noqa: E731
     x = np.linspace(0.4, 1.1, 7)
@@ -123,6 +127,45 @@ def test_reverse_passes_where_they_are_fewer():
     function = sg.jacobian(few, sparse=True)
     with pytest.warns(SparsityWarning, match="1 compressed reverse pass for"):
         compare(function, sg.jacobian(few), np.linspace(0.1, 1.0, 40))
+
+
+def test_lanes_lead_past_a_loop():
+    """A dense row and a dense column take no colours where they do not go through the loop."""
+    function = sg.jacobian(LOOPS["arrow"], sparse=True)
+    with pytest.warns(SparsityWarning, match="7 compressed forward passes for 394 entries"):
+        compare(function, sg.jacobian(LOOPS["arrow"]), np.linspace(0.4, 1.1, 59))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda u: sg.cond(u[0] > 0.6, lambda v: v * np.roll(v, 1), np.sin, u),
+        lambda u: sg.switch((9.0 * u[-1]).astype(int), [np.cos, np.flip, lambda v: 2.0 * v], u),
+        lambda u: np.diff(sg.checkpoint(lambda v: v * np.roll(v, 1))(u)),
+        lambda u: newton(lambda x, a: x * x - a, np.ones_like(u), args=(u * np.roll(u, 1),)),
+    ],
+    ids=["either", "one of three", "kept", "root"],
+)
+def test_lanes_lead_through_branches_and_roots(f):
+    function, hessian = sg.jacobian(f, sparse=True), sg.hessian(lambda u: np.sum(f(u)), sparse=True)
+    for first in (0.5, 0.7):
+        for n in (7, 2, 1):
+            x = np.linspace(first, 0.9, n)
+            compare(function, sg.jacobian(f), x)
+            compare(hessian, sg.hessian(lambda u: np.sum(f(u))), x)
+    assert function.pattern(np.ones(50)).nnz <= 3 * 50
+
+
+def test_a_branch_that_may_not_be_run_unless_it_is_chosen():
+    """A case reads places that there are only where it is chosen."""
+
+    def f(u, k):
+        return sg.cond(np.sum(k) < 4, lambda v: v * np.sum(v[k]), lambda v: v * v, u)
+
+    function, x = sg.jacobian(f, sparse=True), np.linspace(0.5, 1.0, 4)
+    with pytest.warns(SparsityWarning, match="a result of a loop or a branch"):
+        compare(function, sg.jacobian(f), x, np.array([0, 2]))
+    compare(function, sg.jacobian(f), x, np.array([0, 9]))
 
 
 def test_a_condition_that_decides_how_many_steps_there_are():

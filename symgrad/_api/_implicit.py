@@ -144,7 +144,8 @@ def root_at(
         # Also where the residual's own derivative would be zero: it may be nan by a selection.
         x, moved = rule(primals, tangents)
         real = [t for t, a in zip(tangents[2:], primals[2:], strict=True) if a.dtype.kind == "f"]
-        return x, moved + primals[1] * sum(map(np.sum, real))
+        own = [t if by_element and t.shape == x.shape else np.sum(t) for t in real]
+        return x, moved + primals[1] * sum(own)
 
     root.defjvp(failing)
     return root(found, spoilt, *map(Traced, closed.captured))

@@ -79,7 +79,7 @@ class Placed:
     recipes:
         What the derivatives are made of, each behind those that it is made of.
     found:
-        The trace, whose outputs are the values of the blocks.
+        The trace, whose outputs are the values of the blocks that lanes lead to.
     data:
         Numbers of the inputs on whose elements the patterns depend.
     dtypes:
@@ -87,7 +87,7 @@ class Placed:
     batch_size:
         The length of the leading axis that all values have, or None.
     compressed:
-        Of values that are computed by colours, whose inputs are not those of the trace.
+        The blocks that are computed by colours, whose inputs are not those of the trace.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Placed:
             self._pairs: list[Input] = []
             sizes = [self._number("size", s.hint) for s in symbols]
             self._counts: list[Input] = []
-            blocks = graph.outputs if compressed is None else compressed.blocks
+            blocks = [*graph.outputs, *([] if compressed is None else compressed.blocks)]
             outputs = self._batched(blocks, recipes, dtypes, batch_size)
             own = set(graph.inputs)
             used = {x for k in {k for r in recipes for k in r.blocks}

@@ -85,7 +85,7 @@ class Layout:
         Nests the matrices, of which each output has one for each input. None: there is one, by
         itself.
     compressed:
-        Where lanes end: how values are computed by colours. The entries have no places then.
+        Where lanes end: how the values of what lies behind are computed by colours.
     """
 
     def __init__(
@@ -166,7 +166,11 @@ class Layout:
         heights, widths = ([evaluate_dim(n, sizes) for n in part] for part in self.shapes)
         given: dict[Input, Any] = {}
         if self.compressed is not None:
-            places, given = self.compressed.plan(results, sizes, heights, widths, self.lower)
+            outputs, inputs = self.counts
+            sides = heights[:outputs], widths[:inputs]
+            more, given = self.compressed.plan([*found], sizes, *sides, number)
+            for key, piece in more.items():
+                places.setdefault(key, []).append(piece)
         parts = _Planner(self, places, heights, widths, form)
         return Plan(self, parts, sizes, data, given)
 
@@ -252,7 +256,7 @@ class Plan:
         """Return the rows and columns of each block of the one matrix, with the user's line."""
         known = [line for entries in self._layout.entries for line in entries.where]
         if self._layout.compressed is not None:
-            known = ["compressed passes"] * len(self._layout.compressed.blocks)
+            known += ["compressed passes"] * len(self._layout.compressed.blocks)
         part = self._parts[-1]
         own = [known[k] for k in part.recipe.blocks]
         own += ["products of others"] * len(part.recipe.products)

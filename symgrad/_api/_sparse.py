@@ -10,7 +10,7 @@ import numpy as np
 from .._compile import Call, Function, P, Specialization
 from .._forks import undisturbed
 from .._graph import Literal, Node, warn_user
-from .._lanes import Block, Found, blocks_of, examples_of, flat, structure_of
+from .._lanes import Block, Found, blocks_of, examples_of, flat, selected, structure_of
 from .._op import PROJECTIONS, Words
 from .._runtime import MISS
 from .._shapes import as_size, dim_product, guard, hint, recording
@@ -18,7 +18,7 @@ from .._state import PLAIN, now
 from .._trace import Traced, as_node, collect, flatten
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
-from ._colours import Compressed
+from ._colours import Behind, Compressed
 from ._pattern import Pattern
 from ._plan import Entries, Layout, Plan
 from ._spy import spy
@@ -248,30 +248,28 @@ def sparse_body(
         for y in nodes:
             if y.dtype.kind != "f":
                 raise ArgumentError(f"the Jacobian of a result of type {y.dtype} is not defined")
-        found, compressed = _followed(function, nodes, opened.inputs)
+        found, behind, compressed = _followed(function, nodes, opened.inputs)
+        targets, sources = [*nodes, *found.cuts], [*opened.inputs, *found.cuts]
+        parts = [
+            _entries([b for b in blocks if b.source is x], (k, y), (j, x))
+            for k, (y, blocks) in enumerate(
+                zip(targets, [*found.outputs, *found.cuts.values()], strict=True)
+            )
+            for j, x in enumerate(sources)
+            if not (lower and k < j < len(opened.inputs))  # above the diagonal
+        ]
+        parts = [part for part in parts if part[1].places]
+        values = [x for part in parts for x in part[0]]
+        entries = [e for _, e in parts]
+        nodes_of_all = behind.closed([*values, *(x for e in entries for x in e.nodes)])
         if compressed is not None:
-            targets, sources = nodes, opened.inputs
-            values, entries, places = compressed.blocks, [], compressed.structure.nodes
-        else:
-            targets, sources = [*nodes, *found.cuts], [*opened.inputs, *found.cuts]
-            parts = [
-                _entries([b for b in blocks if b.source is x], (k, y), (j, x))
-                for k, (y, blocks) in enumerate(
-                    zip(targets, [*found.outputs, *found.cuts.values()], strict=True)
-                )
-                for j, x in enumerate(sources)
-                if not (lower and k < j < len(opened.inputs))  # above the diagonal
-            ]
-            parts = [part for part in parts if part[1].places]
-            values = [x for part in parts for x in part[0]]
-            entries = [e for _, e in parts]
-            places = [x for e in entries for x in e.nodes]
-        closed = [t.node for t in opened.close([*values, *places])]
+            nodes_of_all += [*compressed.structure.nodes, *compressed.blocks]
+        closed = [t.node for t in opened.close(nodes_of_all)]
         rest = iter(closed[len(values) :])
         entries = [e.replaced(rest) for e in entries]
         if compressed is not None:
             compressed.structure = compressed.structure.replaced(rest)
-            compressed.blocks, values = closed[: len(values)], []
+            compressed.blocks = [*rest]
         shapes = [dim_product(x.shape) for x in targets], [dim_product(x.shape) for x in sources]
 
         def unflatten(matrices: Sequence[Any]) -> Any:
@@ -296,23 +294,31 @@ def sparse_body(
 
 def _followed(
     function: Callable[..., Any], nodes: Sequence[Node], inputs: Sequence[Node]
-) -> tuple[Found, Compressed | None]:
-    """Return the blocks of nodes; where lanes end, how values are computed by colours."""
+) -> tuple[Found, Behind, Compressed | None]:
+    """Return the blocks of nodes; where lanes end, how the rest is computed by colours.
+
+    The blocks are then those of the outputs by what is before and beside the steps where lanes
+    end, which have stand-ins.
+    """
     note = _Note()
-    compressed = None
+    nodes = selected(nodes, inputs)
+    behind, compressed = Behind(nodes, ()), None
     with recording() as guards:
         found = blocks_of(nodes, inputs, note, places=True)
-        if note.is_sparse:
-            structure = structure_of(found, nodes, inputs)
-            compressed = Compressed(structure, nodes, inputs, note.said(function))
-    if note.found and compressed is None:
-        note = _Note()
-        found = blocks_of(nodes, inputs, note)
-        note.tell(function)
-        return found, None
-    for relation, truth in guards.items():
-        guard(relation, value_is=truth)
-    return found, compressed
+        structure = structure_of(found, nodes, inputs) if note.is_sparse else None
+    if structure is not None or not note.found:
+        for relation, truth in guards.items():
+            guard(relation, value_is=truth)
+    if note.found:
+        beside = _Note()
+        if structure is not None:
+            behind = Behind(nodes, found.barriers)
+        found = blocks_of(behind.outputs, inputs, beside)
+        if structure is not None and structure.leads_on:
+            said = note.said(function, beside)
+            compressed = Compressed(structure, behind, inputs, said)
+        beside.tell(function)
+    return found, behind, compressed
 
 
 def _entries(
@@ -366,10 +372,11 @@ class _Note:
             lines[f"{Words.of(node.op).doc or node.op.name}{place}"] = count
         return lines
 
-    def said(self, function: Callable[..., Any]) -> str:
-        """Return which steps there were."""
+    def said(self, function: Callable[..., Any], beside: _Note) -> str:
+        """Return which steps there were that others have not met."""
         name = getattr(function, "__name__", "the function")
-        return f"no lanes lead through steps of {name}: {'; '.join(self.lines())}"
+        lines = [line for line in self.lines() if line not in beside.lines()]
+        return f"no lanes lead through steps of {name}: {'; '.join(lines)}"
 
     def tell(self, function: Callable[..., Any]) -> None:
         """Warn of the steps that there were."""

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from .._graph import Input, Node
-from .._lanes import Block, Index, blocks_of
+from .._lanes import Block, Index, blocks_of, selected
 from .._shapes import as_expr, recording
 from .._symbolic import (
     Equation,
@@ -62,7 +62,8 @@ def blocks_formula(derivative: SparseFunction, args: Sequence[Any]) -> Formula:
     inputs = [call.graph.inputs[call.inputs[k]] for k in leaves]  # type: ignore[index]
     dense: list[Node] = []
     with recording():
-        found = blocks_of(call.graph.outputs, inputs, lambda node, _: dense.append(node))
+        outputs = selected(call.graph.outputs, inputs)
+        found = blocks_of(outputs, inputs, lambda node, _: dense.append(node))
     reader = _Reader(call)
     second = derivative._recipe[0].__name__ == "hessian"
     for k, (node, blocks) in enumerate(zip(call.graph.outputs, found.outputs, strict=True)):

@@ -11,6 +11,7 @@ Where lanes end, at loops that carry arrays and at factorisations, the places ar
 """
 
 from ._block import Block
+from ._branches import selected
 from ._dense import examples_of, memory
 from ._dependence import dependence
 from ._index import Index, flat
@@ -27,5 +28,6 @@ __all__ = [
     "examples_of",
     "flat",
     "memory",
+    "selected",
     "structure_of",
 ]

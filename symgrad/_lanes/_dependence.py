@@ -26,10 +26,10 @@ STEPS = 4096
 def dependence(structure: Structure, arrays: Sequence[Any], sizes: Mapping[Any, int]) -> Any:
     """Return which elements of the outputs depend on which of the inputs, as a sparse array.
 
-    ``arrays`` are the values of the structure's nodes. All outputs, and all inputs, lie one after
-    another.
+    It is what depends on it through one of the barriers, where lanes end. ``arrays`` are the
+    values of the structure's nodes. All outputs, and all inputs, lie one after another.
     """
-    return _Found(structure.replaced(iter(arrays)), sizes).matrix(())
+    return _Found(structure.replaced(iter(arrays)), sizes).matrix((), beyond=True)
 
 
 class _Found:
@@ -49,20 +49,24 @@ class _Found:
         """Tell whether the entries are those of every step of a loop."""
         return not any(p.stepped[depth : depth + 1] == (True,) for p in self.structure.every())
 
-    def matrix(self, at: tuple[int, ...]) -> Any:
-        """Return the outputs by the inputs, at these steps of the loops around."""
-        totals: dict[int, Any] = {}
+    def matrix(self, at: tuple[int, ...], beyond: bool = False) -> Any:
+        """Return the outputs by the inputs, at these steps of the loops around.
 
-        def source(j: int | None, width: int) -> Any:
-            if j is None:
+        ``beyond``: only what goes through a barrier.
+        """
+        totals: dict[tuple[int, bool], Any] = {}
+
+        def source(j: int | None, width: int, beyond: bool = False) -> Any:
+            if j is None or (beyond and j < self.inputs):
                 return self._entries(width, (), ())
             if j < self.inputs:
                 place = np.arange(width)
                 return self._entries(width, place, self.starts[j] + place)
-            return total(self.outputs + j - self.inputs)
+            return total(self.outputs + j - self.inputs, beyond)
 
-        def total(k: int) -> Any:
-            if k not in totals:
+        def total(k: int, beyond: bool) -> Any:
+            beyond = beyond and k not in self.structure.barriers
+            if (k, beyond) not in totals:
                 end = self.ends.get(k)
                 found = self._entries(self.heights[k], (), ())
                 if end is not None:
@@ -70,11 +74,12 @@ class _Found:
                 for p in self.structure.places:
                     if p.target == k:
                         one = self._placed(p, at)
-                        found = found + one @ source(p.source, self.widths[p.source])
-                totals[k] = found
-            return totals[k]
+                        found = found + one @ source(p.source, self.widths[p.source], beyond)
+                totals[k, beyond] = found
+            return totals[k, beyond]
 
-        return stacked([self._entries(0, (), ()), *map(total, range(self.outputs))])
+        outputs = [total(k, beyond) for k in range(self.outputs)]
+        return stacked([self._entries(0, (), ()), *outputs])
 
     def _entries(self, height: int, rows: Any, cols: Any) -> Any:
         return entries(rows, cols, (height, int(self.starts[-1])))
@@ -90,6 +95,8 @@ class _Found:
                 x = x[step] if moves and x is not None else x
             columns.append(np.ravel(np.broadcast_to(True if x is None else x, lanes)))
         row, col, there = columns
+        # A case that is not chosen may read places that there are not.
+        there = there & (row >= 0) & (row < shape[0]) & (col >= 0) & (col < shape[1])
         return entries(row[there], col[there], shape)
 
     def _behind(self, end: End, at: tuple[int, ...], source: Any) -> Any:

@@ -92,6 +92,8 @@ class Structure:
         How many of the targets are outputs, and how many of the sources inputs.
     heights, widths:
         How many elements the targets and the sources have.
+    barriers:
+        The targets behind which lanes do not lead on.
     """
 
     counts: tuple[int, int]
@@ -99,6 +101,20 @@ class Structure:
     widths: tuple[Dimension, ...]
     places: tuple[Places, ...]
     ends: tuple[End, ...]
+    barriers: frozenset[int]
+
+    @property
+    def leads_on(self) -> bool:
+        """Whether an output depends on one of the barriers."""
+        outputs, inputs = self.counts
+        reached = set(range(outputs))
+        while not reached & self.barriers:
+            more = {outputs + p.source - inputs for p in self.places
+                    if p.target in reached and p.source >= inputs}  # fmt: skip
+            if more <= reached:
+                return False
+            reached |= more
+        return True
 
     def every(self) -> Iterator[Places]:
         """Yield all places, those in bodies behind a structure's own."""
@@ -140,7 +156,8 @@ def structure_of(found: Found, outputs: Sequence[Node], inputs: Sequence[Node]) 
             places.append(Places(k, number[block.source], lanes, (rows, cols, block.mask)))
     ends = tuple(_end(x, cut[x], number) for x in found.ends)
     heights, widths = (tuple(dim_product(x.shape) for x in part) for part in (targets, sources))
-    return Structure((len(outputs), len(inputs)), heights, widths, tuple(places), ends)
+    barriers = frozenset(cut[x] for x in found.barriers if x in cut)
+    return Structure((len(outputs), len(inputs)), heights, widths, tuple(places), ends, barriers)
 
 
 def _nothing(*_: Node) -> None:

@@ -20,7 +20,7 @@ from .._shapes import Shape, as_size, hint
 from .._state import at, within
 from .._trace import as_node, cast, fresh
 from ._block import Block
-from ._dense import every, operands_of, whole
+from ._dense import every, examples_of, operands_of, whole
 from ._index import traced
 from ._rules import RULES, elementwise, is_zero
 
@@ -33,12 +33,14 @@ class Found(NamedTuple):
 
     Where lanes do not lead on from a step's blocks, they do from the step itself. The derivative
     by an input is then that of what lies behind the cut times that of the cut. The blocks of
-    ``ends``, results of loops and branches among the cuts, are not known.
+    ``ends``, results of loops and branches among the cuts, are not known. Behind ``barriers``,
+    which are the ends and routines on a batch, places alone are known.
     """
 
     outputs: list[list[Block]]
     cuts: dict[Node, list[Block]]
     ends: list[Node]
+    barriers: list[Node]
 
 
 def blocks_of(
@@ -59,10 +61,11 @@ def blocks_of(
         Whether places alone are asked for: values mean nothing behind such a step then, and loops
         and branches are ends.
     """
-    walk = _Walk(topological(outputs), inputs, note, places)
     with within(), simplified():
+        walk = _Walk(reached(outputs), inputs, note, places)
         walk.go()
-    return Found([walk.found.get(node, []) for node in outputs], walk.cuts, walk.ends)
+    found = [walk.found.get(node, []) for node in outputs]
+    return Found(found, walk.cuts, walk.ends, [*walk.barriers])
 
 
 def identity(node: Node) -> Block:
@@ -91,6 +94,7 @@ class _Walk:
         self.sources = set(inputs)
         self.cuts: dict[Node, list[Block]] = {}
         self.ends: list[Node] = []
+        self.barriers: dict[Node, None] = {}
 
     def go(self) -> None:
         """Find the blocks of all nodes."""
@@ -100,6 +104,8 @@ class _Walk:
             at(node.where)
             if not is_empty(node.shape):
                 self.found[node] = joined([_typed(block, node) for block in self._behind(node)])
+                if node in self.barriers and not self.rules:
+                    self._cut(node)
 
     def _behind(self, node: Node) -> list[Block]:
         """Return the blocks of a node, from those of its operands."""
@@ -144,9 +150,11 @@ class _Walk:
         if pushed is None:
             return []
         seeds = [*tangents.values()]
-        walk = _Walk(topological([pushed]), seeds, self.note, self.places, self.rules + 1)
+        walk = _Walk(reached([pushed]), seeds, self.note, self.places, self.rules + 1)
         walk.found = {t: self.found[x] for x, t in tangents.items()}
         walk.go()
+        if walk.barriers:
+            self.barriers[node] = None
         found = walk.found.get(pushed, [])
         values = [y for block in found for y in nodes_of(block)]
         if walk.cuts or not set(seeds).isdisjoint(topological(values)):
@@ -155,13 +163,14 @@ class _Walk:
 
     def _end(self, node: Node) -> list[Block]:
         """Differentiate by the result of a loop or a branch, and by what goes into it."""
-        reached = [x for x in operands_of(node) if self.found.get(x)]
-        if not reached:
+        moving = [x for x in operands_of(node) if self.found.get(x)]
+        if not moving:
             return []
-        for operand in reached:
+        for operand in moving:
             self._cut(operand)
-        self.note(node, reached[0])
+        self.note(node, moving[0])
         self.ends.append(node)
+        self.barriers[node] = None
         self.sources.add(node)
         self.cuts[node] = []
         return [identity(node)]
@@ -176,6 +185,8 @@ class _Walk:
                 if node.op.kind == "gather":
                     return None
                 self.note(node, operands_of(node)[k])
+                if self.places and examples_of(node, k):
+                    self.barriers[node] = None
                 new = [(every if self.places else whole)(node, k, block)]
             parts += new
         return parts
@@ -198,6 +209,16 @@ def nodes_of(block: Block) -> list[Node]:
     """Return all nodes of a block."""
     places = [i.rest for i in (*block.rows, *block.cols) if i.rest is not None]
     return [block.value, *places, *([] if block.mask is None else [block.mask])]
+
+
+def reached(outputs: Sequence[Node]) -> list[Node]:
+    """Return the nodes, operands first, that reach outputs through nodes with elements."""
+    order = topological(outputs)
+    needed = set(outputs)
+    for node in reversed(order):
+        if node in needed and not is_empty(node.shape):
+            needed.update(node.operands)
+    return [node for node in order if node in needed]
 
 
 def is_empty(shape: Shape) -> bool:

@@ -239,12 +239,25 @@ def test_where_lanes_end(attack: Any) -> None:
             n = int(rng.choice([0, 1, 2, 3, 5, 7, 9]))
             before, after = (kept(rng, n) for _ in range(2))
             parts = [ends(rng, n) for _ in range(int(rng.integers(1, 3)))]
+            beside = [kept(rng, n) for _ in range(int(rng.integers(0, 3)))]
+            way = int(rng.integers(4))
 
-            def f(u: Any, before: Any = before, after: Any = after, parts: Any = parts) -> Any:
-                u = before(1, u)
+            def f(
+                u: Any, before: Any = before, after: Any = after, parts: Any = parts,
+                beside: Any = beside, way: int = way,
+            ) -> Any:  # fmt: skip
+                u = lanes = before(1, u)
                 for part in parts:
                     u = part(u)
-                return after(2, u)
+                for part in beside:
+                    lanes = part(0, lanes)
+                if way == 0:
+                    return after(2, u)
+                if way == 1:
+                    return after(2, u) * lanes + lanes
+                if way == 2:
+                    return np.concatenate([lanes * np.sum(lanes), after(2, u)[:2] * lanes[:2]])
+                return np.concatenate([after(2, u + lanes)[::2], np.cumsum(lanes)])
 
             x = rng.uniform(0.2, 1.2, n)
             with sg.backend("numpy"):
