@@ -537,3 +537,36 @@ def test_batches_have_one_pattern(rng):
         close(found[k], np.tril(sg.hessian(rosenbrock)(v[k])))
     with pytest.raises(ArgumentError, match="first axis"):
         sg.vmap(sg.jacobian(balance, sparse=True), out_axes=1)
+
+
+# ---------------------------------------------------------------- wrong input
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, to: 2.0 * x[to],
+        lambda x, to: np.concatenate([x, x])[to],
+        lambda x, to: 2.0 * np.stack([x, x])[to % 2, to],
+        lambda x, to: np.bincount(to, x[:2], 6),
+        lambda x, to: sg.fori_loop(0, 2, lambda k, v: v * np.roll(v, 1), x) + np.sum(x[to]),
+    ],
+    ids=["read", "two parts", "two axes", "added", "beside a loop"],
+)
+@pytest.mark.filterwarnings("ignore::symgrad.errors.SparsityWarning")
+def test_places_that_there_are_not(f):
+    """Entries beyond a row were those of the next one."""
+    function, x = sg.jacobian(f, sparse=True), np.linspace(0.5, 1.0, 6)
+    to = np.array([1, 2])
+    with sg.backend("numpy"):
+        for bad in (31, -31):
+            np.testing.assert_allclose(function(x, to).toarray(), sg.jacobian(f)(x, to))
+            for call in (function, function.values, function.pattern):
+                with pytest.raises(IndexError, match=r"out of bounds for its axis .*test_sparse"):
+                    call(x, np.array([1, bad]))
+
+
+def test_a_result_that_is_no_array():
+    with pytest.raises(ArgumentError, match=r"must be a number .* without `return`"):
+        sg.jacobian(lambda x: None, sparse=True)(np.ones(3))
+    assert sg.jacobian(lambda x: {}, sparse=True)(np.ones(3)) == {}

@@ -9,10 +9,11 @@ import numpy as np
 
 from .._compile import Specialization
 from .._graph import Input, Node, topological
+from .._runtime import NO_PLACE
 from .._schedule import Program
 from .._shapes import Dimension, Shape, evaluate_dim
 from .._trace import Graph, flatten
-from ..errors import ArgumentError
+from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
 from ._pattern import Pattern, Piece, starts_of
 from ._placed import Placed, Recipe
@@ -73,6 +74,8 @@ class Layout:
     entries:
         One for each derivative that has blocks. The values of the blocks, one after the other, are
         the outputs of the trace.
+    bounds:
+        Truth values: whether places that steps on these lines of the user's compute are there.
     shapes:
         How many elements the targets, and the sources, have.
     dtypes:
@@ -91,6 +94,7 @@ class Layout:
     def __init__(
         self,
         entries: Sequence[Entries],
+        bounds: Sequence[tuple[Node, Any]],
         shapes: tuple[Sequence[Dimension], Sequence[Dimension]],
         dtypes: Sequence[np.dtype[Any]],
         counts: tuple[int, int],
@@ -99,6 +103,7 @@ class Layout:
         compressed: Compressed | None = None,
     ) -> None:
         self.entries, self.shapes, self.dtypes = tuple(entries), shapes, dtypes
+        self.bounds = tuple(bounds)
         self.counts, self.lower, self.unflatten = counts, lower, unflatten
         self.compressed = compressed
         #: The length of the leading axis that all values have, under vmap.
@@ -111,7 +116,7 @@ class Layout:
     def _prepared(self, graph: Graph) -> Program:
         """Return the program of rows and columns."""
         if self._program is None:
-            nodes = [x for e in self.entries for x in e.nodes]
+            nodes = [x for e in self.entries for x in e.nodes] + [x for x, _ in self.bounds]
             if self.compressed is not None:
                 nodes += self.compressed.structure.nodes
             found = {x for x in topological(nodes) if isinstance(x, Input)}
@@ -163,6 +168,10 @@ class Layout:
                 columns = (np.ravel(np.broadcast_to(x, shape)) for x in whole)
                 pieces.append(Piece(number, *columns))
                 number += 1
+        for (_, line), there in zip(self.bounds, found, strict=False):
+            if not there:
+                where = "" if line is None else f" [{line}]"
+                raise IndexingError(f"{NO_PLACE}{where}")
         heights, widths = ([evaluate_dim(n, sizes) for n in part] for part in self.shapes)
         given: dict[Input, Any] = {}
         if self.compressed is not None:

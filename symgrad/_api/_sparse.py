@@ -15,7 +15,7 @@ from .._op import PROJECTIONS, Words
 from .._runtime import MISS
 from .._shapes import as_size, dim_product, guard, hint, recording
 from .._state import PLAIN, now
-from .._trace import Traced, as_node, collect, flatten
+from .._trace import Traced, as_node, collect, flatten, require_traced
 from ..errors import ArgumentError, SparsityWarning
 from ._bodies import Opened, enumerated, widths_of
 from ._colours import Behind, Compressed
@@ -239,6 +239,8 @@ def sparse_body(
     def body(*args: Any, _top: bool = False, **kwargs: Any) -> Any:
         opened = Opened(function, args, kwargs, numbers, _top)
         nodes, tree, leaves = collect(opened.result)
+        if not nodes and tree.kind == "leaf":
+            require_traced(opened.result, "the function's result")
         heights = widths_of(tree, leaves)
         if 2 in (*opened.widths, *heights):
             raise ArgumentError(
@@ -261,12 +263,14 @@ def sparse_body(
         parts = [part for part in parts if part[1].places]
         values = [x for part in parts for x in part[0]]
         entries = [e for _, e in parts]
-        nodes_of_all = behind.closed([*values, *(x for e in entries for x in e.nodes)])
+        places = [x for e in entries for x in e.nodes]
+        nodes_of_all = behind.closed([*values, *places, *found.bounds.values()])
         if compressed is not None:
             nodes_of_all += [*compressed.structure.nodes, *compressed.blocks]
         closed = [t.node for t in opened.close(nodes_of_all)]
         rest = iter(closed[len(values) :])
         entries = [e.replaced(rest) for e in entries]
+        bounds = [(next(rest), x.where) for x in found.bounds]
         if compressed is not None:
             compressed.structure = compressed.structure.replaced(rest)
             compressed.blocks = [*rest]
@@ -286,7 +290,7 @@ def sparse_body(
         counts = len(nodes), len(opened.inputs)
         alone = single and tree.kind == "leaf" and opened.trees[0][0].kind == "leaf"
         nested = None if alone else unflatten
-        layout = Layout(entries, shapes, dtypes, counts, lower, nested, compressed)
+        layout = Layout(entries, bounds, shapes, dtypes, counts, lower, nested, compressed)
         return tuple(map(Traced, closed[: len(values)])), layout
 
     return body

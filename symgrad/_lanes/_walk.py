@@ -34,13 +34,15 @@ class Found(NamedTuple):
     Where lanes do not lead on from a step's blocks, they do from the step itself. The derivative
     by an input is then that of what lies behind the cut times that of the cut. The blocks of
     ``ends``, results of loops and branches among the cuts, are not known. Behind ``barriers``,
-    which are the ends and routines on a batch, places alone are known.
+    which are the ends and routines on a batch, places alone are known. ``bounds`` has for each
+    step that reads or writes at computed places whether there are such, a truth value.
     """
 
     outputs: list[list[Block]]
     cuts: dict[Node, list[Block]]
     ends: list[Node]
     barriers: list[Node]
+    bounds: dict[Node, Node]
 
 
 def blocks_of(
@@ -65,7 +67,7 @@ def blocks_of(
         walk = _Walk(reached(outputs), inputs, note, places)
         walk.go()
     found = [walk.found.get(node, []) for node in outputs]
-    return Found(found, walk.cuts, walk.ends, [*walk.barriers])
+    return Found(found, walk.cuts, walk.ends, [*walk.barriers], walk.bounds)
 
 
 def identity(node: Node) -> Block:
@@ -95,6 +97,7 @@ class _Walk:
         self.cuts: dict[Node, list[Block]] = {}
         self.ends: list[Node] = []
         self.barriers: dict[Node, None] = {}
+        self.bounds: dict[Node, Node] = {}
 
     def go(self) -> None:
         """Find the blocks of all nodes."""
@@ -106,6 +109,9 @@ class _Walk:
                 self.found[node] = joined([_typed(block, node) for block in self._behind(node)])
                 if node in self.barriers and not self.rules:
                     self._cut(node)
+                computed = node.op.kind in ("gather", "scatter") and "axes" in node.params
+                if computed and self.found[node]:
+                    self.bounds[node] = _within_bounds(node)
 
     def _behind(self, node: Node) -> list[Block]:
         """Return the blocks of a node, from those of its operands."""
@@ -153,6 +159,7 @@ class _Walk:
         walk = _Walk(reached([pushed]), seeds, self.note, self.places, self.rules + 1)
         walk.found = {t: self.found[x] for x, t in tangents.items()}
         walk.go()
+        self.bounds |= walk.bounds
         if walk.barriers:
             self.barriers[node] = None
         found = walk.found.get(pushed, [])
@@ -190,6 +197,15 @@ class _Walk:
                 new = [(every if self.places else whole)(node, k, block)]
             parts += new
         return parts
+
+
+def _within_bounds(node: Node) -> Node:
+    """Return whether all places that a gather or a scatter has computed are on their axes."""
+    axes = node.params["axes"]
+    shape = node.operands[0].shape if node.op.kind == "gather" else node.shape
+    places = [traced(x) for x in node.operands[-len(axes) :]]
+    known = [np.all((i >= 0) & (i < as_size(shape[k]))) for k, i in zip(axes, places, strict=True)]
+    return as_node(reduce(operator.and_, known))
 
 
 def _past(node: Node, way: Way, found: dict[Node, list[Block]]) -> list[Block]:
