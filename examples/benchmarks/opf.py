@@ -1,18 +1,24 @@
-"""AC optimal power flow by IPOPT: derivatives by symgrad and by CasADi, in the same solver.
+"""AC optimal power flow by IPOPT: derivatives by symgrad, CasADi and PyOptInterface.
 
     python examples/benchmarks/opf.py [FILE or FOLDER ...] [--solver ipyopt] [--quick]
 
 Without files it takes the five buses of examples/opf. The formulation, the start and the solver
-are the same; CasADi's functions are those of its SX graphs. Printed are the times of building (to
-the first values of all derivatives), of one evaluation of each (the best of several, at points
-that differ), of all evaluations in the solve and of the solve, and ratios. Use one thread:
+are the same; CasADi's functions are those of its SX graphs. PyOptInterface's model has the powers
+into each branch as further unknowns, as in its own example, so that all branches share a graph; it
+loads the IPOPT that ipyopt brings along, with the same linear solver. Printed are the times of
+building (to the first values of all derivatives), of one evaluation of each (the best of several,
+at points that differ), of all evaluations in the solve (by PyOptInterface as IPOPT counts them)
+and of the solve, and ratios. Use one thread:
 ``OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1``.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
+import re
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -101,6 +107,88 @@ class ByCasadi:
         return np.array(self._h(x, obj_factor, lagrange).nonzeros())
 
 
+def by_pyoptinterface(grid: Grid, like: Any) -> dict[str, float]:
+    """The same problem, in PyOptInterface's variables and graphs, solved by the same library."""
+    import ipyopt  # noqa: F401  # loads what its library needs
+    import pyoptinterface as poi
+    from pyoptinterface import ipopt, nl
+
+    if not ipopt.is_library_loaded():
+        found = [f for f in importlib.metadata.files("ipyopt") or () if "libipopt" in f.name]
+        if not (found and ipopt.load_library(str(found[0].locate()))):
+            raise ImportError("no IPOPT for PyOptInterface: pip install ipyopt")
+    begin = time.perf_counter()
+    model = ipopt.Model()
+    buses, gens, branches = len(grid.load[0]), len(grid.at), len(grid.start)
+    bounds = zip(like.lb.tolist(), like.ub.tolist(), like.x0.tolist(), strict=True)
+    x = [model.add_variable(lb=a, ub=b, start=s) for a, b, s in bounds]
+    va, vm, pg = x[:buses], x[buses : 2 * buses], x[2 * buses : 2 * buses + gens]
+    qg = x[2 * buses + gens :]
+    flows = [[model.add_variable(start=0.0) for _ in range(branches)] for _ in range(4)]
+    (g, b, charge), (re_, im) = grid.admittance.tolist(), grid.tap.tolist()
+    rating, low, high = grid.rating.tolist(), *grid.angle.tolist()
+    ends = list(zip(grid.start.tolist(), grid.end.tolist(), strict=True))
+    for k, (i, j) in enumerate(ends):
+        p, q, p_back, q_back = (flow[k] for flow in flows)
+        square = re_[k] ** 2 + im[k] ** 2
+        one, two = (g[k] * re_[k] - b[k] * im[k], b[k] * re_[k] + g[k] * im[k])
+        back, forth = (g[k] * re_[k] + b[k] * im[k], b[k] * re_[k] - g[k] * im[k])
+        with nl.graph():
+            u, v, c, s = vm[i], vm[j], nl.cos(va[i] - va[j]), nl.sin(va[i] - va[j])
+            for node, own, by_c, by_s, flow in (
+                (u, g[k] / square, -one, -two, p),
+                (u, -(b[k] + charge[k]) / square, two, -one, q),
+                (v, g[k], -back, forth, p_back),
+                (v, -(b[k] + charge[k]), forth, back, q_back),
+            ):
+                # A product takes in what it is multiplied by, so each has its own.
+                turned = by_c / square * u * v * c + by_s / square * u * v * s
+                model.add_nl_constraint(own * node * node + turned - flow == 0.0)
+        if np.isfinite(rating[k]):
+            for r, w in ((p, q), (p_back, q_back)):
+                model.add_quadratic_constraint(r * r + w * w, poi.Leq, rating[k] ** 2)
+        model.add_linear_constraint(va[i] - va[j], (low[k], high[k]))
+    for n, (load, shunt) in enumerate(
+        zip(grid.load.T.tolist(), grid.shunt.T.tolist(), strict=True)
+    ):
+        for into, flow, flow_back, sign, part in (
+            (pg, flows[0], flows[2], -1.0, 0),
+            (qg, flows[1], flows[3], 1.0, 1),
+        ):
+            balance = poi.ExprBuilder(sign * shunt[part] * vm[n] * vm[n])
+            for m in np.flatnonzero(grid.at == n).tolist():
+                balance += into[m]
+            for m in np.flatnonzero(grid.start == n).tolist():
+                balance -= flow[m]
+            for m in np.flatnonzero(grid.end == n).tolist():
+                balance -= flow_back[m]
+            model.add_quadratic_constraint(balance, poi.Eq, load[part])
+    cost = poi.ExprBuilder()
+    for m, (squared, plain, fixed) in enumerate(grid.cost.T.tolist()):
+        cost += squared * pg[m] * pg[m] + plain * pg[m] + fixed
+    model.set_objective(cost)
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        options = {"print_level": 0, "sb": "yes", "output_file": str(log), "file_print_level": 5,
+                   "print_timing_statistics": "yes"}  # fmt: skip
+        for name, value in options.items():
+            model.set_raw_parameter(name, value)
+        model.optimize()
+        total = time.perf_counter() - begin
+        text = log.read_text()
+
+    def said(pattern: str) -> float:
+        [number] = re.findall(pattern + r"\.*:\s*([\d.]+)", text)
+        return float(number)
+
+    return {
+        "evaluations in the solve / s": said("Function Evaluations"),
+        "building and solve / s": total,
+        "objective": model.get_value(cost),
+        "iterations": said("Number of Iterations"),
+    }
+
+
 class Timed:
     """A problem whose evaluations are counted and timed."""
 
@@ -172,22 +260,33 @@ def main() -> None:
         grid = read(file)
         repeat = 3 if options.quick else 20
         ours = measured(lambda grid=grid: problem(grid), repeat, options.solver)
-        theirs: dict[str, float] = {}
         like = problem(grid)
-        try:
-            theirs = measured(lambda grid=grid, like=like: ByCasadi(grid, like), repeat,
-                              options.solver)  # fmt: skip
-        except ImportError:
-            print("CasADi is not installed")
+        peers: dict[str, Callable[[], dict[str, float]]] = {
+            "CasADi": lambda grid=grid, like=like, repeat=repeat: measured(
+                lambda: ByCasadi(grid, like), repeat, options.solver
+            ),
+            "PyOptInterface": lambda grid=grid, like=like: by_pyoptinterface(grid, like),
+        }
         table = Table(title=f"{grid.name}: {len(grid.load[0])} buses")
-        for name in ("", "symgrad", "CasADi", "ratio"):
-            table.add_column(name, justify="left" if not name else "right")
+        table.add_column()
+        table.add_column("symgrad", justify="right")
+        columns: list[dict[str, float]] = []
+        for name, run in peers.items():
+            try:
+                columns.append(run())
+            except ImportError as error:
+                print(f"{name} is not run: {error}")
+                continue
+            for title in (name, "ratio"):
+                table.add_column(title, justify="right")
         for name, value in ours.items():
-            other = theirs.get(name)
-            text = "" if other is None else f"{other:,.4f}"
-            ratio = f"{other / value:.1f}" if other and " / " in name else ""
-            table.add_row(name, f"{value:,.4f}", text, ratio)
-        Console().print(table)
+            row = [name, f"{value:,.4f}"]
+            for other in columns:
+                there = name in other
+                row.append(f"{other[name]:,.4f}" if there else "")
+                row.append(f"{other[name] / value:.1f}" if there and " / " in name else "")
+            table.add_row(*row)
+        Console(width=110).print(table)
 
 
 if __name__ == "__main__":
