@@ -1,18 +1,21 @@
 """Sparse Jacobians and Hessians: first and repeated values beside those of others.
 
-    python examples/benchmarks/sparse.py [--quick] [--only NAME] [FOLDER]
+    python examples/benchmarks/sparse.py [--quick] [--only NAME] [--sizes] [FOLDER]
 
 The problems are stencils, a chain, a loop that carries an array, and power flow on the networks in
 FOLDER, files of PGLib-OPF in MATPOWER's format (CC BY 4.0, https://github.com/power-grid-lib/pglib-opf).
 The peers are those that are installed: loops by hand in Numba, CasADi, asdex on JAX. All run on one
 thread; each line has the time until the first values, the best of repeated ones into given memory,
-and the ratio to symgrad. Values are compared.
+and the ratio to symgrad. Values are compared. ``--sizes`` has symgrad alone, with every problem of
+about 10,000, 100,000 and 1,000,000 unknowns (networks are so many copies of one): the time an
+entry, in nanoseconds, and how often the values were compiled.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import os
 import re
 import time
@@ -349,8 +352,8 @@ def nothing(x: Any, out: Any) -> None:
     out[0] = x[0]
 
 
-def network(file: Path) -> Problem:
-    """Return the flows of a network in MATPOWER's format."""
+def network(file: Path, unknowns: int = 0) -> Problem:
+    """Return the flows of a network in MATPOWER's format, or of copies with so many unknowns."""
     text = file.read_text()
 
     def table(name: str) -> Any:
@@ -366,10 +369,13 @@ def network(file: Path) -> Problem:
     y = 1.0 / (branch[:, 2] + 1j * branch[:, 3])
     tap = np.where(branch[:, 8] == 0, 1.0, branch[:, 8])
     lines = np.stack([y.real, y.imag, 0.5 * branch[:, 4], tap, np.deg2rad(branch[:, 9])])
+    copies, buses = max(1, round(unknowns / 2 / len(bus))), len(bus)
+    start, end = (np.add.outer(buses * np.arange(copies), k).ravel() for k in (start, end))
     rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(0, 0.1, len(bus)), rng.uniform(0.95, 1.05, len(bus))])
-    data = (start, end, np.ascontiguousarray(lines))
-    return Problem(f"power flow, {len(bus)} buses", flows, x, data, hand=flows_hand)
+    sides = rng.normal(0, 0.1, copies * buses), rng.uniform(0.95, 1.05, copies * buses)
+    data = (start, end, np.tile(lines, (1, copies)))
+    return Problem(f"power flow, {buses} buses", flows, np.concatenate(sides), data,
+                   hand=flows_hand)  # fmt: skip
 
 
 def stepper(np: Any, u: Any) -> Any:
@@ -393,24 +399,31 @@ def stepper(np: Any, u: Any) -> Any:
     return u
 
 
-def problems(folder: Path | None) -> Iterator[Problem]:
-    """Yield the problems."""
+def problems(folder: Path | None, unknowns: int = 0) -> Iterator[Problem]:
+    """Yield the problems, or those of about so many unknowns."""
     rng = np.random.default_rng(1)
-    yield Problem("brusselator 5000", brusselator, rng.uniform(1, 3, 10_000), hand=brusselator_hand)
-    yield Problem("brusselator 256 x 256", plane, rng.uniform(1, 3, (2, 256, 256)), hand=plane_hand)
-    k = rng.uniform(1, 2, (200, 200))
-    x = rng.normal(size=k.size)
-    yield Problem("diffusion 200 x 200", diffusion, x, (k,), hand=diffusion_hand)
-    x = rng.normal(size=1000)
-    yield Problem("rosenbrock 1000", rosenbrock, x, (), True, rosenbrock_hand)
-    yield Problem("cragg-levy 10000", cragg_levy, 0.1 * rng.normal(size=10_000), (), True)
-    yield Problem("stepper 10000", stepper, rng.uniform(0, 1, 10_000))
-    x = rng.uniform(0.5, 1.5, 9_998)
+    n = unknowns // 2 or 5000
+    x = rng.uniform(1, 3, 2 * n)
+    yield Problem(f"brusselator {n}", brusselator, x, hand=brusselator_hand)
+    n = round((unknowns / 2) ** 0.5) or 256
+    x = rng.uniform(1, 3, (2, n, n))
+    yield Problem(f"brusselator {n} x {n}", plane, x, hand=plane_hand)
+    n = round(unknowns**0.5) or 200
+    k, x = rng.uniform(1, 2, (n, n)), rng.normal(size=n * n)
+    yield Problem(f"diffusion {n} x {n}", diffusion, x, (k,), hand=diffusion_hand)
+    n = unknowns or 1000
+    x = rng.normal(size=n)
+    yield Problem(f"rosenbrock {n}", rosenbrock, x, (), True, rosenbrock_hand)
+    n = unknowns or 10_000
+    yield Problem(f"cragg-levy {n}", cragg_levy, 0.1 * rng.normal(size=n), (), True)
+    yield Problem(f"stepper {n}", stepper, rng.uniform(0, 1, n))
+    n = 3 * ((n - 2) // 3) + 2
+    x = rng.uniform(0.5, 1.5, n)
     for number in CHAINED:
-        yield Problem(f"chained {number}, 9998", Lagrangian(number), x, (), True)
+        yield Problem(f"chained {number}, {n}", Lagrangian(number), x, (), True)
     for file in sorted(folder.glob("*.m"), key=lambda f: f.stat().st_size) if folder else ():
         if re.search(r"case(118|1354|10000)_", file.name):
-            yield network(file)
+            yield network(file, unknowns)
 
 
 # ---------------------------------------------------------------- the peers
@@ -555,13 +568,37 @@ def best(call: Values) -> float:
     return 1e6 * float(found)
 
 
+def by_size(folder: Path | None, only: str) -> None:
+    """Print what an entry takes of problems of three sizes, and how often each is compiled."""
+    import symgrad as sg
+
+    sizes = 10_000, 100_000, 1_000_000
+    print(f"{'ns an entry, for unknowns':32}" + "".join(f"{n:12,}" for n in sizes))
+    for family in zip(*(problems(folder, n) for n in sizes), strict=True):
+        if only not in family[0].name:
+            continue
+        first = family[0]
+        make, f = sg.hessian if first.hessian else sg.jacobian, first.f
+        function = make(lambda x, *data, f=f: f(np, x, *data), sparse=True)
+        line = f"{first.name:32}"
+        for problem in family:
+            data = function.values(problem.x, *problem.data)
+            call = functools.partial(function.values, problem.x, *problem.data, out=data)
+            line += f"{1e3 * best(call) / data.size:12.2f}"
+        print(f"{line}   compiled {function.traces}")
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="problems and peers whose names have this")
     parser.add_argument("--quick", action="store_true", help="up to 2,000 unknowns")
+    parser.add_argument("--sizes", action="store_true", help="three sizes of each, symgrad alone")
     parser.add_argument("folder", nargs="?", type=Path, help="files of PGLib-OPF")
     chosen = parser.parse_args()
+    if chosen.sizes:
+        by_size(chosen.folder, chosen.only)
+        return
     for peer in PEERS.values():  # what is imported and started once is no problem's
         with contextlib.suppress(ImportError):
             peer(Problem("", lambda np, x: np.sin(x[1:]) * x[:-1], np.ones(8), hand=nothing))
