@@ -570,3 +570,34 @@ def test_a_result_that_is_no_array():
     with pytest.raises(ArgumentError, match=r"must be a number .* without `return`"):
         sg.jacobian(lambda x: None, sparse=True)(np.ones(3))
     assert sg.jacobian(lambda x: {}, sparse=True)(np.ones(3)) == {}
+
+
+# ---------------------------------------------------------------- loops that run together
+
+
+def bordered(x):
+    """Neighbours along both axes, or along the one: three loops or two that differ by a border."""
+    y = np.sin(x) * 2.0
+    y[1:] += x[:-1] * x[1:]
+    y[:-1] += 0.3 * x[1:]
+    if x.ndim > 1:
+        y[:, 1:] += x[:, :-1] ** 2
+    return y
+
+
+@pytest.mark.parametrize("shape", [(1,), (2,), (5,), (255,), (257,), (70_000,), (1, 1), (1, 7),
+                                   (7, 1), (2, 3), (40, 300), (300, 40), (3, 700)])  # fmt: skip
+def test_loops_that_differ_by_a_border(shape, rng):
+    """Some rows of each in turn, on any number of threads: the same bits as one by one."""
+    function, x = sg.jacobian(bordered, sparse=True), rng.normal(size=shape)
+    with sg.backend("numpy"):
+        wanted = function.values(x)
+    before = sg.get_num_threads()
+    try:
+        for count in (1, 3):
+            sg.set_num_threads(count)
+            out = np.full(wanted.size, np.nan)
+            function.values(x, out=out)
+            np.testing.assert_allclose(out, wanted, rtol=1e-14, atol=1e-15)
+    finally:
+        sg.set_num_threads(before)

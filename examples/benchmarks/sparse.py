@@ -99,9 +99,9 @@ def plane(np: Any, x: Any) -> Any:
     u, v = x[0], x[1]
 
     def flow(w: Any) -> Any:
-        down = np.concatenate((w[:1], w, w[-1:]))
+        down = np.concatenate((w[:1, :], w, w[-1:, :]))
         along = np.concatenate((w[:, :1], w, w[:, -1:]), axis=1)
-        return down[2:] + down[:-2] + along[:, 2:] + along[:, :-2] - 4.0 * w
+        return down[2:, :] + down[:-2, :] + along[:, 2:] + along[:, :-2] - 4.0 * w
 
     one = 1.0 + u * u * v - 4.4 * u + 0.1 * flow(u)
     return np.stack((one, 3.4 * u - u * u * v + 0.1 * flow(v)))

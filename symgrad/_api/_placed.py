@@ -44,6 +44,8 @@ class Recipe:
         Whether it is a result.
     single:
         Whether there is one entry: a size that no symbol stands for.
+    whole:
+        Whether each entry is a place of one that is alone.
     """
 
     target: int
@@ -53,6 +55,7 @@ class Recipe:
     partial: frozenset[int]
     final: bool
     single: bool
+    whole: bool
 
     @property
     def order(self) -> list[int]:
@@ -67,8 +70,10 @@ class Recipe:
 
     def serves(self, other: Recipe) -> bool:
         """Tell whether it gives the same data, with additions where none are needed perhaps."""
-        careful = self.alone <= other.alone and self.partial >= other.partial
-        return careful and replace(self, alone=other.alone, partial=other.partial) == other
+        fewer = self.alone == other.alone if self.whole else self.alone <= other.alone
+        careful = fewer and self.whole <= other.whole and self.partial >= other.partial
+        own = replace(self, alone=other.alone, partial=other.partial, whole=other.whole)
+        return careful and own == other
 
 
 class Placed:
@@ -229,5 +234,7 @@ class Placed:
                 count = self._number("count", 2**10)
                 self._counts.append(count)
                 total = count.dim
-            found.append(SPREAD(*values, *places, alone=len(recipe.alone), shape=(total,)))
+            whole = recipe.whole or recipe.exact
+            alone = len(recipe.alone)
+            found.append(SPREAD(*values, *places, alone=alone, shape=(total,), whole=whole))
         return [as_node(x) for x, recipe in zip(found, recipes, strict=True) if recipe.final]

@@ -216,6 +216,7 @@ class Part:
             frozenset(place for place, k in enumerate(used) if pattern.places[k].min() < 0),
             final,
             pattern.nnz == 1,
+            sum(len(pattern.places[k]) for k in used if k in alone) == pattern.nnz,
         )
         self.places = [pattern.places[k] for k in used]
         self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]

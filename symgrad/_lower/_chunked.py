@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from .._graph import Node
 from .._runtime import EXHAUSTED
@@ -30,8 +31,8 @@ from ._values import Place
 
 def write_chunked(
     module: Module, name: str, nest: Nest, cut: Cut, frame: Frame, stored: dict[Node, None]
-) -> int:
-    """Add the functions of a nest that is cut to the module; return the work for an element.
+) -> sp.Expr:
+    """Add the functions of a nest that is cut to the module; return the work of it, in dozens.
 
     ``frame`` gets the parameters of the function ``name``, the number of threads the last.
     """
@@ -40,7 +41,12 @@ def write_chunked(
     writer.write(stored)
     cost = cost_of(nest, len(inner.pointers))
     _Chunked(module, name, nest, cut, frame, inner, writer.parts, cost).write()
-    return cost
+    return dozens(cost, nest.domain)
+
+
+def dozens(cost: int, domain: Shape) -> sp.Expr:
+    """Return the work of a loop that threads share, in dozens of additions."""
+    return max(1, cost // 64) * as_expr(dim_product(domain))
 
 
 def share(module: Module, name: str, domain: Shape, frame: Frame, inner: Frame, cost: int) -> None:

@@ -33,6 +33,7 @@ from ._overwritten import continued, overwritten, written_over
 from ._plan import Nest, Plan
 from ._singles import product_work, write_single
 from ._sizes import sizes_of
+from ._together import together, write_together
 from ._unroll import unrolls
 from ._values import Place
 from ._windows import windows
@@ -204,12 +205,10 @@ class Unit:
 
     def tasks(self) -> None:
         """Write the functions of all tasks, and note how to call them."""
-        for k, task in enumerate(self.plan.tasks):
+        for k, task, *more in together(self.plan):
             name = f"{self.name}.task{k}"
             if isinstance(task, Nest):
-                if not (task.nodes or task.stores or task.reductions):
-                    continue
-                self.write_nest(name, task)
+                self.write_nest(name, task, *more)
                 continue
             frame = Frame(self.place, self.result, self.sizes)
             if isinstance(task.node.op, Bodied):
@@ -221,8 +220,8 @@ class Unit:
                     self.code.loops.add(product_work(task.node))
             self.call(name, frame)
 
-    def write_nest(self, name: str, nest: Nest) -> None:
-        """Write the function of a nest and its call."""
+    def write_nest(self, name: str, nest: Nest, *more: Nest) -> None:
+        """Write the function of a nest, or of several that run together, and its call."""
         frame = Frame(self.place, self.result, self.sizes)
         for store in nest.stores:
             if store.target.op.over:  # its copy is made before the call
@@ -231,9 +230,10 @@ class Unit:
         module = self.module_for(nest)
         cut = cut_of(nest) if module is self.module else None
         if cut is not None:
-            cost = write_chunked(self.module, name, nest, cut, frame, self.plan.stored)
+            rest = self.module, name, nest, cut, frame, self.plan.stored
+            work = write_together(*rest, *more) if more else write_chunked(*rest)
             # So that whatever threads share runs without the interpreter's lock.
-            self.code.loops.add(max(1, cost // 64) * as_expr(dim_product(nest.domain)))
+            self.code.loops.add(work)
             self.call(name, frame)
             return
         NestWriter(module, name, nest, frame, module is self.module).write(self.plan.stored)
@@ -431,7 +431,9 @@ def summed_whole(tasks: Plan) -> Iterator[Node]:
 
 
 def covers(node: Node) -> bool:
-    """Tell whether the parts write every element exactly once."""
+    """Tell whether the parts write every element before anything is added to it."""
+    if node.params.get("whole", False):
+        return True
     op = node.op
     assert isinstance(op, Placing)
     count = op.parts_of(node.operands)

@@ -14,6 +14,7 @@ import sympy as sp
 from .._op import (
     AXES,
     COUNT,
+    FLAG,
     REGIONS,
     SHAPE,
     ArrayOp,
@@ -290,7 +291,7 @@ def spread(shape: Shape, alone: int, *operands: Any) -> Any:
     return out
 
 
-def _spread_element(index: Any, *operands: Any, alone: int, shape: Shape) -> Any:
+def _spread_element(index: Any, *operands: Any, alone: int, shape: Shape, **_: Any) -> Any:
     half = len(operands) // 2
     total: Any = sp.S.Zero
     for v, place in zip(operands[:half], operands[half:], strict=True):
@@ -301,7 +302,7 @@ def _spread_element(index: Any, *operands: Any, alone: int, shape: Shape) -> Any
     return total
 
 
-def _spread_source(*operands: Any, alone: int, shape: Shape) -> str:
+def _spread_source(*operands: Any, alone: int, shape: Shape, **_: Any) -> str:
     return f"spread({spell(shape)}, {alone}, {', '.join(map(str, operands))})"
 
 
@@ -309,7 +310,9 @@ def _spread_place(k: int, index: Any, *operands: Any, **_: Any) -> tuple[Any, ..
     return (operands[len(operands) // 2 + k][tuple(index)],)
 
 
-def _spread_batch(size: Any, batched: Any, *operands: Any, alone: int, shape: Any) -> Any:
+def _spread_batch(
+    size: Any, batched: Any, *operands: Any, alone: int, shape: Any, whole: bool
+) -> Any:
     half, [count] = len(operands) // 2, shape
     lifted = [
         x if flag else BROADCAST(x, shape=(size, *x.shape))
@@ -318,7 +321,7 @@ def _spread_batch(size: Any, batched: Any, *operands: Any, alone: int, shape: An
     for k, place in enumerate(lifted[half:], half):
         row = RESHAPE(iota(size, *operands), shape=(size, *(1,) * (len(place.shape) - 1)))
         lifted[k] = place + row * as_size(count)
-    flat = SPREAD(*lifted, alone=alone, shape=(as_dim(size * count),))
+    flat = SPREAD(*lifted, alone=alone, shape=(as_dim(size * count),), whole=whole)
     return RESHAPE(flat, shape=(size, count))
 
 
@@ -337,8 +340,10 @@ def _spread_fits(node: Any) -> str | None:
 
 SPREAD: ArrayOp = define(
     Scatter("Spread",
-        evaluate=lambda *xs, alone, shape: spread(shape, alone, *xs),
-        params={"alone": COUNT, "shape": SHAPE}, shape=lambda *_, alone, shape: shape,
+        evaluate=lambda *xs, alone, shape, whole: spread(shape, alone, *xs),
+        # ``whole``: those that are alone go everywhere, so that nothing has to be there before.
+        params={"alone": COUNT, "shape": SHAPE, "whole": FLAG},
+        shape=lambda *_, alone, shape, whole: shape,
         element=_spread_element, place=_spread_place,
         rule=NoRule("values are differentiated before they are put at their places"),
         batch=_spread_batch, fits=_spread_fits),

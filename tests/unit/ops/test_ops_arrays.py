@@ -429,10 +429,11 @@ CASES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
     ],
     "Spread": [
         ((r(3), r((2, 2)), np.array([4, 0, 2]), np.array([[6, 1], [3, 5]])),
-         {"alone": 2, "shape": (7,)}),
+         {"alone": 2, "shape": (7,), "whole": False}),
         ((r(3), r(()), r(2), np.array([4, 0, 2]), np.array(1), np.array([0, 0])),
-         {"alone": 1, "shape": (5,)}),
-        ((r((0,)), r(2), np.zeros((0,), int), np.array([1, 1])), {"alone": 0, "shape": (3,)}),
+         {"alone": 1, "shape": (5,), "whole": False}),
+        ((r((0,)), r(2), np.zeros((0,), int), np.array([1, 1])),
+         {"alone": 0, "shape": (3,), "whole": False}),
     ],
     **{
         name: [((r(4),), {"axes": (0,)}), ((r((2, 3)),), {"axes": (1,)}),
