@@ -9,8 +9,8 @@ The rules, in the order in which they decide:
     registers.
 3.  A reduction goes into a nest over its operand's shape; its result is ready after it.
 4.  A step's value is stored only if another nest needs it, or it is an output. A cheap step
-    (at most ``CHEAP`` by the weights below) whose operands are all at hand is computed
-    again instead: a store and a load cost more.
+    (at most ``CHEAP`` by the weights below) whose operands are all at hand, views of them as
+    well, is computed again instead: a store and a load cost more.
 5.  Matrix products, scans, routines, loops and branches are tasks of their own.
 """
 
@@ -138,7 +138,9 @@ class _Planner:
         """Tell whether to compute ``node`` again wherever it is needed."""
         if node.op.kind != "map" or not node.shape or weight(node) > CHEAP:
             return False
-        return all(x.op.kind == "leaf" or x in self.stored for x in node.operands)
+        if any(map(_turned, node.operands)):
+            return False
+        return all(x in self.stored for operand in node.operands for x in self.base(operand))
 
     def need(self, node: Node) -> int:
         """Make ``node`` readable from other nests; return the first task that can read it."""
@@ -327,6 +329,15 @@ class _Planner:
             given.setdefault(node.operands[0], {}).setdefault(node.params["index"], node)
         chosen = {n: given[n.operands[0]][n.params["index"]] for n in found}
         return chosen, given
+
+
+def _turned(node: Node) -> bool:
+    """Tell whether a view's last axis is another one in memory: each reading is dear."""
+    while node.op.kind == "view":
+        if node.params.get("axes", ())[-1:] not in ((), (node.ndim - 1,)):
+            return True
+        node = node.operands[0]
+    return False
 
 
 def _numbers_first(nodes: Iterable[Node]) -> list[Node]:
