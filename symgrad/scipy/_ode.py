@@ -61,7 +61,8 @@ def solve_ivp(
         Whether to give the solution as a function ``sol`` of time.
     events:
         Functions ``event(t, y, *args)`` whose zeros are located, with the attributes ``terminal``
-        and ``direction``.
+        and ``direction``. They are seen where the sign differs at the ends of a step: of two zeros
+        within one nothing is known. Steps of ``"Taylor"`` are long; ``max_step`` bounds them.
     vectorized:
         Whether ``fun`` takes states as columns, of shape (n, k).
     args:

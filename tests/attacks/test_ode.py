@@ -240,6 +240,8 @@ def test_series(attack: Any) -> None:
         with case:
             given, data = problem(case.rng)
             given = given._replace(options={**given.options, "method": "Taylor"})
+            if "events" in given.options:  # of two zeros within one of its steps nothing is known
+                given.options["max_step"] = 0.2
             case.tally(as_exact(given))
             for array in data:
                 array *= 0.5
