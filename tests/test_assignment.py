@@ -122,6 +122,14 @@ def masks(np: Any, x: Any) -> Any:
     return y
 
 
+def right_of_others(np: Any, x: Any) -> Any:
+    y = np.ones_like(x)
+    low = x < 1.1
+    y[low] -= x[0] * (x[3] - np.sin(x[low]))
+    y[~low] = np.arctan2(x[1], x[~low]) + np.where(x[~low] > x[2], x[3], x[~low])
+    return y + np.sum(np.array([2.0]) * x[low] < x[0])
+
+
 def masked_statistics(np: Any, x: Any) -> Any:
     d = x[x > 1]
     return d.mean() + d.std() + d.max() - d.min() + np.sum(d**2) + d.size + np.log(d - 1).sum()
@@ -281,7 +289,7 @@ CASES: dict[str, tuple[Case, Any]] = {
     f.__name__: (f, x)
     for x, group in (
         (X, (fill, recurrence, stencil, one_object_two_names, view_taken_before, positions,
-             added_at, traced_position, masks, masked_statistics, out, reshaped,
+             added_at, traced_position, masks, right_of_others, masked_statistics, out, reshaped,
              in_place_methods)),
         (M, (views, views_of_views, copies_are_copies, positions_and_slices, masked_rows,
              elements, rows, factorised, functions, repeated_values, empty_places,

@@ -57,9 +57,11 @@ def add_operators(cls: type, make: Callable[[str, bool], Callable[..., Any]]) ->
 
 def declines(other: Any) -> bool:
     """Tell whether an operand's class wants its own operators tried, by NumPy's protocols."""
+    if hasattr(type(other), "__symgrad_operators__"):  # which may say that it is an array
+        return True
     if isinstance(other, (np.ndarray, np.generic, float, int)):
         return False
-    if hasattr(other, "__symgrad_labelled__") or hasattr(other, "__symgrad_operators__"):
+    if hasattr(other, "__symgrad_labelled__"):
         return True
     protocol = getattr(type(other), "__array_ufunc__", False)
     if protocol is False:  # the older protocol
@@ -124,7 +126,8 @@ class ArrayMethods:
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if any(hasattr(kind, "__symgrad_labelled__") for kind in types):
+        if any(hasattr(kind, "__symgrad_labelled__") or hasattr(kind, "__symgrad_masked__")
+               for kind in types):  # fmt: skip
             return NotImplemented
         return call(func, args, kwargs)
 

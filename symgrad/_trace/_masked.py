@@ -39,6 +39,7 @@ class Masked(ArrayMethods):
     """
 
     __slots__ = ("mask", "values")
+    __symgrad_operators__ = True  # other traced values leave it to these
     __hash__ = None  # type: ignore[assignment]
     __class__ = stands_for(lambda _: np.ndarray)
 
@@ -123,7 +124,10 @@ class Masked(ArrayMethods):
     def _other(self, value: Any) -> Any:
         if isinstance(value, Masked):
             return value.__symgrad_masked__(self.mask)
-        if getattr(value, "ndim", np.ndim(value)) > self.ndim - 1:
+        rank = getattr(value, "ndim", np.ndim(value))
+        if rank == self.ndim and np.shape(value)[0] == 1:
+            return np.reshape(value, np.shape(value)[1:])
+        if rank > self.ndim - 1:
             self.refuse("an operation of x[mask] with an array of as many elements",
                          "operate on the whole arrays, then select by np.where")  # fmt: skip
         return value
@@ -241,7 +245,7 @@ def _operator(name: str, swap: bool) -> Callable[..., Any]:
     ufunc = from_name[name]
 
     def method(self: Masked, other: Any) -> Any:
-        if declines(other):
+        if not isinstance(other, Masked) and declines(other):
             return NotImplemented
         pair = (other, self) if swap else (self, other)
         return self.__array_ufunc__(ufunc, "__call__", *pair)
