@@ -601,7 +601,11 @@ class Walk:
                 elif isinstance(x, functools.cached_property):
                     inner = [(x.func, f"{home}.{key}.func")]
                 elif not special and not isinstance(x, MemberDescriptorType):
-                    if first and enter is not None:
+                    if first and bound and hasattr(type(x), "__get__"):
+                        # Asked of the object, it would give what it makes of it.
+                        place = f"{home}.__dict__[{key!r}]"
+                        self.visit(x, place, f"{name}.{key}", level, depth, hold(key, x))
+                    elif first and enter is not None:
                         self.visit(x, place, f"{name}.{key}", fixed, depth, enter(key, x))
                     else:
                         self.visit(x, place, f"{name}.{key}", level, depth, hold(key, x))

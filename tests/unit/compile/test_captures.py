@@ -8,7 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -51,6 +51,54 @@ def test_builtins_in_another_module_are_compared(monkeypatch: pytest.MonkeyPatch
     other.len = lambda x: 5  # type: ignore[attr-defined]
     assert g(x)[0] == pytest.approx(5 * (np.sin(0.1) + np.sin(0.2)))
     assert walked
+
+
+class Camera(NamedTuple):
+    focus: float
+    places: np.ndarray[Any, Any]
+
+
+class AtLeast:
+    """An attribute that makes a value of what the object has."""
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+
+    def __get__(self, thing: Any, kind: type) -> float:
+        return max(self.bound, thing.given)
+
+
+class Rate:
+    used = AtLeast(1.0)
+    given = 0.5
+
+
+@pytest.mark.usefixtures("no_kernels")
+@pytest.mark.parametrize("way", ["namedtuple", "descriptor"])
+def test_descriptors_are_compared_themselves(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fields of a namedtuple are some: their value in a tuple is not what the class has."""
+    kept, rate = {"camera": Camera(2.0, np.ones(3))}, Rate()
+    functions = {
+        "namedtuple": lambda x: np.sum(kept["camera"].focus * kept["camera"].places * x),
+        "descriptor": lambda x: np.sum(rate.used * x),
+    }
+    g, x = sg.grad(functions[way]), np.ones(3)
+    first = g(x)
+    walked: list[Any] = []
+    walk = _captures.read_by
+    monkeypatch.setattr(_captures, "read_by", lambda *a: walked.append(a) or walk(*a))
+    np.testing.assert_array_equal(g(x), first)
+    assert not walked
+    if way == "namedtuple":
+        kept["camera"].places[1] = 3.0
+        np.testing.assert_array_equal(g(x), [2.0, 6.0, 2.0])
+        kept["camera"] = kept["camera"]._replace(focus=4.0)
+        np.testing.assert_array_equal(g(x), [4.0, 12.0, 4.0])
+        return
+    rate.given = 2.0
+    np.testing.assert_array_equal(g(x), np.full(3, 2.0))
+    monkeypatch.setattr(vars(Rate)["used"], "bound", 5.0)
+    np.testing.assert_array_equal(g(x), np.full(3, 5.0))
 
 
 def test_threads_that_look_at_once_see_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
