@@ -321,3 +321,35 @@ def test_types_of_numbers_take_traced_values(name: str) -> None:
     steps = 1e-4 * np.eye(2)
     slopes = np.transpose([(f(x + h) - f(x - h)) / 2e-4 for h in steps])
     np.testing.assert_allclose(sg.jacobian(f)(x), slopes, atol=1e-2 if "32" in name else 1e-6)
+
+
+def clipped(x: Any) -> Any:
+    return max(x[0], 0.2) * min(x) - max(abs(v) for v in x) + max(1, 2) + len(max("a", "bc"))
+
+
+def priced(spot: Any) -> Any:
+    @np.vectorize
+    def option(strike: float, years: float) -> Any:
+        if years <= 0:
+            return max(spot - strike, 0.0)
+        return spot * norm.cdf((spot - strike) / math.sqrt(years))
+
+    return np.sum(option(np.array([0.5, 1.0, 1.5]), np.array([0.0, 2.0, 0.0])))
+
+
+def test_max_and_min_where_examples_differ() -> None:
+    """In batches and loops a comparison has no one answer: both are computed, as by np.where."""
+    rows = np.array([[0.1, 3.0], [2.0, -1.0], [0.2, 0.2]])
+    for f in (clipped, sg.grad(clipped)):
+        np.testing.assert_array_equal(sg.vmap(f)(rows), [f(row) for row in rows])
+    np.testing.assert_array_equal(sg.vmap(clipped)(rows), list(map(clipped, rows)))
+
+    def last(x: Any) -> Any:
+        return sg.fori_loop(0, 4, lambda i, s: max(s * 0.5, x - i), x)
+
+    assert sg.value_and_grad(last)(2.0) == (0.25, 0.125)
+    value, slope = sg.value_and_grad(priced)(1.2)
+    assert value == pytest.approx(priced(1.2), rel=1e-12)
+    assert slope == pytest.approx((priced(1.2001) - priced(1.1999)) / 2e-4, rel=1e-6)
+    with pytest.raises(sg.errors.TraceError, match="truth value"):
+        sg.vmap(lambda x: max(x, x[::-1], key=np.sum))(rows)

@@ -1,7 +1,10 @@
-"""The types of numbers that functions call, ``np.float64(x)``, ``complex(a, b)``, ``float(x)``."""
+"""Builtins and types of numbers that functions call: ``np.float64(x)``, ``max(x, y)``."""
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from .._shapes import Size
 from .._trace import Traced, as_traced
 from .._trace._known import known_number
 from .._trace._outside import Reading, reading
+from ..errors import TraceError
 from ._creation import array, symbolic
 from ._outside import Version
 
@@ -93,8 +97,27 @@ def _scalar(kind: Any) -> Any:
     return made
 
 
+def _extreme(original: Callable[..., Any], beyond: Callable[[Any, Any], Any]) -> Any:
+    """Return ``max`` or ``min``, which select where no comparison decides, as in a batch."""
+
+    @functools.wraps(original)
+    def version(*args: Any, **options: Any) -> Any:
+        values = list(args[0]) if len(args) == 1 else args
+        try:
+            return original(values, **options) if len(args) == 1 else original(*args, **options)
+        except TraceError:
+            if "key" in options or any(map(np.ndim, values)):
+                raise
+        return functools.reduce(lambda a, b: np.where(beyond(b, a), b, a), values)
+
+    return version
+
+
 #: Versions of what is called so: of builtins, of NumPy's types, and NumPy with these.
-BUILTIN = {"float": Float, "complex": Complex}
+BUILTIN = {
+    "float": Float, "complex": Complex,
+    "max": _extreme(max, operator.gt), "min": _extreme(min, operator.lt),
+}  # fmt: skip
 SCALARS = {kind: _scalar(kind) for kind in (np.float64, np.float32, np.complex128, np.complex64)}
 NUMPY = Version(
     late_module("symgrad.numpy"),
