@@ -327,6 +327,16 @@ def clipped(x: Any) -> Any:
     return max(x[0], 0.2) * min(x) - max(abs(v) for v in x) + max(1, 2) + len(max("a", "bc"))
 
 
+def imported_inside(c: Any) -> Any:
+    from numpy.polynomial import Polynomial, polynomial
+
+    return polynomial.polyval(0.5, c) * Polynomial([1.0, 2.0])(2.0)
+
+
+def test_imports_inside_of_a_function() -> None:
+    np.testing.assert_allclose(sg.grad(imported_inside)(X), [5.0, 2.5])
+
+
 def priced(spot: Any) -> Any:
     @np.vectorize
     def option(strike: float, years: float) -> Any:

@@ -80,7 +80,7 @@ def test_what_is_no_function_is_the_original() -> None:
         assert getattr(snp, name) is getattr(np, name)
     assert np.isnan(snp.nan)
     assert snp.linalg.LinAlgError is np.linalg.LinAlgError
-    assert ssp.fft is importlib.import_module("scipy.fft")
+    assert ssp.constants is importlib.import_module("scipy.constants")
     assert ssp.special is special
     assert ssp.stats is stats
     assert {"special", "stats", "linalg", "optimize"} <= set(dir(ssp))

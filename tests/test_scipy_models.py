@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.integrate
 import scipy.interpolate
 import scipy.ndimage
@@ -48,6 +50,24 @@ def cases() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
         found[f"{name} {' '.join(map(str, options.values()))} {len(found)}"] = given, args
 
     signal, image = scipy.signal, scipy.ndimage
+    for kind, norm in itertools.product((1, 2, 3, 4), ("backward", "ortho", "forward")):
+        options = {"type": kind, "norm": norm}
+        for size in (2, 5):
+            case("dct", lambda x, **k: scipy.fft.dct(x, **k), ROW[:size], **options)
+            case("idct", lambda x, **k: scipy.fft.idct(x, **k), ROW[:size], **options)
+            case("dst", lambda x, **k: scipy.fft.dst(x, **k), ROW[:size], **options)
+            case("idst", lambda x, **k: scipy.fft.idst(x, **k), ROW[:size], **options)
+    case("dct", lambda x: scipy.fft.dct(x + 1j * x[::-1], n=11, axis=0), IMAGE)
+    case("dct", lambda x: scipy.fft.dct(x, orthogonalize=True), ROW)
+    case("dst", lambda x: scipy.fft.dst(x, 3, n=4, axis=0, orthogonalize=True), IMAGE)
+    case("dctn", lambda x: scipy.fft.dctn(x, norm="ortho") + scipy.fft.dstn(x, axes=0), IMAGE)
+    case("idctn", lambda x: scipy.fft.idctn(x, s=(5, 2), axes=(1, 0)), IMAGE)
+    case("idstn", lambda x: scipy.fft.idstn(x, s=(5, 2)), IMAGE)
+    case("fft", lambda x: scipy.fft.ifft(scipy.fft.fft(x, 9, 0, "ortho"), workers=2), IMAGE)
+    case("rfft", lambda x: scipy.fft.irfft(scipy.fft.rfft(x) * scipy.fft.rfftfreq(20)), ROW)
+    case("hfft", lambda x: scipy.fft.ihfft(scipy.fft.hfft(x, norm="forward")), ROW)
+    case("fft2", lambda x: scipy.fft.fftshift(np.abs(scipy.fft.fft2(x, norm="forward"))), IMAGE)
+    case("rfftn", lambda x: scipy.fft.irfftn(scipy.fft.rfftn(x, s=(4, 6)) ** 2), IMAGE)
     for mode in ("full", "same", "valid"):
         case("convolve", lambda x, y, mode: signal.convolve(x, y, mode), ROW, FEW, mode=mode)
         case("convolve", lambda x, y, mode: signal.convolve(x, y, mode), FEW, ROW, mode=mode)
@@ -259,8 +279,8 @@ def test_values_are_scipys(name: str) -> None:
     np.testing.assert_allclose(found, f(*args), rtol=1e-10, atol=1e-10)
 
 
-MODELS = ["lfilter", "convolve2d", "map_coordinates", "CubicSpline", "BSpline", "pchip", "product",
-          "cdist", "simpson"]  # fmt: skip
+MODELS = ["dct", "idst", "lfilter", "convolve2d", "map_coordinates", "CubicSpline", "BSpline",
+          "pchip", "product", "cdist", "simpson"]  # fmt: skip
 
 
 @pytest.mark.quick(2)

@@ -28,6 +28,7 @@ MODULES = {
     "numpy": "symgrad.numpy", "numpy.linalg": "symgrad.numpy.linalg",
     "numpy.fft": "symgrad.numpy.fft", "numpy.random": "symgrad.numpy.random",
     "scipy": "symgrad.scipy", "scipy.integrate": "symgrad.scipy.integrate",
+    "scipy.fft": "symgrad.scipy.fft", "numpy.polynomial": "symgrad.numpy.polynomial",
     "scipy.optimize": "symgrad.scipy.optimize",
     "scipy.special": "symgrad.scipy.special", "scipy.linalg": "symgrad.scipy.linalg",
     "scipy.stats": "symgrad.scipy.stats", "scipy.interpolate": "symgrad.scipy.interpolate",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import FunctionType, ModuleType
 from typing import Any
 
+from numpy import polynomial as _package
 from numpy.polynomial import chebyshev as _chebyshev
 from numpy.polynomial import hermite as _hermite
 from numpy.polynomial import hermite_e as _hermite_e
@@ -42,3 +43,7 @@ chebyshev, hermite, hermite_e, laguerre, legendre, polynomial = (
     _rebound(module, np=traced_numpy, pu=_utilities)
     for module in (_chebyshev, _hermite, _hermite_e, _laguerre, _legendre, _polynomial)
 )
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_package, name)
