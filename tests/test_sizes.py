@@ -479,3 +479,32 @@ def test_places_that_are_negative_for_some_lengths(read: Any) -> None:
                     compiled(x)
             else:
                 np.testing.assert_array_equal(compiled(x), want)
+
+
+ASSOCIATIVE = [np.maximum, np.minimum, np.fmax, np.logaddexp, np.logical_or]
+
+
+@pytest.mark.parametrize("ufunc", ASSOCIATIVE, ids=lambda f: f.__name__)
+def test_running_results_in_one_trace_for_lengths_up_to_a_power_of_two(ufunc: np.ufunc) -> None:
+    rng = np.random.default_rng(0)
+    f = sg.compile(ufunc.accumulate)
+    for n in (0, 1, 5, 8, 7, 6):
+        x = rng.normal(size=n)
+        np.testing.assert_allclose(f(x), ufunc.accumulate(x), rtol=1e-14)
+    assert f.traces == 3
+    rows = rng.normal(size=(3, 5))
+    for axis in (0, 1, -1):
+        found = sg.compile(lambda x, axis: ufunc.accumulate(x, axis=axis))(rows, axis)
+        np.testing.assert_allclose(found, ufunc.accumulate(rows, axis=axis), rtol=1e-14)
+
+
+def test_derivatives_of_running_results() -> None:
+    x, weights = np.array([0.3, -1.0, 0.7, 0.7, 0.1, 2.0, 1.0]), np.arange(1.0, 8.0)
+    g = sg.grad(lambda x: np.sum(weights * np.maximum.accumulate(x)))
+    np.testing.assert_array_equal(g(x), [3.0, 0.0, 7.5, 4.5, 0.0, 13.0, 0.0])
+    drop = sg.grad(lambda x: np.max(np.maximum.accumulate(x) - x))
+    np.testing.assert_array_equal(drop(x), [1.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    logs = sg.jacobian(np.logaddexp.accumulate)(x)
+    want = np.tril(np.exp(x - np.logaddexp.accumulate(x)[:, None]))
+    np.testing.assert_allclose(logs, want, rtol=1e-14)
+    np.testing.assert_allclose(sg.grad(np.logaddexp.reduce)(x), want[-1], rtol=1e-14)

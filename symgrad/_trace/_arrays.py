@@ -19,7 +19,9 @@ from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
 from .._ops import getitem
 from .._ops.np_contract import is_sparse, sparse_product
+from .._ops.np_logsumexp import logsumexp
 from .._ops.rounding import round_number
+from .._ops.scans import accumulated
 from ..errors import ArgumentError, DTypeError, UnsupportedError
 from ._calls import call, related
 from ._labelled import labelled
@@ -33,6 +35,11 @@ _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.logical_or: np.any,
 }
 _ACCUMULATE: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.multiply: np.cumprod}
+#: Those whose running results are found in any order of operations.
+_ASSOCIATIVE = frozenset((
+    np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or, np.logaddexp,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
+))  # fmt: skip
 
 #: Binary operators by the op that they are; those with a reflected form first.
 REFLECTED = {
@@ -109,9 +116,18 @@ class ArrayMethods:
         if method == "reduce" and ufunc in _REDUCE:
             kwargs.setdefault("axis", 0)
             return call(_REDUCE[ufunc], inputs, kwargs)
+        if (
+            ufunc is np.logaddexp
+            and method == "reduce"
+            and not kwargs.keys() - {"axis", "keepdims"}
+        ):
+            return logsumexp(*inputs, **{"axis": 0, **kwargs})
         if method == "accumulate" and ufunc in _ACCUMULATE:
             kwargs.setdefault("axis", 0)
             return call(_ACCUMULATE[ufunc], inputs, kwargs)
+        if method == "accumulate" and ufunc in _ASSOCIATIVE and kwargs.get("dtype") is None:
+            axis = inputs[1] if len(inputs) > 1 else kwargs.get("axis", 0)
+            return accumulated(ufunc, inputs[0], axis)
         if method == "at":
             return _at(ufunc, *inputs)
         if method == "outer":

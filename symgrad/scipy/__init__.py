@@ -3,9 +3,9 @@
 ``special``, ``stats`` and ``linalg`` have versions for traced values of what is no universal
 function (``special.logsumexp``, ``stats.norm.logpdf``); universal functions of
 ``scipy.special`` can be traced as they are. ``optimize`` is SciPy's solvers with exact
-derivatives, ``integrate`` solves differential equations by compiled loops; ``fft``, ``interpolate``,
-``signal``, ``ndimage``, ``sparse`` and ``spatial`` have what models call. Every other
-module is SciPy's own.
+derivatives, ``integrate`` solves differential equations by compiled loops; ``fft``,
+``interpolate``, ``signal``, ``ndimage``, ``sparse`` and ``spatial`` have what models call.
+Every other module is SciPy's own.
 """
 
 from __future__ import annotations
