@@ -11,11 +11,13 @@ import operator
 import pickle
 import random
 from collections.abc import Callable
+from math import log
 from typing import Any
 
 import numba
 import numpy as np
 import pytest
+import scipy.linalg
 import sympy as sp
 
 import symgrad as sg
@@ -339,6 +341,65 @@ def test_handlers_of_arithmetic_are_noticed() -> None:
         with pytest.warns(sg.errors.CaptureWarning, match=wanted):
             np.testing.assert_array_equal(sg.compile(f)(x), f(x))
     assert sg.compile(raising)(2.0) == 4.0
+
+
+def rooted(x: Any) -> Any:
+    try:
+        return math.sqrt(x)
+    except ValueError:
+        return -1.0
+
+
+def factored(x: Any) -> Any:
+    try:
+        return determined(x)
+    except Exception:  # noqa: BLE001
+        return -np.inf
+
+
+def determined(x: Any) -> Any:
+    return np.sum(np.log(np.diag(scipy.linalg.cholesky(x))))
+
+
+def suppressed(x: Any) -> Any:
+    y = 0.0
+    with contextlib.suppress(ValueError):
+        y = log(x)
+    return y
+
+
+def judged(x: Any) -> Any:
+    try:
+        return positive(x)
+    except ValueError:
+        return math.sqrt(-x)
+
+
+def positive(x: Any) -> Any:
+    if x < 0:
+        raise ValueError("negative")
+    return math.sqrt(x)
+
+
+def read(x: Any, text: str) -> Any:
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = 1.0
+    return scale * math.sqrt(x)
+
+
+def test_broad_handlers_of_arithmetic_are_noticed() -> None:
+    """Their value would be nan without a word: errors of domains and of matrices."""
+    cases = (
+        (rooted, 4.0, "sqrt"), (factored, 2 * np.eye(2), "determined"), (suppressed, 2.0, "log"),
+    )  # fmt: skip
+    for f, x, name in cases:
+        with pytest.warns(sg.errors.CaptureWarning, match=rf"an error that {name} raises .*nan"):
+            np.testing.assert_allclose(sg.compile(f)(x), f(x), rtol=1e-14)
+    g = sg.compile(judged)
+    assert (g(4.0), g(-9.0)) == (2.0, 3.0)
+    assert sg.compile(read)(4.0, "none") == 2.0
 
 
 def test_many_paths_are_worth_a_warning() -> None:

@@ -42,7 +42,8 @@ from .._shapes import Size
 from .._state import now
 from .._trace import Traced
 from ..errors import CaptureWarning
-from ._unfollowed import GENERATORS, warn_of_clocks, warn_of_handlers
+from ._handlers import warn_of_handlers
+from ._unfollowed import GENERATORS, warn_of_clocks
 from ._users import (
     ACCESSORS,
     ANY,
@@ -441,7 +442,7 @@ class Walk:
             if key in self.known and not key.startswith("__"):
                 self.visit(value, f"{text}.{key}", f"{name}.{key}", FIXED, depth, None)
         self.codes.setdefault(id(f.__code__), f.__code__)
-        warn_of_handlers(f.__code__)
+        warn_of_handlers(f.__code__, f.__globals__)
         self.mentioned |= names.mentioned
         self.stored |= names.stored
         self.formats = self.formats or names.formats

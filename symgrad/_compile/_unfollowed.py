@@ -131,25 +131,6 @@ def warn_of_clocks(name: str, value: Any, code: CodeType) -> None:
         )
 
 
-#: What a program's arithmetic does not raise.
-_ARITHMETIC = frozenset(
-    ("ZeroDivisionError", "FloatingPointError", "OverflowError", "ArithmeticError", "LinAlgError")
-)
-
-
-def warn_of_handlers(code: CodeType) -> None:
-    """Warn of ``except`` for what compiled arithmetic does not raise."""
-    for name, line in names_in(code).caught.items():
-        if name in _ARITHMETIC:
-            warn_user(
-                f"`except {name}` is seen only while the function is traced: compiled arithmetic "
-                "raises nothing, a division by zero is inf or nan. Write instead: np.where on "
-                "what is tested, or test the result outside "
-                f"[{Where(code.co_filename, line or 0, code.co_name)}]",
-                CaptureWarning,
-            )
-
-
 def catches_refusals(codes: Sequence[CodeType]) -> bool:
     """Tell whether a handler in some code may take a refusal for an error of its own."""
     names = [names_in(code) for code in codes]

@@ -94,7 +94,7 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
         ):  # `case float():`; `except` may hide that a value has no number
             mentioned.add("isinstance")
         if name == "CHECK_EXC_MATCH":
-            caught |= _named_before(steps, k)
+            caught |= named_before(steps, k)
         elif name == "PUSH_EXC_INFO" and steps[k + 1].opname == "POP_TOP":
             caught["BaseException"] = 0
     for value in code.co_consts:
@@ -119,7 +119,7 @@ def names_in(code: CodeType, opaque: frozenset[CodeType] = frozenset()) -> Names
     )  # fmt: skip
 
 
-def _named_before(steps: Sequence[dis.Instruction], end: int) -> dict[str, int]:
+def named_before(steps: Sequence[dis.Instruction], end: int) -> dict[str, int]:
     """Return the names that are loaded just before a step, and where."""
     found: dict[str, int] = {}
     for step in reversed(steps[:end]):
