@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._forks import late_module
 from .._late import linalg
 from .._op import composite, refuse
 from .._shapes import as_size, broadcast, show
@@ -441,6 +442,16 @@ _PADE_NORM = 5.371920351148152
 SQUARINGS = 16
 
 
+def _squared(y: Any, times: Any) -> Any:
+    """Square matrices, each so many times."""
+
+    def square(k: Any, y: Any) -> Any:
+        return np.where(times > k, y @ y, y)
+
+    most = np.minimum(np.max(times), SQUARINGS).astype(np.int64)
+    return late_module("symgrad._api._control").fori_loop(0, most, square, y)
+
+
 @composite(
     linalg.expm,
     samples=lambda rng: iter([
@@ -465,6 +476,5 @@ def expm(A: Any) -> Any:
     even = x6 @ (b[12] * x6 + b[10] * x4 + b[8] * x2)
     even = even + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * one
     y = np.linalg.solve(even - odd, even + odd)
-    for k in range(SQUARINGS):
-        y = np.where(with_squares > k, y @ y, y)
+    y = _squared(y, with_squares)
     return np.where(with_squares > SQUARINGS, np.nan, y)

@@ -19,6 +19,7 @@ import symgrad as sg
 from symgrad._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
 from symgrad._op import ArrayOp, Composite, Op, Products, registry
 from symgrad._ops import logic, np_fft, np_refused, rounding
+from symgrad._schedule._run import concrete
 from symgrad._shapes import Dim, evaluate_dim, recording
 from symgrad._trace import Traced, as_node, flatten
 from symgrad.errors import ArgumentError, IndexingError, ShapeError, UnsupportedError
@@ -85,6 +86,8 @@ class Trace:
         for node in topological(self.outputs):
             if node not in done:
                 done[node] = evaluated(node, [done[x] for x in node.operands], sizes)
+            if isinstance(done[node], tuple):  # of a loop, taken apart by further nodes
+                continue
             assert done[node].shape == with_sizes(node.shape, sizes), node.op
             assert done[node].dtype == node.dtype, node.op
         return [done[node] for node in self.outputs]
@@ -105,8 +108,9 @@ def evaluated(node: Node, operands: list[Any], sizes: dict[Dim, int]) -> Any:
         return np.asarray(evaluate_dim(node.size, sizes), node.dtype)
     if isinstance(node, Iota):
         return np.arange(evaluate_dim(node.size, sizes))
-    params = {k: with_sizes(v, sizes) for k, v in node.items}
-    return np.asarray(node.op.evaluate(*operands, **params))
+    params = {k: concrete(v, sizes) for k, v in node.items}
+    found = node.op.evaluate(*operands, **params)
+    return found if isinstance(found, tuple) else np.asarray(found)
 
 
 LOGSUMEXP = registry.handler(special.logsumexp)
