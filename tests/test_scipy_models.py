@@ -24,7 +24,7 @@ from scipy import differentiate
 from scipy.spatial.transform import Rotation
 
 import symgrad as sg
-from symgrad.errors import TraceError, UnsupportedError
+from symgrad.errors import DTypeError, TraceError, UnsupportedError
 from symgrad.scipy.spatial.distance import _METRICS
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
@@ -597,3 +597,39 @@ def test_polynomials_by_their_coefficients(name: str) -> None:
     with sg.backend("numpy"):
         found = sg.compile(f)(VALUES, FEW)
     np.testing.assert_allclose(found, f(VALUES, FEW), rtol=1e-12)
+
+
+TYPES = {
+    "gaussian_filter": lambda x: scipy.ndimage.gaussian_filter(x, 1.0),
+    "sobel": scipy.ndimage.sobel,
+    "uniform_filter": lambda x: scipy.ndimage.uniform_filter(x, 3),
+    "shift": lambda x: scipy.ndimage.shift(x, 0.4, order=1),
+    "map_coordinates": lambda x: scipy.ndimage.map_coordinates(x, [[1.5], [2.2]], order=1),
+    "hilbert": scipy.signal.hilbert,
+    "savgol_filter": lambda x: scipy.signal.savgol_filter(x, 5, 2),
+    "detrend": scipy.signal.detrend,
+    "cdist": lambda x: scipy.spatial.distance.cdist(x, x),
+    "pdist": scipy.spatial.distance.pdist,
+    "dct": scipy.fft.dct,
+}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_are_scipys(name: str) -> None:
+    f, x = TYPES[name], IMAGE.astype(np.float32)
+    found, want = sg.compile(f)(x), f(x)
+    assert found.dtype == want.dtype
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_images_of_whole_numbers_are_refused() -> None:
+    """SciPy cuts off what is behind the point, and has bytes begin anew."""
+    image = np.arange(42, dtype=np.uint8).reshape(6, 7)
+
+    def picked(place: Any) -> Any:
+        return scipy.ndimage.map_coordinates(image, [[place], [2.0]], order=1)[0]
+
+    with pytest.raises(DTypeError, match=r"of type uint8 .*image\.astype\(float\)"):
+        sg.grad(picked)(1.5)
+    with pytest.raises(DTypeError, match="gaussian_filter of an image of type int64"):
+        sg.compile(lambda x: scipy.ndimage.gaussian_filter(x, 1.0))(image.astype(int))

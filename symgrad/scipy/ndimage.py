@@ -28,7 +28,7 @@ import scipy.ndimage
 from .. import numpy as traced_numpy
 from .._ops.np_common import is_traced
 from .._trace._namespace import offering
-from ..errors import ShapeError
+from ..errors import DTypeError, ShapeError
 from ._fates import reasons
 from ._replacing import floats, refuse_option, replaces
 
@@ -64,16 +64,26 @@ def _padded(x: Any, room: Any, mode: str, cval: Any) -> Any:
 
 
 def filters(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have a function stand for one of SciPy's, without an array or a type for its result."""
+    """Have a function stand for one of SciPy's, without an array or a type for its result.
+
+    SciPy's results have the type of the image.
+    """
 
     def decorate(ours: Callable[..., Any]) -> Callable[..., Any]:
         parameters = inspect.signature(ours)
 
         def checked(*args: Any, **kwargs: Any) -> Any:
-            output = parameters.bind(*args, **kwargs).arguments.get("output")
-            if output is not None:
-                refuse_option(ours.__name__, "output", output, "the result, and its astype")
-            return ours(*args, **kwargs)
+            given = parameters.bind(*args, **kwargs).arguments
+            if given.get("output") is not None:
+                refuse_option(ours.__name__, "output", given["output"], "the result's astype")
+            dtype = traced_numpy.asarray(given["input"]).dtype
+            if dtype.kind not in "fc":
+                raise DTypeError(
+                    f"scipy.ndimage.{ours.__name__} of an image of type {dtype} gives numbers of "
+                    f"that type, without what is behind the point, and so without a derivative. "
+                    "Write instead: image.astype(float)"
+                )
+            return ours(*args, **kwargs).astype(dtype)
 
         return replaces(original)(functools.wraps(ours)(checked))
 

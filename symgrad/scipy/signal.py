@@ -361,14 +361,14 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
     n = int(rows.shape[-1]) if N is None else N
     steps = np.arange(n)
     weights = np.where((steps == 0) | (2 * steps == n), 1.0, np.where(2 * steps < n, 2.0, 0.0))
-    return np.moveaxis(np.fft.ifft(np.fft.fft(rows, n) * weights), -1, axis)
+    return np.moveaxis(np.fft.ifft(np.fft.fft(rows, n) * weights.astype(rows.dtype)), -1, axis)
 
 
 def _linear(filter_: Callable[[Any], Any], x: Any, axis: int) -> Any:
     """Apply a filter that is linear and whose options are numbers, as the matrix that it is."""
     rows = np.moveaxis(floats(x), axis, -1)
     matrix = filter_(np.eye(int(rows.shape[-1])))
-    return np.moveaxis(rows @ matrix, -1, axis)
+    return np.moveaxis((rows @ matrix).astype(rows.dtype), -1, axis)
 
 
 @replaces(scipy.signal.savgol_filter)

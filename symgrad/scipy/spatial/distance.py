@@ -86,7 +86,7 @@ def _metric(metric: Any, options: dict[str, Any]) -> Callable[[Any, Any], Any]:
 @replaces(scipy.spatial.distance.cdist)
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """Distances of points, shapes ``(m, d)`` and ``(n, d)``, to each other: ``(m, n)``."""
-    a, b = floats(XA), floats(XB)
+    a, b = floats(XA).astype(np.float64), floats(XB).astype(np.float64)
     if a.ndim != 2 or b.ndim != 2:
         raise ShapeError(f"cdist takes matrices, not shapes {a.shape} and {b.shape}")
     return _metric(metric, kwargs)(a[:, None, :], b[None, :, :])
@@ -95,7 +95,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 @replaces(scipy.spatial.distance.pdist)
 def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
     """Distances of points, shape ``(m, d)``, among each other: ``m*(m - 1)/2``, row by row."""
-    x = floats(X)
+    x = floats(X).astype(np.float64)
     if x.ndim != 2:
         raise ShapeError(f"pdist takes a matrix, not shape {x.shape}")
     i, j = np.triu_indices(int(x.shape[0]), 1)
