@@ -252,6 +252,17 @@ TAILS: dict[str, tuple[Callable[..., Any], tuple[float, ...], Callable[..., Any]
         stats.skewnorm.logpdf, (-30.0, 3.0),
         lambda z, a: mp.log(2 * mp.npdf(z)) + mp.log(mp.ncdf(a * z)),
     ),
+    "moyal.logpdf": (
+        stats.moyal.logpdf, (800.0,), lambda z: mp.log(mp.npdf(mp.exp(-z / 2))) - z / 2,
+    ),
+    "moyal.logsf": (
+        stats.moyal.logsf, (1000.0,), lambda z: mp.log(mp.erf(mp.exp(-z / 2) / mp.sqrt(2)))
+    ),
+    "maxwell.logpdf": (
+        stats.maxwell.logpdf, (1e-200,),
+        lambda z: mp.log(mp.sqrt(2 / mp.pi)) + 2 * mp.log(z) - z * z / 2,
+    ),
+    "geom.logsf": (stats.geom.logsf, (1e6, 0.3), lambda k, p: k * mp.log1p(-p)),
     "poisson.logcdf": (
         stats.poisson.logcdf, (40.0, 2.5),
         lambda k, m: mp.log1p(-mp.gammainc(k + 1, 0, m, regularized=True)),
@@ -267,6 +278,13 @@ def test_tails(name: str) -> None:
     with mp.workdps(400):
         want = float(exact(*map(mp.mpf, args)))
     assert found == pytest.approx(want, rel=2e-12, abs=0)
+
+
+def test_a_density_that_overflows_inside_is_zero() -> None:
+    x = np.array([-800.0, 1.0, 800.0])
+    found = sg.compile(lambda x: stats.loggamma.logpdf(x, 1.5))(x)
+    np.testing.assert_allclose(found[:2], stats.loggamma.logpdf(x[:2], 1.5), rtol=1e-13)
+    assert found[2] == -np.inf
 
 
 def test_gaussian_kde() -> None:

@@ -27,6 +27,7 @@ Formulas = Mapping[str, Formula]
 
 LOG_2 = math.log(2.0)
 LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+ROOT_2 = math.sqrt(2.0)
 
 _density = registry.ops["NormalDensity"]
 
@@ -239,10 +240,16 @@ _mapped("gumbel_r", EXPONENTIAL, lambda z: np.exp(-z), lambda z: -z, lambda u: -
 _mapped("genlogistic", EXPONENTIAL, lambda z, c: -c * special.log_expit(z),
         lambda z, c: np.log(c) + special.log_expit(-z), lambda u, c: -np.log(np.expm1(u / c)),
         falls=True, valid=_positive, **_LINE)  # fmt: skip
-_mapped("moyal", GAMMA, lambda z: 0.5 * np.exp(-z), lambda z: -LOG_2 - z,
-        lambda u: -np.log(2 * u), falls=True, of=lambda: (0.5,), **_LINE)  # fmt: skip
+_row("moyal", _complete(
+    logpdf=lambda z: -0.5 * (z + np.exp(-z)) - LOG_ROOT_2PI,
+    cdf=lambda z: special.erfc(np.exp(-0.5 * z) / ROOT_2),
+    sf=lambda z: special.erf(np.exp(-0.5 * z) / ROOT_2),
+    ppf=lambda q: -2 * np.log(ROOT_2 * special.erfcinv(q)),
+    isf=lambda q: -2 * np.log(ROOT_2 * special.erfinv(q)),
+), **_LINE)  # fmt: skip
 _mapped("loggamma", GAMMA, lambda z, c: np.exp(z), lambda z, c: z, lambda u, c: np.log(u),
-        of=lambda c: (c,), valid=_positive, **_LINE)  # fmt: skip
+        of=lambda c: (c,), logpdf=lambda z, c: c * z - np.exp(z) - special.gammaln(c),
+        valid=_positive, **_LINE)  # fmt: skip
 
 # ---------------------------------------------------------------- on a half-line
 
@@ -316,7 +323,8 @@ _mapped("chi", GAMMA, lambda z, df: z * z / 2, lambda z, df: np.log(z),
         ),
         valid=_positive, **_POSITIVE)  # fmt: skip
 _mapped("maxwell", GAMMA, lambda z: z * z / 2, np.log, lambda u: np.sqrt(2 * u),
-        of=lambda: (1.5,), **_POSITIVE)  # fmt: skip
+        of=lambda: (1.5,), logpdf=lambda z: LOG_2 - LOG_ROOT_2PI + 2 * np.log(z) - z * z / 2,
+        **_POSITIVE)  # fmt: skip
 _mapped("nakagami", GAMMA, lambda z, nu: nu * z * z, lambda z, nu: np.log(2 * nu * z),
         lambda u, nu: np.sqrt(u / nu), of=lambda nu: (nu,),
         logpdf=lambda z, nu: (
@@ -502,11 +510,11 @@ def _is_share(p: Any) -> Any:
 
 
 def _count(name: str, log: Formula, cdf: Formula | None = None, sf: Formula | None = None,
-           **support: Any) -> None:  # fmt: skip
+           logsf: Formula | None = None, **support: Any) -> None:  # fmt: skip
     formulas = {"logpmf": log, "pmf": lambda k, *s: np.exp(log(k, *s))}
     if cdf is not None and sf is not None:
         formulas |= {"cdf": cdf, "logcdf": _log_share(cdf, sf), "sf": sf,
-                     "logsf": _log_share(sf, cdf)}  # fmt: skip
+                     "logsf": logsf or _log_share(sf, cdf)}  # fmt: skip
     DISTRIBUTIONS[name] = Counts(getattr(scipy.stats, name), formulas, **support)
 
 
@@ -535,6 +543,7 @@ _count("nbinom",
        valid=lambda n, p: (n > 0) & (p > 0) & (p <= 1), **_FROM_0)  # fmt: skip
 _count("geom", lambda k, p: special.xlog1py(k - 1.0, -p) + np.log(p),
        lambda k, p: -np.expm1(special.xlog1py(k, -p)), lambda k, p: np.exp(special.xlog1py(k, -p)),
+       logsf=lambda k, p: special.xlog1py(k, -p),
        valid=lambda p: (p > 0) & (p <= 1), **_FROM_1)  # fmt: skip
 _count("logser", lambda k, p: special.xlogy(k, p) - np.log(k) - np.log(-np.log1p(-p)),
        valid=lambda p: (p > 0) & (p < 1), **_FROM_1)  # fmt: skip
