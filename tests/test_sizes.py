@@ -481,6 +481,32 @@ def test_places_that_are_negative_for_some_lengths(read: Any) -> None:
                 np.testing.assert_array_equal(compiled(x), want)
 
 
+def test_places_are_clipped_to_a_size() -> None:
+    """NumPy asks a plain array's own method, which calls a universal function with the size."""
+    places = np.array([-3, 1, 9])
+    cases = (
+        lambda x: np.sum(x[np.clip(places, 0, x.shape[0] - 1)] ** 2),
+        lambda x: np.sum(np.take(x, places, mode="clip") ** 2),
+        lambda x: np.sum(x.take(places, mode="wrap") ** 2),
+    )
+    for f in cases:
+        g = sg.value_and_grad(f)
+        for n in (4, 12, 5):
+            x = np.arange(1.0, n + 1)
+            value, slope = g(x)
+            assert value == f(x)
+            np.testing.assert_array_equal(slope, [f(x + e) / 2 - f(x - e) / 2 for e in np.eye(n)])
+        assert g.traces == 1
+
+
+def test_places_and_elements_in_turn() -> None:
+    def moment(w: Any) -> Any:
+        return sum(v * w[i, j + 1] * (j + 1) for (i, j), v in np.ndenumerate(w[:, :-1]))
+
+    w = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(sg.grad(moment)(w), [[1.0, 4.0, 2.0], [4.0, 13.0, 8.0]])
+
+
 ASSOCIATIVE = [np.maximum, np.minimum, np.fmax, np.logaddexp, np.logical_or]
 
 

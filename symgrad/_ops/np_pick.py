@@ -49,13 +49,17 @@ def _indices(value: Any) -> Any:
 )
 def take(a: Any, indices: Any, axis: int | None = None, *, mode: str = "raise") -> Any:
     """Read elements along an axis at integer positions."""
-    if mode != "raise":
-        raise ArgumentError(f"take: mode={mode!r} is not traced; clip or wrap the indices first")
+    if mode not in ("raise", "clip", "wrap"):
+        raise ArgumentError(f"take: mode is 'raise', 'clip' or 'wrap', not {mode!r}")
     x = as_array(a)
     if axis is None:
         x, axis = np.ravel(x), 0
     axis = normalize_axis(axis, x.ndim)
     index = indices if isinstance(indices, (int, Size)) else _indices(indices)
+    if mode != "raise":
+        n = x.shape[axis]
+        index = _indices(index)
+        index = np.mod(index, n) if mode == "wrap" else np.maximum(np.minimum(index, n - 1), 0)
     if not is_traced(x) and not is_traced(index):
         return np.take(x, index, axis)
     if isinstance(index, np.ndarray) and index.ndim == 0:

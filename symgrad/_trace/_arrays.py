@@ -283,7 +283,8 @@ def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **option
     if options:
         raise UnsupportedError(f"np.{ufunc.__name__}(..., {next(iter(options))}=) is not traced")
     if dtype is None:
-        handler = registry.handler(ufunc)
+        # np.clip of a plain array with a traced bound comes as the ufunc behind it.
+        handler = registry.handler(np.clip if ufunc.__name__ == "clip" else ufunc)
         result = handler(*inputs)
         return result if isinstance(handler, Op) else related(ufunc, inputs, result)
     cast = registry.ops["Cast"]

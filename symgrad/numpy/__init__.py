@@ -55,6 +55,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
+from ._iteration import ndenumerate
 from ._outside import of_file
 from ._vectorize import vectorize
 
@@ -81,6 +82,7 @@ __all__ = [
     "logspace",
     "mgrid",
     "ndarray",
+    "ndenumerate",
     "ogrid",
     "ones",
     "ones_like",
