@@ -113,7 +113,7 @@ LEAKS: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "not": (lambda x: not x, TRUTH),
     "chained": (lambda x: 0 < x < 3, TRUTH),
     "in": (lambda x: 1.0 in x, TRUTH),
-    "max": (lambda x: max(x[0], x[1]), TRUTH),
+    "max": (lambda x: max(x[0], x[1], key=abs), TRUTH),
     "sorted": (lambda x: sorted(x), TRUTH),
     "float": (lambda x: OF.float(x[0]), ("a Python float", "Write instead: x itself", "np.sin(x)")),
     "int": (lambda x: int(x[0]), ("a Python int", "np.floor(x), np.rint(x), or x.astype(int)")),
