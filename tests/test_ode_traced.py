@@ -165,7 +165,7 @@ def test_refusals() -> None:
         with pytest.raises(UnsupportedError, match="t_eval"):
             sg.compile(lambda y, read=read: 1 * read(solve_ivp(lambda t, y: -y, (0, 1), y)))(Y0)
     with pytest.raises(UnsupportedError, match="Rodas5P"):
-        trace(method="BDF", t_eval=[1.0])
+        trace(method="Euler", t_eval=[1.0])
     with pytest.raises(UnsupportedError, match="terminal = 1"):
         trace(t_eval=[1.0], events=lambda t, y: y[0])
     with pytest.raises(UnsupportedError, match="lband"):
@@ -175,6 +175,31 @@ def test_refusals() -> None:
 
 
 # ---------------------------------------------------------------- stiff systems
+
+
+@pytest.mark.parametrize("method", ["LSODA", "BDF", "Radau", scipy.integrate.BDF])
+def test_scipys_stiff_methods_in_traced_code(method: Any) -> None:
+    """A fit says LSODA or BDF; its derivatives are those of the solution by any method."""
+    t = np.linspace(0.5, 4.0, 4)
+
+    def reactions(t: Any, y: Any, k: Any) -> Any:
+        return [-k[0] * y[0], k[0] * y[0] - k[1] * y[1], k[1] * y[1]]
+
+    def last(k: Any, method: Any = method) -> Any:
+        options: dict[str, Any] = {"rtol": 1e-9, "atol": 1e-11}
+        if method != "LSODA":
+            options["jac"] = lambda t, y, k: [[-k[0], 0, 0], [k[0], -k[1], 0], [0, k[1], 0]]
+        found = solve_ivp(reactions, (0, 4), [1.0, 0, 0], method, t, args=(k,), **options)
+        return np.sum(found.y[2])
+
+    k = np.array([0.7, 2000.0])
+    value, slope = sg.value_and_grad(last)(k)
+    assert value == pytest.approx(last(k), abs=1e-7)
+    a, b = k
+    exact = -np.expm1(-a * t) - a * (np.exp(-a * t) - np.exp(-b * t)) / (b - a)
+    assert value == pytest.approx(np.sum(exact), abs=1e-8)
+    by_a = t * np.exp(-a * t) - b * (np.exp(-a * t) - np.exp(-b * t)) / (b - a) ** 2
+    assert slope[0] == pytest.approx(np.sum(by_a + a * t * np.exp(-a * t) / (b - a)), rel=1e-6)
 
 
 _PROBLEMS = runpy.run_path(str(Path(__file__).parents[1] / "examples/benchmarks/ode_problems.py"))

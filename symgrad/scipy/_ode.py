@@ -53,7 +53,7 @@ def solve_ivp(
         ``"RK23"``, ``"RK45"``, ``"DOP853"`` (SciPy's, step for step), ``"Tsit5"``, ``"Taylor"``
         (power series, for tight tolerances) and, for stiff systems, ``"Rodas5P"`` are compiled
         with the function into one loop. ``"Radau"``, ``"BDF"`` and ``"LSODA"`` are SciPy's with
-        the function and its exact Jacobian compiled.
+        the function and its exact Jacobian compiled; in traced code they are ``"Rodas5P"``.
         Classes of solvers are SciPy's own.
     t_eval:
         Times at which to give the solution, in the order of integration; None: after every step.

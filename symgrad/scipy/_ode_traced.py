@@ -24,6 +24,10 @@ from ._ode_structure import Band, full
 OPTIONS = frozenset(("rtol", "atol", "first_step", "max_step", "max_steps", "memory"))
 #: Those of methods with linear systems.
 BAND = frozenset(("lband", "uband"))
+#: SciPy's methods for stiff systems: within a program all of them are Rosenbrock's, to the same
+#: tolerances. Its Jacobians are exact, so those that are given are not needed.
+STIFF = frozenset(("Radau", "BDF", "LSODA"))
+JACOBIANS = frozenset(("jac", "jac_sparsity"))
 TOLERANCES = (("rtol", 1e-3), ("atol", 1e-6))
 
 
@@ -68,10 +72,14 @@ def solve_traced(
     args: tuple[Any, ...], options: dict[str, Any], events: Any = None, dense_output: bool = False,
 ) -> OdeResult:  # fmt: skip
     """Solve an initial value problem within a trace, at the times ``t_eval`` or to the end."""
+    method = getattr(method, "__name__", method)  # SciPy's classes
+    if method in STIFF:
+        method, options = "Rodas5P", {k: v for k, v in options.items() if k not in JACOBIANS}
     if method not in NAMES:
         raise UnsupportedError(
             f"solve_ivp: in traced code method is one of {', '.join(map(repr, NAMES))}, not "
-            f'{method!r}; "Rodas5P" is for stiff systems'
+            f'{method!r}; "Rodas5P" is for stiff systems, and stands for '
+            f"{', '.join(sorted(STIFF))}"
         )
     terms = METHODS[suited(method, options.get("rtol", 1e-3))]
     known = OPTIONS | BAND if isinstance(terms, Rosenbrock) else OPTIONS
