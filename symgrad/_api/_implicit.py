@@ -19,6 +19,9 @@ from ._custom import custom_jvp, stop_gradient
 from ._matrices import jacobian
 from ._transforms import grad
 
+#: How systems with the Jacobian of a function at a point are solved.
+Solving = Callable[[Callable[[Any], Any], Any], Callable[[Any], Any]]
+
 
 def implicit_root(residual: Callable[..., Any], solver: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``solver`` with the derivative of the root that it finds.
@@ -70,8 +73,9 @@ class _Root(custom_jvp[Any]):
 
 
 def _rule_of(
-    root: custom_jvp, residual: Callable[..., Any], by_element: bool = False
-) -> Callable[[Any, Any], tuple[Any, Any]]:
+    root: custom_jvp, residual: Callable[..., Any], by_element: bool = False,
+    solving: Solving | None = None,
+) -> Callable[[Any, Any], tuple[Any, Any]]:  # fmt: skip
     """Return the forward rule of the root of ``residual``."""
 
     def rule(primals: Any, tangents: Any) -> tuple[Any, Any]:
@@ -98,6 +102,8 @@ def _rule_of(
         if by_element or x.ndim == 0:
             slope = jvp(lambda y: residual(y, *primals), (x,), (np.ones_like(x),))[1]
             return x, -moved / slope
+        if solving is not None:
+            return x, -solving(lambda y: residual(y, *primals), x)(moved)
         slope = jacobian(lambda y: residual(y, *primals))(x)
         size = x.size
         step = np.linalg.solve(np.reshape(slope, (size, size)), np.reshape(moved, (size,)))
@@ -107,8 +113,9 @@ def _rule_of(
 
 
 def root_at(
-    residual: Callable[[Any], Any], found: Any, ok: Any = True, *, by_element: bool = False
-) -> Any:
+    residual: Callable[[Any], Any], found: Any, ok: Any = True, *, by_element: bool = False,
+    solving: Solving | None = None,
+) -> Any:  # fmt: skip
     """Return ``found``, a root, with its derivatives by what ``residual`` closes over.
 
     Parameters
@@ -122,6 +129,9 @@ def root_at(
         Whether it is a root; where not, the result is nan, and so are its derivatives.
     by_element:
         Whether each element of the residual depends on that of its argument alone.
+    solving:
+        ``solving(residual, x)`` returns the solution of systems with the Jacobian there as a
+        function of the right-hand side, where it has a structure.
     """
     spoilt = stop_gradient(np.where(ok, 0.0, np.nan))
     found = require_traced(stop_gradient(found + spoilt), "the solution")
@@ -138,7 +148,7 @@ def root_at(
         return Traced(substitute(closed.outputs, swap)[0])
 
     root = custom_jvp(lambda x, *_: x)
-    rule = _rule_of(root, equations, by_element)
+    rule = _rule_of(root, equations, by_element, solving)
 
     def failing(primals: Any, tangents: Any) -> tuple[Any, Any]:
         # Also where the residual's own derivative would be zero: it may be nan by a selection.

@@ -229,7 +229,7 @@ class Derived:
             step = math.sqrt(EPS) / (float(np.linalg.norm(p)) or 1.0)
             return (self.gradient(x + step * p) - self.gradient(x)) / step
 
-        return self._of(_hessian_product, (x, np.asarray(p)), difference)
+        return self.of(_hessian_product, (x, np.asarray(p)), difference)
 
     def values(self, x: Any, *_: Any, **__: Any) -> Any:
         """Return the values of a function of vectors, in the shape that the user gives them.
@@ -261,15 +261,15 @@ class Derived:
             return _slopes(lambda y: v @ _slopes(self.plain, y), x)
 
         maker = _sparse_curvature if self.sparse else _curvature
-        return self._of(maker, (x, np.asarray(v)), difference)
+        return self.of(maker, (x, np.asarray(v)), difference)
 
     def slope(self, x: Any, *_: Any) -> Any:
         """Return the derivative of a function of each element of x by itself."""
-        return self._of(_slope, (x,), lambda: _element_slopes(self.plain, x))
+        return self.of(_slope, (x,), lambda: _element_slopes(self.plain, x))
 
     def second_slope(self, x: Any, *_: Any) -> Any:
         """Return the second derivative of a function of each element of x by itself."""
-        return self._of(_second_slope, (x,), lambda: _element_slopes(self.slope, x))
+        return self.of(_second_slope, (x,), lambda: _element_slopes(self.slope, x))
 
     def _value_and_gradient(self, x: Any) -> tuple[Any, Any]:
         found: tuple[Any, Any] = self._once(
@@ -283,16 +283,23 @@ class Derived:
         """Return what is computed at x, from the last time if that was the same x."""
         last = self._last.get(maker.__name__)
         if last is None or not np.array_equal(last[0], x):
-            last = self._last[maker.__name__] = np.array(x), self._of(maker, (x,), instead)
+            last = self._last[maker.__name__] = np.array(x), self.of(maker, (x,), instead)
         return last[1]
 
-    def _of(
-        self, maker: Callable[..., Function], at: tuple[Any, ...], instead: Callable[[], Any]
-    ) -> Any:
+    def of(
+        self, maker: Callable[..., Function], at: tuple[Any, ...], instead: Callable[[], Any],
+        point: Any = None,
+    ) -> Any:  # fmt: skip
+        """Return what ``maker`` makes of the function, or what is ``instead`` of that.
+
+        ``at`` are the arguments of the former; x, the ``point``, is the first of them, unless it
+        is given.
+        """
         if self._by_differences:
             return instead()
-        x = np.asarray(at[0])
-        at = (x if x.dtype.kind in "fc" else x.astype(float), *at[1:])
+        if point is None:
+            x = point = np.asarray(at[0])
+            at = (x if x.dtype.kind in "fc" else x.astype(float), *at[1:])
         reason = None
         for k, (function, form, rest) in enumerate(self._ways):
             try:
@@ -302,7 +309,7 @@ class Derived:
             else:
                 del self._ways[:k]
                 return found
-        self._fall_back(at[0], reason)
+        self._fall_back(point, reason)
         return instead()
 
     def _fall_back(self, x: Any, why: Any) -> None:

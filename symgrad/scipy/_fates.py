@@ -17,7 +17,6 @@ _DATA = "decides on values, by sorting or searching: outside of traced code"
 FATES: dict[str, list[tuple[str, str, str]]] = {
     "integrate": [
         (PASSED, "makes a rule's constants", "newton_cotes lebedev_rule"),
-        (REFUSED, "its mesh grows: sg.implicit_root over solve_ivp, or a fixed mesh", "solve_bvp"),
         (REFUSED, "steps of IDA, outside of traced code", "solve_dae"),
         (REFUSED, "solve_ivp and odeint are traced", """
             ode complex_ode OdeSolver DenseOutput OdeSolution RK23 RK45 DOP853 Radau

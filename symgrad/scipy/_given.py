@@ -76,14 +76,16 @@ def _is_unknown(value: Any) -> bool:
     return is_traced(value) and (is_complex(value) or known_value(value.node) is None)
 
 
-def solver(traced: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Have ``traced`` stand for a solver where it is given traced values.
+def solver(
+    traced: Callable[..., Any], module: Any = scipy.optimize
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have ``traced`` stand for a solver of SciPy's where it is given traced values.
 
     They are among its arguments, or what its functions return.
     """
 
     def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
-        watching = given_numbers(getattr(scipy.optimize, plain.__name__), WHY)
+        watching = given_numbers(getattr(module, plain.__name__), WHY)
 
         @functools.wraps(plain)
         def solve(*args: Any, **kwargs: Any) -> Any:

@@ -22,6 +22,7 @@ from typing import Any
 import scipy.integrate
 
 from .._trace._namespace import offering
+from ._bvp import solve_bvp
 from ._dae import solve_dae
 from ._fates import reasons
 from ._given import given_numbers
@@ -46,6 +47,7 @@ __all__ = [
     "quad_vec",
     "romb",
     "simpson",
+    "solve_bvp",
     "solve_dae",
     "solve_ivp",
     "tplquad",
