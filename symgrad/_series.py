@@ -184,7 +184,7 @@ class Series:
         """Return coefficient ``k`` of a node, None for zero."""
         op = node.op
         if node in self._formulas:
-            return self._series[self._formulas[node]][k]
+            return self._of(self._formulas[node], k)[k]  # of a constant, x**0, it is zero
         xs = [self._of(x, k) for x in node.operands]
         if (rule := Recurrence.of(op).coefficient) is not None:
             return rule(k, self._series[node], *xs, **node.params)

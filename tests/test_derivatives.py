@@ -391,3 +391,24 @@ def test_a_replaced_rule_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> N
         assert slope() == np.cos(1.0)
     monkeypatch.setitem(vars(registry.ops["Sin"]), "rule", Partials(lambda y, x: (7.0 * x,)))
     assert slope() == 7.0
+
+
+def test_powers_by_base_and_exponent_where_the_slope_is_zero() -> None:
+    """``y*x**(y-1)`` is zero at y = 0; its derivative by y, 1/x, is not."""
+
+    def power(x: Any, y: Any) -> Any:
+        return x**y
+
+    by_x, by_y = sg.grad(power), sg.grad(power, argnums=1)
+    assert sg.grad(by_x, argnums=1)(2.0, 0.0) == sg.grad(by_y)(2.0, 0.0) == 0.5
+    assert sg.grad(sg.grad(by_x), argnums=1)(2.0, 1.0) == pytest.approx(0.5)
+
+    def fourth(x: Any) -> Any:
+        third = sg.grad(sg.grad(sg.grad(lambda x: power(x, x))))
+        return sg.grad(third)(x)
+
+    x = sp.Symbol("x")
+    assert fourth(2.0) == pytest.approx(float(sp.diff(x**x, x, 4).subs(x, 2)))
+    for at in (0.0, -0.0, 1e-310, np.inf, np.nan, -2.0):  # x**0 is 1
+        assert by_x(at, 0.0) == 0
+    assert sg.grad(by_x, argnums=1)(np.float32(4), np.float32(0)) == 0.25

@@ -302,6 +302,20 @@ def test_series_in_any_unit_of_time() -> None:
         assert abs(found.y[0, -1] - math.sin(10)) < 1e-12
 
 
+@pytest.mark.parametrize("n", [1.0, 2.0, 4.0])
+def test_series_of_powers_begin_at_zero(n: float) -> None:
+    """Hill's rate by its exponent, and a power of the time."""
+
+    def hill(t, y, n):
+        return [y[0] ** n / (1 + y[0] ** n) - 0.5 * y[0] + 0.1, 31 * t**30]
+
+    ours = solve_ivp(hill, (0, 1), [0, 0], "Taylor", rtol=1e-10, atol=1e-10, args=(n,))
+    other = scipy.integrate.solve_ivp(hill, (0, 1), [0, 0], "DOP853", rtol=1e-12, atol=1e-12,
+                                      args=(n,))  # fmt: skip
+    assert ours.success
+    np.testing.assert_allclose(ours.y[:, -1], other.y[:, -1], atol=1e-8)
+
+
 def test_series_take_what_the_other_methods_take() -> None:
     """Complex and backward; a class; and not what is no series."""
     found = solve_ivp(lambda t, y: 1j * y, (2, -1), [1j], "Taylor", rtol=1e-12, atol=1e-12)

@@ -540,6 +540,25 @@ def test_orders_beyond_those_of_slopes_that_close() -> None:
         np.testing.assert_allclose([out, *terms], np.array(exact, float), rtol=1e-11)
 
 
+@pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.0, 7.0, 20.0, 2000.0, 2.5])
+def test_powers_of_a_series_that_begins_with_zero(p: float) -> None:
+    """``sin(x)**p`` at 0, with p a number in the code or an argument around."""
+    order = 8
+    unit = [1.0] + [0.0] * (order - 1)
+    x = sp.Symbol("x")
+    exact = [0.0] * order  # of what is not known: nan
+    if p == int(p) < 100:
+        exact = [float(sp.diff(sp.sin(x) ** int(p), x, k).subs(x, 0)) for k in range(1, order + 1)]
+    elif p < 100:
+        exact = [0.0 if k < p else np.nan for k in range(1, order + 1)]
+
+    def along(p: Any) -> Any:
+        return sg.jet(lambda x: np.sin(x) ** p, (0.0,), (unit,))[1]
+
+    np.testing.assert_allclose(sg.compile(along)(p), exact, rtol=1e-13)
+    np.testing.assert_allclose(sg.jet(lambda x: np.sin(x) ** p, (0.0,), (unit,))[1], exact, 1e-13)
+
+
 @pytest.mark.quick
 def test_curves_that_do_not_fit() -> None:
     with pytest.raises(ArgumentError, match="one list for each primal"):

@@ -17,7 +17,7 @@ import numpy as np
 Coefficients = Sequence[Any]
 
 #: Up to this power of a series it is a product of some.
-HIGHEST_PRODUCT = 16
+HIGHEST_PRODUCT = 1024
 
 
 def added(terms: Sequence[Any]) -> Any:
@@ -68,9 +68,27 @@ def root(k: int, y: Coefficients, x: Coefficients) -> Any:
 
 def power(k: int, z: Coefficients, x: Coefficients, y: Coefficients) -> Any:
     """Return coefficient ``k`` of ``z = x**y`` for a constant ``y``, by ``x*z' = y*z*x'``."""
-    slopes = [None if a is None else (y[0] * j - (k - j)) * a for j, a in enumerate(x)]
+    exponent = y[0]
+    slopes = [None if a is None else (exponent * j - (k - j)) * a for j, a in enumerate(x)]
     total = convolved([None, *slopes[1:]], [*z[:k], None], k)
-    return None if total is None else total / (k * x[0])
+    if total is None:
+        return None
+    return np.where(x[0] == 0, _power_of_zero(k, z, x, exponent), total / (k * x[0]))
+
+
+def _power_of_zero(k: int, z: Coefficients, x: Coefficients, y: Any) -> Any:
+    """Return coefficient ``k`` of ``x**y`` where ``x[0]`` is zero, nan where there is none.
+
+    The first that is not zero is that of order y; those behind it follow from the same equation,
+    by its coefficient one order later.
+    """
+    known: Any = np.nan
+    if x[1] is not None:
+        terms = [None if a is None else (y * j - (k + 1 - j)) * a for j, a in enumerate(x)]
+        later = convolved([None, None, *terms[2:], None], [*z[:k], None, None], k + 1)
+        whole = 0.0 if later is None else later / ((k - y) * x[1])
+        known = np.where(k == y, x[1] ** y, np.where((y > 0) & (np.floor(y) == y), whole, np.nan))
+    return np.where((k < y) | (y == 0), 0.0, known)
 
 
 def power_formula(moving: Sequence[bool], x: Any, y: Any) -> Any:
