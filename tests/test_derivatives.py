@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 import sympy as sp
 
 import symgrad as sg
@@ -412,3 +413,27 @@ def test_powers_by_base_and_exponent_where_the_slope_is_zero() -> None:
     for at in (0.0, -0.0, 1e-310, np.inf, np.nan, -2.0):  # x**0 is 1
         assert by_x(at, 0.0) == 0
     assert sg.grad(by_x, argnums=1)(np.float32(4), np.float32(0)) == 0.25
+
+
+@pytest.mark.parametrize("x", [0.3, 1.5, 5.0])
+def test_box_and_coxs_transformations_by_an_exponent_of_zero(x: float) -> None:
+    """Log is one of the family, not a case by itself: fits begin there."""
+    log, more, e = np.log(x), np.log1p(x), np.exp(x)
+    bent = e * (2 / 3 * x**3 + 0.25 * x**4)
+    for function, *exact in (
+        (scipy.special.boxcox, log, log**2 / 2, log**3 / 3),
+        (scipy.special.boxcox1p, more, more**2 / 2, more**3 / 3),
+        (scipy.special.inv_boxcox, e, -(x**2) / 2 * e, bent),
+        (scipy.special.inv_boxcox1p, np.expm1(x), -(x**2) / 2 * e, bent),
+    ):
+        slope = sg.grad(function, argnums=1)
+        bend = sg.grad(slope, argnums=1)
+        found = [sg.compile(function)(x, 0.0), slope(x, 0.0), bend(x, 0.0)]
+        np.testing.assert_allclose(found, exact, rtol=1e-13)
+
+
+@pytest.mark.quick
+def test_the_slope_of_a_transformation_ends_where_scipys_series_does_not() -> None:
+    """Kummer's function of infinity in SciPy has no end."""
+    slope = sg.grad(scipy.special.boxcox, argnums=1)
+    assert np.isnan(sg.grad(slope)(0.0, -1.0))

@@ -481,3 +481,12 @@ def test_numbers_beyond_doubles_are_computed_with() -> None:
     for _ in range(300):  # deeper than SymPy prints
         nested = sp.sin(nested)
     assert 0 < sg.from_sympy(nested, [x])(1.0) < 0.1
+
+
+def test_a_choice_between_conditions_is_a_condition() -> None:
+    def chosen(x: Any, y: Any) -> Any:
+        return np.where(np.where(x > 1, y > 0, False), x, 2 * y)
+
+    text = str(sg.formula(chosen, 2.0, 3.0))
+    assert "Piecewise((x, ITE(x > 1, y > 0, False)), (2*y, True))" in text
+    assert "p*x" in str(sg.formula(sg.grad(lambda x, p: x**p), 2.0, 3.0))

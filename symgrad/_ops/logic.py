@@ -235,9 +235,15 @@ def _select(e: Any, dtype: Any, condition: str, a: str, b: str) -> str:
     return str(e.op(f"select i1 {condition}, {t} {a}, {t} {b}", t))
 
 
+def _choice(condition: Any, a: Any, b: Any) -> Any:
+    if is_truth(a) or is_truth(b):  # of a choice between conditions SymPy makes no condition
+        return sp.ITE(truth(condition), truth(a), truth(b))
+    return sp.Piecewise((a, truth(condition)), (b, True))
+
+
 WHERE = define(
     Map("Where", evaluate=np.where, domain=(CONDITION, Real, Real), types=_where_types,
-        sympy=lambda c, a, b: sp.Piecewise((a, truth(c)), (b, True)),
+        sympy=_choice,
         rule=Linear(lambda ct, c, a, b: (None, np.where(c, ct, 0.0), np.where(c, 0.0, ct)), (1, 2)),
         taken=lambda y, c, a, b: (None, (c, True), (c, False))),
     Code(Emit(_select), source=lambda c, a, b: f"np.where({c}, {a}, {b})"),

@@ -142,7 +142,9 @@ def _boxcox(x: Any, k: Any) -> Any:
 def _boxcox_slope(x: Any, k: Any) -> Any:
     """By the exponent: ``(x**k*(k*log(x) - 1) + 1)/k**2``, a mean of t*x**(k*t) over t."""
     log = np.log(x)
-    return 0.5 * log * log * sc.hyp1f1(2.0, 3.0, k * log)
+    power = k * log
+    # SciPy's hyp1f1 of infinity does not return.
+    return 0.5 * log * log * sc.hyp1f1(2.0, 3.0, np.where(np.isinf(power), np.nan, power))
 
 
 BOXCOX = define(
@@ -160,22 +162,39 @@ def powm1(x: Any, y: Any) -> Any:
     return np.where(positive, np.expm1(y * np.log(np.where(positive, x, 1.0))), x**y - 1.0)
 
 
+def _power_over(k: Any, log: Any) -> Any:
+    """Return ``expm1(k*log)/k``, near ``k = 0`` with its derivatives by k, too."""
+    power = k * log
+    near = np.abs(power) < 1
+    small, safe = np.where(near, power, 0.0), np.where(k == 0, 1.0, k)
+    away = np.where(k == 0, log, np.expm1(safe * log) / safe)
+    return np.where(near, log * sc.exprel(small), away)
+
+
+def _log_over(k: Any, x: Any) -> Any:
+    """Return ``log1p(k*x)/k``, near ``k = 0`` with its derivatives by k, too."""
+    product = k * x
+    near = np.abs(product) < 1 / 32
+    small, safe = np.where(near, product, 0.0), np.where(k == 0, 1.0, k)
+    series: Any = 0.0
+    for j in range(16, 0, -1):
+        series = 1 / j - small * series
+    return np.where(near, x * series, np.where(k == 0, x, np.log1p(safe * x) / safe))
+
+
 @relative(sc.boxcox1p, "Box-Cox transformation of 1 + x.", (0.5, 2), (0.3, 2))
 def boxcox1p(x: Any, k: Any) -> Any:
-    safe = np.where(k == 0, 1.0, k)
-    return np.where(k == 0, np.log1p(x), np.expm1(safe * np.log1p(x)) / safe)
+    return _power_over(k, np.log1p(x))
 
 
 @relative(sc.inv_boxcox, "Inverse of the Box-Cox transformation.", (0.5, 2), (0.3, 2))
 def inv_boxcox(x: Any, k: Any) -> Any:
-    safe = np.where(k == 0, 1.0, k)
-    return np.exp(np.where(k == 0, x, np.log1p(safe * x) / safe))
+    return np.exp(_log_over(k, x))
 
 
 @relative(sc.inv_boxcox1p, "Inverse of the Box-Cox transformation of 1 + x.", (0.5, 2), (0.3, 2))
 def inv_boxcox1p(x: Any, k: Any) -> Any:
-    safe = np.where(k == 0, 1.0, k)
-    return np.expm1(np.where(k == 0, x, np.log1p(safe * x) / safe))
+    return np.expm1(_log_over(k, x))
 
 
 # ---------------------------------------------------------------- angles in degrees
