@@ -327,3 +327,18 @@ def test_series_take_what_the_other_methods_take() -> None:
         solve_ivp(lambda t, y: np.linalg.cholesky(y[0] * np.eye(2))[0], (0, 1), [1, 1], "Taylor")
     with pytest.raises(UnsupportedError, match="loops"):
         solve_ivp(lambda t, y: sg.fori_loop(0, 3, lambda k, x: 0.5 * x, y), (0, 1), [1], "Taylor")
+
+
+def test_a_band_of_equations_written_one_by_one() -> None:
+    """Its directions are taken in a loop, whose code is that of one of them."""
+
+    def chain(t, y):
+        n = len(y)
+        left = [y[0], *(y[k] for k in range(n - 1))]
+        right = [*(y[k] for k in range(1, n)), y[n - 1]]
+        return [50 * (left[k] - 2 * y[k] + right[k]) + np.sin(y[k]) for k in range(n)]
+
+    y0 = np.linspace(0, 1, 24) ** 2
+    ours = solve_ivp(chain, (0, 1), y0, "Rodas5P", rtol=1e-8, atol=1e-10)
+    other = scipy.integrate.solve_ivp(chain, (0, 1), y0, "Radau", rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(ours.y[:, -1], other.y[:, -1], rtol=1e-7)

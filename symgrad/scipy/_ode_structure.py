@@ -22,11 +22,13 @@ import scipy.sparse.csgraph
 
 from .. import numpy as traced_numpy
 from .._api._at_values import jvp
+from .._api._control import scan
 from .._api._custom import custom_jvp
 from .._api._matrices import jacobian
 from .._api._transforms import vmap
 from .._ops.banded import BAND_LU, BAND_SOLVE
 from .._shapes import SHORT_LAST_AXIS
+from .._trace import as_node
 
 Slope = Callable[[Any, Any], Any]
 Solve = Callable[[Any], Any]
@@ -91,7 +93,21 @@ def full(slope: Slope, t: Any, y: Any, shift: Any) -> Solve:
 def _directions(slope: Slope, t: Any, y: Any, colours: Any, count: int) -> Any:
     """Return the derivatives in the directions of the unknowns of each colour, shape (count, n)."""
     seeds = (colours == np.arange(count)[:, np.newaxis]).astype(float)
-    return vmap(lambda seed: jvp(lambda v: slope(t, v), (y,), (seed,))[1])(seeds)
+
+    def along(seed: Any) -> Any:
+        return jvp(lambda v: slope(t, v), (y,), (seed,))[1]
+
+    if written_out(slope(t, y)):  # a loop, whose code is that of one direction
+        return scan(lambda none, seed: (none, along(seed)), 0.0, seeds)[1]
+    return vmap(along)(seeds)
+
+
+def written_out(value: Any) -> bool:
+    """Tell whether an array is put together of many elements."""
+    node = as_node(value)
+    while len(node.operands) == 1:
+        (node,) = node.operands
+    return len(node.operands) > SHORT_LAST_AXIS
 
 
 class Band(NamedTuple):
