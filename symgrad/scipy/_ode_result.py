@@ -19,12 +19,17 @@ def checked_times(t_eval: Any, t0: float, tf: float) -> Any:
     t_eval = np.asarray(t_eval)
     if t_eval.ndim != 1:
         raise ValueError("`t_eval` must be 1-dimensional.")
-    steps = t_eval[1:] - t_eval[:-1]
-    sorted_well = bool(((steps > 0) if tf > t0 else (steps < 0)).all()) or tf == t0
-    ends = t_eval if tf == t0 or not sorted_well else t_eval[[0, -1]] if len(t_eval) else ()
-    least, most = min(t0, tf), max(t0, tf)
-    if any(t < least or t > most for t in ends):
-        raise ValueError("Values in `t_eval` are not within `t_span`.")
+    sorted_well = len(t_eval) < 2 or tf == t0
+    if not sorted_well:
+        steps = t_eval[1:] - t_eval[:-1]
+        sorted_well = bool(((steps > 0) if tf > t0 else (steps < 0)).all())
+    ends = t_eval
+    if sorted_well and tf != t0 and len(t_eval):
+        ends = t_eval[0], t_eval[-1]
+    least, most = (t0, tf) if t0 < tf else (tf, t0)
+    for t in ends:
+        if t < least or t > most:
+            raise ValueError("Values in `t_eval` are not within `t_span`.")
     if not sorted_well:
         raise ValueError("Values in `t_eval` are not properly sorted.")
     return t_eval
