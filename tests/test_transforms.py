@@ -559,6 +559,21 @@ def test_powers_of_a_series_that_begins_with_zero(p: float) -> None:
     np.testing.assert_allclose(sg.jet(lambda x: np.sin(x) ** p, (0.0,), (unit,))[1], exact, 1e-13)
 
 
+def test_series_through_products_over_axes() -> None:
+    """Also where a factor is zero, as in rates of reactions by their orders."""
+    order = 4
+    unit = [1.0] + [0.0] * (order - 1)
+    x = sp.Symbol("x")
+    for at in (0.0, 0.5):
+        _, terms = sg.jet(lambda x: np.prod(np.stack([x, np.sin(x), 1 + x])), (at,), (unit,))
+        form = x * sp.sin(x) * (1 + x)
+        exact = [float(sp.diff(form, x, k).subs(x, at)) for k in range(1, order + 1)]
+        np.testing.assert_allclose(terms, exact, rtol=1e-13, atol=1e-13)
+    powers = np.array([[2.0, 1.0], [0.0, 3.0]])
+    _, terms = sg.jet(lambda x: np.prod(np.stack([x, 2 * x]) ** powers, axis=1), (0.0,), (unit,))
+    np.testing.assert_allclose(terms, [[0, 0], [0, 0], [12, 48], [0, 0]], atol=1e-13)
+
+
 @pytest.mark.quick
 def test_curves_that_do_not_fit() -> None:
     with pytest.raises(ArgumentError, match="one list for each primal"):

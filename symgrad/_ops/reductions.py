@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from .._op import AXES, Code, Linear, NoRule, Products, Reduce, Words, define
+from .._op import AXES, Code, Linear, NoRule, Products, Recurrence, Reduce, Words, define
 from .._shapes import Shape, as_size, show
 from . import complex_order
 from .complex_products import product_over
@@ -15,6 +17,9 @@ from .movement import BROADCAST, RESHAPE, TRANSPOSE, inverse
 from .scans import exclusive_products
 
 Axes = tuple[int, ...]
+
+#: Power series go through products of so many factors.
+MOST_FACTORS = 32
 
 
 def reduced(shape: Shape, axes: Axes) -> Shape:
@@ -111,7 +116,7 @@ def _fits(node: Any) -> str | None:
 def _reduction(
     name: str, function: Any, element: Any, combine: str, doc: str, rule: Any, *,
     place: bool = False, types: Any = None, parts: Any = None, taken: Any = None,
-    convention: str | None = None,
+    convention: str | None = None, series: Recurrence | None = None,
 ) -> Reduce:  # fmt: skip
     """Define a fold."""
     record = Reduce(
@@ -131,7 +136,8 @@ def _reduction(
         support=lambda mask, x, axes: (restore(mask, x, axes),),
     )
     source = _source(name.lower(), typed=name in ("Sum", "Prod"))
-    return define(record, Code(source=source), Words(doc, convention=convention))
+    more = () if series is None else (series,)
+    return define(record, Code(source=source), Words(doc, convention=convention), *more)
 
 
 def _extremum(name: str, ufunc: Any, doc: str, parts: Any, less: Any) -> Reduce:
@@ -160,13 +166,26 @@ SUM = _reduction(
     "Sum", _in_type(np.add), _fold(sp.Sum), "add", "sum over axes",
     Linear(lambda ct, x, axes: (restore(ct, x, axes),)),
 )  # fmt: skip
+
+
+def _by_factors(moving: Any, x: Any, axes: Axes) -> Any:
+    """Return the product of few factors one by one; None of many, or as many as there are."""
+    for axis in sorted(axes, reverse=True):
+        size = x.shape[axis]
+        if not isinstance(size, int) or not 0 < size <= MOST_FACTORS:
+            return None
+        before = (slice(None),) * axis
+        x = functools.reduce(operator.mul, [x[(*before, k)] for k in range(size)])
+    return x
+
+
 PROD = _reduction(
     "Prod", _in_type(np.multiply), _fold(sp.Product), "multiply", "product over axes",
     Products(
         lambda ct, y, x, axes: (restore(ct, x, axes) * _prod_partial(x, axes),),
         lambda t, y, x, axes: np.sum(t[0] * _prod_partial(x, axes), axis=axes),
     ),
-    parts=product_over,
+    parts=product_over, series=Recurrence(formula=_by_factors),
 )  # fmt: skip
 MAX = _extremum("Max", np.maximum, "maximum", complex_order.largest, lambda x, y: x < y)
 MIN = _extremum("Min", np.minimum, "minimum", complex_order.smallest, lambda x, y: y < x)
