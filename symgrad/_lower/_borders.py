@@ -168,7 +168,20 @@ class _Group:
         count = math.prod(len(row) - 1 for row in self.grid)
         if not 1 < count <= MOST_CELLS or count * len(self.members) > MOST_STEPS:
             return False
-        return len(self._spared()) > len(self._stored())
+        return len(self._spared()) > len(self._stored()) + self._fused()
+
+    def _fused(self) -> int:
+        """Return how many of the steps go to places of their own in the loop that computes them.
+
+        Assembled, they are written and read once more.
+        """
+        found, waiting = 0, [*self.members]
+        while waiting:
+            for user in self.steps.users[waiting.pop()]:
+                if user.op.kind == "view":
+                    waiting.append(user)
+                found += user.op.kind == "scatter" and user not in self.members
+        return found
 
     def _spared(self) -> set[Node]:
         """Return the assemblies that nobody needs as arrays any more."""
