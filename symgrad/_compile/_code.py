@@ -25,7 +25,7 @@ from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from .._forks import PATIENCE, taken_by_forks, torn, undisturbed
-from .._lower import SIMD_PREFIX, Lowered, products
+from .._lower import SIMD_PREFIX, Lowered, products, without_few
 from .._ops.callback import CALLBACKS
 from .._pickles import call_again
 from .._platform import NEAR, RELOCATION
@@ -131,7 +131,9 @@ class Code(Interface):
 
 def compile_code(lowered: Lowered, kinds: Sequence[str]) -> Code:
     """Compile a lowered program; ``kinds`` says how Python passes its inputs."""
-    main = lowered.text if structures.FAULT else f"{lowered.text}\n{write_entry(lowered, kinds)}"
+    main = without_few(lowered.text)
+    if structures.FAULT is None:
+        main += f"\n{write_entry(lowered, kinds)}"
     if lowered.straight:
         level = 0 if lowered.steps > FAST_CODE_FROM else 3
         with ThreadPoolExecutor(max_workers=get_num_threads()) as pool:

@@ -2,6 +2,7 @@
 
 from . import _products as products
 from ._borders import cut
+from ._chunked import without_few
 from ._factors import direct
 from ._legalize import legalize
 from ._module import Lowered, constant_symbol, emit
@@ -24,4 +25,5 @@ __all__ = [
     "products",
     "unroll",
     "unrolls",
+    "without_few",
 ]

@@ -3,6 +3,11 @@
 ``NAME`` decides by the sizes: it calls ``NAME.part`` for the whole nest, or ``NAME.cut``. This
 has the pool of threads call ``NAME.chunk`` for each chunk, which reads from memory what
 ``NAME.part`` takes, and then combines the chunks' parts of the reductions over the cut axis.
+
+Where elements are few, what costs is to prepare for wide vectors and blocks. A short body has a
+third version for these, ``NAME.few``: a loop of narrow vectors, where compiled code calls. A call
+from Python takes a hundred times what it saves; its code goes without (:func:`without_few`), one
+loop less to optimise, unless sums would have other bits.
 """
 
 from __future__ import annotations
@@ -21,26 +26,57 @@ from .._runtime._threads import RUN
 from .._shapes import Dimension, Shape, as_expr, dim_product
 from ._cut import CHUNK, CHUNKS, Cut, cost_of
 from ._emitter import Emitter, size_parameters
-from ._fold import Reduction, fill_function, fold_arrays, fold_numbers, folded_from, identity_of
+from ._fold import (
+    Reduction,
+    describe,
+    fill_function,
+    fold_arrays,
+    fold_numbers,
+    folded_from,
+    identity_of,
+)
 from ._llvm_module import Module
 from ._loops import JOINED, Frame, function_text
 from ._nest import NestWriter
 from ._plan import Nest
 from ._values import Place
+from ._windows import windows
+
+#: Fewer elements than this are few, by the number that a turn takes of them.
+FEW = {4: 32, 1: 16}
+
+_SOME, _NONE = (f"@few = internal constant i64 {n}" for n in (FEW[4], 0))
+
+
+def without_few(text: str) -> str:
+    """Return a module in which no number of elements is few where nobody can tell by the bits."""
+    return text.replace(_SOME, _NONE)
 
 
 def write_chunked(
-    module: Module, name: str, nest: Nest, cut: Cut, frame: Frame, stored: dict[Node, None]
-) -> sp.Expr:
+    module: Module, name: str, nest: Nest, cut: Cut, frame: Frame, stored: dict[Node, None],
+    inside: bool,
+) -> sp.Expr:  # fmt: skip
     """Add the functions of a nest that is cut to the module; return the work of it, in dozens.
 
-    ``frame`` gets the parameters of the function ``name``, the number of threads the last.
+    ``frame`` gets the parameters of the function ``name``, the number of threads the last;
+    ``inside`` says that the nest is of the body of a loop or a branch, which compiled code calls.
     """
     inner = Frame(frame.place, frame.result, frame.sizes, more=("%begin", "%end", JOINED))
     writer = NestWriter(module, f"{name}.part", nest, inner, cut=cut)
     writer.write(stored)
     cost = cost_of(nest, len(inner.pointers))
-    _Chunked(module, name, nest, cut, frame, inner, writer.parts, cost).write()
+    few = limit = None
+    if writer.is_short() and len(nest.domain) == 1 and not as_expr(nest.domain[0]).is_Integer:
+        few = Frame(frame.place, frame.result, frame.sizes)
+        # What a step of a loop reads its neighbours' elements of, the step before has just written.
+        # A vector of which other stores hold the elements has to wait until they are in memory.
+        turn = 1 if inside and windows(nest) else 4
+        NestWriter(module, f"{name}.few", nest, few, turn=turn).write(stored)
+        sums = any(r.dtype.kind == "f" and r.how in ("add", "multiply")
+                   for r in map(describe, nest.reductions))  # fmt: skip
+        limit = FEW[turn] if inside or sums else None
+    _Chunked(module, name, nest, cut, frame, inner, writer.parts, cost, few, limit).write()
     return dozens(cost, nest.domain)
 
 
@@ -83,6 +119,9 @@ class _Chunked:
     inner: Frame
     names: dict[Node, str]
     cost: int
+    few: Frame | None = None
+    #: How many elements are too many for it, if that does not depend on who calls.
+    limit: int | None = None
     parts: dict[str, _Part] = field(default_factory=dict)
 
     def write(self) -> None:
@@ -143,6 +182,18 @@ class _Chunked:
     def decide(self) -> list[str]:
         """Return the body of the function: few elements are one chunk."""
         e = self.emitter()
+        if self.few is not None:
+            limit: Any = self.limit
+            if limit is None:
+                self.module.few = _SOME
+                limit = e.op("load i64, ptr @few")
+            short = e.op(f"icmp slt i64 {self.extent(e)}, {limit}")
+            e.line(f"br i1 {short}, label %few, label %more")
+            e.lines[0].append("few:")
+            given = [*(f"ptr {p}" for p in self.few.pointers), *size_parameters(self.few.sizes)]
+            e.line(f"call void @{self.name}.few({', '.join(given)})")
+            e.line("ret void")
+            e.lines[0].append("more:")
         elements = as_expr(dim_product(self.nest.domain))
         self.module.bounded.add(elements * self.cost)
         work = e.index(elements * self.cost)

@@ -15,6 +15,13 @@ from ._simd_variants import Definition, definitions
 #: calls: each of them takes LLVM two milliseconds, and in long bodies hardly saves time.
 MOST_INLINED = 1200
 
+#: What LLVM is told of a loop by the number of elements that a turn of it takes; 0: nothing.
+TURNS = {
+    0: "",
+    1: ', !{!"llvm.loop.vectorize.enable", i1 false}',
+    4: ', !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}',
+}
+
 
 class Module:
     """What the functions of one LLVM module share: declarations and attributes.
@@ -41,15 +48,18 @@ class Module:
         self.symbols: set[str] = set()
         self.pointers: dict[str, str] = {}
         self.tables: dict[tuple[float, ...], str] = {}
-        self.loops = 0
+        #: The definition of the number of elements below which they are few, if there is any use.
+        self.few = ""
+        #: How many elements a turn of each innermost loop takes, a key of :data:`TURNS`.
+        self.loops: list[int] = []
         #: Numbers made of sizes that the functions compute with, bytes and positions above all:
         #: the program is for arguments for which they stay below a limit; see ``_sizes``.
         self.bounded: set[sp.Expr] = set()
 
-    def loop(self) -> str:
-        """Return the metadata of a new innermost loop; see :data:`INDEPENDENT`."""
-        self.loops += 1
-        return f", !llvm.loop !{self.loops + 1}"
+    def loop(self, turn: int = 0) -> str:
+        """Return the metadata of a new innermost loop."""
+        self.loops.append(turn)
+        return f", !llvm.loop !{len(self.loops) + 1}"
 
     def declare(self, name: str, result: str, arguments: Iterable[str]) -> None:
         """Declare an external function once."""
@@ -107,9 +117,9 @@ class Module:
         simd: Iterable[str] = self.definitions.values()
         if self.inlined > MOST_INLINED:
             simd = (text.replace("alwaysinline", "noinline", 1) for text in simd)
-        parts = [*self._tables(), *self.pointers.values(), *simd, *self.functions]
+        parts = [self.few, *self._tables(), *self.pointers.values(), *simd, *self.functions]
         parts += self.declarations.values()
         parts += [f"attributes #{n} = {{ {text} }}" for text, n in self.attributes.items()]
         parts += ["!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}']
-        parts += [f"!{k} = distinct !{{!{k}, !1}}" for k in range(2, self.loops + 2)]
+        parts += [f"!{k} = distinct !{{!{k}, !1{TURNS[n]}}}" for k, n in enumerate(self.loops, 2)]
         return "\n".join(parts) + "\n"

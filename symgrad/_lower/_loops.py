@@ -77,11 +77,12 @@ def index_over(domain: Shape) -> tuple[Any, ...]:
 class Loops:
     """The loops over a domain; loops of length one are not made.
 
-    With ``part`` the outer loop runs from ``%begin`` to ``%end`` alone.
+    With ``part`` the outer loop runs from ``%begin`` to ``%end`` alone. A ``turn`` of the innermost
+    takes so many elements; 0 leaves that to LLVM.
     """
 
-    def __init__(self, emitter: Emitter, domain: Shape, part: bool = False) -> None:
-        self.emitter, self.domain, self.part = emitter, domain, part
+    def __init__(self, emitter: Emitter, domain: Shape, part: bool = False, turn: int = 0) -> None:
+        self.emitter, self.domain, self.part, self.turn = emitter, domain, part, turn
         self.index = list(index_over(domain))
         for depth, symbol in enumerate(self.index):
             if symbol != 0:
@@ -141,7 +142,7 @@ class Loops:
                 break
             if depth == self.innermost:
                 jump = next(k for k, line in enumerate(closed) if line.startswith("  br i1"))
-                closed[jump] += self.emitter.module.loop()
+                closed[jump] += self.emitter.module.loop(self.turn)
             lines += opened + self.emitter.lines[depth + 1]
             closing.append(closed + after.get(depth, []))
         for part in reversed(closing):

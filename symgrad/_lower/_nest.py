@@ -44,8 +44,12 @@ done:
 """
 
 
+#: A body of up to so many instructions, none a call, is worth a version for few elements.
+SHORT_BODY = 64
+
+
 class NestWriter:
-    """Writes one nest as one function."""
+    """Writes one nest as one function; with ``turn`` for few elements, so many at a time."""
 
     def __init__(
         self,
@@ -55,15 +59,16 @@ class NestWriter:
         frame: Frame,
         internal: bool = True,
         cut: Cut | None = None,
+        turn: int = 0,
     ) -> None:
         self.name, self.nest, self.frame, self.internal = name, nest, frame, internal
-        self.cut = cut
+        self.cut, self.turn = cut, turn
         #: Where a chunk puts its parts of the reductions over the cut axis.
         self.parts = {} if cut is None else {r.node: f"%fold{k}" for k, r in enumerate(cut.folds)}
         self.rank = len(nest.domain)
         self.emitter = Emitter(module, self.rank)
         self.emitter.bind_sizes(frame.sizes)
-        self.loops = Loops(self.emitter, nest.domain, cut is not None)
+        self.loops = Loops(self.emitter, nest.domain, cut is not None, turn)
         self.index = tuple(self.loops.index)
         copied = {s.node for s in nest.stores if s.part is None and s.output is None}
         self.values = Values(
@@ -100,6 +105,11 @@ class NestWriter:
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
+
+    def is_short(self) -> bool:
+        """Tell whether the body, which is written, is short, and calls nothing."""
+        body = self.emitter.lines[-1]
+        return len(body) <= SHORT_BODY and not any(" call " in line for line in body)
 
     def early(self) -> dict[Node | None, list[Node | Store]]:
         """Return the reductions and stores by the node after which they come; None: the end.
@@ -243,7 +253,7 @@ class NestWriter:
         opening = [f"  store {kind} {zero}, ptr {total}"]
         self.fold(r, total, value)
         cascade = r.how == "add" and r.dtype.kind == "f" and self.loops.innermost >= start
-        cascade = cascade and not self.short(r.axes)
+        cascade = cascade and not (self.turn or self.short(r.axes))
         if not cascade:
             self.before.setdefault(start, []).extend(opening)
             self.finish(r, place, [(f"load {kind}, ptr {total}")], start)

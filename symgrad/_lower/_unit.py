@@ -231,7 +231,10 @@ class Unit:
         cut = cut_of(nest) if module is self.module else None
         if cut is not None:
             rest = self.module, name, nest, cut, frame, self.plan.stored
-            work = write_together(*rest, *more) if more else write_chunked(*rest)
+            if more:
+                work = write_together(*rest, *more)
+            else:
+                work = write_chunked(*rest, self.inner)
             # So that whatever threads share runs without the interpreter's lock.
             self.code.loops.add(work)
             self.call(name, frame)
