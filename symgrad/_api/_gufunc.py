@@ -23,11 +23,12 @@ import numpy as np
 from .._compile import Call, Function, Given, Specialization, loaded
 from .._pickles import call_again
 from .._runtime import MISS, origin_of, structures, universal
-from .._shapes import SHORT_LAST_AXIS, hint, same
+from .._shapes import SHORT_LAST_AXIS, as_dim
 from .._state import PLAIN, now
-from .._trace import Complex, flatten
-from ..errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from .._trace import flatten
+from ..errors import ArgumentError, UnsupportedError
 from ._control import fori_loop, scan
+from ._gufunc_traced import Core, check_results, results_of, written
 from ._transforms import check_function, compile
 from ._vmap import vmap_body
 
@@ -106,12 +107,14 @@ def gufunc(
     _check_arguments(f, len(inputs))
     nin, nout = len(inputs), len(outputs)
     loops = [_chars(text, nin, nout) for text in types or (_every(c, nin, nout) for c in "fd")]
-    core = "->".join(",".join(f"({','.join(x)})" for x in side) for side in (inputs, outputs))
+    core = written(inputs, outputs)
+    found = in_trace(f, signature or core, loops)
+    found.made = gufunc, (f, signature), {"types": types and tuple(types), "parallel": parallel}
     made = universal(
         [_rows(f, core, chars, parallel=parallel).step for chars in loops], loops, nin,
         name=getattr(f, "__name__", type(f).__name__), doc=inspect.getdoc(f) or "",
         signature=signature if any((*inputs, *outputs)) else None,
-        origin=(f, signature, None if types is None else tuple(types), parallel), load=loaded,
+        origin=found, load=loaded,
     )  # fmt: skip
     copyreg.pickle(np.ufunc, _reduced)
     return made
@@ -179,6 +182,25 @@ def _chars(text: str, nin: int, nout: int) -> str:
     return given + results
 
 
+# ---------------------------------------------------------------- in traced functions
+
+
+class _InTrace(Function[..., Any]):
+    """What a universal function computes of traced values, and of eager tensors."""
+
+    #: What makes the universal function.
+    made: tuple[Any, ...]
+
+
+def in_trace(f: Callable[..., Any], core: str, loops: Sequence[str]) -> _InTrace:
+    """Return the function of traced values; ``core`` and ``loops`` are axes and types."""
+    inputs, outputs = (
+        [re.findall(r"\w+\??", operand) for operand in re.findall(_OPERAND, side)]
+        for side in core.split("->")
+    )
+    return _InTrace(Core(f, inputs, outputs, loops), f, (in_trace, (f, core, loops), {}))
+
+
 # ---------------------------------------------------------------- one loop
 
 
@@ -188,43 +210,19 @@ def _rows(f: Callable[..., Any], core: str, chars: str, parallel: bool | None = 
     batched = vmap_body(f, 0, 0)
 
     def body(*args: Any, _top: bool = False) -> Any:
-        leaves, tree = flatten(batched(*args))
-        rest = iter(leaves)
-        results = [next(rest) if n == 1 else Complex.of(next(rest), next(rest)) for n in tree.units]
+        results = results_of(batched(*args))
         sizes = {
-            name: size
+            name: as_dim(size)
             for x, names in zip(args, inputs, strict=True)
             for name, size in zip(names, x.shape[1:], strict=True)
         }
-        _check_results(results, outputs, sizes, args[0].shape[0], chars[len(inputs) :], core)
+        lead = tuple(map(as_dim, args[0].shape[:1]))
+        check_results(results, outputs, sizes, lead, chars[len(inputs) :], core)
         return results[0] if len(results) == 1 else tuple(results)
 
     recipe = (_rows, (f, core, chars), {"parallel": parallel})
     binary = (inputs, outputs) == ([[], []], [[]])
     return _Rows(body, f, recipe, parallel=parallel, axes=inputs, binary=binary)
-
-
-def _check_results(
-    results: Sequence[Any], axes: Axes, sizes: dict[str, Any], rows: Any, chars: str, core: str
-) -> None:
-    """Raise if the results are not as many, of the shapes and types that were said."""
-    if len(results) != len(axes):
-        raise ArgumentError(
-            f"the function has {len(results)} results, the signature {core} has {len(axes)}"
-        )
-    for k, (x, names, char) in enumerate(zip(results, axes, chars, strict=True)):
-        wanted = (rows, *(sizes.get(name, int(name) if name.isdecimal() else 0) for name in names))
-        if len(x.shape) != len(wanted) or not all(map(same, x.shape, wanted)):
-            raise ShapeError(
-                f"result {k} has shape {tuple(map(hint, x.shape[1:]))}, in the signature {core} "
-                f"it has {tuple(map(hint, wanted[1:]))}"
-            )
-        kind, dtype = np.dtype(char), np.dtype(x.dtype)
-        if dtype.kind != kind.kind:
-            raise DTypeError(
-                f"result {k} is {dtype}, in this loop it is to be {kind}: say so, as in "
-                f'types=["d->{dtype.char}"]'
-            )
 
 
 class _Rows(Function[..., Any]):
@@ -394,13 +392,13 @@ def _reduced(ufunc: np.ufunc) -> Any:
     origin = origin_of(ufunc)
     if origin is None:
         return ufunc.__name__
-    f, signature, types, parallel = origin
+    make, (f, signature), options = origin.made
     module = getattr(f, "__module__", None) or ""
     if module != "__main__":  # another process has another
         for name, value in vars(sys.modules.get(module, object)).items():
             if value is ufunc:
                 return _named, (module, name)
-    return call_again(gufunc, (f, signature), {"types": types, "parallel": parallel})
+    return call_again(make, (f, signature), options)
 
 
 def _named(module: str, name: str) -> Any:

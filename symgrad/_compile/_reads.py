@@ -60,6 +60,7 @@ from ._users import (
     package_of,
     packed_form,
     python_of,
+    recipe_of,
     slots_of,
     table_form,
     transformed,
@@ -299,7 +300,7 @@ class Walk:
         depth += 1
         if transformed(value):
             self.note(text, "is", value, name)
-            inner = value._recipe[1][0]
+            inner = recipe_of(value)[1][0]
             self._within(value, fixed)("inner", inner)
             self.visit(inner, self.constant(inner), name, fixed, depth, None)
         elif (python := python_of(value)) is not None:

@@ -34,7 +34,7 @@ from .._forks import late_module
 from .._trace import Reading, Traced, flatten
 from ..errors import TraceError, UnsupportedError
 from ._reads import Place, Walk
-from ._users import ACCESSORS, attributes, python_of, set_attributes, transformed
+from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
 from ._versions import version_of, version_with_numbers
 
 
@@ -216,7 +216,7 @@ class Substitutes:
     def _copy(self, value: Any) -> Any:
         kind = type(value)
         if transformed(value):
-            make, (inner, *rest), options = value._recipe
+            make, (inner, *rest), options = recipe_of(value)
             return make(self.part(value, "inner", inner), *rest, **options)
         if (python := python_of(value)) is not None:
             return _Followed(value, self.part(value, "inner", python))

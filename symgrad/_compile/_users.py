@@ -31,6 +31,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._runtime import origin_of
+
 #: Names in code that may read any attribute of an object.
 ANY = frozenset(
     ("__dict__", "vars", "getattr", "asdict", "astuple", "fields", "replace", "attrgetter",
@@ -192,7 +194,7 @@ def package_of(root: Any) -> str | None:
     None for NumPy's, SciPy's and symgrad's own, and for Python's.
     """
     while transformed(root):
-        root = root._recipe[1][0]
+        root = recipe_of(root)[1][0]
     root = root.func if isinstance(root, functools.partial) else root
     function = getattr(root, "__func__", root)
     if type(function) is not FunctionType or not installed(function.__code__.co_filename):
@@ -212,7 +214,19 @@ def users_class(kind: type) -> bool:
 def transformed(value: Any) -> bool:
     """Tell whether a function is one that symgrad has made of another."""
     # Objects of others are not asked: they may answer to any name, or have copied attributes.
+    if type(value) is np.ufunc:
+        return origin_of(value) is not None
     return type(value).__module__.startswith("symgrad.") and hasattr(value, "_recipe")
+
+
+def recipe_of(value: Any) -> tuple[Any, ...]:
+    """Return what makes a transformed function: a function, its arguments, those by name.
+
+    The first of the arguments is what it was made of.
+    """
+    found: tuple[Any, ...]
+    found = origin_of(value).made if type(value) is np.ufunc else value._recipe
+    return found
 
 
 def python_of(value: Any) -> FunctionType | None:
