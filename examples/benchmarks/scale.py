@@ -7,7 +7,8 @@ gradient of a loss of four numbers. NumPy has the expression of whole arrays, Nu
 under ``guvectorize`` (gradients by hand, too), JAX ``jit(vmap(f))`` on arrays of its own. All take
 turns; shown is the least of several calls after the first, on the clock and of all threads
 together, and how many times symgrad's it is: on the clock with as many threads, of all threads
-with one. The latter tells more on a busy machine.
+with one. The latter tells more on a busy machine. "Memory alone" is a sum of the same arrays into
+results of the same shapes: what reading and writing them takes.
 """
 
 from __future__ import annotations
@@ -82,6 +83,9 @@ def loss_by_hand(x, value, gradient):  # type: ignore[no-untyped-def]
     value[0] = total
 
 
+#: What reads and writes the same memory, and computes nothing.
+MEMORY = "memory alone, 1 thread"
+
 #: Those that use several threads.
 SEVERAL = ("symgrad", "Numba by hand, parallel", "JAX vmap")
 
@@ -96,6 +100,7 @@ class Problem(NamedTuple):
     types: str
     signature: str
     columns: tuple[int, ...]
+    traffic: Callable[..., Any]
 
 
 PROBLEMS = {
@@ -103,16 +108,19 @@ PROBLEMS = {
         lambda s, k, t, v: price(s, k, t, v), price,
         lambda jax, jnp: lambda s, k, t, v: price(s, k, t, v, jnp),
         price_by_hand, "void(f8[:],f8[:],f8[:],f8[:],f8[:])", "(),(),(),()->()", (0, 0, 0, 0),
+        lambda s, k, t, v: s + k + t + v,
     ),
     "distance, 3 coordinates": Problem(
         lambda p, q: distance(p, q), distance,
         lambda jax, jnp: lambda p, q: distance(p, q, jnp),
         distance_by_hand, "void(f8[:],f8[:],f8[:])", "(n),(n)->()", (3, 3),
+        lambda p, q: np.sum(p + q),
     ),
     "value and gradient, 4 variables": Problem(
         sg.value_and_grad(lambda x: loss(x)), loss_and_gradient,
         lambda jax, jnp: jax.value_and_grad(lambda x: loss(x, jnp)),
         loss_by_hand, "void(f8[:],f8[:],f8[:])", "(n)->(),(n)", (4,),
+        lambda x: (np.sum(x), x + 1.0),
     ),
 }  # fmt: skip
 
@@ -145,7 +153,9 @@ def calls(problem: Problem, given: list[Any]) -> dict[str, Callable[[], Any]]:
         "Numba by hand, parallel": lambda: by_all(*vectors),
     }
     jax = jax_call(problem, given)
-    return found if jax is None else {**found, "JAX vmap": jax}
+    found |= {} if jax is None else {"JAX vmap": jax}
+    traffic = sg.gufunc(problem.traffic, problem.signature, parallel=False)
+    return {**found, MEMORY: lambda: traffic(*given)}
 
 
 def _of_vectors(signature: str) -> str:
@@ -173,6 +183,8 @@ def compared(problem: Problem, rows: int, rounds: int) -> dict[str, tuple[float,
     turns = calls(problem, given)
     first: list[Any] = []
     for name, call in turns.items():
+        if name == MEMORY:
+            continue
         found = [np.asarray(x) for x in _each(call())]
         first = first or found
         for x, right in zip(found, first, strict=True):
