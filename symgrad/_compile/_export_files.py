@@ -116,6 +116,11 @@ def _cmake(path: Path, name: str, lapack: bool) -> str:
 
 def shared_library(content: bytes, machine: Machine, lapack: bool, name: str) -> bytes:
     """Return the shared library of an object file, made by the C compiler at hand."""
+    if machine.size_bits < 64:
+        raise ArgumentError(
+            f"{name}: a library for {machine.triple} is made by what links the whole module: "
+            "export an object file (f.o), for wasm-ld, emcc or clang"
+        )
     compiler = _compiler(machine)
     if compiler is None:
         raise ArgumentError(

@@ -84,9 +84,9 @@ class ForC:
         *args, **kwargs:
             Example arguments; only their kinds matter. Array sizes become parameters.
         target:
-            The processor: ``"x86-64"``, ``"x86-64-v2"``, ``"x86-64-v3"``, ``"x86-64-v4"`` or
-            ``"aarch64"``. By default the level of this one. Where a lesser processor is to load
-            the library, glibc refuses to.
+            The processor: ``"x86-64"``, ``"x86-64-v2"``, ``"x86-64-v3"``, ``"x86-64-v4"``,
+            ``"aarch64"`` or, for an object file, ``"wasm32"``. By default the level of this one.
+            Where a lesser processor is to load the library, glibc refuses to.
         name:
             The name of the C function; by default that of ``f``.
 

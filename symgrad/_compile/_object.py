@@ -28,12 +28,12 @@ from ._code import FAST_CODE_FROM, llvm_turn, optimize
 NEVER = "symgrad.product.never"
 
 _RUNTIME = """
-declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare double @tgamma(double)
 declare double @lgamma(double)
 @LIMIT = constant i64 1
 @PRODUCTS = constant i64 9223372036854775807
+declare noalias ptr @malloc(i64)
 define noalias ptr @TAKE(i64 %bytes) {
   %p = call noalias ptr @malloc(i64 %bytes)
   ret ptr %p
@@ -69,6 +69,31 @@ define double @symgrad.scipy.special.cython_special.gammaln(double %x, i32 %0) {
 }
 """
 
+#: The C library's functions that take sizes.
+_SIZED = re.compile(r"@(malloc|realloc)\b")
+
+#: They where sizes are narrower: what does not fit is memory that there is not.
+_NARROW = """
+declare noalias ptr @malloc(iN)
+declare ptr @realloc(ptr, iN)
+define noalias ptr @symgrad.malloc(i64 %bytes) {
+  %p = call ptr @symgrad.realloc(ptr null, i64 %bytes)
+  ret ptr %p
+}
+define ptr @symgrad.realloc(ptr %old, i64 %bytes) {
+entry:
+  %size = trunc i64 %bytes to iN
+  %again = sext iN %size to i64
+  %fits = icmp eq i64 %again, %bytes
+  br i1 %fits, label %ask, label %none
+ask:
+  %p = call ptr @realloc(ptr %old, iN %size)
+  ret ptr %p
+none:
+  ret ptr null
+}
+"""
+
 #: The vectors that matrix products are made of; each is two of aarch64's 32 registers.
 TILE_BYTES = 32
 
@@ -100,12 +125,16 @@ def object_code(program: Program, signature: Signature, machine: Machine) -> Obj
         kinds = sorted(s.rpartition(".")[2] for s in products.SYMBOLS.intersection(lowered.symbols))
         multiplied = [_product(kind, machine) for kind in kinds]
     _refuse(program, lowered, machine)
-    main = f"{lowered.text}\n{entry_text(signature, lowered)}"
+    bits = machine.size_bits
+    main = f"{lowered.text}\n{entry_text(signature, lowered, size_bits=bits)}"
     words = {"LIMIT": LIMIT, "PRODUCTS": products.LIMIT, "NEVER": NEVER, "TAKE": TAKE,
              "GIVE": GIVE, "RUN": RUN}  # fmt: skip
     runtime = re.sub(r"@([A-Z]+)\b", lambda m: f"@{words[m[1]]}", _RUNTIME)
     constants = map(_constant, lowered.constants.items())
     texts = [main, "\n".join([runtime, level_note(machine), *constants]), *multiplied]
+    if bits < 64:
+        texts = [_SIZED.sub(r"@symgrad.\1", text) for text in texts]
+        texts.append(_NARROW.replace("iN", f"i{bits}"))
     content = _linked(texts, lowered, machine, signature.name)
     return Object(content, any(_ROUTINE.fullmatch(symbol) for symbol in lowered.symbols))
 
@@ -133,7 +162,9 @@ def _linked(texts: Iterable[str], lowered: Lowered, machine: Machine, name: str)
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(machine.triple)
     emitting, optimizing = (
-        target.create_target_machine(cpu=machine.cpu, opt=level, reloc="pic", codemodel="small")
+        target.create_target_machine(
+            cpu=machine.cpu, features=machine.features, opt=level, reloc="pic", codemodel="small"
+        )
         for level in (0 if lowered.steps > FAST_CODE_FROM else 3, 3)
     )
 

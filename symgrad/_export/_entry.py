@@ -104,13 +104,15 @@ class _Lines:
         return "\n".join([head, "entry:", *self.lines, "}", ""])
 
 
-def _parameter_types(signature: Signature) -> list[str]:
+def _parameter_types(signature: Signature, size_bits: int) -> list[str]:
     program = signature.program
     inputs = ["ptr" if x.shape else memory_type(x.dtype) for x in program.inputs]
-    return ["i64"] * len(signature.sizes) + inputs + ["ptr"] * len(program.outputs)
+    return [f"i{size_bits}"] * len(signature.sizes) + inputs + ["ptr"] * len(program.outputs)
 
 
-def entry_text(signature: Signature, code: Interface, kind: str | None = None) -> str:
+def entry_text(
+    signature: Signature, code: Interface, kind: str | None = None, size_bits: int = 64
+) -> str:
     """Return the C function of a program, to go into the module of its code.
 
     Parameters
@@ -122,6 +124,8 @@ def entry_text(signature: Signature, code: Interface, kind: str | None = None) -
     kind:
         A type in :data:`CALLBACKS` that the function is to have. Then the program is for arguments
         of fixed sizes, and where something goes wrong that no status can say, results are nan.
+    size_bits:
+        The width of C's ``ptrdiff_t``.
 
     Raises
     ------
@@ -129,15 +133,18 @@ def entry_text(signature: Signature, code: Interface, kind: str | None = None) -
         If the program's arguments or results are not what such a callback has.
     """
     if kind is None:
-        return _entry(signature, code, f"define i32 @{signature.name}")
+        return _entry(signature, code, f"define i32 @{signature.name}", size_bits)
     inner = _entry(signature, code, f"define internal i32 @{signature.name}.general")
     return inner + _CallbackText(signature, kind).text()
 
 
-def _entry(signature: Signature, code: Interface, head: str) -> str:
+def _entry(signature: Signature, code: Interface, head: str, size_bits: int = 64) -> str:
     """Return the function of a signature: sizes and guards, then the program, on one thread."""
     e, program = _Lines(), signature.program
-    sizes = {s: f"%n.{s}" for s in signature.sizes}
+    names = [f"%n.{s}" for s in signature.sizes]
+    sizes = dict(zip(signature.sizes, names, strict=True))
+    if size_bits < 64:
+        sizes = {s: e.op(f"sext i{size_bits} {x} to i64") for s, x in sizes.items()}
     inputs = [f"%in{k}" for k in range(len(program.inputs))]
     outputs = [f"%out{k}" for k in range(len(program.outputs))]
     numbers = {str(s): inputs[k] for s, (k, axis) in program.sizes.items() if axis is None}
@@ -175,8 +182,7 @@ def _entry(signature: Signature, code: Interface, head: str) -> str:
     known = e.op(f"select i1 {memory}, i32 {NO_MEMORY}, i32 {NO_PLACE}")
     other = e.op(f"icmp uge i32 {status}, {BRANCH}")
     e.line(f"ret i32 {e.op(f'select i1 {other}, i32 {OTHER_BRANCH}, i32 {known}')}")
-    names = [*sizes.values(), *inputs, *outputs]
-    types = zip(_parameter_types(signature), names, strict=True)
+    types = zip(_parameter_types(signature, size_bits), [*names, *inputs, *outputs], strict=True)
     parameters = ", ".join(f"{kind} {name}" for kind, name in types)
     return e.text(f"{head}({parameters}) nounwind {{")
 

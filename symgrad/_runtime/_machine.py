@@ -30,12 +30,21 @@ class Machine(NamedTuple):
         The bits of x86's levels that it needs.
     names:
         What triples for it begin with.
+    features:
+        What it has beyond LLVM's processor of that name.
+    system:
+        The rest of its triple where it is not of this system's kind.
+    size_bits:
+        The width of the C library's sizes. Addresses are computed in 64 bits whatever it is.
     """
 
     cpu: str
     register_bytes: int
     level: int
     names: tuple[str, ...]
+    features: str = ""
+    system: str = "unknown-linux-gnu"
+    size_bits: int = 64
 
     @property
     def is_here(self) -> bool:
@@ -44,9 +53,9 @@ class Machine(NamedTuple):
 
     @property
     def triple(self) -> str:
-        """LLVM's name of processor and system: this system, or Linux."""
+        """LLVM's name of processor and system: this system, or Linux, or none."""
         own: str = llvm.get_default_triple()
-        return own if self.is_here else f"{self.names[0]}-unknown-linux-gnu"
+        return own if self.is_here else f"{self.names[0]}-{self.system}"
 
 
 #: By the names that users give them.
@@ -56,6 +65,7 @@ MACHINES = {
     "x86-64-v3": Machine("x86-64-v3", 32, 0b111, ("x86_64",)),
     "x86-64-v4": Machine("x86-64-v4", 64, 0b1111, ("x86_64",)),
     "aarch64": Machine("generic", 16, 0, ("aarch64", "arm64")),
+    "wasm32": Machine("generic", 0, 0, ("wasm32",), "+simd128", "unknown-unknown", 32),
 }
 
 #: What each level of x86-64 adds, by a feature that came with its last processors.
