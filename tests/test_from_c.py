@@ -242,6 +242,7 @@ def test_threads_and_lives() -> None:
     [
         (np.sin, (1.0,), "float (float)", "is not known: .* NumbaLSODA"),
         (np.sin, (1.0,), "", "is not known"),
+        (np.sin, (1.0,), 3, "is not known"),
         (np.sin, (1.0,), ODE, "fewer arguments"),
         (np.sin, (X,), "double (double)", "is no number"),
         (np.sin, (X,), FILTER, "its results are float64 of shape"),
@@ -255,7 +256,7 @@ def test_threads_and_lives() -> None:
         (lambda A: np.sum(A), (M,), FILTER, "not an array of one axis"),
     ],
 )
-def test_signatures_that_do_not_fit(f: Any, args: Any, signature: str, words: str) -> None:
+def test_signatures_that_do_not_fit(f: Any, args: Any, signature: Any, words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
         sg.compile(f).cfunc(*args, signature=signature)
 

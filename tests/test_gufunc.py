@@ -248,8 +248,9 @@ def test_signatures_that_do_not_fit(signature: Any, message: str) -> None:
 def test_wrong_use() -> None:
     with pytest.raises(ArgumentError, match="takes a function"):
         sg.gufunc(3.0)  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="types are a character"):
-        sg.gufunc(np.sin, types=["d"])
+    for types in (["d"], []):
+        with pytest.raises(ArgumentError, match="types are a character"):
+            sg.gufunc(np.sin, types=types)
     with pytest.raises(ArgumentError, match=r"has 1 results, the signature .* has 2"):
         sg.gufunc(distance, "(n),(n)->(),()")(POINT, POINT)
     with pytest.raises(ShapeError, match=r"result 0 has shape \(\)"):

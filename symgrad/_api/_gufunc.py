@@ -106,7 +106,8 @@ def gufunc(
     inputs, outputs = _axes(f, signature)
     _check_arguments(f, len(inputs))
     nin, nout = len(inputs), len(outputs)
-    loops = [_chars(text, nin, nout) for text in types or (_every(c, nin, nout) for c in "fd")]
+    said = [_every(c, nin, nout) for c in "fd"] if types is None else list(types)
+    loops = [_chars(text, nin, nout) for text in said or [""]]
     core = written(inputs, outputs)
     found = in_trace(f, signature or core, loops)
     found.made = gufunc, (f, signature), {"types": types and tuple(types), "parallel": parallel}

@@ -69,7 +69,7 @@ def callback_type(text: str) -> str:
     ArgumentError
         If it has none of them.
     """
-    head, _, rest = text.replace("const ", "").replace("*", " * ").partition("(")
+    head, _, rest = str(text).replace("const ", "").replace("*", " * ").partition("(")
     parameters = []
     for parameter in rest.strip().removesuffix(")").split(","):
         words = parameter.split()
