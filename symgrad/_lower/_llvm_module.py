@@ -16,10 +16,13 @@ from ._simd_variants import Definition, definitions
 MOST_INLINED = 1200
 
 #: What LLVM is told of a loop by the number of elements that a turn of it takes; 0: nothing.
+#: Where it writes turns out one after the other, it may add up what they give in another order.
+_ROLLED = ', !{!"llvm.loop.unroll.disable"}'
 TURNS = {
     0: "",
-    1: ', !{!"llvm.loop.vectorize.enable", i1 false}',
-    4: ', !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}',
+    1: ', !{!"llvm.loop.vectorize.enable", i1 false}' + _ROLLED,
+    4: ', !{!"llvm.loop.vectorize.width", i32 4}, !{!"llvm.loop.interleave.count", i32 1}'
+    + _ROLLED,
 }
 
 
