@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._runtime import origin_of
+from .._runtime._universal import origin_of
 
 #: Names in code that may read any attribute of an object.
 ANY = frozenset(

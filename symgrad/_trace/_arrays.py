@@ -22,7 +22,6 @@ from .._ops.np_contract import is_sparse, sparse_product
 from .._ops.np_logsumexp import logsumexp
 from .._ops.rounding import round_number
 from .._ops.scans import accumulated
-from .._runtime import origin_of
 from ..errors import ArgumentError, DTypeError, UnsupportedError
 from ._calls import call, related
 from ._labelled import labelled
@@ -135,7 +134,7 @@ class ArrayMethods:
             a, b = (x if isinstance(x, ArrayMethods) else np.asarray(x) for x in inputs)
             left = a[(...,) + (None,) * b.ndim] if b.ndim else a
             return _apply(ufunc, (left, b), **kwargs)
-        if (own := origin_of(ufunc)) is not None and method in ("reduce", "accumulate"):
+        if (own := _ours(ufunc)) is not None and method in ("reduce", "accumulate"):
             return own(*inputs, method=method, **kwargs)
         step = f"sg.scan(lambda y, row: (np.{ufunc.__name__}(y, row),) * 2, x[0], x[1:])"
         kept = {"reduce": f"{step}[0]", "accumulate": f"np.concatenate([x[:1], {step}[1]])"}
@@ -281,9 +280,16 @@ class Flat:
         return len(self._array.flatten())
 
 
+def _ours(ufunc: np.ufunc) -> Any:
+    """Return what a universal function of symgrad's does with traced values; None for others."""
+    from .._runtime import origin_of  # noqa: PLC0415 - LLVM, which tracing does without
+
+    return origin_of(ufunc)
+
+
 def _apply(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: Any = None, **options: Any) -> Any:
     """Carry out a ufunc; with ``dtype`` it computes in that type, as NumPy's do."""
-    if registry.find(ufunc) is None and (own := origin_of(ufunc)) is not None:
+    if registry.find(ufunc) is None and (own := _ours(ufunc)) is not None:
         return own(*inputs, **({} if dtype is None else {"dtype": dtype}), **options)
     if options:
         raise UnsupportedError(f"np.{ufunc.__name__}(..., {next(iter(options))}=) is not traced")
