@@ -47,10 +47,16 @@ FEW = {4: 32, 1: 16}
 
 _SOME, _NONE = (f"@few = internal constant i64 {n}" for n in (FEW[4], 0))
 
+#: What calls of these loops say, which become part of their callers elsewhere.
+_CALL = '"few"'
+
 
 def without_few(text: str) -> str:
-    """Return a module in which no number of elements is few where nobody can tell by the bits."""
-    return text.replace(_SOME, _NONE)
+    """Return a module for Python's calls: with few of these loops, and each of them once.
+
+    No number of elements is few in it where nobody can tell by the bits.
+    """
+    return text.replace(_SOME, _NONE).replace(f"{{ {_CALL} }}", "{ noinline }")
 
 
 def write_chunked(
@@ -76,7 +82,8 @@ def write_chunked(
         sums = any(r.dtype.kind == "f" and r.how in ("add", "multiply")
                    for r in map(describe, nest.reductions))  # fmt: skip
         limit = FEW[turn] if inside or sums else None
-    _Chunked(module, name, nest, cut, frame, inner, writer.parts, cost, few, limit).write()
+    once = "" if inside else module.attribute(_CALL)
+    _Chunked(module, name, nest, cut, frame, inner, writer.parts, cost, few, limit, once).write()
     return dozens(cost, nest.domain)
 
 
@@ -122,6 +129,8 @@ class _Chunked:
     few: Frame | None = None
     #: How many elements are too many for it, if that does not depend on who calls.
     limit: int | None = None
+    #: What its call says.
+    once: str = ""
     parts: dict[str, _Part] = field(default_factory=dict)
 
     def write(self) -> None:
@@ -191,7 +200,7 @@ class _Chunked:
             e.line(f"br i1 {short}, label %few, label %more")
             e.lines[0].append("few:")
             given = [*(f"ptr {p}" for p in self.few.pointers), *size_parameters(self.few.sizes)]
-            e.line(f"call void @{self.name}.few({', '.join(given)})")
+            e.line(f"call void @{self.name}.few({', '.join(given)}) {self.once}")
             e.line("ret void")
             e.lines[0].append("more:")
         elements = as_expr(dim_product(self.nest.domain))
