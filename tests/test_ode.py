@@ -258,8 +258,8 @@ def test_series_are_as_exact_as_was_asked(rtol: float) -> None:
         inverse = (y[0] ** 2 + y[1] ** 2) ** -1.5
         return [y[2], y[3], -y[0] * inverse, -y[1] * inverse]
 
-    excentric = 0.6
-    y0 = [1 - excentric, 0, 0, np.sqrt((1 + excentric) / (1 - excentric))]
+    eccentric = 0.6
+    y0 = [1 - eccentric, 0, 0, np.sqrt((1 + eccentric) / (1 - eccentric))]
     found = solve_ivp(kepler, (0, 4 * np.pi), y0, "Taylor", rtol=rtol, atol=rtol, dense_output=True)
     np.testing.assert_allclose(found.y[:, -1], y0, atol=500 * rtol)  # two revolutions
     np.testing.assert_allclose(found.sol(2 * np.pi), y0, atol=500 * rtol)

@@ -58,7 +58,7 @@ class Camera(NamedTuple):
     places: np.ndarray[Any, Any]
 
 
-class AtLeast:
+class NotBelow:
     """An attribute that makes a value of what the object has."""
 
     def __init__(self, bound: float) -> None:
@@ -69,7 +69,7 @@ class AtLeast:
 
 
 class Rate:
-    used = AtLeast(1.0)
+    used = NotBelow(1.0)
     given = 0.5
 
 
