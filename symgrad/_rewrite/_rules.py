@@ -165,12 +165,23 @@ def _doubled(node: Node, *operands: Node) -> Node | None:
 
 def _zeroth_power(node: Node, x: Node) -> Node | None:
     """1, of a nan as well."""
-    if node.dtype.kind != "f":
-        return None
-    one = Literal(1, node.dtype)
+    return None if node.dtype.kind != "f" else _everywhere(node, 1)
+
+
+def _everywhere(node: Node, number: Any) -> Node:
+    """Return a number in the shape and type of a node."""
+    one = Literal(number, node.dtype)
     if not node.shape:
         return one
     return apply(OPS["Broadcast"], (one,), (("shape", node.shape),), node.shape, node.dtype)
+
+
+def _chosen(node: Node, condition: Node, a: Node, b: Node) -> Node | None:
+    """Return the number that is chosen, as an array."""
+    if literal(condition) is None:
+        return None
+    number = literal(a if literal(condition) else b)
+    return None if number is None else _everywhere(node, number)
 
 
 def _integer_power(node: Node, x: Node, y: Node) -> Node | None:
@@ -332,6 +343,8 @@ RULES: tuple[Rule, ...] = (
         lambda n, c, a, b: None if literal(c) is None else _same(n, a if literal(c) else b),
         sees=NUMBERS,
     ),
+    # NumPy has other bits for powers by one number than for powers by as many.
+    Rule("where(True, 1, b) = 1", ("Where",), _chosen, rounds=True, sees=NUMBERS),
     Rule("the same number everywhere", (), _fold_everywhere, maps=True,
          sees=frozenset(("Broadcast",))),
     Rule("needless broadcast", (), _narrow, maps=True, sees=frozenset(VIEWS)),

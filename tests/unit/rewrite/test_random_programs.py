@@ -400,6 +400,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Callable[..., Any]]]] = {
         lambda x: np.where(np.array(True), x, 0.0),
         [lambda x: np.where(x > 0, x, 0.0), lambda x: np.where(True, x[0], x)],
     ),
+    "where(True, 1, b) = 1": (
+        lambda x: np.where(np.array(False), x, 2.0) * x,
+        [lambda x: np.where(x > 0, x, 2.0), lambda x: np.where(True, x[0], x)],
+    ),
     "the same number everywhere": (
         lambda x: x - np.sin(np.broadcast_to(as_traced(2.0), x.shape) * 3.0),
         [lambda x: np.broadcast_to(x[0], x.shape) * 3.0, lambda x: np.full((2, 1), 2.0) * x],
@@ -537,3 +541,11 @@ def test_a_rule_set_that_runs_in_circles_is_an_error() -> None:
     graph, _ = graph_of(lambda x: x + np.sin(x), x5)
     with pytest.raises(AssertionError, match="do not come to rest at Add"):
         rewrite(graph.outputs, (there,))
+
+
+def test_a_number_that_is_chosen_is_everywhere() -> None:
+    """The rule of powers asks where both are zero; of ``x**2`` nothing of that is left."""
+    x = np.ones(3)
+    for f, steps in ((lambda x: np.sum(x**2), 1), (lambda x: np.sum(x**3.5), 2)):
+        program = sg.grad(f)._specialization((x,), {}).program
+        assert len(program.steps) == steps
