@@ -23,10 +23,11 @@ import pytest
 import symgrad as sg
 from symgrad.errors import SymgradError
 
-MODULES = ("integrate", "interpolate", "signal", "ndimage", "spatial.distance",
+MODULES = ("fft", "integrate", "interpolate", "signal", "ndimage", "spatial.distance",
            "spatial.transform", "sparse.linalg", "stats")  # fmt: skip
 #: Examples of which none can be compared, and why.
 WITHOUT: dict[str, str] = {
+    "fft.fht": "the spacing of its points is traced with them, and is refused",
     "integrate.nquad": "four variables take too long to compile for a test",
     "integrate.tplquad": "three variables, likewise",
     "integrate.dblquad": "two variables, five times",

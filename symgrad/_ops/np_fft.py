@@ -48,7 +48,7 @@ def _back(y: Any, axis: int) -> Any:
     return y if axis in (-1, y.ndim - 1) else np.moveaxis(y, -1, axis)
 
 
-def _sized(x: Any, n: Any, name: str) -> Any:
+def sized(x: Any, n: Any, name: str) -> Any:
     """Cut the last axis to ``n`` elements, or fill it up with zeros."""
     if isinstance(n, int) and n < 1:
         raise ArgumentError(f"{name}: invalid number of data points ({n})")
@@ -69,7 +69,7 @@ def _rows(x: Any, last: int) -> Any:
 
 
 def _complex(x: Any, n: Any, axis: int, norm: Any, inverse: bool, name: str) -> Any:
-    z = _sized(_axis(x, axis, name), n, name)
+    z = sized(_axis(x, axis, name), n, name)
     if isinstance(z.shape[-1], int) and z.shape[-1] < 1:
         raise ArgumentError(f"{name}: invalid number of data points (0)")
     pairs = packed(z)
@@ -81,7 +81,7 @@ def _forward_real(x: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
     x = _axis(x, axis, name)
     if x.dtype.kind == "c":
         raise ArgumentError(f"{name} takes real numbers: np.fft.fft takes complex ones")
-    x = _sized(x, n, name)
+    x = sized(x, n, name)
     y = REAL_FOURIER(_rows(x, 1), norm=_norm(norm))
     return _back(join_pairs(reshaped(y, (*x.shape[:-1], half(x.shape[-1]), 2))), axis)
 
@@ -91,7 +91,7 @@ def _backward_real(y: Any, n: Any, axis: int, norm: Any, name: str) -> Any:
     n = 2 * (y.shape[-1] - 1) if n is None else n
     if isinstance(n, int) and n < 1:
         raise ArgumentError(f"{name}: invalid number of data points ({n})")
-    pairs = packed(_sized(y, half(n), name))
+    pairs = packed(sized(y, half(n), name))
     x = REAL_SIGNAL(_rows(pairs, 2), n=n, norm=_norm(norm))
     return _back(reshaped(x, (*pairs.shape[:-2], n)), axis)
 
@@ -165,7 +165,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
 # ---------------------------------------------------------------- along several axes
 
 
-def _chosen(x: Any, s: Any, axes: Any, name: str) -> list[tuple[Any, int]]:
+def chosen(x: Any, s: Any, axes: Any, name: str) -> list[tuple[Any, int]]:
     """Return sizes (None: as it is) and axes."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
@@ -181,7 +181,7 @@ def _is_whole_axis(n: Any) -> bool:
 
 def _several(a: Any, s: Any, axes: Any, norm: Any, inverse: bool, name: str) -> Any:
     x = as_array(a)
-    for n, axis in reversed(_chosen(x, s, axes, name)):
+    for n, axis in reversed(chosen(x, s, axes, name)):
         x = _complex(x, n, axis, norm, inverse, name)
     return x
 
@@ -202,7 +202,7 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Discrete Fourier transform of real numbers along several axes, half of the last one."""
     x = as_array(a)
-    *others, (n, axis) = _chosen(x, s, axes, "rfftn")
+    *others, (n, axis) = chosen(x, s, axes, "rfftn")
     y = _forward_real(x, n, axis, norm, "rfftn")
     for n, axis in reversed(others):
         y = _complex(y, n, axis, norm, False, "rfftn")
@@ -213,7 +213,7 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None) -> Any:
     """Inverse of :func:`rfftn`."""
     y = as_array(a)
-    *others, (n, axis) = _chosen(y, s, axes, "irfftn")
+    *others, (n, axis) = chosen(y, s, axes, "irfftn")
     for size, other in others:
         y = _complex(y, size, other, norm, True, "irfftn")
     return _backward_real(y, n, axis, norm, "irfftn")

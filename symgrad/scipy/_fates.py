@@ -24,16 +24,6 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
         """),
         (REFUSED, "quad, quad_vec, nquad and fixed_quad are traced", "*"),
     ],
-    "fft": [
-        (PASSED, "makes an array of constants; its length is that of the example", """
-            fftfreq rfftfreq
-        """),
-        (PASSED, "is about sizes and settings", """
-            next_fast_len prev_fast_len fhtoffset get_workers set_workers set_backend
-            set_global_backend register_backend skip_backend
-        """),
-        (REFUSED, "fft and ifft are traced, and np.interp", "*"),
-    ],
     "interpolate": [
         (PASSED, "makes a spline outside, which is read inside by its knots and coefficients", """
             UnivariateSpline InterpolatedUnivariateSpline LSQUnivariateSpline
@@ -74,6 +64,12 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             convolution_matrix fiedler leslie matmul_toeplitz
         """),
         (REFUSED, "np.linalg.qr, eigh, eig and svd are traced", "*"),
+    ],
+    "fft": [
+        (PASSED, "is about settings or sizes", """
+            fhtoffset set_backend skip_backend set_global_backend register_backend
+            get_workers set_workers
+        """),
     ],
     "optimize": [
         (PASSED, "says something to a solver, or what it found", """

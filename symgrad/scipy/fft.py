@@ -1,29 +1,35 @@
-"""``scipy.fft``, for functions that symgrad traces: Fourier, cosine and sine transforms.
+"""``scipy.fft``, for functions that symgrad traces.
 
-Transforms of traced values are those of ``numpy.fft``; ``workers``, ``plan`` and
-``overwrite_x`` change nothing. What is not listed here is SciPy's own.
+Fourier transforms are those of ``numpy.fft``, which keep single precision as SciPy's do. Cosine
+and sine transforms are made of them, in as many steps (J. Makhoul, *A fast cosine transform in
+one and two dimensions*, IEEE Trans. ASSP 28, 1980), and so are their derivatives. ``workers``,
+``overwrite_x`` and the like change no number, and are not looked at.
 
 Examples
 --------
 >>> import numpy as np
 >>> import symgrad as sg
 >>> from symgrad.scipy.fft import dct
->>> sg.jacobian(lambda x: dct(x, norm="ortho"))(np.ones(2)).round(4)
-array([[ 0.7071,  0.7071],
-       [ 0.7071, -0.7071]])
+>>> sg.jacobian(dct)(np.ones(2)).round(6) + 0.0
+array([[ 2.      ,  2.      ],
+       [ 1.414214, -1.414214]])
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.fft
 
 from .. import numpy as traced_numpy
+from .._op import refuse
+from .._ops.fourier import OTHER_WAY
+from .._ops.np_common import iota, is_traced, join_parts
+from .._ops.np_fft import chosen, sized
 from .._trace._namespace import offering
 from ..errors import ArgumentError
+from ..numpy.fft import fftfreq, rfftfreq
 from ._fates import reasons
 from ._replacing import Function, floats, replaces
 
@@ -34,9 +40,13 @@ __all__ = [
     "dstn",
     "fft",
     "fft2",
+    "fftfreq",
     "fftn",
     "fftshift",
+    "fht",
     "hfft",
+    "hfft2",
+    "hfftn",
     "idct",
     "idctn",
     "idst",
@@ -45,175 +55,295 @@ __all__ = [
     "ifft2",
     "ifftn",
     "ifftshift",
+    "ifht",
     "ihfft",
+    "ihfft2",
+    "ihfftn",
     "irfft",
     "irfft2",
     "irfftn",
+    "next_fast_len",
+    "prev_fast_len",
     "rfft",
     "rfft2",
+    "rfftfreq",
     "rfftn",
 ]
 
-#: The type that inverts a type of cosine and sine transforms, and the norm that inverts a norm.
-_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
-_OTHER_NORM = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 # ---------------------------------------------------------------- Fourier transforms
 
 
-def _as_numpys(name: str) -> Function:
-    """Return NumPy's transform with SciPy's other options."""
-    original = getattr(np.fft, name)
+def _along_one(name: str) -> Function:
+    """Return a transform along one axis: NumPy's, with SciPy's arguments."""
+    transform = getattr(np.fft, name)
 
-    def transform(
-        x: Any, n: Any = None, axis: Any = -1, norm: Any = None, overwrite_x: bool = False,
+    def along(
+        x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
         workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
-        return original(x, n, axis, norm)
+        return transform(floats(x), n, axis, norm)
 
-    def several(
-        x: Any, s: Any = None, axes: Any = (-2, -1) if name[-1] == "2" else None,
-        norm: Any = None, overwrite_x: bool = False, workers: Any = None, *, plan: Any = None,
+    return _named(along, name, "along an axis")
+
+
+def _along_several(name: str, transform: Function, axes: Any = None) -> Function:
+    standard = axes
+
+    def along(
+        x: Any, s: Any = None, axes: Any = standard, norm: Any = None, overwrite_x: bool = False,
+        workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
-        return original(x, s, axes, norm)
+        x = floats(x)
+        s, axes = _several(name, x, s, axes)
+        return transform(x, s, axes, norm)
 
-    made = several if name[-1] in "2n" else transform
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"Same as ``scipy.fft.{name}``, by ``numpy.fft.{name}``."
-    return replaces(getattr(scipy.fft, name))(made)
+    return _named(along, name, "along several axes" if standard is None else "of two axes")
+
+
+def _named(along: Function, name: str, where: str) -> Function:
+    along.__name__ = along.__qualname__ = name
+    along.__doc__ = f"Fourier transform {where}, as ``scipy.fft.{name}``."
+    return replaces(getattr(scipy.fft, name))(along)
+
+
+def _several(name: str, x: Any, s: Any, axes: Any) -> tuple[Any, Any]:
+    """Return sizes and axes as sequences; refuse an axis that is named twice, as SciPy does."""
+    s, axes = ((v,) if np.ndim(v) == 0 and v is not None else v for v in (s, axes))
+    if axes is not None and len({axis % max(x.ndim, 1) for axis in axes}) < len(axes):
+        raise ArgumentError(f"{name}: all axes must be unique, not {axes!r}")
+    return s, axes
+
+
+def _swapped(norm: Any) -> Any:
+    return OTHER_WAY.get("backward" if norm is None else norm, norm)
+
+
+def _hermitian(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    return np.fft.irfftn(np.conj(x), s, axes, _swapped(norm))
+
+
+def _inverse_hermitian(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+    return np.conj(np.fft.rfftn(x, s, axes, _swapped(norm)))
 
 
 fft, ifft, rfft, irfft, hfft, ihfft = map(
-    _as_numpys, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    _along_one, ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 )
-fft2, ifft2, rfft2, irfft2 = map(_as_numpys, ("fft2", "ifft2", "rfft2", "irfft2"))
-fftn, ifftn, rfftn, irfftn = map(_as_numpys, ("fftn", "ifftn", "rfftn", "irfftn"))
-fftshift, ifftshift = traced_numpy.fft.fftshift, traced_numpy.fft.ifftshift
+fftn, ifftn, rfftn, irfftn = (
+    _along_several(f.__name__, f) for f in (np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn)
+)
+hfftn, ihfftn = _along_several("hfftn", _hermitian), _along_several("ihfftn", _inverse_hermitian)
+fft2, ifft2, rfft2, irfft2, hfft2, ihfft2 = (
+    _along_several(f"{name}2", transform, (-2, -1))
+    for name, transform in (
+        ("fft", np.fft.fftn), ("ifft", np.fft.ifftn), ("rfft", np.fft.rfftn),
+        ("irfft", np.fft.irfftn), ("hfft", _hermitian), ("ihfft", _inverse_hermitian),
+    )
+)  # fmt: skip
 
-# ---------------------------------------------------------------- cosine and sine transforms
+# ---------------------------------------------------------------- cosines and sines of rows
 
 
-def _turned(angle: Any) -> Any:
-    return np.cos(angle) - 1j * np.sin(angle)
+def _turns(k: Any, n: Any, like: Any) -> tuple[Any, Any]:
+    """Return cos and sin of ``pi k / (2 n)``, in the type of ``like``."""
+    angle = k * (np.pi / (2 * n))
+    return np.cos(angle).astype(like.dtype), np.sin(angle).astype(like.dtype)
 
 
-def _cosines(x: Any, kind: int) -> Any:
-    """Return the transform of rows as SciPy defines it for ``norm="backward"``.
+def _signs(x: Any) -> Any:
+    return (1 - 2 * (iota(x.shape[-1], x) % 2)).astype(x.dtype)
 
-    By Fourier transforms of twice the length: Makhoul, A fast cosine transform in one and two
-    dimensions (1980).
-    """
+
+def _cosines_1(x: Any) -> Any:
     n = x.shape[-1]
-    if kind == 1:
-        if n < 2:
-            raise ValueError("DCT-I is not defined for size < 2")
-        return np.real(np.fft.rfft(np.concatenate([x, x[..., -2:0:-1]], axis=-1)))
-    steps = traced_numpy.arange(n) * (np.pi / (2 * n))
-    if kind == 2:
-        turned = np.fft.fft(np.concatenate([x, x[..., ::-1]], axis=-1))[..., :n]
-        return np.real(_turned(steps) * turned)
-    turned = np.fft.fft(2 * x * _turned(steps), 2 * n)[..., :n]
-    if kind == 3:
-        return np.real(turned) - x[..., :1]
-    return np.real(_turned(steps + np.pi / (4 * n)) * turned)
+    if n < 2:
+        raise ArgumentError("DCT-I is not defined for size < 2")
+    return np.fft.irfft(x, 2 * n - 2, norm="forward")[..., :n]
 
 
-def _sines(x: Any, kind: int) -> Any:
-    """Return the sine transform of rows by the cosine transform of the same type."""
+def _cosines_2(x: Any) -> Any:
+    # Makhoul: with v the elements of even number, and then those of odd number backward,
+    # y[k] = 2 Re u[k] and y[n-k] = -2 Im u[k], where u[k] = exp(-i pi k / 2n) V[k].
     n = x.shape[-1]
-    if kind == 1:
-        room = np.zeros_like(x[..., :1])
-        odd = np.concatenate([room, x, room, -x[..., ::-1]], axis=-1)
-        return -np.imag(np.fft.rfft(odd)[..., 1 : n + 1])
-    signs = 1 - 2 * (traced_numpy.arange(n) % 2)
-    if kind == 2:
-        return _cosines(signs * x, kind)[..., ::-1]
-    return signs * _cosines(x[..., ::-1], kind)
+    m, j = n // 2 + 1, iota(n, x)
+    found = np.fft.rfft(x[..., np.where(2 * j < n, 2 * j, 2 * n - 1 - 2 * j)])
+    cos, sin = _turns(iota(m, x), n, x)
+    a, b = found.real, found.imag
+    both = traced_numpy.concatenate([cos * a + sin * b, sin * a - cos * b], axis=-1)
+    return 2 * both[..., np.where(j < m, j, m + n - j)]
 
 
-def _scaled(
-    x: Any, kind: int, axis: int, norm: Any, orthogonal: Any, rows: Function, sine: bool
+def _cosines_3(x: Any) -> Any:
+    # The steps of _cosines_2 backward.
+    n = x.shape[-1]
+    m, j = n // 2 + 1, iota(n, x)
+    k = iota(m, x)
+    cos, sin = _turns(k, n, x)
+    p, q = x[..., :m], x[..., np.where(k > 0, n - k, 0)] * (k > 0).astype(x.dtype)
+    pairs = join_parts(cos * p + sin * q, sin * p - cos * q)
+    v = np.fft.irfft(pairs, n, norm="forward")
+    return v[..., np.where(j % 2 == 0, j // 2, n - 1 - j // 2)]
+
+
+def _cosines_4(x: Any) -> Any:
+    # Every other element of the transform of type 2 of as many zeros more.
+    n = x.shape[-1]
+    twice = _cosines_2(sized(x, 2 * n, "dct"))
+    return twice.reshape((*x.shape[:-1], n, 2))[..., 1]
+
+
+def _sines_1(x: Any) -> Any:
+    n = x.shape[-1]
+    edge = np.zeros_like(x[..., :1])
+    x = traced_numpy.concatenate([edge, x, edge], axis=-1)
+    return np.fft.irfft(join_parts(np.zeros_like(x), -x), 2 * n + 2, norm="forward")[..., 1 : n + 1]
+
+
+def _sines_2(x: Any) -> Any:
+    return np.flip(_cosines_2(x * _signs(x)), -1)
+
+
+def _sines_3(x: Any) -> Any:
+    return _cosines_3(np.flip(x, -1)) * _signs(x)
+
+
+def _sines_4(x: Any) -> Any:
+    return _cosines_4(np.flip(x, -1)) * _signs(x)
+
+
+_ROWS: dict[str, tuple[Function, ...]] = {
+    "cosines": (_cosines_1, _cosines_2, _cosines_3, _cosines_4),
+    "sines": (_sines_1, _sines_2, _sines_3, _sines_4),
+}
+#: Which type is the inverse of each, and how many points more than elements has its period.
+_INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
+_MORE = {"cosines": -1, "sines": 1}
+
+
+def _orthogonal(x: Any, places: tuple[int, ...], factor: float) -> Any:
+    """Multiply the elements at some places."""
+    n = x.shape[-1]
+    for place in places:
+        x = x * np.where(iota(n, x) == place % n, factor, 1.0).astype(x.dtype)
+    return x
+
+
+def _rows(
+    kind: str, x: Any, type_: int, n: Any, axis: int, norm: Any, orthogonalize: Any, inverse: bool
 ) -> Any:
-    """Transform along an axis, with a norm."""
+    """Transform along an axis: the definitions are those of SciPy's dct and dst."""
+    if type_ not in _INVERSE:
+        raise ArgumentError("the type of a cosine or sine transform is 1, 2, 3 or 4")
     norm = "backward" if norm is None else norm
-    if norm not in _OTHER_NORM:
+    if norm not in OTHER_WAY:
         raise ArgumentError(f"norm is 'backward', 'ortho' or 'forward', not {norm!r}")
-    orthogonal = norm == "ortho" if orthogonal is None else orthogonal
-    x = np.moveaxis(x, axis, -1)
-    n = x.shape[-1]
-    # The elements that orthogonal matrices have scaled by sqrt(2), before or afterwards.
-    ends = {1: (0, -1) if not sine else (), 2: (-1 if sine else 0,), 3: (-1 if sine else 0,), 4: ()}
-    root = np.ones_like(traced_numpy.arange(n), dtype=x.dtype)
-    for place in ends[kind] if orthogonal else ():
-        root = root + (np.sqrt(2.0) - 1) * (traced_numpy.arange(n) == (place % n))
-    y = rows(x * root if kind in (1, 3) else x, kind)
-    y = y / root if kind in (1, 2) else y
-    length = 2 * (n + (0 if kind != 1 else 1 if sine else -1))
-    if norm != "backward":
-        y = y / (length if norm == "forward" else np.sqrt(length))
+    if x.dtype.kind == "c":
+        return join_parts(*(
+            _rows(kind, part, type_, n, axis, norm, orthogonalize, inverse)
+            for part in (x.real, x.imag)
+        ))  # fmt: skip
+    if not -x.ndim <= axis < x.ndim:
+        raise ArgumentError(f"there is no axis {axis} of an array with {x.ndim} axes")
+    name = {"cosines": "dct", "sines": "dst"}[kind]
+    x = sized(np.moveaxis(x, axis, -1), n, name)
+    if x.shape[-1] < 1:
+        raise ArgumentError(f"{name}: invalid number of data points (0)")
+    type_ = _INVERSE[type_] if inverse else type_
+    period = 2 * (x.shape[-1] + (_MORE[kind] if type_ == 1 else 0))
+    orthogonal = norm == "ortho" if orthogonalize is None else orthogonalize
+    if orthogonal and type_ in (1, 3) and (kind, type_) != ("sines", 1):
+        x = _orthogonal(x, (0, -1) if type_ == 1 else _EDGE[kind], np.sqrt(2.0))
+    y = _ROWS[kind][type_ - 1](x)
+    if orthogonal and type_ in (1, 2) and (kind, type_) != ("sines", 1):
+        y = _orthogonal(y, (0, -1) if type_ == 1 else _EDGE[kind], np.sqrt(0.5))
+    if norm == "ortho":
+        y = y * (1.0 / np.sqrt(period))
+    elif norm == ("backward" if inverse else "forward"):
+        y = y * (1.0 / period)
     return np.moveaxis(y.astype(x.dtype), -1, axis)
 
 
-def _sized(x: Any, n: Any, axis: int) -> Any:
-    """Cut an axis to ``n`` elements, or fill it up with zeros."""
-    if n is None:
-        return x
-    rows = np.moveaxis(x, axis, -1)[..., :n]
-    missing = n - int(rows.shape[-1])
-    return np.moveaxis(np.pad(rows, (*((0, 0),) * (rows.ndim - 1), (0, missing))), -1, axis)
+#: The element that types 2 and 3 scale to be orthogonal.
+_EDGE = {"cosines": (0,), "sines": (-1,)}
 
 
-def _transform(rows: Function, inverse: bool, sine: bool) -> Callable[..., Any]:
-    def along(x: Any, kind: int, n: Any, axis: int, norm: Any, orthogonal: Any) -> Any:
-        if kind not in _INVERSE:
-            raise ValueError(f"the types of cosine and sine transforms are 1 to 4, not {kind!r}")
-        x = _sized(floats(x), n, axis)
-        if x.dtype.kind == "c":
-            real, imaginary = (
-                along(part, kind, None, axis, norm, orthogonal) for part in (x.real, x.imag)
-            )
-            return real + 1j * imaginary
-        if inverse:
-            kind, norm = _INVERSE[kind], _OTHER_NORM.get(norm or "backward", norm)
-        return _scaled(x, kind, axis, norm, orthogonal, rows, sine)
-
-    return along
-
-
-def _pair(name: str, rows: Function, inverse: bool) -> tuple[Function, Function]:
-    """Return a transform along an axis, and the one along several."""
-    along = _transform(rows, inverse, name.endswith("st"))
-
-    def one(
+def _wave(name: str, kind: str, inverse: bool) -> Function:
+    def transform(
         x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None,
         overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
     ) -> Any:  # fmt: skip
-        return along(x, type, n, axis, norm, orthogonalize)
+        return _rows(kind, floats(x), type, n, axis, norm, orthogonalize, inverse)
 
-    def several(
+    return _named_wave(transform, name, kind, inverse)
+
+
+def _waves(name: str, kind: str, inverse: bool) -> Function:
+    def transform(
         x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None,
-        overwrite_x: bool = False, workers: Any = None, *, orthogonalize: Any = None,
+        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
     ) -> Any:  # fmt: skip
         x = floats(x)
-        if axes is None:
-            axes = range(x.ndim) if s is None else range(-len(np.atleast_1d(s)), 0)
-        axes = tuple(np.atleast_1d(axes).tolist()) if not isinstance(axes, range) else tuple(axes)
-        sizes = (None,) * len(axes) if s is None else tuple(np.atleast_1d(s).tolist())
-        for axis, size in zip(axes, sizes, strict=True):
-            x = along(x, type, size, axis, norm, orthogonalize)
+        s, axes = _several(name, x, s, axes)
+        for n, axis in chosen(x, s, axes, name):
+            x = _rows(kind, x, type, n, axis, norm, orthogonalize, inverse)
         return x
 
-    made = []
-    for function, full in ((one, name), (several, f"{name}n")):
-        function.__name__ = function.__qualname__ = full
-        function.__doc__ = f"Same as ``scipy.fft.{full}``, by Fourier transforms."
-        made.append(replaces(getattr(scipy.fft, full))(function))
-    return made[0], made[1]
+    return _named_wave(transform, name, kind, inverse)
 
 
-dct, dctn = _pair("dct", _cosines, False)
-idct, idctn = _pair("idct", _cosines, True)
-dst, dstn = _pair("dst", _sines, False)
-idst, idstn = _pair("idst", _sines, True)
+def _named_wave(transform: Function, name: str, kind: str, inverse: bool) -> Function:
+    transform.__name__ = transform.__qualname__ = name
+    which = f"{'Inverse transform' if inverse else 'Transform'} by {kind}"
+    transform.__doc__ = f"{which}, of types 1 to 4, as ``scipy.fft.{name}``."
+    return replaces(getattr(scipy.fft, name))(transform)
+
+
+dct, idct = _wave("dct", "cosines", False), _wave("idct", "cosines", True)
+dst, idst = _wave("dst", "sines", False), _wave("idst", "sines", True)
+dctn, idctn = _waves("dctn", "cosines", False), _waves("idctn", "cosines", True)
+dstn, idstn = _waves("dstn", "sines", False), _waves("idstn", "sines", True)
+
+# ---------------------------------------------------------------- others
+
+
+def _hankel(name: str) -> Function:
+    original = getattr(scipy.fft, name)
+
+    def transform(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
+        if any(map(is_traced, (dln, mu, offset, bias))):
+            refuse(original, "dln, mu, offset and bias must be numbers; only the array is traced")
+        a = floats(a)
+        return a @ original(np.eye(int(a.shape[-1])), dln, mu, offset, bias).astype(a.dtype)
+
+    transform.__name__ = transform.__qualname__ = name
+    transform.__doc__ = f"Hankel transform of an array, as ``scipy.fft.{name}``: by its matrix."
+    return replaces(original)(transform)
+
+
+fht, ifht = map(_hankel, ("fht", "ifht"))
+
+
+@replaces(scipy.fft.fftshift)
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """Move the frequency zero to the middle, as ``scipy.fft.fftshift``."""
+    return np.fft.fftshift(traced_numpy.asarray(x), axes)
+
+
+@replaces(scipy.fft.ifftshift)
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """Move the frequency zero to the beginning, as ``scipy.fft.ifftshift``."""
+    return np.fft.ifftshift(traced_numpy.asarray(x), axes)
+
+
+def next_fast_len(target: Any, real: bool = False) -> int:
+    """Length of at least ``target`` that is transformed fast, as ``scipy.fft.next_fast_len``."""
+    return int(scipy.fft.next_fast_len(int(target), real))
+
+
+def prev_fast_len(target: Any, real: bool = False) -> int:
+    """Length of at most ``target`` that is transformed fast, as ``scipy.fft.prev_fast_len``."""
+    return int(scipy.fft.prev_fast_len(int(target), real))
+
 
 __getattr__, __dir__ = offering(scipy.fft, globals(), reasons("fft"))
