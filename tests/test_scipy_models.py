@@ -583,22 +583,6 @@ def test_multivariate_normal() -> None:
     np.testing.assert_allclose(slopes, (f(1.5 + 1e-6) - f(1.5 - 1e-6)) / 2e-6, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["cheb", "herm", "herme", "lag", "leg", "poly"])
-def test_polynomials_by_their_coefficients(name: str) -> None:
-    """The names that a function has imported mean those that can be traced."""
-    home = {"cheb": "chebyshev", "herm": "hermite", "herme": "hermite_e", "lag": "laguerre",
-            "leg": "legendre", "poly": "polynomial"}[name]  # fmt: skip
-    module = getattr(np.polynomial, home)
-    value, slope = getattr(module, f"{name}val"), getattr(module, f"{name}der")
-
-    def f(x: Any, c: Any) -> Any:
-        return value(x, c) + value(x, slope(c))
-
-    with sg.backend("numpy"):
-        found = sg.compile(f)(VALUES, FEW)
-    np.testing.assert_allclose(found, f(VALUES, FEW), rtol=1e-12)
-
-
 TYPES = {
     "gaussian_filter": lambda x: scipy.ndimage.gaussian_filter(x, 1.0),
     "sobel": scipy.ndimage.sobel,

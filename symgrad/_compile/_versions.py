@@ -97,7 +97,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.gene
 
 
 #: Whose classes have versions.
-_CLASSES = ("scipy.", "datetime", "pathlib")
+_CLASSES = ("scipy.", "datetime", "pathlib", "numpy.polynomial.")
 
 
 def _wrapped(value: Any) -> Any:
@@ -115,7 +115,7 @@ def version_of(value: Any) -> Any:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, type) and not value.__module__.startswith(_CLASSES):
-        return value
+        return value if value is not np.poly1d else late_module("symgrad.numpy").poly1d
     if value is os.environ:
         return late_module(_OUTSIDE).ENVIRON
     if value is builtins.input:  # in a notebook a method of the kernel
@@ -125,6 +125,9 @@ def version_of(value: Any) -> Any:
     if isinstance(value, (np.random.Generator, np.random.RandomState)):
         return late_module(MODULES["numpy.random"]).Drawing(value)
     kind = type(value)
+    if isinstance(value, np.polynomial.polynomial.ABCPolyBase):
+        made = version_of(kind)
+        return value if made is kind else made(value.coef, value.domain, value.window, value.symbol)
     if kind.__module__.startswith("scipy."):
         for base in kind.__mro__:
             if base.__name__ in OBJECTS and base.__module__.startswith("scipy."):

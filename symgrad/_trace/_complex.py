@@ -266,6 +266,11 @@ class Complex(ArrayMethods, Pair):
         """Assign one value to all elements."""
         self[...] = value
 
+    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *,
+             stable: Any = None) -> None:  # fmt: skip
+        """Sort in place, by real parts, then by imaginary ones."""
+        self[...] = np.sort(self, axis)
+
     def astype(self, dtype: Any, order: str = "K", *, copy: bool = True, **_: Any) -> Any:
         """Return the value converted to another complex type, or to whether it is not 0."""
         if np.dtype(dtype) == self.dtype and not copy:

@@ -22,8 +22,11 @@ np.float64(28.0)
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .._forks import late_module
 from .._trace._namespace import offering
 from . import fft, linalg, random
 from ._creation import (
@@ -98,4 +101,14 @@ loadtxt, genfromtxt, fromfile, load = map(
     of_file, (np.loadtxt, np.genfromtxt, np.fromfile, np.load)
 )
 
-__getattr__, __dir__ = offering(np, globals())
+#: Asked of lists too, by NumPy's own functions.
+iterable = np.iterable
+
+_offered, __dir__ = offering(np, globals())
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("polynomial", "poly1d"):  # made of NumPy's code when asked for
+        module = late_module(f"{__name__}.polynomial")
+        return module if name == "polynomial" else module.poly1d
+    return _offered(name)
