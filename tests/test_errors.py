@@ -191,7 +191,7 @@ UNSUPPORTED: dict[str, tuple[Callable[[Any], Any], tuple[str, ...]]] = {
     "scipy": (lambda x: sc.itairy(x), ("scipy.special.itairy cannot be traced",)),
     "add.at": (lambda x: np.add.at(OF.np.zeros(5), [0], x[:1]), ("np.add.at writes",)),
     "reduceat": (lambda x: np.add.reduceat(x, [0, 2]), ("numpy.add.reduceat",)),
-    "accumulate": (np.hypot.accumulate, ("numpy.hypot.accumulate",)),
+    "reduce": (np.power.reduce, ("numpy.power.reduce", "depends on the processor")),
     "out": (lambda x: np.sin(x, out=OF.np.zeros(5)), ("np.sin(..., out=)", "write `a = a + x`")),
     "augmented": (added_to_array, ("np.add(..., out=)", "augmented assignment")),
     "ufunc where": (lambda x: np.sin(x, where=x > 1), ("np.sin(..., where=)", "np.where")),
@@ -608,12 +608,6 @@ REPLACED: dict[str, tuple[Callable[..., Any], str]] = {
         "np.where(i == k, v, x[np.minimum(i - (i > k), len(x) - 1)])",
     ),
     "arange": (lambda x: np.arange(x[0], x[0] + 3), "start + step * np.arange(n)"),
-    "reduce": (np.hypot.reduce,
-               "sg.scan(lambda y, row: (np.hypot(y, row),) * 2, x[0], x[1:])[0]"),
-    "accumulate": (
-        np.hypot.accumulate, ("np.concatenate([x[:1], "
-        "sg.scan(lambda y, row: (np.hypot(y, row),) * 2, x[0], x[1:])[1]])"),
-    ),
 }  # fmt: skip
 
 

@@ -49,22 +49,6 @@ def exclusive_products(x: Any) -> Any:
     return before * after
 
 
-def accumulated(ufunc: np.ufunc, x: Any, axis: int) -> Any:
-    """Return ``ufunc.accumulate(x, axis)`` of an associative ufunc.
-
-    Each round doubles how many elements are in each result: Hillis and Steele, Data parallel
-    algorithms (1986). So there is one trace for all lengths up to a power of two.
-    """
-    y = np.moveaxis(x, axis, 0)
-    if ufunc in (np.logical_and, np.logical_or):
-        y = y != 0
-    done = 1
-    while done < y.shape[0]:
-        y = np.concatenate([y[:done], ufunc(y[:-done], y[done:])])
-        done *= 2
-    return np.moveaxis(y, 0, axis)
-
-
 def _running(function: Any) -> Any:
     def evaluate(x: Any, axis: int, reverse: bool) -> Any:
         if not reverse:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._forks import late_module
 from .._graph import own_rules
 from .._graph._types import check_dtype
 from .._op import Op, refuse, registry
@@ -21,7 +22,6 @@ from .._ops import getitem
 from .._ops.np_contract import is_sparse, sparse_product
 from .._ops.np_logsumexp import logsumexp
 from .._ops.rounding import round_number
-from .._ops.scans import accumulated
 from ..errors import ArgumentError, DTypeError, UnsupportedError
 from ._calls import call, related
 from ._labelled import labelled
@@ -35,12 +35,6 @@ _REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.logical_or: np.any,
 }
 _ACCUMULATE: dict[np.ufunc, Callable[..., Any]] = {np.add: np.cumsum, np.multiply: np.cumprod}
-#: Those whose running results are found in any order of operations.
-_ASSOCIATIVE = frozenset((
-    np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and, np.logical_or, np.logaddexp,
-    np.bitwise_and, np.bitwise_or, np.bitwise_xor,
-))  # fmt: skip
-
 #: Binary operators by the op that they are; those with a reflected form first.
 REFLECTED = {
     "add": "Add", "sub": "Subtract", "mul": "Multiply", "truediv": "Divide",
@@ -120,14 +114,12 @@ class ArrayMethods:
             ufunc is np.logaddexp
             and method == "reduce"
             and not kwargs.keys() - {"axis", "keepdims"}
+            and 0 not in inputs[0].shape
         ):
             return logsumexp(*inputs, **{"axis": 0, **kwargs})
         if method == "accumulate" and ufunc in _ACCUMULATE:
             kwargs.setdefault("axis", 0)
             return call(_ACCUMULATE[ufunc], inputs, kwargs)
-        if method == "accumulate" and ufunc in _ASSOCIATIVE and kwargs.get("dtype") is None:
-            axis = inputs[1] if len(inputs) > 1 else kwargs.get("axis", 0)
-            return accumulated(ufunc, inputs[0], axis)
         if method == "at":
             return _at(ufunc, *inputs)
         if method == "outer":
@@ -136,10 +128,9 @@ class ArrayMethods:
             return _apply(ufunc, (left, b), **kwargs)
         if (own := _ours(ufunc)) is not None and method in ("reduce", "accumulate"):
             return own(*inputs, method=method, **kwargs)
-        step = f"sg.scan(lambda y, row: (np.{ufunc.__name__}(y, row),) * 2, x[0], x[1:])"
-        kept = {"reduce": f"{step}[0]", "accumulate": f"np.concatenate([x[:1], {step}[1]])"}
-        refuse(getattr(ufunc, method, ufunc),
-               f"along the first axis it is {kept[method]}" if method in kept else "")  # fmt: skip
+        if method in ("reduce", "accumulate") and registry.find(ufunc) is not None:
+            return _in_turn(ufunc, method, *inputs, **kwargs)
+        refuse(getattr(ufunc, method, ufunc))
 
     def __array_function__(
         self, func: Callable[..., Any], types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -327,6 +318,54 @@ for _function in (
     setattr(ArrayMethods, _function.__name__, _method(_function))
 ArrayMethods.conj = ArrayMethods.conjugate  # type: ignore[attr-defined]
 ArrayMethods.ptp = _method(np.ptp)  # type: ignore[attr-defined]
+
+
+def _in_turn(
+    ufunc: Any, method: str, x: Any, axis: Any = 0, dtype: Any = None,
+    keepdims: bool = False, **options: Any,
+) -> Any:  # fmt: skip
+    """Apply a function of two numbers to a first element and the next, and so on, by a loop."""
+    for option, value in options.items():
+        if value is not (True if option == "where" else np._NoValue):
+            refuse(getattr(ufunc, method), f"{option}= is not followed here")
+    if method == "reduce" and ufunc in (np.power, np.float_power, np.arctan2):
+        refuse(ufunc.reduce, "NumPy's own result depends on the processor: use accumulate(x)[-1]")
+    if ufunc.nin != 2 or ufunc.nout != 1:
+        raise ArgumentError(f"{method} only supported for functions of two numbers with one result")
+    if axis is None:
+        if method == "accumulate" or (x.ndim > 1 and (ufunc.identity is None or keepdims)):
+            raise ArgumentError(f"np.{ufunc.__name__}.{method} takes one axis, a number")
+        axis, x = 0, x.reshape(-1)
+    axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+    if not isinstance(axis, int) or not -x.ndim <= axis < x.ndim:
+        raise ArgumentError(
+            f"np.{ufunc.__name__}.{method}: there is no axis {axis} of an array with {x.ndim} axes"
+        )
+    kind = _apply(ufunc, (x, x)).dtype if dtype is None else np.dtype(dtype)
+    if (kind.kind == "b") != (x.dtype.kind == "b") and "logical" not in ufunc.__name__:
+        refuse(getattr(ufunc, method))
+    rows = np.moveaxis(x.astype(kind), axis, 0)
+    of_all, identity = method == "reduce", ufunc.identity
+    if rows.shape[0] == 0:
+        if of_all and identity is None:
+            raise ArgumentError(
+                f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
+            )
+        last = np.full(rows.shape[1:], identity, kind) if of_all else None
+        later = rows
+    else:
+        first, later = rows[0], rows[1:]
+        if of_all and identity is not None:  # it comes first, as in NumPy
+            first, later = np.full_like(first, identity), rows
+        last = first
+        if later.shape[0] != 0:
+            scan = late_module("symgrad._api._control").scan
+            last, later = scan(lambda y, row: (_apply(ufunc, (y, row)),) * 2, first, later)
+        if not of_all:
+            later = np.concatenate([rows[:1], later])
+    if not of_all:
+        return np.moveaxis(later, 0, axis)
+    return np.expand_dims(last, axis) if keepdims else last
 
 
 def _written(
