@@ -196,7 +196,6 @@ def test_only_one_triangle_is_read() -> None:
         (lambda a: np.linalg.solve(a[:2], a[0]), ShapeError, "square matrix"),
         (lambda a: np.linalg.solve(a, a[:2, 0]), ShapeError, "do not fit"),
         (lambda a: np.linalg.inv(a[0]), ShapeError, "needs a matrix"),
-        (lambda a: np.linalg.svd(a[:2]), UnsupportedError, "full_matrices=False"),
         (lambda a: np.linalg.qr(a[:, :2], mode="complete"), UnsupportedError, "mode='reduced'"),
         (lambda a: linalg.eig(a, left=True), UnsupportedError, "left eigenvectors"),
     ],
@@ -332,3 +331,56 @@ def test_values_and_gradients_of_nothing(name: str, shape: tuple[int, ...]) -> N
 def test_edges_of_nothing_cannot_be_repeated() -> None:
     with pytest.raises(ShapeError, match="only mode='constant' can extend it"):
         sg.compile(lambda x: np.pad(x, 1, mode="edge"))(np.zeros(0))
+
+
+def homography(p: Any) -> Any:
+    """The direct linear transform of four points: what the last row of V spans."""
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    rows = []
+    for (x, y), (u, v) in zip(corners, p, strict=True):
+        rows.append([-x, -y, -1.0, 0.0, 0.0, 0.0, u * x, u * y, u])
+        rows.append([0.0, 0.0, 0.0, -x, -y, -1.0, v * x, v * y, v])
+    h = np.linalg.svd(np.array(rows))[2][-1].reshape(3, 3)
+    return h / h[2, 2]
+
+
+def test_what_full_singular_vectors_span() -> None:
+    p = np.array([[0.1, 0.0], [1.2, 0.1], [1.0, 1.3], [-0.1, 1.0]])
+    t, h = np.random.default_rng(0).normal(size=p.shape), 1e-6
+    want = (homography(p + h * t) - homography(p - h * t)) / (2 * h)
+    np.testing.assert_allclose(np.tensordot(sg.jacobian(homography)(p), t), want, atol=1e-8)
+    np.testing.assert_allclose(sg.jvp(homography, (p,), (t,))[1], want, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(8, 9), (10, 9), (2, 5), (5, 2), (1, 3), (3, 1), (2, 3, 5)])
+@pytest.mark.parametrize("unit", [1.0, 1.0 + 0.5j])
+def test_full_singular_vectors(shape: tuple[int, ...], unit: Any) -> None:
+    rng = np.random.default_rng(sum(shape))
+    a, t = (rng.normal(size=shape) * unit for _ in range(2))
+    for function in (np.linalg.svd, linalg.svd) if len(shape) == 2 else (np.linalg.svd,):
+        for found, want in zip(sg.compile(lambda a, f=function: tuple(f(a)))(a), function(a),
+                               strict=True):  # fmt: skip
+            assert (found.shape, found.dtype) == (want.shape, want.dtype)
+            np.testing.assert_allclose(found, want, atol=1e-13)
+    m, n = shape[-2:]
+    left, right = rng.normal(size=(m, m)), rng.normal(size=(n, n))
+
+    def spaces(a: Any) -> Any:
+        u, s, vh = np.linalg.svd(a)
+        u, vh = u[..., min(m, n) :], vh[..., min(m, n) :, :]
+        outside = np.real(u @ np.conj(np.swapaxes(u, -1, -2)))
+        kernel = np.real(np.conj(np.swapaxes(vh, -1, -2)) @ vh)
+        return np.sum(left * outside) + np.sum(right * kernel) + np.sum(s**2)
+
+    want = (spaces(a + 1e-6 * t) - spaces(a - 1e-6 * t)) / 2e-6
+    assert np.sum(sg.grad(spaces)(a) * t).real == pytest.approx(want, rel=1e-6, abs=1e-8)
+    assert sg.jvp(spaces, (a,), (t,))[1] == pytest.approx(want, rel=1e-6, abs=1e-8)
+
+
+def test_full_singular_vectors_are_verified() -> None:
+    """Those of the values; what spans the rest is not determined."""
+    a = r((2, 3))
+    with sg.backend("numpy"):
+        assert sg.verify(lambda a: np.linalg.svd(a)[2][:2], a).max_ulp < 1e4
+        with pytest.raises(UnsupportedError, match="is not determined"):
+            sg.verify(lambda a: np.linalg.svd(a)[2], a)

@@ -221,19 +221,25 @@ def eigen(context: Any, read: Read, like: Sequence[Any]) -> Elements:
     return [*w, *_flat(rows)]
 
 
-def singular(context: Any, read: Read, like: Sequence[Any], wide: bool) -> Elements:
-    """U, the singular values, and the adjoint of V, one behind the other."""
+def singular(context: Any, read: Read, like: Sequence[Any], wide: bool, full: bool) -> Elements:
+    """U, the singular values, and the adjoint of V, one behind the other.
+
+    Vectors beyond the values are any that span the rest, and are not compared.
+    """
     a = context.matrix(read(0))
     m, n = a.rows, a.cols
     k = m if wide else n
     u, s, vh = context.svd(a)
     alike = _repeated(context, s)
     left, right = [], []
+    columns, rows = (m, n) if full else (k, k)
     for i in range(k):
-        given = [like[r * k + i] for r in range(m)]
+        given = [like[r * columns + i] for r in range(m)]
         turn = _turn(context, u[:, i], given, i in alike or s[i] == 0)
         left.append([x * turn for x in u[:, i]] if turn else [None] * m)
         right.append([x * turn.conjugate() for x in vh[i, :]] if turn else [None] * n)
+    left += [[None] * m] * (columns - k)
+    right += [[None] * n] * (rows - k)
     return [*_flat(_transposed(left)), *s, *_flat(right)]
 
 
@@ -282,11 +288,12 @@ def eigen_vectors(shape: tuple[int, ...]) -> tuple[range, ...]:
     return (range(n, n + n * n),)
 
 
-def singular_vectors(shape: tuple[int, ...], wide: bool) -> tuple[range, ...]:
+def singular_vectors(shape: tuple[int, ...], wide: bool, full: bool) -> tuple[range, ...]:
     """U's elements and those of V."""
     m, n = shape
     k = m if wide else n
-    return range(m * k), range(m * k + k, m * k + k + k * n)
+    end, rest = (m * m, n * n) if full else (m * k, k * n)
+    return range(end), range(end + k, end + k + rest)
 
 
 def _repeated(context: Any, values: Any) -> set[int]:

@@ -22,14 +22,17 @@ from .singular import PINV, SVD, svd_parts
 # ---------------------------------------------------------------- singular values
 
 _SVDResult = type(np.linalg.svd(np.eye(1)))
-_SINGULAR_VALUES = "no share of what turns vectors of equal singular values"
+_SINGULAR_VALUES = (
+    "no share of what turns vectors of equal singular values, those beyond the values among them"
+)
 
 
-def _svd(x: Any) -> tuple[Any, Any, Any]:
+def _svd(x: Any, full: bool = False) -> tuple[Any, Any, Any]:
     # Of the transpose, which LAPACK sees as the matrix itself: with the signs of NumPy.
     m, n = x.shape[-2:]
     tall = bool(m > n)
-    v, s, uh = svd_parts(SVD(swapped(x), wide=tall), n, m, n if tall else m)
+    flat = SVD(swapped(x), wide=tall, full=full)
+    v, s, uh = svd_parts(flat, n, m, n if tall else m, full)
     return swapped(uh), s, swapped(v)
 
 
@@ -48,10 +51,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True,
         hermitian: bool = False) -> Any:  # fmt: skip
     """Singular values and vectors."""
     x = matrix(a, "svd", square=False)
-    if compute_uv and full_matrices and not equal(*x.shape[-2:]):
-        refuse(np.linalg.svd, "full_matrices=True has columns without a derivative: write "
-               "np.linalg.svd(x, full_matrices=False)")  # fmt: skip
-    u, s, vh = _svd(x)
+    full = bool(compute_uv and full_matrices) and not equal(*x.shape[-2:])
+    u, s, vh = _svd(x, full)
     return _SVDResult(u, s, vh) if compute_uv else s
 
 

@@ -33,50 +33,63 @@ from .movement import RESHAPE
 from .operands import Cores
 
 
-def singular_parts(a: Any) -> Any:
+def singular_parts(a: Any, full: bool = False) -> Any:
     """U, the singular values and the transpose of V, one behind the other."""
-    v, s, uh = np.linalg.svd(np.swapaxes(a, -1, -2), full_matrices=False)
+    v, s, uh = np.linalg.svd(np.swapaxes(a, -1, -2), full_matrices=full)
     u, vh = np.swapaxes(uh, -1, -2), np.swapaxes(v, -1, -2)
     lead = a.shape[:-2]
     sides = [x.reshape((*lead, x.shape[-2] * x.shape[-1])) for x in (u, vh)]
     return np.concatenate([sides[0], s, sides[1]], axis=-1)
 
 
-def write_svd(r: Any, wide: bool) -> None:
+def write_svd(r: Any, wide: bool, full: bool) -> None:
     """Write the call for one matrix; of pairs, the one for complex numbers."""
     # LAPACK sees the transpose: U and V change places.
     a, out = r.pointers
     m, n = r.shapes[0][:2]
     k, large = (m, n) if wide else (n, m)
+    columns, rows = (m, n) if full else (k, k)  # of U, of the transpose of V
     matrix, info = r.work(m * n), r.cell("i32", "0")
     r.copy(matrix, a, m * n)
-    values = r.at(out, r.size(m * k))
-    right = r.at(out, r.size(m * k + k))
+    values = r.at(out, r.size(m * columns))
+    right = r.at(out, r.size(m * columns + k))
     count = 5 * k * k + 8 * k + 65 * large
     found = r.work(k, r.kind) if r.pairs else values
     real = [r.work(7 * k * k + 8 * k + 2 * k * large, r.kind)] if r.pairs else []
-    r.call("gesdd", r.letter("S"), r.integer(n), r.integer(m), matrix, r.leading(n), found,
-           right, r.leading(n), out, r.leading(k), r.work(count), r.integer(count), *real,
-           r.work(8 * k, "i32"), info)  # fmt: skip
+    r.call("gesdd", r.letter("A" if full else "S"), r.integer(n), r.integer(m), matrix,
+           r.leading(n), found, right, r.leading(n), out, r.leading(columns), r.work(count),
+           r.integer(count), *real, r.work(8 * k, "i32"), info)  # fmt: skip
     if r.pairs:
         widen(r, values, found, k)
-    r.spoil(info, out, m * k + k + n * k)
+    r.spoil(info, out, m * columns + k + n * rows)
 
 
-def svd_parts(x: Any, m: Any, n: Any, k: Any) -> tuple[Any, Any, Any]:
+def svd_parts(x: Any, m: Any, n: Any, k: Any, full: bool) -> tuple[Any, Any, Any]:
     """Return U, the singular values and the transpose of V of one flat result."""
     lead = x.shape[:-1]
-    u, s, vh = x[..., : m * k], x[..., m * k : m * k + k], x[..., m * k + k :]
-    return RESHAPE(u, shape=(*lead, m, k)), s.real, RESHAPE(vh, shape=(*lead, k, n))
+    columns, rows = (m, n) if full else (k, k)
+    end = m * columns
+    u, s, vh = x[..., :end], x[..., end : end + k], x[..., end + k :]
+    return RESHAPE(u, shape=(*lead, m, columns)), s.real, RESHAPE(vh, shape=(*lead, rows, n))
 
 
 def _inverse(s: Any) -> Any:
     return np.where(s == 0, 0.0, 1.0 / np.where(s == 0, 1.0, s))
 
 
-def _svd_sizes(a: Any, wide: bool) -> tuple[Any, Any, Any]:
+def _svd_sizes(a: Any, wide: bool, full: bool) -> tuple[Any, Any, Any, bool]:
     m, n = a.shape[-2:]
-    return m, n, m if wide else n
+    return m, n, m if wide else n, full
+
+
+def _spanning(q: Any, dq: Any, k: Any) -> tuple[Any, Any]:
+    """Return the first ``k`` columns of Q and their cotangent.
+
+    The others, which span what is left, turn with them: ``dQ0 = -Q1 dQ1^H Q0``, and among each
+    other not at all.
+    """
+    q, rest, dq, drest = q[..., :k], q[..., k:], dq[..., :k], dq[..., k:]
+    return q, dq - rest @ (adjoint(drest) @ q)
 
 
 def _turning(s: Any) -> tuple[Any, Any]:
@@ -94,10 +107,13 @@ def _less_turn(x: Any, z: Any, weight: Any) -> Any:
     return x - 1j * (unit_like(z) * z.imag * weight[..., None, :])
 
 
-def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool) -> Any:
-    sizes = _svd_sizes(a, wide)
+def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool, full: bool) -> Any:
+    sizes = _svd_sizes(a, wide, full)
     (u, s, vh), (du, ds, dvh) = svd_parts(y, *sizes), svd_parts(ct, *sizes)
     v, dv, inverse = adjoint(vh), adjoint(dvh), _inverse(s)
+    if full:
+        (u, du), (v, dv) = _spanning(u, du, sizes[2]), _spanning(v, dv, sizes[2])
+        vh = adjoint(v)
     (near, far), left, right = _turning(s), adjoint(u) @ du, vh @ dv
     left, right = left - adjoint(left), right - adjoint(right)
     inner = near * (left + right) + far * (left - right) + unit_like(left) * ds[..., None, :]
@@ -108,10 +124,10 @@ def _svd_vjp(ct: Any, y: Any, a: Any, wide: bool) -> Any:
     return (total + (u * inverse[..., None, :]) @ adjoint(beside(v, dv)),)
 
 
-def _svd_jvp(t: Any, y: Any, a: Any, wide: bool) -> Any:
-    sizes = _svd_sizes(a, wide)
-    u, s, vh = svd_parts(y, *sizes)
-    v, inverse = adjoint(vh), _inverse(s)
+def _svd_jvp(t: Any, y: Any, a: Any, wide: bool, full: bool) -> Any:
+    m, n, k, _ = sizes = _svd_sizes(a, wide, full)
+    every, s, vh = svd_parts(y, *sizes)
+    u, v, inverse = every[..., :k], adjoint(vh)[..., :k], _inverse(s)
     near, far = _turning(s)
     inner = adjoint(u) @ t[0] @ v
     ds = np.diagonal(inner, axis1=-2, axis2=-1).real
@@ -119,32 +135,40 @@ def _svd_jvp(t: Any, y: Any, a: Any, wide: bool) -> Any:
     both, inverse = _less_turn(both, inner, 0.5 * inverse), inverse[..., None, :]
     du = u @ (both + apart) + (beside(u, t[0]) @ v) * inverse
     dv = v @ (both - apart) + (beside(v, adjoint(t[0])) @ u) * inverse
-    m, n, k = sizes
+    columns = rows = k
+    if full:
+        columns, rows = m, n
+        du = np.concatenate([du, -u @ (adjoint(du) @ every[..., k:])], axis=-1)
+        dv = np.concatenate([dv, -v @ (adjoint(dv) @ adjoint(vh)[..., k:])], axis=-1)
     lead = s.shape[:-1]
-    flat = [RESHAPE(du, shape=(*lead, m * k)), ds, RESHAPE(adjoint(dv), shape=(*lead, k * n))]
+    flat = [
+        RESHAPE(du, shape=(*lead, m * columns)), ds, RESHAPE(adjoint(dv), shape=(*lead, rows * n)),
+    ]  # fmt: skip
     return np.concatenate(flat, axis=-1)
 
 
-def _svd_shape(a: Any, wide: bool) -> Any:
+def _svd_shape(a: Any, wide: bool, full: bool) -> Any:
     m, n = a[-2:]
     k = m if wide else n
-    return (*a[:-2], m * k + k + k * n)
+    return (*a[:-2], m * m + k + n * n if full else m * k + k + k * n)
 
 
-def _svd_ordered(size: Any, wide: bool) -> bool:
+def _svd_ordered(size: Any, wide: bool, full: bool) -> bool:
     return bool(size["m"] <= size["n"] if wide else size["n"] <= size["m"])
 
 
 SVD: ArrayOp = define(
-    Routine("SVD", evaluate=lambda a, wide: singular_parts(a), params={"wide": FLAG},
+    Routine("SVD", evaluate=lambda a, wide, full: singular_parts(a, full),
+        params={"wide": FLAG, "full": FLAG},
         shape=_svd_shape, element=no_formula("a singular value"),
         rule=Products(_svd_vjp, _svd_jvp), parts=in_pairs("ComplexSVD"),
         batch=batched_alike(lambda: SVD), fits=Cores("m n", ordered=_svd_ordered)),
-    Code(Written(write_svd, (2, 1)), source=lambda a, wide: f"singular_parts({a})",
+    Code(Written(write_svd, (2, 1)), source=lambda a, wide, full: f"singular_parts({a}, {full})",
         helpers=(singular_parts,)),
     Evidence(exact=Exact(exactly.singular, vectors=exactly.singular_vectors)),
     Words("singular values and vectors: U, s and the transpose of V, one behind the other",
-        convention="no share of what turns vectors of equal singular values; 1/0 counts as 0"),
+        convention="no share of what turns vectors of equal singular values, those beyond the "
+        "values among them; 1/0 counts as 0"),
 )  # fmt: skip
 
 

@@ -116,7 +116,7 @@ UNFIT: list[tuple[Callable[[], Any], str]] = [
     (lambda: node("Solve", x((2, 2)), x((2, 2)), x((1, 2)), trans=False), r"is not n\+1 by n"),
     (lambda: node("Cholesky", x((2, 2), I8)), "not computed in int64"),
     (lambda: node("QR", x((2, 3))), "parameters do not fit"),
-    (lambda: node("SVD", x((2, 3)), wide=False), "parameters do not fit"),
+    (lambda: node("SVD", x((2, 3)), full=False, wide=False), "parameters do not fit"),
     (lambda: node("RealSignal", x((1, 3, 2)), n=6, norm="ortho"), "parameters do not fit"),
 ]  # fmt: skip
 
