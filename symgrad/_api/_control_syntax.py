@@ -55,21 +55,12 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
         function = called if isinstance(called, MethodType) else function
     if isinstance(function, MethodType):
         return MethodType(converted(function.__func__, flow), function.__self__)
-    try:
-        text, first = _source_of(function)
-        tree = ast.parse(textwrap.dedent(text))
-    except (OSError, TypeError, SyntaxError):
-        tree = ast.Module([], [])
-    definition = tree.body[0] if tree.body else None
-    if (
-        not isinstance(function, FunctionType) or not isinstance(definition, ast.FunctionDef)
-        or definition.name != function.__code__.co_name  # the lines may hold a lambda, too
-    ):  # fmt: skip
+    definition = _definition_of(function) if isinstance(function, FunctionType) else None
+    if not isinstance(function, FunctionType) or definition is None:
         raise ArgumentError(
             "control_flow=True rewrites the source of a function: write it with `def`, in a file "
             "or a notebook cell"
         )
-    ast.increment_lineno(tree, first - 1)
     _strip(definition)
     made = _Rewriter(function, definition).function(definition)
     # Free variables stay free: the code is compiled within a function that has them.
@@ -88,6 +79,43 @@ def converted(function: Callable[..., Any], flow: Any) -> Callable[..., Any]:
     )  # fmt: skip
     result.__kwdefaults__ = function.__kwdefaults__
     return result
+
+
+def _definition_of(function: FunctionType) -> ast.FunctionDef | None:
+    """Return the tree of a function's definition, with the lines of its file; None without any."""
+    code = function.__code__
+    try:
+        if code.co_name == "<lambda>":
+            return _lambda_of(code, ast.parse("".join(inspect.findsource(function)[0])))
+        text, first = _source_of(function)
+        tree = ast.parse(textwrap.dedent(text))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    found = tree.body[0] if tree.body else None
+    if not isinstance(found, ast.FunctionDef) or found.name != code.co_name:
+        return None  # the lines may hold a lambda, too
+    ast.increment_lineno(tree, first - 1)
+    return found
+
+
+def _lambda_of(code: CodeType, file: ast.Module) -> ast.FunctionDef | None:
+    """Return the lambda whose code it is, as a ``def``: the least that holds all its places."""
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    if not places:  # of Python run with -X no_debug_ranges
+        return None
+    first = min((line, column) for line, _, column, _ in places)
+    last = max((line, column) for _, line, _, column in places)
+    around = [
+        node for node in ast.walk(file)
+        if isinstance(node, ast.Lambda)
+        and (node.body.lineno, node.body.col_offset) <= first
+        and last <= (node.body.end_lineno, node.body.end_col_offset)
+    ]  # fmt: skip
+    if not around:
+        return None
+    node = max(around, key=lambda n: (n.body.lineno, n.body.col_offset))
+    result = _at(ast.Return(node.body), node.body)
+    return ast.copy_location(ast.FunctionDef("lambda_", node.args, [result], []), node)
 
 
 def _source_of(function: Callable[..., Any]) -> tuple[str, int]:

@@ -22,23 +22,35 @@ class vectorize(np.vectorize):  # type: ignore[misc]  # noqa: N801
         """Return the function of all elements."""
         if not any(map(is_traced, (*args, *kwargs.values()))):
             return super().__call__(*args, **kwargs)
-        if self.excluded or self.signature is not None or kwargs:
+        if self.signature is not None:
             raise UnsupportedError(
-                "np.vectorize of traced values takes no excluded=, signature= or arguments by "
-                "name. Write instead: sg.vmap"
+                "np.vectorize of traced values takes no signature=. Write instead: sg.vmap"
             )
         api = late_module("symgrad._api._transforms")
         try:
             function = api.compile(self.pyfunc, control_flow=True)
-        except ArgumentError:  # a lambda
+        except ArgumentError:  # its source is not at hand
             function = self.pyfunc
-        given = [x if np.ndim(x) == 0 else as_array(x) for x in args]
+        named: dict[Any, Any] = dict(enumerate(args)) | kwargs
+        fixed = {k: x for k, x in named.items() if k in self.excluded}
+        # NumPy makes arrays of all others; a Series has its numbers' own.
+        given = [
+            x.to_numpy() if hasattr(x, "to_numpy") else as_array(x) if np.ndim(x) else x
+            for x in (x for k, x in named.items() if k not in fixed)
+        ]
+
+        def element(*values: Any) -> Any:
+            rest = iter(values)
+            every = {k: fixed[k] if k in fixed else next(rest) for k in named}
+            placed = [every.pop(k) for k in range(len(args))]
+            return function(*placed, **every)
+
         arrays = np.broadcast_arrays(*[x for x in given if np.ndim(x)])
         if not arrays:
-            return self._typed(function(*given))
+            return self._typed(element(*given))
         rest = iter(arrays)
         flat = [next(rest).reshape(-1) if np.ndim(x) else x for x in given]
-        found = api.vmap(function, tuple([0 if np.ndim(x) else None for x in given]))(*flat)
+        found = api.vmap(element, tuple([0 if np.ndim(x) else None for x in given]))(*flat)
         shape = arrays[0].shape
         if isinstance(found, tuple):
             return tuple(self._typed(x.reshape(shape), k) for k, x in enumerate(found))
