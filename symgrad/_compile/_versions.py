@@ -96,7 +96,8 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.ndarray, np.generic)
 
 
-#: Whose classes have versions.
+#: Classes of NumPy's, and whose others, that have versions.
+_OF_NUMPY = (np.poly1d, np.ndenumerate, np.nditer)
 _CLASSES = ("scipy.", "datetime", "pathlib", "numpy.polynomial.")
 
 
@@ -114,8 +115,10 @@ def version_of(value: Any) -> Any:
         return getattr(found, part) if part else found
     if isinstance(value, _PLAIN):
         return value
-    if isinstance(value, type) and not value.__module__.startswith(_CLASSES):
-        return value if value is not np.poly1d else late_module("symgrad.numpy").poly1d
+    if isinstance(value, type) and not (
+        any(value is k for k in _OF_NUMPY) or value.__module__.startswith(_CLASSES)
+    ):  # fmt: skip
+        return value
     if value is os.environ:
         return late_module(_OUTSIDE).ENVIRON
     if value is builtins.input:  # in a notebook a method of the kernel

@@ -58,7 +58,7 @@ from ._creation import (
     zeros,
     zeros_like,
 )
-from ._iteration import ndenumerate
+from ._iterators import ndenumerate, nditer
 from ._outside import of_file
 from ._vectorize import vectorize
 
@@ -86,6 +86,7 @@ __all__ = [
     "mgrid",
     "ndarray",
     "ndenumerate",
+    "nditer",
     "ogrid",
     "ones",
     "ones_like",
