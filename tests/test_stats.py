@@ -12,6 +12,7 @@ import pytest
 import scipy.stats
 
 import symgrad as sg
+from symgrad.errors import UnsupportedError
 from symgrad.scipy import stats
 from symgrad.scipy._distribution import Counts
 from symgrad.scipy._distributions import DISTRIBUTIONS
@@ -348,3 +349,100 @@ def test_vectors_with_parameters_that_are_not_allowed() -> None:
         assert np.isnan(slopes[0]).all()
         if f is student or args[1][1] < 0:
             assert np.isnan(slopes[1]).all()
+
+
+MOMENTS = ("mean", "var", "std", "entropy", "median", "stats")
+
+
+@pytest.mark.quick(4)
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_moments_are_scipys(name: str) -> None:
+    """Of all that are known; at parameters that are not allowed nan."""
+    original, known = getattr(scipy.stats, name), DISTRIBUTIONS[name].known
+    counts = isinstance(original, scipy.stats.rv_discrete)
+    for shapes in [*shapes_of(name), tuple(-1.0 for _ in shapes_of(name)[0])]:
+        given = np.array([*shapes, 2.0] if counts else [*shapes, 0.3, 1.7])
+        for method in MOMENTS:
+            if method not in known:
+                continue
+
+            def f(p: Any, method: str = method) -> Any:
+                found = getattr(original, method)(*p)
+                return np.stack(found) if method == "stats" else found
+
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of SciPy's, where parameters are not allowed
+                want = f(given)
+                wanted = [(f(given + e) - f(given - e)) / 2e-6 for e in 1e-6 * np.eye(len(given))]
+            with sg.backend("numpy"):
+                found, slope = sg.compile(f)(given), sg.jacobian(f)(given)
+            np.testing.assert_allclose(found, want, rtol=1e-10, err_msg=f"{method} {shapes}")
+            if method == "median" and shapes != shapes_of(name)[0]:
+                continue  # a quantile's derivatives are tested above
+            usual = np.isfinite(wanted) & ((np.asarray(want) > 0) | (method != "std"))
+            np.testing.assert_allclose(
+                np.moveaxis(slope, -1, 0)[usual], np.array(wanted)[usual], 1e-4, 1e-4
+            )
+
+
+def test_moments_of_many_parameters() -> None:
+    a, loc = np.array([[1.0], [2.0]]), np.zeros(3)
+    found = sg.compile(lambda a: scipy.stats.beta.var(a, 2.0, loc=loc))(a)
+    np.testing.assert_allclose(found, scipy.stats.beta.var(a, 2.0, loc=loc))
+
+    def ends(p: Any) -> Any:
+        frozen = scipy.stats.gamma(p[0], scale=p[1])
+        return np.stack([*frozen.interval(0.9), frozen.mean(), frozen.stats(moments="v")])
+
+    np.testing.assert_allclose(sg.compile(ends)(np.array([2.0, 3.0])), ends([2.0, 3.0]))
+    entropies = sg.vmap(scipy.stats.gamma.entropy)(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(entropies, scipy.stats.gamma.entropy([1.0, 2.0]))
+    for call in (
+        lambda a: scipy.stats.gamma.stats(a, moments="mvsk"),
+        lambda a: scipy.stats.gamma.moment(3, a),
+    ):
+        with pytest.raises(UnsupportedError, match="can be"):
+            sg.compile(call)(2.0)
+
+
+def softmax(t: Any) -> Any:
+    return np.exp(t) / np.sum(np.exp(t))
+
+
+COUNTS = np.array([[1, 2, 3], [0, 6, 0], [2, 2, 1], [-1, 4, 3]])
+V, W = np.array([[2.0, 0.3], [0.3, 1.0]]), np.array([[1.0, 0.2], [0.2, 3.0]])
+OUTSIDE = scipy.stats.wishart(4.0, V), scipy.stats.multinomial(6, [0.25, 0.5, 0.25])
+OF_ARRAYS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "one": (lambda t: scipy.stats.multinomial.logpmf(COUNTS[0], 6, softmax(t)), [0.1, 0.2, 0.3]),
+    "rows": (lambda t: scipy.stats.multinomial(6, softmax(t)).logpmf(COUNTS), [0.1, 0.2, 0.3]),
+    "trials": (
+        lambda t: scipy.stats.multinomial.pmf(COUNTS, [6, 6, 5, 6], np.stack([softmax(t)] * 4)),
+        [0.1, 0.2, 0.3]),
+    "not allowed": (
+        lambda p: scipy.stats.multinomial.logpmf(COUNTS[0], 6, np.append(p, 1 - p[0] - p[1])),
+        [-0.25, 0.75]),
+    "matrix": (lambda p: scipy.stats.wishart.logpdf(W, p[0], p[1] * V), [3.5, 1.2]),
+    "matrices": (
+        lambda p: scipy.stats.wishart(p[0], p[1] * V).pdf(np.stack([W, 2 * W], -1)), [3.5, 1.2]),
+    "diagonal": (lambda p: scipy.stats.wishart.logpdf(np.outer(p, p) * W, 4.0, p), [3.5, 1.2]),
+    "numbers": (lambda p: scipy.stats.wishart.logpdf(p, 3.0, 1.5), [3.5, 1.2]),
+    "made outside": (lambda p: OUTSIDE[0].logpdf(p[0] * W) + p[1], [3.5, 1.2]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OF_ARRAYS)
+def test_counts_and_matrices(case: str) -> None:
+    f, at = OF_ARRAYS[case]
+    x = np.array(at)
+    with sg.backend("numpy"):
+        found, slopes = sg.compile(f)(x), sg.jacobian(f)(x)
+    np.testing.assert_allclose(found, f(x), rtol=1e-11)
+    with np.errstate(invalid="ignore"):
+        want = np.stack([(f(x + e) - f(x - e)) / 2e-6 for e in 1e-6 * np.eye(len(x))], -1)
+    usual = np.isfinite(want)
+    np.testing.assert_allclose(slopes[usual], want[usual], rtol=1e-6, atol=1e-7)
+
+
+def test_a_matrix_that_is_not_positive_definite_has_no_density() -> None:
+    f = sg.compile(lambda x: scipy.stats.wishart.logpdf(x, 4.0, np.eye(2)))
+    assert np.isnan(f(-np.eye(2)))

@@ -145,6 +145,10 @@ class Substitutes:
 
     def root(self, function: Any) -> Any:
         """Return the copy of what all is read by, or that itself if it reads nothing new."""
+        if self._adapted and type(function) is MethodType:  # of an object with a version
+            version = version_of(function)
+            if version is not function:
+                return version
         found = self.of(function)
         return version_of(function) if self._adapted and found is function else found
 

@@ -85,6 +85,8 @@ OBJECTS: dict[str, tuple[str, str, Callable[[Any], tuple[Any, ...]]]] = {
     "multivariate_t_frozen": (
         "scipy.stats", "multivariate_t", lambda x: (x.loc, x.shape, x.df)
     ),
+    "multinomial_frozen": ("scipy.stats", "multinomial", lambda x: (x.n, x.p)),
+    "wishart_frozen": ("scipy.stats", "wishart", lambda x: (x.df, x.scale)),
     "dirichlet_frozen": ("scipy.stats", "dirichlet", lambda x: (x.alpha,)),
     "gaussian_kde": (
         "scipy.stats", "gaussian_kde", lambda x: (x.dataset, x.factor, x.weights)

@@ -7,6 +7,7 @@ a derivative there is nan.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from .._op import refuse
 from .._ops.np_common import as_array, is_traced
 from .._trace._namespace import holds
+from ._moments import MOMENTS
 
 Formula = Callable[..., Any]
 
@@ -75,23 +77,84 @@ class Distribution:
         def method(*args: Any, **kwargs: Any) -> Any:
             if not any(holds(v, is_traced) for v in (*args, *kwargs.values())):
                 return original(*args, **kwargs)
+            if name in self._derived:
+                return self._derived[name](*args, **kwargs)
             if name not in self.formulas:
-                refuse(original, f"of {self.__name__}, {', '.join(self.formulas)} can be")
+                refuse(original, f"of {self.__name__}, {', '.join(self.known)} can be")
             return self._compute(name, *args, **kwargs)
 
         method.__name__ = name
         method.__doc__ = original.__doc__
         return method
 
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The methods that can be traced."""
+        return (*self.formulas, *self._derived)
+
     # ---------------------------------------------------------------- with traced values
+
+    @functools.cached_property
+    def _derived(self) -> dict[str, Formula]:
+        """What follows from quantiles and from moments, of parameters alone."""
+        made: dict[str, Formula] = {}
+        if "ppf" in self.formulas:
+            made["median"] = functools.partial(self._compute, "ppf", 0.5)
+            made["interval"] = self._interval
+        moments = MOMENTS.get(self.__name__)
+        if moments is not None:
+            made |= {"mean": functools.partial(self._moment, moments.mean, 1),
+                     "var": functools.partial(self._moment, moments.var, 2),
+                     "std": self._deviation, "stats": self._stats}  # fmt: skip
+            if moments.median is not None:
+                made["median"] = functools.partial(self._moment, moments.median, 1)
+            if moments.entropy is not None:
+                made["entropy"] = functools.partial(self._moment, moments.entropy, 0)
+        return made
+
+    def _moment(self, formula: Formula, power: int, *args: Any, **kwargs: Any) -> Any:
+        """Return the mean (power 1), the variance (2) or the entropy (0) for parameters."""
+        shapes, loc, scale = self._allowed(*self._parameters(args, kwargs))
+        value = as_array(formula(*shapes))
+        # Infinite ones have no slopes, and must not make nan of others' in the same array.
+        usual = np.isfinite(value)
+        kept = np.where(usual, value, 1.0)
+        if power == 0:
+            found = kept + np.log(scale)
+        else:
+            found = loc + scale * kept if power == 1 else kept * scale * scale
+        found = np.where(usual | np.isnan(found), found, value)
+        return np.broadcast_arrays(found, *shapes, loc, scale)[0]
+
+    def _deviation(self, *args: Any, **kwargs: Any) -> Any:
+        return np.sqrt(self._derived["var"](*args, **kwargs))
+
+    def _interval(self, confidence: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        shares = 0.5 * (1.0 - as_array(confidence)), 0.5 * (1.0 + as_array(confidence))
+        low, high = (self._compute("ppf", q, *args, **kwargs) for q in shares)
+        return low, high
+
+    def _stats(self, *args: Any, moments: str = "mv", **kwargs: Any) -> Any:
+        if set(moments) - {"m", "v"}:
+            refuse(self.original.stats, 'of moments "m" and "v" can be')
+        found = [self._derived["mean" if m == "m" else "var"](*args, **kwargs)
+                 for m in "mv" if m in moments]  # fmt: skip
+        return tuple(found) if len(found) > 1 else found[0]
+
+    def _allowed(self, shapes: tuple[Any, ...], loc: Any, scale: Any) -> Any:
+        """Return parameters with nan for those that are not allowed."""
+        good = self._good(shapes, scale)
+        return tuple(only(good, x) for x in shapes), as_array(loc), only(good, as_array(scale))
+
+    def _good(self, shapes: tuple[Any, ...], scale: Any) -> Any:
+        good = as_array(scale) > 0
+        return good if self.valid is None else good & self.valid(*shapes)
 
     def _compute(self, name: str, x: Any, *args: Any, **kwargs: Any) -> Any:
         shapes, loc, scale = self._parameters(args, kwargs)
-        x, loc, scale = (as_array(v) for v in (x, loc, scale))
-        good = scale > 0
-        if self.valid is not None:
-            good = good & self.valid(*shapes)
-        shapes, scale = tuple(only(good, shape) for shape in shapes), only(good, scale)
+        good = self._good(shapes, scale)
+        shapes, loc, scale = self._allowed(shapes, loc, scale)
+        x = as_array(x)
         if name in ("ppf", "isf"):
             allowed = (x >= 0) & (x <= 1)
             result = self.formulas[name](only(allowed, x), *shapes)

@@ -175,13 +175,13 @@ FATES: dict[str, list[tuple[str, str, str]]] = {
             fatiguelife foldcauchy foldnorm gausshyper genexpon genhalflogistic
             genhyperbolic geninvgauss gibrat halfgennorm invwishart irwinhall
             jf_skew_t kappa3 kappa4 ksone kstwo kstwobign landau laplace_asymmetric
-            levy_l levy_stable loglaplace matrix_normal matrix_t mielke multinomial
+            levy_l levy_stable loglaplace matrix_normal matrix_t mielke
             multivariate_hypergeom ncf nchypergeom_fisher nchypergeom_wallenius nct
             ncx2 nhypergeom normal_inverse_gamma norminvgauss pearson3 planck
             poisson_binom powerlognorm powernorm rdist recipinvgauss reciprocal
             rel_breitwigner semicircular skellam skewcauchy studentized_range
             trapezoid truncpareto truncweibull_min tukeylambda vonmises_fisher
-            vonmises_line wishart wrapcauchy yulesimon zipf zipfian
+            vonmises_line wrapcauchy yulesimon zipf zipfian
         """),
         (REFUSED, _TEST, "*"),
     ],

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy
 import scipy.special as special
 import scipy.stats
 
@@ -34,12 +35,13 @@ from ._fates import reasons
 from ._replacing import floats
 
 __all__ = [  # noqa: PLE0604 - the names of the rows
-    *DISTRIBUTIONS, "dirichlet", "gaussian_kde", "multivariate_normal", "multivariate_t",
+    *DISTRIBUTIONS, "dirichlet", "gaussian_kde", "multinomial", "multivariate_normal",
+    "multivariate_t", "wishart",
 ]  # fmt: skip
 
 
 class Multivariate:
-    """A distribution of vectors or matrices whose ``logpdf`` and ``pdf`` can be traced.
+    """A distribution of vectors or matrices whose density can be traced.
 
     Parameters
     ----------
@@ -47,12 +49,15 @@ class Multivariate:
         SciPy's, which computes with plain arrays and has all other methods.
     log:
         The logarithm of the density, of a point and SciPy's parameters.
+    density:
+        The name of its density: ``pmf`` where points are counts.
     """
 
     formulas: ClassVar[dict[str, Any]] = {}
 
-    def __init__(self, original: Any, log: Callable[..., Any]) -> None:
+    def __init__(self, original: Any, log: Callable[..., Any], density: str = "pdf") -> None:
         self.original, self.log = original, log
+        self.traced = {density: self._density, f"log{density}": self._log_density}
         self.__name__ = log.__name__.lstrip("_")
         self.__module__ = "symgrad.scipy.stats"
 
@@ -62,35 +67,40 @@ class Multivariate:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self.original, name)
+        original = getattr(self.original, name)
+        ours = self.traced.get(name)
+        if ours is None:
+            return original
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            traced = any(holds(v, is_traced) for v in (*args, *kwargs.values()))
+            return (ours if traced else original)(*args, **kwargs)
+
+        method.__name__, method.__doc__ = name, original.__doc__
+        return method
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the distribution with its parameters given."""
         frozen = Frozen(self, args, kwargs)  # type: ignore[arg-type]
         if any(holds(v, is_traced) for v in (*args, *kwargs.values())):
             return frozen
-        return _Either(self.original(*args, **kwargs), frozen)
+        return _Either(self.original(*args, **kwargs), frozen, tuple(self.traced))
 
-    def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Logarithm of the density."""
-        if not any(holds(v, is_traced) for v in (x, *args, *kwargs.values())):
-            return self.original.logpdf(x, *args, **kwargs)
+    def _log_density(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         return self.log(floats(x), *args, **kwargs)
 
-    def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Density."""
-        return np.exp(self.logpdf(x, *args, **kwargs))
+    def _density(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return np.exp(self._log_density(x, *args, **kwargs))
 
 
 class _Either:
     """A distribution with plain parameters: SciPy's, and what is traced of it."""
 
-    def __init__(self, original: Any, traced: Frozen) -> None:
-        self._original, self._traced = original, traced
+    def __init__(self, original: Any, traced: Frozen, own: tuple[str, ...]) -> None:
+        self._original, self._traced, self._own = original, traced, own
 
     def __getattr__(self, name: str) -> Any:
-        own = name in ("logpdf", "pdf")
-        return getattr(self._traced if own else self._original, name)
+        return getattr(self._traced if name in self._own else self._original, name)
 
 
 def _whitened(x: Any, mean: Any, matrix: Any) -> tuple[Any, Any, int]:
@@ -136,6 +146,50 @@ def _dirichlet(x: Any, alpha: Any) -> Any:
     return constant + np.sum(powers, axis=0)
 
 
+#: SciPy 1.18 gives nan where shares do not add up to 1; before, the last one was adjusted.
+_ADJUSTS = tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 18)
+
+
+def _multinomial(x: Any, n: Any, p: Any) -> Any:
+    """Logarithm of the probability of counts, shape ``(..., d)``, in n trials."""
+    n, p = floats(n), floats(p)
+    off = np.abs(1.0 - np.sum(p, axis=-1, keepdims=True)) > 10 * np.finfo(p.dtype).eps
+    if _ADJUSTS:
+        rest = 1.0 - np.sum(p[..., :-1], axis=-1, keepdims=True)
+        last = np.where(off, rest, p[..., -1:])
+        p, off = traced_numpy.concatenate([p[..., :-1], last], axis=-1), False
+    p = only(np.all((p >= 0) & (p <= 1) & ~off, axis=-1, keepdims=True), p)
+    n = only(n >= 0, n)
+    inside = np.all((x >= 0) & (np.floor(x) == x), axis=-1) & (np.sum(x, axis=-1) == n)
+    x = np.where(inside[..., None], x, 0.0)
+    found = special.gammaln(n + 1.0) + np.sum(special.xlogy(x, p) - special.gammaln(x + 1.0), -1)
+    # nan of parameters that are not allowed stays, of their own or of the sum.
+    return np.where(inside | np.isnan(found), found, -np.inf)
+
+
+def _wishart(x: Any, df: Any = None, scale: Any = None) -> Any:
+    """Logarithm of the density at matrices, shape ``(d, d)`` or ``(d, d, n)``."""
+    scale = floats(1.0 if scale is None else scale)
+    scale = scale[None, None] if scale.ndim == 0 else np.diag(scale) if scale.ndim == 1 else scale
+    d = int(scale.shape[0])
+    df = floats(d if df is None else df)
+    df = only(df > d - 1, df)
+    if x.ndim == 1:
+        x = x[None, None] if d == 1 else np.diag(x)
+    x = x * np.eye(d) if x.ndim == 0 else np.moveaxis(x, -1, 0) if x.ndim == 3 else x
+    log_det, of_scale = (  # nan of what is not positive definite
+        2.0 * np.sum(np.log(np.diagonal(np.linalg.cholesky(m), axis1=-2, axis2=-1)), axis=-1)
+        for m in (x, scale)
+    )
+    distance = np.trace(np.linalg.solve(scale, x), axis1=-2, axis2=-1)
+    found = 0.5 * (df - d - 1.0) * log_det - 0.5 * distance
+    found = found - 0.5 * df * (d * math.log(2.0) + of_scale)
+    halves = 0.5 * (df - np.arange(d))
+    return found - 0.25 * d * (d - 1) * math.log(math.pi) - np.sum(special.gammaln(halves))
+
+
+multinomial = Multivariate(scipy.stats.multinomial, _multinomial, "pmf")
+wishart = Multivariate(scipy.stats.wishart, _wishart)
 multivariate_normal = Multivariate(scipy.stats.multivariate_normal, _multivariate_normal)
 multivariate_t = Multivariate(scipy.stats.multivariate_t, _multivariate_t)
 dirichlet = Multivariate(scipy.stats.dirichlet, _dirichlet)
