@@ -28,9 +28,11 @@ from .._api._control import scan
 from .._trace._namespace import offering
 from ..errors import ShapeError
 from ._fates import reasons
+from ._frequencies import chirp, freqz, freqz_sos
 from ._replacing import floats, refuse_option, replaces
 
 __all__ = [
+    "chirp",
     "convolve",
     "convolve2d",
     "correlate",
@@ -38,11 +40,14 @@ __all__ = [
     "detrend",
     "fftconvolve",
     "filtfilt",
+    "freqz",
+    "freqz_sos",
     "hilbert",
     "lfilter",
     "oaconvolve",
     "savgol_filter",
     "sosfilt",
+    "sosfreqz",
 ]
 
 #: Above so many elements in the smaller array, convolutions go by Fourier transforms.
@@ -412,5 +417,8 @@ def detrend(
     """
     return _linear(lambda v: scipy.signal.detrend(v, -1, type, bp), data, axis)
 
+
+#: The older name.
+sosfreqz = freqz_sos
 
 __getattr__, __dir__ = offering(scipy.signal, globals(), reasons("signal"))

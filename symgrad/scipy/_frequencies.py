@@ -1,0 +1,105 @@
+"""Responses of filters over frequencies, and signals whose frequency moves."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import scipy.signal
+import scipy.special as special
+
+from ._replacing import floats, refuse_option, replaces
+
+
+def _response(b: Any, a: Any, w: Any) -> Any:
+    """Return ``B(z)/A(z)`` at ``z = exp(iw)``."""
+    back = np.exp(-1j * w)
+    return np.polyval(np.flip(b), back) / np.polyval(np.flip(a), back)
+
+
+def _angles(worN: Any, whole: bool, include_nyquist: bool, fs: Any) -> Any:
+    try:
+        count = operator.index(512 if worN is None else worN)
+    except TypeError:
+        return 2 * math.pi * np.atleast_1d(floats(worN)) / fs
+    end = 2 * math.pi if whole else math.pi
+    return np.linspace(0, end, count, endpoint=include_nyquist and not whole)
+
+
+@replaces(scipy.signal.freqz)
+def freqz(
+    b: Any, a: Any = 1, worN: Any = 512, whole: bool = False, plot: Any = None,
+    fs: Any = 2 * math.pi, include_nyquist: bool = False,
+) -> Any:  # fmt: skip
+    """Frequencies and the response of a digital filter, as ``scipy.signal.freqz``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import freqz
+    >>> gain = lambda a: np.abs(freqz([1.0], [1.0, -a], worN=[0.0])[1][0])
+    >>> sg.grad(gain)(0.5).round(12)
+    np.float64(4.0)
+    """
+    if plot is not None:
+        refuse_option("freqz", "plot", plot, "plot=None")
+    b, a = np.atleast_1d(floats(b)), np.atleast_1d(floats(a))
+    if b.ndim > 1 or a.ndim > 1:
+        refuse_option("freqz", "b", "several filters", "a call for each filter")
+    w = _angles(worN, whole, include_nyquist, fs)
+    return w * (fs / (2 * math.pi)), _response(b, a, w)
+
+
+@replaces(scipy.signal.freqz_sos)
+def freqz_sos(sos: Any, worN: Any = 512, whole: bool = False, fs: Any = 2 * math.pi) -> Any:
+    """Frequencies and the response of sections of order two, as ``scipy.signal.freqz_sos``."""
+    sections, w = floats(sos), _angles(worN, whole, False, fs)
+    h: Any = 1.0
+    for k in range(int(sections.shape[0])):
+        h = h * _response(sections[k, :3], sections[k, 3:], w)
+    return w * (fs / (2 * math.pi)), h
+
+
+def _turned(u: Any) -> Any:
+    """Return ``-log|1 - u|/u``, by its series near 0."""
+    near = np.abs(u) < 1e-3
+    far = np.where(near, 0.5, u)
+    series = 1 + u * (1 / 2 + u * (1 / 3 + u * (1 / 4 + u * (1 / 5 + u * (1 / 6)))))
+    return np.where(near, series, -np.log(np.abs(1 - far)) / far)
+
+
+@replaces(scipy.signal.chirp)
+def chirp(
+    t: Any, f0: Any, t1: Any, f1: Any, method: str = "linear", phi: Any = 0,
+    vertex_zero: bool = True, *, complex: bool = False,
+) -> Any:  # fmt: skip
+    """Cosine whose frequency moves from f0 to f1, as ``scipy.signal.chirp``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.signal import chirp
+    >>> sg.grad(lambda f: chirp(0.5, f, 1.0, 2.0))(1.0).round(6)
+    np.float64(1.66608)
+    """
+    t, f0, t1, f1 = (floats(x) for x in (t, f0, t1, f1))
+    if method in ("linear", "lin", "li"):
+        turns = f0 * t + 0.5 * (f1 - f0) / t1 * t * t
+    elif method in ("quadratic", "quad", "q"):
+        beta = (f1 - f0) / t1**2
+        turns = f0 * t + beta * t**3 / 3 if vertex_zero else (
+            f1 * t + beta * ((t1 - t) ** 3 - t1**3) / 3)  # fmt: skip
+    elif method in ("logarithmic", "log", "lo"):
+        turns = f0 * t * special.exprel(np.log(f1 / f0) * t / t1)
+    elif method in ("hyperbolic", "hyp"):
+        turns = f0 * t * _turned((f1 - f0) / (f1 * t1) * t)
+    else:
+        raise ValueError(
+            f"method must be 'linear', 'quadratic', 'logarithmic', or 'hyperbolic', not {method!r}"
+        )
+    angle = 2 * math.pi * turns + phi * (math.pi / 180)
+    return np.exp(1j * angle) if complex else np.cos(angle)
