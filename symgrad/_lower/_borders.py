@@ -20,10 +20,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import sympy as sp
 
+from .._forks import cached_property
 from .._graph import Literal, Node, apply, topological
 from .._op import registry
 from .._shapes import Dimension, Shape

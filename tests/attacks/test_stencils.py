@@ -276,7 +276,7 @@ def by_python(start: int, stop: int, turn: Callable[[int, Any], Any], u: Any) ->
     return u
 
 
-@pytest.mark.attack(quick=20, whole=2_000, part=100, judge="NumPy, and complex steps")
+@pytest.mark.attack(quick=4, whole=2_000, part=100, judge="NumPy, and complex steps")
 def test_borders(attack: Any) -> None:
     """Neighbours across borders: rolled, padded, joined, zeros outside; sizes from the least on."""
     for case in attack:
