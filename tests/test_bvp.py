@@ -184,6 +184,7 @@ def exact_top(strength):
     return 2 * np.log(np.cosh(t))
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("m", [20, 41])
 def test_derivatives_of_a_solution(m):
     def value(strength):
@@ -199,6 +200,7 @@ def test_derivatives_of_a_solution(m):
     assert abs(second - by_differences) < 1e-5
 
 
+@pytest.mark.slow
 def test_the_mesh_that_scipy_ends_with_has_scipys_solution():
     def solved(strength, x):
         def reaction(x, y):
@@ -231,6 +233,7 @@ def test_a_coarse_mesh_is_said_to_be_one():
     assert sg.compile(lambda s: top(s, 21, tol=1e-12))(1.0)[1] == 1
 
 
+@pytest.mark.slow
 def test_a_singular_system_is_said_to_be_one():
     def free(a, x):
         found = solve_bvp(
@@ -244,6 +247,7 @@ def test_a_singular_system_is_said_to_be_one():
     assert np.isnan(y).all()
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("m", [30, 31])
 def test_unknown_parameters_and_the_mesh(m):
     """The second eigenvalue of a string of length L and weight w: p = 2 pi/(L sqrt(w))."""
@@ -262,6 +266,7 @@ def test_unknown_parameters_and_the_mesh(m):
     np.testing.assert_allclose(slopes, [-np.pi, -2 * np.pi], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_singular_term():
     x = np.linspace(0, 1, 30)
 
@@ -278,6 +283,7 @@ def test_a_singular_term():
     np.testing.assert_allclose(slope, (run(end + h) - run(end - h)) / (2 * h), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_conditions_that_couple_both_ends():
     """``y' = -y + a cos(x)``, periodic: y = a (cos(x) + sin(x))/2."""
 
@@ -292,6 +298,7 @@ def test_conditions_that_couple_both_ends():
     np.testing.assert_allclose([value, slope], [1.5, 0.5], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_growing_and_decaying_modes_are_solved_stably():
     """``y'' = 400**2 y``: a layer at each end, where shooting would overflow."""
 
@@ -307,6 +314,7 @@ def test_growing_and_decaying_modes_are_solved_stably():
     assert abs(sg.grad(middle)(2.0) - np.exp(-400 * x)) < 1e-4
 
 
+@pytest.mark.slow
 def test_columns_that_depend_on_each_other_are_no_solution():
     def coupled(s):
         found = solve_bvp(

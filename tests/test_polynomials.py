@@ -76,7 +76,7 @@ def agree(f: Callable[[Any], Any], c: Any) -> None:
 
 @pytest.mark.parametrize("base", HOMES)
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.quick(20)
+@pytest.mark.quick(8)
 def test_functions_of_coefficients(base: str, name: str) -> None:
     f = getattr(getattr(np.polynomial, HOMES[base]), base + name)
     with sg.backend("numpy"):

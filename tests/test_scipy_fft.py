@@ -39,6 +39,7 @@ def same(name: str, x: Any, *args: Any, **options: Any) -> None:
     np.testing.assert_allclose(found, want, rtol=0, atol=near, err_msg=f"{args} {options}")
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", WAVES)
 @pytest.mark.parametrize("kind", [1, 2, 3, 4])
 def test_cosines_and_sines_of_any_length(name: str, kind: int) -> None:
@@ -80,6 +81,7 @@ def options(name: str) -> Iterator[tuple[str, tuple[int, ...], dict[str, Any]]]:
         yield f"{name}2", (2, 3, 4), chosen
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("name", FOURIER)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i4"])
 def test_fourier_transforms(name: str, dtype: str) -> None:
