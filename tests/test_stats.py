@@ -446,3 +446,21 @@ def test_counts_and_matrices(case: str) -> None:
 def test_a_matrix_that_is_not_positive_definite_has_no_density() -> None:
     f = sg.compile(lambda x: scipy.stats.wishart.logpdf(x, 4.0, np.eye(2)))
     assert np.isnan(f(-np.eye(2)))
+
+
+@pytest.mark.parametrize("name", ["genpareto", "genextreme"])
+@pytest.mark.parametrize("method", ["logpdf", "cdf", "logsf", "ppf"])
+@pytest.mark.parametrize("c", [0.0, 1e-9, -1e-4, 0.3])
+def test_tails_by_a_shape_of_zero(name: str, method: str, c: float) -> None:
+    """Fits of extremes begin there; the formulas have a quotient by the shape."""
+    f = getattr(getattr(scipy.stats, name), method)
+    x = np.array([0.1, 0.45, 0.9])
+    with sg.backend("numpy"):
+        slope = sg.jacobian(lambda c: f(x, c))(c)
+        second = sg.jacobian(sg.jacobian(lambda c: f(x, c)))(c)
+    h = 1e-3
+    around = [f(x, c + k * h) for k in (-2, -1, 1, 2)]
+    want = (around[0] - 8 * around[1] + 8 * around[2] - around[3]) / (12 * h)
+    np.testing.assert_allclose(slope, want, rtol=1e-8, atol=1e-9)
+    middle = -30 * f(x, c) + 16 * (around[1] + around[2]) - around[0] - around[3]
+    np.testing.assert_allclose(second, middle / (12 * h**2), rtol=1e-5, atol=1e-6)

@@ -20,6 +20,7 @@ import scipy.special as special
 import scipy.stats
 
 from .._op import registry
+from ..special.elementary import log_over, power_over
 from ._distribution import Counts, Distribution
 
 Formula = Callable[..., Any]
@@ -172,13 +173,6 @@ def _positive(*shapes: Any) -> Any:
     return good
 
 
-def _over(c: Any, function: Formula, u: Any) -> Any:
-    """Return ``function(c*u)/c``, u where c is 0; the function's slope at 0 is 1."""
-    none = c == 0
-    safe = np.where(none, 1.0, c)
-    return np.where(none, u, function(safe * u) / safe)
-
-
 # ---------------------------------------------------------------- on the whole line
 
 _row("norm", NORMAL, **_LINE)
@@ -288,15 +282,15 @@ _mapped("burr12", EXPONENTIAL, lambda z, c, d: d * np.log1p(z**c),
 _mapped("pareto", EXPONENTIAL, lambda z, b: b * np.log(z), lambda z, b: np.log(b) - np.log(z),
         lambda u, b: np.exp(u / b), inside=lambda z, b: z >= 1, safe=1.0,
         valid=_positive)  # fmt: skip
-_mapped("genpareto", EXPONENTIAL, lambda z, c: _over(c, np.log1p, z),
-        lambda z, c: -np.log1p(c * z), lambda u, c: _over(c, np.expm1, u),
-        logpdf=lambda z, c: np.where(c == -1, 0.0 * z, -(1 + c) * _over(c, np.log1p, z)),
+_mapped("genpareto", EXPONENTIAL, lambda z, c: log_over(c, z),
+        lambda z, c: -np.log1p(c * z), lambda u, c: power_over(c, u),
+        logpdf=lambda z, c: np.where(c == -1, 0.0 * z, -(1 + c) * log_over(c, z)),
         valid=np.isfinite,
         inside=lambda z, c: (z >= 0) & (c * z >= -1),
         safe=lambda c: 0.5 / (1 + np.abs(c)))  # fmt: skip
-_mapped("genextreme", EXPONENTIAL, lambda z, c: np.exp(_over(c, np.log1p, -z)),
-        lambda z, c: np.where(c == 1, 0.0, (1 - c) * _over(c, np.log1p, -z)),
-        lambda u, c: -_over(c, np.expm1, np.log(u)),
+_mapped("genextreme", EXPONENTIAL, lambda z, c: np.exp(log_over(c, -z)),
+        lambda z, c: np.where(c == 1, 0.0, (1 - c) * log_over(c, -z)),
+        lambda u, c: -power_over(c, np.log(u)),
         falls=True, valid=np.isfinite, inside=lambda z, c: c * z <= 1, safe=0.0)  # fmt: skip
 _mapped("invweibull", EXPONENTIAL, lambda z, c: z**-c,
         lambda z, c: np.log(c) - (c + 1.0) * np.log(z), lambda u, c: u ** (-1 / c), falls=True,

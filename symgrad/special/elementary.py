@@ -162,7 +162,7 @@ def powm1(x: Any, y: Any) -> Any:
     return np.where(positive, np.expm1(y * np.log(np.where(positive, x, 1.0))), x**y - 1.0)
 
 
-def _power_over(k: Any, log: Any) -> Any:
+def power_over(k: Any, log: Any) -> Any:
     """Return ``expm1(k*log)/k``, near ``k = 0`` with its derivatives by k, too."""
     power = k * log
     near = np.abs(power) < 1
@@ -171,7 +171,7 @@ def _power_over(k: Any, log: Any) -> Any:
     return np.where(near, log * sc.exprel(small), away)
 
 
-def _log_over(k: Any, x: Any) -> Any:
+def log_over(k: Any, x: Any) -> Any:
     """Return ``log1p(k*x)/k``, near ``k = 0`` with its derivatives by k, too."""
     product = k * x
     near = np.abs(product) < 1 / 32
@@ -184,17 +184,17 @@ def _log_over(k: Any, x: Any) -> Any:
 
 @relative(sc.boxcox1p, "Box-Cox transformation of 1 + x.", (0.5, 2), (0.3, 2))
 def boxcox1p(x: Any, k: Any) -> Any:
-    return _power_over(k, np.log1p(x))
+    return power_over(k, np.log1p(x))
 
 
 @relative(sc.inv_boxcox, "Inverse of the Box-Cox transformation.", (0.5, 2), (0.3, 2))
 def inv_boxcox(x: Any, k: Any) -> Any:
-    return np.exp(_log_over(k, x))
+    return np.exp(log_over(k, x))
 
 
 @relative(sc.inv_boxcox1p, "Inverse of the Box-Cox transformation of 1 + x.", (0.5, 2), (0.3, 2))
 def inv_boxcox1p(x: Any, k: Any) -> Any:
-    return np.expm1(_log_over(k, x))
+    return np.expm1(log_over(k, x))
 
 
 # ---------------------------------------------------------------- angles in degrees
