@@ -40,7 +40,7 @@ ELSEWHERE = ("cho_factor", "cho_solve")
 #: Power series do not go through these.
 WITHOUT_SERIES = frozenset((
     "cholesky", "cond", "cumprod", "cumulative_prod", "det", "eig", "eigh", "eigvals", "eigvalsh",
-    "histogram_bin_edges", "lstsq", "nancumprod", "nanprod", "norm", "matrix_norm", "pinv",
+    "expm", "histogram_bin_edges", "lstsq", "nancumprod", "nanprod", "norm", "matrix_norm", "pinv",
     "polyfit", "prod", "qr", "roots", "scipy.linalg.cholesky", "scipy.linalg.det",
     "scipy.linalg.eig", "scipy.linalg.eigh", "scipy.linalg.eigvals", "scipy.linalg.eigvalsh",
     "scipy.linalg.pinv", "scipy.linalg.qr", "scipy.linalg.solve", "scipy.linalg.svd", "slogdet",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from keyword import iskeyword
 from typing import Any
 
 from .._runtime import MISS
@@ -105,6 +106,8 @@ def _taken_apart(tree: Tree, name: str, scope: dict[str, Any]) -> tuple[str, str
         raise _OtherError
     kind, *first, keys = tree.meta
     test = f"type({name}) is not {bound(kind)}"
+    if tree.kind == "dataclass" and not all(k.isidentifier() and not iskeyword(k) for k in keys):
+        raise _OtherError
     if tree.kind == "namedtuple":
         return test, name
     if tree.kind == "dataclass":

@@ -182,6 +182,7 @@ def test_arguments_that_would_broadcast_are_refused() -> None:
 READERS = {"parse_expr", "eval", "exec"}
 MADE_HERE = {
     ("_api/_define.py", "eval"), ("_compile/_kernel.py", "exec"), ("_compile/_pack.py", "exec"),
+    ("_compile/_unpack.py", "exec"),
 }  # fmt: skip
 
 
