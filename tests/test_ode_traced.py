@@ -240,6 +240,7 @@ def test_large_systems_take_lapack() -> None:
         solve_ivp(lambda t, y: 1j * y, (0, 1), [1j], "Rodas5P")
 
 
+@pytest.mark.slow
 def test_bands_in_traced_code() -> None:
     """A band that is named gives what the full matrix gives, and the same derivatives."""
 

@@ -86,6 +86,7 @@ def test_values_and_derivatives(name: str) -> None:
         np.testing.assert_allclose(found, change, rtol=1e-5, atol=1e-6 * (1 + abs(change).max()))
 
 
+@pytest.mark.slow
 def test_batches_and_second_derivatives() -> None:
     many = RNG.normal(size=(5, 4, 4)) + 4 * UNIT
     for f in (CASES["are"][0], CASES["lyapunov"][0], CASES["lu_solve, unpacked"][0]):

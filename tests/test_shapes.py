@@ -203,7 +203,7 @@ def exact_beta(a: Any, b: Any) -> Any:
         (beta_model, exact_beta, (1.2, 2.3)),
     ],
 )
-@pytest.mark.quick
+@pytest.mark.quick(1)
 def test_censored_likelihoods(
     model: Callable[..., Any], exact: Callable[..., Any], p: tuple[float, ...]
 ) -> None:

@@ -89,7 +89,7 @@ def check_determinant(a: Any, found: Any, eps: float) -> None:
     assert abs(Fraction(float(found)) - exact_determinant(a)) <= 16 * len(a) ** 2 * eps * size
 
 
-@pytest.mark.attack(quick=40, whole=4_000, part=200, judge="backward errors, exact determinants")
+@pytest.mark.attack(quick=10, whole=4_000, part=200, judge="backward errors, exact determinants")
 def test_small_systems(attack: Any) -> None:
     """Solutions, inverses and determinants of 1 to 8 unknowns: singular, tied, nan, in batches."""
     for case in attack:

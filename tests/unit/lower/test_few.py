@@ -59,7 +59,7 @@ CASES: list[Callable[[Any], Any]] = [
 ]
 
 
-@pytest.mark.quick
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("kind", [float, np.float32])
 @pytest.mark.parametrize("k", range(len(CASES)))
 def test_few_elements(k: int, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
