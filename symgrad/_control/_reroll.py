@@ -38,6 +38,7 @@ ASSEMBLY = 300
 #: And while a sum or a product over arrays does, which ends the loop of what is before it.
 SUM = 50
 
+#: Both by the kind of op.
 COSTS = {"assemble": ASSEMBLY, "reduce": SUM, "contract": SUM, "scan": SUM, "routine": SUM}
 
 #: Short arrays of up to so many numbers, all together, are unrolled, and put together in registers.

@@ -13,7 +13,6 @@ zeros as wide as the shifts differ, so that such a sum has no borders::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,11 @@ from .._graph import Literal, Node, apply, topological
 from .._op import registry
 from .._state import at, within
 from .._trace import bind_nodes
-from ._pieces import add, part, remade, users_of
+from ._pieces import add, part, remade, subtract, users_of
+
+#: Widest margin. Each element reads all places of an array: where parts are small beside the sum,
+#: most of what it would read is the margin's zeros.
+WIDEST = 8
 
 
 def reads_better(node: Node) -> bool:
@@ -58,7 +61,7 @@ def _scaled(x: Node) -> Node | None:
 def gathered(outputs: Sequence[Node]) -> tuple[Sequence[Node], frozenset[Node]]:
     """Return ``outputs`` with sums of shifted parts read from arrays with margins, and these."""
     nodes = topological(outputs)
-    chosen = {n for n in nodes if reads_better(n) and _near(n.params["regions"])}
+    chosen = {n for n in nodes if reads_better(n) and _near(n)}
     if not chosen:
         return outputs, frozenset()
     narrow = _narrowed(nodes, outputs)
@@ -84,9 +87,13 @@ def gathered(outputs: Sequence[Node]) -> tuple[Sequence[Node], frozenset[Node]]:
     return [new[x] for x in outputs], frozenset(margins)
 
 
-def _near(regions: Sequence[Any]) -> bool:
-    """Tell whether all parts begin at known distances from the first element."""
-    return all(isinstance(start, int) for region in regions for start, _, _ in region)
+def _near(node: Node) -> bool:
+    """Tell whether each part covers all of the sum but a margin, at known distances from it."""
+    return all(
+        isinstance(start, int) and isinstance(gap := subtract(extent, size), int) and gap <= WIDEST
+        for region in node.params["regions"]
+        for (start, _, size), extent in zip(region, node.shape, strict=True)
+    )
 
 
 def _narrowed(nodes: Sequence[Node], outputs: Sequence[Node]) -> dict[Node, Node]:
