@@ -2,9 +2,9 @@
 
     python examples/benchmarks/design_notes.py [--quick] [SECTION ...]
 
-Sections: long, text, recompute, jacobian, cache; all by default. Times are the least of
-several runs where a run is short. The sections change settings of the compiler that are not
-public, to measure what was not chosen.
+Sections: long, text, jacobian, cache, recompute, shifted, borders, nested, turns, levels; all by
+default. Times are the least of several runs where a run is short. The sections change settings of
+the compiler that are not public, to measure what was not chosen.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from symgrad._api import _jacobian
 from symgrad._compile import _code
 from symgrad._lower import _borders, _nest, _plan, _unit, _windows
 from symgrad._pipeline import legal, lower
+from symgrad._runtime import MISS
+from symgrad.scipy.integrate import solve_ivp
 
 
 @contextmanager
@@ -389,8 +391,110 @@ def nested(quick: bool) -> None:
         row(name, *(f"{1e6 * t:.2f}" for t in found))
 
 
+def turns(quick: bool) -> None:
+    """Calls of two kinds that take turns, beside calls of one kind."""
+    x = np.linspace(0.1, 1.0, 3)
+
+    def scaled(t: Any, x: Any) -> Any:
+        return np.sum(t * x)
+
+    def loss(x: Any, sharp: bool) -> Any:
+        return np.sum(x**4 if sharp else x * x)
+
+    def sided(t: Any) -> Any:
+        return np.sin(t) if t > 0 else t * t
+
+    cases: tuple[tuple[str, Any, tuple[Any, ...], tuple[Any, ...]], ...] = (
+        ("a number of Python's, of NumPy's", scaled, (1.5, x), (np.float64(1.5), x)),
+        ("a vector, a matrix", np.sum, (x,), (np.ones((3, 3)),)),
+        ("a flag", loss, (x, True), (x, False)),
+        ("two sides of a branch", sided, (0.5,), (-0.5,)),
+    )
+    print("turns: us a call")
+    row("", "one kind", "looked at", "straight")
+    count = 100 if quick else 2000
+    for name, function, one, other in cases:
+        compiled = sg.compile(function)
+
+        def calls(first: Any, second: Any, g: Any = compiled) -> float:
+            def run() -> None:
+                for _ in range(count):
+                    g(*first)
+                    g(*second)
+
+            run()
+            return seconds(run, repeats=9) / count / 2
+
+        alone = calls(one, one)
+        with setting(sg.Function, "_by_another", lambda *_: MISS):
+            looked_at = calls(one, other)
+        row(name, *(f"{1e6 * t:.2f}" for t in (alone, looked_at, calls(one, other))))
+
+
+def levels(quick: bool) -> None:
+    """Loop nests at LLVM's levels: the first result, and a call."""
+    rng = np.random.default_rng(0)
+    n = 1_000 if quick else 30_000
+
+    def stencil(u: Any) -> Any:
+        for _ in range(4):
+            u = u + 0.1 * (np.roll(u, 1) - 2 * u + np.roll(u, -1)) * np.exp(-u * u)
+        return np.sum(u**3)
+
+    def layers(w: Any, v: Any, x: Any) -> Any:
+        hidden = np.tanh(x @ w)
+        return np.mean(np.log1p(np.exp(-np.sum(hidden * v, axis=1))))
+
+    def bodies(p: Any) -> Any:
+        apart = p[:, np.newaxis] - p
+        return np.sum(1 / np.sqrt(np.sum(apart * apart, axis=2) + 0.01))
+
+    def steps(x: Any, v: Any) -> Any:
+        def step(_: int, state: Any) -> Any:
+            x, v = state
+            v = v - 0.01 * np.sin(x)
+            return x + 0.01 * v, v
+
+        x, v = sg.fori_loop(0, 50, step, (x, v))
+        return np.sum(x * v)
+
+    def cells(t: Any, y: Any) -> Any:
+        u, v = y[:20], y[20:]
+        spread = [np.roll(w, 1) - 2 * w + np.roll(w, -1) for w in (u, v)]
+        return np.concatenate([1 + u * u * v - 4 * u + spread[0], 3 * u - u * u * v + spread[1]])
+
+    def stiff(y: Any) -> Any:
+        return solve_ivp(cells, (0.0, 1.0), y, method="Rodas5P").y[:, -1]
+
+    w, x = rng.normal(size=(20, 8)), rng.normal(size=(n // 100, 20))
+    cases: tuple[tuple[str, Any, Any, tuple[Any, ...]], ...] = (
+        ("a stencil, gradient", sg.grad, stencil, (rng.normal(size=n),)),
+        ("a layer, gradient", sg.grad, layers, (w, rng.normal(size=8), x)),
+        ("bodies, gradient", sg.grad, bodies, (rng.normal(size=(100, 3)),)),
+        ("bodies, Hessian", sg.hessian, bodies, (rng.normal(size=(20, 3)),)),
+        ("a loop, gradient", sg.grad, steps, (rng.normal(size=30), np.ones(30))),
+        ("a stiff system", sg.compile, stiff, (1 + rng.random(40),)),
+    )
+    print("levels: LLVM's passes for loop nests")
+    row("", *(f"O{k}, {what}" for k in (1, 2, 3) for what in ("first s", "call us")))
+    for name, transform, function, args in cases:
+        figures = []
+        for level in (1, 2, 3):
+            with setting(_code, "LEVEL", level):
+                firsts = []
+                for _ in range(3):
+                    made = transform(function)  # compiled anew
+                    start = time.process_time()
+                    made(*args)
+                    firsts.append(time.process_time() - start)
+            figures.append(f"{min(firsts):.3f}")
+            figures.append(f"{1e6 * seconds(made, *args, repeats=200):.1f}")
+        row(name, *figures)
+
+
 SECTIONS = {
-    f.__name__: f for f in (long, text, jacobian, cache, recompute, shifted, borders, nested)
+    f.__name__: f
+    for f in (long, text, jacobian, cache, recompute, shifted, borders, nested, turns, levels)
 }
 
 

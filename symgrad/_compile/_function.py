@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Generic, overload
+from typing import Any, Generic, NamedTuple, overload
 
 from .._forks import free_in_children
 from .._graph import apart, warn_user
@@ -35,7 +35,7 @@ from .._trace import (
 )
 from ..errors import PathsWarning, TraceError
 from ._call import Call, Given, without_lists
-from ._captures import Captures
+from ._captures import Captures, Reading
 from ._for_c import ForC
 from ._layout import layout_of, named_trees
 from ._options import check_backend, check_parallel, check_rounding
@@ -59,8 +59,32 @@ RACES = 16
 #: Counts the searches, as a clock of what is used when.
 _searches = itertools.count(1)
 
+#: Kinds of calls that take turns, beside the last, without being looked at in Python.
+OTHERS = 3
 
-_Straight = tuple[Callable[..., Any], Callable[[Any], Any] | None, Any, bool | None]
+
+class _Straight(NamedTuple):
+    """Compiled code that takes calls as they come, until one is of another kind.
+
+    Attributes
+    ----------
+    function:
+        The compiled function of the arguments.
+    pack:
+        What packs its result, if anything.
+    found:
+        Whose they are.
+    named:
+        Whether it has arguments by name; None: it has one for each of the call's.
+    reading:
+        The state of what the function reads that it was compiled for.
+    """
+
+    function: Callable[..., Any]
+    pack: Callable[[Any], Any] | None
+    found: Specialization
+    named: bool | None
+    reading: Reading
 
 
 class Function(ForC, Travels, Generic[P, R]):
@@ -104,9 +128,9 @@ class Function(ForC, Travels, Generic[P, R]):
         self._captures = Captures(recipe)
         self._specializations: dict[Signature, list[Specialization]] = {}
         self._lock = free_in_children(threading.RLock())
-        #: The compiled function of the last call, what packs its result, whose they are, and
-        #: whether it has arguments by name (None: it has one for each of the call's).
+        #: The code of the last call, and of other kinds of calls before it, the latest first.
         self._fast: _Straight | None = None
+        self._others: tuple[_Straight, ...] = ()
         #: What is known of calls with eager tensors, each of which is one step of theirs.
         self.steps: dict[Any, Any] = {}
         self.traces = 0
@@ -126,7 +150,7 @@ class Function(ForC, Travels, Generic[P, R]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fast = self._fast
         if fast is not None and now() is PLAIN:
-            function, pack, last, named = fast
+            function, pack, last, named, _ = fast
             try:
                 if not kwargs or named:
                     result = function(*args, **kwargs)
@@ -134,6 +158,10 @@ class Function(ForC, Travels, Generic[P, R]):
                         return result if pack is None else pack(result)
                 elif self._writes_out and len(kwargs) == 1 and kwargs.get("out") is not None:
                     result = MISS if named is False else last.write(function, args, kwargs["out"])
+                    if result is not MISS:
+                        return result
+                if self._others and not (self._writes_out and "out" in kwargs):
+                    result = self._by_another(args, kwargs)
                     if result is not MISS:
                         return result
             except MemoryError:  # said below, of which arrays
@@ -152,10 +180,12 @@ class Function(ForC, Travels, Generic[P, R]):
             # Lists of numbers and Python's integers, as what the last call was compiled for.
             plain = without_lists(args)
             if not all(map(operator.is_, plain, passed)):
-                function, pack, _, _ = fast
-                result = function(*plain)
+                result = fast.function(*plain)
                 if result is not MISS:
-                    return result if pack is None else pack(result)
+                    return result if fast.pack is None else fast.pack(result)
+                result = self._by_another(plain, {})
+                if result is not MISS:
+                    return result
         raw, tree = flatten((args, kwargs))
         if any(isinstance(leaf, (Traced, Size)) for leaf in raw):
             return carried_out(self._body, args, kwargs)
@@ -174,15 +204,37 @@ class Function(ForC, Travels, Generic[P, R]):
 
     def _go_straight(self, call: Call, found: Specialization, given: Given) -> None:
         """Have calls like this one go to its code without being looked at here."""
+        reading, named = given.reading, None
         if found.direct:
-            caller = given.reading.caller(found.caller, len(call.args))
-            self._fast = (caller, found.pack, found, None)
-            return
-        unpack = found.unpacking(call.tree, given.data)
-        if unpack is not None:
+            caller = reading.caller(found.caller, len(call.args))
+        else:
+            unpack = found.unpacking(call.tree, given.data)
+            if unpack is None:
+                return
             count = len(found.takes) - len(given.data)
-            caller = unpack(given.reading.caller(found.behind(given.data), count))
-            self._fast = (caller, found.pack, found, bool(call.kwargs))
+            caller = unpack(reading.caller(found.behind(given.data), count))
+            named = bool(call.kwargs)
+        last, self._fast = self._fast, _Straight(caller, found.pack, found, named, reading)
+        # What is compiled for another state of what the function reads is not kept. Of code that
+        # computes all before it knows whether a call is of its kind, one is.
+        others = () if last is None else (last, *self._others)
+        others = tuple(x for x in others if x.found is not found and x.reading is reading)
+        decides = any(x.found.admission.conditions for x in (self._fast, *others))
+        self._others = others[: 1 if decides else OTHERS]
+
+    def _by_another(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of the code of earlier calls, which then is the latest, or MISS."""
+        others = self._others
+        for k, other in enumerate(others):
+            if kwargs and not other.named:
+                continue
+            result = other.function(*args, **kwargs)
+            if result is not MISS:
+                if self._fast is not None:
+                    self._others = self._fast, *others[:k], *others[k + 1 :]
+                self._fast = other
+                return result if other.pack is None else other.pack(result)
+        return MISS
 
     def _backend_now(self) -> str:
         """Return on what a call runs just now."""
@@ -317,7 +369,7 @@ class Function(ForC, Travels, Generic[P, R]):
         self.traces += 1
         groups = self._specializations
         if sum(map(len, groups.values())) >= KEPT:
-            last = self._fast and self._fast[2]
+            last = self._fast and self._fast.found
             found = ((s.used, k) for k, group in groups.items() for s in group if s is not last)
             used, key = min(found, key=lambda pair: pair[0])
             rest = [s for s in groups[key] if s.used != used]

@@ -163,7 +163,10 @@ def same(found: Any, wanted: Any) -> None:
 
 @pytest.mark.attack(quick=8, whole=3_000, part=200, judge="the plain function, slopes by hand")
 def test_arguments(attack: Any) -> None:
-    """Nested arguments, by position and by name: containers, keys, constants, types that change."""
+    """Nested arguments, by position and by name: containers, keys, constants, types that change.
+
+    Earlier kinds of calls come again, between others.
+    """
     shift = 0.25  # what it reads besides
 
     def reads(*args: Any, **kwargs: Any) -> Any:
@@ -176,6 +179,7 @@ def test_arguments(attack: Any) -> None:
             compiled, slope = sg.compile(plain), sg.value_and_grad(plain)
             args = [nested(rng, 3, False), *(nested(rng, 2, True) for _ in range(rng.integers(3)))]
             kwargs = {k: nested(rng, 1, True) for k in ("x", "why")[: int(rng.integers(3))]}
+            earlier: list[tuple[Any, Any]] = []
             for _ in range(8):
                 shift = float(rng.normal())
                 try:
@@ -189,6 +193,12 @@ def test_arguments(attack: Any) -> None:
                     value, found = slope(*args, **kwargs)
                     np.testing.assert_allclose(value, wanted, rtol=1e-5)
                     same(found, by_hand(args[0]))
+                    if earlier and rng.random() < 0.5:  # kinds that take turns go straight, too
+                        before, named = earlier[rng.integers(len(earlier))]
+                        wanted_before = plain(*before, **named)
+                        np.testing.assert_allclose(compiled(*before, **named), wanted_before, 1e-5)
+                        same(slope(*before, **named)[1], by_hand(before[0]))
+                earlier.append((args, kwargs))
                 args = [changed(rng, args[0], False), *(changed(rng, a, True) for a in args[1:])]
                 kwargs = {k: changed(rng, v, True) for k, v in kwargs.items()}
                 if rng.random() < 0.1:

@@ -116,3 +116,38 @@ def test_threads_that_look_at_once_see_one_state(monkeypatch: pytest.MonkeyPatch
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(g, [np.ones(3)] * 2))
     assert g.traces == 1
+
+
+def _never(*_: Any) -> Any:
+    raise AssertionError("the call was looked at in Python")
+
+
+@pytest.mark.skipif(structures.FAULT is not None, reason="Numba calls the functions")
+def test_kinds_of_calls_that_take_turns_go_straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    def power(x: Any, n: int = 2) -> Any:
+        return np.sum(x) ** n
+
+    def sided(x: Any) -> Any:
+        return np.sin(x) if x > 0 else x * x
+
+    raised, bent = sg.compile(power), sg.grad(sided)
+    calls = [(np.ones(3), {}), (2.0, {}), (np.float64(3.0), {"n": 3}), (np.ones((2, 2)), {"n": 2})]
+    wanted = [raised(x, **named) for x, named in calls]
+    slopes = [bent(x) for x in (0.5, -0.5)]
+    monkeypatch.setattr(sg.Function, "_called", _never)
+    for _ in range(3):
+        assert [raised(x, **named) for x, named in calls] == wanted
+        assert [bent(x) for x in (0.5, -0.5)] == slopes == [np.cos(0.5), -1.0]
+
+
+def test_kinds_that_take_turns_are_of_one_state_of_what_is_read() -> None:
+    factor = 2
+
+    def scaled(x: Any) -> Any:
+        return factor * np.sum(x)
+
+    g = sg.compile(scaled)
+    for factor in (2, 3, 2, 5, 3):
+        for x in (1.0, np.float64(2.0), np.ones(3), 1.0, np.ones(3)):
+            assert g(x) == factor * np.sum(x)
+            assert g(x) == factor * np.sum(x)
