@@ -84,6 +84,10 @@ taken_by_forks(lambda: ffi.lib._lock._lock)  # held during every call of llvmlit
 #: of the time and runs 1.15 times as long.
 FAST_CODE_FROM = 6000
 
+#: LLVM's level for loop nests. What the levels above it look for, repeated loads and steps and
+#: stores that nobody reads, programs of a graph hardly have; it took a fifth more time to compile.
+LEVEL = 1
+
 #: Declarations of functions outside of a module.
 _OUTSIDE = re.compile(r"\ndeclare (?![^\n@]*@llvm\.).*")
 
@@ -215,7 +219,7 @@ def _parsed(text: str, *context: Any) -> Any:
 
 def optimize(module: Any, machine: Any) -> Any:
     """Return a module, optimised for a target machine."""
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options = llvm.create_pipeline_tuning_options(speed_level=LEVEL)
     options.loop_vectorization = True
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
