@@ -238,10 +238,9 @@ class Rosenbrock:
         by_time = jvp(lambda time: slope(time, y), (t,), (np.float64(1.0),))[1]
         if self.straight:
             stages = self._one_by_one(slope, t, y, f, h, solve, by_time)
-        else:
-            stages = self._in_a_loop(slope, t, y, h, solve, by_time)
-        new = y + weighted(self.b, stages)
-        return Step(new, slope(t + h, new), stages)
+            new = y + weighted(self.b, stages)
+            return Step(new, slope(t + h, new), stages)
+        return self._in_a_loop(slope, t, y, f, h, solve, by_time)
 
     def _one_by_one(
         self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
@@ -255,20 +254,26 @@ class Rosenbrock:
         return stages
 
     def _in_a_loop(
-        self, slope: Slope, t: Any, y: Any, h: Any, solve: Solve, by_time: Any
-    ) -> list[Any]:
-        """Return the stages of a long state: its loops are compiled once, not for each stage."""
+        self, slope: Slope, t: Any, y: Any, f: Any, h: Any, solve: Solve, by_time: Any
+    ) -> Step:
+        """Return the step of a longer state: its code is compiled once, not for each stage.
 
-        def stage(known: Any, row: Any) -> Any:
-            k, a, coupled, c, d = row
-            right = slope(t + c * h, y + a @ known) + coupled @ known / h + (h * d) * by_time
-            known[k] = solve(right)
-            return known, None
+        A stage ends with the slope that the next begins with, the last with that of the new
+        state, so the right-hand side is written once.
+        """
 
-        rows = np.arange(self.stages), self.a, self.coupled, self.c, self.d
+        def stage(carry: Any, row: Any) -> Any:
+            known, _, f = carry
+            k, coupled, d, a, c = row
+            known[k] = solve(f + coupled @ known / h + (h * d) * by_time)
+            new = y + a @ known
+            return (known, new, slope(t + c * h, new)), None
+
+        after = np.vstack([self.a[1:], self.b]), np.append(self.c[1:], 1.0)
+        rows = np.arange(self.stages), self.coupled, self.d, *after
         none = np.zeros((self.stages, 1)) * y  # those to come have no weight
-        known, _ = scan(stage, none, rows)
-        return [known[k] for k in range(self.stages)]
+        (known, new, f), _ = scan(stage, (none, y, f), rows)
+        return Step(new, f, [known[k] for k in range(self.stages)])
 
     def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
         return np.sqrt(mean_square(weighted(self.e, stages) / scale))

@@ -32,11 +32,11 @@ KEPT = 256
 
 
 #: Up to this size of the state each size is compiled by itself.
-SHORT = 16
+SHORT = 32
 
 #: Up to this size the stages of a step are straight code; above they are a loop, whose code is
 #: shorter than that of the stages by their number.
-STRAIGHT = 32
+STRAIGHT = 4
 
 
 def slope_of(fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool = False) -> Slope:

@@ -33,8 +33,9 @@ from .._trace import as_node
 Slope = Callable[[Any, Any], Any]
 Solve = Callable[[Any], Any]
 
-#: Up to this size a matrix is inverted by straight code, in registers.
-SMALL = 8
+#: Up to this size a matrix is inverted by Gauss and Jordan, up to ``TINY`` by straight code, in
+#: registers: the time to compile that grows like the cube of the size.
+SMALL, TINY = 8, 4
 
 #: From so many unknowns on, and with so many times fewer entries, solvers get sparse matrices.
 LARGE, FEWER = 100, 10
@@ -48,6 +49,8 @@ def _eliminated(matrix: Any) -> Any:
 
     Its elements may be arrays: then it is many matrices, of shape (n, n, many).
     """
+    if matrix.ndim == 2 and matrix.shape[0] > TINY:
+        return _in_a_loop(matrix)
     n = matrix.shape[0]
     rows = [[*(matrix[i, j] for j in range(n)), *np.eye(n)[i].tolist()] for i in range(n)]
     for k in range(n):
@@ -62,6 +65,23 @@ def _eliminated(matrix: Any) -> Any:
             if i != k:
                 rows[i] = [x - rows[i][k] * p for x, p in zip(rows[i], rows[k], strict=True)]
     return np.stack([np.stack(row[n:]) for row in rows])
+
+
+def _in_a_loop(matrix: Any) -> Any:
+    """Return the inverse by the same steps, of which the code is written once."""
+    n = matrix.shape[0]
+    index = np.arange(n)
+
+    def column(rows: Any, k: Any) -> Any:
+        pivot = np.argmax(np.where(index < k, -1.0, np.abs(rows[:, k])))
+        chosen = rows[pivot] / rows[pivot, k]
+        rows[pivot] = rows[k]
+        rows = rows - rows[:, k, np.newaxis] * chosen
+        rows[k] = chosen
+        return rows, None
+
+    rows, _ = scan(column, np.concatenate([matrix, np.eye(n)], axis=1), index)
+    return rows[:, n:]
 
 
 _small = custom_jvp(_eliminated)

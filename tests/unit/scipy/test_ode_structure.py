@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symgrad.scipy._ode_structure import structure_of, system_of
+import symgrad as sg
+from symgrad.scipy._ode_methods import METHODS, Rosenbrock
+from symgrad.scipy._ode_programs import programs_for
+from symgrad.scipy._ode_run import ROWS
+from symgrad.scipy._ode_structure import SMALL, _eliminated, full, structure_of, system_of
+from symgrad.scipy.integrate import solve_ivp
 
 N = 42
 RNG = np.random.default_rng(3)
@@ -65,3 +70,38 @@ def test_systems_are_solved_by_their_structure(name: str) -> None:
     right = RNG.normal(size=N)
     solve = system_of(found, arrays)(lambda t, y: matrix @ y, 0.0, np.zeros(N), 9.0)
     np.testing.assert_allclose((9.0 * np.eye(N) - matrix) @ solve(right), right, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", range(1, SMALL + 1))
+def test_small_matrices_are_inverted_with_pivots(n: int) -> None:
+    rng = np.random.default_rng(n)
+    inverse = sg.compile(_eliminated)
+    for _ in range(20):
+        matrix = rng.normal(size=(n, n))
+        matrix[np.arange(n - 1), np.arange(n - 1)] = 0.0  # no way without pivots
+        np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(n), atol=1e-9)
+
+
+def test_stages_in_a_loop_are_those_of_straight_code() -> None:
+    def slope(t: Any, y: Any) -> Any:
+        return np.sin(t) * y[::-1] - 50 * y + t * t
+
+    rng = np.random.default_rng(0)
+    y, t, h = rng.normal(size=3), 0.3, 0.05
+    method = METHODS["Rodas5P"]
+    assert isinstance(method, Rosenbrock)
+    found = [
+        sg.compile(lambda y, t, h, way=way: tuple(way.step(slope, t, y, slope(t, y), h)))(y, t, h)
+        for way in (method.by(full, True), method.by(full, False))
+    ]
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+def test_later_chunks_of_steps_run_the_code_of_the_first() -> None:
+    def slope(t: float, y: Any) -> Any:
+        return [-y[0] * np.cos(20 * t)]
+
+    found = solve_ivp(slope, (0.0, 200.0), [1.0], rtol=1e-8, atol=1e-8)
+    assert found.t.size > 2 * ROWS
+    assert programs_for("RK45", False, 1, slope).march.traces == 1
