@@ -23,6 +23,7 @@ from ._llvm_module import Module
 from ._loops import BLOCK, Frame, Loops, function_text
 from ._plan import Nest, Store
 from ._values import Index, Place, Values
+from ._whole import whole
 from ._windows import Slide, windows
 
 #: Ask for the lines of a range of bytes, to be written.
@@ -99,12 +100,22 @@ class NestWriter:
             self.finish_value(task)
             marks.append(len(e.lines[-1]))
         self.prefetch()
-        body = self.loops.assemble(
-            self.before, self.after, self.block if self.blocked else None, marks, free
-        )
+        body = self.at_once()
+        if body is None:
+            body = self.loops.assemble(
+                self.before, self.after, self.block if self.blocked else None, marks, free
+            )
         if self.blocked:
             e.module.declare("llvm.smin.i64", "i64", ["i64", "i64"])
         e.module.functions.append(function_text(self.name, self.frame, body, self.internal))
+
+    def at_once(self) -> list[str] | None:
+        """Return the body for all elements of small arrays at once; None if it is a loop."""
+        if self.cut is not None or self.turn or self.blocked or self.before or self.after:
+            return None
+        first, *bodies = self.emitter.lines
+        found = whole(self.emitter.module, bodies, self.nest.domain)
+        return None if found is None else ["entry:", *first, *found, "  ret void"]
 
     def is_short(self) -> bool:
         """Tell whether the body, which is written, is short, and calls nothing."""

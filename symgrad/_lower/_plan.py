@@ -81,6 +81,10 @@ class Nest:
     #: Whether no more steps go in.
     full: bool = False
 
+    def gives(self, stored: Mapping[Node, None]) -> bool:
+        """Tell whether it writes anything: its readers may compute again what it computes."""
+        return bool(self.stores or self.reductions) or any(n in stored for n in self.nodes)
+
     def unwritten(self, node: Node) -> bool:
         """Tell whether an elementwise node is not in memory yet while the nest runs.
 

@@ -208,7 +208,8 @@ class Unit:
         for k, task, *more in together(self.plan):
             name = f"{self.name}.task{k}"
             if isinstance(task, Nest):
-                self.write_nest(name, task, *more)
+                if more or task.gives(self.plan.stored):
+                    self.write_nest(name, task, *more)
                 continue
             frame = Frame(self.place, self.result, self.sizes)
             if isinstance(task.node.op, Bodied):
