@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy import LowLevelCallable, ndimage
-from scipy.integrate import nquad, quad
+from scipy.integrate import nquad, quad, solve_ivp
 
 import symgrad as sg
 from symgrad.errors import ArgumentError, UnsupportedError
@@ -164,12 +165,11 @@ def test_generic_filter() -> None:
         ndimage.generic_filter(image, made.low_level_callable, (3, 3))
 
 
-def test_right_hand_sides() -> None:
-    def lorenz(t: float, u: Any, p: Any) -> Any:
-        return np.array(
-            [p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0] * u[1] - p[2] * u[2]]
-        )
+def lorenz(t: float, u: Any, p: Any) -> Any:
+    return np.array([p[0] * (u[1] - u[0]), u[0] * (p[1] - u[2]) - u[1], u[0] * u[1] - p[2] * u[2]])
 
+
+def test_right_hand_sides() -> None:
     u, p, du = np.array([1.0, 2.0, 3.0]), np.array([10.0, 28.0, 8 / 3]), np.zeros(3)
     made = sg.compile(lorenz).cfunc(0.0, u, p, signature=ODE)
     made.ctypes(0.0, pointer(u), pointer(du), p.ctypes.data)
@@ -177,6 +177,46 @@ def test_right_hand_sides() -> None:
     positive = sg.compile(lambda t, u: u if t > 0 else -u).cfunc(1.0, u, signature=ODE)
     positive.ctypes(-1.0, pointer(u), pointer(du), None)
     assert np.all(np.isnan(du))
+
+
+def test_an_integrator_in_numba() -> None:
+    made, u, p, times, exact = orbit()
+    found = classical(made.ctypes, u, times[1], 200, len(times) - 1, p)
+    np.testing.assert_allclose(found, exact[1:], 1e-8)
+
+
+def test_numbalsoda() -> None:
+    numbalsoda = pytest.importorskip("numbalsoda")
+    made, u, p, times, exact = orbit()
+    for solve in numbalsoda.lsoda, numbalsoda.dop853:
+        found, done = solve(made.address, u, times, data=p, rtol=1e-10, atol=1e-10)
+        assert done
+        np.testing.assert_allclose(found, exact, 1e-7)
+
+
+def orbit() -> tuple[Any, ...]:
+    """Return a right-hand side, start, parameters, times, and SciPy's states at these."""
+    u, p, times = np.array([1.0, 2.0, 3.0]), np.array([10.0, 28.0, 8 / 3]), np.linspace(0, 1, 11)
+    made = sg.compile(lorenz).cfunc(0.0, u, p, signature=ODE)
+    exact = solve_ivp(lorenz, (0, 1), u, "DOP853", times, args=(p,), rtol=1e-12, atol=1e-12)
+    return made, u, p, times, exact.y.T
+
+
+@njit
+def classical(rhs: Any, u: Any, span: float, steps: int, spans: int, p: Any) -> Any:
+    """Return states at multiples of a span, by Runge and Kutta's steps of order four."""
+    found = np.empty((spans, u.size))
+    k, h, t = np.empty((4, u.size)), span / steps, 0.0
+    for j in range(spans):
+        for _ in range(steps):
+            rhs(t, u.ctypes, k[0].ctypes, p.ctypes)
+            rhs(t + h / 2, (u + h / 2 * k[0]).ctypes, k[1].ctypes, p.ctypes)
+            rhs(t + h / 2, (u + h / 2 * k[1]).ctypes, k[2].ctypes, p.ctypes)
+            rhs(t + h, (u + h * k[2]).ctypes, k[3].ctypes, p.ctypes)
+            u = u + h / 6 * (k[0] + 2 * k[1] + 2 * k[2] + k[3])
+            t += h
+        found[j] = u
+    return found
 
 
 def test_log_densities() -> None:
