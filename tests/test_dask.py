@@ -262,6 +262,12 @@ def test_an_error_names_the_chunk() -> None:
     assert "chunk 2 (counted from 0) of 3, on this machine" in "".join(found.value.__notes__)
 
 
+def twice() -> Any:
+    """Return a dataframe with two columns of one name."""
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    return dd.from_pandas(pd.DataFrame(X[:, :2], columns=["a", "a"]), npartitions=2)
+
+
 LOCK = threading.Lock()
 x25, y25 = split(X, 25), split(Y, 25)
 WRONG: dict[str, tuple[type[Exception], str, Any]] = {
@@ -273,6 +279,11 @@ WRONG: dict[str, tuple[type[Exception], str, Any]] = {
         rows, data=(1, 2))(W, x25, split(Y, (20, 20, 20)))),
     "numpy": (ArgumentError, r"da.from_array\(x, chunks", lambda: sgd.grad(
         rows, data=(1, 2))(W, x25, Y)),
+    "list of arrays": (ArgumentError, "a list with a numpy.ndarray.*dask.delayed", lambda: sgd.grad(
+        rows, data=(1, 2))(W, [X, X], [Y, Y])),
+    "empty list": (ArgumentError, "not an empty list", lambda: sgd.grad(rows, data=1)(W, [], Y)),
+    "lengths": (ShapeError, "2 chunks and argument 2 1.*as many elements", lambda: sgd.grad(
+        rows, data=(1, 2))(W, [dask.delayed(X)] * 2, [dask.delayed(Y)])),
     "one delayed": (ArgumentError, r"a Delayed: write \[x\]", lambda: sgd.grad(
         rows, data=1)(W, dask.delayed(X), Y)),
     "not named": (ArgumentError, "name its position in data", lambda: sgd.grad(
@@ -297,6 +308,10 @@ WRONG: dict[str, tuple[type[Exception], str, Any]] = {
         lambda x: x[:, 0] if LOCK else x, data=0)(x25)),
     "tangents": (ArgumentError, "tangents is a tuple", lambda: sgd.hvp(
         rows, data=(1, 2))((W, x25, y25), W)),
+    "hvp": (ArgumentError, r"write h\(\(x, data\), \(v,\)\)", lambda: sgd.hvp(
+        rows, data=(1, 2))(W, x25, y25)),
+    "equal names": (ArgumentError, "several columns a", lambda: sgd.value(
+        lambda r: r["a"], data=0)(twice())),
     "block shape": (ShapeError, r"give map_blocks the shape of one row", lambda: sgd.map_blocks(
         lambda x: x, x25, data=0).compute()),
     "block type": (ArgumentError, "dtype='float64'", lambda: sgd.map_blocks(

@@ -16,7 +16,7 @@ import pytest
 import xarray as xr
 
 import symgrad as sg
-from symgrad.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError
+from symgrad.errors import ArgumentError, CaptureWarning, DTypeError, ShapeError, UnsupportedError
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 POINT = np.array([0.3, -0.2, 0.1])
@@ -257,6 +257,21 @@ def test_wrong_use() -> None:
         sg.gufunc(distance, "(n),(n)->(n)")(POINT, POINT)
     with pytest.raises(DTypeError, match=r'types=\["d->\?"\]'):
         sg.gufunc(lambda x: x > 0)(POINT)
+    with pytest.raises(ArgumentError, match="takes no arguments"):
+        sg.gufunc(lambda: 1.0)
+
+
+@pytest.mark.parametrize("signature", [None, "(n)->(n)"])
+def test_a_warning_that_is_to_be_an_error_is_one(signature: str | None) -> None:
+    calls = [0]
+
+    def counted(x: Any) -> Any:
+        calls[0] += 1
+        return x * calls[0]
+
+    # Here warnings are errors.
+    with pytest.raises(CaptureWarning, match=r"calls\[0\] is changed by the function"):
+        sg.gufunc(counted, signature)(POINT)
 
 
 def test_errors_of_kernels_and_what_follows_them() -> None:

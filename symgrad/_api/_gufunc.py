@@ -160,9 +160,11 @@ def _positional(f: Callable[..., Any]) -> tuple[int, float]:
 
 def _check_arguments(f: Callable[..., Any], count: int) -> None:
     least, most = _positional(f)
+    name = getattr(f, "__name__", "the function")
+    if most == 0:
+        raise ArgumentError(f"{name} takes no arguments, and a universal function has one at least")
     if not least <= count <= most:
         takes = f"{least}" if least == most else f"{least} to {most}"
-        name = getattr(f, "__name__", "the function")
         raise ArgumentError(f"the signature has {count} arguments, but {name} takes {takes}")
 
 
@@ -256,6 +258,8 @@ class _Rows(Function[..., Any]):
                 continue
             try:
                 found, given = super()._found(replace(call, leaves=leaves), **options)
+            except Warning:  # made an error by the user's filter, and shown once
+                raise
             except Exception:  # noqa: BLE001  raised below, unless it is only wrong for these
                 failed.add(key)
                 continue

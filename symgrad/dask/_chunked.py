@@ -165,7 +165,10 @@ class Chunked:
 class Product(Chunked):
     """A function of primals and tangents, both tuples."""
 
-    def _call(self, primals: Any, tangents: Any) -> Call:
+    def _call(self, *args: Any, **kwargs: Any) -> Call:
+        if len(args) != 2 or kwargs:
+            raise ArgumentError("hvp takes primals and tangents: write h((x, data), (v,))")
+        primals, tangents = args
         for value, name in ((primals, "primals"), (tangents, "tangents")):
             if not isinstance(value, (tuple, list)):
                 raise ArgumentError(f"{name} is a tuple: write (x, data), (v,)")

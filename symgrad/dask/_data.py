@@ -48,15 +48,21 @@ def chunks_of(value: Any, what: str) -> Chunks:
         written = "[x]" if isinstance(value, Delayed) else "x.data"
         kind = "Delayed" if isinstance(value, Delayed) else type(value).__name__
         said = f"a {kind}: write {written}"
+    elif isinstance(value, (list, tuple)):
+        kind = next((_named(x) for x in value if not _is_delayed(x)), "")
+        said = f"a list with a {kind}: write dask.delayed(x) of each" if kind else "an empty list"
     else:
         said = (
-            f"a {type(value).__module__}.{type(value).__name__}: of an array that is here write "
-            "da.from_array(x, chunks=(rows, -1))"
+            f"a {_named(value)}: of an array that is here write da.from_array(x, chunks=(rows, -1))"
         )
     raise ArgumentError(
         f"{what} is data, which is a dask array, a dask dataframe or a list of delayed chunks, not "
         + said
     )
+
+
+def _named(x: Any) -> str:
+    return f"{type(x).__module__}.{type(x).__name__}"
 
 
 def _is_delayed(x: Any) -> bool:
@@ -74,9 +80,10 @@ def check_fit(found: Sequence[Chunks], places: Sequence[int]) -> None:
     first, place = found[0], places[0]
     for other, number in zip(found[1:], places[1:], strict=True):
         if len(first.keys) != len(other.keys):
+            advice = _ADVICE if first.sizes and other.sizes else _IN_LISTS
             raise ShapeError(
                 f"argument {place} has {len(first.keys)} chunks and argument {number} "
-                f"{len(other.keys)}. {_ADVICE}"
+                f"{len(other.keys)}. {advice}"
             )
         for k, (a, b) in enumerate(zip(first.sizes or (), other.sizes or (), strict=False)):
             if a != b and not math.isnan(a) and not math.isnan(b):
@@ -87,6 +94,10 @@ def check_fit(found: Sequence[Chunks], places: Sequence[int]) -> None:
 
 
 _ADVICE = "Write y.rechunk({0: x.chunks[0]}), so that chunks belong together"
+_IN_LISTS = (
+    "Chunks with the same place belong together: lists have as many elements, dataframes "
+    "as many partitions"
+)
 
 
 __all__ = ["Chunks", "check_fit", "chunks_of"]

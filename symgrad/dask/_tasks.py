@@ -179,6 +179,9 @@ def plain(chunk: Any) -> Any:
     if hasattr(chunk, "columns"):
         kinds = zip(chunk.columns, chunk.dtypes, strict=True)
         names = [name for name, kind in kinds if getattr(kind, "kind", "O") in "fiubc"]
+        twice = [name for k, name in enumerate(names) if name in names[:k]]
+        if twice:
+            raise ArgumentError(f"the dataframe has several columns {twice[0]}: rename them")
         return {name: np.asarray(chunk[name]) for name in names}
     if hasattr(chunk, "index") and hasattr(chunk, "to_numpy"):
         return chunk.to_numpy()
