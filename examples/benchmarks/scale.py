@@ -7,8 +7,14 @@ gradient of a loss of four numbers. NumPy has the expression of whole arrays, Nu
 under ``guvectorize`` (gradients by hand, too), JAX ``jit(vmap(f))`` on arrays of its own. All take
 turns; shown is the least of several calls after the first, on the clock and of all threads
 together, and how many times symgrad's it is: on the clock with as many threads, of all threads
-with one. The latter tells more on a busy machine. "Memory alone" is a sum of the same arrays into
-results of the same shapes: what reading and writing them takes.
+with one. The latter tells more on a busy machine; the last column is JAX's over it.
+
+A universal function's results are NumPy's, in memory that the system has to clear; symgrad's
+``vmap`` has the memory of results that are gone, as ``out=`` has the caller's.
+
+Below are bounds, in the time of all threads. "Memory alone": NumPy's sums of the same arrays, and
+NumPy's constants in the place of the results, new ones and those of before. "Divisions alone": the
+function's divisions and roots in a universal function, without its exponentials and logarithms.
 """
 
 from __future__ import annotations
@@ -34,6 +40,13 @@ def price(s: Any, k: Any, t: Any, v: Any, xp: Any = np) -> Any:
     d = (xp.log(s / k) + 0.03 * t) / root + 0.5 * root
     cdf = lambda z: 1.0 / (1.0 + xp.exp(-1.702 * z))  # noqa: E731
     return s * cdf(d) - k * xp.exp(-0.03 * t) * cdf(d - root)
+
+
+def divisions(s: Any, k: Any, t: Any, v: Any) -> Any:
+    """The four divisions and the root of a price."""
+    root = v * np.sqrt(t)
+    d = (s / k + 0.03 * t) / root
+    return s * (1.0 / (1.0 + d)) - k * (1.0 / (1.0 + d - root))
 
 
 def distance(p: Any, q: Any, xp: Any = np) -> Any:
@@ -83,8 +96,13 @@ def loss_by_hand(x, value, gradient):  # type: ignore[no-untyped-def]
     value[0] = total
 
 
-#: What reads and writes the same memory, and computes nothing.
-MEMORY = "memory alone, 1 thread"
+#: What reads the same memory, writes results as large, new or kept, and computes nothing.
+MEMORY, KEPT = "memory alone", "memory alone, results kept"
+
+#: What divides and takes roots as often, and computes nothing else.
+DIVISIONS = "divisions alone"
+
+BOUNDS = (MEMORY, KEPT, DIVISIONS)
 
 #: Those that use several threads.
 SEVERAL = ("symgrad", "Numba by hand, parallel", "JAX vmap")
@@ -100,7 +118,7 @@ class Problem(NamedTuple):
     types: str
     signature: str
     columns: tuple[int, ...]
-    traffic: Callable[..., Any]
+    divisions: Callable[..., Any] | None = None
 
 
 PROBLEMS = {
@@ -108,19 +126,17 @@ PROBLEMS = {
         lambda s, k, t, v: price(s, k, t, v), price,
         lambda jax, jnp: lambda s, k, t, v: price(s, k, t, v, jnp),
         price_by_hand, "void(f8[:],f8[:],f8[:],f8[:],f8[:])", "(),(),(),()->()", (0, 0, 0, 0),
-        lambda s, k, t, v: s + k + t + v,
+        lambda s, k, t, v: divisions(s, k, t, v),
     ),
     "distance, 3 coordinates": Problem(
         lambda p, q: distance(p, q), distance,
         lambda jax, jnp: lambda p, q: distance(p, q, jnp),
         distance_by_hand, "void(f8[:],f8[:],f8[:])", "(n),(n)->()", (3, 3),
-        lambda p, q: np.sum(p + q),
     ),
     "value and gradient, 4 variables": Problem(
         sg.value_and_grad(lambda x: loss(x)), loss_and_gradient,
         lambda jax, jnp: jax.value_and_grad(lambda x: loss(x, jnp)),
         loss_by_hand, "void(f8[:],f8[:],f8[:])", "(n)->(),(n)", (4,),
-        lambda x: (np.sum(x), x + 1.0),
     ),
 }  # fmt: skip
 
@@ -140,6 +156,8 @@ def jax_call(problem: Problem, given: list[Any]) -> Callable[[], Any] | None:
 def calls(problem: Problem, given: list[Any]) -> dict[str, Callable[[], Any]]:
     """Return what is timed, by name."""
     one = sg.gufunc(problem.one, problem.signature, parallel=False)
+    batch = sg.compile(sg.vmap(problem.one), parallel=False)
+    out = one(*given)
     several = sg.gufunc(problem.one, problem.signature)
     hand = numba.guvectorize([problem.types], _of_vectors(problem.signature))
     parallel = numba.guvectorize([problem.types], _of_vectors(problem.signature), target="parallel")
@@ -147,6 +165,8 @@ def calls(problem: Problem, given: list[Any]) -> dict[str, Callable[[], Any]]:
     by_hand, by_all = hand(problem.by_hand), parallel(problem.by_hand)
     found: dict[str, Callable[[], Any]] = {
         "symgrad, 1 thread": lambda: one(*given),
+        "symgrad, 1 thread, out=": lambda: one(*given, out=out),
+        "symgrad's vmap, 1 thread": lambda: batch(*given),
         "NumPy": lambda: problem.whole(*given),
         "Numba by hand": lambda: by_hand(*vectors),
         "symgrad": lambda: several(*given),
@@ -154,8 +174,12 @@ def calls(problem: Problem, given: list[Any]) -> dict[str, Callable[[], Any]]:
     }
     jax = jax_call(problem, given)
     found |= {} if jax is None else {"JAX vmap": jax}
-    traffic = sg.gufunc(problem.traffic, problem.signature, parallel=False)
-    return {**found, MEMORY: lambda: traffic(*given)}
+    found[MEMORY] = lambda: ([x.sum() for x in given], [np.full(x.shape, 1.0) for x in _each(out)])
+    found[KEPT] = lambda: ([x.sum() for x in given], [x.fill(1.0) for x in _each(out)])
+    if problem.divisions is not None:
+        alone = sg.gufunc(problem.divisions, problem.signature, parallel=False)
+        found[DIVISIONS] = lambda: alone(*given)
+    return found
 
 
 def _of_vectors(signature: str) -> str:
@@ -183,7 +207,7 @@ def compared(problem: Problem, rows: int, rounds: int) -> dict[str, tuple[float,
     turns = calls(problem, given)
     first: list[Any] = []
     for name, call in turns.items():
-        if name == MEMORY:
+        if name in BOUNDS:
             continue
         found = [np.asarray(x) for x in _each(call())]
         first = first or found
@@ -201,13 +225,16 @@ def main() -> None:
     options = parser.parse_args()
     rows, rounds = (10_000, 2) if options.quick else (options.rows, options.rounds)
     for label, problem in PROBLEMS.items():
-        table = Table("", "ms", "ratio", "CPU ms", "ratio", title=f"{label}: {rows:,} rows")
+        table = Table(
+            "", "ms", "ratio", "CPU ms", "ratio", "JAX's", title=f"{label}: {rows:,} rows"
+        )
         times = compared(problem, rows, rounds)
         for name, (clock, cpu) in times.items():
             ours = times["symgrad" if name in SEVERAL else "symgrad, 1 thread"]
+            jax = f"{times['JAX vmap'][1] / cpu:.2f}" if "JAX vmap" in times else ""
             table.add_row(
                 name, f"{clock * 1e3:.3g}", f"{clock / ours[0]:.2f}",
-                f"{cpu * 1e3:.3g}", f"{cpu / times['symgrad, 1 thread'][1]:.2f}",
+                f"{cpu * 1e3:.3g}", f"{cpu / times['symgrad, 1 thread'][1]:.2f}", jax,
             )  # fmt: skip
         Console().print(table)
 
