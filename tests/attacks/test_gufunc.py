@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 import symgrad as sg
 
@@ -28,6 +29,9 @@ def halves(x: Any) -> Any:
 def mixed(x: Any, a: Any) -> Any:
     return a @ x, np.cumsum(a, axis=1), 3.0 * a[:, ::-1]
 
+
+#: The places in a memory of 300 numbers.
+PLACES = np.arange(300)
 
 GENERAL = [
     (distance, "(n),(n)->()"),
@@ -83,6 +87,22 @@ def stretched(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[int, ..
     return tuple(kept[rng.integers(0, len(shape) + 1) :] if rng.random() < 0.3 else kept)
 
 
+def cores(signature: str, sizes: dict[str, int]) -> list[list[tuple[int, ...]]]:
+    """Return the shapes of the arguments and of the results of one example."""
+    return [
+        [tuple(sizes[c] for c in part if c in sizes) for part in side.split("),(")]
+        for side in signature.split("->")
+    ]
+
+
+def somewhere(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Return the places in a memory of an array of this shape, at any strides."""
+    strides = rng.choice([-7, -3, -2, -1, 0, 1, 1, 2, 3, 5, 7], len(shape)).tolist()
+    extents = [s * (d - 1) for s, d in zip(strides, shape, strict=True)]
+    first = int(rng.integers(30)) - sum(min(0, e) for e in extents)
+    return as_strided(PLACES[first:], shape, [8 * s for s in strides])
+
+
 def change(rng: np.random.Generator) -> None:
     """Change what the functions read."""
     way = rng.integers(5)
@@ -108,10 +128,7 @@ def test_universal_functions(attack: Any) -> None:
             sizes = dict(
                 zip("nm", rng.choice([1, 2, 3, 4, 8, 9, 16, 17, 30], 2).tolist(), strict=True)
             )
-            inputs, outputs = (
-                [[sizes[c] for c in part if c in sizes] for part in side.split("),(")]
-                for side in signature.split("->")
-            )
+            inputs, outputs = cores(signature, sizes)
             loop = dims(rng)
             single = rng.random() < 0.3
             kind = np.float32 if single else rng.choice([np.float64, np.int32])
@@ -133,6 +150,45 @@ def test_universal_functions(attack: Any) -> None:
             for x, target, right in zip(found, out, expected, strict=True):
                 assert target is None or x is target
                 close(np.asarray(x), np.asarray(right), single)
+
+
+@pytest.mark.attack(quick=20, whole=20_000, judge="np.vectorize of the plain function, on copies")
+def test_overlaps_of_universal_functions(attack: Any) -> None:
+    """Universal functions of arguments and targets that lie anywhere in one memory"""
+    for case in attack:
+        with case:
+            rng = case.rng
+            k = rng.integers(len(GENERAL))
+            f, signature = GENERAL[k]
+            sizes = dict(zip("nm", rng.integers(1, 6, 2).tolist(), strict=True))
+            inputs, outputs = cores(signature, sizes)
+            loop = (int(rng.integers(1, 7)),)
+            for _ in range(100):  # until no place is written twice
+                targets = [somewhere(rng, (*loop, *core)) for core in outputs]
+                written = np.concatenate([x.ravel() for x in targets])
+                if len(np.unique(written)) == len(written):
+                    break
+            else:
+                case.tally("no room")
+                continue
+            memory = rng.normal(size=PLACES.size)
+            given = [
+                alike(somewhere(rng, (*stretched(rng, loop), *core)), memory) for core in inputs
+            ]
+            plain = np.vectorize(f, signature=signature, otypes="d" * len(outputs))
+            expected = plain(*(x.copy() for x in given))
+            expected = expected if isinstance(expected, tuple) else (expected,)
+            out = tuple(alike(x, memory) for x in targets)
+            whole = memory.copy()
+            for places, x in zip(targets, expected, strict=True):
+                whole[places] = x
+            MADE[k](*given, out=out)
+            close(memory, whole, False)
+
+
+def alike(places: Any, memory: Any) -> Any:
+    """Return the array that lies at these places of a memory."""
+    return as_strided(memory[places.flat[0] :], places.shape, places.strides)
 
 
 @pytest.mark.attack(quick=20, whole=20_000, judge="the same loops in Python")
