@@ -272,6 +272,16 @@ def test_lapack_is_called_by_its_own_name(tmp_path: Path) -> None:
     assert "LAPACK::LAPACK" in cmake.read_text()
 
 
+def test_a_library_without_lapack_says_what_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "false")  # a program that fails
+    needs = ", which calls LAPACK, .* export an object file"
+    for f, words in (np.linalg.det, needs), (np.sum, ": "):
+        with pytest.raises(ArgumentError, match=r"false cannot link f\.so" + words):
+            sg.compile(f).export(tmp_path / "f.so", np.eye(9))
+
+
 # ---------------------------------------------------------------- wrong use
 
 

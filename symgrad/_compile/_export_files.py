@@ -135,7 +135,10 @@ def shared_library(content: bytes, machine: Machine, lapack: bool, name: str) ->
             command.append(f"-Wl,-soname,{name}")
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise ArgumentError(f"{' '.join(compiler)} cannot link {name}: {done.stderr.strip()}")
+            needs = ", which calls LAPACK, and so needs its library here (or export an object file)"
+            raise ArgumentError(
+                f"{' '.join(compiler)} cannot link {name}{needs * lapack}: {done.stderr.strip()}"
+            )
         return made.read_bytes()
 
 
