@@ -36,6 +36,7 @@ from .._shapes import (
 from .._trace import Traced, as_node, fresh, substitute
 from ..errors import SparsityWarning
 from ._bodies import zeros_like
+from ._known_places import numbers_of
 from ._pattern import Piece
 
 #: Shortest array whose length is a symbol.
@@ -101,20 +102,11 @@ class Way:
         self.reverse = reverse
         outputs = behind.outputs
         name = "row_colours" if reverse else "column_colours"
-        starts = outputs if reverse else inputs
+        starts, stops = (outputs, inputs) if reverse else (inputs, outputs)
         self.numbers = self._vector(name)
         self.colours = [Input(f"{name}_{k}", x.shape, np.int64) for k, x in enumerate(starts)]
-        seeds = [fresh(x, "t") for x in starts]
         with recording() as guards:
-            if reverse:
-                slopes, stops = behind.pulled(seeds, inputs), inputs
-            else:
-                given = dict(zip(inputs, seeds, strict=True))
-                slopes, stops = behind.pushed(given), outputs
-            units = {t: self._units(x, t) for t, x in zip(seeds, self.colours, strict=True)}
-            count = self.numbers.shape[0]
-            nodes = [zeros_like(y) if x is None else x for x, y in zip(slopes, stops, strict=True)]
-            passes = batch(nodes, units, count)
+            passes = _passes(behind, inputs, reverse, self.numbers, self.colours)
             self.picks: list[Input] = []
             self.values: list[Node] = []
             self.none: set[int] = set()
@@ -135,22 +127,155 @@ class Way:
     def _vector(name: str) -> Input:
         return Input(f"sg_{name}", (Dim(f"sg_{name}_n", 8),), np.int64)
 
-    def _units(self, colours: Input, seed: Node) -> Node:
-        """Return for each colour ones where an element has it."""
-        ones = (1,) * colours.ndim
-        numbers = RESHAPE(Traced(self.numbers), shape=(*self.numbers.shape, *ones))
-        return as_node((numbers == Traced(colours)).astype(seed.dtype))
-
     def _pick(self, name: str, passes: Node, lifted: bool, size: Any) -> None:
         """Take the entries of one block from the passes; where these are zeros, it has none."""
         places = self._vector(name)
         self.picks.append(places)
         if not lifted:
             self.none.add(len(self.values))
-            self.values.append(passes)
-            return
-        table = RESHAPE(Traced(passes), shape=(as_dim(self.numbers.shape[0] * size),))
-        self.values.append(as_node(GATHER(table, Traced(places), axes=(0,), at=0)))
+        self.values.append(_picked(passes, places, self.numbers, size) if lifted else passes)
+
+
+def _passes(
+    behind: Behind, inputs: Sequence[Node], reverse: bool, numbers: Node, colours: Sequence[Node]
+) -> list[tuple[Node, bool]]:
+    """Return the results of all passes, and whether they are any: else they are zeros.
+
+    Parameters
+    ----------
+    behind, inputs:
+        What is differentiated by what.
+    reverse:
+        Whether passes go from the outputs to the inputs.
+    numbers, colours:
+        The colours by number, and for each node from which passes start those of its elements.
+    """
+    starts, stops = (behind.outputs, inputs) if reverse else (inputs, behind.outputs)
+    seeds = [fresh(x, "t") for x in starts]
+    if reverse:
+        slopes = behind.pulled(seeds, inputs)
+    else:
+        slopes = behind.pushed(dict(zip(inputs, seeds, strict=True)))
+    units = {t: _units(numbers, x, t) for t, x in zip(seeds, colours, strict=True)}
+    nodes = [zeros_like(y) if x is None else x for x, y in zip(slopes, stops, strict=True)]
+    return batch(nodes, units, numbers.shape[0])
+
+
+def _units(numbers: Node, colours: Node, seed: Node) -> Node:
+    """Return for each colour ones where an element has it."""
+    ones = (1,) * colours.ndim
+    row = RESHAPE(Traced(numbers), shape=(*numbers.shape, *ones))
+    return as_node((row == Traced(colours)).astype(seed.dtype))
+
+
+def _picked(passes: Node, places: Node, numbers: Node, size: Any) -> Node:
+    """Return the elements of all passes, of so many each, at some places."""
+    table = RESHAPE(Traced(passes), shape=(as_dim(numbers.shape[0] * size),))
+    return as_node(GATHER(table, Traced(places), axes=(0,), at=0))
+
+
+class Coloured:
+    """A matrix of known places with colours for its columns, or for its rows.
+
+    Parameters
+    ----------
+    matrix:
+        The places, a sparse array.
+    heights, widths:
+        Of its blocks.
+    reverse:
+        Whether rows have colours.
+
+    Attributes
+    ----------
+    count, colours:
+        How many there are, and those of each column or row.
+    """
+
+    def __init__(
+        self, matrix: Any, heights: Sequence[int], widths: Sequence[int], reverse: bool
+    ) -> None:
+        self.matrix, self.reverse = matrix, reverse
+        self.count, self.colours = _colours(matrix.T if reverse else matrix)
+        self._heights, self._widths = heights, widths
+        self._tops, self._lefts = (np.cumsum([0, *sides]) for sides in (heights, widths))
+
+    def part(self, k: int) -> Any:
+        """Return the colours of one node's elements."""
+        starts = self._tops if self.reverse else self._lefts
+        return self.colours[starts[k] : starts[k + 1]]
+
+    def block(self, k: int, j: int) -> tuple[Any, Any, Any]:
+        """Return rows and columns of a block's entries, and which elements of all passes they are.
+
+        They are counted along all passes of the block's output, in reverse of its input.
+        """
+        rows, cols = (x.astype(np.int64) for x in self.matrix.tocoo().coords)
+        (top, end), (left, right) = self._tops[k : k + 2], self._lefts[j : j + 2]
+        own = (rows >= top) & (rows < end) & (cols >= left) & (cols < right)
+        row, col = rows[own], cols[own]
+        if self.reverse:
+            return row - top, col - left, self.colours[row] * self._widths[j] + col - left
+        return row - top, col - left, self.colours[col] * self._heights[k] + row - top
+
+    def said(self, steps: str) -> str:
+        """Return which steps made colours necessary, and how many passes that costs."""
+        count, total = self.count, self.matrix.shape[self.reverse ^ 1]
+        kind = "rows" if self.reverse else "columns"
+        mode = "reverse" if self.reverse else "forward"
+        passes = "pass" if count == 1 else "passes"
+        nearly = f": nearly as many as {kind}" if 2 * count > total > LEAST else ""
+        return (
+            f"{steps}; values take {count:,} compressed {mode} {passes} for {self.matrix.nnz:,} "
+            f"entries in {total:,} {kind}{nearly}"
+        )
+
+
+def _coloured(
+    matrix: Any, heights: Sequence[int], widths: Sequence[int], reverse: Sequence[bool]
+) -> Coloured:
+    """Return the matrix with the fewest colours, by these ways."""
+    return min((Coloured(matrix, heights, widths, r) for r in reverse), key=lambda x: x.count)
+
+
+def _ways(behind: Behind, inputs: Sequence[Node]) -> list[bool]:
+    """Return the ways that passes may go: a symmetric matrix has as many colours either way."""
+    rows, cols = (
+        sum(hint(dim_product(x.shape)) for x in part) for part in (behind.outputs, inputs)
+    )
+    return [False, True] if rows < cols else [False]
+
+
+def known_entries(
+    structure: Structure, behind: Behind, inputs: Sequence[Node], said: str
+) -> dict[tuple[int, int], tuple[Node, Any, Any]]:
+    """Return values, rows and columns of each block, with colours found while tracing.
+
+    Raises
+    ------
+    TraceError
+        If the places depend on values that have no numbers there.
+    """
+    arrays, sizes = numbers_of(structure.nodes, structure.dims)
+    matrix = dependence(structure, arrays, sizes)
+    heights, widths = ([hint(dim_product(x.shape)) for x in s] for s in (behind.outputs, inputs))
+    found = _coloured(matrix, heights, widths, _ways(behind, inputs))
+    warn_user(found.said(said), SparsityWarning)
+    starts, stops = (behind.outputs, inputs) if found.reverse else (inputs, behind.outputs)
+    numbers = as_node(np.arange(max(found.count, 1)))
+    shapes = [tuple(map(hint, x.shape)) for x in starts]
+    colours = [as_node(found.part(k).reshape(shape)) for k, shape in enumerate(shapes)]
+    passes = _passes(behind, inputs, found.reverse, numbers, colours)
+    entries = {}
+    for k in range(len(behind.outputs)):
+        for j in range(len(inputs)):
+            row, col, picks = found.block(k, j)
+            stop = j if found.reverse else k
+            node, lifted = passes[stop]
+            if lifted and len(row):
+                size = dim_product(stops[stop].shape)
+                entries[k, j] = _picked(node, as_node(picks), numbers, size), row, col
+    return entries
 
 
 class Compressed:
@@ -175,13 +300,8 @@ class Compressed:
     def __init__(
         self, structure: Structure, behind: Behind, inputs: Sequence[Node], said: str
     ) -> None:
-        sides = behind.outputs, inputs
-        rows, cols = (sum(hint(dim_product(x.shape)) for x in part) for part in sides)
         self.structure, self.said, self.told = structure, said, False
-        # A symmetric matrix has as many colours either way.
-        self.ways = [Way(behind, inputs, False)]
-        if rows < cols:
-            self.ways.append(Way(behind, inputs, True))
+        self.ways = [Way(behind, inputs, reverse) for reverse in _ways(behind, inputs)]
         self.blocks = [x for way in self.ways for x in way.values]
 
     def batch(self, size: Dimension, examples: Mapping[Node, Node]) -> None:
@@ -210,52 +330,26 @@ class Compressed:
         ``first`` is the number of the first block of all.
         """
         matrix = dependence(self.structure, arrays, sizes)
-        found = [_colours(matrix.T if way.reverse else matrix) for way in self.ways]
-        best = min(range(len(found)), key=lambda k: found[k][0])
-        way, (count, colours) = self.ways[best], found[best]
-        self._tell(way, count, matrix)
-        numbers = np.arange(max(count, LEAST))
-        rows, cols = matrix.tocoo().coords
-        rows, cols = rows.astype(np.int64), cols.astype(np.int64)
-        tops, lefts = (np.cumsum([0, *sides]) for sides in (heights, widths))
-        starts = tops if way.reverse else lefts
-        given: dict[Input, Any] = {way.numbers: numbers}
+        found = _coloured(matrix, heights, widths, [way.reverse for way in self.ways])
+        if not self.told:
+            self.told = True
+            warn_user(found.said(self.said), SparsityWarning)
+        way = self.ways[found.reverse]
+        given: dict[Input, Any] = {way.numbers: np.arange(max(found.count, LEAST))}
         for k, x in enumerate(way.colours):
-            shape = tuple(evaluate_dim(n, sizes) for n in x.shape)
-            given[x] = colours[starts[k] : starts[k + 1]].reshape(shape)
+            given[x] = found.part(k).reshape(tuple(evaluate_dim(n, sizes) for n in x.shape))
         pieces: dict[tuple[int, int], Piece] = {}
-        first += sum(len(other.values) for other in self.ways[:best])
+        first += sum(len(other.values) for other in self.ways[: found.reverse])
         for number, picked in enumerate(way.picks):
             k, j = divmod(number, len(widths))
-            own = (rows >= tops[k]) & (rows < tops[k + 1]) & (cols >= lefts[j])
-            own &= cols < lefts[j + 1]
-            row, col = rows[own] - tops[k], cols[own] - lefts[j]
+            row, col, picks = found.block(k, j)
             if not len(row) or number in way.none:
                 continue
-            there = np.arange(max(len(row), LEAST)) < len(row)
-            row, col = np.resize(row, len(there)), np.resize(col, len(there))
-            if way.reverse:
-                given[picked] = colours[row + tops[k]] * widths[j] + col
-            else:
-                given[picked] = colours[col + lefts[j]] * heights[k] + row
+            count = max(len(row), LEAST)
+            there = np.arange(count) < len(row)
+            row, col, given[picked] = (np.resize(x, count) for x in (row, col, picks))
             pieces[k, j] = Piece(first + number, row, col, there)
         return pieces, given
-
-    def _tell(self, way: Way, count: int, matrix: Any) -> None:
-        """Say once which steps made colours necessary, and how many passes that costs."""
-        if self.told:
-            return
-        self.told = True
-        total = matrix.shape[way.reverse ^ 1]
-        kind = "rows" if way.reverse else "columns"
-        mode = "reverse" if way.reverse else "forward"
-        passes = "pass" if count == 1 else "passes"
-        nearly = f": nearly as many as {kind}" if 2 * count > total > LEAST else ""
-        warn_user(
-            f"{self.said}; values take {count:,} compressed {mode} {passes} for {matrix.nnz:,} "
-            f"entries in {total:,} {kind}{nearly}",
-            SparsityWarning,
-        )
 
 
 def _colours(matrix: Any) -> tuple[int, Any]:

@@ -11,7 +11,8 @@ from .._compile import Arrays, Differentiable, Function, P, S, Ufunc
 from ..errors import ArgumentError
 from ._bodies import grad_body
 from ._jacobian import jacobian_body
-from ._sparse import SparseFunction, sparse_body
+from ._sparse import SparseFunction
+from ._sparse_body import sparse_body
 from ._transforms import asked, check_function, made
 from ._wrt import Keys, Names, keys_of, real_arguments
 

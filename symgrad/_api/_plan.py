@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from .._compile import Specialization
+from .._forks import late_module
 from .._graph import Input, Node, topological
+from .._ops.np_common import is_traced
 from .._runtime import NO_PLACE
 from .._schedule import Program
 from .._shapes import Dimension, Shape, evaluate_dim
 from .._trace import Graph, flatten
 from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
+from ._known_places import numbers_of
 from ._pattern import Pattern, Piece, starts_of
 from ._placed import Placed, Recipe
 
@@ -66,6 +69,12 @@ class Entries:
         )
 
 
+def matrix_of(pattern: Pattern, data: Any) -> Any:
+    """Return a sparse array of a trace, with its data in the order of the pattern."""
+    make = late_module("symgrad.scipy.sparse").coo_array
+    return make((data, (pattern.rows, pattern.cols)), shape=pattern.shape)
+
+
 class Layout:
     """What a trace tells of where the values go: it is among the results of the traced body.
 
@@ -113,12 +122,15 @@ class Layout:
         self._kept: list[tuple[Any, list[Any], Plan]] = []
         self._compiled: list[Placed] = []
 
+    def _nodes(self) -> list[Node]:
+        """Return what says where the values go."""
+        nodes = [x for e in self.entries for x in e.nodes] + [x for x, _ in self.bounds]
+        return nodes if self.compressed is None else nodes + self.compressed.structure.nodes
+
     def _prepared(self, graph: Graph) -> Program:
         """Return the program of rows and columns."""
         if self._program is None:
-            nodes = [x for e in self.entries for x in e.nodes] + [x for x, _ in self.bounds]
-            if self.compressed is not None:
-                nodes += self.compressed.structure.nodes
+            nodes = self._nodes()
             found = {x for x in topological(nodes) if isinstance(x, Input)}
             if not found.issubset(graph.inputs):
                 raise ArgumentError(
@@ -138,30 +150,43 @@ class Layout:
     def plan(self, graph: Graph, values: Sequence[Any], form: str) -> Plan:
         """Return the plan for these inputs of the program."""
         program = self._prepared(graph)
-        sizes = tuple(map(np.shape, values))
+        shapes = tuple(map(np.shape, values))
         whole = [int(v) for v, x in zip(values, graph.inputs, strict=True) if x.dim is not None]
-        key, data = (sizes, whole, form), [np.asarray(values[k]) for k in self._data]
+        key, data = (shapes, whole, form), [np.asarray(values[k]) for k in self._data]
         for place, (known, before, plan) in enumerate(self._kept):
             if known == key and all(map(np.array_equal, before, data)):
                 if place:
                     self._kept.insert(0, self._kept.pop(place))
                 return plan
         data = [x.copy() for x in data]
-        plan = self._planned(program, values, data, form)
+        sizes = program.bind_sizes(values)
+        plan = self._planned(program.run(*values), sizes, data, form)
         self._kept[KEPT - 1 :] = []
         self._kept.insert(0, (key, data, plan))
         return plan
 
+    def fixed(self, form: str) -> Plan:
+        """Return the plan for the sizes of the trace that runs, which are then fixed in it.
+
+        Raises
+        ------
+        TraceError
+            If the places depend on values that have no numbers there.
+        """
+        dims = [n for e in self.entries for lanes, *_ in e.places for n in lanes]
+        dims += [n for part in self.shapes for n in part]
+        dims += [] if self.batch_size is None else [self.batch_size]
+        results, sizes = numbers_of(self._nodes(), dims)
+        return self._planned(results, sizes, (), form)
+
     def _planned(
-        self, program: Program, values: Sequence[Any], data: Sequence[Any], form: str
+        self, results: Sequence[Any], sizes: Mapping[Any, int], data: Sequence[Any], form: str
     ) -> Plan:
-        sizes = program.bind_sizes(values)
-        results = program.run(*values)
         found = iter(results)
         places: dict[tuple[int, int], list[Piece]] = {}
         number = 0
         for entries in self.entries:
-            pieces = places[entries.target, entries.source] = []
+            pieces = places.setdefault((entries.target, entries.source), [])
             for lanes, row, col, mask in entries.places:
                 shape = tuple(evaluate_dim(n, sizes) for n in lanes)
                 whole = (True if x is None else next(found) for x in (row, col, mask))
@@ -227,10 +252,16 @@ class Plan:
 
     Attributes
     ----------
+    parts:
+        The derivatives, each behind those that it is made of.
+    final:
+        Which of them are the matrices.
     patterns:
         Those of the matrices.
     alone:
         Whether there is one matrix, which is not nested.
+    lead:
+        The length of the leading axis that all values have under vmap, if any.
     """
 
     def __init__(
@@ -240,18 +271,19 @@ class Plan:
         outputs, inputs = layout.counts
         self._layout, self._sizes, self._data, self._given = layout, sizes, data, given
         size = layout.batch_size
-        self._lead = () if size is None else (evaluate_dim(size, sizes),)
-        final = [planner.part(k, j) for k in range(outputs) for j in range(inputs)]
-        self._parts = planner.parts
+        self.lead = () if size is None else (evaluate_dim(size, sizes),)
+        self.final = [planner.part(k, j) for k in range(outputs) for j in range(inputs)]
+        self.parts = planner.parts
         self.alone = layout.unflatten is None
-        self.patterns = [self._parts[k].pattern for k in final]
+        self.patterns = [self.parts[k].pattern for k in self.final]
         self._placed: tuple[Specialization, tuple[Any, ...]] | None = None
 
     def matrix(self, k: int, data: Any) -> Any:
         """Return a matrix by its data, under vmap a list of those of the examples."""
-        if not self._lead:
-            return self.patterns[k].matrix(data)
-        return [self.patterns[k].matrix(x.copy()) for x in data]
+        pattern = self.patterns[k]
+        if is_traced(data):
+            return [matrix_of(pattern, x) for x in data] if self.lead else matrix_of(pattern, data)
+        return [pattern.matrix(x.copy()) for x in data] if self.lead else pattern.matrix(data)
 
     def targets(self, out: Any) -> Any:
         """Return the arrays to write to as the program takes them, or raise."""
@@ -259,7 +291,7 @@ class Plan:
         if len(given) != len(self.patterns):
             raise ArgumentError(f"out has {len(given)} arrays for {len(self.patterns)} matrices")
         for pattern, target in zip(self.patterns, given, strict=True):
-            pattern.check_target(target, self._lead)
+            pattern.check_target(target, self.lead)
         return given[0] if len(given) == 1 else tuple(given)
 
     def lines(self) -> list[tuple[str, Any, Any]]:
@@ -267,7 +299,7 @@ class Plan:
         known = [line for entries in self._layout.entries for line in entries.where]
         if self._layout.compressed is not None:
             known += ["compressed passes"] * len(self._layout.compressed.blocks)
-        part = self._parts[-1]
+        part = self.parts[-1]
         own = [known[k] for k in part.recipe.blocks]
         own += ["products of others"] * len(part.recipe.products)
         found = []
@@ -283,7 +315,7 @@ class Plan:
     def placed(self, found: Specialization) -> tuple[Specialization, tuple[Any, ...]]:
         """Return the program that computes the data of the matrices, and its further inputs."""
         if self._placed is None:
-            made = self._layout.compiled(tuple(part.recipe for part in self._parts), found)
+            made = self._layout.compiled(tuple(part.recipe for part in self.parts), found)
             self._placed = made.specialization, self._further(made)
         return self._placed
 
@@ -292,7 +324,7 @@ class Plan:
         places: list[Any] = []
         pairs: list[Any] = []
         counts: list[int] = []
-        for recipe, part in zip(made.recipes, self._parts, strict=True):
+        for recipe, part in zip(made.recipes, self.parts, strict=True):
             places += [part.places[k] for k in recipe.order]
             pairs += part.pairs
             if not (recipe.exact or recipe.single):

@@ -124,6 +124,18 @@ class Structure:
                 yield from body.every()
 
     @property
+    def dims(self) -> Iterator[Dimension]:
+        """All sizes that there are in it."""
+        yield from (*self.heights, *self.widths)
+        for p in self.places:
+            yield from p.lanes
+        for end in self.ends:
+            if end.loop is not None and end.loop.length is not None:
+                yield end.loop.length
+            for body in end.bodies:
+                yield from body.dims
+
+    @property
     def nodes(self) -> list[Node]:
         """The nodes of all places, in order."""
         return [x for p in self.every() for x in p.nodes if x is not None]

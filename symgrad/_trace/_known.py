@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import sympy as sp
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf, topological
 from .._op import Bodied
-from .._shapes import guard, hint
+from .._shapes import Dimension, guard, hint
 
 #: Larger graphs are not searched for a number.
 LIMIT = 256
@@ -28,16 +29,42 @@ def known_value(node: Node) -> Any:
     nodes = topological([node], limit=LIMIT)
     if len(nodes) == LIMIT:
         return None
-    if any(isinstance(n, Input) or isinstance(n.op, Bodied) for n in nodes):
-        return None
-    values: dict[Node, Any] = {}
+    found = _evaluated(nodes, {node}, {})
+    return None if found is None else found[node]
+
+
+def known_values(nodes: Sequence[Node], sizes: Sequence[Dimension]) -> list[Any] | None:
+    """Return the numbers of values that depend on no argument but sizes, else None.
+
+    All sizes in them, and ``sizes``, are then fixed by guards. Their graph may be large.
+    """
     symbols: dict[sp.Symbol, None] = {}
+    for size in sizes:
+        _fixed(size, symbols)
+    found = _evaluated(topological(nodes), {*nodes}, symbols)
+    return None if found is None else [found[x] for x in nodes]
+
+
+def _evaluated(
+    order: Sequence[Node], wanted: set[Node], symbols: dict[sp.Symbol, None]
+) -> dict[Node, Any] | None:
+    """Return the numbers of ``wanted``, with the sizes in them and ``symbols`` fixed.
+
+    ``order`` has all nodes, operands first.
+    """
+    if any(isinstance(n, Input) or isinstance(n.op, Bodied) for n in order):
+        return None
+    last = {x: n for n in order for x in n.operands}
+    values: dict[Node, Any] = {}
     with np.errstate(all="ignore"):
-        for n in nodes:
+        for n in order:
             values[n] = _value(n, values, symbols)
+            for x in {*n.operands} - wanted:
+                if last[x] is n:
+                    del values[x]
     for symbol in symbols:
         guard(sp.Eq(symbol, hint(symbol), evaluate=False), value_is=True)
-    return values[node]
+    return values
 
 
 def _value(node: Node, values: dict[Node, Any], symbols: dict[sp.Symbol, None]) -> Any:

@@ -136,8 +136,14 @@ def compare(f: Step, x: Any, kernel: bool) -> None:
         function = sg.jacobian(f, sparse=True)
         found, pattern = function(x), function.pattern(x)
     wanted = wanted.reshape(found.shape)
+    if not np.all(np.isfinite(wanted)):
+        return  # what infinities become depends on what is multiplied first
     np.testing.assert_allclose(found.toarray(), wanted, rtol=1e-10, atol=1e-12)
     assert not np.any((wanted != 0) & ~pattern.toarray())
+    with sg.backend("numpy"):
+        inside = sg.compile(lambda x: (function(x).toarray(), function.values(x) + 0.0))(x)
+    np.testing.assert_allclose(inside[0], wanted, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(inside[1], found.data, rtol=1e-10, atol=1e-12)
     if kernel:
         again = sg.jacobian(f, sparse=True)
         for y in (x, x[:-1], x + 1.0) if x.ndim and len(x) else (x,):

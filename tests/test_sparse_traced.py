@@ -1,0 +1,193 @@
+"""Sparse derivatives in traced functions: compiled, in loops, batched and differentiated."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse
+import scipy.sparse.linalg
+
+import symgrad as sg
+from symgrad.errors import ArgumentError, SparsityWarning, TraceError
+
+
+def reaction(u):
+    inner = u[2:] - 2.0 * u[1:-1] + u[:-2]
+    return np.concatenate([u[:1] - 1.0, inner + 0.1 * np.exp(u[1:-1]), u[-1:]])
+
+
+def valley(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def evolved(u):
+    step = lambda k, v: np.concatenate([v[:1], v[1:] + 0.1 * v[:-1] ** 2])  # noqa: E731
+    return sg.fori_loop(0, 2, step, u)
+
+
+def summed(u):
+    return np.cumsum(np.sin(u * u))[::2]
+
+
+J = sg.jacobian(reaction, sparse=True)
+DENSE = sg.jacobian(reaction)
+U = np.linspace(1.0, 0.0, 7)
+
+
+def newton(u):
+    return u - scipy.sparse.linalg.spsolve(J(u).tocsc(), reaction(u))
+
+
+def differences(f, u, h=1e-6):
+    return np.stack([(f(u + h * e) - f(u - h * e)) / (2.0 * h) for e in np.eye(len(u))], axis=-1)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def by_numpy(request):
+    with sg.backend("llvm" if request.function is test_a_step_of_newtons_method else "numpy"):
+        yield
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("f", [reaction, valley, summed], ids=lambda f: f.__name__)
+def test_a_compiled_function_has_the_same_matrix(f, form):
+    make = sg.hessian if f is valley else sg.jacobian
+    function = make(f, sparse=True, format=form)
+    inside = sg.compile(lambda u: (function(u).toarray(), function(u) @ u[:7], function.values(u)))
+    for n in (7, 7):
+        u = np.linspace(0.3, 1.1, n)
+        matrix, product, values = inside(u)
+        np.testing.assert_allclose(matrix, function(u).toarray(), rtol=1e-14)
+        np.testing.assert_allclose(product, function(u) @ u, rtol=1e-14)
+        np.testing.assert_allclose(values, function.values(u), rtol=1e-14)
+    assert inside.traces == 1
+
+
+def test_each_size_has_a_trace():
+    inside = sg.compile(lambda u: J(u) @ u)
+    for n in (5, 6, 5):
+        u = np.linspace(0.0, 1.0, n)
+        np.testing.assert_allclose(inside(u), J(u) @ u, rtol=1e-14)
+    assert inside.traces == 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_unknowns(n):
+    function = sg.jacobian(lambda x: x * x, sparse=True)
+    u = np.linspace(2.0, 3.0, n)
+    np.testing.assert_array_equal(sg.compile(lambda u: function.values(u) + 0.0)(u), 2.0 * u)
+    assert sg.compile(lambda u: sg.jacobian(np.sin, sparse=True)(u[0]).toarray())(U).shape == (1, 1)
+
+
+def test_a_step_of_newtons_method():
+    step, loop = (
+        sg.compile(newton),
+        sg.compile(lambda u: sg.fori_loop(0, 3, lambda k, v: newton(v), u)),
+    )
+    np.testing.assert_allclose(step(U), newton(U), rtol=1e-13)
+    np.testing.assert_allclose(loop(U), newton(newton(newton(U))), rtol=1e-13)
+    np.testing.assert_allclose(sg.jacobian(newton)(U), differences(newton, U), atol=1e-8)
+
+
+def test_derivatives_of_the_values():
+    second = lambda u: np.sum(np.sin(J.values(u)) ** 2)  # noqa: E731
+    dense = lambda u: np.sum(np.sin(DENSE(u)) ** 2)  # noqa: E731
+    np.testing.assert_allclose(sg.grad(second)(U), sg.grad(dense)(U), rtol=1e-13)
+    np.testing.assert_allclose(sg.hessian(second)(U), sg.hessian(dense)(U), rtol=1e-12, atol=1e-14)
+    rows, cols = J.pattern(U).tocoo().coords
+    wanted = sg.jacobian(lambda u: DENSE(u)[rows, cols])(U)
+    np.testing.assert_allclose(sg.jacobian(J.values, sparse=True)(U).toarray(), wanted, rtol=1e-14)
+
+
+def test_batches(rng):
+    batch = rng.normal(size=(3, 7))
+    wanted = np.stack([J.values(u) for u in batch])
+    np.testing.assert_allclose(sg.vmap(J.values)(batch), wanted, rtol=1e-14)
+    many = sg.vmap(J)
+    np.testing.assert_allclose(
+        sg.compile(lambda b: many.values(b) + 0.0)(batch), wanted, rtol=1e-14
+    )
+    product = sg.compile(lambda b: many(b)[1] @ b[2])(batch)
+    np.testing.assert_allclose(product, J(batch[1]) @ batch[2], rtol=1e-14)
+
+
+def test_structures_are_blocks():
+    function = sg.jacobian(lambda x, y: {"a": x * y, "b": np.sum(y)}, (0, 1), sparse=True)
+
+    def products(x, y):
+        found = function(x, y)
+        return found["a"][0] @ x + found["a"][1] @ y + found["b"][1] @ y
+
+    x, y = U, U + 1.0
+    np.testing.assert_allclose(sg.compile(products)(x, y), products(x, y), rtol=1e-14)
+
+
+def test_a_function_that_closes_over_traced_values():
+    def scaled(p):
+        return sg.jacobian(lambda u: p * u**2, sparse=True).values(U)
+
+    np.testing.assert_allclose(sg.compile(scaled)(3.0), 6.0 * U)
+    np.testing.assert_allclose(sg.jacobian(scaled)(3.0), 2.0 * U)
+
+
+def test_index_arrays_are_read_anew(rng):
+    start, end = rng.integers(0, 9, 12), rng.integers(0, 9, 12)
+
+    def balance(x):
+        return np.bincount(start, np.sin(x[start] - x[end]), 9)
+
+    function = sg.jacobian(balance, sparse=True)
+    inside, x = sg.compile(lambda x: function(x) @ x), rng.normal(size=9)
+    for _ in range(3):
+        np.testing.assert_allclose(inside(x), function(x) @ x, rtol=1e-13)
+        start[rng.integers(12)] = rng.integers(9)
+
+
+def test_places_that_are_not_known_while_tracing(rng):
+    function = sg.jacobian(lambda x, k: x[k] ** 2, sparse=True)
+    with pytest.raises(TraceError, match=r"not known then: those of k\. Write instead"):
+        sg.compile(lambda x, k: function(x, k) @ x)(U, np.array([1, 3]))
+    with pytest.raises(TraceError, match="pattern"):
+        sg.vmap(lambda k: function.values(U, k))(np.array([[1, 3], [2, 4]]))
+    counted = lambda x: x[sg.fori_loop(0, 2, lambda i, k: k + i, np.arange(3))]  # noqa: E731
+    with pytest.raises(TraceError, match=r"those of Loop \[test_sparse_traced\.py:"):
+        sg.compile(lambda x: sg.jacobian(counted, sparse=True)(x) @ x)(U)
+    looped = sg.jacobian(lambda x, k: sg.fori_loop(0, 2, lambda _, v: v[k] * v, x), sparse=True)
+    with pytest.raises(TraceError, match="pattern"):
+        sg.compile(lambda x, k: looped(x, k) @ x)(U, np.arange(7))
+
+
+@pytest.mark.parametrize("f", [evolved, lambda u: evolved(u) * u[::-1], lambda u: evolved(u)[::3]])
+def test_where_lanes_end_colours_are_found_while_tracing(f):
+    function = sg.jacobian(f, sparse=True)
+    inside = sg.compile(lambda u: (function(u).toarray(), sg.vmap(function.values)(u[None])[0]))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        matrix, values = inside(U)
+        found = function(U)
+    assert {w.category for w in told} == {SparsityWarning}
+    assert "compressed" in str(told[0].message)
+    np.testing.assert_allclose(matrix, sg.jacobian(f)(U), rtol=1e-14)
+    np.testing.assert_allclose(values, found.data, rtol=1e-14)
+
+
+def test_what_is_refused_there():
+    with pytest.raises(ArgumentError, match="leave out= away"):
+        sg.compile(lambda u: J.values(u, out=np.zeros(19)))(U)
+    with pytest.raises(ArgumentError, match="real functions"):
+        sg.compile(lambda z: J.values(z))(U + 1j)
+
+
+def test_the_pattern_is_one_of_scipys():
+    def entries(u):
+        pattern = J.pattern(u)
+        assert isinstance(pattern, scipy.sparse.csr_array)
+        assert isinstance(J(u), scipy.sparse.csr_array)
+        return u * pattern.nnz
+
+    np.testing.assert_array_equal(sg.compile(entries)(U), U * 17)
