@@ -277,6 +277,24 @@ def test_hessians(rng):
 
 
 @pytest.mark.usefixtures("few_kernels")
+@pytest.mark.quick
+def test_entries_to_which_all_values_are_added(rng):
+    """At the end of a chain an entry is a sum alone, and of it nothing is written before."""
+    ends = lambda x: np.sum(x[1:] ** 2 * x[:-1]) + np.sum(x[2:] * np.exp(x[:-2]))  # noqa: E731
+    function, dense = sg.hessian(ends, sparse=True), sg.hessian(ends)
+    for n in (30, 7, 4, 3, 200):
+        x = rng.normal(size=n)
+        data = np.full(function.pattern(x).nnz, np.nan)
+        function.values(x, out=data)
+        again = function.pattern(x).astype(float)
+        again.data[:] = data
+        np.testing.assert_allclose(again.toarray(), dense(x), rtol=1e-13)
+        np.testing.assert_allclose(function.kernel(x)(x), data, rtol=1e-13)
+    batch = rng.normal(size=(3, 30))
+    wanted = np.stack([function.values(x) for x in batch])
+    np.testing.assert_allclose(sg.vmap(function).values(batch), wanted, rtol=1e-15)
+
+
 def test_a_part_without_lanes_is_dense_and_says_so(rng):
     def f(x):
         return np.linalg.solve(np.eye(4) + np.diag(x), np.sin(x))

@@ -119,6 +119,11 @@ class Pattern:
             found.indices, found.indptr = (x.copy() for x in self._index)
         return found
 
+    def traced(self, data: Any) -> Any:
+        """Return a sparse array of a trace, with its data in the order of the pattern."""
+        make = late_module("symgrad.scipy.sparse").coo_array
+        return make((data, (self.rows, self.cols)), shape=self.shape)
+
 
 def starts_of(major: Any, count: int) -> Any:
     """Return where the entries of each row, or column, begin, and where the last ones end."""

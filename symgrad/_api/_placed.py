@@ -23,6 +23,9 @@ from .._state import within
 from .._trace import Graph, LeafKind, Traced, Tree, as_node
 from ._colours import Compressed
 
+#: How many entries are left: see :class:`Recipe`.
+NONE, FEW, MANY = range(3)
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -44,8 +47,9 @@ class Recipe:
         Whether it is a result.
     single:
         Whether there is one entry: a size that no symbol stands for.
-    whole:
-        Whether each entry is a place of one that is alone.
+    rest:
+        How many entries are the place of none that is alone: NONE; FEW, at which zeros are
+        written by their places before anything is added; or MANY, so that all are zeros before.
     """
 
     target: int
@@ -55,7 +59,7 @@ class Recipe:
     partial: frozenset[int]
     final: bool
     single: bool
-    whole: bool
+    rest: int
 
     @property
     def order(self) -> list[int]:
@@ -70,10 +74,12 @@ class Recipe:
 
     def serves(self, other: Recipe) -> bool:
         """Tell whether it gives the same data, with additions where none are needed perhaps."""
-        fewer = self.alone == other.alone if self.whole else self.alone <= other.alone
-        careful = fewer and self.whole <= other.whole and self.partial >= other.partial
-        own = replace(self, alone=other.alone, partial=other.partial, whole=other.whole)
-        return careful and own == other
+        if self.rest == MANY:
+            fewer = self.alone <= other.alone
+        else:
+            fewer = self.alone == other.alone and self.rest == other.rest
+        own = replace(self, alone=other.alone, partial=other.partial, rest=other.rest)
+        return fewer and self.partial >= other.partial and own == other
 
 
 class Placed:
@@ -99,7 +105,8 @@ class Placed:
     specialization:
         The compiled program. Behind the inputs of the trace it takes the places of all values,
         which entries are multiplied, the sizes, how many entries there are where that is not how
-        many values there are, what is given, and the index data.
+        many values there are and how many are zero before others are added, what is given, and
+        the index data.
     given:
         The inputs by colours.
     symbols:
@@ -183,6 +190,12 @@ class Placed:
         name = self._name(stem)
         return Input(name, (), np.int64, dim=Dim(self._name("p"), example))
 
+    def _count(self, name: str) -> Any:
+        """Return a number of entries that the program is given."""
+        count = self._number(name, 2**10)
+        self._counts.append(count)
+        return count.dim
+
     def _batched(
         self, blocks: Sequence[Node], recipes: Sequence[Recipe], dtypes: Sequence[np.dtype[Any]],
         size: Dimension | None,
@@ -226,15 +239,19 @@ class Placed:
                 values.append(pieces[k].astype(dtypes[recipe.target]))
                 places.append(place)
                 start = as_dim(start + size)
+            alone = len(recipe.alone)
+            if recipe.rest == FEW:
+                size = self._count("rest")
+                zeros = np.broadcast_to(Traced(as_node(0.0, dtypes[recipe.target])), (size,))
+                values.insert(alone, zeros)
+                places.insert(alone, SLICE(Traced(self._places), region=((start, 1, size),)))
+                start, alone = as_dim(start + size), alone + 1
             if recipe.exact:
                 total = as_dim(sum(dim_product(x.node.shape) for x in values))
             elif recipe.single:
                 total = 1
             else:
-                count = self._number("count", 2**10)
-                self._counts.append(count)
-                total = count.dim
-            whole = recipe.whole or recipe.exact
-            alone = len(recipe.alone)
+                total = self._count("count")
+            whole = recipe.exact or recipe.rest != MANY
             found.append(SPREAD(*values, *places, alone=alone, shape=(total,), whole=whole))
         return [as_node(x) for x, recipe in zip(found, recipes, strict=True) if recipe.final]

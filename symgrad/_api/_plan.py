@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .._compile import Specialization
-from .._forks import late_module
 from .._graph import Input, Node, topological
 from .._ops.np_common import is_traced
 from .._runtime import NO_PLACE
@@ -19,13 +18,16 @@ from ..errors import ArgumentError, IndexingError
 from ._colours import Compressed
 from ._known_places import numbers_of
 from ._pattern import Pattern, Piece, starts_of
-from ._placed import Placed, Recipe
+from ._placed import FEW, MANY, NONE, Placed, Recipe
 
 #: Plans that a derivative keeps for its last sizes and index data.
 KEPT = 4
 
 #: Shortest array whose length is a symbol.
 LEAST = 2
+
+#: So many entries are few, of however many.
+FEWEST = 8
 
 
 class Entries:
@@ -67,12 +69,6 @@ class Entries:
             ],
             self.where,
         )
-
-
-def matrix_of(pattern: Pattern, data: Any) -> Any:
-    """Return a sparse array of a trace, with its data in the order of the pattern."""
-    make = late_module("symgrad.scipy.sparse").coo_array
-    return make((data, (pattern.rows, pattern.cols)), shape=pattern.shape)
 
 
 class Layout:
@@ -233,6 +229,9 @@ class Part:
         own = len(pieces) - len(products)
         used = [k for k, places in enumerate(pattern.places) if np.any(places >= 0)]
         alone = pattern.alone()
+        written = [np.zeros(0, int), *(pattern.places[k] for k in alone)]
+        rest = np.setdiff1d(np.arange(pattern.nnz), np.concatenate(written), assume_unique=True)
+        few = 0 < len(rest) <= max(FEWEST, pattern.nnz // 8) and pattern.nnz > 1
         self.recipe = Recipe(
             target,
             tuple(pieces[k].number for k in used if k < own),
@@ -241,8 +240,10 @@ class Part:
             frozenset(place for place, k in enumerate(used) if pattern.places[k].min() < 0),
             final,
             pattern.nnz == 1,
-            sum(len(pattern.places[k]) for k in used if k in alone) == pattern.nnz,
+            FEW if few else MANY if len(rest) else NONE,
         )
+        #: The places, at least LEAST of them, of entries that are zeros before others are added.
+        self.rest = np.resize(rest, max(len(rest), LEAST)) if few else rest[:0]
         self.places = [pattern.places[k] for k in used]
         self.pairs = [x for k in used if k >= own for x in products[k - own][2:]]
 
@@ -282,7 +283,7 @@ class Plan:
         """Return a matrix by its data, under vmap a list of those of the examples."""
         pattern = self.patterns[k]
         if is_traced(data):
-            return [matrix_of(pattern, x) for x in data] if self.lead else matrix_of(pattern, data)
+            return [*map(pattern.traced, data)] if self.lead else pattern.traced(data)
         return [pattern.matrix(x.copy()) for x in data] if self.lead else pattern.matrix(data)
 
     def targets(self, out: Any) -> Any:
@@ -327,6 +328,9 @@ class Plan:
         for recipe, part in zip(made.recipes, self.parts, strict=True):
             places += [part.places[k] for k in recipe.order]
             pairs += part.pairs
+            if recipe.rest == FEW:
+                places.append(part.rest)
+                counts.append(len(part.rest))
             if not (recipe.exact or recipe.single):
                 counts.append(part.pattern.nnz)
         sizes = [self._sizes[s] for s in made.symbols]
