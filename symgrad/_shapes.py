@@ -294,8 +294,19 @@ def as_expr(value: Any) -> Any:
 @lru_cache(maxsize=65536)
 def floor_div(a: Any, b: Any) -> Any:
     """Return ``a // b`` of dimensions, exact where SymPy can show divisibility."""
-    quotient = sp.cancel(as_expr(a) / as_expr(b))
-    return quotient if quotient.is_integer else sp.floor(as_expr(a) / as_expr(b))
+    a, b = as_expr(a), as_expr(b)
+    quotient = sp.expand(a / b) if b.is_Integer else sp.cancel(a / b)
+    return quotient if quotient.is_integer else sp.floor(a / b)
+
+
+@lru_cache(maxsize=65536)
+def fraction_of(quotient: Any) -> tuple[Any, Any]:
+    """Return numerator and denominator of a quotient of whole numbers.
+
+    SymPy has ``floor((4*n + 8)/19)`` as ``floor(4*n/19 + 8/19)``, term by term.
+    """
+    above, below = sp.fraction(sp.together(quotient))
+    return above, below
 
 
 @lru_cache(maxsize=65536)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ._shapes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div
+from ._shapes import Dimension, Shape, as_dim, as_expr, check_divisor, floor_div, fraction_of
 from .errors import DataError
 
 #: Longest text of a size or guard, and most products with a sum in them: more is no size
@@ -65,7 +65,7 @@ def _text(e: Any) -> tuple[str, int]:
     if e.is_Symbol:
         return str(e.name), ATOM
     if isinstance(e, sp.floor):
-        return _quotient(*sp.together(e.args[0]).as_numer_denom())
+        return _quotient(*fraction_of(e.args[0]))
     if isinstance(e, sp.Mod):
         a, b = (_inside(x, ATOM) for x in e.args)
         return f"{a} % {b}", QUOTIENT

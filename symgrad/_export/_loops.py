@@ -16,7 +16,7 @@ from sympy.printing.c import C99CodePrinter
 
 from .._graph import Constant, Input, Iota, Literal, Node, SizeOf
 from .._op import ArrayOp, Placing, Reduce, Scan
-from .._shapes import Shape, as_expr
+from .._shapes import Shape, as_expr, fraction_of
 from ..errors import UnsupportedError
 from ._instructions import TYPES, Writer, bare, constant, map_text
 
@@ -40,7 +40,7 @@ class IndexPrinter(C99CodePrinter):  # type: ignore[misc]
     """Sizes, indices and relations between them as C."""
 
     def _print_floor(self, expr: Any) -> str:
-        above, below = sp.fraction(sp.together(expr.args[0]))
+        above, below = fraction_of(expr.args[0])
         return f"(({self._print(above)})/({self._print(below)}))"
 
     def _print_Mod(self, expr: Any) -> str:

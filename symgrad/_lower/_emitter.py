@@ -14,6 +14,7 @@ import sympy as sp
 from .._op import Cython
 from .._runtime import Function, cython_symbol
 from .._runtime._interface import constant_text, llvm_type
+from .._shapes import fraction_of
 from ..errors import UnsupportedError
 from ._llvm_module import Module
 from ._simd_variants import PURE, libm_name
@@ -204,8 +205,7 @@ class Emitter:
                 self._power(e)
             )  # fmt: skip
         if isinstance(e, sp.floor):
-            numerator, denominator = sp.fraction(sp.together(e.args[0]))
-            return self._floor_divide(numerator, denominator)
+            return self._floor_divide(*fraction_of(e.args[0]))
         if isinstance(e, sp.Mod):
             a, b = self.index(e.args[0]), self.index(e.args[1])
             quotient = self._floor_divide(*e.args)

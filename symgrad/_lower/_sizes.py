@@ -17,7 +17,7 @@ import sympy as sp
 from .._graph import Node, SizeOf
 from .._runtime._interface import constant_text
 from .._schedule import Steps
-from .._shapes import MOST_BYTES, Dim, as_expr, dim_product
+from .._shapes import MOST_BYTES, Dim, as_expr, dim_product, fraction_of
 from ._emitter import Emitter
 from ._llvm_module import Module
 
@@ -197,7 +197,7 @@ def bound_of(expression: Any) -> Bound:
     if isinstance(e, sp.Pow) and e.exp.is_Integer and e.exp > 0:
         return _product([bound_of(e.base)] * int(e.exp))
     if isinstance(e, sp.floor):
-        return _sum(map(bound_of, sp.fraction(sp.together(e.args[0]))))
+        return _sum(map(bound_of, fraction_of(e.args[0])))
     if isinstance(e, (sp.Mod, sp.Min, sp.Max)):
         return _sum(map(bound_of, e.args))
     return {}  # refused where it is written as code

@@ -9,6 +9,7 @@ import hashlib
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ import sympy as sp
 
 from .._forks import cached_property
 from .._graph import Body, Constant, Input, Iota, Literal, Node, SizeOf, bodies, topological
+from .._shapes import fraction_of
 from ..errors import TraceError
 from ._kahn import kahn
 
@@ -122,11 +124,8 @@ class Steps:
         relations = [g if truth else sp.Not(g) for g, truth in self.guards.items()]
         symbols = {s: sp.Dummy() for s in self.sizes}
         holds = sp.And(*relations).xreplace(symbols)
-        # SymPy has floor((4*n + 8)/19) as floor(4*n/19 + 8/19), which is rounded.
-        quotient = sp.Function("quotient", integer=True)
-        holds = holds.replace(
-            sp.floor, lambda x: quotient(*sp.together(x).as_numer_denom()), simultaneous=False
-        )
+        quotient = sp.Function("quotient", integer=True)  # of whole numbers: nothing is rounded
+        holds = holds.replace(sp.floor, lambda x: quotient(*fraction_of(x)), simultaneous=False)
         modules = [{"quotient": operator.floordiv}, "math"]
         function: Callable[..., Any] = sp.lambdify(list(symbols.values()), holds, modules=modules)
         return function
@@ -166,16 +165,27 @@ class Steps:
             words += [number[x] for x in operands]
         digest = hashlib.sha256(np.array(words, "<i8").tobytes())
         for cls, items, shape, dtype, count in kinds:
-            digest.update(f"{cls.op.name}{items}{shape}{dtype.char}{count};".encode())
+            text = f"{cls.op.name}{_text(items)}{_text(shape)}{dtype.char}{count};"
+            digest.update(text.encode())
         for node in (*self.inputs, *self.leaves):
             literal = isinstance(node, Literal)
             digest.update(f"{node.value.tobytes().hex() if literal else leaf_text(node)};".encode())
         digest.update(str([number[x] for x in self.outputs]).encode())
-        digest.update(str(sorted((str(g), t) for g, t in self.guards.items())).encode())
+        digest.update(str(sorted((_text(g), t) for g, t in self.guards.items())).encode())
         digest.update(str([str(n.dim) for n in self.inputs]).encode())
         if self.conditions:
             digest.update(str([number[x] for x in self.conditions]).encode())
         return digest.hexdigest()
+
+
+def _text(value: Any) -> str:
+    """Return a parameter or a shape as text, whose sizes are many times the same."""
+    if isinstance(value, tuple):
+        return f"({','.join(map(_text, value))})"
+    return _size_text(value) if isinstance(value, sp.Basic) else repr(value)
+
+
+_size_text = lru_cache(maxsize=65536)(str)
 
 
 def leaf_text(leaf: Node) -> str:
