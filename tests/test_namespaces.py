@@ -123,6 +123,8 @@ def test_importing_is_cheap() -> None:
         "assert not {'numba', 'scipy.stats', 'matplotlib'} & set(sys.modules)\n"
         "import sys, symgrad, symgrad.numpy, symgrad.scipy.special\n"
         "assert 'scipy.stats' not in sys.modules\n"
+        "symgrad.nlp\n"
+        "assert 'scipy.optimize' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
 

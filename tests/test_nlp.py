@@ -200,6 +200,16 @@ def test_constraints_that_change_their_number() -> None:
         problem.constraints(-np.ones(3))
 
 
+def test_vectors_of_another_length() -> None:
+    problem = sg.nlp(f, lambda x: x[:2] ** 2, np.ones(3))
+    for x in (np.ones(4), np.ones(2), np.ones((3, 1)), 1.0):
+        for call in (problem.objective, problem.gradient, problem.constraints, problem.jacobian):
+            with pytest.raises(ShapeError, match=r"vector of x has shape \(3,\), not"):
+                call(x)
+    with pytest.raises(ShapeError, match=r"vector of constraints has shape \(2,\), not \(3,\)"):
+        problem.hessian(np.ones(3), np.ones(3), 1.0)
+
+
 def test_branches_with_other_patterns() -> None:
     def g(x: Any) -> Any:
         return x * x[::-1] if x[0] > 0.0 else x

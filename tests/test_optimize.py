@@ -436,6 +436,13 @@ def test_another_path_that_cannot_be_traced() -> None:
     np.testing.assert_allclose(found.x, 0.5, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_complex_residuals_are_left_to_scipy() -> None:
+    with pytest.warns(DifferencesWarning, match="its result is complex"):
+        found = optimize.least_squares(lambda x: 1j * x, START)
+    np.testing.assert_array_equal(found.x, original.least_squares(lambda x: 1j * x, START).x)
+
+
 # ---------------------------------------------------------------- wrong input
 
 

@@ -547,6 +547,8 @@ def test_batches_have_one_pattern(rng):
         with pytest.raises(ArgumentError, match="shape"):
             many.values(v, w, start, end, out=np.empty(3))
     several = np.stack([start, end, start, end, start])
+    with pytest.raises(ArgumentError, match=r"batch of batches.*J\.values"):
+        sg.vmap(sg.vmap(sg.hessian(rosenbrock, sparse=True)))
     with pytest.raises(ArgumentError, match="each example has its own"):
         sg.vmap(sg.jacobian(balance, sparse=True), (0, None, 0, None))(v, w, several, end)
     chain = sg.vmap(sg.hessian(rosenbrock, sparse=True, triangle="lower"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import Bounds
 
 from .._trace import Tree, flatten
 from ..errors import ArgumentError, DTypeError, ShapeError
@@ -19,6 +19,8 @@ class Flat:
 
     Attributes
     ----------
+    what:
+        What errors call it.
     size:
         How many numbers there are.
     parts:
@@ -26,6 +28,7 @@ class Flat:
     """
 
     def __init__(self, value: Any, what: str) -> None:
+        self.what = what
         leaves, self.tree = flatten(value)
         arrays = []
         self.names = list(self.tree.paths(what))
@@ -45,7 +48,17 @@ class Flat:
         return np.concatenate([np.zeros(0), *(np.ravel(a) for a in arrays)])
 
     def arrays(self, vector: Any) -> list[Any]:
-        """Return the arrays that a vector consists of, as views of it."""
+        """Return the arrays that a vector consists of, as views of it.
+
+        Raises
+        ------
+        ShapeError
+            If it is not as long as they are together.
+        """
+        if vector.shape != (self.size,):
+            raise ShapeError(
+                f"the vector of {self.what} has shape ({self.size},), not {vector.shape}"
+            )
         return [
             vector[part].reshape(shape) for part, shape in zip(self.parts, self.shapes, strict=True)
         ]
@@ -115,7 +128,8 @@ def limits_of(what: Flat, given: Any, default: tuple[float, float], name: str) -
     """
     if given is None:
         given = default
-    if isinstance(given, Bounds):
+    solvers = sys.modules.get("scipy.optimize")  # whoever has its Bounds has imported it
+    if solvers is not None and isinstance(given, solvers.Bounds):
         given = given.lb, given.ub
     if not (isinstance(given, (tuple, list)) and len(given) == 2):
         raise ArgumentError(f"nlp: {name} is a pair, (lower, upper), not {given!r:.60}")

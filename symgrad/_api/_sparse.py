@@ -138,6 +138,11 @@ class SparseFunction(Function[P, Any]):
         """Return it for a batch: :func:`symgrad.vmap` of it, which is ``maker``."""
         if out_axes != 0:
             raise ArgumentError("the values of a batch of matrices have it as their first axis")
+        if self._recipe[0] is maker:
+            raise ArgumentError(
+                "a batch of batches of sparse derivatives has no matrices: write "
+                "sg.vmap(sg.vmap(J.values)), their values"
+            )
         inner = self._body
 
         def body(*args: Any, _top: bool = False, _fixed: bool = False, **kwargs: Any) -> Any:

@@ -27,7 +27,7 @@ from .._compile import Function
 from .._graph import warn_user
 from .._ops.np_common import as_array
 from .._trace import as_leaf, flatten
-from ..errors import DifferencesWarning, ShapeError, SymgradError
+from ..errors import ArgumentError, DifferencesWarning, ShapeError, SymgradError
 from ._given import as_tuple, start_of
 
 # ---------------------------------------------------------------- what is compiled
@@ -71,7 +71,10 @@ def _single(call: Callable[..., Any], *args: Any) -> Any:
 
 def _flat(call: Callable[..., Any], *args: Any) -> Any:
     """Return an array, a number or a list of these as a vector."""
-    return np.reshape(as_array(call(*args)), (-1,))
+    result = as_array(call(*args))
+    if result.dtype.kind == "c":
+        raise ArgumentError("its result is complex, where solvers take real numbers")
+    return np.reshape(result, (-1,))
 
 
 def _weighted(call: Callable[..., Any], x: Any, v: Any, *rest: Any) -> Any:
