@@ -412,6 +412,22 @@ def test_memory_limits(memory: int, reverse: bool) -> None:
     assert tapes(limited.program(longer)) <= memory
 
 
+def test_a_branch_that_fixes_a_size() -> None:
+    """Branches may write one shape in two ways: as a size, and as the number that it is."""
+
+    def f(x: Any) -> Any:
+        return sg.cond(x[0] > 0.0, lambda v: 2.0 * v, lambda v: np.zeros(int(v.shape[0])), x)
+
+    g = sg.compile(f, backend="numpy")
+    for n in (4, 5):
+        np.testing.assert_array_equal(g(np.ones(n)), 2.0 * np.ones(n))
+        np.testing.assert_array_equal(g(-np.ones(n)), np.zeros(n))
+    np.testing.assert_array_equal(sg.jacobian(f)(np.ones(3)), 2.0 * np.eye(3))
+    other = lambda v: np.zeros(int(v.shape[0]) + 1)  # noqa: E731
+    with pytest.raises(ShapeError, match="all branches return the same shapes"):
+        sg.compile(lambda x: sg.cond(x[0] > 0.0, lambda v: v, other, x))(np.ones(3))
+
+
 def test_memory_limits_of_second_order() -> None:
     def f(a: float, memory: int | None) -> Any:
         return sg.fori_loop(0, 100, lambda i, c: np.sin(c * a + 0.01 * i), 0.5, memory=memory)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._graph import Body, Input, Literal, Node, recording_nodes, topological
 from .._rewrite import rewrite
-from .._shapes import Dimension
+from .._shapes import Dimension, same
 from .._state import within
 from .._trace import Traced, as_node, cast, promote, substitute
 from .._trace._bind import kind_of
@@ -333,16 +333,20 @@ def _cases(
             )
     columns = list(zip(*(v.numbers for v in found), strict=True))
     kinds = [_common(what, functions, column) for column in columns]
-    nodes = [as_node(x, kinds[k]) for v in found for k, x in enumerate(v.numbers)]
+    likes = [as_node(x) for x in found[0].numbers]
+    nodes = [
+        _shaped(as_node(x, kinds[k]), likes[k]) for v in found for k, x in enumerate(v.numbers)
+    ]
     return found[0].as_sure_as(*found[1:]), nodes, len(kinds)
 
 
 def _common(what: str, functions: Sequence[Any], column: Sequence[Any]) -> Any:
     nodes = [as_node(x) for x in column]
     for f, x in zip(functions[1:], nodes[1:], strict=True):
-        if x.shape != nodes[0].shape:
+        shape = nodes[0].shape
+        if x.ndim != len(shape) or not all(map(same, x.shape, shape)):
             raise ShapeError(
-                f"{what}: {at(functions[0])} returns an array of shape {nodes[0].shape} where "
+                f"{what}: {at(functions[0])} returns an array of shape {shape} where "
                 f"{at(f)} returns one of shape {x.shape}; all branches return the same shapes"
             )
     return promote(*(kind_of(x) for x in column))
