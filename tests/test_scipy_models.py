@@ -24,7 +24,7 @@ from scipy import differentiate
 from scipy.spatial.transform import Rotation
 
 import symgrad as sg
-from symgrad.errors import DTypeError, TraceError, UnsupportedError
+from symgrad.errors import DTypeError, ShapeError, TraceError, UnsupportedError
 from symgrad.scipy.spatial.distance import _METRICS
 
 pytestmark = pytest.mark.usefixtures("few_kernels")
@@ -471,6 +471,39 @@ def test_numpys_functions_of_two_sparse_matrices(form: str) -> None:
     np.testing.assert_allclose(sg.compile(share)(x), np.asarray(share(x)), rtol=1e-14)
 
 
+ROW, WIDE = np.array([[0.5, 2.0]]), np.arange(6.0).reshape(3, 2)
+
+BLOCKS: dict[str, Any] = {
+    "bordered": lambda a: scipy.sparse.bmat([[a, ROW.T], [ROW, None]]),
+    "no square": lambda a: scipy.sparse.block_array([[None, a], [WIDE, None]]),
+    "nothing below": lambda a: scipy.sparse.bmat([[None, a, None], [None, None, None]]),
+    "products": lambda a: scipy.sparse.block_array([[a @ a, a], [a, None]]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("case", BLOCKS)
+def test_blocks_of_sparse_arrays(case: str, dtype: Any) -> None:
+    make, d = BLOCKS[case], np.array([3.0, 4.0], dtype)
+    found = sg.compile(lambda d: make(scipy.sparse.diags_array(d)).toarray())(d)
+    want = make(scipy.sparse.diags_array(d)).toarray()
+    np.testing.assert_array_equal(found, want)
+    assert found.dtype == want.dtype
+
+
+@pytest.mark.parametrize(
+    ("blocks", "said"),
+    [
+        (lambda a: [[a, np.ones((3, 1))]], "blocks of row 0 have lengths 2, 3"),
+        (lambda a: [[a], [np.ones((1, 3))]], "blocks of column 0 have lengths 2, 3"),
+        (lambda a: [[a], [a, None]], "as many blocks in each row"),
+    ],
+)
+def test_blocks_that_do_not_fit(blocks: Any, said: str) -> None:
+    with pytest.raises(ShapeError, match=said):
+        sg.compile(lambda d: scipy.sparse.bmat(blocks(scipy.sparse.diags(d))).sum())(np.ones(2))
+
+
 REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
     "compared": (lambda a: a == a.T, "is not compared"),
     "one by one": (lambda a: a[[0, 1], [0, 1]], "no entries one by one"),
@@ -480,7 +513,7 @@ REFUSED_SPARSE: dict[str, tuple[Any, str]] = {
     "NumPy's maximum": (lambda a: np.maximum(a, a), "np.maximum takes no sparse"),
     "two kinds": (lambda a: np.power(2.0, a), "have no pow of float and ByElements"),
     "a reduction": (lambda a: np.add.reduce(a), r"np.add.reduce takes no sparse"),
-    "blocks": (lambda a: scipy.sparse.bmat([[a, None], [None, a]]), "sparse.bmat takes no sparse"),
+    "a triangle": (lambda a: scipy.sparse.tril(a), "sparse.tril takes no sparse"),
     "a function": (lambda a: scipy.sparse.linalg.expm(a), "sparse.linalg.expm takes no sparse"),
 }
 

@@ -53,6 +53,8 @@ def steps(rng: np.random.Generator, n: int, m: int, kind: str) -> tuple[str, Ste
         ("kron(A, eye)", lambda A: scipy.sparse.kron(A, scipy.sparse.eye_array(2), format="csr")),
         ("vstack", lambda A: scipy.sparse.vstack([A, A], format="csr")),
         ("hstack", lambda A: scipy.sparse.hstack([A, held], format="csr")),
+        ("bmat", lambda A: scipy.sparse.bmat([[A, None], [None, held]], format="csr")),
+        ("block_array", lambda A: scipy.sparse.block_array([[None, A], [held, A * number]])),
         ("diags(rows) @ A", lambda A: scipy.sparse.diags(row) @ A),
         ("A @ diags(sums)", lambda A: A @ scipy.sparse.diags(np.asarray(A.sum(axis=0)).ravel())),
         ("A * A", lambda A: A * A if A.shape[0] == A.shape[1] else A),

@@ -28,14 +28,16 @@ import scipy.sparse
 from ... import numpy as traced_numpy
 from ..._forks import late_module
 from ..._trace._namespace import holds, offering
-from ...errors import UnsupportedError
+from ...errors import ShapeError, UnsupportedError
 from .._fates import reasons
 from .._replacing import floats
 from ._entries import ByElements, Entries, entries, issparse, kind_of
 
 __all__ = [
     "Entries",
+    "block_array",
     "block_diag",
+    "bmat",
     "diags",
     "diags_array",
     "eye",
@@ -262,6 +264,69 @@ def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Entries:
     return _placed(mats, True, True)
 
 
+def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Entries:
+    """Return a matrix of rows of blocks, as ``scipy.sparse.bmat``; None stands for zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> def solved(d):
+    ...     K = sparse.bmat([[sparse.diags(d), [[1.0], [1.0]]], [[[1.0, 1.0]], None]])
+    ...     return sparse.linalg.spsolve(K.tocsc(), np.array([1.0, 0.0, 0.0]))[0]
+    >>> sg.grad(solved)(np.array([2.0, 3.0]))
+    array([-0.04, -0.04])
+    """
+    grid = [[None if block is None else entries(block) for block in row] for row in blocks]
+    if len({len(row) for row in grid}) != 1:
+        raise ShapeError("bmat: there are as many blocks in each row, one at least")
+    down, right = (
+        list(itertools.accumulate(_lengths(lines, axis), initial=0))
+        for axis, lines in enumerate((grid, list(zip(*grid, strict=True))))
+    )
+    nothing = kind_of(*itertools.chain(*blocks))(np.zeros(0), [], [], (down[-1], right[-1]))
+    found = [(part, i, j) for i, row in zip(down, grid, strict=False)
+             for part, j in zip(row, right, strict=False) if part is not None]  # fmt: skip
+    if not found:
+        return nothing
+    return type(nothing)(
+        _join([part.data for part, _, _ in found]),
+        np.concatenate([part.rows + i for part, i, _ in found]),
+        np.concatenate([part.columns + j for part, _, j in found]),
+        nothing.shape,
+    )
+
+
+def _lengths(lines: Any, axis: int) -> list[int]:
+    """Return the length along an axis that the blocks of each row, or column, have."""
+    found = []
+    for k, line in enumerate(lines):
+        sizes = {block.shape[axis] for block in line if block is not None}
+        if len(sizes) > 1:
+            raise ShapeError(
+                f"bmat: the blocks of {('row', 'column')[axis]} {k} have lengths "
+                f"{', '.join(map(str, sorted(sizes)))} along it"
+            )
+        found.append(sizes.pop() if sizes else 0)
+    return found
+
+
+def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Entries:
+    """Return a matrix of rows of blocks, as ``scipy.sparse.block_array``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy import sparse
+    >>> A = np.eye(2)
+    >>> sg.grad(lambda t: sparse.block_array([[None, t * A], [A, None]]).sum())(3.0)
+    np.float64(2.0)
+    """
+    return bmat(blocks).of(ByElements)
+
+
 def refusing(names: Callable[[str], Any], module: str) -> Callable[[str], Any]:
     """Return names of SciPy's, whose functions refuse a sparse matrix that is traced."""
 
@@ -276,7 +341,7 @@ def refusing(names: Callable[[str], Any], module: str) -> Callable[[str], Any]:
             if any(holds(x, lambda x: isinstance(x, Entries)) for x in (*args, *kwargs.values())):
                 raise UnsupportedError(
                     f"scipy.{module}.{name} takes no sparse matrix that is traced: "
-                    f"{reasons(module)(name)}. Write instead: vstack, hstack, block_diag, kron, "
+                    f"{reasons(module)(name)}. Write instead: bmat, block_diag, kron, "
                     "spsolve, or A.toarray()"
                 )
             return function(*args, **kwargs)
