@@ -212,7 +212,7 @@ class Entries:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(
             f"a sparse matrix that is traced has no {name}. Write instead: A.toarray() and "
-            "NumPy's functions of it, or of the entries, A.data"
+            "NumPy's functions of it, or of the entries, A.data at A.rows and A.columns"
         )
 
     dot = __matmul__
