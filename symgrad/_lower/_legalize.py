@@ -9,9 +9,9 @@ import numpy as np
 
 from .._graph import Literal, Node, apply, topological
 from .._op import Bodied, Code, Composed, Cython, Placing, Reduce, Written, registry
-from .._rewrite import rewrite
+from .._rewrite import number_of, rewrite
 from .._shapes import Shape
-from .._state import at, within
+from .._state import at, now, within
 from .._trace import Traced, as_node, bind_nodes, cast
 from ._assemblies import simplest_assembly
 
@@ -48,11 +48,13 @@ def _expand(outputs: Sequence[Node], simd: bool, portable: bool, numbers: bool) 
         for node in topological(outputs):
             at(node.where)
             operands = tuple([done[x] for x in node.operands])
-            done[node] = _legal(node, operands, simd and (numbers or bool(node.shape)), portable)
+            done[node] = _legal(node, operands, simd, portable, numbers or bool(node.shape))
     return [done[x] for x in outputs]
 
 
-def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -> Node:
+def _legal(
+    node: Node, operands: tuple[Node, ...], simd: bool, portable: bool, element: bool
+) -> Node:
     code = Code.of(node.op)
     lower = code.lower
     if portable and code.portable is not None:
@@ -68,7 +70,10 @@ def _legal(node: Node, operands: tuple[Node, ...], simd: bool, portable: bool) -
         and _concerns_nothing(node)
     ):
         return _of_nothing(node, operands)
-    stays = simd and isinstance(lower, Composed) and lower.simd
+    by_number = _by_number(code, operands, element)
+    if by_number is not None:
+        return _shaped(cast(by_number, node.dtype), node.shape)
+    stays = simd and element and isinstance(lower, Composed) and lower.simd
     if isinstance(lower, Composed) and not stays:
         value = as_node(lower.formula(*map(Traced, operands), **node.params))
         return _shaped(cast(value, node.dtype), node.shape)
@@ -93,6 +98,14 @@ def in_elements(node: Node) -> Callable[..., Any] | None:
         return None
     order = node.operands[0].shape[-1]
     return lower.small if isinstance(order, int) and 1 <= order <= MOST_UNKNOWNS else None
+
+
+def _by_number(code: Code, operands: tuple[Node, ...], element: bool) -> Node | None:
+    """Return a map whose last operand is a number by the formula for that number, if it has one."""
+    if code.by_number is None or now().promised or (number := number_of(operands[-1])) is None:
+        return None
+    found = code.by_number(*map(Traced, operands[:-1]), number, element)
+    return None if found is None else as_node(found)
 
 
 def _concerns_nothing(node: Node) -> bool:

@@ -144,6 +144,10 @@ class Code(Facet):
         Written or Composed. The other kinds are lowered by what their records say.
     portable:
         For maps that SciPy computes: the op as a NumPy formula in ops of the C library, for C.
+    by_number:
+        For maps whose last operand often is a number: ``by_number(*operands, number, element)``, a
+        NumPy formula for that number, or None where there is none. ``element``: whether it is for
+        elements of arrays, of which fewer digits are promised than of numbers.
     source:
         In NumPy: ``source(*operands, **params) -> str``, one expression. An operand formats as its
         name (or as a number) and has ``shape`` and ``dtype``. Not needed by maps whose
@@ -154,6 +158,7 @@ class Code(Facet):
 
     lower: Lowering | None = None
     portable: Callable[..., Any] | None = None
+    by_number: Callable[..., Any] | None = None
     source: Callable[..., str] | None = None
     helpers: tuple[Callable[..., Any], ...] = ()
 

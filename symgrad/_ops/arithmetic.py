@@ -182,11 +182,31 @@ def _power(e: Any, dtype: Any, x: str, y: str) -> str:
     return power_text(e, dtype, x, y)
 
 
+#: Up to this half-integer, a power is a root and products of few factors: of elements of arrays,
+#: whose last digits may be off by four units, and of numbers.
+MOST_HALVES, MOST_OF_NUMBERS = 3.5, 1.5
+
+
+def _half_power(x: Any, power: float, element: bool) -> Any:
+    """Return ``x**power`` by the square root where the power is 1/2, -1/2, 3/2, ...
+
+    Products overflow or vanish after the power does. That of -0 is that of +0, and only of
+    infinity is there a real power of what is negative.
+    """
+    most = MOST_HALVES if element else MOST_OF_NUMBERS
+    if not is_float(x) or abs(power) > most or (2 * power) % 2 != 1:
+        return None
+    root = np.where(x == -math.inf, math.inf, np.sqrt(x)) + 0.0
+    size, count = np.fabs(x), int(abs(power))
+    factor = math.prod([size] * (count - 1), start=size) if count else 1.0
+    return root * factor if power > 0 else 1.0 / root / factor
+
+
 POWER_CONVENTION = "x**0 has derivative 0 in x everywhere; 0**y has derivative 0 in y"
 FLOAT_POWER = define(
     Map("FloatPower", functions=(np.float_power,), domain=(Positive, Real),
         sympy=lambda x, y: x**y, rule=Partials(_power_partials), parts=parts.power),
-    Code(Libm("pow")),
+    Code(Libm("pow"), by_number=_half_power),
     Evidence(samples=((0.2, 3), (-3, 3)), ulp=1.0),
     Recurrence(series.power, series.power_formula),
     Words(convention=POWER_CONVENTION),
@@ -194,7 +214,7 @@ FLOAT_POWER = define(
 POWER = define(
     Map("Power", functions=(np.power,), domain=(Positive, Real), sympy=sp.Pow,
         rule=Partials(_power_partials), parts=parts.power),
-    Code(Emit(_power)),
+    Code(Emit(_power), by_number=_half_power),
     Evidence(samples=((0.2, 3), (-3, 3)), ulp=1.0),
     Recurrence(series.power, series.power_formula),
     Words(convention=POWER_CONVENTION),
