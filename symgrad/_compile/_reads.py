@@ -36,7 +36,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._graph import warn_user
+from .._graph import Node, warn_user
 from .._op import Op
 from .._shapes import Size
 from .._state import now
@@ -288,6 +288,9 @@ class Walk:
                 self.note(text, "is", value, name)
             return
         if isinstance(value, Op):
+            return
+        if isinstance(value, Node):  # nobody can change it, or what it is made of
+            self.note(text, "is", value, name)
             return
         if hasattr(kind, "__symgrad_step__"):  # an eager tensor
             self._datum(value._data, f"{text}._data", name, fixed, depth, place)
