@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,16 +12,12 @@ import scipy.integrate
 from .._graph import warn_user
 from .._state import now
 from ..errors import NotCompiledWarning, SparsityWarning, SymgradError
+from ._ode_at_once import solved_at_once
 from ._ode_methods import Tsit5
-from ._ode_programs import SHORT, programs_for
-from ._ode_result import OdeResult, checked_times
-from ._ode_run import FINISHED, MOST, Run
-from ._ode_solvers import COMPILED, Compiled
+from ._ode_programs import programs_for
+from ._ode_solvers import COMPILED
 from ._ode_structure import LARGE, is_sparse
-from ._ode_traced import BAND, solve_traced
-
-#: The least relative tolerance that SciPy takes without a warning.
-LEAST = 100 * np.finfo(float).eps
+from ._ode_traced import BAND, checked_options, solve_traced
 
 #: SciPy's own methods that are run with compiled functions.
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -120,8 +115,8 @@ def solve_ivp(
     """
     if now().guards is not None:
         return solve_traced(
-            fun, t_span, y0, method, t_eval, vectorized, _tuple(args), options, events,
-            dense_output,
+            fun, t_span, y0, method, t_eval, vectorized, _tuple(args),
+            checked_options(options, t_span), events, dense_output,
         )  # fmt: skip
     options.pop("memory", None)
     if method == "Rodas5P":  # it finds bands by itself
@@ -145,7 +140,7 @@ def solve_ivp(
             function, options = _filled(fun, given, method, t_span, y0, vectorized, options)
             return plainly(function, method, **options)
         if not dense_output and events is None:
-            found = _quickly(kind, fun, t_span, y0, t_eval, vectorized, given, options)
+            found = solved_at_once(kind, fun, t_span, y0, t_eval, vectorized, given, options)
             if found is not None:
                 return found
         return plainly(fun, kind, traced=(fun, given), **options)
@@ -174,66 +169,6 @@ def _tuple(args: Any) -> tuple[Any, ...]:
 
 def _iterable(args: Any) -> bool:
     return args is None or np.iterable(args)
-
-
-def _quickly(
-    kind: type[Compiled], fun: Any, t_span: Any, y0: Any, t_eval: Any, vectorized: bool,
-    args: tuple[Any, ...], options: dict[str, Any],
-) -> OdeResult | None:  # fmt: skip
-    """Take all steps without a look at each; None where there are none."""
-    t0, tf = map(float, t_span)
-    t_eval = checked_times(t_eval, t0, tf)
-    if t0 == tf:
-        return None
-    run = _plainly_begun(kind.name, fun, args, vectorized, t0, y0, tf, **options)
-    if run is None:
-        bound = (lambda t, y: fun(t, y, *args)) if args else fun
-        run = kind(bound, t0, y0, tf, vectorized=vectorized, traced=(fun, args), **options).run
-    if run.y.size == 0:
-        return None
-    if t_eval is None or not len(t_eval):
-        t, y = run.all_steps()
-    else:
-        t, y = run.at(1.0 * t_eval)
-    run.programs.solved.add(run.y.size)
-    nfev, njev = run.counts(run.tried, run.looked)
-    done = run.message is None
-    empty = t_eval is not None and not (len(t_eval) and len(t))
-    return OdeResult(
-        t=[] if empty else t, y=[] if empty else y.T, sol=None, t_events=None, y_events=None,
-        nfev=nfev, njev=njev, nlu=njev, status=0 if done else -1,
-        message=FINISHED if done else run.message, success=done,
-    )  # fmt: skip
-
-
-def _plainly_begun(
-    name: str, fun: Any, args: Any, vectorized: bool, t0: float, y0: Any, tf: float,
-    rtol: Any = 1e-3, atol: Any = 1e-6, max_step: Any = np.inf, max_steps: int = MOST,
-    **options: Any,
-) -> Run | None:  # fmt: skip
-    """Begin a solution whose arguments need no word of SciPy's, of a function solved before."""
-    y = np.array(y0)
-    if options or y.ndim != 1 or y.dtype.kind not in "iuf":
-        return None
-    if not (_is_number(rtol) and _is_number(atol) and _is_number(max_step)):
-        return None
-    y = np.asarray(y, dtype=float)
-    run = Run(
-        name, fun, args, vectorized, t0, y, tf, float(rtol), float(atol), float(max_step), np.nan,
-        max_steps,
-    )  # fmt: skip
-    well = rtol >= LEAST and atol >= 0 and max_step > 0 and _is_finite(y)
-    return run if well and y.size in run.programs.solved else None
-
-
-def _is_finite(y: Any) -> bool:
-    if y.size <= SHORT:  # one by one, in half of the time
-        return all(map(math.isfinite, y.tolist()))
-    return bool(np.isfinite(y).all())
-
-
-def _is_number(x: Any) -> bool:
-    return type(x) is float or type(x) is int
 
 
 def _filled(

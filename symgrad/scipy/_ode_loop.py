@@ -22,6 +22,9 @@ SAFETY, SMALLEST, LARGEST = 0.9, 0.2, 10.0
 
 RUNNING, TOO_SMALL = 0, -1
 
+#: Its square overflows.
+HUGE = 1e300
+
 
 class Control(NamedTuple):
     """What does not change from step to step.
@@ -88,6 +91,19 @@ def first_step(method: Method, slope: Slope, t: Any, y: Any, f: Any, control: Co
     return np.minimum(np.minimum(100 * h0, h1), np.minimum(span, control.longest))
 
 
+def inverse_root(x: Any, degree: int) -> Any:
+    """Return ``x**(-1/degree)`` for a positive x that is neither very large nor very small.
+
+    The next step waits for it, and for a power three times as long.
+    """
+    halvings = degree.bit_length() - 1
+    if degree != 1 << halvings:
+        return np.exp(np.log(x) * (-1 / degree))
+    for _ in range(halvings):
+        x = np.sqrt(x)
+    return 1 / x
+
+
 def attempt(
     method: Method, slope: Slope, state: State, control: Control
 ) -> tuple[State, Any, Any, list[Any]]:
@@ -103,10 +119,10 @@ def attempt(
     h = end - t
     step = method.step(slope, t, y, state.f, h)
     scale = control.atol + np.maximum(np.abs(y), np.abs(step.y)) * control.rtol
-    error = method.error(step.stages, h, scale)
+    error = method.error(step, h, scale)
     good = (error < 1) & ~lost
     least_error = np.where(error > 0, error, 1.0)
-    factor = SAFETY * least_error ** (-1 / (method.order + 1))
+    factor = SAFETY * inverse_root(least_error, method.root)
     larger = np.where(error == 0, LARGEST, np.minimum(LARGEST, factor))
     larger = np.where(state.rejected, np.minimum(1.0, larger), larger)
     smaller = np.where(error >= 1, np.maximum(SMALLEST, factor), SMALLEST)
@@ -173,6 +189,15 @@ def interpolant(method: Method, slope: Slope, t: Any, y: Any, end: Any) -> Any:
     h = end - t
     stages = method.step(slope, t, y, slope(t, y), h).stages
     return np.stack(method.dense(slope, t, y, h, stages), axis=-1)
+
+
+def lost(x: Any) -> Any:
+    """Return nan instead of ``x``; its derivatives are infinite or nan, too, where they count.
+
+    A slope of nan would make a cotangent of zero nan as well, and with it the derivatives of all
+    else. One that overflows, factor by factor, leaves it zero.
+    """
+    return np.nan * stop_gradient(x) + HUGE * (HUGE * x)
 
 
 def polynomial(q: Any, y: Any, x: Any) -> Any:
@@ -253,11 +278,12 @@ def visit(
         h = np.where(state.t == t_old, forward * state.h, state.t - t_old)
         q = np.stack(method.dense(slope, t_old, y_old, h, stages), axis=-1)
         found = polynomial(q, y_old, (time - t_old) / h)
-        late = (forward * (state.t - clock) < 0) | (forward * (clock - start.t) < 0)
+        # Not reached, or passed before the step that is looked into: times go in one direction.
+        late = (forward * (state.t - clock) < 0) | (forward * (clock - t_old) < 0)
         if watch is not None:
             late = late | (seen.over & (forward * (clock - stop_gradient(seen.t)) > 0))
         looked = looked + np.where(late | (t_old == before), 0, 1)
-        return (carry, t_old, looked), (np.where(late, np.nan, found), late, looked)
+        return (carry, t_old, looked), (np.where(late, lost(state.y), found), late, looked)
 
     none = [start.f] * method.stages
     seen = () if watch is None else watch.begin(start.t + lag, start.y)

@@ -16,6 +16,7 @@ Math. 14, 2005 (Taylor).
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
@@ -41,11 +42,14 @@ class Step(NamedTuple):
         The state at its end, shape (n,), and the slope there.
     stages:
         What state, errors and interpolant are made of.
+    defect:
+        What else is an error; None: nothing.
     """
 
     y: Any
     f: Any
     stages: list[Any]
+    defect: Any = None
 
 
 class Method(Protocol):
@@ -55,6 +59,8 @@ class Method(Protocol):
     ----------
     order:
         The order of the estimate that controls steps.
+    root:
+        Of an error, the root of this degree says how much shorter the step should have been.
     stages:
         How many stages a step has.
     evaluations, dense_evaluations:
@@ -66,6 +72,7 @@ class Method(Protocol):
     """
 
     order: int
+    root: int
     stages: int
     evaluations: int
     dense_evaluations: int
@@ -77,7 +84,7 @@ class Method(Protocol):
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
         """Try a step ``h`` from ``t``, ``y``, where the slope is ``f``."""
 
-    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
+    def error(self, step: Step, h: Any, scale: Any) -> Any:
         """Return the size of the error: a step is good if it is below 1."""
 
     def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
@@ -93,7 +100,9 @@ def weighted(row: Sequence[float], stages: Sequence[Any]) -> Any:
 def mean_square(x: Any) -> Any:
     """Return the mean of ``abs(x)**2``."""
     size = np.abs(x)
-    return np.mean(size * size)
+    if not isinstance(x.shape[0], int):
+        return np.mean(size * size)
+    return np.sum(size * size) * (1.0 / max(x.shape[0], 1))
 
 
 class Explicit:
@@ -104,6 +113,7 @@ class Explicit:
 
     def __init__(self, table: Any) -> None:
         self.order = table.error_estimator_order
+        self.root = self.order + 1
         self.stages, self.evaluations = table.n_stages + 1, table.n_stages
         self.a, self.b, self.c = table.A, table.B, table.C
         self.e = [table.E]
@@ -119,8 +129,8 @@ class Explicit:
         stages.append(slope(t + h, new))
         return Step(new, stages[-1], stages)
 
-    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
-        return np.sqrt(mean_square(weighted(self.e[0], stages) * h / scale))
+    def error(self, step: Step, h: Any, scale: Any) -> Any:
+        return np.sqrt(mean_square(weighted(self.e[0], step.stages) * (h / scale)))
 
     def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
         stages = list(stages)
@@ -134,6 +144,7 @@ class DormandPrince853(Explicit):
 
     def __init__(self, table: Any) -> None:
         self.order = table.error_estimator_order
+        self.root = self.order + 1
         self.stages, self.evaluations = table.n_stages + 1, table.n_stages
         self.a, self.b, self.c = table.A, table.B, table.C
         self.e = [table.E5, table.E3]
@@ -141,8 +152,9 @@ class DormandPrince853(Explicit):
         self.dense_evaluations = len(self.more)
         self.p = _nested(table)
 
-    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
-        five, three = (mean_square(weighted(e, stages) / scale) for e in self.e)
+    def error(self, step: Step, h: Any, scale: Any) -> Any:
+        weight = 1.0 / scale
+        five, three = (mean_square(weighted(e, step.stages) * weight) for e in self.e)
         both = five + 0.01 * three
         zero = both == 0.0
         return np.where(zero, 0.0, np.abs(h) * five / np.sqrt(np.where(zero, 1.0, both)))
@@ -224,6 +236,7 @@ class Rosenbrock:
         given: Any = table
         self.table, self.system, self.straight = table, system, straight
         self.order = given.error_estimator_order
+        self.root = self.order + 1
         self.stages = self.evaluations = given.n_stages
         self.gamma, self.a, self.c = given.GAMMA, given.A, given.C
         self.coupled, self.d = given.COUPLED, given.D
@@ -275,8 +288,8 @@ class Rosenbrock:
         (known, new, f), _ = scan(stage, (none, y, f), rows)
         return Step(new, f, [known[k] for k in range(self.stages)])
 
-    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
-        return np.sqrt(mean_square(weighted(self.e, stages) / scale))
+    def error(self, step: Step, h: Any, scale: Any) -> Any:
+        return np.sqrt(mean_square(weighted(self.e, step.stages) / scale))
 
     def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
         return [weighted(column, stages) for column in self.p.T]
@@ -291,7 +304,7 @@ CHECKED = (0.25, 0.5, 0.75, 1.0)
 
 
 class Taylor:
-    """The solution's own power series, as far as an order: stages are its terms and the defect.
+    """The solution's own power series, as far as an order: stages are its terms.
 
     The last two terms tell how far it converges; two, since every other term may be zero. But of a
     jump or a kink of the right-hand side a series knows nothing before it is there. Where there are
@@ -305,29 +318,34 @@ class Taylor:
 
     def __init__(self, terms: int) -> None:
         self.order = terms - 1
-        self.evaluations, self.stages = terms, terms + 1
+        self.evaluations = self.stages = terms
+        # A root by square roots alone; of a higher degree than that of the error it says less.
+        self.root = 1 << (terms - 1).bit_length()
 
     def step(self, slope: Slope, t: Any, y: Any, f: Any, h: Any) -> Step:
         terms, smooth = series_solution(slope, t, y, h, self.evaluations)
         new = added([*terms[::-1], y])  # the next series begins with its slope
         if smooth:
-            return Step(new, f, [*terms, 0 * y])
+            return Step(new, f, terms)
         defect: Any = 0.0
         for x in CHECKED:
             inside = y + added([term * x**k for k, term in enumerate(terms, 1)][::-1])
             expected = added([term * (k * x ** (k - 1)) for k, term in enumerate(terms, 1)][::-1])
             found = h * slope(t + x * h, inside)
             defect = np.maximum(defect, np.abs(found - expected))
-        return Step(new, f, [*terms, defect + 0 * y])
+        return Step(new, f, terms, defect)
 
-    def error(self, stages: Sequence[Any], h: Any, scale: Any) -> Any:
-        before, last, defect = (mean_square(x / scale) for x in stages[-3:])
-        # The defect of a smooth solution is the next term times its order: a quarter is less.
-        tail = np.maximum(last, RATIO * RATIO * before)
-        return np.sqrt(np.maximum(tail, 0.0625 * defect))
+    def error(self, step: Step, h: Any, scale: Any) -> Any:
+        weight = 1.0 / scale
+        before, last = (mean_square(x * weight) for x in step.stages[-2:])
+        found = np.maximum(last, RATIO * RATIO * before)
+        if step.defect is not None:
+            # That of a smooth solution is the next term times its order: a quarter is less.
+            found = np.maximum(found, 0.0625 * mean_square(step.defect * weight))
+        return np.sqrt(found)
 
     def dense(self, slope: Slope, t: Any, y: Any, h: Any, stages: Sequence[Any]) -> list[Any]:
-        return list(stages[:-1])
+        return list(stages)
 
 
 def _lower(*rows: Sequence[float]) -> Any:
@@ -412,6 +430,10 @@ def suited(method: str, rtol: Any) -> str:
     """
     if method != "Taylor" or is_traced(rtol):
         return method
-    least = rtol if isinstance(rtol, float) else float(np.min(rtol))
-    wanted = 1 - math.log(max(least, 1e-300)) / 2
+    return _series(rtol if isinstance(rtol, float) else float(np.min(rtol)))
+
+
+@functools.lru_cache
+def _series(rtol: float) -> str:
+    wanted = 1 - math.log(max(rtol, 1e-300)) / 2
     return f"Taylor of {min((x for x in TERMS if x >= wanted), default=TERMS[-1])} terms"

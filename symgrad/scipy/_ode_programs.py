@@ -11,6 +11,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -214,7 +215,8 @@ def programs_for(
     """Return the loops for functions like ``fun`` of states of that size."""
     short = size if size <= SHORT else None
     straight = kind is None and size <= STRAIGHT
-    return _programs(tuple(codes_of(fun)), method, vectorized, short, kind, straight)
+    codes = (fun.__code__,) if type(fun) is FunctionType else tuple(codes_of(fun))
+    return _programs(codes, method, vectorized, short, kind, straight)
 
 
 def structured(

@@ -22,10 +22,10 @@ def checked_times(t_eval: Any, t0: float, tf: float) -> Any:
     sorted_well = len(t_eval) < 2 or tf == t0
     if not sorted_well:
         steps = t_eval[1:] - t_eval[:-1]
-        sorted_well = bool(((steps > 0) if tf > t0 else (steps < 0)).all())
+        sorted_well = not ((steps <= 0) if tf > t0 else (steps >= 0)).any()  # a nan is SciPy's
     ends = t_eval
     if sorted_well and tf != t0 and len(t_eval):
-        ends = t_eval[0], t_eval[-1]
+        ends = t_eval.item(0), t_eval.item(-1)
     least, most = (t0, tf) if t0 < tf else (tf, t0)
     for t in ends:
         if t < least or t > most:

@@ -19,8 +19,20 @@ ROWS, GROWTH, LONGEST = 256, 4, 1 << 22
 #: Steps that are tried in one call, so that an interrupt is heard.
 TURNS = 1_000_000
 
+#: The least relative tolerance that SciPy takes without a warning.
+LEAST = 100 * float(np.finfo(float).eps)
+
+#: How often the right-hand side is evaluated before the first step, whose length is chosen.
+BEGUN = 2
+
 FINISHED = "The solver successfully reached the end of the integration interval."
 TOO_SMALL = "Required step size is less than spacing between numbers."
+
+
+def rows_of(y: Any, steps: int) -> tuple[Any, Any, Any]:
+    """Return memory for times, states and numbers of tried steps, after each of some steps."""
+    rows = 1 + max(1, min(steps, LONGEST // (8 * y.size)))
+    return np.empty(rows), np.empty((rows, y.size), y.dtype), np.empty(rows, np.int64)
 
 
 class Run:
@@ -63,7 +75,7 @@ class Run:
         # Of the types that a chunk of steps returns: for others the next would be compiled anew.
         self.ahead: Any = (np.float64(t), y, np.float64(h), np.False_)
         self.t, self.y, self.most, self.rows = t, y, int(most), ROWS
-        self.begun = 2 if h != h else 1
+        self.begun = BEGUN if h != h else 1
         self.tried = self.looked = 0
         self.message: str | None = None
 
@@ -80,10 +92,16 @@ class Run:
 
     def _called(self, program: Any, *more: Any) -> Any:
         turns = np.int64(min(self.most - self.tried, TURNS))
-        t, y, h, rejected, status, tried, *found = self.programs(
-            program, self.fun, *self.ahead, *self.control, turns, *more, *self.args
+        return self._taken(
+            self.programs(program, self.fun, *self.ahead, *self.control, turns, *more, *self.args)
         )
-        self.ahead, self.t = (t, y, h, rejected), float(t)
+
+    def _taken(self, called: Any) -> Any:
+        """Go on from what a loop has returned, and return what it has found."""
+        t, y, h, rejected, status, tried, *found = called
+        # As they were given: numbers of another kind would be another kind of call.
+        self.t = t = float(t)
+        self.ahead = t, y, float(h), rejected
         self.tried += int(tried)
         if status:
             self.message = TOO_SMALL
@@ -93,10 +111,8 @@ class Run:
 
     def _chunk(self) -> tuple[Any, Any, Any]:
         """Return times, states and numbers of tried steps: where it is, and the next steps."""
-        n, known = self.y.size, self.tried
-        rows = 1 + max(1, min(self.rows, LONGEST // (8 * n)))
+        known, space = self.tried, rows_of(self.y, self.rows)
         self.rows *= GROWTH
-        space = np.empty(rows), np.empty((rows, n), self.y.dtype), np.empty(rows, np.int64)
         count, times, states, tries = self._called(self.programs.march, *space)
         return times[:count], states[:count], tries[:count] + known
 
@@ -108,9 +124,16 @@ class Run:
         times, states, tries = self._chunk()
         return times[1:], states[1:], tries[1:]
 
-    def all_steps(self) -> tuple[Any, Any]:
-        """Return the times and states of all steps, the first before them."""
-        t, y, _ = self._chunk()
+    def all_steps(self, called: Any = None) -> tuple[Any, Any]:
+        """Return the times and states of all steps, the first before them.
+
+        ``called``: what ``march`` has returned for the first of them.
+        """
+        if called is None:
+            t, y, _ = self._chunk()
+        else:
+            count, t, y, _ = self._taken(called)
+            t, y = t[:count], y[:count]
         if not self.going:
             return t, y
         times, states = [t], [y]
@@ -120,17 +143,23 @@ class Run:
             states.append(y)
         return np.concatenate(times), np.concatenate(states)
 
-    def at(self, times: Any) -> tuple[Any, Any]:
-        """Return which of the times were reached, and the states there."""
-        wanted, found = times, []
+    def at(self, times: Any, called: Any = None) -> tuple[Any, Any]:
+        """Return which of the times were reached, and the states there.
+
+        ``called``: what ``visit`` has returned for the first of them.
+        """
+        wanted, parts = times, []
         while self.going:
-            states, count, looked = self._called(self.programs.visit, wanted)
+            if called is None:
+                found = self._called(self.programs.visit, wanted)
+            else:
+                found, called = self._taken(called), None
+            states, count, looked = found
             if count:
-                self.looked += int(looked[count - 1])
-            found.append(states[:count])
+                self.looked += looked.item(count - 1)
+            parts.append(states[:count])
             wanted = wanted[count:]
-        states = found[0] if len(found) == 1 else np.concatenate(found)
-        return times[: len(times) - len(wanted)], states
+        return times[: len(times) - len(wanted)], np.concatenate(parts)
 
     def interpolants(self, t: Any, y: Any, end: Any) -> Any:
         """Return the polynomials of steps, of shape (steps, n, powers)."""
