@@ -167,3 +167,29 @@ def test_the_solution_as_a_function_of_time() -> None:
     assert begin == 0
     slope = sg.grad(lambda t: f(1.0, t)[0][1])(t)
     np.testing.assert_allclose(slope, [0, -np.exp(-0.5), 0, 0], atol=1e-9)
+
+
+def test_derivatives_of_events_that_there_are_not() -> None:
+    """They are nan or infinite; those of the others are as they were."""
+
+    def passes(t: Any, y: Any) -> Any:
+        return np.cos(t) - 0.0 * y[0]
+
+    passes.terminal = 3  # type: ignore[attr-defined]
+
+    def times(end: Any, rate: Any) -> Any:
+        def event(t: Any, y: Any) -> Any:
+            return y[0] - 0.5
+
+        event.terminal = 2  # type: ignore[attr-defined]
+        found = solve_ivp(lambda t, y: -rate * y, (0, end), [1.0], "Tsit5", events=event, **TIGHT)
+        return found.t_events[0], found.y_events[0][:, 0]
+
+    rates = np.array([1.0, 0.4])
+    for mode in ("reverse", "forward"):
+        by_time, by_state = sg.vmap(sg.jacobian(lambda rate: times(1.0, rate), mode=mode))(rates)
+        np.testing.assert_allclose(by_time[0, 0], -np.log(2.0), rtol=1e-8)
+        np.testing.assert_allclose(by_state[0, 0], 0.0, atol=1e-8)
+        assert not np.isfinite(by_time[0, 1]), "the second time"
+        assert not np.isfinite(by_time[1]).any()
+        assert not np.isfinite(by_state[1]).any()

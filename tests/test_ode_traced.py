@@ -260,3 +260,71 @@ def test_bands_in_traced_code() -> None:
     np.testing.assert_allclose(end(3.0, u, lband=1), sg.compile(end)(3.0, u), rtol=1e-6)
     with pytest.raises(ValueError, match="`uband` must be a number of diagonals, not -1"):
         sg.compile(lambda u: end(3.0, u, uband=-1))(u)
+
+
+def test_times_passed_by_are_nan() -> None:
+    """Times that are values cannot be checked beforehand; they go in the direction of time."""
+
+    def at(times: Any) -> Any:
+        return solve_ivp(lambda t, y: -y, (0.0, 5.0), [1.0], "Tsit5", times, **TIGHT).y[0]
+
+    times = np.array([1.0, 5.0, 0.1, 2.0, 5.0, 6.0])
+    expected = np.exp(-times)
+    expected[[2, 3, 5]] = np.nan
+    np.testing.assert_allclose(sg.compile(at)(times), expected, rtol=1e-8)
+
+
+def test_derivatives_of_what_was_not_reached_are_not_zero() -> None:
+    """They are nan or infinite, and those of all else are as they were."""
+
+    def states(rate: Any) -> Any:  # 1/(1 - rate*t)
+        return solve_ivp(lambda t, y: rate * y**2, (0, 1), [1.0], "Tsit5", [0.4, 1.0], **TIGHT).y[0]
+
+    def end(rate: Any) -> Any:
+        return solve_ivp(lambda t, y: rate * y**2, (0, 1), [1.0], "Tsit5", **TIGHT).y[0, -1]
+
+    rates = np.array([0.5, 2.0, -1.0])
+    slopes = sg.vmap(sg.grad(end))(rates)
+    np.testing.assert_allclose(slopes[[0, 2]], (1 - rates[[0, 2]]) ** -2.0, rtol=1e-7)
+    assert not np.isfinite(slopes[1])
+    exact = np.array([0.4, 1.0]) / (1 - np.array([0.4, 1.0]) * rates[:, np.newaxis]) ** 2
+    for mode in ("reverse", "forward"):
+        found = sg.vmap(sg.jacobian(states, mode=mode))(rates)
+        np.testing.assert_allclose(found[[0, 2]], exact[[0, 2]], rtol=1e-7)
+        np.testing.assert_allclose(found[1, 0], exact[1, 0], rtol=1e-7)
+        assert not np.isfinite(found[1, 1])
+    masked = sg.grad(lambda rate: np.nansum(states(rate)))(2.0)
+    np.testing.assert_allclose(masked, exact[1, 0], rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"atol": -1.0}, "`atol` must be positive."),
+        ({"max_step": 0.0}, "`max_step` must be positive."),
+        ({"first_step": 0.0}, "`first_step` must be positive."),
+        ({"first_step": 5.0}, "`first_step` exceeds bounds."),
+    ],
+)
+def test_bad_options_are_answered_as_on_plain_arrays(options: Any, words: str) -> None:
+    def solve(y: Any) -> Any:
+        return solve_ivp(lambda t, y: -y, (0, 1), y, **options).y[:, -1]
+
+    for call in (solve, sg.compile(solve)):
+        with pytest.raises(ValueError, match=words):
+            call(np.array([1.0]))
+
+
+def test_too_small_a_tolerance_is_raised_with_scipys_warning() -> None:
+    def solve(y: Any) -> Any:
+        return solve_ivp(lambda t, y: -y, (0, 1), y, "DOP853", rtol=0.0, atol=1e-10).y[:, -1]
+
+    for call in (solve, sg.compile(solve)):
+        with pytest.warns(UserWarning, match="`rtol` is too small"):
+            found = call(np.array([1.0]))
+        np.testing.assert_allclose(found, np.exp(-1.0), rtol=1e-9)
+
+
+def test_no_unknowns_in_traced_code() -> None:
+    found = sg.compile(lambda a: solve_ivp(lambda t, y: -a * y, (0, 1), np.zeros(0)).y[:, -1])(2.0)
+    assert found.shape == (0,)

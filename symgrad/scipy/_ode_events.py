@@ -19,7 +19,7 @@ from .._api._at_values import jvp
 from .._api._control import cond, while_loop
 from .._api._custom import stop_gradient
 from ..errors import UnsupportedError
-from ._ode_loop import State, polynomial
+from ._ode_loop import State, lost, polynomial
 from ._ode_methods import Method
 from ._ode_structure import Slope
 
@@ -87,7 +87,7 @@ class Watch:
     def begin(self, t: Any, y: Any) -> Seen:
         """Return what there is at the beginning."""
         count = len(self.events)
-        row = np.nan * y
+        row = traced_numpy.full(y.shape, np.nan, y.dtype)
         return Seen(
             values=tuple(event(t, y) for event in self.events), counts=(0,) * count,
             times=tuple(traced_numpy.full(m, np.nan) for m in self.most),
@@ -139,6 +139,19 @@ class Watch:
         x = np.where(over, last, 0.0)
         end = np.where(over, t + x * h, seen.t), np.where(over, polynomial(q, y, x), seen.y)
         return Seen(seen.values, counts, tuple(times), tuple(states), over, *end)
+
+
+def given_out(seen: Seen, end: Any) -> tuple[list[Any], list[Any]]:
+    """Return times and states of the events; those that there are not are nan in derivatives, too.
+
+    ``end`` is the state at the end: what that depends on, they would.
+    """
+    whole, times, states = np.sum(np.real(end)), [], []
+    for t, y in zip(seen.times, seen.states, strict=True):
+        missing = np.where(np.isnan(stop_gradient(t)), lost(whole), 0.0)
+        times.append(t + missing)
+        states.append(y + missing[:, np.newaxis])
+    return times, states
 
 
 def _bound(event: Callable[..., Any], args: tuple[Any, ...]) -> Event:

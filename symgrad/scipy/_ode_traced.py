@@ -9,14 +9,15 @@ import numpy as np
 
 from .. import numpy as traced_numpy
 from .._api._custom import stop_gradient
+from .._graph import warn_user
 from .._ops.np_common import is_traced
 from ..errors import UnsupportedError
-from ._ode_events import Watch
+from ._ode_events import Watch, given_out
 from ._ode_loop import Control, Visits, begun, visit
 from ._ode_methods import METHODS, NAMES, Rosenbrock, suited
 from ._ode_programs import slope_of
 from ._ode_result import OdeResult, checked_times
-from ._ode_run import MOST
+from ._ode_run import LEAST, MOST
 from ._ode_solvers import COMPLEX
 from ._ode_structure import Band, full
 
@@ -65,6 +66,28 @@ for _name in (
     "lt", "le", "gt", "ge", "float", "bool",
 ):  # fmt: skip
     setattr(Ends, f"__{_name}__", _refuses)
+
+
+def checked_options(options: dict[str, Any], t_span: Any) -> dict[str, Any]:
+    """Return the options as SciPy takes them, or raise as it does, as far as they are numbers."""
+    known = {k: v for k, v in options.items() if v is not None and not is_traced(v)}
+    if known.get("max_step", 1.0) <= 0:
+        raise ValueError("`max_step` must be positive.")
+    first = known.get("first_step", 1.0)
+    if first <= 0:
+        raise ValueError("`first_step` must be positive.")
+    ends = tuple(t_span)
+    if "first_step" in known and not any(map(is_traced, ends)) and first > abs(ends[1] - ends[0]):
+        raise ValueError("`first_step` exceeds bounds.")
+    if np.any(np.less(known.get("atol", 0.0), 0)):
+        raise ValueError("`atol` must be positive.")
+    if np.any(np.less(known.get("rtol", 1.0), LEAST)):
+        warn_user(
+            "At least one element of `rtol` is too small. Setting `rtol = np.maximum(rtol, "
+            f"{LEAST})`.", UserWarning,
+        )  # fmt: skip
+        options = options | {"rtol": np.maximum(known["rtol"], LEAST)}
+    return {k: v for k, v in options.items() if k != "first_step" or v is not None}
 
 
 def solve_traced(
@@ -133,8 +156,10 @@ def solve_traced(
     found, late, looked, state, seen = at(times)
     y_eval: Any = np.transpose(found)
     over: Any = False
+    t_events = y_events = None
     if watch is not None:
         over = seen.over
+        t_events, y_events = given_out(seen, state.y)
     if t_eval is None:
         end = found[-1], times[-1]
         if watch is not None:
@@ -145,9 +170,8 @@ def solve_traced(
     evaluations = steps * terms.evaluations + np.sum(looked[-1:]) * terms.dense_evaluations
     return OdeResult(
         t=times, y=y_eval, sol=dense if dense_output else None,
-        t_events=None if watch is None else list(seen.times),
-        y_events=None if watch is None else list(seen.states),
-        nfev=2 + evaluations, njev=steps * terms.jacobians, nlu=steps * terms.jacobians,
+        t_events=t_events, y_events=y_events, nfev=2 + evaluations,
+        njev=steps * terms.jacobians, nlu=steps * terms.jacobians,
         status=np.where(failed, -1, np.where(over, 1, 0)),
         message="In traced code, status is -1 where a time was not reached: y is nan there.",
         success=np.logical_not(failed),
