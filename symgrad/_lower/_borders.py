@@ -142,7 +142,9 @@ class _Group:
         for node in self.members:
             for x in (node, *node.operands):
                 pieces = self.steps.pieces[x]
-                if pieces is not None and (x is node or x not in self.members):
+                if pieces is None or x.shape != self.shape:  # along other axes
+                    continue
+                if x is node or x not in self.members:
                     found[x] = pieces
         return found
 

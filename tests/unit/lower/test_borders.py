@@ -64,3 +64,16 @@ def test_borders_of_unknown_order_are_not_cut() -> None:
 def test_small_sizes(shape: tuple[int, int]) -> None:
     u = np.random.default_rng(1).normal(size=shape)
     np.testing.assert_array_equal(sg.compile(rolled)(u), rolled(u))
+
+
+@pytest.mark.parametrize("sizes", [(3, 3, 2), (40, 30, 20)])
+def test_joined_vectors_along_joined_matrices(sizes: tuple[int, int, int]) -> None:
+    """The borders of a vector are not those of the matrices that it is broadcast to."""
+
+    def weighed(x: Any, y: Any, a: Any, b: Any) -> Any:
+        both = np.concatenate([x, y], axis=1)
+        return np.sum(both * np.concatenate([a, b]) * np.exp(both))
+
+    (rows, left, right), rng = sizes, np.random.default_rng(2)
+    args = [rng.normal(size=shape) for shape in ((rows, left), (rows, right), left, right)]
+    assert sg.compile(weighed)(*args) == pytest.approx(weighed(*args), rel=1e-13)
