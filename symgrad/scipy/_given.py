@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import inspect
 from collections.abc import Callable
@@ -43,6 +44,14 @@ def given_numbers(function: Any, why: str) -> Any:
         refusals: list[UnsupportedError] = []
 
         def watched(value: Any) -> Any:
+            if isinstance(value, dict):  # a constraint, or options
+                return {k: watched(v) for k, v in value.items()}
+            if type(value) in (list, tuple) and any(map(_is_constraint, value)):
+                return type(value)(map(watched, value))
+            if isinstance(value, scipy.optimize.NonlinearConstraint):
+                value = copy.copy(value)
+                value.fun = watched(value.fun)
+                return value
             if not callable(value) or isinstance(value, type):
                 return value
 
@@ -101,11 +110,23 @@ def solver(
     return decorate
 
 
+#: What constraints are of, and bounds.
+LIMITS = (
+    scipy.optimize.Bounds, scipy.optimize.LinearConstraint, scipy.optimize.NonlinearConstraint,
+)  # fmt: skip
+
+
+def _is_constraint(value: Any) -> bool:
+    return isinstance(value, (dict, *LIMITS))
+
+
 def _is_given_traced(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_is_given_traced, value.values()))
-    if isinstance(value, scipy.optimize.Bounds):
-        value = [value.lb, value.ub]
+    if type(value) in (list, tuple) and any(map(_is_constraint, value)):
+        return any(map(_is_given_traced, value))
+    if isinstance(value, LIMITS):
+        value = [value.lb, value.ub, getattr(value, "A", None)]
     return holds(value, is_traced)
 
 

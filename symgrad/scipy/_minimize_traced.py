@@ -13,8 +13,10 @@ from .._api._control import while_loop
 from .._api._custom import stop_gradient
 from .._api._matrices import hessian
 from .._api._transforms import grad
+from .._graph import warn_user
 from .._ops.np_common import as_array
 from ..errors import ShapeError, UnsupportedError
+from ._constrained_traced import conditions_of, held
 from ._descent import GRADIENT, VALUE, Box, Model, Tests, box_of, descend, inverse, minimum
 from ._fits_traced import MESSAGE, vector
 from ._given import as_tuple
@@ -25,6 +27,10 @@ METHODS = frozenset(
     ("cg", "bfgs", "l-bfgs-b", "tnc", "slsqp", "dogleg", "trust-exact", "newton-cg",
      "trust-ncg", "trust-krylov", "trust-constr")
 )  # fmt: skip
+
+
+#: Those that take constraints.
+CONSTRAINED = frozenset(("slsqp", "trust-constr"))
 
 
 def minimize(
@@ -38,12 +44,9 @@ def minimize(
             f"minimize: in traced code there is Newton's method with exact derivatives, which "
             f"stands for 'BFGS', 'L-BFGS-B', 'trust-exact' and the like, not for {method!r}"
         )
-    if constraints:
-        raise UnsupportedError(
-            "minimize: in traced code there are bounds, but no constraints. Write instead: "
-            "sg.implicit_root of the conditions of Karush, Kuhn and Tucker, with "
-            "sg.pure_callback around the solver"
-        )
+    if constraints and method is not None and str(method).lower() not in CONSTRAINED:
+        warn_user(f"Method {method} cannot handle constraints.", RuntimeWarning)
+        constraints = ()
     rest, given = as_tuple(args), dict(options or {})
 
     def value(x: Any) -> Any:
@@ -72,6 +75,14 @@ def minimize(
     box = None if bounds is None else box_of(*_ends(bounds, n), n)
     level = given.get("gtol", 1e-5 if tol is None else tol)
     most = given.get("maxiter") or 200 * n
+    conditions = conditions_of(constraints, start, box) if constraints else None
+    if conditions is not None:
+        best = held(value, conditions, start, level, most)
+        return scipy.optimize.OptimizeResult(
+            x=best.x, fun=value(best.x), jac=slope(best.x), multipliers=best.multipliers,
+            nit=best.steps, nfev=best.steps + 1, njev=best.steps + 1, nhev=best.steps + 1,
+            status=np.where(best.ok, 0, 1), success=best.ok, message=MESSAGE,
+        )  # fmt: skip
     # Newton's method has nearly twice the digits after a step more, and derivatives of the
     # solution are as good as it is.
     found = descend(model, start, Tests(0.0, 1e-10, 1e-4 * level), most, box)
