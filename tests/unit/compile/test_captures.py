@@ -16,6 +16,7 @@ import pytest
 import symgrad as sg
 from symgrad._compile import _captures
 from symgrad._runtime import structures
+from symgrad._trace import as_node
 
 HELPER = """
 import numpy as np
@@ -151,3 +152,23 @@ def test_kinds_that_take_turns_are_of_one_state_of_what_is_read() -> None:
         for x in (1.0, np.float64(2.0), np.ones(3), 1.0, np.ones(3)):
             assert g(x) == factor * np.sum(x)
             assert g(x) == factor * np.sum(x)
+
+
+def test_nodes_are_compared_by_what_they_are_alone() -> None:
+    """A rule's closure holds nodes; nothing that they are made of can change."""
+    counts = []
+
+    def f(x: Any) -> Any:
+        y = x
+        for k in range(50):
+            y = np.sin(y) + k
+        deep = as_node(y)
+
+        def scaled(s: Any) -> Any:
+            return s * len(deep.operands)
+
+        counts.append(len(_captures.read_by(scaled).reads))
+        return y
+
+    sg.compile(f)(1.0)
+    assert counts[0] < 10
