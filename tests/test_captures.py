@@ -726,6 +726,15 @@ def test_long_and_circular_graphs_of_objects() -> None:
         )  # fmt: skip
 
 
+def test_an_array_of_objects_that_holds_itself() -> None:
+    places = np.empty(2, object)
+    places[:] = places, 2.0
+    g = sg.grad(lambda x: x * places[1])  # warnings are errors: nor are there too many places
+    assert g(1.0) == 2.0
+    places[1] = 3.0
+    assert g(1.0) == 3.0
+
+
 def test_one_object_at_two_places() -> None:
     one, other = Linked(np.ones(3)), Linked(np.full(3, 3.0))
     both = types.SimpleNamespace(a=one, b=one)

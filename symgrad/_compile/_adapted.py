@@ -8,7 +8,8 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, TypeVar
 
 from ._effects import Effects
-from ._reads import Walk, read_by
+from ._places import Walk
+from ._reads import read_by
 from ._substitutes import Substitutes
 
 T = TypeVar("T")

@@ -31,7 +31,8 @@ from ..errors import CaptureWarning, OutsideError
 from ._adapted import adapted_at_once, can_be_adapted
 from ._compared import Comparison, key_of, same
 from ._effects import SETTING, Effects, Memory
-from ._reads import SMALL, Read, Walk, read_by
+from ._places import Read, Walk
+from ._reads import SMALL, read_by
 from ._recall import RecalledError
 from ._substitutes import Substitutes
 from ._watch import Callers

@@ -16,7 +16,8 @@ import numpy as np
 from .._graph import warn_user
 from .._runtime import MISS
 from ..errors import CaptureWarning
-from ._reads import LARGE, Read, Walk
+from ._places import Read, Walk
+from ._reads import LARGE
 from ._users import packed_form, table_form
 
 #: What reading a place may raise that is no longer there.

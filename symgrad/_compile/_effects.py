@@ -26,7 +26,7 @@ from .._state import now
 from .._trace import Traced, flatten_traced
 from .._trace._known import known_value
 from ..errors import CaptureWarning
-from ._reads import Walk
+from ._places import Walk
 from ._users import (
     attributes,
     copied_simply,

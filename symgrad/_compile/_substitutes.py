@@ -33,7 +33,7 @@ from .._disguise import TELLING, class_of
 from .._forks import late_module
 from .._trace import Reading, Traced, flatten
 from ..errors import TraceError, UnsupportedError
-from ._reads import Place, Walk
+from ._places import Place, Walk
 from ._users import ACCESSORS, attributes, python_of, recipe_of, set_attributes, transformed
 from ._versions import version_of, version_with_numbers
 

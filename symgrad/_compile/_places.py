@@ -1,0 +1,262 @@
+"""Places that a function reads besides its arguments, and what holds them.
+
+A place is an expression in Python, by which code that :mod:`._compared` writes reads it again:
+``config.alpha``, ``params['w']``, ``helper.__code__``. :mod:`._reads` walks over a function and
+enters here what it finds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, NamedTuple
+
+from .._graph import warn_user
+from ..errors import CaptureWarning
+from ._users import package_of
+
+#: Whether a copy can be made of what is found: one with other data and other functions; one with
+#: other functions alone (classes, and what their methods reach); none.
+FREE, BOUND, FIXED = 0, 1, 2
+
+#: Most places that are watched.
+MOST = 4096
+
+
+@dataclass(frozen=True)
+class Read:
+    """A place that is read.
+
+    Attributes
+    ----------
+    text:
+        The place, as an expression.
+    how:
+        ``"data"`` for a number or an array, which may become an argument; else how it is
+        compared: ``"is"`` or ``"equal"``.
+    value:
+        What is there now.
+    name:
+        The name that a user would know it by.
+    """
+
+    text: str
+    how: str
+    value: Any
+    name: str
+
+
+class Place(NamedTuple):
+    """Where a value is kept: in which object, and under which key."""
+
+    owner: int
+    key: Any
+
+
+#: Enters a part of an object by its key; returns its place if another value can be put there.
+Enter = Callable[[Any, Any], Place | None]
+
+
+class At(NamedTuple):
+    """How the walk has come to a value.
+
+    Attributes
+    ----------
+    text, name:
+        The expression, and the name that a user would know it by.
+    fixed:
+        Which copy of what it belongs to can be made.
+    depth:
+        How deep the expression is.
+    place:
+        Where another value can be put in its place.
+    """
+
+    text: str
+    name: str
+    fixed: int = FREE
+    depth: int = 0
+    place: Place | None = None
+
+    def within(
+        self, text: str, name: str, place: Place | None = None, fixed: int | None = None
+    ) -> At:
+        """Return the way on to a part of the value."""
+        return At(text, name, self.fixed if fixed is None else fixed, self.depth + 1, place)
+
+    def attribute(self, key: str, place: Place | None = None, fixed: int | None = None) -> At:
+        """Return the way on to an attribute."""
+        return self.within(f"{self.text}.{key}", f"{self.name}.{key}", place, fixed)
+
+
+class Walk:
+    """All that a function reads, and what holds it.
+
+    Attributes
+    ----------
+    reads:
+        The places by their expressions, in the order of the code.
+    roots:
+        The function, and arguments that it reads from.
+    places:
+        Where the data are that may be put in others' place: the expression by the place.
+    parts:
+        The objects that a copy can be made of, by identity: each with its parts.
+    bound:
+        Further ones, of which a copy can be made with other functions, but no other data.
+    met, scopes:
+        The objects and cells, and the global names, that the function may change, by identity.
+    held:
+        The expressions of data that are not to be put in others' place.
+    codes, generators:
+        All code that was reached, and generators of random numbers.
+    own:
+        The code of functions that are given, and not found at a place.
+    cells, constants:
+        What names in the expressions stand for: the user's cells, and other objects.
+    main:
+        The global names of most of the code, which stand for themselves.
+    stored:
+        Names that the code assigns to.
+    mentioned:
+        All names in the code.
+    formats:
+        Whether it makes text of values.
+    known:
+        Names in the code as far as they were known beforehand: attributes of other names are
+        passed over.
+    free:
+        The worst copy by which data can still be put in others' place.
+    pinned:
+        What code that is not copied reaches, by identity.
+    cells_of:
+        The cells in which the data at some places are.
+    waiting:
+        Values that are still to be looked at.
+    """
+
+    def __init__(
+        self, root: Any, objects: Sequence[Any], opaque: frozenset[CodeType],
+        known: frozenset[str], adapted: bool,
+    ) -> None:  # fmt: skip
+        self.opaque, self.roots, self.known = opaque, (root, *objects), known
+        self.free = BOUND if adapted else FREE
+        self.package = package_of(root)
+        self.reads: dict[str, Read] = {}
+        self.places: dict[Place, str] = {}
+        self.held: set[str] = set()
+        self.met: dict[int, Any] = {}
+        self.scopes: dict[int, dict[str, Any]] = {}
+        self.parts: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}
+        self.bound: dict[int, tuple[Any, list[tuple[Any, Any]]]] = {}
+        self.cells: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}
+        self.own: dict[str, CodeType] = {}
+        self.codes: dict[int, CodeType] = {}
+        self.generators: list[Any] = []
+        self.main: dict[str, Any] | None = None
+        self.stored: set[str] = set()
+        self.mentioned: set[str] = set()
+        self.formats = False
+        self.pinned: set[int] = set()
+        self.cells_of: dict[Place, int] = {}
+        self.waiting: deque[tuple[Any, At]] = deque()
+        self._exceeded = False
+        self._named: dict[int, str] = {}
+        self._seen: dict[tuple[int, str, int], str] = {}
+        self._classes: set[tuple[int, int]] = set()
+
+    def visit(self, value: Any, at: At) -> None:
+        """Look at a value later."""
+        self.waiting.append((value, at))
+
+    def note(self, text: str, how: str, value: Any, name: str) -> None:
+        """Note a place."""
+        if text in self.constants:  # the object itself, which nobody can put another for
+            return
+        if len(self.reads) < MOST:
+            self.reads.setdefault(text, Read(text, how, value, name))
+        elif not self._exceeded:
+            self._exceeded = True
+            warn_user(
+                f"a compiled function reads more than {MOST} places besides its arguments "
+                f"(near {name or text}): changes of the others are not seen. Pass what changes "
+                "as an argument",
+                CaptureWarning,
+            )
+
+    # ------------------------------------------------------------ names in expressions
+
+    def constant(self, value: Any) -> str:
+        """Return a name for an object that stays the same."""
+        name = self._named.get(id(value))
+        if name is None:
+            name = self._named[id(value)] = f"_sg_c{len(self.constants)}"
+            self.constants[name] = value
+        return name
+
+    def cell(self, cell: Any) -> str:
+        """Return a name for a cell that the user's function closes over."""
+        name = self._named.get(id(cell))
+        if name is None:
+            name = self._named[id(cell)] = f"_sg_k{len(self.cells)}"
+            self.cells[name] = cell
+        return name
+
+    # ------------------------------------------------------------ objects, and their parts
+
+    def is_new(self, value: Any, at: At) -> bool:
+        """Tell whether an object is to be looked into.
+
+        One that is met at two places is looked into at the first, and both have to be its places
+        for as long as the trace is to be used; or graphs with cycles would have no end.
+        """
+        self.met[id(value)] = value
+        key = id(value), at.text if isinstance(value, tuple) else "", at.fixed
+        first = self._seen.get(key)
+        if first is None:
+            self._seen[key] = at.text
+            return True
+        if first != at.text:
+            self.note(first, "is", value, at.name)
+            self.note(at.text, "is", value, at.name)
+        return False
+
+    def is_new_class(self, kind: type, fixed: int) -> bool:
+        """Tell whether a class was not looked into yet."""
+        known = len(self._classes)
+        self._classes.add((id(kind), fixed))
+        return len(self._classes) > known
+
+    def enters(self, owner: Any, fixed: int) -> Enter:
+        """Return what enters a part of an object that a copy could be made of."""
+        if fixed > self.free:
+            self.pinned.add(id(owner))
+        if fixed == FIXED:
+            return not_entered
+        known = self.bound if fixed else self.parts
+        parts = known.setdefault(id(owner), (owner, []))[1]
+
+        def enter(key: Any, value: Any) -> Place | None:
+            parts.append((key, value))
+            return None if fixed > self.free else Place(id(owner), key)
+
+        return enter
+
+    def leave_out_pinned(self) -> None:
+        """Have no data put where code that is not copied reaches.
+
+        It is not copied for other code, either: they may hand values to each other through it.
+        """
+        pinned = self.pinned - self.scopes.keys()
+        self.places = {
+            p: text for p, text in self.places.items()
+            if p.owner not in pinned and self.cells_of.get(p) not in pinned
+        }  # fmt: skip
+
+
+def not_entered(key: Any, value: Any) -> Place | None:
+    """Enter nothing: what the part belongs to is not copied, or has been entered before."""
+    return None

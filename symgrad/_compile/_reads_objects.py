@@ -1,0 +1,213 @@
+"""What is read of objects: attributes, classes with their functions, what is a library's."""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Iterable, Iterator
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import Any
+
+import numpy as np
+
+from ._places import BOUND, FIXED, At, Enter, Walk, not_entered
+from ._unfollowed import GENERATORS
+from ._users import (
+    ACCESSORS,
+    ANY,
+    attributes,
+    copied_class,
+    copied_simply,
+    has_dictionary,
+    named_attributes,
+    of_library,
+    slots_of,
+    table_form,
+    transformed,
+    users_class,
+)
+
+#: What makes an object of a class, and names by which code gets at the class of an object.
+_MAKING = frozenset(
+    ("__init__", "__new__", "__post_init__", "__init_subclass__", "__class__", "type")
+)
+
+#: Names of modules that everyone gives them; they are not watched where nothing else is.
+_USUAL = {"np": "numpy", "sp": ("sympy", "scipy"), "sg": "symgrad", "plt": "matplotlib.pyplot"}
+
+
+def read_module(walk: Walk, module: ModuleType, at: At) -> None:
+    """Look at what the code may read of a module of the user's."""
+    if of_library(module):
+        usual = _USUAL.get(at.name, ())
+        if module.__name__ not in (usual, at.name) and module.__name__ not in usual:
+            walk.note(at.text, "is", module, at.name)
+        return
+    walk.note(at.text, "is", module, at.name)
+    enter = walk.enters(module, at.fixed)
+    _names_of(walk, at.text, module, at.name)
+    there = vars(module)
+    for key in sorted(there if walk.known & ANY else walk.known & there.keys()):
+        if not key.startswith("__"):
+            walk.visit(there[key], at.attribute(key, enter(key, there[key])))
+
+
+def read_type(walk: Walk, kind: type, at: At) -> None:
+    """Look at a class that is read itself, not one of its objects."""
+    walk.note(at.text, "is", kind, at.name)
+    read_class(walk, kind, at, through=at.text, bound=False)
+    meta = type(kind)
+    if users_class(meta):
+        own = {key for base in kind.__mro__ for key in vars(base)}
+        read_class(walk, meta, at._replace(fixed=FIXED), through=at.text, own=own)
+
+
+def read_class(
+    walk: Walk, kind: type, at: At, through: str = "", enter: Enter | None = None,
+    own: Iterable[str] = (), bound: bool = True,
+) -> None:  # fmt: skip
+    """Look at a class's functions and attributes.
+
+    ``through``: an object of the class, whose ``own`` attributes come first, or the class itself
+    (not ``bound``). No copy of a class has other data.
+    """
+    known, every = set(own), bool(walk.known & ANY)
+    # An object that is there already is not made again, by code that names no class.
+    makes = every or not (through and bound) or bool(walk.known & _MAKING) or any(
+        isinstance(x, classmethod) for base in kind.__mro__ for x in vars(base).values()
+    )  # fmt: skip
+    for base in kind.__mro__:
+        if not users_class(base):
+            continue
+        home = walk.constant(base)
+        _names_of(walk, home, base, at.name)
+        level = BOUND if at.fixed < FIXED and copied_class(base) else FIXED
+        hold = walk.enters(base, level)
+        if not walk.is_new_class(base, level):
+            hold = not_entered
+        for parent in base.__bases__:
+            hold(parent, parent)
+        for key, x in vars(base).items():
+            special = key.startswith("__") and key.endswith("__")
+            if not special and not every and key not in walk.known:
+                continue
+            if key in _MAKING and not makes:
+                continue
+            first = bool(through) and not special and key not in known
+            known.add(key)
+            text = f"{through}.{key}" if first else f"{home}.{key}"
+            inner = list(_functions_of(x, text, f"{home}.{key}", first and bound))
+            if inner:
+                hold(key, x)
+            elif not special and not isinstance(x, MemberDescriptorType):
+                place, fixed = None, level
+                if first and bound and hasattr(type(x), "__get__"):
+                    # Asked of the object, it would give what it makes of it.
+                    text, place = f"{home}.__dict__[{key!r}]", hold(key, x)
+                elif first and enter is not None:
+                    place, fixed = enter(key, x), at.fixed
+                else:
+                    place = hold(key, x)
+                walk.visit(x, at.within(text, f"{at.name}.{key}", place, fixed))
+            within = walk.enters(x, level)
+            for value, text in inner:
+                within(value, value)
+                walk.visit(value, at.within(text, key, fixed=level))
+
+
+def _functions_of(x: Any, text: str, home: str, bound: bool) -> Iterator[tuple[Any, str]]:
+    """Yield the functions in what a class has under a name, each with its expression.
+
+    ``bound``: ``text`` asks an object, which gives a method.
+    """
+    if isinstance(x, FunctionType):
+        yield x, f"{text}.__func__" if bound else text
+    elif isinstance(x, staticmethod):
+        yield x.__func__, text
+    elif isinstance(x, classmethod):
+        yield x.__func__, f"{text}.__func__"
+    elif isinstance(x, property):
+        for part in ACCESSORS:
+            if (function := getattr(x, part)) is not None:
+                yield function, f"{home}.{part}"
+    elif isinstance(x, functools.cached_property):
+        yield x.func, f"{home}.func"
+
+
+def read_instance(walk: Walk, value: Any, at: At) -> None:
+    """Look at an object's attributes, and at its class."""
+    kind = type(value)
+    if isinstance(value, (BuiltinFunctionType, np.ufunc)):
+        if getattr(value, "__name__", "") != at.name:
+            walk.note(at.text, "is", value, at.name)
+        return
+    if kind is not SimpleNamespace and not users_class(kind):
+        _read_foreign(walk, value, at)
+        return
+    walk.note(f"_sg_type({at.text})", "is", kind, at.name)
+    if kind is not SimpleNamespace and not copied_simply(kind):
+        # Data are put into objects that are no more than their attributes.
+        at = at._replace(fixed=max(at.fixed, BOUND if copied_class(kind) else FIXED))
+    enter = walk.enters(value, at.fixed)
+    if at.fixed < FIXED:
+        walk.bound.setdefault(id(value), (value, []))[1].append(("__class__", kind))
+    # What the code of library classes reads is not known.
+    every = bool(walk.known & ANY) or hasattr(kind, "__getattr__") or not copied_simply(kind)
+    own = set()
+    _names_of(walk, at.text, value, at.name)
+    for key, x in attributes(value) if every else named_attributes(value, walk.known):
+        own.add(key)
+        walk.visit(x, at.attribute(key, enter(key, x)))
+    read_class(walk, kind, at, at.text, enter, own)
+
+
+def _names_of(walk: Walk, text: str, value: Any, name: str) -> None:
+    """Watch which attributes an object has, where the code may ask."""
+    if not walk.known & (ANY | {"hasattr", "AttributeError"}):
+        return
+    if has_dictionary(value):
+        walk.note(f"(*{text}.__dict__,)", "equal", (*value.__dict__,), name)
+    for key in slots_of(type(value)):
+        if not hasattr(value, key):
+            walk.note(f"_sg_hasattr({text}, {key!r})", "is", False, name)
+
+
+def _read_foreign(walk: Walk, value: Any, at: At) -> None:
+    """Look at an object of an installed package: its arrays, numbers and functions."""
+    walk.note(at.text, "is", value, at.name)
+    if isinstance(value, GENERATORS):
+        walk.generators.append(value)
+        return
+    if hasattr(value, "to_numpy"):  # tables of pandas and others, whose data lie deep in them
+        walk.note(f"_sg_table({at.text})", "equal", table_form(value), at.name)
+        return
+    if isinstance(value, functools._lru_cache_wrapper):  # calls this one whatever it says
+        wrapped = value.__wrapped__
+        walk.visit(wrapped, at.within(walk.constant(wrapped), at.name, fixed=FIXED))
+        return
+    for key, x in attributes(value):
+        if key.isidentifier() and _is_looked_into(x, type(value).__module__):
+            walk.visit(x, at.attribute(key, fixed=FIXED))
+
+
+def _is_looked_into(x: Any, module: str) -> bool:
+    """Tell whether an attribute of an object of some module may be read by its functions."""
+    plain = (int, float, complex, str, np.ndarray, FunctionType, tuple, list, functools.partial)
+    package = module.rpartition(".")[0]
+    return (
+        isinstance(x, plain)
+        or (isinstance(x, MethodType) and users_class(type(x.__self__)))
+        or users_class(type(x))
+        # UserDict, ChainMap
+        or (module in ("collections", "weakref") and isinstance(x, (dict, deque)))
+        # Splines of SciPy 1.18 keep their coefficients in another object of scipy.interpolate.
+        or (bool(package) and type(x).__module__.startswith(f"{package}."))
+        or transformed(x)
+    )
