@@ -39,12 +39,18 @@ MOST_CELLS, MOST_STEPS = 32, 1200
 
 def cut(outputs: Sequence[Node], guards: Mapping[sp.Basic, bool]) -> list[Node]:
     """Return ``outputs`` with elementwise steps over assembled arrays cut at their borders."""
-    if not any(n.op.name == "Assemble" for n in topological(outputs)):
+    if not _has_borders(topological(outputs)):
         return list(outputs)
     outputs, margins = gathered(outputs)
     steps = _Steps(outputs, guards, margins)
     groups = [g for g in steps.groups() if g.worthwhile]
     return _written(steps, outputs, groups) if groups else list(outputs)
+
+
+def _has_borders(nodes: Sequence[Node]) -> bool:
+    """Tell whether an assembly is read or adds: that of a result may just place what there is."""
+    read = {x for n in nodes for x in n.operands}
+    return any(n.op.name == "Assemble" and (n in read or not n.params["disjoint"]) for n in nodes)
 
 
 class _Steps:
