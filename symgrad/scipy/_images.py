@@ -1,0 +1,169 @@
+"""Images: what lies beyond their edges, and values at any place, by splines."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+
+from .. import numpy as traced_numpy
+from ..errors import DTypeError, ShapeError
+from ._replacing import floats, refuse_option, replaces
+
+#: SciPy's names for what lies beyond an edge, in NumPy's terms.
+_PADS = {
+    "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge",
+    "wrap": "wrap", "grid-wrap": "wrap",
+}  # fmt: skip
+
+
+def padded(x: Any, room: Any, mode: str, cval: Any) -> Any:
+    """Return an image with room around it, filled as one of SciPy's modes says."""
+    if mode in ("constant", "grid-constant"):
+        return np.pad(x, room, constant_values=cval)
+    return np.pad(x, room, mode=_PADS[mode])
+
+
+def filters(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have a function stand for one of SciPy's, without an array or a type for its result.
+
+    SciPy's results have the type of the image.
+    """
+
+    def decorate(ours: Callable[..., Any]) -> Callable[..., Any]:
+        parameters = inspect.signature(ours)
+
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            given = parameters.bind(*args, **kwargs).arguments
+            if given.get("output") is not None:
+                refuse_option(ours.__name__, "output", given["output"], "the result's astype")
+            dtype = traced_numpy.asarray(given["input"]).dtype
+            if dtype.kind not in "fc":
+                raise DTypeError(
+                    f"scipy.ndimage.{ours.__name__} of an image of type {dtype} gives numbers of "
+                    f"that type, without what is behind the point, and so without a derivative. "
+                    "Write instead: image.astype(float)"
+                )
+            return ours(*args, **kwargs).astype(dtype)
+
+        return replaces(original)(functools.wraps(ours)(checked))
+
+    return decorate
+
+
+#: Weights of the neighbours at and around a place, by how far it is past the first: the
+#: B-splines of order 1 and 3.
+_WEIGHTS: dict[int, Callable[[Any], list[Any]]] = {
+    0: lambda t: [1.0],
+    1: lambda t: [1.0 - t, t],
+    3: lambda t: [
+        (1.0 - t) ** 3 / 6.0, 2.0 / 3.0 - t**2 * (2.0 - t) / 2.0,
+        2.0 / 3.0 - (1.0 - t) ** 2 * (1.0 + t) / 2.0, t**3 / 6.0,
+    ],
+}  # fmt: skip
+
+#: SciPy pads so far before it looks for the splines of images that go on as their edges do.
+_ROOM = 12
+
+
+def _folded(k: Any, n: Any, mode: str) -> Any:
+    """Return the element that stands at a place beyond the edges."""
+    if mode in ("reflect", "grid-mirror"):
+        k = k % (2 * n)
+        return np.minimum(k, 2 * n - 1 - k)
+    if mode == "grid-wrap":
+        return k % n
+    if mode == "nearest":
+        return np.clip(k, 0, n - 1)
+    k = k % np.maximum(2 * (n - 1), 1)
+    return np.minimum(k, 2 * (n - 1) - k)
+
+
+def _at_places(image: Any, places: Any, order: int, mode: str, cval: Any, prefilter: bool) -> Any:
+    if order not in _WEIGHTS:
+        refuse_option("map_coordinates", "order", order, "order 0, 1 or 3")
+    if mode in ("wrap", "grid-constant"):
+        refuse_option("map_coordinates", "mode", mode, "mode='grid-wrap' or 'constant'")
+    if places.shape[0] != image.ndim:
+        raise ShapeError(f"map_coordinates: {places.shape[0]} coordinates, {image.ndim} axes")
+    within = True
+    if mode == "constant":
+        for x, n in zip(places, image.shape, strict=True):
+            within = within & (x >= 0) & (x <= n - 1)
+    if order == 3 and prefilter:
+        if mode == "nearest":
+            image, places = padded(image, _ROOM, mode, cval), places + _ROOM
+        for axis, n in enumerate(image.shape):
+            spline = scipy.ndimage.spline_filter1d(np.eye(int(n)), 3, 0, mode=mode)
+            image = np.moveaxis(np.tensordot(spline, image, (1, axis)), 0, axis)
+    axes = []
+    for x, n in zip(places, image.shape, strict=True):
+        first = np.floor(x + 0.5 if order == 0 else x)
+        start = first.astype(np.int64) - order // 2
+        weights = _WEIGHTS[order](x - first)
+        axes.append([(_folded(start + j, n, mode), w) for j, w in enumerate(weights)])
+    flat, total = image.reshape(-1), 0.0
+    for corner in itertools.product(*axes):
+        index, weight = 0, 1.0
+        for (k, w), n in zip(corner, image.shape, strict=True):
+            index, weight = index * n + k, weight * w
+        total = total + weight * traced_numpy.take(flat, index)
+    return np.where(within, total, cval) if mode == "constant" else total
+
+
+@filters(scipy.ndimage.map_coordinates)
+def map_coordinates(
+    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """Values of an image at places, as ``scipy.ndimage.map_coordinates``.
+
+    Parameters
+    ----------
+    input:
+        The image, of d axes.
+    coordinates:
+        Places, shape ``(d, ...)``.
+    order:
+        0, 1 or 3.
+    mode:
+        ``"constant"``, ``"nearest"``, ``"mirror"``, ``"reflect"`` or ``"grid-wrap"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import map_coordinates
+    >>> f = lambda at: map_coordinates(np.arange(5.0) ** 2, at[None], order=1)[0]
+    >>> sg.grad(f)(np.array([1.5]))
+    array([3.])
+    """
+    return _at_places(floats(input), floats(coordinates), order, mode, cval, prefilter)
+
+
+@filters(scipy.ndimage.shift)
+def shift(
+    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: Any = 0.0, prefilter: bool = True,
+) -> Any:  # fmt: skip
+    """The image moved, as ``scipy.ndimage.shift``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import symgrad as sg
+    >>> from symgrad.scipy.ndimage import shift
+    >>> sg.grad(lambda s: shift(np.arange(6.0) ** 2, s, order=1)[3])(0.5)
+    np.float64(-5.0)
+    """
+    image = floats(input)
+    by = np.broadcast_to(floats(shift), (image.ndim,))
+    grid = traced_numpy.stack(
+        [g - s for g, s in zip(np.indices(tuple(map(int, image.shape))), by, strict=True)]
+    )
+    return _at_places(image, grid, order, mode, cval, prefilter)
